@@ -17,17 +17,17 @@ from placer_models.placement import NamespacedName
 from placer_models.pod import Gang, GangGroup
 
 MOST_UNITS = 64
-"""Units of one batch, unless told otherwise."""
+"""The most units of work in one batch, unless told otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What enters a batch as one: a gang, a lone pod, or the gangs of a gang group.
+    """A piece of work that enters a batch as one: a gang, a lone pod, or a gang group.
 
     Attributes:
-        key: The caller's name for it; unique among the work that waits or runs.
-        gangs: One, or all of the group.
-        length_us: How long it runs as far as is known; None: the queue estimates.
+        key: The caller's name for the work, unique among the work that waits or runs.
+        gangs: One gang, or all gangs of the group.
+        length_us: How long it runs, if known; None: the queue estimates.
 
     """
 
@@ -38,7 +38,7 @@ class Work:
 
     @property
     def width(self) -> int:
-        """Pods that run at once: what the work is charged for, times its length."""
+        """Pods that run at once: times the length, this is what the work is charged."""
         return sum(len(gang.pods) for gang in self.gangs)
 
 
@@ -48,8 +48,8 @@ class Admitted:
 
     Attributes:
         steps: Why it was next, from the top of the tree of flows down.
-        missing: Members above the minimum of a gang that found no place; they do not
-            wait any more.
+        missing: Members beyond the minimum of a gang that found no place; they no longer
+            wait.
 
     """
 
@@ -61,11 +61,11 @@ class Admitted:
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """What one batch has come to.
+    """The outcome of one batch.
 
     Attributes:
-        decision: The Scheduler's, with places, tiers, bounds and reasons; None: nothing
-            waited.
+        decision: The Scheduler's decision, with places, tiers, bounds and reasons; None if
+            nothing waited.
         bypasses: Work at the front of its flow that others have gone before.
 
     """
@@ -136,10 +136,10 @@ class Admission:
         return Round(decision, tuple(admitted), bypasses)
 
     def finish(self, key: str, now_us: int) -> None:
-        """Let work end: its pods are released, and its flow pays what it really took.
+        """End a piece of work: its pods are released, and its flow is charged what it really took.
 
         Raises:
-            KeyError: No such work runs.
+            KeyError: No work of that key runs.
 
         """
         ticket, pods = self._running[key]

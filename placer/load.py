@@ -1,4 +1,4 @@
-"""Reads any input document: tells kinds apart, and finds machines by name or path."""
+"""Loading of any input document: recognizes its kind, and finds machines by name or path."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -38,10 +38,10 @@ _TOPO_HEADER = re.compile(r"\bGPU *#?\d+\b")
 
 
 OnFile = Callable[[Path], object]
-"""Is told of each further file that an instance leads to, such as a machine's."""
+"""Called with each further file that an instance refers to, such as a machine's."""
 
 OnSummary = Callable[["Summary"], object]
-"""Is told what became of the objects of a dump."""
+"""Called with the summary of what became of the objects of a dump."""
 
 
 def load_instance(
@@ -71,8 +71,8 @@ def load_cluster(
 
     Args:
         paths: The files; ``-`` is standard input.
-        objects: Gets what was read of them.
-        on_summary: As of `load_instance`.
+        objects: Gets the objects that were read.
+        on_summary: As in `load_instance`.
 
     Raises:
         InputError: Something is wrong with them, or some file holds no objects of Kubernetes.
@@ -85,7 +85,7 @@ def load_cluster(
 
 
 def _no_objects(path: Path, mend: str) -> InputError:
-    """Return what is wrong with a file without objects of Kubernetes.
+    """Return the error of a file without objects of Kubernetes.
 
     Raises:
         InputError: It cannot be read.
@@ -101,7 +101,7 @@ def _no_objects(path: Path, mend: str) -> InputError:
 
 
 def load_placement(path: Path) -> Placement:
-    """Return the placement of a file that ``placer solve`` wrote, or anyone else.
+    """Return the placement of a file, written by ``placer solve`` or otherwise.
 
     Raises:
         InputError: Something is wrong with it.
@@ -111,7 +111,7 @@ def load_placement(path: Path) -> Placement:
 
 
 def load_claimed(path: Path) -> tuple[Placement, PlacementClaims]:
-    """Return the placement of a file, and what the file claims of it.
+    """Return the placement of a file, and the file's claims about it.
 
     Raises:
         InputError: Something is wrong with it.

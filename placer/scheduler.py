@@ -21,10 +21,10 @@ from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.placement import NamespacedName, PodPlacement
 
 CONFIRM_S = 1.0
-"""What confirming may take where pods are laid anew, unless told otherwise."""
+"""Seconds that `confirm` may take if pods are laid anew, unless told otherwise."""
 
 MOST_MEMORIES = 4
-"""What calls leave to later ones is kept so many times, for as many threads."""
+"""How many copies are kept of what calls leave to later ones: one for each thread at work."""
 
 
 class Scheduler:
@@ -44,12 +44,12 @@ class Scheduler:
     """
 
     def __init__(self, nodes: Iterable[Node] = (), running: Iterable[RunningPod] = ()) -> None:
-        """Begin with nodes and what runs on them, as found.
+        """Begin with nodes and the pods that run on them, as found.
 
-        Running pods may break rules (``misfits`` tells): the cluster is as it is.
+        Running pods may break rules, which ``misfits`` tells: the cluster is as it is.
 
         Raises:
-            SchedulerError: Two nodes of one name; a running pod twice, or on no node.
+            SchedulerError: Two nodes have one name, or a running pod is there twice or on no node.
 
         """
         self._lock = Lock()
@@ -58,9 +58,9 @@ class Scheduler:
 
     @classmethod
     def restore(cls, snapshot: Snapshot) -> "Scheduler":
-        """Return a Scheduler that goes on where the snapshot was taken.
+        """Return a Scheduler that continues from a snapshot.
 
-        Decisions made before can be confirmed, as they could have been where it was taken.
+        Decisions made before it can be confirmed, as in the Scheduler that it was taken of.
         """
         scheduler = cls()
         instance = snapshot.instance
@@ -69,7 +69,7 @@ class Scheduler:
 
     @property
     def version(self) -> int:
-        """Counts the calls that changed something."""
+        """The number of calls so far that changed something."""
         return self._state.version
 
     def snapshot(self) -> Snapshot:
@@ -85,7 +85,7 @@ class Scheduler:
         )
 
     def placement_of(self, pod: NamespacedName) -> PodPlacement:
-        """Return where a pod runs now: LS and BE pods in their pool as it is now (C7).
+        """Return where a pod runs now; LS and BE pods run in their pool as it is now (C7).
 
         Raises:
             UnknownPodError: The pod does not run.
@@ -116,7 +116,7 @@ class Scheduler:
         return self._state.of(node).account
 
     def misfits(self) -> tuple[Misfit, ...]:
-        """Return all running pods that could not come to where they are, if they came now."""
+        """Return all running pods that would not be allowed on their node if they came now."""
         return tuple(
             misfit
             for record in self._state.records
@@ -130,17 +130,17 @@ class Scheduler:
         dry_run: bool = False,
         options: SolveOptions | None = None,
     ) -> Decision:
-        """Decide who of a batch runs where, and take it unless it is a dry run.
+        """Decide where the pods of a batch run, and make it so unless it is a dry run.
 
         Args:
             batch: Pods that do not run yet.
             deadline_s: Seconds from this call to its end, waiting for other calls
-                included. Stands for the time limit of the options.
+                included. It takes the place of the time limit in the options.
             dry_run: Change nothing; ``confirm`` takes the decision later.
             options: How to solve.
 
         Raises:
-            AlreadyRunningError: Pods of the batch run.
+            AlreadyRunningError: Pods of the batch run already.
             BadPodError: A pod asks for what no pod may ask for.
             BadWordsError: The batch contradicts itself.
             SolverError: Parts of Placer contradict each other: a defect of ours.
@@ -169,16 +169,16 @@ class Scheduler:
     ) -> Change | Refusal:
         """Take a decision, if its pods still fit the nodes that it gives them (B16).
 
-        Where the very CPUs, devices or bytes that it names are gone, the pods of that node
-        are laid anew there, at best as well as it says, if there is any place for all of
-        them. Its tiers count as of its version. The judge has found nothing before
-        anything is taken, so nothing is ever given out twice.
+        If the very CPUs, devices or bytes that it names are gone, the pods of that node are
+        laid anew there, as well as was decided if possible, provided that all of them have
+        a place. The tiers of the decision remain those of its version. The judge checks
+        everything before anything is taken, so nothing is ever given out twice.
 
         Args:
             decision: All of its pods are taken, or none.
             deadline_s: Seconds from this call to its end, waiting for other calls
                 included, where pods are laid anew.
-            options: How to solve then.
+            options: How to solve in that case.
 
         """
         if not deadline_s > 0:
@@ -196,10 +196,10 @@ class Scheduler:
         return change
 
     def release(self, pods: Iterable[NamespacedName]) -> Change:
-        """Take pods off their nodes: all that are named, or none.
+        """Take pods off their nodes: all that are named, or none of them.
 
         Raises:
-            UnknownPodError: Some of them do not run.
+            UnknownPodError: Some of the pods do not run.
 
         """
         keys = tuple(dict.fromkeys(pods))
@@ -213,7 +213,7 @@ class Scheduler:
         """Add a node on which nothing runs yet.
 
         Raises:
-            NodeExistsError: There is a node of its name.
+            NodeExistsError: There is a node of that name already.
 
         """
         with self._lock:
@@ -222,12 +222,12 @@ class Scheduler:
             return self._become(self._state.with_node(node))
 
     def update_node(self, node: Node) -> Change:
-        """Put new facts in place of a node's old ones: machine, labels, health, cordon.
+        """Replace the facts about a node: machine, labels, health, cordon.
 
         Pods keep their places; those that no longer fit are reported.
 
         Raises:
-            UnknownNodeError: There is no node of its name.
+            UnknownNodeError: There is no node of that name.
 
         """
         with self._lock:
@@ -277,9 +277,9 @@ class Scheduler:
         return decision
 
     def _cache(self) -> SolveCache:
-        """Take out what an earlier call has left, so that no other one has it meanwhile.
+        """Take out what an earlier call has left, so that no other call uses it meanwhile.
 
-        A call puts it back at its end: what one that fails leaves behind is forgotten.
+        A call puts it back at its end; a call that fails does not, so its traces are forgotten.
         """
         try:
             return self._caches.pop()
@@ -296,7 +296,7 @@ class Scheduler:
         return self._state if node == old else self._state.with_node(node)
 
     def _become(self, after: ClusterState, misfits: tuple[Misfit, ...] = ()) -> Change:
-        """Change the state, as the last thing a call does."""
+        """Change the state; the last thing that a call does."""
         change = _change(self._state, after, misfits)
         self._state = after
         return change

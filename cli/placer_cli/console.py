@@ -30,7 +30,7 @@ def err() -> Console:
 
 
 def note(line: str) -> None:
-    """Say what became of the input, beside the result."""
+    """Print a line about the input beside the result."""
     err().print(line, style="dim", soft_wrap=True)
 
 

@@ -15,7 +15,7 @@ from placer_models.placement import Answer, PartlyPlaced, Placed
 
 @dataclass(frozen=True, slots=True)
 class Emission:
-    """What is to be written, and where."""
+    """The kinds of objects to write, and the folder for them."""
 
     kinds: tuple[EmitKind, ...]
     folder: Path

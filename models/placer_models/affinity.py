@@ -9,7 +9,7 @@ from placer_models.selectors import LabelExpression, meets
 from placer_models.typed import check_types
 
 EVERY_NAMESPACE = "*"
-"""In place of a name: pods of every namespace are looked at."""
+"""Stands in place of a namespace's name: pods of every namespace are looked at."""
 
 
 OF_ONE_NODE = ("", NODE_LEVEL, "kubernetes.io/hostname")
@@ -23,7 +23,7 @@ class AffinityLevel(StrEnum):
     """They run on one node."""
 
     NUMA = "numa"
-    """They own CPUs of one NUMA node; CPUs that belong to none are shared with nobody."""
+    """They own CPUs of one NUMA node; CPUs without a NUMA node are shared with nobody."""
 
     CORE = "core"
     """They own CPUs of one core, and share what a core has: its L1 and L2 caches."""
@@ -36,26 +36,26 @@ class AffinityLevel(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class AffinityTerm:
-    """A pod is together with, or apart from, pods that have some labels.
+    """A wish of a pod to be together with, or apart from, pods that have some labels.
 
-    Looked at are the other pods of the namespaces, running ones too. On a node, or in a domain
-    of nodes, one that is meant is enough to be together; apart, there is none. Inside a node
-    only pods that own CPUs are meant, and together are two where every NUMA node, or every core,
-    of which the pod owns CPUs has CPUs of one that is meant; apart, none has. Preferred, one
-    that wants to be apart loses each pod that it meets, and one that wants others is lost once,
-    each times its weight.
+    The term looks at the other pods of its namespaces, running ones too. On a node, or in a
+    domain of nodes, a pod is together if one pod that the term means is there, and apart if
+    none is. Inside a node the term means only pods that own CPUs. There a pod is together if
+    each NUMA node, or core, that it owns CPUs of has CPUs of a pod that is meant, and apart if
+    none has. A preferred term to be apart costs its weight for each pod that is met. A
+    preferred term to be together costs its weight once if it is not kept.
 
     Attributes:
         labels: Labels that a pod must have to match; ascending by key.
         apart: Whether the pod keeps away from those that match.
-        topology: A label of nodes, or a level of the network: nodes of one value are one
-            domain, and those without a value are in none. Empty: each node is one.
-        expressions: What a pod's labels must say besides.
-        namespaces: Of the pods that are looked at, ascending; empty: the pod's own.
-        weight: What it counts where it is preferred, 1 to 100; 1 where it is required.
+        topology: A label of nodes, or a level of the network: nodes with the same value are one
+            domain, and nodes without a value are in none. Empty: each node is a domain.
+        expressions: What a pod's labels must meet as well to match.
+        namespaces: Namespaces of the pods that are looked at, ascending; empty: the pod's own.
+        weight: What the term counts if it is preferred, 1 to 100; 1 if it is required.
 
     Raises:
-        ValueError: The weight is none, or a required term has one.
+        ValueError: The weight is not in that range, or a required term has one other than 1.
 
     """
 
@@ -78,38 +78,38 @@ class AffinityTerm:
 
     @property
     def required(self) -> bool:
-        """Whether it may not be broken."""
+        """Whether the term may not be broken."""
         return self.strength is Strength.REQUIRED
 
     @property
     def inside(self) -> bool:
-        """Whether it is about places inside a node."""
+        """Whether the term is about places inside a node."""
         return self.level is not AffinityLevel.NODE
 
     @property
     def wide(self) -> bool:
-        """Whether it is about domains of several nodes."""
+        """Whether the term is about domains of several nodes."""
         return bool(self.topology)
 
     @property
     def keys(self) -> frozenset[str]:
-        """The labels of pods that it looks at."""
+        """Keys of the pod labels that the term looks at."""
         return frozenset((*dict(self.labels), *(one.key for one in self.expressions)))
 
     @property
     def said(self) -> str:
-        """The labels that it looks for, for people."""
+        """The labels that the term looks for, as text for people."""
         labels = (f"{key}={value}" for key, value in self.labels)
         return ",".join((*labels, *map(str, self.expressions))) or "any labels"
 
     def looks_into(self, namespace: str, own: str) -> bool:
-        """Return whether pods of a namespace are looked at, by a pod of its own one."""
+        """Return whether a pod of the namespace ``own`` looks at pods of a namespace."""
         if not self.namespaces:
             return namespace == own
         return namespace in self.namespaces or EVERY_NAMESPACE in self.namespaces
 
     def means(self, labels: tuple[tuple[str, str], ...], *, owns_cpus: bool) -> bool:
-        """Return whether such a pod is meant, if it is of a namespace that is looked at."""
+        """Return whether the term means a pod like this, if its namespace is looked at."""
         return (
             (owns_cpus or not self.inside)
             and set(self.labels) <= set(labels)

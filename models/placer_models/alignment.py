@@ -10,11 +10,11 @@ from collections.abc import Iterator, Sequence
 from placer_models.policy import AlignmentPolicy, AlignmentScope
 
 CellAmounts = tuple[int, ...]
-"""One amount a resource, in an order that cells and need share."""
+"""One amount per resource, in the same order for cells and needs."""
 
 
 def effective_policy(pod: AlignmentPolicy, node: AlignmentPolicy) -> AlignmentPolicy | None:
-    """Return the policy that holds for the pod on the node; None: they conflict.
+    """Return the policy that holds for the pod on the node, or None if the two conflict.
 
     ``None`` counts as not set. Where both are set they must be the same (C12).
     """
@@ -28,9 +28,10 @@ def effective_policy(pod: AlignmentPolicy, node: AlignmentPolicy) -> AlignmentPo
 def effective_scope(
     pod: AlignmentScope | None, node: AlignmentScope | None
 ) -> AlignmentScope | None:
-    """Return the scope of the policy that holds for the pod on the node; None: they conflict.
+    """Return the scope that holds for the pod on the node, or None if the two conflict.
 
-    As for the policy: where both are set they must be the same. Set by nobody: the pod.
+    As for the policy, where both are set they must be the same. Where neither is set, it is
+    the pod.
     """
     if pod is not None and node is not None and pod is not node:
         return None
@@ -38,7 +39,7 @@ def effective_scope(
 
 
 def width(amounts: Sequence[int], need: int) -> int | None:
-    """Return the fewest cells that hold the need of one resource; None: all do not."""
+    """Return the fewest cells that hold the need of one resource, or None if all do not."""
     if need <= 0:
         return 0
     held = 0
@@ -50,12 +51,12 @@ def width(amounts: Sequence[int], need: int) -> int | None:
 
 
 def restricted_width(cells: Sequence[CellAmounts], need: CellAmounts) -> int | None:
-    """Return the one width that Restricted allows; None: it admits nothing.
+    """Return the one width that Restricted allows, or None if it admits nothing.
 
-    Each resource asked for has its own fewest number of cells; Restricted wants one
-    set of cells that is of the fewest for each of them, so they must agree. Nothing
-    asked for is width 0; callers take it as no constraint, for what has no width may
-    still be asked for.
+    Each resource asked for has its own fewest number of cells. Restricted wants one set of
+    cells that has the fewest for each of them, so these numbers must agree. If nothing is
+    asked for, the width is 0. Callers take that as no constraint, because the pod may still
+    ask for something that has no width.
     """
     widths = {
         width([cell[i] for cell in cells], amount) for i, amount in enumerate(need) if amount > 0
@@ -66,7 +67,7 @@ def restricted_width(cells: Sequence[CellAmounts], need: CellAmounts) -> int | N
 
 
 def fewest_cells(cells: Sequence[CellAmounts], need: CellAmounts) -> int | None:
-    """Return the fewest cells that together hold all of the need; None: all do not.
+    """Return the fewest cells that together hold all of the need, or None if all do not.
 
     Equal cells are counted, not told apart, so 34 NUMA nodes of 3 kinds cost little.
     """
@@ -90,7 +91,7 @@ def _covers(total: CellAmounts, goal: CellAmounts) -> bool:
 
 
 def _sums(supply: list[tuple[CellAmounts, int]], size: int, arity: int) -> Iterator[CellAmounts]:
-    """Yield what each choice of ``size`` cells holds, one per choice of kinds."""
+    """Yield what ``size`` cells hold together, once for each way to choose their kinds."""
     if size == 0:
         yield (0,) * arity
         return

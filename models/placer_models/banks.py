@@ -1,4 +1,4 @@
-"""The devices of a node as a solver sees them: what is free, in counts."""
+"""Device banks: the devices of a node as a solver sees them, with what is free in counts."""
 
 from dataclasses import field
 
@@ -12,16 +12,17 @@ from placer_models.shares import ShareableDevice
 class DeviceBank:
     """The healthy devices of one type on a node.
 
-    The hash leaves out what never changes of it.
+    The hash leaves out the parts of a bank that never change.
 
     Attributes:
-        free: Free devices of each equivalence class of the board: nobody has any part of them.
+        free: How many devices of each equivalence class of the board are free: nobody has any
+            part of them.
         cells: Index of the cell of each equivalence class; None where it has no NUMA node.
         shareable: For each equivalence class the devices that can take shares: those that are
-            shared already, then as many as were free when the batch came; those that it
-            was given whole are among them. Empty where no pod of the batch asks for
+            shared already, then as many as were free when the batch came, which include those
+            that the batch was given whole. Empty where no pod of the batch asks for
             shares of the type.
-        cuts: Of MIG instances: that of each class, which is one instance; else empty.
+        cuts: For MIG instances, the placement of each class, which is one instance; else empty.
 
     """
 

@@ -17,10 +17,11 @@ def binds(spec: PodSpec, node: Node) -> bool:
 
 
 def bound_to(placement: PodPlacement, spec: PodSpec, node: Node) -> frozenset[int]:
-    """Return the NUMA nodes to whose pool a pod is bound; none: it floats over the whole pool.
+    """Return the NUMA nodes to whose pool a pod is bound; none if it floats over all of it.
 
-    Where the placement does not say it, they are those of its cpuset, else those of its
-    memory and devices. Who runs on a CPU of no NUMA node as well is not bound.
+    Where the placement does not name them, they are the NUMA nodes of its cpuset, or of its
+    memory and devices if it has no cpuset. A pod that also runs on a CPU without a NUMA node
+    is not bound.
     """
     if spec.qos.owns_cpus:
         return frozenset()

@@ -1,4 +1,4 @@
-"""Quantities of devices, of which pods may take a part each: bytes, percent or plain units (B1)."""
+"""Quantities of devices that pods may take a part of: bytes, percent or plain units (B1)."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -7,19 +7,19 @@ from placer_models.quantity import format_bytes, parse_bytes
 from placer_models.typed import check_types
 
 MAX_QUANTITY = 2**50
-"""A device has at most so much of a quantity."""
+"""The most that a device can have of a quantity."""
 
 PERCENT = "percent"
-"""The part of a GPU's compute, or of all that another device is and has."""
+"""The part of a GPU's compute, or of everything that a device of another type has."""
 
 MEMORY = "memory"
 """The device's own memory."""
 
 MEMORY_PERCENT = "memoryPercent"
-"""The same, in percent of it."""
+"""The device's own memory, in percent."""
 
 OWN_WORDS = (PERCENT, MEMORY, MEMORY_PERCENT)
-"""What every device may be asked for; no quantity has such a name."""
+"""What any device may be asked for; no quantity has one of these names."""
 
 
 class Unit(StrEnum):
@@ -27,7 +27,7 @@ class Unit(StrEnum):
 
     BYTES = "bytes"
     PERCENT = "percent"
-    """A device has 100 of it."""
+    """A device has 100 percent."""
     UNITS = "units"
     """Plain numbers, such as queues, addresses or bits per second."""
 
@@ -40,7 +40,7 @@ class Quantity:
         name: What people call it; the same on all devices of a type.
 
     Raises:
-        ValueError: The name is that of a field of its own.
+        ValueError: The name is one of ``OWN_WORDS``, which have fields of their own.
 
     """
 
@@ -71,7 +71,7 @@ def format_amount(amount: int, unit: Unit) -> str:
 
 
 def unit_written(text: str) -> Unit:
-    """Return the unit that an amount is in by how it is written: ``5Gi``, ``30%``, ``200``."""
+    """Return the unit of an amount, judged by how it is written: ``5Gi``, ``30%``, ``200``."""
     if text.endswith("%"):
         return Unit.PERCENT
     return Unit.BYTES if text.endswith("i") else Unit.UNITS
@@ -82,11 +82,11 @@ def parse_amount(text: str, unit: Unit | None = None) -> tuple[int, Unit]:
 
     Args:
         text: As written. ``5Gi`` is in bytes and ``30%`` in percent; a plain number is in
-            the unit that the quantity has, and in plain units where that is not known.
-        unit: That of the quantity; None: not known.
+            the unit of the quantity, or in plain units where that unit is not known.
+        unit: The unit of the quantity; None: not known.
 
     Raises:
-        ValueError: It is no amount, 0, too large, or in another unit than the quantity.
+        ValueError: The text is no amount, 0, too large, or in another unit than the quantity.
 
     """
     written = unit_written(text)

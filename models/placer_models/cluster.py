@@ -1,4 +1,4 @@
-"""A cluster and its work: machines, the nodes made of them, what runs there, what waits."""
+"""A cluster and its work: machines, nodes made of them, running pods and waiting gangs."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ class Machine:
         devices: Ascending by (type, minor).
         gpu_links: None where nothing is known about links between its GPUs.
         partitions: The sets of GPUs that its fabric manager can make a partition of;
-            empty where it has no such table.
+            empty where the machine has no partition table.
         sources: Where the facts come from.
 
     """
@@ -64,27 +64,27 @@ class Node:
         unhealthy: (type, minor) of devices that are broken on this node, besides
             those that its machine calls unhealthy (D6).
         cordoned: No new pod is placed here.
-        cpu_bind: What every pod that owns CPUs has to keep to here (C10).
+        cpu_bind: The bind policy that every pod that owns CPUs has to keep to here (C10).
         hugepages: (NUMA node, page size in bytes, pages), ascending: what this node
-            sets aside, where it is not what its machine says.
+            sets aside, where that differs from its machine.
         partitions: The node's own partition table; None: its machine's.
         partition_policy: How pods keep to the table; None: they do not look at it.
-        locality: What pods that own CPUs and say nothing would like here; in the order
-            of the enumeration, each once.
-        numa_strategy: Which NUMA nodes owned CPUs come from; None: whichever (C11).
+        locality: What pods that own CPUs would like here if they have no wish of their own; in
+            the order of the enumeration, each once.
+        numa_strategy: Which NUMA nodes owned CPUs come from; None: any (C11).
         extended: (name, amount) of resources that are plain amounts, such as licences
             or tokens; ascending by name, no amount of 0.
-        offered: It is not there yet: the first pod that comes to it opens it.
+        offered: Whether the node is not there yet: the first pod that comes to it opens it.
         mig: GPUs in MIG mode, which are given out in instances only.
         scope: What the alignment policy aligns together; None: not set.
-        milli_per_cpu: What LS and BE pods may ask for of each CPU of their pool: more than 1000 on
-            nodes whose CPUs are amplified.
-        max_pods: Most pods that it takes, running ones included; None: no limit.
-        taints: What keeps pods off that do not tolerate it.
-        unpooled_cpus: Reserved CPUs that are for the system alone, and CPUs of running pods that
-            a kubelet has pinned: they are in no pool (C5, C6) while they are either.
-        homes: What running pods that may move hold here (CPUs only where they own them): a
-            solver tells it from all that is like it.
+        milli_per_cpu: How much LS and BE pods may ask for of each CPU of their pool, in milli:
+            more than 1000 on nodes whose CPUs are amplified.
+        max_pods: The most pods that the node takes, running ones included; None: no limit.
+        taints: Taints, which keep off pods that do not tolerate them.
+        unpooled_cpus: CPUs that are in no pool (C5, C6) as long as they are reserved, for the
+            system alone, or owned by running pods that a kubelet has pinned.
+        homes: What running pods that may move hold here (CPUs only where they own them). A
+            solver tells these resources apart from others like them.
 
     """
 
@@ -121,12 +121,12 @@ class Node:
         return with_instances(self.machine.devices, self.mig) if self.mig else self.machine.devices
 
     def out_of_pools(self, owned: CpuSet) -> CpuSet:
-        """Return the CPUs that the node keeps out of both pools beside pods that own CPUs."""
+        """Return the CPUs that the node keeps out of both pools while pods own ``owned``."""
         return self.unpooled_cpus & (self.reserved_cpus | owned)
 
     @property
     def table(self) -> PartitionTable | None:
-        """The partition table that pods look at here; None: they look at none."""
+        """The partition table that pods look at here; None if they look at none."""
         if self.partition_policy is None:
             return None
         return self.machine.partitions if self.partitions is None else self.partitions
@@ -139,7 +139,7 @@ class Node:
     def is_healthy(self, device: Device) -> bool:
         """Return whether the device may be given out on this node (D6).
 
-        An instance may if its GPU is healthy; the GPU itself is not given out then.
+        A MIG instance may if its GPU is healthy. A GPU in MIG mode is not given out itself.
         """
         key = (device.type, device.minor)
         if is_instance(device.type):
@@ -149,80 +149,81 @@ class Node:
         return device.healthy and key not in self.unhealthy
 
     def pages_in(self) -> dict[tuple[int, int], int]:
-        """Return (NUMA node, page size in bytes) -> the hugepages that pods can have."""
+        """Return (NUMA node, page size in bytes) -> how many hugepages pods can have."""
         numa_nodes = self.machine.topology.numa_nodes
         pages = {(n.id, kind.page_bytes): kind.count for n in numa_nodes for kind in n.hugepages}
         known = {numa.id for numa in numa_nodes}
         return pages | {(n, size): count for n, size, count in self.hugepages if n in known}
 
     def memory_bytes_in(self) -> dict[int, int]:
-        """Return NUMA node -> the memory that is not set aside as hugepages."""
+        """Return NUMA node -> bytes of memory that are not set aside as hugepages."""
         left = {numa.id: numa.memory_bytes for numa in self.machine.topology.numa_nodes}
         for (numa, size), count in self.pages_in().items():
             left[numa] -= size * count
         return left
 
     def domain(self, level: str) -> str | None:
-        """Return the node's domain at a level of the network; None: it belongs to none."""
+        """Return the node's domain at a level of the network, or None if it is in none."""
         if level == NODE_LEVEL:
             return self.name
         return next((domain for name, domain in self.domains if name == level), None)
 
     def topology_domain(self, key: str) -> str | None:
-        """Return the node's value of a label, or its domain at a level; None: it has neither."""
+        """Return the node's value of a label, else its domain at a level, else None."""
         value = next((value for name, value in self.labels if name == key), None)
         return self.domain(key) if value is None else value
 
 
 class Nodes(tuple[Node, ...]):
-    """Nodes, and what all of them say together: looked for once.
+    """Nodes, with facts about all of them that are worked out once.
 
-    A tuple like any other. Who asks about the same nodes again and again keeps the object.
+    It is a tuple like any other. A caller that asks about the same nodes again and again
+    keeps the object.
     """
 
     @classmethod
     def of(cls, nodes: tuple[Node, ...]) -> "Nodes":
-        """Return the nodes as they are, or as one that can be asked."""
+        """Return the nodes as ``Nodes``: unchanged if they are that already."""
         return nodes if isinstance(nodes, Nodes) else cls(nodes)
 
     @cached_property
     def position(self) -> Mapping[str, int]:
-        """Name of a node -> where it stands."""
+        """Name of a node -> its index in the tuple."""
         return {node.name: position for position, node in enumerate(self)}
 
     @cached_property
     def offer(self) -> bool:
-        """Whether some of them are not there yet."""
+        """Whether some of the nodes are only offered, that is, not there yet."""
         return any(node.offered for node in self)
 
     @cached_property
     def have_strategy(self) -> bool:
-        """Whether some of them mind which NUMA nodes owned CPUs come from."""
+        """Whether some of the nodes have a NUMA strategy for owned CPUs."""
         return any(node.numa_strategy for node in self)
 
     @cached_property
     def prefer_partitions(self) -> bool:
-        """Whether pods would like to keep to the partition table of some of them."""
+        """Whether pods would like to keep to the partition table of some of the nodes."""
         return any(node.partition_policy is PartitionPolicy.PREFER for node in self)
 
     @cached_property
     def soft_taints(self) -> frozenset[Taint]:
-        """Taints of some of them that would rather keep pods off, and do not."""
+        """Taints of the nodes that would rather keep pods off, but do not."""
         return frozenset(t for node in self for t in node.taints if not t.keeps_off)
 
     @cached_property
     def localities(self) -> frozenset[Locality]:
-        """What pods that say nothing would like on some of them."""
+        """Localities that pods without a wish of their own would like on some of the nodes."""
         return frozenset(wish for node in self for wish in node.locality)
 
     @cached_property
     def have_cells(self) -> bool:
-        """Whether some of them have several NUMA nodes, or CPUs of none besides."""
+        """Whether some of the nodes have several NUMA nodes, or also CPUs without one."""
         return any(len(machine.topology.package_in) > 1 for machine in self._machines)
 
     @cached_property
     def have_packages(self) -> bool:
-        """Whether some of them have several packages."""
+        """Whether some of the nodes have several packages."""
         return any(machine.topology.packages > 1 for machine in self._machines)
 
     @cached_property
@@ -231,12 +232,12 @@ class Nodes(tuple[Node, ...]):
 
     @cached_property
     def bind_pools(self) -> bool:
-        """Whether some of them bind LS and BE pods to the pool of NUMA nodes."""
+        """Whether some of the nodes bind LS and BE pods to the pool of NUMA nodes."""
         return any(node.alignment in BINDING for node in self)
 
     @cached_property
     def align_containers(self) -> bool:
-        """Whether some of them align each container for itself."""
+        """Whether some of the nodes align each container by itself."""
         return any(node.scope is AlignmentScope.CONTAINER for node in self)
 
 
@@ -245,7 +246,7 @@ class RunningPod:
     """A pod that holds its place already (G5).
 
     Attributes:
-        movable: It may get another place, where the instance has a budget of moves.
+        movable: Whether it may get another place, where the instance has a budget of moves.
 
     """
 
@@ -256,11 +257,13 @@ class RunningPod:
 
 @dataclass(frozen=True, slots=True)
 class RunningGang:
-    """What running pods ask of each other's places (G5); its members are those that name it.
+    """A gang of running pods: what they ask of each other's places (G5).
+
+    Its members are the running pods whose placement names it.
 
     Attributes:
-        gather: As of a Gang.
-        levels: As of a Gang.
+        gather: As in `Gang`.
+        levels: As in `Gang`.
 
     """
 
@@ -281,18 +284,18 @@ class Instance:
 
     Attributes:
         nodes: Names are unique.
-        gangs: All that waits; a pod without a gang stands in a gang of its own
+        gangs: All gangs that wait; a pod without a gang stands in a gang of its own
             (``lone``). Keys of gangs and of pods are unique.
         groups: Gang groups; each names gangs of this instance.
-        running: Pods in place; their keys differ from those that wait.
-        move_budget: So many running pods may move at most (G5).
-        homes: Where pods among those that wait run now. Files have none: it is how the
+        running: Pods in place; none has the key of a pod that waits.
+        move_budget: How many running pods may move at most (G5).
+        homes: Where some of the pods that wait run now. Files have none: this is how the
             running pods that may move become part of the question (`placer_models.moves`).
-        gone: Keys of those of them that cannot stay: where they are they break a rule.
-        could_leave: The running pods that break one, and stay in this question.
-        is_question: The running pods that may move wait beside the others already.
-        running_gangs: Gangs of running pods. Keys differ from those of gangs that wait.
-        strategy: What the last tier is.
+        gone: Keys of the pods with homes that cannot stay, because they break a rule there.
+        could_leave: The running pods that break a rule, and stay in this question.
+        is_question: Whether the running pods that may move wait beside the others already.
+        running_gangs: Gangs of running pods. None has the key of a gang that waits.
+        strategy: The node strategy, which says what the last tier is.
 
     """
 

@@ -4,20 +4,20 @@ from enum import IntEnum
 
 
 class CoreGranularity(IntEnum):
-    """How finely the cores of a node are told apart, for who shares them (C9)."""
+    """How finely the cores of a node are told apart, because it may matter who shares them (C9)."""
 
     ALIKE = 0
-    """Who shares a core matters to nobody that waits."""
+    """No waiting pod minds who shares a core."""
 
     HELD = 1
-    """Cores that running pods keep are told from others: one pod that waits minds."""
+    """One waiting pod minds: cores that running pods keep are told apart from others."""
 
     PAIRS = 2
-    """Several pods mind: wide cores are classes of their own. Of cores with two threads
-    counts say all, for whoever meets somebody there has one of the two."""
+    """Several waiting pods mind: each core with more than two threads is a class of its own.
+    For cores with two threads counts are enough: a pod that shares one has one of the two."""
 
     EACH = 3
-    """All cores with more than one free thread are classes of their own."""
+    """Each core with more than one free thread is a class of its own."""
 
     WHO = 4
-    """So they are, and others are told apart by who runs on them (C18)."""
+    """As EACH, and the other cores are told apart by who runs on them (C18)."""

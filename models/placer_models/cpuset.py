@@ -6,19 +6,19 @@ CpuSet = frozenset[int]
 """The ids of logical CPUs. Ids are names, not ranks: they may have holes."""
 
 NO_CPUS: CpuSet = frozenset()
-"""The one empty set that is kept: Python makes a new one whenever it is asked for one."""
+"""The one empty set that is kept: Python makes a new empty set each time."""
 
 MAX_CPU_ID = 65_535
 """Largest CPU id that is read; Linux itself builds for at most 8,192 CPUs."""
 
 
 def without(cpus: CpuSet, gone: Collection[int]) -> CpuSet:
-    """Return the CPUs that are not gone; the same object if none is."""
+    """Return the CPUs that are not gone: the same object if none of them is gone."""
     return cpus if cpus.isdisjoint(gone) else cpus.difference(gone)
 
 
 def is_same(some: CpuSet, others: CpuSet) -> bool:
-    """Return whether two sets are equal; at a glance where they are one object."""
+    """Return whether two sets are equal; at once if they are the same object."""
     return some is others or some == others
 
 

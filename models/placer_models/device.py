@@ -16,7 +16,7 @@ PartitionTable = tuple[tuple[int, ...], ...]
 
 
 FunctionSelector = tuple[tuple[str, tuple[str, ...]], ...]
-"""(Label, values of which it has one), ascending by label; empty: any virtual function."""
+"""(Label, the values it may have), ascending by label; empty: any virtual function."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class VirtualFunction:
 
 
 def selects(selector: FunctionSelector, labels: Labels) -> bool:
-    """Return whether a virtual function with these labels is one that is wanted (D9)."""
+    """Return whether the selector admits a virtual function with these labels (D9)."""
     has = dict(labels)
     return all(has.get(key) in values for key, values in selector)
 
@@ -44,7 +44,7 @@ class Device:
         memory_bytes: Memory of the device itself; 0 if unknown or none.
         numa_node: None where it is unknown, as in many virtual machines.
         pcie_switch: Key of the nearest PCIe switch; devices of one key share it.
-        capacity: What else of it pods may take a part of, ascending by name, no zeros.
+        capacity: Other quantities that pods may take a part of, ascending by name, no zeros.
 
     """
 
@@ -70,7 +70,7 @@ class LinkMatrix:
     Attributes:
         minors: GPU minors, ascending; row and column i belong to ``minors[i]``.
         centi_gb_per_s: 0.01 GB/s per direction, as integers; symmetric, diagonal 0.
-        kinds: The link's name, such as ``NV12`` or ``SYS``, for people; never ranked by.
+        kinds: The link's name, such as ``NV12`` or ``SYS``, for people; never used for ranking.
         shared_egress: Whether pairs share each GPU's egress (NVSwitch), so that pair
             values do not add up.
 

@@ -24,10 +24,10 @@ NPU_CPU = "huawei.com/npu-cpu"
 NPU_DVPP = "huawei.com/npu-dvpp"
 
 WHOLE_GPUS = (GPU, "nvidia.com/gpu", "amd.com/gpu", "dcu.com/gpu")
-"""Names that count whole GPUs."""
+"""Resource names that count whole GPUs."""
 
 OTHER_SPELLINGS: Mapping[str, str] = {
-    # The names of the proposal, which Koordinator still reads.
+    # The names in Koordinator's proposal, which it still reads.
     "kubernetes.io/gpu": KOORD_GPU,
     "kubernetes.io/gpu-core": GPU_CORE,
     "kubernetes.io/gpu-memory": GPU_MEMORY,
@@ -36,19 +36,19 @@ OTHER_SPELLINGS: Mapping[str, str] = {
     "kubernetes.io/gpu-mem-ratio": GPU_MEMORY_RATIO,
     "kubernetes.io/rdma": KOORD_RDMA,
     "kubernetes.io/fpga": KOORD_FPGA,
-    # Without the domain, for people. Not `gpu`: that counts GPUs, KOORD_GPU is in percent.
+    # Without the domain, for people. `gpu` is left out: it counts GPUs; KOORD_GPU is in percent.
     "gpu-core": GPU_CORE,
     "gpu-memory": GPU_MEMORY,
     "gpu-memory-ratio": GPU_MEMORY_RATIO,
     "gpu.shared": GPU_SHARED,
 }
-"""Name as it may be written -> the name of today."""
+"""Name as it may be written -> the current name."""
 
 PERCENT_TYPES: Mapping[str, str] = {KOORD_RDMA: RDMA, KOORD_FPGA: FPGA}
-"""Name that asks for percent of a device that is no GPU -> the type of the device."""
+"""Name that asks for percent of a device other than a GPU -> the type of the device."""
 
 MAX_DEVICES = 10_000
-"""So many devices of a type are asked for at most."""
+"""The most devices of a type that may be asked for."""
 
 GPU_COMBINATIONS = frozenset(
     frozenset(names)
@@ -68,12 +68,12 @@ GPU_COMBINATIONS = frozenset(
         (GPU_SHARED, GPU_MEMORY, NPU_CORE, NPU_CPU, NPU_DVPP),
     )
 )
-"""The names that may stand together; a request for GPUs is exactly one of these."""
+"""Sets of names that may stand together; the names of a request for GPUs are one of these sets."""
 
 _GPU_NAMES = frozenset(name for names in GPU_COMBINATIONS for name in names)
 
 DEVICE_RESOURCES = _GPU_NAMES | PERCENT_TYPES.keys()
-"""All names that do not simply count devices of the type of that name, or count GPUs."""
+"""All names but those that simply count devices of the type of that name, GPUs excepted."""
 
 _COUNT_NAMES = (*WHOLE_GPUS, GPU_SHARED)
 _PERCENT_NAMES = (KOORD_GPU, GPU_CORE, GPU_MEMORY_RATIO, KOORD_RDMA, KOORD_FPGA)
@@ -87,7 +87,7 @@ _OF_THE_NODE = re.compile(
 
 
 class RequestRule(StrEnum):
-    """What a request must keep; each value is the rule's name on its page."""
+    """The rules for requests; each value is the rule's name on its page."""
 
     ASKED = "device-asked"
     NAME = "device-name"
@@ -104,7 +104,7 @@ class DeviceRequestError(ValueError):
     """A request for devices that breaks a rule. ``str()`` is the whole message.
 
     Attributes:
-        rule: The rule that it breaks.
+        rule: The rule that the request breaks.
 
     """
 
@@ -117,8 +117,8 @@ def translate(requests: Mapping[str, str | float]) -> tuple[DeviceDemand, ...]:
     """Return what a pod asks of each device type, ascending by type.
 
     Args:
-        requests: The pod's resource requests. What belongs to the node, such as cpu
-            and memory, is passed over, and so is an amount of 0.
+        requests: The pod's resource requests. Resources of the node, such as cpu and
+            memory, are ignored, and so is an amount of 0.
 
     Raises:
         DeviceRequestError: The request breaks a rule, or asks for no device.
@@ -135,7 +135,7 @@ def translate(requests: Mapping[str, str | float]) -> tuple[DeviceDemand, ...]:
 
 
 def validate(requests: Mapping[str, str | float]) -> dict[str, int]:
-    """Return the amounts asked for by the names of today: bytes, percent or counts.
+    """Return the amounts asked for, by current name: bytes, percent or counts.
 
     Raises:
         DeviceRequestError: The request breaks a rule, or asks for no device.
@@ -155,7 +155,7 @@ def validate(requests: Mapping[str, str | float]) -> dict[str, int]:
 
 
 def convert(amounts: Mapping[str, int]) -> dict[str, int]:
-    """Return amounts with the shorthands for GPUs as compute and memory (D3)."""
+    """Return amounts with the shorthands for GPUs written out as compute and memory (D3)."""
     converted: dict[str, int] = {}
     for name, amount in amounts.items():
         if name in WHOLE_GPUS or name == KOORD_GPU:
@@ -234,7 +234,7 @@ def _known_combination(amounts: Mapping[str, int]) -> None:
 def _whole_above_one(amounts: Mapping[str, int]) -> None:
     for name in _PERCENT_NAMES:
         if name in _GPU_NAMES and GPU_SHARED in amounts:
-            continue  # The sum over several GPUs: _even_split looks at it.
+            continue  # This is the sum over several GPUs, which _even_split checks.
         amount = amounts.get(name, 0)
         if amount > WHOLE_PERCENT and amount % WHOLE_PERCENT:
             below = amount - amount % WHOLE_PERCENT
@@ -269,7 +269,7 @@ def _one_npu(amounts: Mapping[str, int]) -> None:
 def _gpus(amounts: Mapping[str, int]) -> DeviceDemand:
     count = amounts.get(GPU_SHARED, 0)
     if not count:
-        # Memory in bytes does not tell how many GPUs are meant; the compute does.
+        # Memory in bytes does not say how many GPUs are meant; the compute does.
         percent = amounts.get(GPU_MEMORY_RATIO, amounts.get(GPU_CORE, 0))
         count = max(1, percent // WHOLE_PERCENT)
     each = {name: amount // count for name, amount in amounts.items() if name in _GPU_NAMES}
@@ -296,7 +296,7 @@ def parse_whole(quantity: str | float) -> int:
     """Read an amount that is a whole number, such as percent or a count.
 
     Raises:
-        ValueError: It is no amount, negative, not whole, or absurdly large.
+        ValueError: The text is no amount, or it is negative, not whole, or absurdly large.
 
     """
     milli = parse_milli(quantity)

@@ -1,4 +1,4 @@
-"""Parts of devices: what is taken of one, whether it fits, and what that is in bytes (D3, D5)."""
+"""Shares of devices: what is taken of one, whether it fits, and what that is in bytes (D3, D5)."""
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -13,7 +13,7 @@ WHOLE_PERCENT = 100
 """All of one device."""
 
 ShareAmounts = tuple[int, ...]
-"""Of one device: percent, its memory in 0.01 bytes, and each quantity of its capacity in 0.01."""
+"""Amounts of one device: percent, memory in 0.01 bytes, each quantity of its capacity in 0.01."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,10 +21,10 @@ class DeviceShare:
     """What is taken of one device; None: not asked for.
 
     Attributes:
-        percent: Of a GPU's compute; of any other device: of all that it is and has.
-        memory_bytes: Of the device's own memory.
-        memory_percent: The same, as a part of the memory of the very device chosen.
-        capacity: What else is taken, in the units of the device; ascending by name, no zeros.
+        percent: Percent of a GPU's compute, or of everything that another device has.
+        memory_bytes: Bytes of the device's own memory.
+        memory_percent: The same, in percent of the memory of the device that is chosen.
+        capacity: Other quantities taken, in the units of the device; ascending by name, no zeros.
 
     """
 
@@ -38,12 +38,12 @@ class DeviceShare:
 
     @property
     def has_memory(self) -> bool:
-        """Whether it names memory, in bytes or percent."""
+        """Whether the share names memory, in bytes or percent."""
         return self.memory_bytes is not None or self.memory_percent is not None
 
     @property
     def amounts(self) -> dict[str, int]:
-        """What is taken in amounts, by name; what is taken in percent is not in it."""
+        """What is taken as an amount, by name; what is taken in percent is left out."""
         found = {} if self.memory_bytes is None else {MEMORY: self.memory_bytes}
         return found | {quantity.name: quantity.amount for quantity in self.capacity}
 
@@ -51,7 +51,7 @@ class DeviceShare:
     def shared(self) -> bool:
         """Whether others may hold the rest of the device.
 
-        Memory decides where it is asked for: who holds all of it leaves no GPU to others.
+        If memory is asked for, it decides: a pod that holds all of it leaves no GPU to others.
         """
         if self.memory_percent is not None:
             return self.memory_percent < WHOLE_PERCENT
@@ -61,22 +61,22 @@ class DeviceShare:
 
     @property
     def whole(self) -> bool:
-        """Whether it is all that the device is.
+        """Whether the share is the whole device.
 
-        Who has all of the memory and a part of the compute shares with nobody, but is to
-        have that part of the compute and no more.
+        A pod that has all of the memory and a part of the compute shares the device with
+        nobody, but it gets that part of the compute and no more.
         """
         return not self.shared and (self.percent is None or self.percent >= WHOLE_PERCENT)
 
 
 def part_of(share: DeviceShare | None) -> DeviceShare | None:
-    """Return the share, or None where it is all of the device."""
+    """Return the share, or None if there is none or it leaves nothing to others."""
     return share if share is not None and share.shared else None
 
 
 @dataclass(frozen=True, slots=True)
 class DeviceDemand:
-    """The same share of each of so many devices of one type, all on one node (D5)."""
+    """A demand for the same share of each of ``count`` devices of one type, on one node (D5)."""
 
     type: str
     count: int
@@ -89,7 +89,8 @@ class DeviceTotals(NamedTuple):
     Attributes:
         memory_bytes: 0 if unknown or none.
         capacity: As in ``Device``.
-        of_all: A percent of the device is that part of all that it has (any but a GPU).
+        of_all: Whether a percent of the device is that part of everything that it has; true of
+            any device but a GPU.
 
     """
 
@@ -99,12 +100,12 @@ class DeviceTotals(NamedTuple):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What each of the amounts is of."""
+        """The names of the amounts, in the order of `ShareAmounts`."""
         return PERCENT, MEMORY, *(quantity.name for quantity in self.capacity)
 
 
 def totals_of(device: Device | None) -> DeviceTotals:
-    """Return what the device has when nobody holds a part of it; None: nothing is known of it."""
+    """Return what an empty device has; None stands for one of which nothing is known."""
     if device is None:
         return DeviceTotals()
     return _totals(device.memory_bytes, device.capacity, of_all=device.type != GPU)
@@ -112,12 +113,12 @@ def totals_of(device: Device | None) -> DeviceTotals:
 
 @lru_cache(maxsize=4096)
 def _totals(memory_bytes: int, capacity: tuple[Quantity, ...], *, of_all: bool) -> DeviceTotals:
-    """Return totals; equal ones, which most devices of a cluster have, are one object."""
+    """Return totals; equal totals are one object, as most devices of a cluster have the same."""
     return DeviceTotals(memory_bytes, capacity, of_all)
 
 
 def room(totals: DeviceTotals) -> ShareAmounts:
-    """Return what an empty device has for shares."""
+    """Return the amounts that an empty device has for shares."""
     memory = 100 * (totals.memory_bytes or 1)
     if not totals.capacity:
         return WHOLE_PERCENT, memory
@@ -125,12 +126,12 @@ def room(totals: DeviceTotals) -> ShareAmounts:
 
 
 def taken(share: DeviceShare, totals: DeviceTotals) -> ShareAmounts | None:
-    """Return what the share takes of a device, exactly; None: even an empty one cannot give it.
+    """Return exactly what the share takes of a device, or None if even an empty one is too small.
 
-    A percent of any amount is a whole number of 0.01. Whole bytes would not do for
-    accounts: ten shares of 10 percent must fit a memory of any size. Of an unknown memory
-    (0) a share is counted in percent alone, as if it were one byte; an amount in bytes it
-    cannot give.
+    A percent of any amount is a whole number of 0.01. Whole bytes would not do for accounts:
+    ten shares of 10 percent must fit a memory of any size. If the memory is unknown (0), a
+    share of it is counted in percent alone, as if it were one byte, and an amount in bytes
+    cannot be had.
     """
     total_bytes, capacity, of_all = totals
     counted_bytes = total_bytes or 1
@@ -166,19 +167,18 @@ def less(left: ShareAmounts, amounts: ShareAmounts) -> ShareAmounts:
 
 
 MILLION = 1_000_000
-"""All of a device, where its use is one number."""
+"""The use of a device that is used fully, where use is one number."""
 
 
 def used_millionths(used: ShareAmounts, has: ShareAmounts, asked: ShareAmounts) -> int:
     """Return how much of a device is used, in one number: the mean over the quantities asked for.
 
-    Of each quantity the part that is used counts in millionths, rounded down, and so does
-    the mean.
+    The used part of each quantity is counted in millionths, rounded down, and so is the mean.
 
     Args:
         used: What is taken of the device.
-        has: All that it has.
-        asked: What is asked of it; quantities of which that is nothing do not count.
+        has: All that the device has.
+        asked: What is asked of it; quantities of which nothing is asked do not count.
 
     """
     parts = [
@@ -188,15 +188,15 @@ def used_millionths(used: ShareAmounts, has: ShareAmounts, asked: ShareAmounts) 
 
 
 def fits(amounts: ShareAmounts, left: ShareAmounts) -> bool:
-    """Return whether ONE device with so much left can give the amounts (D5, B11)."""
+    """Return whether ONE device that has ``left`` can give the amounts (D5, B11)."""
     return all(map(le, amounts, left))
 
 
 def filled(share: DeviceShare, total_bytes: int) -> DeviceShare:
     """Return the share with its memory both in bytes and in percent of the device (D3).
 
-    What is missing is rounded down, as Koordinator does in what it writes. Of an
-    unknown memory (0) nothing can be said: the share stays as it is.
+    The missing one is rounded down, as Koordinator does in what it writes. If the memory is
+    unknown (0), the share stays as it is.
     """
     if total_bytes <= 0:
         return share

@@ -8,13 +8,13 @@ from placer_models.mig import is_instance
 
 
 class DeviceStrategy(StrEnum):
-    """Of how many devices of a type a pod has what it asks of one."""
+    """From how many devices of a type a pod gets what it asks of one device."""
 
     APPLY_FOR_ALL = "ApplyForAll"
-    """Of all healthy ones of its node, one at least."""
+    """From all healthy devices of the type on its node, at least one."""
 
     APPLY_FOR_EACH_GROUP = "ApplyForEachGroup"
-    """Of one for each group that gives a device of the first type that it wants side by side."""
+    """From one device for each group that gives it a device of the first of its joint types."""
 
 
 Strategies = tuple[tuple[str, DeviceStrategy], ...]
@@ -28,14 +28,14 @@ def strategy_fault(
     joint: Sequence[str],
     scoped: Collection[str],
 ) -> str | None:
-    """Return why a pod cannot have the strategy of a device type; None: it can.
+    """Return why a pod cannot have its strategy for a device type, or None if it can.
 
     Args:
-        kind: The type.
-        strategies: All of the pod, by type.
-        counts: Device type -> how many its containers ask for.
-        joint: Types that it wants side by side.
-        scoped: Types that have a topology scope.
+        kind: The device type.
+        strategies: All strategies of the pod, by type.
+        counts: Device type -> how many devices its containers ask for.
+        joint: Types that the pod wants side by side.
+        scoped: Types for which the pod has a topology scope.
 
     """
     strategy = strategies[kind]

@@ -1,7 +1,7 @@
-"""Dimensions: what is counted in plain amounts, and what amounts in several of them do.
+"""Dimensions: what is counted in plain amounts, and the arithmetic of vectors of amounts.
 
-Nodes and devices have vectors of amounts, pods and shares take others of them, and one rule
-holds for each dimension: what is taken sums to no more than there is.
+Nodes and devices have vectors of amounts, and pods and shares take such vectors from them.
+One rule holds for each dimension: what is taken sums to no more than there is.
 """
 
 from collections.abc import Iterable, Sequence
@@ -9,23 +9,23 @@ from operator import le, sub
 from typing import NamedTuple
 
 Amounts = tuple[int, ...]
-"""One amount a dimension, in an order that what is had and what is taken share."""
+"""One amount per dimension, in the same order for what there is and what is taken."""
 
 MEMORY = 0
 SHARED_POOL = -2
 BEST_EFFORT_POOL = -1
-"""Where these are among the dimensions of every Problem."""
+"""Indices of these three among the dimensions of every Problem."""
 
 
 class Dimension(NamedTuple):
     """One thing that a Problem counts in plain amounts.
 
     Attributes:
-        rule: The rule of the judge that counts it, too.
-        subject: An extended resource or the size of a page, where the rule counts each for itself.
-        unit: What one stands for: bytes of memory, milli of a CPU, pages, units of a resource.
-        per_cell: Each cell has so much of it, and a pod may be held to some of them; else the
-            node has it as a whole.
+        rule: The judge's rule that counts the same thing.
+        subject: An extended resource or a page size, where the rule counts each by itself.
+        unit: What 1 stands for: bytes of memory, milli of a CPU, pages, units of a resource.
+        per_cell: Whether each cell has an amount of it, so that a pod may be held to some
+            cells; otherwise the node has it as a whole.
 
     """
 
@@ -36,17 +36,17 @@ class Dimension(NamedTuple):
 
     @property
     def page_bytes(self) -> int:
-        """The size of the hugepages that it counts; 0: it counts something else."""
+        """The size of the hugepages that it counts, in bytes; 0 if it counts something else."""
         return int(self.subject) if self.rule == "hugepages" else 0
 
 
 def amounts_at(amounts: Amounts, owned_cpus: int, milli_per_cpu: int) -> Amounts:
-    """Return what a pod takes where each CPU that it owns takes so much of the pools.
+    """Return what a pod takes if each CPU that it owns takes ``milli_per_cpu`` of the pools.
 
     Args:
-        amounts: What it takes where that is 1000.
-        owned_cpus: CPUs that it gets by id.
-        milli_per_cpu: As of the node.
+        amounts: What the pod takes where a CPU takes 1000.
+        owned_cpus: How many CPUs it gets by id.
+        milli_per_cpu: As in the node.
 
     """
     if not owned_cpus or milli_per_cpu == 1000:
@@ -57,12 +57,12 @@ def amounts_at(amounts: Amounts, owned_cpus: int, milli_per_cpu: int) -> Amounts
 
 
 def in_cells(dimensions: Iterable[Dimension]) -> tuple[Dimension, ...]:
-    """Return those of which each cell has so much; they are the first."""
+    """Return the dimensions of which each cell has an amount; they are the first ones."""
     return tuple(dimension for dimension in dimensions if dimension.per_cell)
 
 
 def fits(taken: Amounts, left: Amounts) -> bool:
-    """Return whether so much is left of each."""
+    """Return whether enough is left in each dimension."""
     return all(map(le, taken, left))
 
 
@@ -72,5 +72,5 @@ def less(left: Amounts, taken: Amounts) -> Amounts:
 
 
 def times(taken: Sequence[int], left: Sequence[int], most: int) -> int:
-    """Return how often the amounts can be taken of what is left, at most so often."""
+    """Return how often the amounts can be taken from what is left, but no more than ``most``."""
     return min((most, *(have // want for want, have in zip(taken, left, strict=True) if want)))

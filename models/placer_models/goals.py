@@ -39,7 +39,7 @@ MEMBER_OF_MINIMUM_POINTS = 2
 """Points of each pod of a gang's minimum, given once the minimum is reached."""
 
 MEMBER_ABOVE_POINTS = 1
-"""Points of each member above the minimum: another gang's minimum counts for more."""
+"""Points of each member above the minimum: fewer, so that other gangs' minimums count more."""
 
 WHOLE_CORE_POINTS = 1
 """Points in ``usable`` of a core of which every thread is free."""
@@ -63,40 +63,41 @@ ROOM_QUARTERS = (1, 2, 4)
 left of each."""
 
 OPENED = Tier("opened", "new nodes opened", Sense.MINIMISE)
-"""Offered nodes that pods come to: who has to be bought or started (F27)."""
+"""Offered nodes that pods come to: these have to be bought or started (F27)."""
 
 MOVES = Tier("moves", "running pods moved", Sense.MINIMISE)
 """Running pods that get another place, where there is a budget for that (G5)."""
 
 SHARED_CORES = Tier("exclusivity.cores", "shared cores", Sense.MINIMISE)
 """Over cores: new pods on it that count as PCPULevel, less one if no running pod on it
-does (C9). Where the policy is required the pod is alone, so it is the wishes that count."""
+does (C9). A pod that requires the policy is alone there, so only wishes count."""
 
 SHARED_NUMA_NODES = Tier("exclusivity.numa-nodes", "shared NUMA nodes", Sense.MINIMISE)
 """Over NUMA nodes: new pods under NUMANodeLevel with CPUs on it, less one if no running
-pod under NUMANodeLevel has (C9)."""
+pod under NUMANodeLevel has CPUs on it (C9)."""
 
 AFFINITY = Tier("affinity", "weight not met", Sense.MINIMISE)
-"""Preferred affinities without company, and pods that preferred anti-affinities meet (C18)."""
+"""Weights of preferred affinities without company, and of each pod that a preferred
+anti-affinity meets (C18)."""
 
 TOPOLOGY_SPREAD = Tier("topology-spread", "pods beyond the skew", Sense.MINIMISE)
-"""Over constraints that are wishes, and domains with a new pod that asks: pods beyond the
+"""Over preferred constraints, and domains with a new pod that asks for them: pods beyond the
 skew. A constraint counts once, however many pods ask for it."""
 
 ALIGNMENT = Tier("alignment", "NUMA nodes beyond the fewest", Sense.MINIMISE)
 """Over pods under BestEffort: NUMA nodes used beyond the fewest that an empty node needs."""
 
 NODE_PREFERENCE = Tier("node-preference", "weight not met", Sense.MINIMISE)
-"""Over pods that would like something of their node: the weights of what it does not meet, and
-of its taints that would rather keep them off."""
+"""Over pods that would like something of their node: the weights of the wishes that it does not
+meet, and of its taints that would rather keep them off."""
 
 BIND = Tier("bind", "CPUs against the policy", Sense.MINIMISE)
-"""Over pods that own CPUs with a preferred bind policy: CPUs on cores taken against it,
-beyond the remainder that the empty node cannot avoid."""
+"""Over pods that own CPUs with a preferred bind policy: CPUs on cores taken against it, beyond
+the remainder that cannot be avoided even on the empty node."""
 
 GATHERING = Tier("gathering", "domains and members too many", Sense.MINIMISE)
 """Over gangs that would like to gather or to spread: domains of the level beyond one, and
-members of a domain beyond the most. A node without a domain is one of its own (G4)."""
+members of a domain beyond the most. A node without a domain counts as its own domain (G4)."""
 
 PACKAGES = Tier("packages", "packages beyond the fewest", Sense.MINIMISE)
 """Over pods that would like to stay within packages: packages beyond the fewest."""
@@ -106,60 +107,60 @@ CACHES = Tier("caches", "caches beyond the fewest", Sense.MINIMISE)
 
 JOINT = Tier("joint", "groups without every type", Sense.MINIMISE)
 """Over pods that would like devices of several types side by side: PCIe switches or NUMA
-nodes that give the pod some of the types and not all, and devices in none (D9)."""
+nodes that give the pod only some of the types, and devices that are in no such group (D9)."""
 
 PARTITIONS = Tier("partitions", "GPU sets outside partitions", Sense.MINIMISE)
-"""Over pods that would like their GPUs to be a partition: those whose are not (D10)."""
+"""Over pods that would like their GPUs to be a partition: those whose GPUs are not (D10)."""
 
 POD_PAIR_MINIMUM = Tier("links.pod-minimum", "0.01 GB/s", Sense.MINIMISE)
-"""Tier 4a. Over pods with two or more GPUs: how far the slowest pair of the pod's GPUs
-falls short of that of the best equal-sized set on the empty machine best for it."""
+"""Tier 4a. Over pods with two or more GPUs: how far the slowest pair of the pod's GPUs falls
+short of the slowest pair of the best equal-sized set on the best empty machine for it."""
 
 POD_PAIR_SUM = Tier("links.pod-sum", "0.01 GB/s", Sense.MINIMISE)
-"""Tier 4b. The same for the sum over the pairs, against the best equal-sized set of the
-pod's own machine: an NVSwitch shares its egress, so sums of two machine kinds differ."""
+"""Tier 4b. The same for the sum over the pairs, compared with the best equal-sized set of the
+pod's own machine: an NVSwitch shares its egress, so sums of two kinds of machine differ."""
 
 GANG_PAIR_SUM = Tier("links.gang-sum", "0.01 GB/s", Sense.MINIMISE)
 """Tier 4c. Tier 4b over the GPUs of all placed members of each gang gathered on one node."""
 
 NUMA_STRATEGY = Tier("numa-strategy", "points against the strategy", Sense.MINIMISE)
-"""Over nodes with a NUMA allocate strategy: NUMA nodes of pods beyond the fewest, weighed
-above everything else, and how far the CPUs taken depart from the strategy (C11)."""
+"""Over nodes with a NUMA allocate strategy: NUMA nodes of pods beyond the fewest, which weigh
+more than everything else, and how far the CPUs taken depart from the strategy (C11)."""
 
 LOCALITY_NUMA_NODES = Tier("locality.numa-nodes", "NUMA nodes beyond the fewest", Sense.MINIMISE)
 """Over pods that own CPUs or hold devices and are under no NUMA policy: NUMA nodes of all
-that they hold by place beyond the fewest that an empty node needs."""
+that they hold by place, beyond the fewest that the empty node needs."""
 
 LOCALITY_PACKAGES = Tier("locality.packages", "packages beyond the fewest", Sense.MINIMISE)
-"""The same for packages; of pods under a NUMA policy too."""
+"""The same for packages; pods under a NUMA policy count too."""
 
 DEVICE_CHOICE = Tier("device-choice", "millionths of use off the choice", Sense.MINIMISE)
-"""Over shares of pods with a device choice: how much more, or less, of their device others
-use than of the best device of the node that could give the share as all else stands (B14)."""
+"""Over shares of pods with a device choice: how much more (or less) others use of the share's
+device than of the best device of the node that could give it as all else stands (B14)."""
 
 USABLE = Tier("usable", "points", Sense.MAXIMISE)
-"""Tier 5. What later pods can still have: over nodes, GPU_POINTS for each GPU of the
-disjoint free sets of each of USABLE_SET_SIZES whose slowest pair is as fast as the best
-set of that size on the empty machine, WHOLE_CORE_POINTS for each wholly free core,
-MIG_POINTS for what GPUs in MIG mode can still be cut into, and ROOM_POINTS for each quarter
+"""Tier 5. What later pods can still have. Over nodes: GPU_POINTS for each GPU of the disjoint
+free sets of each of USABLE_SET_SIZES, if the slowest pair of the set is as fast as that of the
+best set of the size on the empty machine; WHOLE_CORE_POINTS for each wholly free core;
+MIG_POINTS for what GPUs in MIG mode can still be cut into; and ROOM_POINTS for each quarter
 of the node in the free rooms of each of ROOM_QUARTERS."""
 
 PACK_NODES = Tier("pack.nodes", "nodes in use", Sense.MINIMISE)
 """Nodes with any pod, running or new."""
 
 PACK_USED = Tier("pack.used", "millionths requested", Sense.MAXIMISE)
-"""Over new pods: the mean share of the classes asked for that is requested of the node, if
+"""Over new pods: the mean requested share of the node's classes that the pod asks for, as if
 the pod came alone."""
 
 SPREAD_PAIRS = Tier("spread.pairs", "pairs of pods", Sense.MINIMISE)
-"""Pairs of pods on one node of which one is new, or both are."""
+"""Pairs of pods on the same node of which at least one is new."""
 
 SPREAD_USED = Tier("spread.used", "millionths requested", Sense.MINIMISE)
 """What PACK_USED counts, the other way round."""
 
 LEAST_REQUESTED = Tier("least-requested", "millionths requested", Sense.MINIMISE)
-"""Over new pods: the mean share of the classes asked for that is requested of the node, all
-new pods being there (B12)."""
+"""Over new pods: the mean requested share of the node's classes that the pod asks for, with
+all new pods there (B12)."""
 
 MOST_BALANCED = Tier("most-balanced", "millionths of variance", Sense.MINIMISE)
 """Over new pods: the variance of these shares (B13)."""
@@ -175,8 +176,9 @@ def tiers_for(priorities: Iterable[int], asked: Collection[Tier]) -> tuple[Tier,
     """Return all tiers, most important first.
 
     Args:
-        priorities: Each distinct one has a sub-tier of tier 1.
-        asked: Which of the tiers that only some instances have (`placer_models.optional_tiers`).
+        priorities: Priorities of the gangs; each distinct one has a sub-tier of tier 1.
+        asked: The tiers this instance has of those that only some instances have
+            (`placer_models.optional_tiers`).
 
     """
     return (
@@ -191,7 +193,7 @@ def _after_placed(asked: tuple[Tier, ...]) -> tuple[Tier, ...]:
 
 
 def strategy_of(tiers: Sequence[Tier]) -> NodeStrategy | None:
-    """Return the strategy whose tier is the last one; None: it is of none."""
+    """Return the strategy that the last tier belongs to, or None if it belongs to none."""
     return next((s for s, own in TIERS_OF.items() if tiers[-1:] and tiers[-1] in own), None)
 
 
@@ -206,10 +208,10 @@ def before_locality(tiers: Sequence[Tier]) -> int:
 
 
 DEFAULT_LOCALITY = (LOCALITY_NUMA_NODES, LOCALITY_PACKAGES)
-"""Tiers for which pods that may be counted together have to be told apart."""
+"""Tiers that force pods which could be counted together to be told apart."""
 
 ALWAYS = (ALIGNMENT, BIND, POD_PAIR_MINIMUM, POD_PAIR_SUM, GANG_PAIR_SUM)
-"""Tiers of every instance; the others are there only where something asks for them."""
+"""Tiers of every instance; an instance has the others only if something asks for them."""
 
 TIERS_OF: Mapping[NodeStrategy, tuple[Tier, ...]] = {
     NodeStrategy.USABLE: (USABLE,),
@@ -218,7 +220,7 @@ TIERS_OF: Mapping[NodeStrategy, tuple[Tier, ...]] = {
     NodeStrategy.LEAST_REQUESTED: (LEAST_REQUESTED,),
     NodeStrategy.MOST_BALANCED: (MOST_BALANCED,),
 }
-"""The tiers of each strategy: they come last, and an instance has those of one."""
+"""The tiers of each strategy; they come last, and an instance has those of one strategy."""
 
 WORTH: Mapping[Tier, Callable[[NodeLoad], int]] = {
     PACK_NODES: in_use,
@@ -228,10 +230,10 @@ WORTH: Mapping[Tier, Callable[[NodeLoad], int]] = {
     LEAST_REQUESTED: mean_scores,
     MOST_BALANCED: variance_scores,
 }
-"""What a node counts in each tier that looks at who is there; the tier is their sum."""
+"""What a node counts in each tier that looks at who is on it; the tier's value is the sum."""
 
 UNBOUNDED = frozenset({MOST_BALANCED})
-"""Tiers that are improved and not bounded."""
+"""Tiers that are improved, but for which no bound is sought."""
 
 _AFTER_PLACED = (
     OPENED,

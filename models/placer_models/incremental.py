@@ -1,8 +1,8 @@
-"""Sequences and mappings of which most stays as it was from one to the next.
+"""Persistent sequences and mappings: from one to its successor most entries stay the same.
 
-They never change. A successor shares with the one before all pieces that stay, and a piece
-is known by identity. So where two differ is found without a look at what does not, nobody has
-to tell what has changed, and nothing that was kept can be out of date.
+They never change. A successor shares all unchanged pieces with its predecessor, and pieces are
+compared by identity. So differences are found without a look at what is equal, nobody has to
+report what has changed, and nothing that was kept can be out of date.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -11,10 +11,10 @@ from operator import is_not
 from typing import Generic, TypeVar, overload
 
 PIECE = 32
-"""Entries of a sequence that are shared, compared or worked out again at a time."""
+"""How many entries of a sequence are shared, compared or worked out again at a time."""
 
 PARTS = 64
-"""A successor of a mapping copies those of so many parts in which something is another."""
+"""How many parts a mapping has; a successor copies only the parts in which something differs."""
 
 K = TypeVar("K")
 T = TypeVar("T")
@@ -27,19 +27,19 @@ class PersistentTuple(Sequence[T]):
     __slots__ = ("pieces",)
 
     def __init__(self, pieces: tuple[tuple[T, ...], ...]) -> None:
-        """Take pieces that are full, but the last one."""
+        """Take pieces, all of them full except perhaps the last one."""
         self.pieces = pieces
 
     @classmethod
     def of(cls, entries: Iterable[T]) -> "PersistentTuple[T]":
-        """Return the entries as they are, or in pieces."""
+        """Return the entries in pieces; unchanged if they are already."""
         if isinstance(entries, PersistentTuple):
             return entries
         whole = tuple(entries)
         return cls(tuple(whole[start : start + PIECE] for start in range(0, len(whole), PIECE)))
 
     def changed(self, others: Mapping[int, T]) -> "PersistentTuple[T]":
-        """Return the tuple with other entries at some indices."""
+        """Return the tuple with the entries of ``others`` at their indices."""
         pieces = list(self.pieces)
         fresh: dict[int, list[T]] = {}
         for index, entry in others.items():
@@ -79,7 +79,7 @@ class PersistentTuple(Sequence[T]):
 
 
 def changed_indices(old: PersistentTuple[T], new: PersistentTuple[T]) -> list[int]:
-    """Return where two sequences of one length hold different objects, ascending."""
+    """Return, ascending, where two sequences of equal length hold different objects."""
     return [
         number * PIECE + at
         for number in _different(old.pieces, new.pieces)
@@ -88,14 +88,14 @@ def changed_indices(old: PersistentTuple[T], new: PersistentTuple[T]) -> list[in
 
 
 def _different(old: tuple[object, ...], new: tuple[object, ...]) -> Iterator[int]:
-    """Yield where two tuples hold different objects, as far as the shorter one goes."""
+    """Yield the indices at which two tuples differ in identity, up to the end of the shorter."""
     return compress(count(), map(is_not, old, new))
 
 
 class ChunkedReduce(Generic[T, V]):
-    """What follows from all entries of a sequence; of pieces that stay, nothing anew.
+    """A value worked out from all entries of a sequence, anew only for pieces that changed.
 
-    The whole is joined again only where a piece has another value than it had.
+    The values of the pieces are joined again only if one of them has changed.
     """
 
     def __init__(
@@ -105,7 +105,7 @@ class ChunkedReduce(Generic[T, V]):
 
         Args:
             value_of: Works out the value of a piece.
-            joined: Makes the value of the whole of those of its pieces, in their order.
+            joined: Makes the value of the whole from the values of its pieces, in order.
 
         """
         self._value_of = value_of
@@ -128,10 +128,10 @@ class ChunkedReduce(Generic[T, V]):
 
 
 class PersistentMap(Mapping[K, V]):
-    """What keys stand for; in no order."""
+    """A mapping in parts; its keys are in no order."""
 
     def __init__(self, parts: tuple[dict[K, V], ...]) -> None:
-        """Take the parts; a key is in the one that its hash says."""
+        """Take the parts; a key is in the part that its hash names."""
         self._parts = parts
 
     @classmethod
@@ -155,7 +155,7 @@ class PersistentMap(Mapping[K, V]):
         return sum(map(len, self._parts))
 
     def changed(self, gone: Iterable[K], new: Mapping[K, V]) -> "PersistentMap[K, V]":
-        """Return the mapping without some of its keys, and with others."""
+        """Return the mapping without the keys that are gone, and with the new entries."""
         parts = list(self._parts)
         fresh: set[int] = set()
 
@@ -174,7 +174,7 @@ class PersistentMap(Mapping[K, V]):
 
 
 class Concatenation(Sequence[T]):
-    """Tuples, one after the other; equal to any sequence of the same entries."""
+    """Tuples one after the other as one sequence; equal to any sequence of the same entries."""
 
     def __init__(self, parts: Iterable[tuple[T, ...]]) -> None:
         """Take the tuples."""

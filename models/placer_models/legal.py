@@ -1,7 +1,7 @@
 """Legal pods: whether a pod may ask for what it asks for, wherever it might go (C3, C13, D4).
 
-Files, `solve` and the Scheduler all ask here: what no pod may ask for is bad input, and not a
-pod that fits nowhere.
+Files, `solve` and the Scheduler all ask here: a pod that asks for what no pod may ask for is bad
+input, not a pod that fits nowhere.
 """
 
 from collections.abc import Iterable, Iterator
@@ -25,8 +25,8 @@ class SpecFault:
     """One thing that no pod may ask for.
 
     Attributes:
-        field: Where in the spec.
-        value: What stands there.
+        field: Where it is in the spec.
+        value: The value there.
         message: What is wrong, what is expected, and what to do, in one line.
 
     """
@@ -37,7 +37,7 @@ class SpecFault:
 
     @property
     def path(self) -> str:
-        """The field for people: ``containers[0].requests.cpu_milli``."""
+        """The field as text for people: ``containers[0].requests.cpu_milli``."""
         text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in self.field)
         return text.removeprefix(".")
 
@@ -60,14 +60,14 @@ class IllegalPodError(ValueError):
 
 
 def check_pods(pods: Iterable[Pod], nodes: Iterable[Node]) -> None:
-    """Want pods that may ask for what they ask for; those that share a spec are looked at once.
+    """Check that pods may ask for what they ask for; pods that share a spec are checked once.
 
     Args:
-        pods: What waits.
-        nodes: All that there are; their devices say what they share.
+        pods: The pods that wait.
+        nodes: All nodes; their devices say what can be shared.
 
     Raises:
-        IllegalPodError: One may not.
+        IllegalPodError: A pod asks for what no pod may ask for.
 
     """
     seen: set[int] = set()
@@ -89,7 +89,7 @@ def _first_fault(spec: PodSpec) -> SpecFault | None:
 
 
 def _asks_for_amounts(spec: PodSpec) -> bool:
-    """Return whether a pod asks for what devices of some types share, and of others do not."""
+    """Return whether a pod asks for shares of something that only some device types share."""
     return any(
         request.share is not None
         and (request.share.capacity or (request.type != GPU and request.share.has_memory))
@@ -111,9 +111,9 @@ def spec_faults(spec: PodSpec, *, on_arm_alone: bool = False) -> Iterator[SpecFa
     """Yield what is wrong with what a pod asks for; nothing if it may ask for all of it.
 
     Args:
-        spec: Of the pod. CPU limits of containers are held against requests where they are given.
-        on_arm_alone: There is no node of another architecture. A pod may say so itself, by its
-            node selector.
+        spec: The pod's spec. CPU limits of containers, if given, are compared with the requests.
+        on_arm_alone: Whether all nodes are Arm nodes. A pod may itself ask for Arm nodes only,
+            by its node selector; that counts as well.
 
     """
     yield from _containers(spec)
@@ -162,7 +162,7 @@ def _containers(spec: PodSpec) -> Iterator[SpecFault]:
 
 
 def _amounts(container: Container, at: FaultPath) -> Iterator[SpecFault]:
-    """Want amounts of 0 or more, and devices as they can be had."""
+    """Check that amounts are 0 or more, and that shares of devices are possible."""
     asked = container.requests
     amounts: list[tuple[FaultPath, int, str]] = [
         (("cpu_milli",), asked.cpu_milli, "cpu_milli"),
@@ -189,7 +189,7 @@ def _amounts(container: Container, at: FaultPath) -> Iterator[SpecFault]:
 
 
 def _shares_at_one_container(spec: PodSpec) -> Iterator[SpecFault]:
-    """Want a type of which shares are asked at one container: nobody adds up what they are."""
+    """Check that a device type with shares is asked for at one container: shares do not add up."""
     asked = [d for container in spec.containers for d in container.requests.devices]
     for kind in sorted({request.type for request in asked if request.share is not None}):
         names = tuple(c.name for c in spec.containers if c.requests.count_of(kind))
@@ -203,13 +203,13 @@ def _shares_at_one_container(spec: PodSpec) -> Iterator[SpecFault]:
 
 
 def _cpu_limit(spec: PodSpec, container: Container, index: int) -> Iterator[SpecFault]:
-    """Want a CPU limit that is at least the request; of owned CPUs it equals the request (C3)."""
+    """Check that a CPU limit is at least the request, and equals it for owned CPUs (C3)."""
     limit, milli = container.cpu_limit_milli, container.requests.cpu_milli
     at = ("containers", index, "cpu_limit_milli")
     if limit is None or limit == milli:
         return
     if spec.qos.owns_cpus:
-        if milli % 1000 == 0:  # else the request itself is wrong
+        if milli % 1000 == 0:  # otherwise the request itself is wrong
             yield SpecFault(
                 at,
                 limit,
@@ -221,7 +221,7 @@ def _cpu_limit(spec: PodSpec, container: Container, index: int) -> Iterator[Spec
 
 
 def _owned_cpus(spec: PodSpec) -> Iterator[SpecFault]:
-    """Want a whole number of CPUs of each container, and one of any (C3)."""
+    """Check that each container asks for whole CPUs, and some container for one or more (C3)."""
     for i, container in enumerate(spec.containers):
         milli = container.requests.cpu_milli
         if milli % 1000:
@@ -240,7 +240,7 @@ def _owned_cpus(spec: PodSpec) -> Iterator[SpecFault]:
 
 
 def _only_for_owners(spec: PodSpec) -> Iterator[SpecFault]:
-    """Refuse what is about CPUs of the pod's own where it has none."""
+    """Refuse wishes about the pod's own CPUs if it owns none."""
     qos = f"the qos of this pod is {spec.qos}"
     if spec.exclusive is not ExclusivePolicy.NONE:
         message = f"{qos}; exclusive needs CPUs of its own: qos LSE or LSR"
@@ -266,7 +266,7 @@ def _scopes(spec: PodSpec) -> Iterator[SpecFault]:
 
 
 def _on_arm(spec: PodSpec, why: str) -> Iterator[SpecFault]:
-    """Arm takes whole cores, and keeps apart by NUMA node (C13)."""
+    """Check that a pod on Arm takes whole cores and keeps apart by NUMA node only (C13)."""
     if spec.constrained_burst:
         yield SpecFault(
             ("constrained_burst",),

@@ -1,4 +1,4 @@
-"""Legal shares of devices: what there can be, and what nodes offer (B1, D4)."""
+"""Legal shares of devices: what shares are possible, and what nodes offer (B1, D4)."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -9,7 +9,7 @@ from placer_models.device_share import WHOLE_PERCENT, DeviceShare
 from placer_models.mig import is_instance
 
 FaultPath = tuple[str | int, ...]
-"""Attributes and positions on the way to a value, from the spec on."""
+"""Path to a value from the spec: names of attributes and indices."""
 
 Offers = Mapping[str, Mapping[str, Unit]]
 """Device type -> name of each quantity that some device of it shares -> its unit."""
@@ -19,8 +19,8 @@ def share_faults(kind: str, share: DeviceShare) -> Iterator[tuple[FaultPath, obj
     """Yield what no device of the type can give as a share: field, value and message (D4).
 
     Args:
-        kind: Type of the device.
-        share: What is asked of one of them.
+        kind: The device type.
+        share: What is asked of one device of the type.
 
     """
     for name, percent in (("percent", share.percent), ("memory_percent", share.memory_percent)):
@@ -82,7 +82,7 @@ def _capacity_faults(capacity: Sequence[Quantity]) -> Iterator[tuple[FaultPath, 
 
 
 def offers_of(nodes: Iterable[Node]) -> Offers:
-    """Return what the devices of nodes share; the first to name a quantity says its unit."""
+    """Return what the devices of nodes share; the first device with a quantity sets its unit."""
     offers: dict[str, dict[str, Unit]] = {}
     for node in {(id(node.machine), node.mig): node for node in nodes}.values():
         for device in node.devices:
@@ -95,7 +95,7 @@ def offers_of(nodes: Iterable[Node]) -> Offers:
 
 
 def clashing_unit(machine: Machine, offers: Offers) -> tuple[Device, Quantity] | None:
-    """Return the first quantity of a machine that is in another unit than is offered."""
+    """Return the first quantity of a machine whose unit differs from the offers', or None."""
     for device in machine.devices:
         for quantity in device.capacity:
             if offers[device.type][quantity.name] is not quantity.unit:
@@ -106,9 +106,9 @@ def clashing_unit(machine: Machine, offers: Offers) -> tuple[Device, Quantity] |
 def offer_faults(
     kind: str, share: DeviceShare, offers: Offers
 ) -> Iterator[tuple[FaultPath, object, str]]:
-    """Yield what a share asks of a type that none of its devices shares (B1).
+    """Yield what a share asks for that no device of the type shares (B1).
 
-    A type that no node has is a legal wish. So are parts of a GPU of unknown memory.
+    To ask for a type that no node has is legal. So is a part of a GPU whose memory is unknown.
     """
     if kind not in offers:
         return

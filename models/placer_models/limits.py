@@ -10,8 +10,8 @@ class Limits:
     """The limits of one container; None where there is none.
 
     Attributes:
-        pids: Processes and threads.
-        swap_bytes: Beside the memory, which has a limit of its own then.
+        pids: The number of processes and threads.
+        swap_bytes: Swap besides the memory, which must then have a limit, too.
 
     """
 
@@ -29,4 +29,4 @@ class Limits:
 NO_LIMITS = Limits()
 
 PodLimits = tuple[tuple[str, Limits], ...]
-"""(Container, its limits) in the order of the containers; those without any are left out."""
+"""(Container, its limits) in the order of the containers; containers without are left out."""

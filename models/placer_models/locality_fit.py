@@ -1,4 +1,4 @@
-"""The measure of locality by default, for a shape on a kind of node."""
+"""Default locality, as it is measured for a shape on a kind of node."""
 
 from typing import NamedTuple
 
@@ -7,8 +7,8 @@ class LocalityFit(NamedTuple):
     """The fewest places that hold a pod with all that it has, on the empty node.
 
     Attributes:
-        cells: Cells; None where a policy says which it uses, or there is one alone.
-        packages: Packages; None where there is one alone.
+        cells: The fewest cells; None where a policy says which it uses, or there is only one.
+        packages: The fewest packages; None where there is only one.
 
     """
 

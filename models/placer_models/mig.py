@@ -5,8 +5,8 @@ of the starts of its profile. Sizes and starts are those that ``nvidia-smi mig -
 prints for A100 and H100 (NVIDIA's MIG User Guide; public logs of both). Every legal set
 of instances keeps to the 7 compute slices too, so those are not counted.
 
-An instance stands in the words as a device of its own: its type is ``mig-`` and the
-profile's name, its minor is 8 x the GPU's minor + the start.
+In the words an instance is a device of its own: its type is ``mig-`` and the profile's
+name, its minor is 8 x the GPU's minor + the start.
 """
 
 from collections.abc import Mapping
@@ -19,10 +19,10 @@ SLICES = 8
 """Memory slices of a GPU."""
 
 MEDIA = SLICES
-"""The GPU's media engine, counted as one slice more: one instance has it, at any start."""
+"""The GPU's media engine, counted as one more slice: a single instance has it, at any start."""
 
 PREFIX = "mig-"
-"""How the device types of instances begin, as in ``nvidia.com/mig-3g.20gb``."""
+"""The beginning of the device types of instances, as in ``nvidia.com/mig-3g.20gb``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +31,9 @@ class MigPlacement:
 
     Attributes:
         gpu: The GPU's minor.
-        covers: What it takes of the GPU; instances that share any of it exclude each other.
-        points: What it counts in tier ``usable`` while it could be made.
+        covers: The slices (and MEDIA) that it takes of the GPU; instances that have one of them
+            in common exclude each other.
+        points: What it counts in tier ``usable`` as long as it could be made.
 
     """
 
@@ -49,9 +50,9 @@ class Profile:
         name: As in Kubernetes resource names: ``3g.20gb``, ``1g.5gb.me``.
         compute: Compute slices of an instance.
         slices: Memory slices of an instance.
-        starts: First slices that it may have.
-        media: An instance has the GPU's media engine.
-        usual: The one of its compute size that counts for what stays usable.
+        starts: The memory slices at which an instance may begin.
+        media: Whether an instance has the GPU's media engine.
+        usual: Whether this is the profile of its compute size that counts in tier ``usable``.
 
     """
 
@@ -73,7 +74,7 @@ class Profile:
 
 
 def _profiles(slice_gb: int) -> tuple[Profile, ...]:
-    """Return the table of a GPU whose memory slices have so many GB."""
+    """Return the table of a GPU whose memory slices have ``slice_gb`` GB each."""
     ones = (0, 1, 2, 3, 4, 5, 6)
     return (
         Profile(f"1g.{slice_gb}gb", 1, 1, ones),
@@ -108,7 +109,7 @@ def gpu_of(minor: int) -> int:
 
 
 def covered(modes: Modes, device_type: str, minor: int) -> tuple[int, ...]:
-    """Return what an instance takes of its GPU; nothing where there can be none such."""
+    """Return what an instance takes of its GPU; nothing if no such instance is possible there."""
     table = dict(modes).get(gpu_of(minor), "")
     start = minor % SLICES
     return next(
@@ -128,14 +129,14 @@ def profile_types() -> frozenset[str]:
 
 @cache
 def slices_of(device_type: str) -> int:
-    """Return the memory slices of an instance of the type: the most in any table; or 1."""
+    """Return the most memory slices that an instance of the type has in any table, or 1."""
     sizes = (p.slices for table in TABLES.values() for p in table if p.type == device_type)
     return max(sizes, default=1)
 
 
 @lru_cache(maxsize=4096)
 def with_instances(devices: tuple[Device, ...], modes: Modes) -> tuple[Device, ...]:
-    """Return the devices, and every instance that there could be of the GPUs in MIG mode."""
+    """Return the devices, and every instance that the GPUs in MIG mode could be cut into."""
     gpus = {device.minor: device for device in devices if device.type == GPU}
     instances = [
         Device(

@@ -1,4 +1,4 @@
-"""Movable: the running pods that may be looked at for another place at all (G5)."""
+"""Movable pods: the running pods that may be considered for another place at all (G5)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,13 +14,13 @@ from placer_models.rule_family import RuleFamily
 
 @dataclass(frozen=True, slots=True)
 class Misplaced:
-    """Running pods in breach of a rule, which leave all or stay all as they are.
+    """Running pods in breach of a rule, which either all leave or all stay as they are.
 
     Attributes:
-        pods: One pod, or the members of a gang that asks where they are.
-        broken: (pod, rule): what each would break if they came now to where they are.
-        leaving: Those that cannot stay if they leave; of a gang that is misplaced as a
-            whole none.
+        pods: One pod, or the members of a gang that asks where its members are.
+        broken: (pod, rule): the rules that each would break if they came now to where they are.
+        leaving: The pods that cannot stay where they are if the group leaves; none if a gang
+            is misplaced only as a whole.
 
     """
 
@@ -34,8 +34,8 @@ class Movable:
     """The running pods that may get another place.
 
     Attributes:
-        fitting: Who could come anew to where it is: may stay, and keeps the rules there.
-        misplaced: Who could not: nobody is blamed while it stays.
+        fitting: Pods that could come anew to where they are: they may stay, and keep the rules.
+        misplaced: Pods that could not; they are not blamed as long as they stay.
 
     """
 
@@ -44,9 +44,9 @@ class Movable:
 
 
 def may_move(running: RunningPod, node: Node) -> bool:
-    """Return whether a running pod may be looked at for another place at all.
+    """Return whether a running pod may be considered for another place at all.
 
-    Every family of rules has to allow it; one that says nothing keeps all pods where they are.
+    Every family of rules has to allow it; a family without an entry keeps all pods in place.
     """
     spec = running.pod.spec
     return running.movable and all(
@@ -59,9 +59,10 @@ def _always(spec: PodSpec, node: Node) -> bool:
 
 
 def _is_first_of_no_kind(spec: PodSpec, node: Node) -> bool:
-    """Return whether the pod does not mean itself: looked at as new, it would keep others out.
+    """Return whether no required affinity of the pod means the pod itself.
 
-    Nor may it reach beyond its node: no node says whether it may be there.
+    If it did, the pod, looked at as new, would keep others out. Nor may the pod reach beyond its
+    node, because then no single node tells whether it may be there.
     """
     return not reaches_beyond(spec) and not any(
         term.required and not term.apart and term.means(spec.labels, owns_cpus=spec.qos.owns_cpus)
@@ -73,8 +74,8 @@ def _spreads_over_nothing(spec: PodSpec, node: Node) -> bool:
     return not spec.spread
 
 
-# Who is where it is by a part of a pool, by virtual functions, by a strategy for devices or by
-# the parts of its containers stays: no count says that such a pod has just what it had.
+# A pod stays if its place depends on a part of a pool, on virtual functions, on a device strategy
+# or on the parts of its containers: counts do not show that such a pod has just what it had.
 
 
 def _is_aligned_as_a_whole(spec: PodSpec, node: Node) -> bool:
@@ -121,4 +122,4 @@ MOVABLE: dict[RuleFamily, Callable[[PodSpec, Node], bool]] = {
     RuleFamily.MOVES: _always,
     RuleFamily.NODE_STRATEGY: _always,
 }
-"""By family, whether a pod of a spec on a node may be looked at for another place."""
+"""Family -> whether a pod with the spec on the node may be considered for another place."""

@@ -1,10 +1,9 @@
 """Running pods that may move: where they are at home, and whether they stay there (G5, C18).
 
-An instance with a budget of moves asks for a place of the pods that wait and of the
-running pods that may move, all at once: each of the latter has a home, and is placed in any
-case. So there is one kind of question, and every rule and every tier knows what to do.
-Solver and judge ask it alike; the tests' brute force puts it in its own words
-(docs/rules/moves.md).
+An instance with a budget of moves asks for places for the pods that wait and for the running
+pods that may move, all at once: each of the latter has a home, and is placed in any case. So
+there is one kind of question, and every rule and every tier knows what to do. Solver and judge
+ask the same question; the tests' brute force puts it in its own words (docs/rules/moves.md).
 """
 
 from collections import defaultdict
@@ -35,15 +34,15 @@ class Broken(Protocol):
 
     @property
     def subject(self) -> str:
-        """The pod, the node or the gang at which it is."""
+        """The pod, the node or the gang at which it is broken."""
 
 
 Blamed = Callable[[Instance, Placement], Sequence[Broken]]
-"""A judge: what a placement of all who are asked breaks."""
+"""A judge: returns the rules that a placement breaks if every pod of the question has a place."""
 
 
 def movable_pods(instance: Instance, blamed: Blamed) -> Movable:
-    """Return who may move; nobody where there is nothing to move for, or no budget."""
+    """Return the pods that may move; none if there is nothing to move for, or no budget."""
     if not instance.move_budget or not instance.gangs or instance.is_question:
         return Movable()
     running = {one.pod.key: one for one in instance.running}
@@ -52,12 +51,12 @@ def movable_pods(instance: Instance, blamed: Blamed) -> Movable:
         on_node[one.placement.node].append(one)
     nodes = {node.name: node for node in instance.nodes}
 
-    # Who keeps others off a whole domain is on any node of it.
+    # A pod that keeps others off a whole domain may be on any node of it.
     wide = any_reaches_beyond(one.pod for one in instance.running)
     everywhere = dict.fromkeys(nodes) if wide else {}
 
     def alone(group: frozenset[NamespacedName]) -> Instance:
-        """Return the question of pods that come anew to where they are; nothing else counts."""
+        """Return the question in which only these pods come anew to where they are."""
         names = dict.fromkeys(running[key].placement.node for key in group)
         names.update(everywhere)
         here = replace(
@@ -102,8 +101,8 @@ def with_movable_pods(
 ) -> Instance:
     """Return the question in which the running pods that may move want a place, too.
 
-    As it is where there is nothing to move for, or nobody to move, or where it has been
-    done already. Who is misplaced is among them only if the placement moves it.
+    The instance is returned as it is if there is nothing to move for, if no pod may move, or if
+    it is such a question already. A misplaced pod is included only if the placement moves it.
     """
     movable = movable_pods(instance, blamed)
     if not movable.misplaced:
@@ -126,7 +125,7 @@ def with_movable_pods(
 
 
 def question(instance: Instance, movable: Movable, leaving: Collection[Misplaced] = ()) -> Instance:
-    """Return the question in which those that fit, and those misplaced ones, want a place."""
+    """Return the question in which fitting pods, and the misplaced pods leaving, want a place."""
     if movable == Movable():
         return instance
     pods = movable.fitting.union(*(one.pods for one in leaving))
@@ -139,7 +138,7 @@ def question(instance: Instance, movable: Movable, leaving: Collection[Misplaced
 
 
 def rules_mended(movable: Movable, placement: Placement) -> Mended:
-    """Return the rules that pods broke where they were, of those that a placement moves."""
+    """Return, for the pods that a placement moves, the rules that they broke where they were."""
     gone = {place.key for place in placement.pods}
     found: defaultdict[NamespacedName, list[str]] = defaultdict(list)
     for one in movable.misplaced:
@@ -150,10 +149,10 @@ def rules_mended(movable: Movable, placement: Placement) -> Mended:
 
 
 def _groups(instance: Instance) -> Iterator[frozenset[NamespacedName]]:
-    """Yield the running pods that may be looked at for another place, as they move together.
+    """Yield the running pods that may be considered for another place, in groups.
 
-    Of a gang of which nothing is known nobody moves, and of one that asks where its members
-    are all or none.
+    Pods of a group move together. No pod moves of a gang about which nothing is known. Of a
+    gang that asks where its members are, all may move or none.
     """
     nodes = {node.name: node for node in instance.nodes}
     able = {
@@ -177,7 +176,7 @@ def _faults_at_home(asked: Instance, blamed: Blamed) -> Sequence[Broken]:
 
 
 def _subjects(group: Collection[RunningPod]) -> Iterator[str]:
-    """Yield the names at which something is wrong where pods are: theirs and their nodes'."""
+    """Yield the names under which faults of pods are reported: pods, their nodes and gangs."""
     for one in group:
         yield from (one.pod.title, one.placement.node)
         if one.placement.gang is not None:
@@ -185,7 +184,7 @@ def _subjects(group: Collection[RunningPod]) -> Iterator[str]:
 
 
 def _misplaced(group: frozenset[NamespacedName], asked: Instance, blamed: Blamed) -> Misplaced:
-    """Return what pods are in breach of, when they alone come anew to where they are."""
+    """Return the rules that pods break if they alone come anew to where they are."""
     faults = _faults_at_home(asked, blamed)
     gangs = {title_of(*gang.key) for gang in asked.gangs}
     broken: dict[tuple[NamespacedName, str], None] = {}
@@ -201,10 +200,10 @@ def _misplaced(group: frozenset[NamespacedName], asked: Instance, blamed: Blamed
 
 
 def complete_with_current(instance: Instance, placement: Placement) -> Placement:
-    """Return the placement with every pod that has a home and is not placed left there.
+    """Return the placement in which every pod with a home that is not placed stays at home.
 
-    Pods of pools run in what the whole placement leaves of them. Who stays in breach of a
-    rule runs, and is not repeated.
+    Pods of pools run in what the whole placement leaves of their pools. A pod that stays in
+    breach of a rule keeps running, and is not repeated.
     """
     if instance.could_leave:
         running = {one.pod.key for one in instance.could_leave}
@@ -234,12 +233,12 @@ def _left_there(
     node: Node,
     owned: Mapping[tuple[str, QosClass], Set[int]],
 ) -> PodPlacement:
-    """Return the home of a pod that stays, with the pool as it has become.
+    """Return the home of a pod that stays, with its pool as it is now.
 
     Args:
-        home: Where it is.
-        spec: What it asks for.
-        node: Where that is.
+        home: Where the pod is.
+        spec: What the pod asks for.
+        node: The node of the home.
         owned: (name of a node, LSE or LSR) -> the CPUs that pods of that class own there.
 
     """
@@ -259,7 +258,7 @@ def _left_there(
 
 
 def _members_of(instance: Instance) -> Iterator[tuple[RunningGang, list[RunningPod]]]:
-    """Yield the gangs that run, each with the running pods that are in it."""
+    """Yield the running gangs, each with its running pods."""
     named: defaultdict[tuple[str, str | None], list[RunningPod]] = defaultdict(list)
     for running in instance.running:
         named[running.pod.namespace, running.placement.gang].append(running)
@@ -270,10 +269,10 @@ def _members_of(instance: Instance) -> Iterator[tuple[RunningGang, list[RunningP
 def with_homes(
     instance: Instance, movable: Set[NamespacedName], gone: frozenset[NamespacedName] = frozenset()
 ) -> Instance:
-    """Return the question in which those running pods want a place, and have a home.
+    """Return the question in which the ``movable`` running pods want a place, and have a home.
 
-    They stand after all that waits, in their gangs or each in one of its own, which are
-    worth nothing. Those that are gone cannot stay.
+    They come after all pods that wait, in their gangs or each in a gang of its own. These gangs
+    are worth nothing. The pods in ``gone`` cannot stay.
     """
     nodes = {node.name: node for node in instance.nodes}
     asked = [
@@ -290,7 +289,7 @@ def with_homes(
         at_home[place.node].append(replace(place, cpuset=own))
     least = min((gang.priority for gang in instance.gangs), default=0)
     gangs = [
-        # The name alone may be that of a gang.
+        # The pod's name itself may also be the name of a gang.
         Gang(f"running/{pod.name}", pod.namespace, (pod,), 1, priority=least, weight=0, lone=True)
         for pod in (running.pod for running in asked if running.placement.gang is None)
     ]
@@ -323,7 +322,7 @@ def with_homes(
 
 
 def _said(running: RunningPod, node: Node) -> PodPlacement:
-    """Return a pod's place with the NUMA nodes to whose pool it is bound said."""
+    """Return a pod's place, completed by the NUMA nodes to whose pool it is bound."""
     place, spec = running.placement, running.pod.spec
     if spec.qos.owns_cpus or place.cpu_milli is not None:
         return place
@@ -335,8 +334,8 @@ def _said(running: RunningPod, node: Node) -> PodPlacement:
 def stays(place: PodPlacement, home: PodPlacement, *, owns_cpus: bool) -> bool:
     """Return whether a pod is where it was: node, own CPUs, memory and devices.
 
-    And bound to the pool of the NUMA nodes to which it was. A pool that shrinks or grows
-    around a pod moves nobody, nor does it if its request is counted elsewhere among them.
+    It must also be bound to the pool of the same NUMA nodes. A pod is not moved if its pool
+    shrinks or grows around it, or if its request is shared out differently among these nodes.
     """
     if place.node != home.node or (owns_cpus and place.cpuset != home.cpuset):
         return False
@@ -351,7 +350,7 @@ def stays(place: PodPlacement, home: PodPlacement, *, owns_cpus: bool) -> bool:
 def moved(instance: Instance, placement: Placement) -> tuple[PodPlacement, ...]:
     """Return the homes of the pods that are placed elsewhere, in the instance's order.
 
-    Who is gone from its home, as the question says, counts wherever it is.
+    A pod that cannot stay at home, as the question says, counts wherever it is placed.
     """
     place_of = {place.key: place for place in placement.pods}
     owners = {pod.key for gang in instance.gangs for pod in gang.pods if pod.spec.qos.owns_cpus}
@@ -369,7 +368,7 @@ def moved(instance: Instance, placement: Placement) -> tuple[PodPlacement, ...]:
 def movers(
     instance: Instance, placement: Placement, mended: Mended | None = None
 ) -> tuple[Move, ...]:
-    """Return every move of an answer: the running pods that it places, in its order."""
+    """Return every move of an answer, one per running pod that it places, in its order."""
     home_of = {running.pod.key: running.placement for running in instance.running}
     mended = mended or {}
     return tuple(
@@ -380,7 +379,7 @@ def movers(
 
 
 def without_stayers(instance: Instance, placement: Placement) -> Placement:
-    """Return the placement as an answer says it: pods that stay are not repeated."""
+    """Return the placement as an answer gives it: pods that stay are not repeated."""
     if not instance.homes:
         return placement
     gone = {home.key for home in moved(instance, placement)}

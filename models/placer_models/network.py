@@ -23,7 +23,7 @@ class Grouping(StrEnum):
     """Few members in any one domain, so that its failure takes few of them."""
 
     MULTIPLES = "multiples"
-    """As many members in each domain as some number goes into; always required."""
+    """In each domain a number of members that is a multiple of a given one; always required."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +31,8 @@ class LevelRule:
     """What a gang asks of one level.
 
     Attributes:
-        count: SPREAD: most members in a domain. MULTIPLES: what the members of each domain
-            are a multiple of. GATHER: 1.
+        count: SPREAD: the most members in a domain. MULTIPLES: the number of which the members
+            of each domain are a multiple. GATHER: 1.
 
     """
 
@@ -43,5 +43,5 @@ class LevelRule:
 
     @property
     def required(self) -> bool:
-        """Whether it may not be broken; it then keeps off nodes without such a domain."""
+        """Whether the rule may not be broken; if so, pods keep off nodes without such a domain."""
         return self.strength is Strength.REQUIRED

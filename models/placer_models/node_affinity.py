@@ -13,14 +13,14 @@ NAME_FIELD = "metadata.name"
 
 @dataclass(frozen=True, slots=True)
 class NodeTerm:
-    """What a node must say, all of it; a term that asks nothing is met by none.
+    """Conditions on a node, all of which it must meet; no node meets a term without conditions.
 
     Attributes:
-        expressions: About its labels.
-        fields: About its name: In or NotIn, with one value.
+        expressions: Conditions on its labels.
+        fields: Conditions on its name: In or NotIn, with one value.
 
     Raises:
-        ValueError: Something else is asked of a field.
+        ValueError: A field asks for anything else.
 
     """
 
@@ -39,13 +39,13 @@ class NodeTerm:
                 raise ValueError(f"got {field}; expected In or NotIn with one name")
 
     def met_by(self, name: str, labels: Labels) -> bool:
-        """Return whether a node of that name and these labels says all of it."""
+        """Return whether a node with this name and these labels meets the term."""
         asked = bool(self.expressions or self.fields)
         return asked and meets(labels, self.expressions) and meets(_named(name), self.fields)
 
     @property
     def label_keys(self) -> tuple[str, ...]:
-        """Keys of the labels that it looks at."""
+        """Keys of the labels that the term looks at."""
         return tuple(expression.key for expression in self.expressions)
 
     def __str__(self) -> str:
@@ -58,7 +58,7 @@ class PreferredTerm:
     """What a pod would like of its node, and how much.
 
     Raises:
-        ValueError: The weight is none.
+        ValueError: The weight is not between 1 and 100.
 
     """
 
@@ -76,8 +76,8 @@ class NodeAffinity:
     """What a pod asks, or would like, of its node.
 
     Attributes:
-        required: Its node meets one of these; nothing: any node will do.
-        preferred: It would like each of these met.
+        required: The node must meet one of these terms; empty: any node will do.
+        preferred: The pod would like each of these terms met.
 
     """
 
@@ -92,7 +92,7 @@ class NodeAffinity:
         return not self.required or any(term.met_by(name, labels) for term in self.required)
 
     def weight_missed(self, name: str, labels: Labels) -> int:
-        """Return the weights of the preferred terms that such a node does not meet, added up."""
+        """Return the sum of the weights of the preferred terms that such a node does not meet."""
         return sum(p.weight for p in self.preferred if not p.term.met_by(name, labels))
 
     def __str__(self) -> str:
@@ -106,17 +106,17 @@ class NodeAffinity:
 
     @property
     def label_keys(self) -> frozenset[str]:
-        """Keys of the labels that it looks at."""
+        """Keys of the labels that the terms look at."""
         return frozenset(key for term in self.terms for key in term.label_keys)
 
     @property
     def names(self) -> frozenset[str]:
-        """Names of the nodes that it tells from others."""
+        """Names of the nodes that the terms tell apart from others."""
         return frozenset(name for term in self.terms for one in term.fields for name in one.values)
 
 
 ANY_NODE = NodeAffinity()
-"""Of a pod that asks nothing, and has no wishes."""
+"""The node affinity of a pod that asks nothing of its node, and has no wishes."""
 
 
 def _named(name: str) -> Labels:

@@ -1,4 +1,4 @@
-"""The placement of one node: the node, the pods that it has, and the place of each."""
+"""The placement of one node: the node, its pods, and the place of each."""
 
 from dataclasses import dataclass
 
@@ -12,8 +12,8 @@ class NodePod:
     """A pod of the node, and how its containers are found there.
 
     Attributes:
-        uid: The pod's, as the kubelet names its cgroups; empty: its containers are cgroups
-            of our own.
+        uid: The pod's uid, by which the kubelet names its cgroups; empty: its containers are
+            cgroups of our own.
         container_ids: (Container, the runtime's id of it), ascending; for pods with a uid
             whose containers differ.
 
@@ -35,8 +35,8 @@ class NodePlacement:
     """The part of a placement that one node obeys, complete.
 
     Attributes:
-        pods: All that the node has, running before or newly placed; keys are unique.
-        generation: Grows with each document for the node; a lower one is out of date.
+        pods: All pods of the node, running before or newly placed; keys are unique.
+        generation: Grows with each document for the node; a lower number is out of date.
 
     """
 

@@ -1,6 +1,6 @@
 """Rules about what a node is, whatever it has left: which pods may come to it at all.
 
-The judge says them in its own words; all others ask here.
+The judge has its own version of them; everything else asks here.
 """
 
 from collections.abc import Callable, Hashable, Iterator
@@ -13,15 +13,15 @@ from placer_models.taints import TAINT_WEIGHT, Taint, untolerated
 
 @dataclass(frozen=True, slots=True)
 class NodeRule:
-    """One such rule.
+    """One rule about what a node is.
 
     Attributes:
         name: As in docs/rules.md.
-        asked: Whether anything is asked, of the pod or by the node.
-        kept: Whether the node is as is asked.
-        dropped: Pod and node as they are if nothing is asked.
-        said: What the pod asks, for people.
-        word: What the node asks.
+        asked: Whether the pod or the node asks for anything by this rule.
+        kept: Whether the rule is kept by a pod of the spec on the node.
+        dropped: Pod and node without what they ask for by this rule.
+        said: What the pod asks for, as text for people.
+        word: What the node asks for, as text for people.
 
     """
 
@@ -78,7 +78,7 @@ NODE_RULES = {
         ),
     )
 }
-"""By their names, in the order of reasons."""
+"""Name -> rule, in the order in which reasons are given."""
 
 
 def admits(node: Node, spec: PodSpec) -> bool:
@@ -87,26 +87,26 @@ def admits(node: Node, spec: PodSpec) -> bool:
 
 
 def unasked(spec: PodSpec, node: Node) -> tuple[PodSpec, Node]:
-    """Return pod and node as they are if none of these rules asks anything."""
+    """Return pod and node without anything that these rules could ask."""
     for rule in NODE_RULES.values():
         spec, node = rule.dropped(spec, node)
     return spec, node
 
 
 def asked_of_nodes(spec: PodSpec) -> Hashable:
-    """Return what a pod asks of what nodes are: those that agree in it may go to the same."""
+    """Return what a pod asks of what nodes are; pods that agree in it may go to the same nodes."""
     return spec.node_selector, spec.node_affinity, spec.tolerations
 
 
 def weight_missed(spec: PodSpec, node: Node) -> int:
-    """Return how much of what a pod would like of its node the node does not meet, in weights."""
+    """Return the total weight of what a pod would like of its node and does not get there."""
     wished = spec.node_affinity
     taints = sum(1 for _ in untolerated(node.taints, spec.tolerations, keep_off=False))
     return TAINT_WEIGHT * taints + (wished.weight_missed(node.name, node.labels) if wished else 0)
 
 
 def label_keys(spec: PodSpec) -> Iterator[str]:
-    """Yield the keys of labels of nodes that a pod looks at."""
+    """Yield the keys of the node labels that a pod looks at."""
     yield from (key for key, _ in spec.node_selector)
     if spec.node_affinity:
         yield from spec.node_affinity.label_keys

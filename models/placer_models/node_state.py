@@ -1,4 +1,4 @@
-"""What is left on a node, in counts: as a batch finds it, and while pods are being placed."""
+"""The state of a node in counts: what is left on it, when a batch comes and while it is placed."""
 
 from dataclasses import field
 from typing import NamedTuple
@@ -12,13 +12,13 @@ from placer_models.pools import NO_POOL, Bound, CellPool
 from placer_models.records import record
 
 Guest = tuple[int, int]
-"""A side of an `InNodeAffinity`, and what tells its pods on a node apart where they count."""
+"""(Side of an `InNodeAffinity`, number that tells its pods on a node apart if each counts)."""
 
 NOBODY: frozenset[Guest] = frozenset()
 
 
 def sides_of(guests: frozenset[Guest]) -> frozenset[int]:
-    """Return the sides that guests are of."""
+    """Return the sides that the guests belong to."""
     return frozenset(side for side, _ in guests)
 
 
@@ -28,11 +28,11 @@ class Cell(NamedTuple):
     Attributes:
         numa_node: Its id; None for the place of CPUs without a NUMA node.
         amounts: What may be pinned to it, in each of the Problem's dimensions that cells have.
-        held: How strongly pods under NUMANodeLevel keep others off; None: not.
+        held: How strongly pods under NUMANodeLevel keep others off; None: not at all.
         shared: Its part of the shared pool; counted where pods are bound.
-        best_effort: Its part of the BE pool, likewise.
-        package: The package of all its CPUs, if there is one.
-        guests: Who of the sides of an `InNodeAffinity` owns CPUs here.
+        best_effort: Its part of the BE pool; counted where pods are bound.
+        package: The package that all its CPUs are in, if there is one.
+        guests: The guests that own CPUs here.
 
     """
 
@@ -50,7 +50,7 @@ class Cell(NamedTuple):
         return self.numa_node is not None
 
     def pool(self, qos: QosClass) -> CellPool:
-        """Return its part of the pool of LS or BE pods."""
+        """Return the cell's part of the BE pool, or of the shared pool for any other class."""
         return self.best_effort if qos is QosClass.BE else self.shared
 
 
@@ -59,17 +59,18 @@ class CoreClass(NamedTuple):
 
     Attributes:
         cell: Index of the cell the cores belong to.
-        cores: Cores that nobody took whole.
+        cores: How many cores no pod of the batch has taken whole.
         threads: Online threads of each core.
         free: Threads of each core that pods of the batch may own; at least 1.
         package: The package they are in; None where packages are not told apart.
         cache: The last-level cache they share, -1 where it is not known; None where
             caches are not told apart.
-        held: How strongly pods that count as PCPULevel keep others off; None: not.
-        efficient: Efficiency cores: who asks for no bind policy does not mind a part of one.
-        guests: As of a cell: who owns CPUs of these cores.
+        held: How strongly pods that count as PCPULevel keep others off; None: not at all.
+        efficient: Whether they are efficiency cores: a pod that asks for no bind policy does not
+            mind having a part of one.
+        guests: The guests that own CPUs of these cores.
         taken: Single threads that pods of the batch have.
-        broken: Cores that those threads are on.
+        broken: How many cores those threads are on.
 
     """
 
@@ -107,7 +108,7 @@ class CoreClass(NamedTuple):
 
     @property
     def hidden(self) -> "CoreClass":
-        """The class without its cores, as who may not have them sees it."""
+        """The class without its cores, as pods that may not have them see it."""
         return self._replace(cores=0, held=None, guests=NOBODY, taken=0, broken=0)
 
 
@@ -117,19 +118,19 @@ class NodeState:
 
     Attributes:
         kind: Index of the node's kind; a shape's Fit is looked up by it.
-        amounts: What may still be taken in each of the Problem's dimensions; of what cells have
-            less than they have together where pods of the batch hold some from anywhere.
+        amounts: What may still be taken in each of the Problem's dimensions. In dimensions that
+            cells have, it is less than their sum if pods of the batch hold some from anywhere.
         pool_cpus: CPUs of the shared pool, reserved ones included.
-        best_effort_cpus: The same of the BE pool.
-        has_shared: An LS pod runs here already, so the shared pool must not empty.
+        best_effort_cpus: CPUs of the BE pool, reserved ones included.
+        has_shared: Whether an LS pod runs here already, so that the shared pool must not empty.
         has_best_effort: The same for a BE pod and the BE pool.
-        offered: The node is not there yet; the first pod opens it.
-        strategy: None where the node has none, or one cell with CPUs alone.
-        bound: Pods bound to the pool of cells, ascending; none needs more than it has.
-        rooms: As `rooms.rooms_of` has them, in the Problem's memory units.
-        milli_per_cpu: What each owned CPU takes off what pods of its pools may ask for.
+        offered: Whether the node is not there yet; the first pod opens it.
+        strategy: None where the node has none, or has CPUs in one cell only.
+        bound: Pods bound to the pool of cells, ascending; none needs more than the pool has.
+        rooms: As `rooms.rooms_of` returns them, in the Problem's memory units.
+        milli_per_cpu: How much less pods of its pools may ask for, for each owned CPU.
         load: Who is there, as the strategy sees it; None under ``usable``.
-        near: As in `Choice`, of all pods of the batch together; empty where nothing is.
+        near: As in `Choice`, of all pods of the batch together; empty if there is none.
 
     """
 
@@ -158,7 +159,7 @@ class NodeState:
 
     @property
     def pool_milli(self) -> int:
-        """What LS requests and newly owned CPUs, at so much each, may sum to."""
+        """What LS requests and newly owned CPUs, at ``milli_per_cpu`` each, may sum to."""
         return self.amounts[SHARED_POOL]
 
     def bank(self, device_type: str) -> DeviceBank | None:

@@ -1,8 +1,8 @@
-"""Node strategies: which of the nodes that could host a pod it had better have (B12, B13).
+"""Node strategies: which of the nodes that could take a pod is the best for it (B12, B13).
 
 All of them look at what pods ask for and at nothing inside a node, so a node's worth follows
-from who is there. A *share* is (used + asked) / total of one resource class; scores are in
-millionths, and each is rounded down once.
+from the pods that are there. A *share* is (used + asked) / total of one resource class; scores
+are in millionths, and each is rounded down once.
 """
 
 from dataclasses import dataclass, replace
@@ -21,10 +21,10 @@ class NodeStrategy(StrEnum):
     """The fewest nodes in use, then the most used ones: whole nodes stay free."""
 
     SPREAD = "spread"
-    """As few pods as can be beside each other, then the least used nodes."""
+    """As few pods beside each other as possible, then the least used nodes."""
 
     LEAST_REQUESTED = "least-requested"
-    """The lowest mean, over the classes asked for, of the share that is then requested."""
+    """The lowest mean, over the classes asked for, of the shares that are then requested."""
 
     MOST_BALANCED = "most-balanced"
     """The lowest variance of these shares."""
@@ -34,15 +34,15 @@ MILLION = 1_000_000
 """Scores are in millionths."""
 
 FIRST_WEIGHT = 1_000 * MILLION
-"""In `cost`: what a strategy counts first weighs more than any score does."""
+"""Weight in `cost` of what a strategy counts first: more than any score weighs."""
 
 
 class LoadAsk(NamedTuple):
     """What a pod asks of a node, class by class.
 
     Attributes:
-        amounts: What it takes of each class.
-        classes: Indices of the classes that it asks for: its score is about these.
+        amounts: What the pod takes of each class.
+        classes: Indices of the classes that the pod asks for; its score looks at these only.
 
     """
 
@@ -56,10 +56,10 @@ class NodeLoad:
 
     Attributes:
         strategy: Any but ``usable``, which looks at what is left.
-        running: Pods that ran there before the batch.
-        used: What these asked for, of each class.
+        running: How many pods ran there before the batch.
+        used: What these pods asked for, of each class.
         total: What the node has of each class.
-        new: What pods of the batch ask for there -> how many do, ascending.
+        new: (ask, how many pods of the batch there ask for that), ascending.
 
     """
 
@@ -75,7 +75,7 @@ class NodeLoad:
         return sum(count for _, count in self.new)
 
     def with_pod(self, ask: LoadAsk) -> "NodeLoad":
-        """Return the load with one pod more."""
+        """Return the load with one more pod."""
         counts = dict(self.new)
         counts[ask] = counts.get(ask, 0) + 1
         return replace(self, new=tuple(sorted(counts.items())))
@@ -123,18 +123,18 @@ def in_use(load: NodeLoad) -> int:
 
 
 def pairs(load: NodeLoad) -> int:
-    """Return the pairs of pods on the node of which one is new, or both are."""
+    """Return how many pairs of pods on the node have at least one new pod."""
     new = load.newcomers
     return new * (new - 1) // 2 + new * load.running
 
 
 def own_scores(load: NodeLoad) -> int:
-    """Return the sum of the scores that the new pods would have, each alone."""
+    """Return the sum of the scores that the new pods would have if each came alone."""
     return sum(count * own_score(load, ask) for ask, count in load.new)
 
 
 def mean_scores(load: NodeLoad) -> int:
-    """Return the sum of the mean shares of the new pods, all of them being there."""
+    """Return the sum of the mean shares of the new pods, with all of them there."""
     beside = sum(
         count * (others - (other == ask)) * added_score(load, ask, other)
         for ask, count in load.new
@@ -149,9 +149,9 @@ def variance_scores(load: NodeLoad) -> int:
 
 
 def cost(load: NodeLoad, ask: LoadAsk) -> int:
-    """Return what one pod more costs on the node, never below 0: how the greedy path chooses.
+    """Return what one more pod costs on the node, never below 0; the greedy path chooses by it.
 
-    Under ``most-balanced`` it is what the pod itself sees, for others may gain by it.
+    Under ``most-balanced`` it is only the pod's own variance, because others may gain by it.
     """
     after = load.with_pod(ask)
     match load.strategy:

@@ -11,9 +11,9 @@ class CellStrategy:
 
     Attributes:
         free: CPUs of each cell that a pod may still own.
-        points: What one step in the first part of the value counts; more than all of the
-            second part ever is.
-        slack: CPUs by which an even share may differ: threads of the widest core.
+        points: What one step in the first part of the value counts: more than the whole second
+            part can ever be.
+        slack: By how many CPUs even shares may differ: the threads of the widest core.
 
     """
 
@@ -34,11 +34,11 @@ class CellStrategy:
 
 
 def pairs(count: int) -> int:
-    """Return how many pairs so many CPUs make."""
+    """Return how many pairs ``count`` CPUs make."""
     return count * (count - 1) // 2
 
 
 def least_pairs(cpus: int, parts: int) -> int:
-    """Return the pairs inside parts of the CPUs that are as equal as can be."""
+    """Return how many pairs lie inside parts if the CPUs are split as equally as possible."""
     size, larger = divmod(cpus, parts)
     return larger * pairs(size + 1) + (parts - larger) * pairs(size)

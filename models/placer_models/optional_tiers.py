@@ -1,4 +1,4 @@
-"""Optional tiers: those that only instances with such wishes have."""
+"""Optional tiers: tiers that an instance has only if something in it asks for them."""
 
 from collections.abc import Iterator
 from functools import lru_cache
@@ -34,7 +34,7 @@ _LOCALITY_TIERS = {Locality.PACKAGE: PACKAGES, Locality.LLC: CACHES}
 
 
 class _Fleet(NamedTuple):
-    """What decides, of all nodes together, which wishes of a pod can differ between places."""
+    """Facts about all nodes together that decide which wishes of a pod can differ by place."""
 
     have_cells: bool
     have_packages: bool
@@ -47,7 +47,8 @@ class _Fleet(NamedTuple):
 def optional_tiers(instance: Instance) -> tuple[Tier, ...]:
     """Return the tiers beyond `goals.ALWAYS` that something in the instance asks for.
 
-    The tiers of its strategy are among them, and those of running pods that could move.
+    They include the tiers of its strategy, and those that running pods in breach of a rule, which
+    could move (``could_leave``), ask for.
     """
     could = [running.pod for running in instance.could_leave]
     # By identity: replicas share their spec.
@@ -110,7 +111,7 @@ def _minds_nodes(spec: PodSpec, fleet: _Fleet) -> bool:
 
 
 def _chooses_devices(spec: PodSpec) -> bool:
-    """Return whether the pod minds who else uses the devices that it has shares of."""
+    """Return whether the pod minds how much others use the devices that it has shares of."""
     return spec.device_choice is not None and any(d.share for d in spec.requests.devices)
 
 
@@ -119,7 +120,7 @@ def _would_like_to_be_joint(spec: PodSpec) -> bool:
 
 
 def _localities(spec: PodSpec, fleet: _Fleet) -> Iterator[Tier]:
-    """Yield the tiers of what a pod with CPUs of its own, or nodes, would have it within."""
+    """Yield the tiers of the localities that a pod with CPUs of its own, or a node, asks for."""
     wishes = spec.locality or fleet.localities
     yield from (tier for wish, tier in _LOCALITY_TIERS.items() if wish in wishes)
 

@@ -1,4 +1,4 @@
-"""A placement and its answer: who runs where, how good that is, why the rest does not (G3)."""
+"""Placements and answers: which pods run where, how good that is, why the rest do not (G3)."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -14,7 +14,7 @@ NamespacedName = tuple[str, str]
 
 
 def title_of(namespace: str, name: str) -> str:
-    """Return the name of a pod or a gang for people: ``default`` is left out."""
+    """Return the name of a pod or a gang for people: the namespace ``default`` is left out."""
     return name if namespace == "default" else f"{namespace}/{name}"
 
 
@@ -24,8 +24,8 @@ class DeviceGrant:
 
     Attributes:
         share: The part; None: all of it.
-        vfs: Minors of its virtual functions that the pod holds besides, ascending; who
-            holds all of the device holds them all and names none.
+        vfs: Minors of its virtual functions that the pod holds as well, ascending. A pod that
+            holds all of the device holds all of them, and none is named.
 
     """
 
@@ -40,15 +40,15 @@ class DeviceGrant:
 class ContainerPlacement:
     """The CPUs that one container may run on, its devices and its environment.
 
-    Where each container is aligned for itself (C12), also what else of the pod's is its
-    own. What an init container has is a part that later containers use again.
+    Where each container is aligned by itself (C12), it also names what else the container has
+    of its own. What an init container has is used again by later containers.
 
     Attributes:
         memory_bytes: (NUMA node, bytes), ascending, no zeros.
         hugepages: (NUMA node, page size in bytes, pages), ascending, no zeros.
         devices: Ascending by (type, minor).
-        env: Its environment, as far as the placement says it (`visible_devices`).
-        cpu_milli: As of its pod, where the container has a pool of its own.
+        env: Its environment, as far as the placement decides it (`visible_devices`).
+        cpu_milli: As in `PodPlacement`, where the container is bound to a pool of its own.
 
     """
 
@@ -67,14 +67,14 @@ class PodPlacement:
 
     Attributes:
         gang: Name of the pod's gang; None for a lone pod.
-        cpuset: LSE and LSR: the pod's own CPUs. LS and BE: the pool they run in, of bound pods
-            all of it on their NUMA nodes.
+        cpuset: LSE and LSR: the pod's own CPUs. LS and BE: the pool that the pod runs in; if it
+            is bound, the part of the pool on its NUMA nodes.
         memory_bytes: (NUMA node, bytes), ascending, no zeros; sums to the request.
         hugepages: (NUMA node, page size in bytes, pages), ascending, no zeros.
         devices: Ascending by (type, minor).
-        env: What the environments of all its containers agree on.
+        env: The part of the environment that is the same for all its containers.
         cpu_milli: LS and BE: (NUMA node, how much of the CPU request is counted there),
-            ascending, with zeros: the NUMA nodes to whose pool the pod is bound. Empty: it
+            ascending, with zeros, for the NUMA nodes to whose pool the pod is bound. Empty: it
             floats over all of its pool. None: not said (`bound.bound_to`).
 
     """
@@ -103,7 +103,7 @@ class PodPlacement:
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """A place for some of the pods that wait; running pods are not repeated."""
+    """Places for some of the pods that wait; running pods are not repeated."""
 
     pods: tuple[PodPlacement, ...] = ()
 
@@ -129,7 +129,7 @@ class TierValue(NamedTuple):
     Attributes:
         bound: No placement that is at least as good in every tier before this
             one has a better value; None where no bound is known.
-        proven: value equals bound, and so in every tier before this one.
+        proven: Whether value equals bound, in this tier and in every tier before it.
 
     """
 
@@ -151,8 +151,8 @@ class Unplaced:
     """A pod without a place, and why.
 
     Attributes:
-        reasons: In words; the first is the verdict.
-        why: The same as values, one each; empty where only the words are known.
+        reasons: The reasons in words; the first is the verdict.
+        why: The same reasons as values, in the same order; empty if only the words are known.
 
     """
 
@@ -168,7 +168,7 @@ class Placed:
     """Every pod has a place.
 
     Attributes:
-        moves: The running pods that get another one, in an order in which they can.
+        moves: The running pods that get another place, in an order in which they can move.
 
     """
 
@@ -179,10 +179,10 @@ class Placed:
 
 @dataclass(frozen=True, slots=True)
 class PartlyPlaced:
-    """Some pods have a place; the rest is listed with reasons.
+    """Some pods have a place; the rest are listed with reasons.
 
     Attributes:
-        moves: As of `Placed`.
+        moves: As in `Placed`.
 
     """
 
@@ -194,7 +194,7 @@ class PartlyPlaced:
 
 @dataclass(frozen=True, slots=True)
 class Infeasible:
-    """Proven: not one gang that waits can have a place."""
+    """It is proven that no gang that waits can have a place."""
 
     unplaced: tuple[Unplaced, ...]
 

@@ -1,4 +1,4 @@
-"""Pods, their containers, gangs and gang groups: what wants a place."""
+"""Pods, their containers, gangs and gang groups: everything that wants a place."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -38,8 +38,8 @@ class DeviceRequest:
     """Devices of one type, on one node: whole ones, or the same share of each (D5).
 
     Attributes:
-        count: So many different devices.
-        share: What is taken of each; None: all of it, so that nobody else has a part.
+        count: How many different devices.
+        share: What is taken of each; None: the whole device, so that nobody else has a part.
 
     """
 
@@ -56,11 +56,11 @@ class Resources:
     """Amounts of everything that can be asked for.
 
     Attributes:
-        hugepages: At most one amount a size, ascending by size; no count of 0.
+        hugepages: At most one amount per size, ascending by size; no count of 0.
         devices: Ascending by type, whole ones first; no count of 0. Requests of one type
             differ in their share, and all are for different devices.
-        extended: (name, amount) of what nodes have plain amounts of, such as licences;
-            ascending by name, no amount of 0.
+        extended: (name, amount) of resources that nodes have plain amounts of, such as
+            licences; ascending by name, no amount of 0.
 
     """
 
@@ -101,9 +101,9 @@ class Container:
     """One container of a pod.
 
     Attributes:
-        cpu_limit_milli: What it may use at most: at least the request, and the request where
-            the pod owns its CPUs. Decides where the pod can be under
-            ``PodSpec.constrained_burst``; files keep it for such pods alone.
+        cpu_limit_milli: The most CPU that it may use: at least the request, and equal to the
+            request if the pod owns its CPUs. It decides where the pod can be under
+            ``PodSpec.constrained_burst``; files have it for such pods only.
 
     """
 
@@ -121,10 +121,10 @@ class JointAllocation:
     """Devices of several types side by side (D9).
 
     Attributes:
-        types: Two device types or more; types that the pod does not ask for say nothing.
+        types: Two device types or more; types that the pod does not ask for have no effect.
 
     Raises:
-        ValueError: There is but one type, or one twice.
+        ValueError: There are fewer than two types, or one stands there twice.
 
     """
 
@@ -139,33 +139,33 @@ class JointAllocation:
             raise ValueError(f"got the device types {named}; expected two or more, each once")
 
 
-@dataclass(frozen=True)  # without slots: what it asks for is worked out once
+@dataclass(frozen=True)  # without slots, so that what it asks for is worked out only once
 class PodSpec(CachedHash):
-    """All that decides where a pod can go: pods of equal spec are interchangeable.
+    """Everything that decides where a pod can go: pods of equal spec are interchangeable.
 
     Attributes:
         alignment: The pod's own policy; ``None`` counts as not set: the node's holds.
         locality: What the pod's own CPUs would like to stay within, in the order of the
-            enumeration; nothing counts as not set: the node's holds.
+            enumeration; empty counts as not set: the node's holds.
         scope: What the policy aligns together; None: as the node says.
-        labels: Its own, which affinities of others look at; ascending by key.
-        affinity: Pods with which it wants to be, or not (C18).
+        labels: The pod's labels, which affinities of others look at; ascending by key.
+        affinity: Pods that it wants to be together with, or apart from (C18).
         node_selector: Labels, each of which the node must have; ascending by key.
-        node_affinity: What it asks, or would like, of its node besides.
-        tolerations: Of taints of nodes.
+        node_affinity: What else it asks, or would like, of its node.
+        tolerations: Taints of nodes that it tolerates.
         joint: Devices that the pod wants side by side.
         scopes: (Device type, scope within which all its devices must be), ascending.
-        exclusive: From whom the pod keeps apart; for pods that own CPUs.
-        functions: (Device type, selector), ascending: its shares of the type come with a virtual
-            function of the device each (D9).
+        exclusive: Which pods it keeps apart from; for pods that own CPUs.
+        functions: (Device type, selector), ascending: each of its shares of the type comes with
+            a virtual function of the device (D9).
         constrained_burst: The LS pod stays in pools of NUMA nodes that hold its CPU limit (C8).
-        strategies: Types of which it has what it asks of one device of more devices (D9).
-        device_choice: Which devices it would like its shares of; None: whichever (B14).
-        spread: How evenly pods of its kind are to be over domains of nodes.
+        strategies: Types of which it gets what it asks of one device from several devices (D9).
+        device_choice: Which devices it would like its shares of; None: any (B14).
+        spread: How evenly pods of its kind have to be spread over domains of nodes.
 
     Raises:
-        ValueError: A constrained pod is not LS, has an alignment policy, or a container
-            of it has no CPU limit; or a strategy does not go with what is asked for.
+        ValueError: A pod under ConstrainedBurst is not LS, has an alignment policy, or has a
+            container without a CPU limit; or a strategy does not go with what is asked for.
 
     """
 
@@ -216,7 +216,7 @@ class PodSpec(CachedHash):
 
     @property
     def burst_cpus(self) -> int:
-        """CPUs that hold the pod's limit, one at least; 0 where it is not constrained."""
+        """How many CPUs hold the pod's limit, at least 1; 0 if it is not constrained."""
         if not self.constrained_burst:
             return 0
         limits = (
@@ -226,14 +226,14 @@ class PodSpec(CachedHash):
 
     @property
     def bind_required(self) -> bool:
-        """Whether the bind policy may not be broken; Default is a wish by its nature."""
+        """Whether the bind policy may not be broken; Default is never required."""
         return self.bind_strength is Strength.REQUIRED and self.bind is not BindPolicy.DEFAULT
 
     @cached_property
     def wants_locality(self) -> bool:
-        """Whether it matters how far apart what it holds is.
+        """Whether it matters how far apart the things that the pod holds are.
 
-        It owns CPUs or has devices, and more than one thing in all.
+        It does if the pod owns CPUs or has devices, and holds more than one thing in all.
         """
         asked = self.requests
         things = sum(request.count for request in asked.devices)
@@ -242,7 +242,7 @@ class PodSpec(CachedHash):
         return bool(things and several)
 
     def scope_of(self, device_type: str) -> DeviceScope:
-        """Return within what all devices of the type must be."""
+        """Return the scope within which all devices of the type must be."""
         return dict(self.scopes).get(device_type, DeviceScope.NODE)
 
     @property
@@ -253,7 +253,7 @@ class PodSpec(CachedHash):
 
     @cached_property
     def requests(self) -> Resources:
-        """What the pod holds, in the largest of its phases; sidecars count from their start on."""
+        """The most of each resource that any phase needs; sidecars count from their start on."""
         return _phases(self.containers)
 
 
@@ -262,7 +262,7 @@ class Pod:
     """One pod. Its key (namespace, name) is unique in an instance.
 
     Attributes:
-        limits: What its containers may use at most on the node that it comes to.
+        limits: The most that its containers may use on the node that it comes to.
 
     """
 
@@ -281,7 +281,7 @@ class Pod:
 
     @property
     def title(self) -> str:
-        """The name for people: ``default`` is left out."""
+        """The name for people: the namespace ``default`` is left out."""
         return self.name if self.namespace == "default" else f"{self.namespace}/{self.name}"
 
 
@@ -292,7 +292,7 @@ class Gang:
     Attributes:
         weight: How much the gang counts inside its priority level.
         gather: Where the members must come together; None: anywhere.
-        lone: The gang stands for one pod that belongs to no gang.
+        lone: Whether the gang stands for a single pod that belongs to no gang.
         levels: What it asks of levels of the network.
 
     """
@@ -318,7 +318,7 @@ class Gang:
 
 @dataclass(frozen=True, slots=True)
 class GangGroup:
-    """Gangs, by their keys, that reach their minimum all together, or none does (G1)."""
+    """Gangs, by their keys, of which either all reach their minimum or none does (G1)."""
 
     name: str
     namespace: str
@@ -329,7 +329,7 @@ class GangGroup:
 
 
 def _phases(containers: tuple[Container, ...]) -> Resources:
-    """Return the largest need over the phases of a pod's life, amount by amount."""
+    """Return the largest need over the phases of a pod's life, for each amount by itself."""
     sidecars: list[Resources] = []
     phases: list[list[Resources]] = []
     for container in containers:
@@ -342,7 +342,7 @@ def _phases(containers: tuple[Container, ...]) -> Resources:
 
 
 def _combined(parts: list[Resources], combine: Callable[[Iterable[int]], int]) -> Resources:
-    """Return one need for several, amount by amount: their sum, or the largest."""
+    """Return one need for several: for each amount by itself the sum, or the largest."""
     return Resources(
         cpu_milli=combine(p.cpu_milli for p in parts),
         memory_bytes=combine(p.memory_bytes for p in parts),
@@ -362,7 +362,7 @@ def _combined(parts: list[Resources], combine: Callable[[Iterable[int]], int]) -
 
 
 def _kinds(parts: list[Resources]) -> list[tuple[str, DeviceShare | None]]:
-    """Return each (type, share) asked for, ascending by type, whole first, else as first met."""
+    """Return each (type, share) asked for, by type, whole devices first, else as first met."""
     met = dict.fromkeys((d.type, d.share) for p in parts for d in p.devices)
     return sorted(met, key=lambda kind: (kind[0], kind[1] is not None))
 
@@ -372,7 +372,7 @@ def _devices(resources: Resources, kind: str, share: DeviceShare | None) -> int:
 
 
 def counts_asked(containers: Iterable[Container]) -> Counter[str]:
-    """Return device type -> how many the containers ask for, all together."""
+    """Return device type -> how many devices the containers ask for in all."""
     counts: Counter[str] = Counter()
     for container in containers:
         for request in container.requests.devices:

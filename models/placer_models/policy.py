@@ -1,4 +1,4 @@
-"""The policies a pod or a node may ask for; each value is the word in files."""
+"""Policies that a pod or a node may ask for; each value is the word used in files."""
 
 from enum import StrEnum
 
@@ -37,63 +37,63 @@ class BindPolicy(StrEnum):
 
 
 class NodeBindPolicy(StrEnum):
-    """Which threads of a core the pods of a node may own, all of them (C10)."""
+    """Which threads of a core all pods of a node may own (C10)."""
 
     NONE = "None"
-    """What each pod asks for."""
+    """Those that each pod asks for."""
 
     FULL_PCPUS_ONLY = "FullPCPUsOnly"
     """Whole cores, so that no two pods share one."""
 
     SPREAD_BY_PCPUS = "SpreadByPCPUs"
-    """One thread of a core for each pod."""
+    """At most one thread of a core for each pod."""
 
 
 class NumaStrategy(StrEnum):
     """Which NUMA nodes of a node the CPUs that pods own come from (C11)."""
 
     MOST_ALLOCATED = "MostAllocated"
-    """The ones with the fewest free CPUs, so that idle ones stay idle."""
+    """NUMA nodes with the fewest free CPUs, so that idle ones stay idle."""
 
     LEAST_ALLOCATED = "LeastAllocated"
-    """The idlest ones, so that pods are far from each other."""
+    """NUMA nodes with the most free CPUs, so that pods are far from each other."""
 
     DISTRIBUTE_EVENLY = "DistributeEvenly"
-    """A pod that needs several has as much of each."""
+    """A pod that needs several NUMA nodes gets equally many CPUs from each."""
 
 
 class Locality(StrEnum):
     """What the CPUs that a pod owns would like to stay within."""
 
     PACKAGE = "Package"
-    """As few packages (sockets) as can be."""
+    """As few packages (sockets) as possible."""
 
     LLC = "LLC"
-    """As few last-level caches as can be."""
+    """As few last-level caches as possible."""
 
 
 class DeviceChoice(StrEnum):
-    """Which of a node's devices that fit gives a share, as others use them (B14)."""
+    """Which fitting device of a node gives a share, judged by how much others use them (B14)."""
 
     LEAST_USED = "least-used"
-    """The device of which least is used: load is even."""
+    """The device that is used least, so that load is even."""
 
     MOST_USED = "most-used"
-    """The device of which most is used and which still fits: large requests keep room."""
+    """The device that is used most and still fits, which keeps room for large requests."""
 
 
 class ExclusivePolicy(StrEnum):
-    """From whom a pod with CPUs of its own keeps apart (C9)."""
+    """Which pods a pod with CPUs of its own keeps apart from (C9)."""
 
     NONE = "None"
-    """From nobody."""
+    """None."""
 
     PCPU_LEVEL = "PCPULevel"
-    """No core is shared with another pod of this policy."""
+    """It shares no core with another pod of this policy."""
 
     NUMA_NODE_LEVEL = "NUMANodeLevel"
-    """No NUMA node is shared with another pod of this policy. Where one is, because the
-    policy is only preferred, the pod falls back: it counts as PCPULevel."""
+    """It shares no NUMA node with another pod of this policy. If it does all the same, because
+    the policy is only preferred, the pod falls back: it counts as PCPULevel, too."""
 
 
 class Strength(StrEnum):
@@ -104,7 +104,7 @@ class Strength(StrEnum):
 
 
 MOST_WEIGHT = 100
-"""Of a preferred term, as in Kubernetes; the least is 1."""
+"""The highest weight of a preferred term, as in Kubernetes; the lowest is 1."""
 
 
 class AlignmentPolicy(StrEnum):
@@ -114,10 +114,10 @@ class AlignmentPolicy(StrEnum):
     """Anywhere on the node."""
 
     BEST_EFFORT = "BestEffort"
-    """On as few NUMA nodes as can be; never a reason to refuse."""
+    """On as few NUMA nodes as possible; never a reason to refuse."""
 
     RESTRICTED = "Restricted"
-    """On one set of NUMA nodes of the fewest that each resource asked for needs."""
+    """On one set of NUMA nodes, as few as each resource asked for needs by itself."""
 
     SINGLE_NUMA_NODE = "SingleNUMANode"
     """On one NUMA node, or not on this node at all."""
@@ -134,7 +134,7 @@ class AlignmentScope(StrEnum):
     """All that the pod holds."""
 
     CONTAINER = "container"
-    """All that one container holds, each container for itself."""
+    """All that one container holds, each container by itself."""
 
 
 class GatherLevel(StrEnum):
@@ -148,7 +148,7 @@ class JointScope(StrEnum):
     """Where devices of several types count as side by side (D9)."""
 
     SAME_PCIE = "SamePCIe"
-    """Below one PCIe switch; on machines that name none for a type, below one PCIe root."""
+    """Below one PCIe switch; if a machine names no switch for a type, below one PCIe root."""
 
     SAME_NUMA_NODE = "SameNUMANode"
     """On one NUMA node."""
@@ -161,7 +161,7 @@ class PartitionPolicy(StrEnum):
     """A pod's GPUs are one partition of the table, or it does not run here."""
 
     PREFER = "Prefer"
-    """Sets that are partitions go first."""
+    """Sets that are partitions are preferred to others."""
 
 
 class DeviceScope(StrEnum):
@@ -177,7 +177,7 @@ class DeviceScope(StrEnum):
     """The socket."""
 
     NODE = "Node"
-    """Nothing more: a pod is on one node anyway."""
+    """Only the node, on which the pod is anyway."""
 
 
 class CoreKind(StrEnum):

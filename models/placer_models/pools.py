@@ -1,4 +1,4 @@
-"""The pools of LS and BE pods as a solver sees them: what they have, and who is bound (C8, C12)."""
+"""Pools of LS and BE pods as a solver sees them: what they have, which pods are bound (C8, C12)."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -10,9 +10,9 @@ class CellPool(NamedTuple):
     """What a cell has of a pool.
 
     Attributes:
-        cpus: CPUs that the pods of the pool run on, reserved ones included.
-        milli: What their requests may sum to.
-        milli_per_cpu: What a CPU adds to that.
+        cpus: How many CPUs the pods of the pool run on, reserved ones included.
+        milli: What the requests of these pods may sum to.
+        milli_per_cpu: What each CPU adds to ``milli``.
 
     """
 
@@ -21,9 +21,9 @@ class CellPool(NamedTuple):
     milli_per_cpu: int = 1000
 
     def without(self, cpus: int) -> "CellPool":
-        """Return what is left once so many of its CPUs are owned."""
+        """Return what is left of the pool once ``cpus`` of its CPUs are owned."""
         if not (cpus and self.cpus):
-            return self  # Where pools are not counted, they have nothing.
+            return self  # Pools that are not counted have no CPUs.
         milli = self.milli - self.milli_per_cpu * cpus
         return CellPool(self.cpus - cpus, milli, self.milli_per_cpu)
 
@@ -37,9 +37,9 @@ class Bound:
 
     Attributes:
         qos: LS or BE, for the shared pool or the BE pool.
-        cells: Of the NUMA nodes, ascending (in an account: their ids).
-        milli: CPU request, shared out over them in any way.
-        cpus: CPUs of the pool that it needs there: one at least, and on each one.
+        cells: The cells of its NUMA nodes, ascending (in an account: the ids of the nodes).
+        milli: CPU request, shared out over the cells in any way.
+        cpus: How many CPUs of the pool it needs there: at least 1; it needs one in each cell, too.
 
     """
 

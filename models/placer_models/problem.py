@@ -1,4 +1,4 @@
-"""The Problem: one batch as a solver sees it, all in integers, counts instead of ids.
+"""The Problem: one batch as a solver sees it, all in integers, with counts instead of ids.
 
 `placer.state` builds a Problem from an instance, `placer.counting` turns counts into ids and back.
 """
@@ -41,23 +41,23 @@ class Shape(CachedHash):
     """What pods of one spec ask for.
 
     Attributes:
-        owned_cpus: CPUs that the pod gets by id (LSE, LSR).
-        exclusive: The owned CPUs are shared with nobody, not even BE pods (LSE).
-        shared: The pod runs in the shared pool (LS).
-        best_effort: The pod runs in the BE pool.
-        amounts: What it takes in each of the Problem's dimensions; CPUs that it owns leave pools.
-            `amounts_on` a node whose CPUs are amplified these take more.
-        most_amounts: What it takes on any node, at most.
-        of_cells: How many of these dimensions cells have; the first ones.
+        owned_cpus: How many CPUs the pod gets by id (LSE, LSR).
+        exclusive: Whether the owned CPUs are shared with nobody, not even BE pods (LSE).
+        shared: Whether the pod runs in the shared pool (LS).
+        best_effort: Whether the pod runs in the BE pool.
+        amounts: What it takes in each of the Problem's dimensions. CPUs that it owns are taken
+            from the pools, more of them on a node with amplified CPUs (`amounts_on`).
+        most_amounts: The most that it takes on any node.
+        of_cells: How many of these dimensions cells have; they are the first ones.
         devices: Whole devices: (type, count), ascending by type, no zeros.
-        shares: Shares of devices, all of different ones, no zeros.
-        best_pair_minimum: Of any equal-sized GPU set that the pod may have on any empty
-            node it may go to, in 0.01 GB/s; 0 for fewer than two GPUs.
+        shares: Shares of devices, all of different devices, no zeros.
+        best_pair_minimum: The fastest slowest pair of any equal-sized GPU set that the pod may
+            have on any empty node it may go to, in 0.01 GB/s; 0 for fewer than two GPUs.
         scopes: (device type, scope within which all its devices must be).
-        apart: The exclusive policy; NONE also where the bind policy sees to it.
-        apart_required: It may not be broken.
-        burst_cpus: As in Bound; 0: the pod is not under ConstrainedBurst.
-        in_node_affinity: What it is to others inside a node; None where that is nothing.
+        apart: The exclusive policy; NONE also where the bind policy ensures it anyway.
+        apart_required: Whether the exclusive policy may not be broken.
+        burst_cpus: ``cpus`` as in `Bound`; 0: the pod is not under ConstrainedBurst.
+        in_node_affinity: How it and others affect each other inside a node; None: not at all.
 
     """
 
@@ -80,11 +80,11 @@ class Shape(CachedHash):
     __hash__ = CachedHash.__hash__
 
     def amounts_on(self, node: NodeState) -> Amounts:
-        """Return what it takes of a node in each of the Problem's dimensions."""
+        """Return what the pod takes of a node in each of the Problem's dimensions."""
         return amounts_at(self.amounts, self.owned_cpus, node.milli_per_cpu)
 
     def scope_of(self, device_type: str) -> DeviceScope:
-        """Return within what all devices of the type must be."""
+        """Return the scope within which all devices of the type must be."""
         return dict(self.scopes).get(device_type, DeviceScope.NODE)
 
     @property
@@ -103,12 +103,12 @@ class Shape(CachedHash):
 
     @property
     def in_cells(self) -> Amounts:
-        """What it takes in the dimensions that cells have."""
+        """What the pod takes in the dimensions that cells have."""
         return self.amounts[: self.of_cells]
 
     @property
     def memory(self) -> int:
-        """Memory that it asks for."""
+        """Memory that the pod asks for, in the Problem's unit."""
         return self.amounts[MEMORY]
 
     @property
@@ -129,28 +129,30 @@ class Shape(CachedHash):
 
 @dataclass(frozen=True, slots=True)
 class Fit(CachedHash):
-    """What a shape means on a kind of node; there is none where it can never run.
+    """What a shape means on a kind of node; there is no fit where it can never run.
 
     Attributes:
         alignment: The policy that holds.
-        cell_limit: Most cells the pod may use, all of them NUMA nodes; None: any.
-        fewest_cells: What BestEffort is measured against.
-        bind: FULL_PCPUS or SPREAD_BY_PCPUS; matters where the shape owns CPUs.
-        bind_required: It may not be broken: the pod or the node says so.
-        bind_asked: The pod or the node says so, or would like it; else it is Default's.
-        bind_remainder: CPUs that the empty node must place against the bind policy.
-        best_pair_sum: Largest pair sum of an equal-sized GPU set that the pod may have
-            of the empty node.
+        cell_limit: The most cells the pod may use, all of them NUMA nodes; None: any number.
+        fewest_cells: The number of cells that BestEffort is measured against.
+        bind: FULL_PCPUS or SPREAD_BY_PCPUS; matters only if the shape owns CPUs.
+        bind_required: Whether the bind policy may not be broken: the pod or the node says so.
+        bind_asked: Whether the pod or the node requires or prefers it; otherwise it is what
+            Default stands for.
+        bind_remainder: How many CPUs must be against the bind policy even on the empty node.
+        best_pair_sum: The largest pair sum of an equal-sized GPU set that the pod may have
+            on the empty node.
         joint: Devices that are wanted side by side; None: none are.
         fewest_packages: Packages that owned CPUs need on the empty node; None: no wish.
         fewest_caches: The same for last-level caches.
         fewest_cpu_cells: The same for cells, where the node has a NUMA strategy.
-        containers: Those aligned each for itself; the pod as a whole then has no policy.
-        locality: What few places are to that pod; None where it may be anywhere.
-        spread_wished: Beside whole cores, which are required, the pod would like one thread of
-            each; then bind_remainder is that of this wish.
+        containers: The containers, if each is aligned by itself; the pod as a whole then has no
+            policy.
+        locality: The fewest places the pod can be in; None where it may be anywhere.
+        spread_wished: Whether the pod would like one thread of each core, although whole cores
+            are required; then bind_remainder is that of this wish.
         ask: What it asks of each resource class; None under ``usable``.
-        weight_missed: What it would like of its node and does not get there, in weights.
+        weight_missed: The total weight of what it would like of its node and does not get there.
 
     """
 
@@ -202,17 +204,18 @@ class Problem:
         priorities: Distinct priorities, highest first.
         dimensions: What is counted in plain amounts, in units that divide each exactly: memory,
             hugepages of each size, resources of nodes, the shared pool, the BE pool.
-        affinity: What shapes ask of other pods on their node.
+        affinity: What shapes ask of other pods on their node or in its domain.
         domains: For each level asked for, the domain of every node, as a number.
         asked: Tiers beyond those that every instance has.
-        core_tiers: Those for which cores of different packages or caches are told apart.
-        most: Of each resource of nodes the most that any has left.
-        device_types: Those of which some node has devices, broken ones too; ascending.
+        core_tiers: The tiers for which cores of different packages or caches are told apart.
+        most: For each resource of nodes, the most that any node has left.
+        device_types: The types of which some node has devices, broken ones too; ascending.
         granularity: How finely the nodes' core classes tell cores apart.
-        encoding: How the states of nodes are written: two Problems that agree in it have the same
-            state of a node that is as it was.
-        homes: (pod, where it runs now; None: on a node beyond) of running pods that may
-            move, who get a place in any case; so many as the move_budget another one.
+        encoding: How the states of nodes are written. Two Problems with equal encodings have equal
+            states for a node that has not changed.
+        homes: (pod, its place now) for each running pod that may move; None: its node is not in
+            the Problem, or it cannot stay. Each gets a place in any case.
+        move_budget: How many of these pods may get another place.
 
     """
 
@@ -241,12 +244,12 @@ class Problem:
 
     @property
     def in_cells(self) -> tuple[Dimension, ...]:
-        """The dimensions of which each cell has so much; they are the first."""
+        """The dimensions of which each cell has an amount; they are the first ones."""
         return in_cells(self.dimensions)
 
     @property
     def resources(self) -> range:
-        """Where the resources of nodes are among the dimensions."""
+        """The indices of the resources of nodes among the dimensions."""
         first = len(self.in_cells)
         return range(first, first + len(self.most))
 
@@ -256,7 +259,7 @@ class Problem:
         return before_links(self.tiers)
 
     def fit(self, pod: int, node: int) -> Fit | None:
-        """Return what the pod's shape means on the node; None: it never runs there."""
+        """Return what the pod's shape means on the node, or None if it never runs there."""
         return self.fits[self.pods[pod]][self.nodes[node].kind]
 
     def shape_of(self, pod: int) -> Shape:
@@ -269,9 +272,9 @@ class CoreTake:
     """What a pod takes of one core class.
 
     Attributes:
-        whole: Whole cores.
-        threads: Single threads besides.
-        touched: Cores over which the single threads are spread, at least.
+        whole: How many whole cores.
+        threads: How many single threads, in addition to the whole cores.
+        touched: Over how many cores the single threads are spread, at least.
 
     """
 
@@ -288,17 +291,18 @@ class Choice:
     """A place for one pod, in counts.
 
     Attributes:
-        node: Its index; ``NO_NODE`` for a place inside any node that has just as much left.
-        cores: One a core class of the node.
+        node: The node's index; ``NO_NODE`` for a place on any node that has just as much left.
+        cores: One entry per core class of the node.
         devices: For each bank of the node, whole devices from each equivalence class.
-        pinned: Of each dimension that cells have, what is from each cell; empty where it may come
-            from anywhere.
+        pinned: For each dimension that cells have, the amount from each cell; empty where it may
+            come from anywhere.
         shares: Shares of devices, ascending.
-        containers: For each container of the fit, of each good how much from each cell, and
-            last from no cell.
+        containers: For each container of the fit and each good, the amount from each cell; the
+            last number is the amount from no cell.
         pool: What a bound pod wants of its pool: (cells, milli that are shared out over
             them), ascending; several where its containers have pools of their own.
-        near: The same of what had better come from each cell, where it may come from anywhere.
+        near: As ``pinned``, the amounts that had better come from each cell, where they may come
+            from anywhere.
 
     """
 
@@ -343,4 +347,4 @@ class Choice:
 
 
 Choices = dict[int, Choice]
-"""Pod index -> its place; a pod that is left out has none."""
+"""Pod index -> the pod's place; a pod that is left out has none."""

@@ -24,7 +24,8 @@ def parse_bytes(amount: str | float) -> int:
     """Read an amount of memory as bytes.
 
     Raises:
-        ValueError: It is no amount, negative, a fraction of a byte, or above 2**60.
+        ValueError: The text is no amount, or it is negative, has a fraction of a byte, or is
+            above 2**60.
 
     """
     return _whole(amount, 1, "bytes")
@@ -34,21 +35,22 @@ def parse_milli(amount: str | float) -> int:
     """Read an amount, such as CPUs, as thousandths: ``1.5`` is 1500.
 
     Raises:
-        ValueError: It is no amount, negative, finer than 0.001, or above 2**60 milli.
+        ValueError: The text is no amount, or it is negative, finer than 0.001, or above 2**60
+            milli.
 
     """
     return _whole(amount, 1000, "thousandths")
 
 
 def round_up(amount: str | float, per_one: int = 1) -> int:
-    """Read an amount as Kubernetes does, which rounds up what is finer than it counts.
+    """Read an amount as Kubernetes does, which rounds fractions of its unit up.
 
     Args:
-        amount: As it is written.
-        per_one: What it counts in: 1 for bytes, 1000 for thousandths.
+        amount: The amount as it is written.
+        per_one: How many units make one: 1 for bytes, 1000 for thousandths.
 
     Raises:
-        ValueError: It is no amount, negative, or above 2**60.
+        ValueError: The text is no amount, or it is negative, or above 2**60.
 
     """
     return _whole(amount, per_one, "parts", up=True)
@@ -94,7 +96,7 @@ def _value(amount: str | float) -> Fraction:
 
 
 def _shown(amount: object) -> str:
-    """Return the value for a message, short whatever it is."""
+    """Return the value as a message shows it, cut short if it is long."""
     if isinstance(amount, int) and amount.bit_length() > 128:
         return f"an integer of {amount.bit_length()} bits"
     text = repr(amount)

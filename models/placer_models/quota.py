@@ -5,12 +5,12 @@ Device i of a class (from 1) has the field of ``bits`` bits that begins at bit
 
     number = quota_1 | quota_2 << bits | ... | quota_n << (n - 1) * bits
 
-A number alone does not say how many devices there are (0 is any count of empty ones),
-so ``bits`` and the count stay beside it. The expression would silently answer for values
-that do not fit and for devices that do not exist; here both are refused (B6, B7).
+A number alone does not say how many devices there are (0 stands for any count of empty ones),
+so ``bits`` and the count are kept beside it. The plain expression would silently give an answer
+for values that do not fit and for devices that do not exist; here both are refused (B6, B7).
 
-`EncodedClass` is what is stored and sent; `pack` is the form for fast comparison: words
-of 64 bits, no field across two of them.
+`EncodedClass` is what is stored and sent. `pack` returns the form for fast comparison: words
+of 64 bits, with no field across two of them.
 """
 
 import re
@@ -27,7 +27,7 @@ _QUANTITY = re.compile(r"(?P<digits>[0-9]+)(?:(?P<suffix>[kMGTPE])|[eE](?P<expon
 
 
 class QuotaError(ValueError):
-    """A quota, a device number or an encoded number that is not legal; says what is."""
+    """A quota, a device number or an encoded number is not legal; the message says what is."""
 
 
 def width_of(largest: int) -> int:
@@ -91,7 +91,7 @@ def decode_all(number: int, bits: int, devices: int) -> tuple[int, ...]:
 class EncodedClass:
     """The quotas of one class of resources of one node, as they are stored and sent.
 
-    A class of one dimension (a count, such as addresses of a pool) is one device whose
+    A class of one dimension (a count, such as the addresses of a pool) is a single device whose
     quota is the count.
 
     Attributes:
@@ -100,7 +100,7 @@ class EncodedClass:
         devices: How many fields there are.
 
     Raises:
-        QuotaError: The number has other fields than these.
+        QuotaError: The number does not have just these fields.
 
     """
 
@@ -138,7 +138,7 @@ class EncodedClass:
         """Put a number together again from its 64-bit words.
 
         Raises:
-            QuotaError: The words are too many or too few, or no unsigned 64-bit words.
+            QuotaError: The words are too many or too few, or one is no unsigned 64-bit word.
 
         """
         _check_bits(bits)
@@ -165,10 +165,10 @@ def pack(quotas: Sequence[int], bits: int, field_bits: int | None = None) -> tup
     """Return 64-bit words in which no field spans two words (B8).
 
     Args:
-        quotas: Of devices 1, 2, ...
-        bits: What a quota may need.
-        field_bits: From one field to the next; by default ``bits``. One more leaves the
-            guard bit that comparing all fields of a word at once needs.
+        quotas: The quotas of devices 1, 2, ...
+        bits: How many bits a quota may need.
+        field_bits: Bits from the beginning of one field to the next; by default ``bits``. One
+            more leaves the guard bit that comparing all fields of a word at once needs.
 
     Raises:
         QuotaError: A quota does not fit (B6), or a field does not fit a word.
@@ -212,8 +212,8 @@ def unpack(
 def to_quantity(number: int) -> str:
     """Write a number of any size as a Kubernetes quantity: decimal digits, nothing else.
 
-    Quantities of the decimal format are of any size (those with binary suffixes are cut
-    at 2**63 - 1 by Kubernetes, so none is written).
+    Quantities in the decimal format may have any size. Kubernetes cuts those with binary
+    suffixes at 2**63 - 1, so no suffix is written.
     """
     if number < 0:
         raise QuotaError(f"{number} is below 0; an encoded number is 0 or more")
@@ -231,7 +231,7 @@ def from_quantity(text: str) -> int:
     Kubernetes rewrites round numbers: what was sent as 3000 comes back as ``3k``.
 
     Raises:
-        QuotaError: The text is no whole number, such as 0.5, 500m or 1Ki.
+        QuotaError: The text is no decimal whole number, for example 0.5, 500m or 1Ki.
 
     """
     match = _QUANTITY.fullmatch(text)

@@ -1,4 +1,4 @@
-"""Reasons of pods without a place, as values; `placer.search.reasons.sentences` says them (G7)."""
+"""Reasons why pods have no place, as values; `placer.search.reasons.sentences` words them (G7)."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -8,7 +8,7 @@ from placer_models.network import LevelRule
 
 
 class When(Enum):
-    """From when on there is no place. The value says it in a sentence."""
+    """The stage from which on there is no place. The value is its wording in a sentence."""
 
     EMPTY = "on empty nodes"
     RUNNING = "beside what runs"
@@ -21,9 +21,9 @@ class Demand(NamedTuple):
     Attributes:
         rule: The name of the rule; ``affinity inside`` and ``anti-affinity inside`` are the
             same rules inside nodes.
-        subject: A device type, an extended resource or the size of a page, where a rule asks
-            of each for itself.
-        word: The policy or scope that pod and node come to, where there are several.
+        subject: A device type, an extended resource or a page size, where a rule asks for
+            each by itself.
+        word: The policy or scope that holds for the pod on the node, where there are several.
 
     """
 
@@ -38,11 +38,13 @@ class Demand(NamedTuple):
 
 
 class Blocker(NamedTuple):
-    """Why a pod cannot run on a node: what is asked, up to the demand, cannot all be had.
+    """Why a pod cannot run on a node: the demands up to this one cannot all be met there.
 
     Attributes:
-        demand: The first in the order of rules that cannot be had together with all before it.
-        others: Of those before it the fewest with which it cannot be had; none: not by itself.
+        demand: The first demand, in the order of rules, that cannot be met together with all
+            demands before it.
+        others: The fewest of those before it beside which it cannot be met; empty: it cannot
+            be met even by itself.
 
     """
 
@@ -55,10 +57,10 @@ class Blocked:
     """Every node blocks the pod.
 
     Attributes:
-        when: From when on.
-        nodes: Each blocker, with how many nodes it is on; they add up to all nodes.
-        alone: Some node lacks pods that this one requires there. They may have come with what
-            is placed: then ``nodes`` are as they are beside that, if all block it even so.
+        when: The stage from which on they do.
+        nodes: Each blocker, with how many nodes it is on; the numbers add up to all nodes.
+        alone: Whether some node lacks pods that this pod requires there. What is placed may have
+            brought them; if all nodes block the pod even so, ``nodes`` says why at that stage.
 
     """
 
@@ -72,7 +74,8 @@ class FewMembers:
     """Fewer members of a gang than its minimum have places.
 
     Attributes:
-        most: As many of them as have; no more than that where it is a bound.
+        most: How many of the members have places.
+        is_bound: Whether ``most`` is only an upper bound.
 
     """
 
@@ -94,16 +97,16 @@ class GroupTooLarge:
 
 @dataclass(frozen=True, slots=True)
 class OutOfTime:
-    """The time ran out before the reason was looked into."""
+    """The time ran out before the reason was found."""
 
 
 @dataclass(frozen=True, slots=True)
 class NotFound:
-    """There is room, and no place was found.
+    """There is room, but no place was found.
 
     Attributes:
-        node: One that has room for the pod; empty where it is for the minimum of its gang.
-        gang: That gang.
+        node: A node that has room for the pod; empty if the room is for its gang's minimum.
+        gang: The gang whose minimum there is room for; empty if ``node`` is given.
 
     """
 
@@ -112,7 +115,7 @@ class NotFound:
 
 
 class NameOf(Enum):
-    """What a name that no node knows is the name of."""
+    """The kind of thing that a name unknown to every node stands for."""
 
     LABEL = "label"
     LABEL_VALUE = "value of a label"
@@ -127,10 +130,10 @@ class UnknownName:
     """The pod asks for something by a name that no node knows.
 
     Attributes:
-        asked: Values that are asked for; one, but for those of which any will do.
-        known: The names that there are, ascending.
-        label: Whose value it is.
-        device_type: Whose virtual functions.
+        asked: The names asked for: one, or several of which any will do.
+        known: The names that exist, ascending.
+        label: The label, if the name is a value of one.
+        device_type: The device type, if the name is about virtual functions.
 
     """
 
@@ -143,7 +146,7 @@ class UnknownName:
 
 @dataclass(frozen=True, slots=True)
 class MovesAllowed:
-    """So many running pods could move, and so many of them may."""
+    """How many running pods could move, and how many of them may."""
 
     could: int
     may: int
@@ -161,7 +164,7 @@ class GangMinimum:
     """The gang runs with its minimum or not at all.
 
     Attributes:
-        running: Members that this answer places.
+        running: How many members this answer places.
 
     """
 
@@ -173,7 +176,7 @@ class GangMinimum:
 
 @dataclass(frozen=True, slots=True)
 class GroupIsWhole:
-    """The gangs of the group run all, or none does."""
+    """Either all gangs of the group run, or none does."""
 
     group: str
     gangs: tuple[str, ...]
@@ -191,4 +194,4 @@ Reason = (
     | GangMinimum
     | GroupIsWhole
 )
-"""The first one of a pod is the verdict; the others stand beside it."""
+"""One reason of a pod; a pod's first reason is the verdict, and others may follow."""

@@ -1,9 +1,9 @@
 """Records of the inner loops: cheap to make, cheap to look up.
 
 A frozen dataclass sets each field through ``object.__setattr__``, at five times the cost of an
-assignment, and goes through all its parts whenever it is a key. Both together were a tenth of
-all that placing one pod took. So what no caller ever holds is a `record`, and what is a key
-again and again has a `CachedHash`.
+assignment, and goes through all its parts whenever it is used as a key. Both together were a
+tenth of the time that placing one pod took. So a class whose objects no caller ever holds is a
+`record`, and a class whose objects are used as keys again and again has a `CachedHash`.
 """
 
 from collections.abc import Callable
@@ -16,15 +16,15 @@ else:
     from dataclasses import dataclass
 
     def record(*, frozen: bool, eq: bool = True, **options: bool) -> Callable[[type], type]:
-        """Make a class a dataclass that is frozen to the type checker alone."""
+        """Make a class a dataclass that is frozen only to the type checker."""
         return dataclass(eq=eq, unsafe_hash=frozen and eq, **options)
 
 
 class CachedHash:
     """A frozen dataclass that remembers its hash.
 
-    Such a class says ``__hash__ = CachedHash.__hash__``; else a dataclass gets its own. A hash
-    is not pickled: in another process it is another one.
+    Such a class says ``__hash__ = CachedHash.__hash__``; otherwise a dataclass gets its own.
+    The hash is not pickled, because it is different in another process.
     """
 
     __slots__ = ("_hash",)
@@ -32,7 +32,7 @@ class CachedHash:
     _hash: int
 
     def __hash__(self) -> int:
-        """Return the hash of all that is compared."""
+        """Return the hash of all fields that are compared."""
         try:
             return self._hash
         except AttributeError:
@@ -42,7 +42,7 @@ class CachedHash:
             return found
 
     def __getstate__(self) -> object:
-        """Return the fields alone; what was worked out from them stays here."""
+        """Return the fields only; what was worked out from them is not pickled."""
         return {field.name: getattr(self, field.name) for field in _fields(self)}
 
 

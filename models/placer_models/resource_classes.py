@@ -1,8 +1,8 @@
-"""Resource classes of a node, and what pods ask of them (B1), as node strategies count.
+"""Resource classes of a node, and what pods ask of them (B1), as node strategies count them.
 
-What a pod asks for counts, not which devices it was given: so the share of a class that is
-requested follows from who is on a node. A device of a type is 100 of its class, whole or in
-percent; its memory and each of its other quantities is a class of its own, in amounts.
+What a pod asks for counts, not which devices it was given, so the requested share of a class
+follows from which pods are on a node. A device counts 100 in the class of its type, and a share its
+percent. Its memory and each of its other quantities are classes of their own, in amounts.
 """
 
 from collections import Counter
@@ -22,7 +22,7 @@ CPU = "cpu"
 """Thousandths of a CPU, of LSE, LSR and LS pods."""
 
 BEST_EFFORT_CPU = "best-effort-cpu"
-"""The same of BE pods, who use what others leave."""
+"""Thousandths of a CPU of BE pods, which use what others leave."""
 
 
 def totals_of(node: Node) -> dict[str, int]:
@@ -44,8 +44,9 @@ def totals_of(node: Node) -> dict[str, int]:
 def taken_by(spec: PodSpec, totals: Mapping[str, int]) -> dict[str, int]:
     """Return resource class -> what a pod takes of it on a node with these totals.
 
-    Who asks for a part of a GPU's compute alone takes nothing else of it; who asks for amounts
-    alone takes the largest part that any of them is. Parts are parts of the node's mean device.
+    A pod that asks only for a part of a GPU's compute takes nothing else of the GPU. A pod that
+    asks only for amounts takes the largest part of a device that any of them is. Parts are parts
+    of the node's mean device.
     """
     requests = spec.requests
     cpu = BEST_EFFORT_CPU if spec.qos is QosClass.BE else CPU
@@ -70,7 +71,7 @@ def taken_by(spec: PodSpec, totals: Mapping[str, int]) -> dict[str, int]:
 
 
 def asked_by(spec: PodSpec) -> frozenset[str]:
-    """Return the resource classes that a pod asks for: those its score is about."""
+    """Return the resource classes that a pod asks for; its score looks at these."""
     requests = spec.requests
     asked = {_pages(pages.page_bytes) for pages in requests.hugepages}
     asked.update(_extended(name) for name, _ in requests.extended)
@@ -108,7 +109,7 @@ def load_of(
     totals: Mapping[str, int],
     running: Sequence[PodSpec],
 ) -> NodeLoad:
-    """Return the load of a node on which so many pods run and none is new."""
+    """Return the load of a node on which these pods run and none is new."""
     used: Counter[str] = Counter()
     for spec in running:
         used.update(taken_by(spec, totals))
@@ -124,7 +125,7 @@ def _part(request: DeviceRequest, each: Mapping[str, int]) -> tuple[int, dict[st
     """Return what is taken of one device: percent of it, and amounts of its quantities.
 
     Args:
-        request: Asks for it.
+        request: The request for it.
         each: What the node's mean device has of each quantity.
 
     """
@@ -151,5 +152,5 @@ def _extended(name: str) -> str:
 
 
 def _of(device_type: str) -> str:
-    """Return what the classes of a device type's quantities begin with."""
+    """Return the prefix of the classes for a device type's quantities."""
     return f"{device_type}."

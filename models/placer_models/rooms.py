@@ -1,6 +1,6 @@
 """Rooms: quarters, halves and all of a node's CPUs and memory, in the node's own ratio.
 
-What pods of the shared pool, who own nothing by place, need of a node that is left.
+Rooms measure what is left of a node for pods of the shared pool, which own nothing by place.
 """
 
 from collections.abc import Sequence
@@ -8,18 +8,18 @@ from collections.abc import Sequence
 from placer_models.goals import ROOM_POINTS, ROOM_QUARTERS
 
 Rooms = Sequence[tuple[int, int]]
-"""(Milli CPUs, memory) that one quarter of a node is, two, three, four: each rounded up."""
+"""(Milli CPUs, memory) of one, two, three and four quarters of a node, each rounded up."""
 
 QUARTERS = 4
-"""All of a node."""
+"""How many quarters a whole node is."""
 
 
 def rooms_of(cpu_milli: int, memory: int) -> tuple[tuple[int, int], ...]:
-    """Return the rooms of a node with so much; none where it has no CPUs.
+    """Return the rooms of a node with this CPU and memory; none if it has no CPUs.
 
     Args:
-        cpu_milli: Of all its allocatable CPUs.
-        memory: That is not set aside as hugepages.
+        cpu_milli: Milli CPUs of all its allocatable CPUs.
+        memory: Memory that is not set aside as hugepages.
 
     """
     if not cpu_milli:
@@ -30,16 +30,16 @@ def rooms_of(cpu_milli: int, memory: int) -> tuple[tuple[int, int], ...]:
 
 
 def points_at(quarters: int) -> int:
-    """Return what rooms are worth where so many quarters of a node are free."""
+    """Return what the rooms are worth if this many quarters of a node are free."""
     return ROOM_POINTS * sum(size * (quarters // size) for size in ROOM_QUARTERS)
 
 
 POINTS = tuple(map(points_at, range(QUARTERS + 1)))
-"""The same for none, one, two, three and four quarters."""
+"""The points for none, one, two, three and four free quarters."""
 
 
 def room_points(rooms: Rooms, milli: int, memory: int) -> int:
-    """Return the points of the rooms that are left where so much is free."""
+    """Return the points of the rooms that are left if this much CPU and memory is free."""
     free = 0
     for cpu, bytes_ in rooms:
         if milli < cpu or memory < bytes_:

@@ -4,7 +4,7 @@ from enum import StrEnum
 
 
 class RuleFamily(StrEnum):
-    """Every family of rules. The value is the name of its file in `cpsat`."""
+    """All families of rules. The value is the name of the family's file in `cpsat`."""
 
     GANGS = "gangs"
     """Pods and gangs as wholes: places, minimums, groups."""
@@ -22,7 +22,7 @@ class RuleFamily(StrEnum):
     """Pods spread evenly over domains of nodes."""
 
     IN_NODE_AFFINITY = "in_node_affinity"
-    """The same by cores and NUMA nodes."""
+    """Pods that want to be together or apart on cores and NUMA nodes."""
 
     AMOUNTS = "amounts"
     """What nodes have in plain amounts: memory, hugepages, pools, extended resources."""
@@ -34,13 +34,13 @@ class RuleFamily(StrEnum):
     """NUMA nodes, with the amounts that pods have there."""
 
     CONTAINERS = "containers"
-    """Containers that are aligned each for itself."""
+    """Containers that are each aligned by themselves."""
 
     BOUND = "bound"
     """LS and BE pods that are bound to the pool of NUMA nodes."""
 
     LOCALITIES = "localities"
-    """Packages, caches and NUMA nodes of which few are liked."""
+    """Packages, caches and NUMA nodes, of which pods would like to be on few."""
 
     NUMA_STRATEGY = "numa_strategy"
     """NUMA allocate strategies of nodes."""
@@ -49,7 +49,7 @@ class RuleFamily(StrEnum):
     """Cores and NUMA nodes that pods keep to themselves."""
 
     CORE_PAIRS = "core_pairs"
-    """Cores of two threads that such pods share."""
+    """Cores of two threads that pods with an exclusive policy share."""
 
     DEVICES = "devices"
     """Whole devices, and the sets of GPUs."""
@@ -70,7 +70,7 @@ class RuleFamily(StrEnum):
     """Devices of several types side by side."""
 
     DEVICE_STRATEGY = "device_strategy"
-    """Devices of which a strategy says how many."""
+    """Devices whose number a strategy sets."""
 
     DEVICE_CHOICE = "device_choice"
     """Which devices give shares."""

@@ -14,10 +14,10 @@ class SelectorOperator(StrEnum):
     """What an expression asks of the value of its key."""
 
     IN = "In"
-    """It is one of the values."""
+    """The key's value is one of the expression's values."""
 
     NOT_IN = "NotIn"
-    """It is none of the values, or the key is missing."""
+    """The key's value is none of the expression's values, or the key is missing."""
 
     EXISTS = "Exists"
     """The key is there."""
@@ -26,14 +26,14 @@ class SelectorOperator(StrEnum):
     """The key is missing."""
 
     GT = "Gt"
-    """It is a whole number above the one value. Nodes only."""
+    """The key's value is a whole number above the expression's one value. For nodes only."""
 
     LT = "Lt"
-    """It is a whole number below the one value. Nodes only."""
+    """The key's value is a whole number below the expression's one value. For nodes only."""
 
 
 LIMIT = 2**63
-"""Numbers that are compared are of 64 bits."""
+"""Bound of the numbers that are compared, which are signed 64-bit numbers."""
 
 MOST_DIGITS = len(str(LIMIT))
 
@@ -43,7 +43,7 @@ COMPARING = (SelectorOperator.GT, SelectorOperator.LT)
 
 @dataclass(frozen=True, slots=True)
 class LabelExpression:
-    """One thing that labels must say.
+    """One condition on labels.
 
     Attributes:
         values: Ascending, each once. In and NotIn have one or more, Gt and Lt one whole
@@ -66,7 +66,7 @@ class LabelExpression:
             raise ValueError(f"got {got} for {self.operator}; expected {fault}")
 
     def meets(self, labels: Labels) -> bool:
-        """Return whether the labels say so."""
+        """Return whether the labels meet the expression."""
         value = next((value for key, value in labels if key == self.key), None)
         match self.operator:
             case SelectorOperator.IN:
@@ -99,7 +99,7 @@ class LabelExpression:
                 return f"{self.key} {word} ({values})"
 
     def _fault(self) -> str:
-        """Return what was expected of the values; empty: they are right."""
+        """Return what values were expected, or an empty text if these are right."""
         if self.operator in (SelectorOperator.IN, SelectorOperator.NOT_IN):
             return "" if self.values else "one or more"
         if self.operator in COMPARING:
@@ -109,12 +109,12 @@ class LabelExpression:
 
 
 def meets(labels: Labels, expressions: Iterable[LabelExpression]) -> bool:
-    """Return whether labels say all of it."""
+    """Return whether labels meet all the expressions."""
     return all(expression.meets(labels) for expression in expressions)
 
 
 def whole_number(text: str) -> int | None:
-    """Return what a label's value is as a whole number; None: it is none."""
+    """Return a label's value as a whole number of 64 bits, or None if it is none."""
     digits = (text[1:] if text[:1] in ("-", "+") else text).lstrip("0") or text[-1:]
     if len(digits) > MOST_DIGITS or not (digits.isascii() and digits.isdigit()):
         return None

@@ -17,10 +17,10 @@ class ShareableDevice(NamedTuple):
 
     Attributes:
         left: What is left of it.
-        totals: What there is of it when it is empty.
+        totals: What it has when it is empty.
         functions: (Labels, how many of its virtual functions with them are free),
-            ascending; empty where nobody in the batch asks for one.
-        shared: Pods have shares of it.
+            ascending; empty if no pod of the batch asks for one.
+        shared: Whether pods have shares of it.
 
     """
 
@@ -32,11 +32,11 @@ class ShareableDevice(NamedTuple):
     def takes(
         self, share: DeviceShare, function: FunctionSelector | None = None
     ) -> ShareAmounts | None:
-        """Return what the share takes here; None: it does not fit.
+        """Return what the share takes here, or None if it does not fit.
 
         Args:
             share: What is taken.
-            function: Which virtual function comes with it; None: none does.
+            function: Which virtual function comes with it; None: no function.
 
         """
         if function is not None and not self.functions_for(function):
@@ -50,13 +50,13 @@ class ShareableDevice(NamedTuple):
         return self.left[names.index(name)] if name in names else 0
 
     def functions_for(self, function: FunctionSelector) -> int:
-        """Return how many free virtual functions are such as are wanted."""
+        """Return how many free virtual functions the selector admits."""
         return sum(count for labels, count in self.functions if selects(function, labels))
 
     def room_for(
         self, share: DeviceShare, most: int, function: FunctionSelector | None = None
     ) -> int:
-        """Return how many such shares it could take, at most so many."""
+        """Return how many such shares the device could take, but no more than ``most``."""
         amounts = self.takes(share, function)
         if amounts is None:
             return 0
@@ -68,16 +68,16 @@ class ShareableDevice(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ShareNeed:
-    """The same share of each of so many devices of one type.
+    """A need for the same share of each of ``count`` devices of one type.
 
     Attributes:
-        count: With a strategy 1: the fewest that a pod has.
-        function: Which virtual function of the device comes with each; None: none does.
-        strategy: What says of how many devices; None: the count.
-        whole: The share is all of a device, and nobody shares it.
-        choice: Which of the devices that fit the pod would like; None: whichever.
-        size_percent: How much of the largest device of the type it is, at least 1; says in
-            which order pods are placed, and nothing else.
+        count: How many devices; with a strategy 1, the fewest that a pod can have.
+        function: Which virtual function of the device comes with each share; None: no function.
+        strategy: What sets the number of devices; None: the count.
+        whole: Whether the share is all of a device, which nobody else shares.
+        choice: Which of the devices that fit the pod would like; None: any.
+        size_percent: How much of the largest device of the type a share is, in percent, at least
+            1. It only decides in which order pods are placed.
 
     """
 
@@ -91,22 +91,22 @@ class ShareNeed:
     choice: DeviceChoice | None = None
 
     def least_on(self, board: Board) -> int:
-        """Return of how many devices a pod has the share at least, of a board of the type."""
+        """Return from how many devices of a board of the type a pod gets the share at least."""
         is_all = self.strategy is DeviceStrategy.APPLY_FOR_ALL
         return max(1, sum(board.sizes)) if is_all else self.count
 
 
 def follows_strategy(needs: Iterable[ShareNeed], device_type: str) -> bool:
-    """Return whether a strategy says how many devices of a type a pod of the needs has."""
+    """Return whether a strategy sets how many devices of a type a pod with these needs gets."""
     return any(need.type == device_type and need.strategy is not None for need in needs)
 
 
 class ShareTake(NamedTuple):
-    """One share that a pod has: of which device, and which of its needs that meets.
+    """One share that a pod has: which device it is of, and which of the pod's needs it meets.
 
     Attributes:
         bank: Index of the bank of the node.
-        class_index: Index of the equivalence class of the bank.
+        class_index: Index of the equivalence class in the bank.
         device_index: Index of the device in the class.
         need: Index into the shares of the shape.
 

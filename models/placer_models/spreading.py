@@ -1,4 +1,4 @@
-"""Spreading: what a pod's spread constraints look at, as a judge and a solver ask it."""
+"""Spreading: what a pod's spread constraints look at, for judge and solver alike."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,19 +11,19 @@ from placer_models.taints import Toleration, untolerated
 from placer_models.topology_spread import SpreadConstraint
 
 OWN_PREFIX = "placer/"
-"""Labels that stand for what nodes have, and are none of the cluster's."""
+"""Prefix of labels that stand for what nodes have and are not labels of the cluster."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spreading:
-    """A constraint and all that decides what it counts: pods that agree in it share it.
+    """A constraint and all that decides what it counts; pods that agree in all of it share it.
 
     Attributes:
-        namespace: Of the pods that count.
-        keys: By each of them a node has to be in a domain.
+        namespace: Namespace of the pods that count.
+        keys: Topology keys by each of which a node has to be in a domain.
         selector: Labels that a node has to have.
-        affinity: What it has to be besides.
-        tolerations: Of taints, where these are looked at.
+        affinity: Node affinity that a node has to meet as well.
+        tolerations: Tolerations of the pods, if the constraint looks at taints.
 
     """
 
@@ -35,7 +35,7 @@ class Spreading:
     tolerations: tuple[Toleration, ...] = ()
 
     def domain(self, node: Node) -> str | None:
-        """Return the node's domain; None: it is not looked at."""
+        """Return the node's domain, or None if the constraint does not look at the node."""
         labels = dict(node.labels)
         if any(labels.get(key) != value for key, value in self.selector):
             return None
@@ -55,7 +55,7 @@ class Spreading:
         return namespace == self.namespace and self.constraint.means(spec.labels)
 
     def fewest(self, counts: list[int]) -> int:
-        """Return the least count of a domain, as the constraint takes it."""
+        """Return the fewest pods in any domain; 0 if a required constraint has too few domains."""
         enough = len(counts) >= self.constraint.min_domains
         return min(counts, default=0) if enough or not self.constraint.required else 0
 

@@ -9,7 +9,7 @@ from placer_models.selectors import whole_number
 from placer_models.typed import check_types
 
 TAINT_WEIGHT = 100
-"""What a taint that only prefers to keep a pod off weighs: as much as the heaviest wish."""
+"""The weight of a taint that only prefers to keep a pod off: that of the heaviest wish."""
 
 _CANONICAL = re.compile(r"0|-?[1-9][0-9]*")
 
@@ -18,13 +18,13 @@ class TaintEffect(StrEnum):
     """What a taint does to pods that do not tolerate it."""
 
     NO_SCHEDULE = "NoSchedule"
-    """No new one comes."""
+    """No new pod comes."""
 
     PREFER_NO_SCHEDULE = "PreferNoSchedule"
-    """New ones had better not come."""
+    """New pods had better not come."""
 
     NO_EXECUTE = "NoExecute"
-    """No new one comes, and who runs there should not."""
+    """No new pod comes, and pods that run there should not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +55,10 @@ class TolerationOperator(StrEnum):
     EQUAL = "Equal"
     EXISTS = "Exists"
     LT = "Lt"
-    """Whole numbers below the toleration's."""
+    """Whole numbers below the toleration's value."""
 
     GT = "Gt"
-    """Whole numbers above it."""
+    """Whole numbers above the toleration's value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +66,8 @@ class Toleration:
     """A toleration of taints.
 
     Attributes:
-        key: Empty: of any taint.
-        effect: None: whichever effect.
+        key: Key of the taint; empty: any taint.
+        effect: Effect of the taint; None: any effect.
 
     Raises:
         ValueError: Key, operator and value do not go together.
@@ -93,7 +93,7 @@ class Toleration:
             raise ValueError(f"got the value {self.value!r}; {self.operator} wants a whole number")
 
     def tolerates(self, taint: Taint) -> bool:
-        """Return whether a node's taint does not matter."""
+        """Return whether the pod tolerates a node's taint."""
         if self.effect not in (None, taint.effect) or self.key not in ("", taint.key):
             return False
         match self.operator:
@@ -111,12 +111,13 @@ class Toleration:
 def untolerated(
     taints: Iterable[Taint], tolerations: tuple[Toleration, ...], *, keep_off: bool
 ) -> Iterator[Taint]:
-    """Yield the taints that no toleration is for.
+    """Yield the taints of one strength that no toleration covers.
 
     Args:
-        taints: Of a node.
-        tolerations: Of a pod.
-        keep_off: Those that keep new pods off; else those that would rather.
+        taints: The taints of a node.
+        tolerations: The tolerations of a pod.
+        keep_off: Whether to look at taints that keep new pods off; if not, at taints that
+            would rather keep them off.
 
     """
     for taint in taints:
@@ -125,5 +126,5 @@ def untolerated(
 
 
 def _number(text: str) -> int | None:
-    """Return a number of 64 bits that is written as numbers are; None: it is none."""
+    """Return the value of a canonically written 64-bit number, or None if it is none."""
     return whole_number(text) if _CANONICAL.fullmatch(text) else None

@@ -31,7 +31,7 @@ class GangTask:
         pods: Indices into the Problem's pods, consecutive.
         level: Index of its priority in the Problem's priorities.
         group: Index of its gang group; None if it is in none.
-        gathered: All placed members must be on one node.
+        gathered: Whether all placed members must be on one node.
         levels: What it asks of levels of the network.
 
     """
@@ -46,20 +46,20 @@ class GangTask:
 
 
 NO_DOMAIN = -1
-"""The number of no domain."""
+"""Stands for the domain of a node that is in none."""
 
 
 @dataclass(frozen=True, slots=True)
 class AffinityTask:
-    """What a shape asks of other pods; as in ``AffinityTerm``.
+    """What a shape asks of other pods, as in ``AffinityTerm``.
 
     Attributes:
-        shape: Whose pods ask.
+        shape: The shape whose pods ask.
         matches: The shapes whose pods are meant.
-        here: Nodes in whose domain running pods are meant -> how many.
-        weight: What it counts where it is not required.
+        here: Node -> how many running pods in its domain are meant; nodes with none are left out.
+        weight: What it counts if it is not required.
         domains: The domain of every node, by number; `NO_DOMAIN` for a node that is in none.
-            Empty: each node is one of its own.
+            Empty: each node is a domain of its own.
 
     """
 
@@ -78,14 +78,14 @@ class AffinityTask:
 
 @dataclass(frozen=True, slots=True)
 class SpreadTask:
-    """How evenly pods of some shapes are over domains of nodes; as in ``SpreadConstraint``.
+    """How evenly pods are to be spread over domains of nodes, as in ``SpreadConstraint``.
 
     Attributes:
         asking: The shapes whose pods ask.
         matches: The shapes whose pods count.
-        domains: The domain of every node, by number; `NO_DOMAIN` where it is not looked at.
+        domains: The domain of every node, by number; `NO_DOMAIN` for a node not looked at.
         here: How many running pods count in each domain.
-        is_short: There are fewer domains than are wanted: the fewest count as none.
+        is_short: Whether there are fewer domains than required; the fewest pods then count as 0.
 
     """
 
@@ -103,8 +103,8 @@ class Affinities:
     """What all shapes ask of other pods on their node, or in its domain.
 
     Attributes:
-        barred: For each shape the nodes that running pods keep it off, or that are in no
-            domain where it needs one; empty where no affinity is asked for.
+        barred: For each shape, the nodes that running pods keep it off, and nodes in no domain
+            if it needs one; empty if no affinity is asked for.
 
     """
 
@@ -123,13 +123,13 @@ NO_AFFINITIES = Affinities()
 
 @dataclass(frozen=True, slots=True)
 class InNodeAffinityTerm:
-    """What a shape asks of others that own CPUs of its NUMA nodes, or of its cores.
+    """What a shape asks of other pods that own CPUs of its NUMA nodes, or of its cores.
 
     Attributes:
         level: NUMA or CORE.
         matches: The sides that are meant.
-        weight: What it counts where it is not required.
-        runs: A running pod is meant, wherever it is.
+        weight: What it counts if it is not required.
+        runs: Whether a running pod is meant, on any node.
 
     """
 
@@ -141,24 +141,23 @@ class InNodeAffinityTerm:
     runs: bool
 
     def counts_pairs(self, level: AffinityLevel) -> bool:
-        """Return whether it would rather be apart at the level, from each that is meant."""
+        """Return whether the shape would rather be apart, at the level, from each pod meant."""
         return self.apart and not self.required and self.level is level
 
 
 @dataclass(frozen=True, slots=True)
 class InNodeAffinity:
-    """What a shape that owns CPUs is to others inside a node, and they to it.
+    """How a shape that owns CPUs and other pods affect each other inside a node.
 
-    Sides are the shapes by their index, and after them the kinds of running pods; those that
-    count one by one are told apart on each node.
+    Sides are numbers: first the shapes by their index, then the kinds of running pods. Running
+    pods that count one by one are told apart on each node.
 
     Attributes:
-        side: That of the shape.
-        terms: What it asks itself.
-        off: Level -> sides that may not be there with it, whoever requires it.
-        rather_off: Level -> sides that would rather not have it there, and what their
-            wishes weigh.
-        levels: Where it has to be known whether it is there.
+        side: The side of the shape.
+        terms: What the shape itself asks.
+        off: (level, sides that may not be there with it), whichever of the two requires it.
+        rather_off: (level, (side, weight) of each side that would rather not have it there).
+        levels: The levels at which it must be known where the shape is.
 
     """
 
@@ -173,9 +172,9 @@ class InNodeAffinity:
         return dict(self.off).get(level, frozenset())
 
     def pairs_with(self, side: int, level: AffinityLevel) -> int:
-        """Return what wishes, of the shape and the side, two of their pods lose together.
+        """Return the weight that wishes of the shape and the side lose by a pair of their pods.
 
-        If they are near each other at the level.
+        They lose it if the two pods are near each other at the level.
         """
         own = sum(
             term.weight for term in self.terms if term.counts_pairs(level) and side in term.matches
@@ -184,12 +183,12 @@ class InNodeAffinity:
 
     @property
     def counts(self) -> bool:
-        """Whether its pods count one by one, for somebody would rather be apart from each."""
+        """Whether its pods count one by one, because a wish to be apart counts each of them."""
         return bool(self.rather_off) or any(term.counts_pairs(term.level) for term in self.terms)
 
     @property
     def beginning(self) -> tuple[int, ...]:
-        """The positions of the terms that the first pod of its kind need not keep."""
+        """The indices of the terms that the first pod of its kind need not keep."""
         return tuple(
             position
             for position, term in enumerate(self.terms)

@@ -11,7 +11,7 @@ from placer_models.cpuset import CpuSet, format_cpu_list
 from placer_models.policy import CoreKind
 
 ARM = "aarch64"
-"""The architecture of Arm machines; ``arm64``, as container images say it, is read as this."""
+"""The architecture of Arm machines; ``arm64``, its name in container images, is read as this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class NumaNode:
     """One NUMA node; it may have no CPU, or no memory that pods can have.
 
     Attributes:
-        memory_bytes: All of it, hugepages included, as the kernel counts it.
+        memory_bytes: All of its memory, hugepages included, as the kernel counts it.
 
     """
 
@@ -61,7 +61,7 @@ class Core(NamedTuple):
     """A core with an online thread, and what its threads have in common.
 
     Attributes:
-        key: As its CPUs name it.
+        key: The key by which its CPUs name it (``Cpu.core``).
         threads: Ids of its ONLINE threads.
         in_order: The same, ascending.
 
@@ -81,17 +81,17 @@ class Topology:
     """The CPUs and the memory of one machine (C1).
 
     Attributes:
-        architecture: As ``uname -m`` says it: ``x86_64``, ``aarch64``, ``ppc64le``.
+        architecture: As ``uname -m`` prints it: ``x86_64``, ``aarch64``, ``ppc64le``.
         cpus: Every present CPU, ascending by id; offline ones included.
         numa_nodes: Ascending by id; never empty.
         numa_distances: Row i, column j: distance from the i-th to the j-th NUMA
             node in the kernel's units (10 is local); empty if unknown.
         cores: Core key -> ids of its ONLINE threads; a core with none is left out.
-        core_facts: The same cores, in the same order, with what is true of them.
+        core_facts: The same cores, in the same order, with what their threads have in common.
         cpu: CPU id -> the CPU.
         online: Ids of the online CPUs.
-        package_in: NUMA node, and None where CPUs are of none -> the package that all its
-            CPUs are in; None where it has no CPU, or those of several packages.
+        package_in: NUMA node (None stands for CPUs without one) -> the package that all its
+            CPUs are in; None if it has no CPU, or CPUs of several packages.
         packages: How many packages the CPUs are in.
 
     Raises:

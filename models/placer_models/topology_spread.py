@@ -1,4 +1,4 @@
-"""Topology spread: pods of a kind evenly over domains of nodes, as Kubernetes spreads them."""
+"""Topology spread: pods of a kind spread evenly over domains of nodes, as in Kubernetes."""
 
 from dataclasses import dataclass
 
@@ -9,19 +9,21 @@ from placer_models.typed import check_types
 
 @dataclass(frozen=True, slots=True)
 class SpreadConstraint:
-    """How evenly pods are to be over the domains of a topology key.
+    """How evenly pods are to be spread over the domains of a topology key.
 
-    Counted are the pods of the pod's namespace that have the labels, running ones too, on
-    nodes that are looked at: those with a domain by every key that the pod spreads over as
-    strongly. Where the pod is there are at most so many more than in the domain with the fewest.
+    The pods of the pod's namespace that have the labels are counted, running ones too, on the
+    nodes that are looked at. These are the nodes with a domain by every key that the pod spreads
+    over with the same strength. The pod's own domain has at most ``max_skew`` more pods than the
+    domain with the fewest.
 
     Attributes:
         topology: A label of nodes, or a level of the network; `node` is each node by itself.
         labels: Labels that a pod must have to be counted; ascending by key.
-        expressions: What its labels must say besides.
-        min_domains: With fewer domains than these the fewest count as none.
+        expressions: What a pod's labels must meet as well to be counted.
+        min_domains: If there are fewer domains than this, the fewest pods count as 0.
         by_selector: Only nodes that the pod's own node selector and affinity admit are looked at.
-        by_taints: Only nodes that are open to the pod are looked at.
+        by_taints: Only nodes that are not cordoned, and without taints that keep the pod off,
+            are looked at.
 
     Raises:
         ValueError: The skew, or the number of domains, is below 1.
@@ -45,12 +47,12 @@ class SpreadConstraint:
 
     @property
     def required(self) -> bool:
-        """Whether it may not be broken."""
+        """Whether the constraint may not be broken."""
         return self.strength is Strength.REQUIRED
 
     @property
     def keys(self) -> frozenset[str]:
-        """The labels of pods that it looks at."""
+        """Keys of the pod labels that the constraint looks at."""
         return frozenset((*dict(self.labels), *(one.key for one in self.expressions)))
 
     def means(self, labels: Labels) -> bool:

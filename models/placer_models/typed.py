@@ -1,4 +1,4 @@
-"""Wants of each argument of a word the type that its annotation says."""
+"""Type checks: each argument of a word must have the type that its annotation names."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
@@ -9,12 +9,12 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 @dataclass(frozen=True, slots=True)
 class _Argument:
-    """What one argument may be.
+    """The types that one argument may have.
 
     Attributes:
         hint: The annotation.
-        plain: Classes of which it may be.
-        parts: Classes of which the parts of a tuple may be.
+        plain: Classes that the argument may have.
+        parts: Classes that the parts may have if the argument is a tuple.
 
     """
 
@@ -25,10 +25,10 @@ class _Argument:
 
 
 def check_types(word: Any) -> None:
-    """Want each argument of a dataclass of the type that its annotation says.
+    """Check that each argument of a dataclass has the type that its annotation names.
 
     Raises:
-        TypeError: One is of another; the message names it.
+        TypeError: An argument has another type; the message names it.
 
     """
     for argument in _arguments(word.__class__):
@@ -50,7 +50,7 @@ def check_types(word: Any) -> None:
 
 @cache
 def _arguments(kind: Any) -> tuple[_Argument, ...]:
-    """Return what the arguments of a dataclass may be."""
+    """Return the types that the arguments of a dataclass may have."""
     hints = get_type_hints(kind)
     found = []
     for field in fields(kind):
@@ -63,7 +63,7 @@ def _arguments(kind: Any) -> tuple[_Argument, ...]:
 
 
 def _wrong(hint: Any, value: object) -> Iterator[tuple[str, object]]:
-    """Yield where in a value something is of another type, and what stands there; or nothing."""
+    """Yield the first place in a value with a wrong type, and what is there; or nothing."""
     found: list[tuple[str, object]] = []
     for option in _options(hint):
         found = list(_not(option, value))
@@ -73,7 +73,7 @@ def _wrong(hint: Any, value: object) -> Iterator[tuple[str, object]]:
 
 
 def _not(option: Any, value: object) -> Iterator[tuple[str, object]]:
-    """Yield what is not as one option of a type says."""
+    """Yield the places in a value that do not have the type of one option, and what is there."""
     args = get_args(option)
     if get_origin(option) is tuple and isinstance(value, tuple):
         if args[1:] == (Ellipsis,):
@@ -95,7 +95,7 @@ def _options(hint: Any) -> tuple[Any, ...]:
 
 
 def _text(hint: Any) -> str:
-    """Return a type for people: ``int``, ``tuple of Container``, ``DeviceShare or None``."""
+    """Return a type for people: ``int``, ``a tuple of Container``, ``DeviceShare or None``."""
     if get_origin(hint) in (Union, UnionType):
         return " or ".join(_text(part) for part in get_args(hint))
     if get_origin(hint) is tuple:

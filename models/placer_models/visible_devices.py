@@ -1,7 +1,7 @@
 """Variables that tell a container's runtime which GPUs to show, written and read (D12, D13).
 
-NVIDIA's and AMD's container runtimes each read one. Both take ``none`` for no GPU at all; what
-they do where the variable is not set is up to the image, and many images say ``all``.
+NVIDIA's and AMD's container runtimes each read one variable. Both take ``none`` for no GPU at
+all. If the variable is not set, the image decides what they do, and many images say ``all``.
 """
 
 import re
@@ -23,27 +23,27 @@ _SHOW_ALL = "all"
 
 
 class GpuVendor(StrEnum):
-    """Whose container runtime shows a GPU. The value is its variable."""
+    """The vendor whose container runtime shows a GPU. The value is the variable it reads."""
 
     NVIDIA = "NVIDIA_VISIBLE_DEVICES"
     AMD = "AMD_VISIBLE_DEVICES"
 
 
 _AMD_MODELS = ("MI", "Instinct", "Radeon", "Vega", "gfx")
-"""How the names of AMD's GPU models begin."""
+"""Prefixes of the names of AMD's GPU models."""
 
 _AMD_ID = re.compile(r"0[xX][0-9a-fA-F]+|[0-9a-fA-F]{9,}")
-"""The ids that AMD's runtime tells from indices and ranges."""
+"""Ids that AMD's runtime can tell apart from indices and ranges."""
 
 _MIG_OF_GPU = re.compile(r"MIG-(GPU-[0-9a-fA-F-]+)/[0-9]+/[0-9]+")
-"""How drivers up to 450 call an instance."""
+"""The name of an instance in drivers up to 450."""
 
 _MINORS = re.compile(r"([0-9]{1,6})(?:-([0-9]{1,6})|:[0-9]{1,6})?")
 """A minor, a range of them, or an instance of one."""
 
 
 def vendor_of(gpu: Device) -> GpuVendor:
-    """Return whose runtime shows the GPU; NVIDIA's, where the model does not say."""
+    """Return the vendor whose runtime shows the GPU; NVIDIA if the model does not tell."""
     return _vendor_of_model(gpu.model)
 
 
@@ -60,15 +60,15 @@ def has_readable_id(gpu: Device) -> bool:
 
 
 def gpu_environment(held: Collection[int], gpus: Sequence[Device], *, has_instances: bool) -> Env:
-    """Name a container's GPUs to each vendor of which the node has some.
+    """Return the variables that name a container's GPUs, one per vendor of the node's GPUs.
 
-    A MIG instance has no name before it is cut: its container's variable is left to whoever
-    cuts it.
+    A MIG instance has no name before it is cut, so NVIDIA's variable of a container with
+    instances is left to whoever cuts them.
 
     Args:
         held: Minors of the GPUs that the container has.
-        gpus: Those of the node.
-        has_instances: Whether the container has MIG instances besides.
+        gpus: The GPUs of the node.
+        has_instances: Whether the container has MIG instances, too.
 
     """
     by_vendor: defaultdict[GpuVendor, list[Device]] = defaultdict(list)
@@ -83,22 +83,22 @@ def gpu_environment(held: Collection[int], gpus: Sequence[Device], *, has_instan
 
 
 def _names(own: Sequence[Device], of_vendor: Sequence[Device]) -> str:
-    """Name GPUs by id where each has one of its own, else by minor."""
+    """Return the GPUs' names as a list: ids if each has an id of its own, else minors."""
     if not own:
         return NO_GPU
-    ids = [gpu.id for gpu in of_vendor]  # partitions of a GPU may have its id
+    ids = [gpu.id for gpu in of_vendor]  # partitions of a GPU may share its id
     by_id = all(has_readable_id(gpu) and ids.count(gpu.id) == 1 for gpu in own)
     return ",".join(gpu.id if by_id else str(gpu.minor) for gpu in own)
 
 
 def gpus_named(value: str, gpus: Sequence[Device]) -> frozenset[int] | None:
-    """Return the minors of the GPUs that a variable's value shows; None: some are not known.
+    """Return the minors of the GPUs that a variable's value shows, or None if one is not known.
 
-    A MIG instance is of its GPU: ``MIG-GPU-...`` and ``0:1`` name that, too.
+    A MIG instance belongs to its GPU: ``MIG-GPU-...`` and ``0:1`` name that GPU, too.
 
     Args:
-        value: UUIDs, minors, ranges of them, in a list; or a word.
-        gpus: Those of the node.
+        value: A list of UUIDs, minors and ranges of minors; or a word.
+        gpus: The GPUs of the node.
 
     """
     if value in _SHOW_NONE:
@@ -115,7 +115,7 @@ def gpus_named(value: str, gpus: Sequence[Device]) -> frozenset[int] | None:
 
 
 def _gpus_of(name: str, gpus: Sequence[Device]) -> frozenset[int]:
-    """Return the minors of the GPUs that one name in a list means; none: it is not known."""
+    """Return the minors of the GPUs that one name in a list means; none if it is not known."""
     by_id = frozenset(gpu.minor for gpu in gpus if gpu.id and gpu.id == name)
     if by_id:
         return by_id

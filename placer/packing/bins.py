@@ -1,4 +1,4 @@
-"""Nodes and pods as whole numbers: bins, and things of a few types that go into them."""
+"""Bins, and the things of a few types that go into them: nodes and pods as whole numbers."""
 
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ class Bin:
 
     Attributes:
         room: What is left.
-        sizes: For each type what one thing takes here.
+        sizes: For each type, what one thing of it takes here.
 
     """
 
@@ -27,18 +27,18 @@ class Bin:
         return all(a <= b for a, b in zip(self.sizes[thing], room, strict=True))
 
     def without(self, room: Vector, thing: int, times: int = 1) -> Vector:
-        """Return what is left of the room."""
+        """Return what is left of the room once that many things of the type are in it."""
         return tuple(b - times * a for a, b in zip(self.sizes[thing], room, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
 class Packing:
-    """What goes where.
+    """A packing problem: bins, and the things that go into them.
 
     Attributes:
-        bins: Nodes that are there.
-        fresh: Another node.
-        counts: Things of each type.
+        bins: The bins that are there already.
+        fresh: What every further bin is like.
+        counts: How many things there are of each type.
 
     """
 
@@ -47,7 +47,7 @@ class Packing:
     counts: Counts
 
     def bin(self, number: int) -> Bin:
-        """Return a bin; behind those that are there, all are fresh."""
+        """Return a bin by its number; after those that are there, every bin is fresh."""
         return self.bins[number] if number < len(self.bins) else self.fresh
 
 

@@ -1,4 +1,4 @@
-"""A good filling from the linear program: what it uses whole is kept, then it is asked again."""
+"""Diving for a good filling: what the linear program uses whole is kept, the rest solved again."""
 
 from placer.packing.bins import Filling, Packing
 from placer.packing.prices import BinUse, Pricing
@@ -9,11 +9,11 @@ _NEARLY = 1e-6
 def dive(packing: Packing, pricing: Pricing) -> Filling:
     """Return a filling of all things, each of which fits a fresh bin.
 
-    Where the linear program uses no pattern whole, the one it uses most is taken. What
-    it leaves at the end goes in first fit.
+    Where the linear program uses no pattern whole, the pattern that it uses most is kept.
+    Whatever it leaves over at the end goes in by first fit.
 
     Raises:
-        StepLimitError: The steps are spent before.
+        StepLimitError: The steps are spent before the end.
 
     """
     waiting = list(range(len(packing.bins)))

@@ -15,7 +15,7 @@ class FewestBins:
     """A filling, and how good it is.
 
     Attributes:
-        filling: At least the bins that are there; the others are new.
+        filling: All bins that are there, and after them the new ones.
         bound: No filling has fewer new bins.
 
     """
@@ -28,8 +28,8 @@ def fewest_new_bins(packing: Packing, start: Filling, limit: StepLimit) -> Fewes
     """Return a filling with the fewest new bins that the limit allows, and a bound.
 
     Args:
-        packing: The problem; every type goes into a fresh bin or the start holds it.
-        start: A filling of all things: the answer is never worse.
+        packing: The problem; a type that does not fit a fresh bin has to be held by the start.
+        start: A filling of all things; the answer is never worse than this.
         limit: Steps that may be spent; equal limits give equal answers.
 
     """
@@ -57,10 +57,10 @@ def fewest_new_bins(packing: Packing, start: Filling, limit: StepLimit) -> Fewes
 def pack_into(
     packing: Packing, bins: int, limit: StepLimit, prices: Prices | None = None
 ) -> Filling | None:
-    """Return a filling with so many bins in all, or None if there is none.
+    """Return a filling with that many bins in all, or None if there is none.
 
-    Only full bins are tried: to put more into a bin never hurts the others. A new bin
-    holds a thing of the first type that is left, for some new bin must.
+    Only full bins are tried, because putting more into a bin never hurts the others. Each
+    new bin holds a thing of the first type that is left, because some new bin must.
 
     Raises:
         StepLimitError: The steps are spent before that is known.
@@ -109,9 +109,9 @@ def _padded(chosen: Sequence[Counts], bins: int, types: int) -> Filling:
 
 
 def _volume_bound(packing: Packing) -> int:
-    """Return the new bins that the things need by volume, in the worst dimension.
+    """Return how many new bins the things need by volume, in the worst dimension.
 
-    A thing takes at least the least of its sizes over all bins.
+    Each thing is counted at the smallest of its sizes over all bins.
     """
     most = 0
     for dimension, room in enumerate(packing.fresh.room):

@@ -1,4 +1,4 @@
-"""One bin, exactly: the dearest things that it holds, and every way to fill it."""
+"""Knapsack problems of one bin, solved exactly: its dearest filling, and every way to fill it."""
 
 from collections.abc import Sequence
 
@@ -6,17 +6,17 @@ from placer.packing.bins import Bin, Counts, Vector
 from placer.packing.step_limit import StepLimit
 
 _Rate = tuple[int, int] | None
-"""Price and size: what one unit of a dimension can be worth; None where size is 0."""
+"""Price and size, the ratio of which is what a unit of a dimension is worth; None if size is 0."""
 
 
 def dearest(bin: Bin, counts: Sequence[int], prices: Sequence[int], limit: StepLimit) -> Counts:
     """Return the choice out of the counts that is worth most among those that fit.
 
-    Branch and bound. What is still to come is worth no more than all of it, nor than any
-    dimension's room filled at the best rate that is still to come.
+    This is branch and bound. The things still to come are worth no more than all of them
+    together, and no more than the room in any dimension, filled at their best rate there.
 
     Raises:
-        StepLimitError: The steps are spent before that is known.
+        StepLimitError: The steps are spent before the choice is known to be best.
 
     """
     order = sorted(
@@ -49,7 +49,7 @@ def dearest(bin: Bin, counts: Sequence[int], prices: Sequence[int], limit: StepL
 
 
 def full_patterns(bin: Bin, counts: Sequence[int], limit: StepLimit) -> list[Counts]:
-    """Return every choice out of the counts that fills the bin: nothing more goes in.
+    """Return every choice out of the counts that fills the bin, so that nothing more goes in.
 
     Raises:
         StepLimitError: There are too many.
@@ -75,13 +75,13 @@ def full_patterns(bin: Bin, counts: Sequence[int], limit: StepLimit) -> list[Cou
 
 
 def most(bin: Bin, room: Vector, thing: int, count: int) -> int:
-    """Return how many of so many things of a type go into the room."""
+    """Return how many things of a type go into the room, up to `count`."""
     sizes = zip(bin.sizes[thing], room, strict=True)
     return min([count, *(space // size for size, space in sizes if size)])
 
 
 def _share(bin: Bin, thing: int) -> float:
-    """Return the part of the bin that a thing takes, over all dimensions."""
+    """Return the part of the bin that a thing takes, summed over all dimensions."""
     sizes = zip(bin.sizes[thing], bin.room, strict=True)
     return sum(size / space for size, space in sizes if space) or 1e-9
 
@@ -89,7 +89,7 @@ def _share(bin: Bin, thing: int) -> float:
 def _hopes(
     bin: Bin, counts: Sequence[int], prices: Sequence[int], order: Sequence[int]
 ) -> list[tuple[int, tuple[_Rate, ...]]]:
-    """Return for each step of the order what all of it is worth, and the best rates."""
+    """Return, for each step of the order, the worth and best rates of all things from there on."""
     worth = 0
     rates: list[_Rate] = [(0, 1)] * len(bin.room)
     hopes = []

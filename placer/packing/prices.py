@@ -1,8 +1,8 @@
 """Prices of things under which no new bin holds more than 1: a bound on new bins.
 
 They are the dual of the linear program that fills bins by patterns; patterns are found
-when they are needed. Prices come in floating point and are made whole numbers, for which
-the bound holds exactly.
+when they are needed. The prices are computed in floating point and then turned into whole
+numbers, for which the bound holds exactly.
 """
 
 from collections.abc import Sequence
@@ -21,9 +21,9 @@ class Prices:
     """Whole-number prices.
 
     Attributes:
-        of_thing: For each type.
-        fresh: The most that a fresh bin holds.
-        bins: The most that each bin holds that is there.
+        of_thing: The price of a thing of each type.
+        fresh: The most that the things in a fresh bin can be worth.
+        bins: The same for each bin that is there.
 
     """
 
@@ -32,7 +32,7 @@ class Prices:
     bins: tuple[int, ...]
 
     def worth(self, counts: Sequence[int]) -> int:
-        """Return what so many things of each type are worth."""
+        """Return what the things are worth, given how many there are of each type."""
         return sum(price * count for price, count in zip(self.of_thing, counts, strict=True))
 
     def bound(self, counts: Sequence[int]) -> int:
@@ -46,7 +46,7 @@ class BinUse:
     """How often a pattern is used, in fractions: a part of the linear program's answer.
 
     Attributes:
-        bin: Number of the bin that is there; None: a fresh one.
+        bin: Number of a bin that is there, or None for a fresh one.
 
     """
 
@@ -64,14 +64,14 @@ class Pricing:
         self._known: dict[tuple[int | None, Counts], None] = {}
 
     def best(self, counts: Counts, bins: Sequence[int]) -> tuple[Prices, list[BinUse]]:
-        """Return prices with the best bound for things, and the patterns behind it.
+        """Return the prices with the best bound for the things, and the patterns behind it.
 
         Args:
-            counts: Things of each type.
+            counts: How many things there are of each type.
             bins: The bins that are there and still empty, by number.
 
         Raises:
-            StepLimitError: The steps are spent before.
+            StepLimitError: The steps are spent before the end.
 
         """
         while True:
@@ -101,7 +101,7 @@ class Pricing:
     def _solve(
         self, counts: Counts, bins: Sequence[int], rows: Sequence[tuple[int | None, Counts]]
     ) -> Optimum:
-        """Return the prices as the linear program has them, before they are made whole."""
+        """Return the linear program's prices, before they are turned into whole numbers."""
         fresh, types = self._packing.fresh, len(counts)
         # A thing that fits a fresh bin alone is worth 1 at most; one that does not, nothing.
         alone = [[*map(float, _alone(i, types)), *[0.0] * len(bins)] for i in range(types)]

@@ -1,4 +1,4 @@
-"""A linear program in floating point: small, dense, and feasible at zero."""
+"""The simplex method in floating point, for small dense programs that are feasible at zero."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,16 +8,16 @@ import numpy as np
 NEARLY = 1e-7
 _MAX_PIVOTS = 5_000
 _PATIENCE = 500
-"""Pivots by the steepest cost before Bland's rule, which never goes in circles."""
+"""Pivots by the steepest cost before Bland's rule takes over, which never goes in circles."""
 
 
 @dataclass(frozen=True, slots=True)
 class Optimum:
-    """Where the goal is largest.
+    """The point where the goal is largest.
 
     Attributes:
-        values: Of the variables.
-        duals: For each row, what one more of its limit would be worth.
+        values: The values of the variables.
+        duals: For each row, what it would be worth to raise its limit by 1.
 
     """
 
@@ -28,9 +28,9 @@ class Optimum:
 def maximise(
     goal: Sequence[float], rows: Sequence[Sequence[float]], limits: Sequence[float]
 ) -> Optimum:
-    """Maximise ``goal`` · x over x ≥ 0 and ``rows`` · x ≤ ``limits``, which are ≥ 0.
+    """Maximise ``goal`` * x over x >= 0 and ``rows`` * x <= ``limits``, which are >= 0.
 
-    It stops after a number of pivots, at a point that is feasible all the same.
+    After `_MAX_PIVOTS` pivots it stops, at a point that is still feasible.
     """
     width, height = len(goal), len(rows)
     table = np.zeros((height + 1, width + height + 1))

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 _LOOKS_AT_THE_CLOCK = 1_000
-"""Steps between two questions whether the time is over."""
+"""Steps between two checks of whether the time is over."""
 
 
 class StepLimitError(Exception):
@@ -14,7 +14,7 @@ class StepLimit:
     """Steps that may still be spent.
 
     Args:
-        limit: How many.
+        limit: How many steps may be spent.
         stop: Asked now and then whether the time is over.
 
     """
@@ -25,10 +25,10 @@ class StepLimit:
         self._next_look = limit
 
     def spend(self, steps: int = 1) -> None:
-        """Use steps.
+        """Spend steps.
 
         Raises:
-            StepLimitError: There are not so many left, or the time is over.
+            StepLimitError: Fewer steps than that are left, or the time is over.
 
         """
         self._left -= steps

@@ -2,8 +2,8 @@
 
 A thread of work that takes longer than the target, two minutes by default, keeps others
 from their turn for that long. The count by work alone, ceil(work / target), makes the
-mean thread just meet the target; as lengths differ, the great majority meets it only
-with more threads, which a history of lengths can tell.
+mean thread just meet the target. As lengths differ, it takes more threads for the great
+majority to meet it. How many more, a history of lengths can tell.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from fractions import Fraction
 from placer.queue.model import US_PER_S
 
 TARGET_US = 120 * US_PER_S
-"""How long a thread of work should take at the most."""
+"""The longest that a thread of work should take, in microseconds."""
 
 MAJORITY_PERMILLE = 900
 """The great majority: nine threads of ten."""
@@ -21,18 +21,18 @@ MAJORITY_PERMILLE = 900
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """What a history says about a job.
+    """Advice about one job, drawn from the history of its threads.
 
     Attributes:
         now: Threads that the job has.
-        work_us: What they took together.
+        work_us: What these threads took together, in microseconds.
         by_work: Threads by work alone: ceil(work / target).
         for_majority: Threads with which the great majority meets the target, if each
             thread's work can be dealt evenly to more threads.
-        threads: The advice: the larger of the three; for a job that cannot be split,
+        threads: The advice: the largest of these three counts; for a job that cannot be split,
             the threads that it has.
         within_now: Share of threads that meet the target today.
-        within_then: The same with the advised count.
+        within_then: Share of threads that meet it with the advised count.
         lengths_us: The history, ascending.
 
     """
@@ -49,12 +49,12 @@ class Advice:
 
     @property
     def factor(self) -> Fraction:
-        """How many times as many threads as now are advised."""
+        """The advised number of threads over the number that the job has now."""
         return Fraction(self.threads, self.now)
 
 
 def threads_for(work_us: int, *, target_us: int = TARGET_US, splittable: bool = True) -> int:
-    """Return ceil(work / target), 1 at the least; a job that cannot be split stays at 1."""
+    """Return ceil(work / target), at least 1; a job that cannot be split stays at 1."""
     if work_us < 0 or target_us < 1:
         raise ValueError(
             f"work is {work_us} us and the target {target_us} us; "

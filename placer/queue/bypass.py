@@ -1,10 +1,10 @@
-"""Turns out of order: who goes before whom because a unit does not fit, and how often.
+"""Bypasses: turns out of order because a unit does not fit, and how often they may happen.
 
-Two counts bound it. A unit counts how often anything went before it while it was the
+Two counts bound them. A unit counts how often anything went before it while it was the
 oldest of its job, younger units of the job included. A flow counts how often siblings
-were served although it stood before them; it has caught up, and counts from 0 again,
-when its value has reached theirs. Each pass of a flow widens its gap to a sibling by one
-length at the most, so the limit of passes bounds the gap (Q9).
+were served although it stood before them. When its value has reached theirs it has caught
+up, and counts from 0 again. Each pass of a flow widens its gap to a sibling by at most one
+length, so the limit of passes bounds the gap (Q9).
 """
 
 from collections import Counter
@@ -23,8 +23,8 @@ class StartableUnit(NamedTuple):
     """A unit that can start, by its position in its job's queue.
 
     Attributes:
-        skipped: Flows that stand before it, at every level, each with the sibling of its
-            path before which it stands.
+        skipped: The flows that stand before it, at every level, each paired with the
+            sibling on the unit's path that it stands before.
         tried: Jobs whose oldest unit does not fit.
 
     """
@@ -42,7 +42,7 @@ class BlockedJob(NamedTuple):
 
 
 class Search(NamedTuple):
-    """Looks for the least served unit that fits."""
+    """A search for the least served unit that fits."""
 
     charge: Charge
     now_us: int
@@ -51,7 +51,10 @@ class Search(NamedTuple):
     look_ahead: int
 
     def below(self, group: FlowGroup) -> StartableUnit | BlockedJob | None:
-        """Return the first turn below the group; None: no unit that was tried fits."""
+        """Return the unit whose turn is first below the group, or the job that blocks all others.
+
+        Return None if no unit that was tried fits.
+        """
         skipped: list[Flow] = []
         tried: list[Job] = []
         for flow in group.in_order(self.charge, self.now_us):
@@ -97,8 +100,8 @@ def is_held(job: Job, limit: int, charge: Charge, now_us: int) -> bool:
 def turns_out_of_order(batch: Sequence[tuple[Job, bool]]) -> dict[tuple[Flow, Flow], int]:
     """Count for a batch, in its order, how often one sibling went before another.
 
-    Of each pick the batch has its job, and whether it was placed: each that was placed
-    went before the jobs of those before it that were not.
+    The batch has a pair for each pick: its job, and whether it was placed. A pick that was
+    placed went before the jobs of all earlier picks that were not.
     """
     turns: Counter[tuple[Flow, Flow]] = Counter()
     left: dict[Job, None] = {}
@@ -112,7 +115,7 @@ def turns_out_of_order(batch: Sequence[tuple[Job, bool]]) -> dict[tuple[Flow, Fl
 
 
 def _where_paths_part(job: Job, other: Job) -> tuple[Flow, Flow] | None:
-    """Return the siblings through which two jobs' paths go; None: it is one job."""
+    """Return the siblings at which two jobs' paths part, or None if both are one job."""
     pairs = zip(reversed(tuple(job.path())), reversed(tuple(other.path())), strict=False)
     return next(((a, b) for a, b in pairs if a is not b), None)
 

@@ -1,4 +1,4 @@
-"""Shares of several resources at once: hierarchical dominant resource fairness.
+"""Hierarchical dominant resource fairness: shares of several resources at once.
 
 For planners: what a tree of flows ends up with when tasks take CPUs and memory and GPUs
 together. Tasks are handed out one by one to the least served flow at each level, where a
@@ -54,7 +54,7 @@ class _Filling:
         self.running: dict[str, int] = {leaf.name: 0 for leaf in _leaves(flows)}
 
     def step(self) -> bool:
-        """Start one task of the least served flow; return whether one could."""
+        """Start one task of the least served flow, and return whether any could start."""
         level = self._flows
         while open_flows := [flow for flow in level if not self._blocked(flow)]:
             flow = min(open_flows, key=self._value)

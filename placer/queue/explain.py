@@ -1,4 +1,4 @@
-"""Why a unit is next: at each level the least value, the runner-up, and the gap."""
+"""The reason why a unit is next: at each level the least value, the runner-up, and the gap."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -11,7 +11,7 @@ _DECIMALS = 3
 
 
 def steps_down(root: FlowGroup, charge: Charge, now_us: int) -> tuple[FlowChoice, ...]:
-    """Return the choice at each level of the tree; nothing when no unit waits."""
+    """Return the choice at each level of the tree, or none if no unit waits."""
     steps: list[FlowChoice] = []
     flow: Flow = root
     while isinstance(flow, FlowGroup):
@@ -38,10 +38,10 @@ def value_of(flow: Flow, charge: Charge, now_us: int) -> Fraction:
 
 
 def sentence(steps: Sequence[FlowChoice]) -> str:
-    """Say the choices in words; values are thread-seconds over weight.
+    """Return the choices in words, with values in thread-seconds over weight.
 
     ``default 201.5 against P20 202 (gap 0.5); in default: DEFAULT1 100 against DEFAULT2
-    101.5 (gap 1.5)``. Levels where nobody else waits are passed over.
+    101.5 (gap 1.5)``. Levels where no other flow waits are left out.
     """
     clauses = [_clause(step) for step in steps if step.runner_up is not None]
     return "; ".join(clauses) or "nobody else waits"

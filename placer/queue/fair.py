@@ -4,13 +4,13 @@
     queue.add_group("medium", weight_milli=4000)
     queue.add_job("MED1", group="medium")
     queue.add_job("DEFAULT1")                       # in the default group
-    queue.submit("MED1", Unit(1, 60 * US_PER_S))
+    queue.submit("MED1", WorkUnit(1, 60 * US_PER_S))
     ticket = queue.next(now_us=0)                   # a thread of capacity is free
     queue.finish(ticket, now_us=58 * US_PER_S)
 
-``next`` serves threads of work: each fits any free thread of capacity. Gangs may not
+``next`` serves threads of work: each fits any free thread of capacity. A gang may not
 fit where there is room for a smaller one: ``next_that_fits`` and ``select`` let others
-go before them, a bounded number of times. A decision costs O(log n) for n flows.
+go before it, a bounded number of times. A decision costs O(log n) for n flows.
 """
 
 from collections.abc import Collection
@@ -42,17 +42,17 @@ from placer.queue.model import (
 
 
 class FairQueue:
-    """Decides whose unit is next. It reads no clock: callers say what time it is.
+    """A queue that decides whose unit is next. It reads no clock: callers tell it the time.
 
     Attributes:
         tree: The flows and their accounts.
-        guess_us: Length charged for a unit of unknown length before any of its job ended.
+        guess_us: Length charged for a unit of unknown length before any of its job has ended.
         bypass_limit: How often others may go before the oldest unit of a job, or before a
-            flow that stands before them; after that it is held: nothing goes before it.
-        hold_us: How long a unit may be held; after that it is set aside.
+            flow that stands before them. After that it is held: nothing goes before it.
+        hold_us: How long a unit may be held before it is set aside.
         look_ahead: How many units of a job are tried when its oldest does not fit.
         in_flight: Tickets not finished, by sequence number.
-        set_aside: Units that found no room in all that time, with their jobs.
+        set_aside: Units that found no room while they were held, each with its job.
 
     """
 
@@ -125,14 +125,15 @@ class FairQueue:
             self.tree.wake(flow, now_us)
 
     def next(self, now_us: int) -> Ticket | None:
-        """Dispatch the oldest unit of the least served job; None: nothing waits."""
+        """Dispatch the oldest unit of the least served job, or return None if nothing waits."""
         job = self._least_served(now_us)
         return None if job is None else self._start(job, 0, now_us)
 
     def next_that_fits(self, now_us: int, fits: UnitFits) -> Ticket | HeldUnit | None:
-        """Dispatch the least served unit that fits; None: none that was tried does.
+        """Dispatch the least served unit that fits, or return None if none that was tried does.
 
-        Younger units of a job may go before its oldest, then units of other jobs.
+        Younger units of a job may go before its oldest, then units of other jobs. A unit
+        that is held and does not fit yet is returned instead: nothing may go before it.
         """
         search = Search(self.tree.charge, now_us, fits, self.bypass_limit, self.look_ahead)
         while isinstance(found := search.below(self.tree.root), BlockedJob):
@@ -148,15 +149,15 @@ class FairQueue:
         return ticket
 
     def explain(self, now_us: int) -> tuple[FlowChoice, ...]:
-        """Return why ``next`` would choose what it would, from the top of the tree down."""
+        """Return the reasons for what ``next`` would choose, from the top of the tree down."""
         return steps_down(self.tree.root, self.tree.charge, now_us)
 
     def adopt(self, job: str, unit: WorkUnit, now_us: int) -> Ticket:
-        """Charge a unit that runs already, chosen by nobody."""
+        """Charge a unit that runs already although the queue did not choose it."""
         return self._ticket(self.tree.job(job), unit, now_us)
 
     def select(self, now_us: int, limit: int) -> Selection:
-        """Choose at most so many units for a batch, in order of fairness (Q12).
+        """Choose at most ``limit`` units for a batch, in order of fairness (Q12).
 
         All of them are charged as if they started now; ``settle`` must follow. A unit
         that is held closes the batch, so that nothing of this batch goes before it.
@@ -170,10 +171,10 @@ class FairQueue:
         return Selection(tuple(picks), held=False)
 
     def settle(self, batch: Selection, placed: Collection[int], now_us: int) -> tuple[Bypass, ...]:
-        """Take back the units of a batch that found no place; return what was passed over.
+        """Take back the units of a batch that found no place; return which were passed over.
 
-        Each goes to the front of its job, its charge undone, as if it had waited all the
-        while. Each unit that was placed although it came later counts as a pass.
+        Each goes to the front of its job, with its charge undone, as if it had waited all
+        along. Each unit that was placed although it came later counts as a pass.
         ``placed`` are the sequence numbers of the tickets that run now.
         """
         jobs = {pick.ticket.job: self.tree.job(pick.ticket.job) for pick in batch.picks}
@@ -199,7 +200,7 @@ class FairQueue:
         return tuple(bypasses)
 
     def finish(self, ticket: Ticket, now_us: int) -> None:
-        """Let a unit end; its flows pay what it executed instead of the estimate."""
+        """End a unit, and charge its flows what it executed in place of the estimate."""
         elapsed_us = now_us - ticket.start_us
         if elapsed_us < 0:
             raise ValueError(
@@ -213,7 +214,7 @@ class FairQueue:
         self.tree.end(job, ticket, elapsed_us * ticket.unit.width)
 
     def retry(self, now_us: int) -> None:
-        """Let what was set aside wait again, at the front: something has changed."""
+        """Put units that were set aside back at the front of their jobs: something has changed."""
         units, self.set_aside = self.set_aside, []
         for name, unit in reversed(units):
             job = self.tree.job(name)
@@ -227,7 +228,7 @@ class FairQueue:
         return tuple(self._bypass(job, now_us) for job in jobs if job.overtaken and job.waiting)
 
     def report(self, name: str, now_us: int) -> FlowReport:
-        """Return what a flow has had."""
+        """Return a report on a flow: what it has had, what waits and what runs."""
         flow = self.tree.flow(name)
         return FlowReport(
             name=name,
@@ -267,7 +268,7 @@ class FairQueue:
         passes: int = 0,
         held_since_us: int | None = None,
     ) -> Ticket:
-        """Charge a unit that starts; the estimate is that of the moment."""
+        """Charge a unit that starts, by the present estimate if its length is unknown."""
         charge = 0
         if self.tree.charge is Charge.DISPATCH:
             length_us = unit.length_us
@@ -294,7 +295,7 @@ class FairQueue:
         del self.in_flight[ticket.sequence]
 
     def _hold_ends(self, job: Job, now_us: int) -> bool:
-        """Set the job's oldest unit aside if it was held for too long."""
+        """Set the job's oldest unit aside if it was held for too long; return whether it was."""
         if job.held_since_us is None:
             job.held_since_us = now_us
         if now_us - job.held_since_us < self.hold_us:

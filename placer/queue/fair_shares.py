@@ -16,9 +16,9 @@ class ShareDemand:
     """A flow that wants a share.
 
     Attributes:
-        children: Of a group; the share of a group is divided among them.
-        least: What it gets at the least, of a flow without children.
-        most: What it can use at the most, of a flow without children; None: everything.
+        children: The flows of a group, among which its share is divided.
+        least: The least that a flow without children gets.
+        most: The most that a flow without children can use, or None if it can use everything.
 
     """
 
@@ -51,7 +51,7 @@ def _share_out(
 def _level(capacity: Fraction, demands: Sequence[ShareDemand]) -> Fraction:
     """Return the share per weight at which the demands take the capacity, or all they can.
 
-    What is taken grows with the level in straight pieces, from bend to bend; the answer
+    What they take grows with the level in straight pieces, from bend to bend. The answer
     is on the piece where it crosses the capacity.
     """
     bends = sorted(

@@ -1,10 +1,10 @@
 """Fairness of a sequence of dispatches, measured apart from the queue that made it (Q8, Q9).
 
-The meter keeps its own values and virtual times: the dispatched lengths over the weights,
-true lengths and not estimates, with starts from idleness at the virtual time. Its figure
-is the lead of a flow over its least served active sibling, right after a dispatch, as a
-share of the flow's own longest length over weight. Charging at dispatch keeps it at 1
-or below, whoever comes; the literal rule does not.
+The meter keeps its own values and virtual times. A value is dispatched lengths over weight:
+true lengths, not estimates. A flow that was idle starts at the virtual time. The meter's
+figure is the lead of a flow over its least served active sibling, right after a dispatch, as
+a share of the flow's own longest length over weight. Charging at dispatch keeps it at 1 or
+below, whatever flows arrive. The rule as first written down (``Charge.RUNNING``) does not.
 """
 
 import math
@@ -39,11 +39,11 @@ class Lead:
     """The largest lead that was seen.
 
     Attributes:
-        flow: Who led; None: nobody ever led an active sibling.
-        over: Whom it led.
-        at_us: When.
+        flow: The flow that led, or None if none ever led an active sibling.
+        over: The sibling that it led.
+        at_us: The time of that dispatch, in microseconds.
         lead: Thread-microseconds over weight.
-        ratio: The lead over the flow's longest length over weight until then.
+        ratio: The lead divided by the flow's longest length over weight until then.
 
     """
 
@@ -55,7 +55,7 @@ class Lead:
 
 
 class FairnessMeter:
-    """Watches who queues and who is dispatched; each event costs O(siblings)."""
+    """A meter that watches which jobs queue and are dispatched; each event costs O(siblings)."""
 
     def __init__(self, groups: Mapping[str, str], weights_milli: Mapping[str, int]) -> None:
         """Begin with all flows idle; ``groups`` names each flow's group, "" at the top."""
@@ -68,7 +68,7 @@ class FairnessMeter:
         self.worst = Lead()
 
     def served(self, job: str, service: int) -> None:
-        """Note a recent past; the job and its groups start from it."""
+        """Note a job's recent past, in thread-microseconds; it and its groups start from it."""
         for name in self._upward(job):
             account = self._accounts[name]
             account.value += Fraction(service * ONE_MILLI, account.weight_milli)
@@ -89,7 +89,7 @@ class FairnessMeter:
             self._catch_up(level)
 
     def dispatched(self, job: str, service: int, now_us: int) -> None:
-        """Note that a unit started which will execute so many thread-microseconds."""
+        """Note that a unit of a job started, which will execute ``service`` thread-microseconds."""
         for name in self._upward(job):
             account = self._accounts[name]
             level = self._levels[account.group]
@@ -97,7 +97,7 @@ class FairnessMeter:
             account.longest = max(account.longest, service)
             level.highest = max(level.highest, account.value)
             weight = sum(self._accounts[child].weight_milli for child in self._active(level))
-            # Rounded down as the queue's.
+            # Rounded down, as in the queue.
             rise = Fraction(key_of(service, weight) * ONE_MILLI, 1 << KEY_BITS)
             risen = level.virtual + rise
             level.virtual = max(level.virtual, min(risen, level.highest))
@@ -131,6 +131,6 @@ class FairnessMeter:
 
 
 def _start(level: _Level, account: _Account) -> Fraction:
-    """Return the virtual time, up to a whole thread-microsecond of the flow."""
+    """Return the virtual time, rounded up to a whole thread-microsecond of the flow."""
     tally = math.ceil(level.virtual * account.weight_milli / ONE_MILLI)
     return Fraction(tally * ONE_MILLI, account.weight_milli)

@@ -1,7 +1,7 @@
 """Flows: jobs with units that wait, and groups of flows that share by weight.
 
 A flow's value is its tally over its weight; the least value is served first. Values are
-compared as keys, which are integers (``words.key_of``).
+compared as keys, which are integers (``model.key_of``).
 """
 
 import heapq
@@ -17,11 +17,11 @@ HeapEntry = tuple[int, int, "Flow"]
 
 
 class Passed(NamedTuple):
-    """How far behind a flow is that siblings went before, see ``placer.queue.bypass``.
+    """How far a flow is behind siblings that went before it, see ``placer.queue.bypass``.
 
     Attributes:
         passes: How often they did.
-        behind: The largest key of those.
+        behind: The largest key of those siblings.
 
     """
 
@@ -34,13 +34,13 @@ class FlowAccount(ABC):
 
     Attributes:
         rank: Order of creation; among equal values the lower rank goes first.
-        tally: Thread-microseconds charged, plus what late starts were lifted by.
-        recent: The tally was given as a recent past, so the first start keeps it.
+        tally: Thread-microseconds charged, plus those that lifted it at late starts.
+        recent: Whether the tally was given as a recent past, so that the first start keeps it.
         started_at: Sequence number of the first ticket after its last start.
-        ahead: By how many thread-microseconds it was ahead of the virtual time then, less
-            the refunds since for units from before.
-        executed: Thread-microseconds of units that have ended; of a group, those of
-            flows that were removed.
+        ahead: Thread-microseconds by which it was ahead of the virtual time at that start,
+            less the refunds since then for units dispatched before it.
+        executed: Thread-microseconds of units that have ended; for a group, those of
+            flows that were removed from it.
         entry: The flow's valid entry in its parent's heap; others there are stale.
         passes: How often siblings went before it, see ``placer.queue.bypass``.
         behind: The largest key of those siblings.
@@ -93,11 +93,11 @@ class FlowAccount(ABC):
         return self.tally if charge is Charge.DISPATCH else self.tally + self.service(now_us)
 
     def passed(self, charge: Charge, now_us: int) -> Passed:
-        """Return how far behind a sibling is that starts no further ahead."""
+        """Return how far behind it is; a sibling that starts beside it is at least as far."""
         return Passed(self.passes_now(charge, now_us), self.behind)
 
     def passes_now(self, charge: Charge, now_us: int) -> int:
-        """Return how often siblings went before it since it had last caught up."""
+        """Return how often siblings went before it since it last caught up."""
         return self.passes if self.key(self.standing(charge, now_us)) < self.behind else 0
 
     def key(self, standing: int) -> int:
@@ -112,10 +112,10 @@ class FlowGroup(FlowAccount):
         active: How many children have units that wait.
         active_milli: The sum of their weights.
         heap: Their entries, and stale ones, least first.
-        virtual: The virtual time, a key: where a child starts that was idle.
-        highest: The largest key that a child had while it was active, but for starts at the
-            virtual time: these are rounded up, and roundings must not add up.
-        last: Of the child that was last to be active, while none is.
+        virtual: The virtual time, as a key: where a child that was idle starts.
+        highest: The largest key that a child has had while active. Starts at the virtual time
+            do not count: they are rounded up, and roundings must not add up.
+        last: How far behind the last active child was; only used while none is active.
 
     """
 
@@ -159,7 +159,7 @@ class FlowGroup(FlowAccount):
         self._push(child.entry)
 
     def leave(self, child: "Flow", charge: Charge, now_us: int) -> None:
-        """Take a child that has nothing left to dispatch out of the active ones."""
+        """Take a child that has nothing left to dispatch out of the active children."""
         self.active -= 1
         self.active_milli -= child.weight_milli
         if self.active == 0:
@@ -201,16 +201,16 @@ class FlowGroup(FlowAccount):
                     heapq.heappush(frontier, (self.heap[below], below))
 
     def lowest(self, charge: Charge, now_us: int) -> "Flow | None":
-        """Return the active child of least value at the moment; None: none is active."""
+        """Return the active child of least value at the moment, or None if none is active."""
         if self.active == 0:
             return None
         return self.first() if charge is Charge.DISPATCH else next(self.in_order(charge, now_us))
 
     def advance(self, charge: int) -> int:
-        """Let the virtual time rise by a charge over the active weights; return the rise.
+        """Raise the virtual time by a charge over the active weights, and return the rise.
 
-        It goes no further than the highest value there was: so who starts is no further
-        ahead than who was served.
+        It never goes beyond the highest value so far, so a flow that starts is no further
+        ahead than one that was served.
         """
         room = self.highest - self.virtual
         if room <= 0:
@@ -225,7 +225,7 @@ class FlowGroup(FlowAccount):
             self.virtual = lowest
 
     def correct(self, part: int) -> None:
-        """Put what a charge was wrong by right: the part of the rise that belongs to it."""
+        """Correct the virtual time by the part of a rise that belongs to a charge's error."""
         if part > 0:
             part = max(min(part, self.highest - self.virtual), 0)
         self.virtual += part
@@ -251,11 +251,12 @@ class Job(FlowAccount):
     Attributes:
         waiting: Units not dispatched yet, oldest first.
         overtaken: How often others went before the oldest one because it did not fit.
-        held_since_us: Since when nothing may go before the oldest one; None: not yet.
+        held_since_us: The time since which nothing may go before the oldest one, or None if
+            something still may.
         running: Threads of capacity held by units that have not ended.
-        starts_sum: Over those threads, the sum of their start times, microseconds.
-        ended: How many units have ended; with ended_us, what estimates are made of.
-        ended_us: The sum of their lengths.
+        starts_sum: The sum of the start times of those threads, in microseconds.
+        ended: How many units have ended. Estimates are made of this and ended_us.
+        ended_us: The sum of the lengths of those units.
 
     """
 
@@ -299,9 +300,9 @@ class Job(FlowAccount):
             flow = flow.parent
 
     def estimate_us(self, guess_us: int) -> int:
-        """Return the mean length of the units that have ended; before any, the guess."""
+        """Return the mean length of the units that have ended, or the guess before any has."""
         return self.ended_us // self.ended if self.ended else guess_us
 
 
 Flow = FlowGroup | Job
-"""Either kind of flow; ``isinstance(flow, Group)`` tells them apart."""
+"""Either kind of flow; ``isinstance(flow, FlowGroup)`` tells them apart."""

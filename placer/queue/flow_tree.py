@@ -5,14 +5,14 @@ keep their values within one thread length of each other; everything here serves
 
 - A unit is charged to its job and to every group above it when it starts.
 - Each group has a virtual time. It rises at each dispatch by the charge over the weights
-  of the active children, no further than the highest value there was; it is at least the
-  lowest active value, and never falls but for what follows.
+  of the active children, but no further than the highest value so far. It is at least the
+  lowest active value, and falls only by what a corrected or undone charge takes back.
 - A flow that turns active is lifted to the virtual time: idleness banks no credit, more
-  service than its share is not forgotten, and newcomers without end hold nobody up. The
-  lift is rounded up to a whole thread-microsecond.
+  service than its share is not forgotten, and an endless stream of newcomers holds no
+  flow up. The lift is rounded up to a whole thread-microsecond.
 - When a unit was shorter or longer than its charge, its flows and its part of the rise
-  are corrected. A refund takes a flow that was idle since no further back than where the
-  virtual time stood at its start: the lift has swallowed the rest.
+  are corrected. A refund takes a flow that has been idle since then back no further than
+  where the virtual time stood at its start: the lift has swallowed the rest.
 """
 
 from placer.queue.flow import Flow, FlowGroup, Job
@@ -77,28 +77,28 @@ class FlowTree:
         del self.flows[name]
 
     def group(self, name: str) -> FlowGroup:
-        """Return the group of the name."""
+        """Return the group with this name."""
         flow = self.flow(name)
         if not isinstance(flow, FlowGroup):
             raise ValueError(f"'{name}' is a job; only groups hold other flows")
         return flow
 
     def job(self, name: str) -> Job:
-        """Return the job of the name."""
+        """Return the job with this name."""
         flow = self.flow(name)
         if not isinstance(flow, Job):
             raise ValueError(f"'{name}' is a group; units belong to jobs")
         return flow
 
     def flow(self, name: str) -> Flow:
-        """Return the flow of the name."""
+        """Return the flow with this name."""
         try:
             return self.flows[name]
         except KeyError:
             raise ValueError(f"there is no flow '{name}'; add it first") from None
 
     def set_recent(self, job: Job, service: int) -> None:
-        """Give a job a recent past; it and its groups start from there, not lifted."""
+        """Give a job a recent past, from which it and its groups start without a lift."""
         job.executed += service
         flow: Flow = job
         while flow.parent is not None:
@@ -121,14 +121,17 @@ class FlowTree:
             flow = group
 
     def resume(self, job: Job) -> None:
-        """Count the job, and the groups above it, as active as they were already."""
+        """Count the job, and the groups above it, as active again, without a lift."""
         flow: Flow = job
         while (group := flow.parent) is not None and flow.entry is None:
             group.enter(flow)
             flow = group
 
     def start(self, job: Job, unit: WorkUnit, now_us: int, charge: int) -> tuple[Rise, ...]:
-        """Charge a unit that starts, and let flows that have no more units leave."""
+        """Charge a unit that starts; return the rises, from the job's group upward.
+
+        Flows in which no more units wait leave the active ones.
+        """
         self.sequence += 1
         job.running += unit.width
         job.starts_sum += unit.width * now_us
@@ -146,7 +149,7 @@ class FlowTree:
         return tuple(rises)
 
     def end(self, job: Job, ticket: Ticket, executed: int) -> None:
-        """Put what a unit executed in place of what it was charged."""
+        """Replace what a unit was charged by what it executed."""
         self._land(job, ticket)
         job.executed += executed
         if self.charge is Charge.RUNNING or executed == ticket.charge:
@@ -180,7 +183,7 @@ class FlowTree:
             flow = group
 
     def sleep(self, job: Job, now_us: int) -> None:
-        """Take a job without units, and groups without active flows, out of the active."""
+        """Take a job without units, and groups without active flows, out of the active flows."""
         flow: Flow = job
         while (group := flow.parent) is not None and flow.entry is not None:
             group.leave(flow, self.charge, now_us)
@@ -193,7 +196,7 @@ class FlowTree:
     def _served(
         self, group: FlowGroup, flow: Flow, now_us: int, charge: int, backlogged: bool
     ) -> Rise:
-        """Let an active child go on or leave, and the virtual time of its group rise."""
+        """Let an active child go on or leave; return the rise of its group's virtual time."""
         before = group.virtual
         group.update(flow)
         by_charge = group.advance(charge)
@@ -204,7 +207,7 @@ class FlowTree:
         return Rise(by_charge, group.virtual - before)
 
     def _correction(self, flow: Flow, ticket: Ticket, correction: int) -> int:
-        """Return what of a correction a flow gets: of a refund, what no lift has swallowed."""
+        """Return the part of a correction that a flow gets: a refund less what a lift swallowed."""
         if correction > 0 or ticket.sequence >= flow.started_at:
             return correction
         refund = min(-correction, flow.ahead)
@@ -216,7 +219,7 @@ class FlowTree:
         job.starts_sum -= ticket.unit.width * ticket.start_us
 
     def _lift(self, flow: Flow, group: FlowGroup, now_us: int) -> bool:
-        """Start a flow that was idle at the virtual time; return False: it is ahead of that."""
+        """Start an idle flow at the virtual time; return False if it was not behind that."""
         lowest = group.lowest(self.charge, now_us)
         if lowest is not None and self.charge is Charge.RUNNING:
             # Nothing is charged, so the virtual time only follows the lowest value.
@@ -227,7 +230,7 @@ class FlowTree:
         start = service_at(group.virtual, flow.weight_milli)
         flow.tally += max(start - standing, 0)
         flow.started_at, flow.ahead = self.sequence, max(standing - start, 0)
-        # Who starts beside a flow that was passed over is as far behind as that one.
+        # A flow that starts beside one that was passed over is as far behind as that one.
         flow.passes = max(passes, beside.passes)
         flow.behind = max(flow.behind, beside.behind)
         return start > standing

@@ -32,12 +32,12 @@ def key_of(service: int, weight_milli: int) -> int:
 
 
 def service_at(key: int, weight_milli: int) -> int:
-    """Return the least service with which a flow of the weight has the key, or more."""
+    """Return the least service with which a flow of this weight reaches the key."""
     return -(-key * weight_milli >> KEY_BITS)
 
 
 DEFAULT_GROUP = "default"
-"""Where a job belongs that names no group; its weight is 1 unless told otherwise (Q6)."""
+"""The group of a job that names none; its weight is 1 unless told otherwise (Q6)."""
 
 
 class Charge(StrEnum):
@@ -51,11 +51,11 @@ class Charge(StrEnum):
 
 
 class WorkUnit(NamedTuple):
-    """What is dispatched as one: a thread of work, or a whole gang.
+    """A unit of dispatch: a thread of work, or a whole gang.
 
     Attributes:
         key: The caller's name for it; the queue only hands it back.
-        length_us: How long it runs as far as is known; None: the queue estimates.
+        length_us: How long it runs, as far as is known, or None if the queue estimates it.
         width: Threads of capacity that it holds at once; a gang has several.
 
     """
@@ -70,7 +70,7 @@ class Rise(NamedTuple):
 
     Attributes:
         by_charge: How far the charge raised it.
-        in_all: How far it rose: also to the lowest value that was left.
+        in_all: How far it rose in all, including any lift to the lowest value left.
 
     """
 
@@ -85,8 +85,9 @@ class Ticket(NamedTuple):
         sequence: Its place in the order of dispatch.
         charge: Thread-microseconds that were charged; 0 under ``Charge.RUNNING``.
         passes: How often others had gone before it while it was the oldest of its job.
-        held_since_us: Since when nothing could go before it; None: it was not held.
-        rises: What it did to virtual times, from the job's group upward.
+        held_since_us: The time since which nothing could go before it, or None if it was
+            not held.
+        rises: What it did to the virtual time of each group, from the job's group upward.
 
     """
 
@@ -102,7 +103,7 @@ class Ticket(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class HeldUnit:
-    """Nothing may go before this unit any more, and it does not fit yet.
+    """A unit that nothing may go before any more, and that does not fit yet.
 
     Attributes:
         passes: How often others went before it.
@@ -119,7 +120,7 @@ class Bypass:
     """The oldest unit of a job that others went before, because it did not fit.
 
     Attributes:
-        held: The limit is reached: from now on nothing goes before it.
+        held: Whether the limit is reached, so that from now on nothing goes before it.
 
     """
 
@@ -134,9 +135,9 @@ class FlowChoice:
     """Why a flow was chosen among its siblings.
 
     Attributes:
-        group: Whose children they are; None: the top of the tree.
+        group: The group whose children they are, or None for the top of the tree.
         value: The chosen flow's thread-microseconds over its weight.
-        runner_up: Who would have been chosen without it; None: nobody else waits.
+        runner_up: The flow that would have been chosen without it, or None if no other waits.
         runner_up_value: The same for the runner-up.
 
     """
@@ -149,7 +150,10 @@ class FlowChoice:
 
     @property
     def gap(self) -> Fraction | None:
-        """How much lower the chosen value is; 0: a tie, the older flow goes first."""
+        """How much lower the chosen value is, or None without a runner-up.
+
+        0 is a tie: the older flow goes first.
+        """
         return None if self.runner_up_value is None else self.runner_up_value - self.value
 
 
@@ -163,10 +167,10 @@ class Pick:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Who enters the next batch, in the order of fairness.
+    """The units that enter the next batch, in the order of fairness.
 
     Attributes:
-        held: The last pick is a unit that nothing may go before any more.
+        held: Whether the last pick is a unit that nothing may go before any more.
 
     """
 
@@ -176,11 +180,12 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class FlowReport:
-    """What a flow has had, for people.
+    """A report, for people, of what a flow has had.
 
     Attributes:
         service: Thread-microseconds executed, running units included (Q4).
-        tally: What decisions go by: the charge, plus what late starts were lifted by.
+        tally: What decisions go by, in thread-microseconds: the charge, plus the lifts of
+            late starts.
         queued: Units that wait, here or below.
         running: Threads of capacity held now, here or below.
 

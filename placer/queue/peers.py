@@ -1,4 +1,4 @@
-"""Figures that other queues go by, for people who compare: none of them decides here.
+"""Figures that other queues go by, for comparison: they decide nothing here.
 
 Our queue goes by service with a proven bound (Q9). Kueue's fair sharing ranks by what is
 borrowed now, its admission fair sharing by usage that fades with a half-life.
@@ -17,6 +17,6 @@ def borrowed_share_permille(
 
 
 def decayed_usage(before: float, usage: float, elapsed_s: float, half_life_s: float) -> float:
-    """Return Kueue's usage after a time of constant usage: half a gap in each half-life."""
+    """Return Kueue's usage after a time of constant usage: each half-life halves the gap."""
     kept = 0.5 ** (elapsed_s / half_life_s)
     return float(before * kept + usage * (1 - kept))

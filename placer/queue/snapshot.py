@@ -1,4 +1,4 @@
-"""A queue's whole state as a word: taken, written as JSON, and made a queue again.
+"""Snapshots: a queue's whole state, taken, written as JSON, and made a queue again.
 
 A restored queue makes the same decisions as the one that was taken, tie by tie.
 """
@@ -18,7 +18,7 @@ _NOBODY = Passed()
 
 @dataclass(frozen=True, slots=True)
 class GroupState:
-    """What only groups have, and the top of the tree; see ``FlowGroup``."""
+    """The fields that only groups and the top of the tree have; see ``FlowGroup``."""
 
     virtual: int = 0
     highest: int = 0
@@ -95,7 +95,7 @@ def take(queue: FairQueue) -> QueueSnapshot:
 
 
 def restore(snapshot: QueueSnapshot) -> FairQueue:
-    """Return a queue in the state."""
+    """Return a queue in the state that was taken."""
     queue = FairQueue(
         charge=snapshot.charge,
         guess_us=snapshot.guess_us,
@@ -133,7 +133,7 @@ def from_json(text: str) -> QueueSnapshot:
     """Read what ``to_json`` wrote.
 
     Raises:
-        ValueError: It was written by a version that this one does not know.
+        ValueError: The text was written by a version that this one does not know.
 
     """
     fields = json.loads(text)

@@ -14,10 +14,10 @@ SCORED = (NodeStrategy.LEAST_REQUESTED, NodeStrategy.MOST_BALANCED)
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """How much of one class of a node there is, and how much of it is requested.
+    """How much a node has of one class, and how much of that is requested.
 
     Raises:
-        QuotaError: There is nothing in total, or an amount is below 0.
+        QuotaError: The total is 0, or an amount is below 0.
 
     """
 
@@ -32,10 +32,10 @@ class Use:
 
 
 def requested_shares(uses: Mapping[str, Use], asked: Mapping[str, int]) -> tuple[Fraction, ...]:
-    """Return (used + asked) / total of each class asked for.
+    """Return (used + asked) / total for each class asked for.
 
     Raises:
-        QuotaError: A class asked for is not there.
+        QuotaError: The node does not have a class asked for.
 
     """
     missing = sorted(set(asked) - set(uses))
@@ -48,7 +48,7 @@ def score_of(strategy: NodeStrategy, shares: Sequence[Fraction]) -> Fraction:
     """Return the score of a node, exactly; lower is better, 0 where nothing is asked for.
 
     Raises:
-        QuotaError: The strategy is none of those of the seed.
+        QuotaError: The strategy is not one of the seed's.
 
     """
     if strategy not in SCORED:
@@ -64,7 +64,7 @@ def score_of(strategy: NodeStrategy, shares: Sequence[Fraction]) -> Fraction:
 def choose_node(
     nodes: Mapping[str, Mapping[str, Use]], asked: Mapping[str, int], strategy: NodeStrategy
 ) -> str | None:
-    """Return the best node, the first of equal ones; None where there is no node.
+    """Return the best node, the first of equal ones, or None if there is no node.
 
     Args:
         nodes: Node -> class -> its use; nodes that pass the filter.
@@ -72,7 +72,7 @@ def choose_node(
         strategy: What best means.
 
     Raises:
-        QuotaError: A node lacks a class asked for, or the strategy is none of the seed's.
+        QuotaError: A node lacks a class asked for, or the strategy is not one of the seed's.
 
     """
     return min(
@@ -83,9 +83,9 @@ def choose_node(
 
 
 def part_used(used: Sequence[int], totals: Sequence[int]) -> Fraction:
-    """Return how much of a device is used, in one number: the mean over some quantities of it.
+    """Return how much of a device is used, as one number: the mean over some of its quantities.
 
-    Of each quantity the part of the total that is used counts, exactly. (The solver's tier
+    Each quantity counts with the exact part of its total that is used. (The solver's tier
     ``device-choice`` counts the same in millionths.)
     """
     parts = [Fraction(use, total) for use, total in zip(used, totals, strict=True) if total]
@@ -97,8 +97,8 @@ def choose_device(
 ) -> int | None:
     """Return the number (from 1) of the best device that fits, the lowest of equal ones.
 
-    Devices with other quotas are compared by the part of it that is used. None where no
-    device has the amount left.
+    Devices with different quotas are compared by the part that is used. The answer is None if
+    no device has the amount left.
 
     Raises:
         QuotaError: Quotas and uses are not of the same devices, or the amount is below 0.

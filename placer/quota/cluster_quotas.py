@@ -14,7 +14,7 @@ from placer_models.quantity import format_bytes
 
 
 class ClusterQuotas:
-    """Keeps a store equal to what a Scheduler counts."""
+    """A store that is kept equal to what a Scheduler counts."""
 
     def __init__(self) -> None:
         """Begin without nodes."""
@@ -23,7 +23,7 @@ class ClusterQuotas:
         self._seen: dict[str, tuple[Node, Account]] = {}
 
     def follow(self, scheduler: Scheduler) -> int:
-        """Take down what has changed since the last time; return the store's version."""
+        """Take over what has changed since the last time, and return the store's version."""
         nodes = scheduler.snapshot().instance.nodes
         for name in self._seen.keys() - {node.name for node in nodes}:
             del self._seen[name]
@@ -91,7 +91,7 @@ def _of_devices(
 
 
 def _amount(totals: DeviceTotals, amounts: ShareAmounts | None, name: str) -> int:
-    """Return how much of a quantity the amounts of a device are, in whole units."""
+    """Return how much of a quantity the amounts of a device contain, in whole units."""
     if amounts is None or name not in totals.names:
         return 0
     if name == MEMORY and not totals.memory_bytes:
@@ -101,5 +101,5 @@ def _amount(totals: DeviceTotals, amounts: ShareAmounts | None, name: str) -> in
 
 
 def _one(total: int, free: int) -> Quotas:
-    """Return a class of one dimension; what running pods hold too much leaves 0."""
+    """Return a class of one dimension; if running pods hold more than there is, 0 is free."""
     return Quotas((total,), (min(total, max(0, free)),))

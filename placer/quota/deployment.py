@@ -1,7 +1,7 @@
 """Deployment: pods bound to the nodes that scheduling has chosen (B15 to B17).
 
 The third part of seed 003. It asks resource management (`ledger`) for concrete devices and
-hands on what it was given; who chose the nodes, and how, is nothing to it.
+hands them on. Which part chose the nodes, and how, does not matter to it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ from placer_models.quota import QuotaError
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """A pod that is to run on a node.
+    """A pod, and the node that it is to run on.
 
     Attributes:
         wants: Class -> what is asked of it.
@@ -38,7 +38,7 @@ class NotBoundError(Exception):
     """
 
     def __init__(self, refused: Mapping[str, NotEnoughError]) -> None:
-        """Name each pod that is short of something."""
+        """Make an error that names each pod that is short of something."""
         self.refused = dict(refused)
         super().__init__("; ".join(f"pod {pod}: {short}" for pod, short in self.refused.items()))
 
@@ -47,7 +47,7 @@ def bind(ledger: QuotaLedger, bindings: Sequence[Binding]) -> dict[str, Grant]:
     """Ask the ledger for the devices of pods, in turn: all of them are bound, or none.
 
     Raises:
-        NotBoundError: Something is not there any more; says what, for each pod.
+        NotBoundError: Something is not there any more; the error says what, for each pod.
         QuotaError: A pod is named twice, a node is not there, or quantities of the same
             devices are asked for in different counts.
 

@@ -27,12 +27,12 @@ Words = NDArray[np.uint64]
 _Quotas = NDArray[np.int64]
 
 MOST_BITS = 63
-"""Quotas are signed numbers here, so that -1 can stand for a device that is not there."""
+"""The widest fields: quotas are signed here, so that -1 can stand for a device not there."""
 
 
 @dataclass(frozen=True, slots=True)
 class Want:
-    """What is asked of one class: so many devices with so much free on each.
+    """What is asked of one class: ``count`` devices with ``amount`` free on each.
 
     Raises:
         QuotaError: The count or the amount is below 0.
@@ -57,7 +57,7 @@ class FreeQuotas(Protocol):
 
 
 def quotas_of(nodes: Sequence[EncodedClass]) -> tuple[_Quotas, int]:
-    """Decode what nodes say of one class: free[node, device], and the bits of a field.
+    """Decode one class of all nodes: return free[node, device] and the bits of a field.
 
     Raises:
         QuotaError: Nodes encode the class with fields of different bits, or wider than 63.
@@ -80,10 +80,10 @@ def quotas_of(nodes: Sequence[EncodedClass]) -> tuple[_Quotas, int]:
 
 
 class Decoded:
-    """Free quotas in words without guard bits, taken apart to be compared."""
+    """Free quotas in words without guard bits, taken apart for comparison."""
 
     def __init__(self, free: _Quotas, bits: int) -> None:
-        """Encode free[node, device], fields of so many bits."""
+        """Encode free[node, device] in fields of ``bits`` bits."""
         self._words = _packed(free, bits, bits)
         self._devices = (free >= 0).sum(axis=1)
         self._bits, self._most = bits, free.shape[1]
@@ -104,7 +104,7 @@ class Packed:
     """Free quotas in words, a guard bit above each field, compared a word at a time."""
 
     def __init__(self, free: _Quotas, bits: int) -> None:
-        """Encode free[node, device], fields of so many bits and a guard bit each."""
+        """Encode free[node, device] in fields of ``bits`` bits, each with a guard bit."""
         self._bits = bits
         self._words = _packed(free, bits, bits + 1)
         self._guards = _packed(np.where(free >= 0, 1, -1), 1, bits + 1) << np.uint64(bits)
@@ -113,13 +113,13 @@ class Packed:
     def passing(self, want: Want) -> NodeMask:
         """Return for each node whether it has enough."""
         nodes = self._words.shape[1]
-        if want.amount >= 1 << self._bits:  # no field can say so much
+        if want.amount >= 1 << self._bits:  # no field can hold that much
             return np.full(nodes, want.count == 0)
         field_bits = self._bits + 1
         everywhere = sum(
             want.amount << field * field_bits for field in range(fields_per_word(field_bits))
         )
-        # Devices that are not there are the highest fields: what they borrow reaches nobody.
+        # Fields without a device are the highest ones: what they borrow affects no other field.
         kept = (self._guarded - np.uint64(everywhere)) & self._guards
         found = np.bitwise_count(kept).sum(axis=0, dtype=np.int64)
         return np.asarray(found >= want.count)
@@ -129,7 +129,7 @@ class Sorted:
     """Free quotas in descending order: one array for each rank."""
 
     def __init__(self, free: _Quotas, bits: int) -> None:
-        """Sort free[node, device]; the bits say what a quota can be at most."""
+        """Sort free[node, device]; the bits limit how large a quota can be."""
         self._bits = bits
         self._ranks = np.ascontiguousarray(-np.sort(-free, axis=1).T)
 
@@ -149,7 +149,7 @@ def schedulable(
     """Return for each node whether every class asked for has enough (B10).
 
     Args:
-        classes: Class -> free quotas of all nodes; a class that is not there has nothing.
+        classes: Class -> free quotas of all nodes; of a missing class, no node has anything.
         wants: Class -> what is asked of it.
         nodes: How many nodes there are.
 
@@ -164,7 +164,7 @@ def schedulable(
 
 
 def _packed(free: _Quotas, bits: int, field_bits: int) -> Words:
-    """Return words[word, node]: no field spans two, -1 is an empty field."""
+    """Return words[word, node]: no field spans two words, and -1 becomes an empty field."""
     if ((free < -1) | (free >> bits > 0)).any():
         raise QuotaError(f"a quota is outside 0 to {(1 << bits) - 1}, all that {bits} bits can say")
     per_word = fields_per_word(field_bits)

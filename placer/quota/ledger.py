@@ -1,7 +1,7 @@
 """Resource management: concrete devices given out and taken back (B14 to B17).
 
 Seed 003 has three parts, and each can be called alone. This is the first: it knows the
-quotas of nodes, tells whoever synchronises what has changed (`store`), gives concrete
+quotas of nodes, tells those that keep a copy what has changed (`store`), gives concrete
 devices to deployments and takes them back. Scheduling (`filter`, `choose`) reads its free
 quotas; deployment asks it for devices when a pod is bound (`QuotaLedger.give_out`), and is
 refused resource by resource if something is not there any more.
@@ -23,9 +23,9 @@ class Grant:
     """What a deployment was given; `QuotaLedger.take_back` ends it.
 
     Attributes:
-        node: Where.
+        node: The name of the node.
         devices: Class -> numbers of the devices, from 1, ascending.
-        amounts: Class -> how much of each of them.
+        amounts: Class -> how much was taken of each of its devices.
 
     """
 
@@ -39,13 +39,13 @@ class NotEnoughError(Exception):
     """A request that a node cannot meet now; nothing was given (B16).
 
     Attributes:
-        node: Where it was asked for.
-        short: Class -> devices that have the amount free, for each class that is short.
+        node: The node that was asked.
+        short: Class -> how many devices can meet the request, for each class that is short.
 
     """
 
     def __init__(self, node: str, wants: Mapping[str, Want], short: Mapping[str, int]) -> None:
-        """Name each class that is short."""
+        """Make an error that names each class that is short."""
         self.node, self.short = node, dict(short)
         parts = [
             f"{name}: {wants[name].count} with {wants[name].amount} free are asked for, "
@@ -56,9 +56,9 @@ class NotEnoughError(Exception):
 
 
 class QuotaLedger:
-    """What nodes have in total, and who was given what of it.
+    """The total quotas of nodes, and what was given out of them.
 
-    Not safe for threads that change it at once.
+    Several threads must not change it at once.
     """
 
     def __init__(self) -> None:
@@ -69,7 +69,7 @@ class QuotaLedger:
         self._last = 0
 
     def add_node(self, node: str, totals: Mapping[str, Sequence[int]]) -> None:
-        """Begin with a node of which everything is free.
+        """Add a node of which everything is free.
 
         Raises:
             QuotaError: The node is there already, or a quota is below 0.
@@ -104,12 +104,12 @@ class QuotaLedger:
         All classes are given, or none.
 
         Args:
-            node: Where the pod is bound.
+            node: The node that the pod is bound to.
             wants: Class -> what is asked of it.
             choice: Which of the devices that fit, where there are more than asked for.
 
         Raises:
-            NotEnoughError: Something is not there any more; says what.
+            NotEnoughError: Something is not there any more; the error says what.
             QuotaError: There is no such node, or quantities of the same devices are asked
                 for in different counts.
 
@@ -139,7 +139,7 @@ class QuotaLedger:
         """Give back what a grant took (B15).
 
         Raises:
-            QuotaError: It was taken back already, or is of another ledger.
+            QuotaError: The grant was taken back already, or comes from another ledger.
 
         """
         if self._grants.get(grant.number) is not grant:
@@ -150,7 +150,7 @@ class QuotaLedger:
         self._add(grant, 1)
 
     def _add(self, grant: Grant, sign: int) -> None:
-        """Add what a grant holds to what is free, or take it away."""
+        """Add what a grant holds to the free quotas (sign 1), or subtract it (sign -1)."""
         classes = dict(self.store.quotas(grant.node))
         for name, devices in grant.devices.items():
             if devices:
@@ -163,7 +163,7 @@ class QuotaLedger:
 
 
 def _in_order(classes: Sequence[Quotas], devices: list[int], choice: DeviceChoice) -> list[int]:
-    """Return devices, the best first: by the part of what is asked for that is used, on average."""
+    """Return devices, best first, by the part in use, averaged over the classes asked for."""
     sign = 1 if choice is DeviceChoice.LEAST_USED else -1
     used = {
         device: part_used(

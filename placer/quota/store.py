@@ -1,11 +1,11 @@
 """Totals and free quotas of every class of every node, encoded and versioned (B9, B15).
 
-What a scheduler reads and what is synchronised to it: whoever keeps a copy asks with the
-version that it has for what is different since. Words of a node are encoded when they are
-asked for, so they are a fresh encoding always.
+A scheduler reads them, or a copy of them. To keep a copy up to date, ask for what has changed
+since its version. The words of a node are encoded when they are asked for, so the encoding is
+always fresh.
 
-Classes are named ``gpu``, ``memory``, ``gpu.memory``: those that share what is before the
-dot are quantities of the same devices, so a request for several of them is met by devices
+Classes are named ``gpu``, ``memory``, ``gpu.memory``. Those with the same name before the
+dot are quantities of the same devices, so a request for several of them is met only by devices
 that have all of it.
 """
 
@@ -28,11 +28,11 @@ class Quotas:
     """One class of one node.
 
     Attributes:
-        total: What each device has.
-        free: What is left of it; a device that is broken or overfull has 0.
+        total: The total of each device.
+        free: What is left on each device; a device that is broken or overfull has 0.
 
     Raises:
-        QuotaError: More is free than there is, or of other devices.
+        QuotaError: More is free than there is, or the two are not of the same devices.
 
     """
 
@@ -48,13 +48,13 @@ class Quotas:
 
     @property
     def used(self) -> DeviceQuotas:
-        """What is in use on each device."""
+        """How much of each device is in use."""
         return tuple(total - free for total, free in zip(self.total, self.free, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
-    """One class of one node as it is synchronised (B9); both have the same fields."""
+    """One class of one node as it is synchronised (B9); both parts have fields of one width."""
 
     total: EncodedClass
     free: EncodedClass
@@ -62,13 +62,13 @@ class Encoded:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What is different since a version.
+    """The changes since a version.
 
     Attributes:
-        version: Of the ledger now: ask with it the next time.
-        nodes: Node -> class -> its numbers, of the nodes that changed or came; all classes
-            that the node has.
-        gone: Nodes that left.
+        version: The version of the store now: ask with it the next time.
+        nodes: Node -> class -> its encoded quotas, for each node that was added or has changed;
+            with all classes of the node.
+        gone: Nodes that were removed.
 
     """
 
@@ -78,9 +78,9 @@ class Changes:
 
 
 class QuotaStore:
-    """The classes of all nodes as they were last told.
+    """The classes of all nodes, as last reported to it.
 
-    Not safe for threads that change it at once.
+    Several threads must not change it at once.
     """
 
     def __init__(self) -> None:
@@ -91,18 +91,18 @@ class QuotaStore:
         self._bits: dict[str, int] = {}
         self._columns: dict[str, tuple[int, Sorted]] = {}
         self.version = 0
-        """Counts the changes."""
+        """The number of changes so far."""
 
     @property
     def nodes(self) -> tuple[str, ...]:
-        """The nodes, in the order in which `passing` answers: as they came."""
+        """The nodes in the order in which they were added; `passing` answers in this order."""
         return tuple(self._nodes)
 
     def collect(self, node: str, classes: Mapping[str, Quotas]) -> None:
-        """Take down what a node has, in place of what was known of it.
+        """Record what a node has, in place of what was known of it.
 
-        A class with a quota larger than any before makes the fields of that class wider on
-        all nodes: they count as changed.
+        A quota that needs more bits than any before makes the fields of its class wider on all
+        nodes that have the class, so these nodes count as changed.
         """
         if self._nodes.get(node) == dict(classes):
             return
@@ -140,7 +140,7 @@ class QuotaStore:
         return MappingProxyType(self._of(node))
 
     def encoded(self, node: str) -> Mapping[str, Encoded]:
-        """Return the numbers of a node, as they are synchronised.
+        """Return the quotas of a node as they are synchronised.
 
         Raises:
             QuotaError: There is no such node.
@@ -155,10 +155,10 @@ class QuotaStore:
         }
 
     def changes_since(self, version: int) -> Changes:
-        """Return what is different since a version; since 0: everything.
+        """Return the changes since a version; since version 0, everything.
 
         Raises:
-            QuotaError: The store has not come to that version.
+            QuotaError: The store has not reached that version.
 
         """
         if not 0 <= version <= self.version:
@@ -180,7 +180,7 @@ class QuotaStore:
         for names in by_device(wants):
             for name in names:
                 passing &= self._column(name).passing(wants[name])
-            if len(names) > 1:  # the same devices must have all of it
+            if len(names) > 1:  # the same devices must have all of them
                 for index in np.flatnonzero(passing):
                     here = self._nodes[self.nodes[index]]
                     passing[index] = len(fitting(here, names, wants)) >= wants[names[0]].count
@@ -192,7 +192,7 @@ class QuotaStore:
         return self._nodes[node]
 
     def _column(self, name: str) -> Sorted:
-        """Return the free quotas of a class on all nodes; nodes without it have no device."""
+        """Return the free quotas of a class on all nodes; nodes without it have no devices."""
         version, column = self._columns.get(name, (-1, None))
         if column is None or version != self.version:
             bits = self._bits.get(name, 1)
@@ -204,10 +204,10 @@ class QuotaStore:
 
 
 def by_device(wants: Mapping[str, Want]) -> list[tuple[str, ...]]:
-    """Return the classes asked for, those of the same devices together.
+    """Return the classes asked for, grouped by the devices that they are quantities of.
 
     Raises:
-        QuotaError: They are asked for in different counts.
+        QuotaError: Quantities of the same devices are asked for in different counts.
 
     """
     groups: defaultdict[str, list[str]] = defaultdict(list)
@@ -224,7 +224,7 @@ def by_device(wants: Mapping[str, Want]) -> list[tuple[str, ...]]:
 def fitting(
     classes: Mapping[str, Quotas], names: Sequence[str], wants: Mapping[str, Want]
 ) -> list[int]:
-    """Return the devices (from 1) that have all that is asked of these classes free."""
+    """Return the devices (from 1) that have free all that is asked of these classes."""
     if any(name not in classes for name in names):
         return []
     free = zip(*(classes[name].free for name in names), strict=True)

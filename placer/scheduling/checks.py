@@ -1,4 +1,4 @@
-"""Holds words that enter the Scheduler against each other; `instance/` does it for files."""
+"""Checks that what enters the Scheduler does not contradict itself; `instance/` checks files."""
 
 from collections.abc import Collection, Container, Iterable
 
@@ -19,7 +19,7 @@ from placer_models.pod import Gang, pods_of
 
 
 def check_nodes(nodes: Iterable[Node]) -> None:
-    """Want a name of its own for every node.
+    """Check that every node has a name of its own.
 
     Raises:
         NodeExistsError: Two nodes have one name.
@@ -33,11 +33,11 @@ def check_nodes(nodes: Iterable[Node]) -> None:
 
 
 def check_running(running: Iterable[RunningPod], nodes: Collection[str]) -> None:
-    """Want every running pod once, on a node of these names.
+    """Check that every running pod is there once, and on a node of these names.
 
     Raises:
         AlreadyRunningError: A pod is there twice.
-        BadWordsError: A pod has the place of another.
+        BadWordsError: A pod has the place of another pod.
         UnknownNodeError: A pod is on another node.
 
     """
@@ -57,10 +57,10 @@ def check_running(running: Iterable[RunningPod], nodes: Collection[str]) -> None
 
 
 def check_batch(batch: Batch, running: Container[NamespacedName], nodes: Iterable[Node]) -> None:
-    """Want gangs and groups that mean one thing, of legal pods that do not run yet.
+    """Check that gangs and groups are consistent, and that their pods are legal and do not run yet.
 
     Raises:
-        AlreadyRunningError: Pods of the batch run.
+        AlreadyRunningError: Pods of the batch run already.
         BadPodError: A pod asks for what no pod may ask for.
         BadWordsError: The batch contradicts itself.
 

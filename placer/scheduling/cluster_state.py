@@ -1,9 +1,9 @@
-"""The state of a cluster as a value: a call makes a new one, or leaves the old one be.
+"""The state of a cluster as a value: a call makes a new one, or leaves the old one alone.
 
-The words are the accounts: what is free is always counted from them, so nothing can
-drift away from a fresh count. Kept besides are only the pools of LS and BE pods, node by
-node, and where each pod is. A change copies rows of references; what it does not touch
-stays the same objects, by which later calls know what they need not look at again.
+What is free is always counted from the nodes and the running pods, so nothing can drift
+away from a fresh count. Apart from them only the pools of LS and BE pods, node by node, and the
+node of each pod are kept. A change copies rows of references. What it does not touch stays the
+same objects, by which later calls know what they need not look at again.
 """
 
 from collections import defaultdict
@@ -30,11 +30,11 @@ from placer_models.records import record
 
 @record(frozen=True, slots=True, eq=False)
 class NodeRecord:
-    """One node and what runs there; ``node_record_of`` makes it, and it never changes.
+    """One node and the pods that run there. ``node_record_of`` makes it, and it never changes.
 
     Attributes:
-        pods: Ascending by key; LS and BE pods run in the pools that the others leave.
-        counted: The pods as accounts can read them.
+        pods: The pods, ascending by key; LS and BE pods run in the pools that the others leave.
+        counted: The pods as `account_of` can count them.
         account: What is left on the node.
 
     """
@@ -50,13 +50,13 @@ class ClusterState:
     """All nodes of a cluster, ascending by name.
 
     Attributes:
-        nodes: One object as long as no node comes, goes or becomes another one.
-        records: One of each node.
-        running: What each of them has counted.
+        nodes: The nodes; one and the same object until a node comes, goes or changes.
+        records: The record of each node.
+        running: The counted pods of each node.
         accounts: What is left on each node.
         node_of: Key of a running pod -> name of its node.
-        version: Counts the changes.
-        reaching: On so many nodes runs a pod that reaches beyond its own.
+        version: The number of changes so far.
+        reaching: The number of nodes with a pod whose rules reach beyond its node.
 
     """
 
@@ -94,7 +94,7 @@ class ClusterState:
         )
 
     def ground(self, cache: SolveCache) -> Ground:
-        """Return the same, counted: of nodes that did not change, nothing anew.
+        """Return the nodes, counted; nodes that did not change are not counted anew.
 
         Args:
             cache: What earlier batches have left.
@@ -103,7 +103,7 @@ class ClusterState:
         return known_ground(self.nodes, self.running, self.accounts, cache)
 
     def with_node(self, node: Node) -> "ClusterState":
-        """Return the state with the node in place of the one of its name, or besides."""
+        """Return the state with the node added, or in place of the one of its name."""
         if node.name in self:
             before = self.of(node.name)
             pods = (_as_bound(runner, before.node, node) for runner in before.pods)
@@ -141,7 +141,7 @@ class ClusterState:
         )
 
     def _with(self, new: Iterable[NodeRecord]) -> "ClusterState":
-        """Return the state with new records of nodes that are there."""
+        """Return the state with new records of nodes that it has."""
         touched = {self.nodes.position[record.node.name]: record for record in new}
         if not touched:
             return self
@@ -166,7 +166,7 @@ class ClusterState:
 def cluster_state_of(
     nodes: Iterable[Node], running: Iterable[RunningPod], version: int
 ) -> ClusterState:
-    """Return the state of nodes with names of their own, and of pods on them.
+    """Return the state of nodes, whose names are distinct, and of the pods on them.
 
     Idle nodes that differ in names alone share their account.
     """
@@ -190,7 +190,7 @@ def cluster_state_of(
 def _bound(
     records: Iterable[NodeRecord], node_of: PersistentMap[NamespacedName, str], version: int
 ) -> ClusterState:
-    """Return records that are in order as the state of a cluster."""
+    """Return the state of a cluster, given records in the order of names."""
     records = tuple(records)
     return ClusterState(
         Nodes(record.node for record in records),
@@ -204,7 +204,7 @@ def _bound(
 
 
 def _reaches(record: NodeRecord) -> bool:
-    """Return whether a pod runs there that reaches beyond the node."""
+    """Return whether a pod runs there whose rules reach beyond the node."""
     return any(reaches_beyond(spec) for spec, _ in record.account.tenants.affine)
 
 
@@ -225,7 +225,7 @@ def node_record_of(node: Node, pods: Iterable[RunningPod]) -> NodeRecord:
 
 
 def followers(before: ClusterState, after: ClusterState) -> tuple[PodPlacement, ...]:
-    """Return the new places of pods that run in both and whose CPUs differ."""
+    """Return the new places of the pods that run in both states with different CPUs."""
     if len(before.records) != len(after.records):
         return ()  # a node has come or gone, on which nothing runs
     moved = []
@@ -244,7 +244,7 @@ def followers(before: ClusterState, after: ClusterState) -> tuple[PodPlacement, 
 
 
 def _pinning_no_longer(node: Node, came: Iterable[RunningPod]) -> Node:
-    """Return a node to which pods came: CPUs that they own were pinned to others, which ended."""
+    """Return the node without pinned CPUs that new pods own: their former pods have ended."""
     if not node.unpooled_cpus - node.reserved_cpus:
         return node
     owned = (one.placement.cpuset for one in came if one.pod.spec.qos.owns_cpus)
@@ -253,7 +253,7 @@ def _pinning_no_longer(node: Node, came: Iterable[RunningPod]) -> Node:
 
 
 def _as_bound(runner: RunningPod, before: Node, node: Node) -> RunningPod:
-    """Return a pod bound, or not, as it was: another policy of its node moves no running pod."""
+    """Return a pod bound, or floating, as it was: a new policy of its node moves no running pod."""
     place, spec = runner.placement, runner.pod.spec
     floated = place.cpu_milli is None and not bound_to(place, spec, before)
     if floated and binds(spec, node):
@@ -262,7 +262,7 @@ def _as_bound(runner: RunningPod, before: Node, node: Node) -> RunningPod:
 
 
 def _counted(node: Node, pods: tuple[RunningPod, ...]) -> tuple[RunningPod, ...]:
-    """Leave out what is on NUMA nodes that the machine has no more, since it was updated."""
+    """Leave out what pods hold on NUMA nodes that the machine no longer has after an update."""
     known = {numa.id for numa in node.machine.topology.numa_nodes}
 
     def cleaned(runner: RunningPod) -> RunningPod:

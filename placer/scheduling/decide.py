@@ -16,17 +16,17 @@ from placer_models.placement import PodPlacement
 from placer_models.pod import pods_of
 
 LEAST_TIME_S = 0.001
-"""What a solve is given where waiting and counting took all of its time."""
+"""Seconds that a solve gets if waiting and counting have used up all of its time."""
 
 
 def decide(
     state: ClusterState, batch: Batch, options: SolveOptions, limit_s: float, cache: SolveCache
 ) -> Decision:
-    """Solve a batch that is well (`check_batch`), and let the judge look at the answer.
+    """Solve a batch that `check_batch` has passed, and let the judge check the answer.
 
     Args:
         state: The cluster.
-        batch: What waits.
+        batch: The pods that wait.
         options: How to solve.
         limit_s: Wall-clock seconds from this call to its end, in place of those of the options.
         cache: What earlier batches have left.
@@ -47,6 +47,6 @@ def decide(
 
 
 def taking(state: ClusterState, batch: Batch, places: Iterable[PodPlacement]) -> ClusterState:
-    """Return the state with pods of a batch in their places."""
+    """Return the state with the pods of a batch in their places."""
     pods = {pod.key: pod for pod in pods_of(batch.gangs)}
     return state.with_pods(RunningPod(pods[place.key], place) for place in places)

@@ -1,4 +1,4 @@
-"""What the Scheduler is asked, what it decides, and what a call has changed."""
+"""Decisions of the Scheduler: the batch it is asked about, the answer, and the change."""
 
 from dataclasses import dataclass
 
@@ -17,7 +17,7 @@ from placer_models.typed import check_types
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What wants a place together.
+    """The gangs that are placed together in one call.
 
     Attributes:
         gangs: Keys of gangs and of pods are unique; a pod without a gang stands in a
@@ -41,15 +41,15 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What a call has changed.
+    """The change that a call has made.
 
     Attributes:
-        version: Of the state after the call; the one before it, if nothing changed.
-        followers: Where LS and BE pods that ran before run now, if their pool is
-            another one since the call (C7).
+        version: The version of the state after the call; unchanged if nothing changed.
+        followers: The new places of LS and BE pods that ran before, if the call has changed
+            their pool (C7).
         misfits: Pods that no longer fit a node that was updated; they keep their places.
-        laid_anew: Pods of a confirmed decision that got another place on its node than it
-            says: the very CPUs, devices or bytes were gone.
+        laid_anew: Pods of a confirmed decision that got another place on the same node,
+            because the very CPUs, devices or bytes were gone.
 
     """
 
@@ -61,12 +61,12 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Who of a batch runs where, decided on one version of the state.
+    """Where the pods of a batch run, decided on one version of the state.
 
     Attributes:
         answer: The outcome, with tiers, bounds and reasons.
-        version: Of the state that it was decided on.
-        change: What taking it has changed; None: nothing is taken yet.
+        version: The version of the state that it was decided on.
+        change: The change that taking it has made; None if it is not taken yet.
 
     """
 
@@ -77,7 +77,7 @@ class Decision:
 
     @property
     def placement(self) -> Placement:
-        """The places that are given; empty if there are none."""
+        """The places that the answer gives; empty if there are none."""
         if isinstance(self.answer, Placed | PartlyPlaced):
             return self.answer.placement
         return Placement()
@@ -98,7 +98,7 @@ class Snapshot:
 
 
 def lone_gang(pod: Pod, *, priority: int = 0, weight: int = 1) -> Gang:
-    """Return the gang of one that stands for a pod without a gang."""
+    """Return the gang of one pod that stands for a pod without a gang."""
     return Gang(
         name=pod.name,
         namespace=pod.namespace,

@@ -57,18 +57,18 @@ OF_A_POD = (
     LOCALITY_NUMA_NODES,
     LOCALITY_PACKAGES,
 )
-"""Tiers that say how good a place is for its pod, whoever else is on the node."""
+"""Tiers about how good a place is for its own pod, whatever else is on the node."""
 
 
 def confirmed(
     state: ClusterState, decision: Decision, options: SolveOptions
 ) -> ClusterState | Refusal:
-    """Return the state with the pods of a decision, or why they cannot be taken.
+    """Return the state with the pods of a decision in place, or why they cannot be taken.
 
     Args:
         state: The cluster as it is now.
         decision: Made on this state, or on an earlier one.
-        options: How to lay pods anew where the decision's very places are gone.
+        options: How to lay pods anew if the decision's very places are gone.
 
     """
     began_s = monotonic()
@@ -92,7 +92,7 @@ def confirmed(
 
 
 def laid_anew(after: ClusterState, decision: Decision) -> tuple[PodPlacement, ...]:
-    """Return the places of a decision's pods that are not those that it says."""
+    """Return the places of a decision's pods that differ from those in the decision."""
     said = {place.key: place for place in decision.placement.pods}
     return tuple(place for place in _places(after, decision) if place != said[place.key])
 
@@ -104,11 +104,12 @@ def _node_by_node(
     options: SolveOptions,
     began_s: float,
 ) -> tuple[list[PodPlacement], Refusal]:
-    """Lay the pods anew on the nodes that do not take them as decided; say what is gone.
+    """Lay pods anew on the nodes that cannot take them as decided, and say what is gone.
 
-    Given who is on which node no rule couples two nodes, but that a pod may have to be
-    the first of its kind (`_elsewhere`), so each node is looked at for itself, exactly. What
-    pods ask of domains of nodes is so, or not, by who is where, and is looked at in the end.
+    Once it is known which pod is on which node, no rule couples two nodes, except that a pod
+    may have to be the first of its kind (`_elsewhere`). So each node is solved by itself,
+    exactly. Rules about domains of nodes depend on the nodes of pods alone, and are checked
+    at the end.
     """
     settled: list[PodPlacement] = []
     gone: list[Gone] = []
@@ -142,7 +143,7 @@ def _node_by_node(
 
 
 def _alone(state: ClusterState, decision: Decision, name: str) -> Instance:
-    """Return one node and the pods that a decision gives it, each gang's as one."""
+    """Return one node and the pods that a decision gives it, those of one gang as a gang."""
     node_of = {place.key: place.node for place in decision.placement.pods}
     gangs = []
     for gang in decision.batch.gangs:
@@ -158,7 +159,7 @@ def _alone(state: ClusterState, decision: Decision, name: str) -> Instance:
 def _elsewhere(
     state: ClusterState, decision: Decision, name: str, gangs: Sequence[Gang]
 ) -> Iterator[RunningPod]:
-    """Yield pods that stand for others elsewhere, of whose kind some here might be the first."""
+    """Yield stand-ins for pods elsewhere of whose kind a pod here might seem to be the first."""
     pods = {pod.key: pod for pod in pods_of(decision.batch.gangs)}
     position = state.nodes.position[name]
     for pod in pods_of(tuple(gangs)):
@@ -187,12 +188,12 @@ def _elsewhere(
 def _anew(
     asked: Instance, decided: Placement, options: SolveOptions
 ) -> Placed | PartlyPlaced | Infeasible | None:
-    """Place the pods of one node anew, as well as was decided where that can be.
+    """Place the pods of one node anew, as well as was decided if possible.
 
-    The fast path first; the exact search where it finds no place for all, or a worse one.
+    The fast path goes first; the exact search follows if some pod has no place, or a worse one.
 
     Returns:
-        A place for all; the proof that there is none, with reasons; or nothing in time.
+        Places for all, or the proof that there are none, with reasons; None if neither was found.
 
     """
     began_s = monotonic()
@@ -217,7 +218,7 @@ def _anew(
 
 
 def _no_worse(asked: Instance, placement: Placement, decided: Placement) -> bool:
-    """Return whether each pod's own wishes are met as well as in what was decided."""
+    """Return whether each pod's own wishes are met as well as in the decision."""
     idle = Instance(asked.nodes[:1], asked.gangs)
     now, then = (
         [item for item in measure(idle, places) if item[0] in OF_A_POD]
@@ -227,7 +228,7 @@ def _no_worse(asked: Instance, placement: Placement, decided: Placement) -> bool
 
 
 def _gone_beside(asked: Instance, answer: PartlyPlaced | Infeasible) -> Iterator[Gone]:
-    """Yield what is too little for the pods left out, beside those that are placed."""
+    """Yield the resources that are short for the pods left out, beside those that are placed."""
     pods = {pod.key: pod for pod in pods_of(asked.gangs)}
     placed = answer.placement.pods if isinstance(answer, PartlyPlaced) else ()
     node = asked.nodes[0]
@@ -238,7 +239,7 @@ def _gone_beside(asked: Instance, answer: PartlyPlaced | Infeasible) -> Iterator
 
 
 def _places(after: ClusterState, decision: Decision) -> tuple[PodPlacement, ...]:
-    """Return the places of a decision's pods in a state that holds them, in its order."""
+    """Return the places of a decision's pods in a state that holds them, in the same order."""
     found = {
         runner.pod.key: runner.placement
         for name in {place.node for place in decision.placement.pods}
@@ -248,15 +249,15 @@ def _places(after: ClusterState, decision: Decision) -> tuple[PodPlacement, ...]
 
 
 def _found(state: ClusterState, after: ClusterState, decision: Decision) -> tuple[Breach, ...]:
-    """Return what the judge finds of all that a decision places, as the state holds it."""
+    """Return the judge's breaches for all pods that a decision places, as the state holds them."""
     return breaches(_touched(state, decision), Placement(_places(after, decision)))
 
 
 def _touched(state: ClusterState, decision: Decision) -> Instance:
-    """Return the batch and the nodes that a decision gives to it.
+    """Return the batch, and the nodes that the decision gives it.
 
-    All nodes where a pod may be the first of its kind, or somebody asks for domains of nodes:
-    others may be anywhere.
+    These are all nodes if a pod may be the first of its kind, or if some pod asks for domains
+    of nodes, because the other pods that matter may be anywhere.
     """
     pods = tuple(pods_of(decision.batch.gangs))
     lonely = any(True for pod in pods for _ in lonely_terms(pod.spec))

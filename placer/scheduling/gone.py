@@ -15,21 +15,21 @@ from placer_models.policy import QosClass
 from placer_models.quantity import format_bytes
 
 _Asked = tuple[str, DeviceShare, FunctionSelector | None]
-"""A device type, what is asked of each device, and which virtual function comes with it."""
+"""A device type, what is asked of each device, and the virtual function that comes with it."""
 
 
 def gone_from(node: Node, account: Account, pods: Sequence[Pod]) -> tuple[Gone, ...]:
     """Return what the node has too little of for all the pods together, by counting alone.
 
-    Nothing where there is enough of everything, each by itself; that all of it can be had
-    together it does not say.
+    An empty answer means that each resource by itself suffices. It does not mean that all of
+    them can be had together.
     """
     found = (gone for gone in _counts(node, account, pods) if gone.asked > gone.left)
     return tuple(dict.fromkeys(found))
 
 
 def _counts(node: Node, account: Account, pods: Sequence[Pod]) -> Iterator[Gone]:
-    """Yield what is asked and what is left of each resource that some of the pods ask for."""
+    """Yield how much is asked and left of each resource that some of the pods ask for."""
 
     def count(resource: str, asked: int, left: int) -> Gone:
         return Gone(node.name, resource, asked, max(0, left))
@@ -61,9 +61,9 @@ def _counts(node: Node, account: Account, pods: Sequence[Pod]) -> Iterator[Gone]
 
 
 def _devices(node: Node, account: Account, pods: Sequence[Pod]) -> Iterator[Gone]:
-    """Yield the same of whole devices, and of shares, each kind of them by itself.
+    """Yield the same for whole devices and for shares, each kind of share by itself.
 
-    Of how many devices a pod with a strategy has something is not said by what it asks.
+    A request with a device strategy does not say how many devices the pod will have.
     """
     whole: Counter[str] = Counter()
     shares: defaultdict[_Asked, list[int]] = defaultdict(list)

@@ -1,4 +1,4 @@
-"""Why a decision does not hold any more: resources that are gone, pods without a place."""
+"""Refusal of a decision that no longer holds: resources that are gone, pods without a place."""
 
 from dataclasses import dataclass
 
@@ -14,13 +14,13 @@ class Gone:
     """A resource of which a node has less left than a decision asks of it.
 
     Attributes:
-        node: Where.
-        resource: ``node``, where that itself is gone; else a class as in docs/quota.md:
+        node: The name of the node.
+        resource: ``node`` if the node itself is gone, else a class as in docs/quota.md:
             ``cpu`` or ``cpu.best-effort`` (thousandths), ``memory`` (bytes), ``hugepages-2Mi``
             (pages), an extended resource (its units), or a device type (devices).
-        asked: How much of it is asked.
-        left: How much of it is left; of devices, how many could give what is asked of each.
-        share: What is asked of each device; None: all of it.
+        asked: How much of it the decision asks for.
+        left: How much of it is left; for devices, how many could give what is asked of each.
+        share: What is asked of each device; None: the whole device.
 
     """
 
@@ -32,7 +32,7 @@ class Gone:
 
     @property
     def message(self) -> str:
-        """What is gone, in a few words."""
+        """What is gone, in a few words for people."""
         if self.resource == "node":
             return f"node {self.node} is gone"
         what = f"{share_text(self.share)} of {self.resource}" if self.share else self.resource
@@ -47,15 +47,15 @@ class Gone:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A decision that does not hold any more (B16). Nothing was taken.
+    """A decision that no longer holds (B16). Nothing was taken.
 
     Attributes:
-        gone: What its nodes have too little of.
-        running: Its pods that run already.
-        unplaced: Pods for which there is no place on their node any more, though there
-            may be enough of everything; each with its reasons.
-        undecided: Nodes on which none was found, and time ran out before that was proven.
-        breaches: What the judge finds of the whole, where each node for itself would do.
+        gone: The resources that its nodes have too little of.
+        running: Those of its pods that run already.
+        unplaced: Pods that no longer have a place on their node, even if there is enough of
+            every resource; each with its reasons.
+        undecided: Nodes where time ran out before a place was found or ruled out.
+        breaches: What the judge finds wrong with the whole, if each node by itself is right.
 
     """
 
@@ -82,7 +82,7 @@ class Refusal:
 
 
 def titles(keys: tuple[NamespacedName, ...]) -> str:
-    """Return pods for a message: the first few, and how many more there are."""
+    """Return pods as text for a message: the first few, and how many more there are."""
     shown = [title_of(*key) for key in keys]
     more = f" and {len(shown) - 5} more" if len(shown) > 5 else ""
     return ", ".join(shown[:5]) + more

@@ -1,8 +1,8 @@
-"""The last tier where all pods that wait are alike: how many had best come to which node.
+"""The last tier where all pods that wait are alike: how many are best put on which node.
 
-What a node is worth then follows from how many pods come to it, so the best numbers are
+The worth of a node then follows from how many pods come to it, so the best numbers are
 found node by node, and no placement of all pods beats them. For pods that own CPUs or hold
-devices a node is taken to be worth more than it may be: that is a bound, too.
+devices, a node may be taken to be worth more than it is, which still gives a bound.
 """
 
 from collections import defaultdict
@@ -21,22 +21,22 @@ from placer_models.rooms import room_points
 
 MOST_PODS = 1_000
 MOST_STEPS = 50_000
-"""Numbers of pods on single nodes that are tried: a second or so."""
+"""The most numbers of pods on single nodes that are tried: a second or so."""
 
 FIRST_WEIGHT = 10**12
-"""What a strategy counts first weighs more than all that it counts then."""
+"""The weight of a strategy's first tier: more than all that its second tier can count."""
 
 Costs = NDArray[np.int64]
-"""What a number of pods costs, from none on."""
+"""The cost of each number of pods, from 0 on."""
 
 
 class Parted(NamedTuple):
-    """The best way to part equal pods.
+    """The best way to part equal pods among the nodes.
 
     Attributes:
-        costs: In each tier of the strategy, beyond what nodes are worth without them; less is
-            better, also where the tier is maximised.
-        nodes: For each pod the node it comes to.
+        costs: One cost per tier of the strategy, beyond what nodes are worth without the pods.
+            Less is better, even where the tier is maximised.
+        nodes: For each pod, the index of the node that it comes to.
 
     """
 
@@ -47,12 +47,12 @@ class Parted(NamedTuple):
 def part(
     problem: Problem, tiers: tuple[Tier, ...], stop: Callable[[], bool] = lambda: False
 ) -> Parted | None:
-    """Return how equal pods had best be parted; None: they differ, or are too many.
+    """Return the best way to part equal pods, or None if they differ or are too many.
 
     Args:
-        problem: All its pods are to be placed.
-        tiers: Of its strategy.
-        stop: Asked now and then whether the time is over; then None.
+        problem: The batch, all pods of which are to be placed.
+        tiers: The tiers of its strategy.
+        stop: Asked now and then whether the time is over; if it is, None is returned.
 
     """
     pods = len(problem.pods)
@@ -68,7 +68,7 @@ def part(
             known[like] = tuple(_costs_on(problem, index, tiers))
         if len(known[like]) > 1:
             alike[known[like]].append(index)
-    if pods == 1:  # no more to it than the cheapest node
+    if pods == 1:  # only the cheapest nodes matter
         least = min((costs[1] for costs in alike), default=0)
         alike = defaultdict(list, {c: m[:1] for c, m in alike.items() if c[1] == least})
     if sum((len(costs) - 1) * min(len(m), pods) for costs, m in alike.items()) > MOST_STEPS:
@@ -99,7 +99,7 @@ _NEVER = 2**61
 
 
 def _with_node(best: Costs, costs: tuple[int, ...]) -> tuple[Costs, NDArray[np.intp]]:
-    """Return the costs with one node more, and how many of the pods come to it."""
+    """Return the costs with one more node, and how many of each number of pods come to it."""
     found = best.copy()
     taken: NDArray[np.intp] = np.zeros(len(best), dtype=np.intp)
     for count, cost in enumerate(costs[1 : len(best)], start=1):
@@ -111,7 +111,7 @@ def _with_node(best: Costs, costs: tuple[int, ...]) -> tuple[Costs, NDArray[np.i
 
 
 def _told_by(problem: Problem, index: int) -> Hashable:
-    """Return what nodes agree in that are alike to the pods; most share it as objects."""
+    """Return a key that nodes alike to the pods have in common; most share its objects."""
     node = problem.nodes[index]
     inside = id(node.cells), id(node.cores), id(node.banks)
     pools = node.pool_cpus, node.best_effort_cpus
@@ -120,7 +120,7 @@ def _told_by(problem: Problem, index: int) -> Hashable:
 
 
 def _costs_on(problem: Problem, index: int, tiers: tuple[Tier, ...]) -> Iterator[int]:
-    """Yield what none, one, two pods on a node cost, as many as there is room for."""
+    """Yield what 0, 1, 2 pods on a node cost, up to as many as there is room for."""
     node, shape = problem.nodes[index], problem.shapes[problem.pods[0]]
     most = room_for(problem, problem.pods[0], index, len(problem.pods))
     if tiers == (USABLE,):
@@ -141,7 +141,7 @@ def _costs_on(problem: Problem, index: int, tiers: tuple[Tier, ...]) -> Iterator
 
 
 def _usable_lost(node: NodeState, shape: Shape) -> Callable[[int], int]:
-    """Return how many points of tier ``usable`` are lost with so many pods, at least."""
+    """Return a function: number of pods -> points of tier ``usable`` lost at least."""
     milli = shape.amounts_on(node)[SHARED_POOL]
     now = room_points(node.rooms, node.pool_milli, node.memory)
     broken = sum(c.cores * c.free for c in node.cores if not c.whole)

@@ -1,7 +1,7 @@
-"""Pods beyond a part of a cluster, as affinity makes that part know them.
+"""Pods beyond a part of a cluster that affinity makes the part know about.
 
-Two things reach beyond a node: terms about domains of nodes; and a pod that its own affinity
-means may be the first of its kind, while no other pod of the cluster is meant.
+Two things reach beyond a node. Some terms are about domains of nodes. And a pod that its own
+affinity means may be the first of its kind, as long as no other pod of the cluster is meant.
 """
 
 from collections.abc import Iterable, Sequence, Set
@@ -18,8 +18,8 @@ from placer_models.spreading import spreadings_of
 def nodes_of_first_pods(placed: Iterable[RunningPod], everyone: Sequence[RunningPod]) -> set[str]:
     """Return the nodes of placed pods that are the first of their kind, and have no company.
 
-    They belong to every part: what comes elsewhere could break what they rely on. Of terms
-    about domains only those count that have no other pod on their node.
+    They belong to every part: what comes elsewhere could break what they rely on. Even for
+    terms about domains, only other pods on the same node count as company.
     """
     found = set()
     for one in placed:
@@ -40,11 +40,11 @@ def outside_pods_that_match(
     gangs: Iterable[Gang],
     everywhere: Sequence[Node],
 ) -> list[RunningPod]:
-    """Return pods beyond the nodes, one for each affinity that its own pods could begin.
+    """Return pods beyond the nodes, one for each term that pods of the gangs may be the first of.
 
-    And one in each domain that a term of theirs is about, or that keeps others off it, and all
-    that count where they spread. They
-    hold nothing; that they are there keeps others from being the first, or off.
+    Also one per domain for each term about domains of those pods, one per domain for each
+    term that keeps others off it, and every pod that counts where those pods spread. They
+    hold nothing: that they are there keeps others from being the first, or keeps them off.
     """
     specs = {(pod.namespace, pod.spec) for gang in gangs for pod in gang.pods}
     wanted = {(where, term, "") for where, spec in specs for term in lonely_terms(spec)}
@@ -93,9 +93,10 @@ def cordoned_copies(
     inside: Set[str] = frozenset(),
     gangs: Iterable[Gang] = (),
 ) -> tuple[Node, ...]:
-    """Return the nodes of the witnesses, and one of each domain that no pod is in.
+    """Return the witnesses' nodes, and one of each domain not met yet that pods spread over.
 
-    Nothing new can go there. A domain says how few pods of those that spread there can be.
+    They are cordoned: nothing new can go there. Even an empty domain counts, as it says how few
+    of the pods that spread a domain can have.
     """
     names = {runner.placement.node for runner in witnesses}
     specs = {(pod.namespace, pod.spec) for gang in gangs for pod in gang.pods}

@@ -1,4 +1,4 @@
-"""One deadline for a whole solve, dealt out to its parts."""
+"""The budget of a whole solve: one deadline, dealt out to its parts."""
 
 import time
 from dataclasses import dataclass, field, replace
@@ -7,25 +7,26 @@ from placer.search.halt import Halt
 from placer.search.options import SolveOptions
 
 KEPT_SHARE = 0.05
-"""Of the time: kept for realising and judging the answer, at least."""
+"""The share of the time kept for realising and judging the answer, at least."""
 
 FIRST_TIER_SHARE = 0.4
-"""Of the time: guaranteed to tier 1."""
+"""The share of the time guaranteed to tier 1."""
 
 OVERTIME_SHARE = 0.05
 OVERTIME_S = 0.025
-"""What the last words of an answer, its reasons, may take beyond its time."""
+"""How far beyond its time the last words of an answer, its reasons, may go: share and seconds."""
 
 
 @dataclass(slots=True)
 class Budget:
-    """What is left of the time, or of the deterministic work in its place.
+    """The time that is left, or the deterministic work in its place.
 
     Attributes:
         halt: Ends it early.
         total: All that parts of the search may spend, in seconds of time or of work.
         spent_work: Deterministic seconds that CP-SAT has reported.
-        greedy_s: When the greedy answer was there: it is given however late that is.
+        greedy_s: When the greedy answer was there, in seconds since the solve began; it is
+            given however late that is.
 
     """
 
@@ -42,12 +43,12 @@ class Budget:
         self.total = self.options.time_limit_s * (1 - KEPT_SHARE) if work is None else float(work)
 
     def keep(self, seconds: float) -> None:
-        """Keep at least so much of the time for what comes after the search."""
+        """Keep at least this many seconds for what comes after the search."""
         if self.timed:
             self.total = max(0.0, min(self.total, self.options.time_limit_s - seconds))
 
     def part(self, most: float) -> "Budget":
-        """Return a budget of its own for a part of the search; `spend` it afterwards."""
+        """Return a separate budget for a part of the search; `spend` it afterwards."""
         part = Budget(replace(self.options, halt=self.halt))
         part.total = min(most, self.left)
         return part
@@ -63,12 +64,12 @@ class Budget:
 
     @property
     def spent(self) -> float:
-        """What is gone of the total."""
+        """How much of the total has been spent."""
         return self.elapsed_s if self.timed else self.spent_work
 
     @property
     def timed(self) -> bool:
-        """Whether the limit is one of time; under a work limit nobody waits for its end."""
+        """Whether the limit is one of time. Nobody waits for the end of a work limit."""
         return self.options.work_limit is None
 
     @property
@@ -83,9 +84,10 @@ class Budget:
 
     @property
     def until_overdue_s(self) -> float | None:
-        """How long the last words may still take; None: for ever, under a work limit.
+        """How many seconds the last words may still take, or None if they have no limit.
 
-        The time is that of the caller, or of the greedy answer where that took longer.
+        They have none under a work limit that is not halted. Otherwise the time is the
+        caller's, or that of the greedy answer if it took longer.
         """
         ends = [self.options.time_limit_s] if self.timed else []
         if self.halt.called_s is not None:
@@ -100,5 +102,5 @@ class Budget:
         return max(FIRST_TIER_SHARE * self.total, self.left / 2) if not self.over else 0.0
 
     def slice(self, parts_left: int) -> float:
-        """Return an even share of what is left; what it leaves rolls on."""
+        """Return an even share of what is left; what one part leaves goes to the later ones."""
         return self.left / max(1, parts_left)

@@ -20,7 +20,7 @@ from placer_models.node_state import NodeState
 from placer_models.problem import Choice, Choices, Fit, Problem
 
 MOST_LOOKED_AT = 5_000
-"""GPU sets that refining looks through for one pod."""
+"""The most GPU sets that refining looks through for one pod."""
 
 
 def links_matter(problem: Problem) -> bool:
@@ -34,9 +34,9 @@ def links_matter(problem: Problem) -> bool:
 
 
 def without_links(problem: Problem) -> Problem:
-    """Return the Problem with GPUs told apart by what decides more than links alone.
+    """Return the Problem with GPUs told apart only by what decides more than links.
 
-    That is their cell, and the group that a pod counts them to which wants them beside
+    That is their cell, and the group in which a pod counts them that wants them beside
     other devices. Default locality comes after the links, so it is left out too.
     """
     problem = without_locality(problem)
@@ -67,7 +67,7 @@ def without_links(problem: Problem) -> Problem:
 def _at_home(
     problem: Problem, home: Choice | None, classes: Mapping[int, list[list[int]]]
 ) -> Choice | None:
-    """Return what a pod has at home by merged classes of GPUs."""
+    """Return the choice that a pod has at home, by merged classes of GPUs."""
     if home is None:
         return None
     node = problem.nodes[home.node]
@@ -86,7 +86,7 @@ def _at_home(
 
 
 def _together(problem: Problem, node: NodeState) -> list[list[int]]:
-    """Return the equivalence classes of the node's GPUs that are one class without links."""
+    """Return the node's equivalence classes of GPUs, in groups that are one class without links."""
     bank = node.bank(GPU)
     if bank is None:
         return []
@@ -108,7 +108,7 @@ def _together(problem: Problem, node: NodeState) -> list[list[int]]:
 
 
 def _held_at_home(problem: Problem, node: NodeState) -> set[int]:
-    """Return the equivalence classes of GPUs that pods with a home on such a node have there."""
+    """Return the equivalence classes of GPUs that pods with a home on such a node hold there."""
     return {
         class_index
         for _, home in problem.homes
@@ -121,7 +121,7 @@ def _held_at_home(problem: Problem, node: NodeState) -> set[int]:
 
 
 def _gpu_groups(wish: JointFit) -> tuple[int | None, ...]:
-    """Return the group of each class of the GPUs; nothing if they are not in the wish."""
+    """Return the group of each class of the GPUs, or none if they are not in the wish."""
     return next(
         (groups for (kind, _), groups in zip(wish.types, wish.groups, strict=True) if kind == GPU),
         (),
@@ -165,8 +165,8 @@ def _merged(bank: DeviceBank, classes: list[list[int]]) -> DeviceBank:
 def refine(problem: Problem, coarse: Problem, choices: Choices) -> Choices:
     """Return the choices of the coarse Problem with GPUs by equivalence class.
 
-    Pods with most GPUs choose first; each gets the fastest set of the counts per cell
-    that it has been given.
+    Pods with the most GPUs choose first. Each gets the fastest set with the counts per
+    cell that it has been given.
     """
     left = [[list(bank.free) for bank in node.banks] for node in problem.nodes]
     refined: Choices = {}
@@ -188,7 +188,7 @@ def refine(problem: Problem, coarse: Problem, choices: Choices) -> Choices:
 def _fastest(
     fine: DeviceBank, rough: DeviceBank, chosen: tuple[int, ...], free: tuple[int, ...]
 ) -> tuple[int, ...]:
-    """Return the fastest free set with so many devices in each merged class."""
+    """Return the fastest free set with the chosen number of devices in each merged class."""
     merged = {minor: i for i, minors in enumerate(rough.board.classes) for minor in minors}
     home = [merged[minors[0]] for minors in fine.board.classes]
     size = sum(chosen)

@@ -10,11 +10,11 @@ from placer_models.cpsat.expression import Expression
 from placer_models.goals import Sense
 
 SYMMETRY_S = 3e-7
-"""Seconds, times the square of a model's variables, that CP-SAT may need for symmetries."""
+"""Seconds per squared number of variables that CP-SAT may need to look for symmetries."""
 
 
 FIRST_SHARE = 0.5
-"""Of the time of a call: for one worker, before all of them."""
+"""The share of a call's time for one worker, before all of them go on."""
 
 
 class SolverError(Exception):
@@ -42,8 +42,8 @@ class Solved:
     Attributes:
         solution: The solution; None if none was found.
         value: Its objective.
-        bound: No solution has a better objective; None if not even that is known.
-        infeasible: Proven: there is no solution at all.
+        bound: An objective that no solution beats; None if none is known.
+        infeasible: Whether it is proven that there is no solution at all.
 
     """
 
@@ -54,7 +54,7 @@ class Solved:
 
     @property
     def proven(self) -> bool:
-        """Whether nothing is better."""
+        """Whether it is proven that no solution is better."""
         return self.value is not None and self.value == self.bound
 
     def with_more(self, later: "Solved", sense: Sense) -> "Solved":
@@ -76,10 +76,10 @@ def optimise(
 ) -> Solved:
     """Optimise the expression for at most a share of the budget.
 
-    First by one worker that keeps asking linear programming, but neither tries literals before
-    nor looks for cuts: our models are sums that have cuts of their own, and it proves most of
-    them in a tenth to a half of the time that several workers need (docs/solving.md has figures).
-    Where half the share was not enough, all of them go on from there.
+    One worker goes first. It keeps asking linear programming, but neither tries literals before
+    nor looks for cuts: our models are sums with cuts of their own, and it proves most of them
+    in a tenth to a half of the time that several workers need (docs/solving.md has figures).
+    If half the share is not enough, all workers go on from there.
 
     Args:
         model: Gets the expression as its objective, and what was found as a hint.
@@ -122,7 +122,7 @@ def _solve(
     # Ctrl-C belongs to the caller: CP-SAT would only end this one of many calls.
     solver.parameters.catch_sigint_signal = False
     if SYMMETRY_S * len(model.proto.variables) ** 2 > share:
-        # Looking for them, CP-SAT minds no limit: of 1,000 nodes for one pod, 36 s of 1 s.
+        # CP-SAT looks for them past any limit: 36 s where 1 s is allowed, 1 pod on 1,000 nodes.
         solver.parameters.symmetry_level = 0
     if options.work_limit is None:
         solver.parameters.max_time_in_seconds = min(share, budget.left)

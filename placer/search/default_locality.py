@@ -1,8 +1,8 @@
 """A Problem without default locality, for all tiers but its own, or without device choices too.
 
-Which NUMA nodes and packages a pod is on, where no policy asks, decides no rule and no tier
-before its own two, which come almost last. So what comes before them is solved in a model in
-which equal pods are counted together; what is found there is dealt out with few places each.
+Where no policy asks, the NUMA nodes and packages that a pod is on decide no rule, and no tier
+before the two tiers of default locality, which come almost last. So the tiers before those are
+solved in a model that counts equal pods together, and the result is dealt out with few places each.
 """
 
 from dataclasses import replace
@@ -24,7 +24,7 @@ def without_locality(problem: Problem) -> Problem:
 
 
 def without_choices(problem: Problem) -> Problem:
-    """Return the Problem with shares of whichever devices fit."""
+    """Return the Problem with shares that may come from any devices that fit."""
     if not any(need.choice for shape in problem.shapes for need in shape.shares):
         return problem
     shapes = tuple(

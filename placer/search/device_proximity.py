@@ -34,20 +34,20 @@ from placer_models.policy import AlignmentPolicy
 from placer_models.problem import Problem
 
 MOST_LOOKED_AT = 1_000
-"""Sets of devices that are looked through for one pod; where there are more, it keeps its own."""
+"""The most sets of devices looked through for one pod; if there are more, it keeps its own."""
 
 _Counts = tuple[int, ...]
-"""One an equivalence class."""
+"""One count per equivalence class."""
 
 
 def with_nearer_devices(
     instance: Instance, ground: Ground, problem: Problem, best: Judged
 ) -> Judged:
-    """Return the placement with devices nearer to each other; or as it is.
+    """Return the placement with devices nearer to each other, or as it is if none are.
 
-    Pods whose devices are held together by a rule are left alone: side by side with
-    others, within a scope, out of a partition table, dealt out to containers; and so are
-    MIG instances, and running pods.
+    Pods whose devices a rule holds together are left alone: side by side with others,
+    within a scope, from a partition table, dealt out to containers. So are MIG instances
+    and running pods.
     """
     moved = _moved(instance, ground.accounts, problem, best.placement)
     if not moved:
@@ -76,7 +76,7 @@ def _moved(
     at_home = {home.key for home in instance.homes}
     for place in placement.pods:
         if place.key in at_home:
-            continue  # it would be one more that moves
+            continue  # it would be one more pod that moves
         at, index = node_of[place.node], index_of[place.key]
         fit, shape = problem.fit(index, at), problem.shape_of(index)
         if fit is None:
@@ -117,13 +117,13 @@ def _exchanged(
 
 @lru_cache(maxsize=4096)
 def nearer(bank: DeviceBank, mine: _Counts, left: _Counts, *, bound: bool) -> _Counts | None:
-    """Return the nearest set that is as good as a pod's own in all else; None: there is none.
+    """Return the nearest set as good as a pod's own in all else, or None if none is nearer.
 
     Args:
         bank: The devices of a type.
         mine: What the pod has.
-        left: What is free besides.
-        bound: The pod has to stay on its NUMA nodes.
+        left: What else is free.
+        bound: Whether the pod has to stay on its NUMA nodes.
 
     """
     board, size = bank.board, sum(mine)
@@ -155,7 +155,7 @@ def _by_cell(bank: DeviceBank, counts: _Counts) -> dict[int | None, int]:
 
 
 def _usable(bank: DeviceBank, room: _Counts, taken: _Counts) -> int:
-    """Return the usable points that are left of what is free."""
+    """Return the usable points of what stays free."""
     if bank.type != GPU:
         return 0
     return usable_points(bank.board, tuple(a - b for a, b in zip(room, taken, strict=True)))

@@ -17,9 +17,9 @@ class ExactResult:
     """What the exact search found.
 
     Attributes:
-        choices: The best choices; None: nothing better than the start.
+        choices: The best choices, or None if nothing is better than the start.
         values: What the model says they are worth, tier by tier.
-        bounds: One a tier; None where none is known.
+        bounds: One bound per tier, None where none is known.
 
     """
 
@@ -29,7 +29,7 @@ class ExactResult:
 
 
 def limits_of(problem: Problem) -> list[int | None]:
-    """Return per tier a value that nothing can beat, without solving anything."""
+    """Return a value per tier that nothing can beat, or None, without solving anything."""
     limits: list[int | None] = []
     for level in range(len(problem.priorities)):
         gangs = [gang for gang in problem.gangs if gang.level == level]
@@ -57,9 +57,9 @@ def search_exactly(
             wanted, from the first on.
         budget: Bounds the whole search.
         progress: Told what is done next.
-        limits: Per tier what nothing can beat that is as good as the start before.
+        limits: Per tier, what nothing can beat that is as good as the start in earlier tiers.
         settled: How many leading tiers are done already; their limits are their bounds.
-        kept: So many even shares of the time are left to what comes after.
+        kept: How many even shares of the time are left to what comes after.
 
     Raises:
         SolverError: The model is at odds with the start: a defect of ours.

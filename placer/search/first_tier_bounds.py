@@ -18,7 +18,7 @@ def bound_first_tiers(
     limits: Sequence[int | None],
     budget: Budget,
 ) -> list[int | None]:
-    """Return a bound for each sub-tier of tier 1, and for ``opened`` and ``moves`` where they are.
+    """Return a bound for each sub-tier of tier 1, and for ``opened`` and ``moves`` if asked for.
 
     Args:
         problem: The whole batch.
@@ -33,7 +33,7 @@ def bound_first_tiers(
     relaxed = build_relaxed_model(problem, lambda: budget.over)
     if relaxed is None:
         return list(limits[:count])
-    # A solution is there from the start, for without one CP-SAT's bound says nothing.
+    # A solution is hinted from the start: without one CP-SAT's bound says nothing.
     hint(relaxed.model, as_it_is(relaxed))
     bounds: list[int | None] = []
     tiers = zip(problem.tiers[:count], values, limits, strict=False)
@@ -55,7 +55,7 @@ def bound_first_tiers(
 
 
 def as_it_is(relaxed: RelaxedModel) -> Iterator[tuple[int, int]]:
-    """Yield (variable index, value) pairs that say that all stay and nobody comes."""
+    """Yield (variable index, value) pairs that say that all pods stay and none come."""
     for division in relaxed.divisions:
         residents = dict(division.alike.residents)
         if isinstance(division.there, IntVar):
@@ -68,7 +68,7 @@ def as_it_is(relaxed: RelaxedModel) -> Iterator[tuple[int, int]]:
 
 
 def keep(model: CpModel, tier: Tier, expression: Expression, value: int) -> None:
-    """Have a tier no worse than the value from now on."""
+    """Require that the tier is no worse than the value from now on."""
     model.add(expression >= value if tier.sense is Sense.MAXIMISE else expression <= value)
 
 

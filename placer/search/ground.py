@@ -13,9 +13,9 @@ from placer_models.records import record
 
 @dataclass(slots=True)
 class SolveCache:
-    """What is worth keeping from one solve on a cluster to the next one.
+    """A cache of what is worth keeping from one solve on a cluster to the next one.
 
-    No answer depends on it. For one thread at a time.
+    No answer depends on it. Only one thread may use it at a time.
     """
 
     problems: ProblemCache = field(default_factory=ProblemCache)
@@ -29,7 +29,7 @@ class Ground:
 
     Attributes:
         accounts: What is left on each node, in the instance's order.
-        standing: The same for the judge, who counts for himself.
+        standing: The same for the judge, which counts for itself.
         cache: What earlier solves have left.
 
     """
@@ -40,7 +40,7 @@ class Ground:
 
 
 def ground_of(instance: Instance) -> Ground:
-    """Count an instance of which nothing is known."""
+    """Return the ground of an instance of which nothing has been counted yet."""
     return Ground(PersistentTuple.of(accounts_of(instance)), sites_of(instance), SolveCache())
 
 
@@ -53,9 +53,9 @@ def known_ground(
     """Return the ground of nodes that are counted already.
 
     Args:
-        nodes: Names are unique.
+        nodes: The nodes, with unique names.
         running: What runs on each of them.
-        accounts: What that leaves.
+        accounts: What that leaves on each of them.
         cache: What earlier solves have left.
 
     """

@@ -1,4 +1,4 @@
-"""A search that is told from outside to end now."""
+"""Halts, by which a search is told from outside to end now."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -6,20 +6,20 @@ from contextlib import contextmanager
 
 
 class Halt:
-    """Tells a search in another thread to end: the best answer so far is its answer.
+    """A halt tells a search in another thread to end with the best answer so far.
 
-    The greedy answer is not cut short by it.
+    It does not cut the greedy answer short.
     """
 
     def __init__(self) -> None:
         self._stop: Callable[[], None] | None = None
         self.called_s: float | None = None
-        """When it was first called, by the monotonic clock; None: not yet."""
+        """When it was first called, by the monotonic clock, or None if not yet."""
 
     def call(self) -> None:
-        """End the search now; to be called again for as long as it goes on.
+        """End the search now; call this again for as long as it goes on.
 
-        For a solver that is just about to start does not hear the first call.
+        A solver that is just about to start does not hear the first call.
         """
         if self.called_s is None:
             self.called_s = time.monotonic()
@@ -29,7 +29,7 @@ class Halt:
 
     @contextmanager
     def stopping(self, stop: Callable[[], None]) -> Iterator[None]:
-        """Have a call do this, too, for as long as a solver is busy."""
+        """Have `call` also call ``stop`` for as long as a solver is busy."""
         self._stop = stop
         try:
             yield

@@ -1,6 +1,6 @@
 """The joint search: from a judged placement to a better one, with bounds (G2, G3).
 
-Three ways, by size. A small batch is one model for all tiers. In a larger one the tiers
+There are three ways, by size. A small batch is one model for all tiers. In a larger one the tiers
 before the links are one model without links, and the later tiers are improved part by
 part. In a fleet even tier 1 is only bounded as a whole, and improved part by part.
 """
@@ -52,31 +52,31 @@ MOST_LINKED_ASSIGNMENTS = 400
 """The same for all tiers: GPU sets make the model much larger."""
 
 FEW_ASSIGNMENTS = 40
-"""(unit, node) pairs up to which one model is quicker than one without links and one with."""
+"""(unit, node) pairs up to which one model is quicker than two, without links and with them."""
 
 CORES_OF_A_SEAT = 8
-"""Core classes that make a pair as large as another one would."""
+"""How many core classes add as much to a pair as one more pair would."""
 
 SHARE_BEFORE_LINKS = 0.6
-"""Of the time: for the model without links, where a search part by part follows."""
+"""The share of the time for the model without links, if a search part by part follows."""
 
 SHARE_OF_BOUND = 0.1
-"""Of the time: for bounding the first tiers by the relaxed model."""
+"""The share of the time for bounding the first tiers by the relaxed model."""
 
 SHARE_OF_EXCHANGES = 0.6
-"""Of the time: for exchanges of pods between nodes."""
+"""The share of the time for exchanges of pods between nodes."""
 
 SHARE_OF_PARTS = 0.5
-"""Of the time: for a search part by part, where other ways of searching have a turn after it."""
+"""The share of the time for a search part by part, if other ways have a turn after it."""
 
 SHARE_OF_ROOM = 0.4
-"""Of the time: for parts in which the relaxed model finds room by moves."""
+"""The share of the time for parts in which the relaxed model finds room by moves."""
 
 TELL_APART = (*DEFAULT_LOCALITY, DEVICE_CHOICE)
-"""Tiers for which pods stand one by one that are counted together before."""
+"""Tiers for which pods stand one by one, though they are counted together before."""
 
 Bounds = list[int | None]
-"""One a tier; None where nothing is known."""
+"""One bound per tier, None where none is known."""
 
 
 @dataclass(slots=True)
@@ -85,10 +85,10 @@ class JointSearch:
 
     Attributes:
         ground: Its nodes before anything is placed.
-        problem: The same in integers.
-        plain: The same without default locality and device choices: it can count more pods
-            together.
-        bounds: True of the tiers before them as `best` has them.
+        problem: The instance in integers.
+        plain: The Problem without default locality and device choices: it can count more
+            pods together.
+        bounds: One per tier, true as long as the tiers before it stay as `best` has them.
         round: How often all ways of searching have been gone through.
 
     """
@@ -136,7 +136,7 @@ class JointSearch:
             # Parts may be small enough to say what the whole cannot.
             self._by_parts(1.0)
         while self.budget.timed and not self.budget.over and self._settled() < len(self.bounds):
-            # What some part did not need is there for all of them once more.
+            # Time that one way of searching did not need is there for all of them once more.
             self.round += 1
             self._exchange(SHARE_OF_EXCHANGES)
             if one_model:
@@ -148,7 +148,8 @@ class JointSearch:
     def _bound_last(self) -> None:
         """Bound the strategy's tiers by what nodes are worth without pods: placing takes away.
 
-        Where all that waits is alike and has a place, by the best way to part it, which is tried.
+        If all pods that wait are alike and have places, bound them by the best way to part
+        the pods, and try that way.
         """
         own = TIERS_OF[self.instance.strategy]
         bare = measure(self.instance, Placement(), self.ground.standing)[-len(own) :]
@@ -167,7 +168,7 @@ class JointSearch:
         for i, ((tier, value), cost) in enumerate(zip(bare, parted.costs, strict=True), -len(own)):
             self.bounds[i] = value + cost if tier.sense is Sense.MINIMISE else value - cost
             if self.best.values[i] != self.bounds[i]:
-                break  # of the next tier it is said beside the best value of this one
+                break  # the next tier's bound needs the best value of this one
 
     def _before_links(self, share: float) -> None:
         """Solve the tiers that do not look at links, in a model without them."""
@@ -190,12 +191,12 @@ class JointSearch:
             check_claim(self.best, found.values)
 
     def _as_one(self, tiers: int, most: int, *, whole: bool) -> None:
-        """Solve tiers as one model; where that tells more pods apart, as one that does not first.
+        """Solve tiers as one model, after one that tells fewer pods apart if there is such a model.
 
         Args:
-            tiers: How many, from the first on.
+            tiers: How many tiers, from the first on.
             most: Assignments up to which pods are told apart for the sake of default locality.
-            whole: However many assignments that has.
+            whole: Tell them apart however many assignments that makes.
 
         """
         told_apart = assignments_of(self.problem)
@@ -210,9 +211,9 @@ class JointSearch:
             self._by_parts(1.0)
 
     def _counted_together(self, tiers: int) -> None:
-        """Solve tiers without those that tell pods apart; the last one is bounded by that too.
+        """Solve tiers without those that tell pods apart, which also bounds the last tier.
 
-        Its own tiers are as good as can be in that model, whatever they are in truth.
+        Tiers that tell pods apart count as perfect in that model, whatever they are in truth.
         """
         apart = [i for i, (tier, _) in enumerate(self.best.worth) if tier in TELL_APART]
         before = min(apart, default=tiers)
@@ -235,7 +236,7 @@ class JointSearch:
                 self.best = better
 
     def _node_by_node(self) -> None:
-        """Lay the pods of each node anew, apart: often that is as near as all can be.
+        """Lay the pods anew, node by node: often that brings all as near as they can be.
 
         Mostly the greedy path gets there, in a tenth of the time that a model takes.
         """
@@ -249,7 +250,7 @@ class JointSearch:
         self._take(search)
 
     def _first(self, tiers: int) -> None:
-        """Solve what is not proven yet of so many tiers in one model."""
+        """Solve what is not proven yet of the first ``tiers`` tiers in one model."""
         found = search_exactly(
             self.problem,
             recount(self.instance, self.ground.accounts, self.problem, self.best.placement),
@@ -272,7 +273,7 @@ class JointSearch:
         return len(self.bounds)
 
     def _bound(self, share: float = SHARE_OF_BOUND) -> None:
-        """Bound the first tiers by the relaxed model, which says what none can reach."""
+        """Bound the first tiers by the relaxed model, which says what no placement can reach."""
         count = bounded_tiers(self.problem)
         if list(self.best.values[:count]) == self.bounds[:count]:
             return
@@ -312,7 +313,7 @@ class JointSearch:
             self._propose(found)
 
     def _propose(self, choices: Choices) -> None:
-        """Take over what knows amounts only, if it breaks no other rule and is better."""
+        """Take over choices that know amounts only, if they break no other rule and are better."""
         placement = realise(self.instance, self.ground.accounts, self.problem, choices)
         if not isinstance(placement, Unrealisable) and not breaches(
             self.instance, placement, self.ground.standing
@@ -336,7 +337,7 @@ class JointSearch:
         self._take(search)
 
     def _by_parts(self, share: float) -> None:
-        """Improve a few nodes at a time; what is bounded by what it reaches, again."""
+        """Improve a few nodes at a time, then bound again the tiers whose bounds depend on that."""
         open_moves = bool(self.problem.homes) and self._settled() < bounded_tiers(self.problem)
         if open_moves:
             share *= 1 - SHARE_OF_BOUND
@@ -360,7 +361,7 @@ class JointSearch:
         )
 
     def _take(self, search: Neighbourhoods) -> None:
-        """Let the judge look at what a search part by part has come to."""
+        """Let the judge look at the result of a search part by part; keep it if it is better."""
         placement = with_pools(self.instance, search.placement)
         found = judged(self.instance, self.ground, placement)
         if found.better_than(self.best):
@@ -368,7 +369,7 @@ class JointSearch:
 
 
 def _far(worth: Iterable[tuple[Tier, int]]) -> bool:
-    """Return whether some pod could be nearer to what it has, as far as nobody has proven."""
+    """Return whether some pod might still be nearer to what it has, as far as is proven."""
     return any(value for tier, value in worth if tier in TELL_APART)
 
 

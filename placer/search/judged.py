@@ -32,10 +32,10 @@ class Judged:
 
 
 def judged(instance: Instance, ground: Ground, placement: Placement) -> Judged:
-    """Let the judge look at a placement.
+    """Return a placement with its worth, once the judge has looked at it.
 
     Raises:
-        SolverError: It breaks a rule: a defect of ours.
+        SolverError: The placement breaks a rule: a defect of ours.
 
     """
     scene = scene_with_moves(instance, placement, ground.standing)
@@ -58,7 +58,7 @@ def realised(instance: Instance, ground: Ground, problem: Problem, choices: Choi
 
 
 def check_claim(found: Judged, claimed: Sequence[int]) -> None:
-    """Hold the model's count against the judge, whose measure may be better, never worse.
+    """Check the model's count against the judge's measure, which may be better, never worse.
 
     Args:
         found: What the judge measured.

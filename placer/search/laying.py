@@ -18,7 +18,7 @@ from placer_models.placement import Placement
 
 
 def laid_greedily(part: Instance) -> Placement | None:
-    """Return where the greedy path lays the pods of a part; None: ids do not come out even."""
+    """Return the greedy placement of a part's pods, or None if ids cannot realise it."""
     accounts = accounts_of(part)
     problem = build_problem(part, accounts)
     after = realise(part, accounts, problem, place_greedily(problem))
@@ -32,10 +32,10 @@ def laid_exactly(
     budget: Budget,
     settled: int = 0,
 ) -> Placement | None:
-    """Return a placement that is better in the tiers of the worth; None: none found.
+    """Return a placement that is better in the tiers of the worth, or None if none is found.
 
-    Tiers before the links are solved without them, and so are those before default
-    locality.
+    Tiers before the links are solved without links, and those before default locality
+    without it.
     """
     accounts = accounts_of(part)
     problem = build_problem(part, accounts)

@@ -1,8 +1,8 @@
 """Leaving: which running pods in breach of a rule move away (G5).
 
-Who stays in breach runs, and nobody is blamed; who leaves is placed anew. So each choice of
-pods that leave is a question of its own, and the best of their answers is the answer. Those in
-which more pods leave are not better unless they place more, open fewer nodes or spare moves.
+A pod that stays in breach runs on, and nobody is blamed. A pod that leaves is placed anew. So
+each choice of leaving pods is a question of its own, and the best of their answers is the answer.
+One in which more pods leave is no better unless it places more, opens fewer nodes or spares moves.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
@@ -37,13 +37,13 @@ from placer_models.problem import Problem
 from placer_models.records import record
 
 SHARE_OF_STAYING = 0.5
-"""Of the time: for the question in which nobody in breach leaves, where some could."""
+"""The share of the time for the question in which no pod in breach leaves, if some could."""
 
 Leavers = tuple[int, ...]
 """Positions of misplaced pods or gangs that leave, ascending."""
 
 MOST_TRIED = 10_000
-"""Choices of pods that leave beyond which no more are thought of."""
+"""The most choices of leaving pods that are considered."""
 
 
 @record(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Searched:
 
 
 def joint_search(found: Searched, budget: Budget, tell: Progress, *, whole: bool) -> Searched:
-    """Go on with a question from where it stands."""
+    """Continue the search on a question from where it stands."""
     search = JointSearch(
         instance=found.asked,
         ground=found.ground,
@@ -79,12 +79,12 @@ def joint_search(found: Searched, budget: Budget, tell: Progress, *, whole: bool
 
 @dataclass(slots=True)
 class Leaving:
-    """Asks one question after the other, and keeps the best answer.
+    """A search that asks one question after the other, and keeps the best answer.
 
     Attributes:
-        best: Of the questions so far; first that in which nobody leaves.
-        others: Per question that is not the best one's the bounds of its answers.
-        chosen: Who leaves in the best, by their positions among the misplaced.
+        best: The best of the questions so far; at first the one in which nobody leaves.
+        others: For each question other than the best, the bounds of its answers.
+        chosen: Positions, among the misplaced, of those that leave in the best question.
 
     """
 
@@ -98,9 +98,9 @@ class Leaving:
     chosen: Leavers = ()
 
     def run(self) -> None:
-        """Try who could leave until it is clear who has to.
+        """Try choices of pods that could leave until it is clear which have to.
 
-        Few pods come first, but those with whom the best so far could leave before all others.
+        Small choices come first, but before them the best so far with one more that leaves.
         A question that is begun is counted, and placed greedily, before its time is looked at.
         """
         tiers = [tier for tier, _ in self.best.best.worth]
@@ -134,7 +134,7 @@ class Leaving:
             self.others.append(tuple(limits))
 
     def _next(self, open_choices: Mapping[Leavers, None], tried: Set[Leavers]) -> Leavers | None:
-        """Return the next choice to try: one more that leaves with those of the best, or any."""
+        """Return the next choice to try: the best with one more that leaves, or else any."""
         misplaced = self.movable.misplaced
         for i in range(len(misplaced)):
             choice = tuple(sorted({*self.chosen, i}))
@@ -144,7 +144,7 @@ class Leaving:
         return next(iter(open_choices), None)
 
     def bounds(self) -> Bounds:
-        """Return what no answer can beat, whoever leaves."""
+        """Return bounds that no answer can beat, whichever pods leave."""
         found: Bounds = []
         rivals = [self.best.bounds, *self.others]
         for index, (tier, value) in enumerate(self.best.best.worth):
@@ -154,7 +154,7 @@ class Leaving:
             else:
                 best = max if tier.sense is Sense.MAXIMISE else min
                 found.append(best(bound for bound in known if bound is not None))
-            # Who cannot be as good up to here is no rival in what comes after.
+            # A question that cannot be as good up to here is no rival in later tiers.
             rivals = [
                 rival
                 for rival, bound in zip(rivals, known, strict=True)
@@ -163,7 +163,7 @@ class Leaving:
         return found
 
     def _choices(self) -> Iterator[Leavers]:
-        """Yield who could leave together within the budget of moves, few first."""
+        """Yield the choices that could leave within the budget of moves, small ones first."""
         misplaced = self.movable.misplaced
         every = (
             choice
@@ -177,7 +177,7 @@ class Leaving:
     def _try(
         self, leaving: tuple[Misplaced, ...], limits: tuple[int | None, ...], budget: Budget
     ) -> bool:
-        """Ask the question in which those leave; return whether its answer is the best now."""
+        """Ask the question in which the given ones leave; return whether its answer is best."""
         asked = question(self.instance, self.movable, leaving)
         ground = ground_of(asked)
         problem = build_problem(asked, ground.accounts)
@@ -192,8 +192,8 @@ class Leaving:
             self.tell,
             whole=self.whole,
         )
-        # Who leaves may have come back to where it was: then it is not gone, and the question
-        # in which it stays has as good an answer.
+        # A pod that leaves may have come back to where it was. Then it is not gone, and the
+        # question in which it stays has as good an answer.
         truly = with_movable_pods(self.instance, blamed, found.best.placement)
         is_best = truly.gone == asked.gone and found.best.better_than(self.best.best)
         if is_best:
@@ -209,7 +209,7 @@ class Leaving:
         leaving: tuple[Misplaced, ...],
         budget: Budget,
     ) -> tuple[Judged | None, bool]:
-        """Return some placement in which those who leave have a place, or whether there may be."""
+        """Return a placement with places for all that leave, or None, and whether one may exist."""
         placement = self._first_of_all(leaving)
         if placement is not None:
             complete = complete_with_current(asked, placement)
@@ -228,7 +228,10 @@ class Leaving:
         return realised(asked, ground, problem, choices), True
 
     def _first_of_all(self, leaving: tuple[Misplaced, ...]) -> Placement | None:
-        """Return what greedy makes of it if it places those first, and moves nobody else."""
+        """Return the greedy placement that places those first and moves no other pod.
+
+        Return None if one of those has no place in it.
+        """
         keys = frozenset[tuple[str, str]]().union(*(one.pods for one in leaving))
         asked = with_homes(self.instance, keys, keys)
         first = 1 + max(gang.priority for gang in asked.gangs)
@@ -248,12 +251,12 @@ class Leaving:
 
 
 def _moves_of(leaving: Iterable[Misplaced]) -> int:
-    """Return how many moves it takes at least that those leave."""
+    """Return the least number of moves that it takes for those to leave."""
     return sum(max(1, len(one.leaving)) for one in leaving)
 
 
 def _could_beat(tiers: Sequence[Tier], limits: Bounds, values: Sequence[int]) -> bool:
-    """Return whether values as good as the limits would not be worse than those."""
+    """Return whether values as good as the limits would be no worse than the given values."""
     for tier, limit, value in zip(tiers, limits, values, strict=True):
         if limit is None or tier.better(limit, value):
             return True

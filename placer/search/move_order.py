@@ -12,14 +12,14 @@ from placer_models.placement import Placement, PodPlacement
 from placer_models.pod import Gang
 
 MET_LATER = frozenset({"affinity"})
-"""Rules that whoever comes later may help to keep."""
+"""Rules that pods which come later may help to keep."""
 
 
 def in_move_order(instance: Instance, placement: Placement) -> Placement:
-    """Return the placement with the pods that move last, in such an order.
+    """Return the placement with the moving pods at the end, in such an order.
 
-    A pod leaves its place before it takes the new one. Pods that wait for each other's places,
-    in a circle, are the last of all.
+    A pod leaves its place before it takes the new one. Pods that wait for each other's places
+    in a circle come last of all.
     """
     waiting = {move.place.key: move[:2] for move in movers(instance, placement)}
     if len(waiting) < 2:

@@ -1,7 +1,7 @@
-"""Improve a placement a few nodes at a time, each part solved exactly.
+"""Neighbourhoods: a placement is improved a few nodes at a time, each part solved exactly.
 
 A neighbourhood is an instance of its own: some nodes, all pods that are on them, and some
-gangs that wait. Members of gangs that reach beyond those nodes may move, but not go; where
+gangs that wait. Members of gangs that reach beyond those nodes may move, but not go. If
 their gang asks for levels of the network they stay, as running pods of the part.
 """
 
@@ -29,13 +29,13 @@ MOST_NODES = 12
 """Nodes of a neighbourhood: more of them while nothing improves."""
 
 MOST_WAITING = 6
-"""Gangs that wait and are tried together."""
+"""The most gangs that wait and are tried together."""
 
 FRUITLESS_ROUNDS = 40
-"""Neighbourhoods in a row without any improvement that end the search."""
+"""How many neighbourhoods in a row without any improvement end the search."""
 
 ROUNDS_TO_REPAIR = 4
-"""Every so many rounds nodes are repaired that tier 1 has left rough."""
+"""How many rounds pass from one repair of nodes that tier 1 has left rough to the next."""
 
 SLICE_S = 2.0
 """Seconds (of time or of work) that one neighbourhood may take."""
@@ -47,7 +47,7 @@ class Neighbourhoods:
 
     Attributes:
         values: The worth of the placement, tier by tier, kept by adding differences.
-        limits: Per tier a value that nothing can beat; None: not known.
+        limits: Per tier, a value that nothing can beat, or None if unknown.
         rough: Nodes whose pods were moved for tier 1's sake, later tiers ignored.
 
     """
@@ -119,8 +119,8 @@ class Neighbourhoods:
         chosen = self.rng.sample(waiting, min(MOST_WAITING, len(waiting)))
         specs = {pod.spec for pod in chosen[0].pods}
         able = [node for node in nodes if any(admits(node, spec) for spec in specs)]
-        # Nodes with room for what is in the first gang's way, nodes that it could take
-        # where such a pod is, and some by chance.
+        # Nodes with room for pods that are in the first gang's way, nodes that it could take
+        # with such a pod on them, and some by chance.
         roomy = self._with_room(nodes, chosen[0].pods[0].spec, max(1, self.size // 3))
         in_the_way = self._could_go_to(roomy, able)
         names = {node.name for node in roomy}
@@ -140,7 +140,7 @@ class Neighbourhoods:
         ]
 
     def _with_room(self, nodes: list[Node], spec: PodSpec, count: int) -> list[Node]:
-        """Draw nodes, the likelier the more is left of what the spec wants most."""
+        """Draw nodes: the more a node has left of what the spec wants most, the likelier it is."""
         wanted = {request.type for request in spec.requests.devices}
         left: dict[str, float] = {}
         for node in nodes:
@@ -157,7 +157,7 @@ class Neighbourhoods:
         return self.rng.choices(nodes, weights, k=count)
 
     def _could_go_to(self, roomy: list[Node], able: list[Node]) -> list[Node]:
-        """Return the able nodes with a pod that a roomy node of another kind admits."""
+        """Return the able nodes with a pod that some roomy node, itself not able, admits."""
         names = {node.name for node in able}
         others = [node for node in roomy if node.name not in names]
         found = {
@@ -207,7 +207,7 @@ class Neighbourhoods:
             levels = len({gang.priority for gang in part.gangs})
             after = laid_exactly(part, start, before[:levels], budget)
             if after is not None:
-                # Room was made at any price; now at the lowest, as far as links go.
+                # Room was made at any price; now at the lowest, in the tiers before the links.
                 worth = measure(part, after)
                 worth = worth[: before_links([tier for tier, _ in worth])]
                 after = laid_exactly(part, after, worth, budget, settled=levels) or after
@@ -252,10 +252,10 @@ class Neighbourhoods:
         kept = [place for place in self.placement.pods if place.key not in moved]
         whole = Placement((*kept, *after.pods))
         same_pods = {place.key for place in start.pods} == {place.key for place in after.pods}
-        # Pods that stay, as if they ran, may count on one that moved, or long for it.
+        # Pods that stay, as if they ran, may rely on one that moved, or want to be with it.
         if self._affine and breaches(self.instance, whole):
             return False
-        # Pods that stay, as if they ran, are no pods of the batch to a strategy.
+        # To a strategy, pods that stay, as if they ran, are not pods of the batch.
         adds_up = self.instance.strategy is NodeStrategy.USABLE and not self._affine
         if same_pods and adds_up:
             gains = {
@@ -267,8 +267,8 @@ class Neighbourhoods:
                 for tier, value in zip(self.tiers, self.values, strict=True)
             ]
         else:
-            # Where other pods run now, what the best links are for them is seen only on
-            # all nodes, so the part's own measure does not do.
+            # If other pods run now, the best links for them are seen only over all nodes,
+            # so the part's own measure does not do.
             worth = measure(self.instance, whole)
             if not better(worth, tuple(zip(self.tiers, self.values, strict=True))):
                 return False
@@ -331,12 +331,12 @@ class Neighbourhoods:
         ), Placement(tuple(here))
 
     def _moves_left(self, inside: Set[NamespacedName]) -> int:
-        """Return how many pods with a home may be elsewhere, of those that are inside."""
+        """Return how many of the pods that are inside and have a home may be elsewhere."""
         gone = {home.key for home in moved(self.instance, self.placement)}
         return self.instance.move_budget - len(gone - inside)
 
     def _homes_of_movers(self) -> set[str]:
-        """Return where a pod is that has moved, and where its home is, if fewer could move."""
+        """Return the node of a pod that has moved, and of its home, if fewer could move."""
         if MOVES not in self._open():
             return set()
         home = self.rng.choice(moved(self.instance, self.placement))
@@ -362,9 +362,9 @@ class Neighbourhoods:
 
 
 def _held(gang: Gang, inside: set[tuple[str, str]], priority: int) -> Gang:
-    """Return the members that are inside as a gang that has to keep a place.
+    """Return the members that are inside as a gang that has to keep its places.
 
-    Others of its gang or group run elsewhere and count on them: none of them is given up.
+    Others of its gang or group run elsewhere and rely on them, so none of them is given up.
     """
     pods = tuple(pod for pod in gang.pods if pod.key in inside)
     return replace(gang, pods=pods, minimum=len(pods), priority=priority)

@@ -3,7 +3,7 @@
 A model that counts pods node by node finds it hard to see that a few more nodes are
 really needed; patterns of full nodes say it at once. They know the amounts of nodes only. What
 else a rule may ask is left to the judge, and can only make more nodes needed, so the bound
-holds for any batch of which all is placed.
+holds for any batch that is placed as a whole.
 """
 
 from collections import Counter, defaultdict
@@ -28,7 +28,7 @@ class FewestOpened:
 
     Attributes:
         choices: Places for the same pods.
-        bound: The same pods never open fewer.
+        bound: The same pods never open fewer nodes than this.
 
     """
 
@@ -37,10 +37,10 @@ class FewestOpened:
 
 
 def open_fewest(problem: Problem, start: Choices, budget: Budget) -> FewestOpened | None:
-    """Return places that open as few nodes as so many steps allow; None: it cannot be said so.
+    """Return places that open as few nodes as the steps allow, or None if patterns do not apply.
 
     Args:
-        problem: The batch; its offered nodes are all alike, and pods are plain sums.
+        problem: The batch; its offered nodes must be alike, and its pods plain sums.
         start: Places that are known; the same pods get places.
         budget: Stops the search when it is over.
 
@@ -73,7 +73,7 @@ def open_fewest(problem: Problem, start: Choices, budget: Budget) -> FewestOpene
 
 
 def _bin(problem: Problem, node: NodeState, things: list[int]) -> Bin:
-    """Return the node's amounts; the last one is of what no node has."""
+    """Return the node as a bin; its last amount is of something that no node has."""
     sizes = (
         (*problem.shapes[thing].amounts_on(node), int(never_on(problem, thing, node)))
         for thing in things
@@ -84,7 +84,7 @@ def _bin(problem: Problem, node: NodeState, things: list[int]) -> Bin:
 def _choices(
     problem: Problem, start: Choices, things: list[int], order: list[int], filling: Filling
 ) -> Choices:
-    """Return which pods the things of a filling are: earlier pods in earlier nodes."""
+    """Return which pods the things of a filling are: earlier pods on earlier nodes."""
     waiting: defaultdict[int, list[int]] = defaultdict(list)
     for pod in sorted(start, reverse=True):
         waiting[problem.pods[pod]].append(pod)

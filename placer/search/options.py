@@ -34,7 +34,7 @@ class SolveOptions:
         work_limit: Deterministic work in place of wall time, in CP-SAT's deterministic
             seconds; with one worker and a seed the answer repeats to the last bit.
         workers: Search threads of CP-SAT.
-        strategy: What the last tier is; None: what the instance says.
+        strategy: What the last tier is, or None for what the instance says.
         halt: Ends the search early, from another thread.
 
     """

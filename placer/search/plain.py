@@ -1,4 +1,4 @@
-"""Nodes to pods that take plain sums of them: where they may come, and their places."""
+"""Plain pods, which take plain sums of nodes: where they may come, and their places."""
 
 from placer_models.node_state import NodeState
 from placer_models.problem import Choice, CoreTake, Problem

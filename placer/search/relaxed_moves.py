@@ -28,7 +28,7 @@ def relaxed_moves(instance: Instance, placement: Placement, budget: Budget) -> l
 
     Args:
         instance: With homes of the running pods that may move.
-        placement: What has a place keeps it, but for pods that are at home.
+        placement: Pods keep their places in it, except those that are at home.
         budget: Bounds the solves.
 
     """
@@ -44,10 +44,10 @@ def relaxed_moves(instance: Instance, placement: Placement, budget: Budget) -> l
 
 
 def _left(instance: Instance, placement: Placement) -> Instance:
-    """Return the question what else could be placed, and who that is at home makes room."""
+    """Return the question of what else could be placed if pods at home made room."""
     gone = moved(instance, placement)
     at_home = {home.key for home in instance.homes} - {home.key for home in gone}
-    # Of a gang of which one has moved all keep their places.
+    # If one pod of a gang has moved, all of them keep their places.
     at_home -= {
         pod.key
         for gang in instance.gangs
@@ -76,7 +76,7 @@ def _left(instance: Instance, placement: Placement) -> Instance:
 
 
 def _solved(problem: Problem, relaxed: RelaxedModel, budget: Budget) -> Solution | None:
-    """Return the best solution that is found, tier by tier; None: none is found in time."""
+    """Return the best solution found, tier by tier, or None if none is found in time."""
     best: Solution | None = None
     tiers = problem.tiers
     hint(relaxed.model, as_it_is(relaxed))
@@ -189,7 +189,7 @@ def _parts(
 def _join_who_exchange(
     changes: Sequence[_Change], waiting: Mapping[int, object], joined: "_Joined"
 ) -> None:
-    """Join each node that a pod leaves with one that its like comes to, joined ones first."""
+    """Join each node that a pod leaves with one that a pod like it comes to, joined ones first."""
     free: defaultdict[int, list[int]] = defaultdict(list)
     for i, change in enumerate(changes):
         for f in change.come:

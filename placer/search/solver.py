@@ -42,7 +42,7 @@ from placer_models.placement import (
 from placer_models.pod import pods_of
 
 ENDING = 3
-"""Times of realising and judging once, that the end of a search takes."""
+"""How many times as long as realising and judging once the end of a search takes."""
 
 
 def solve(
@@ -57,7 +57,7 @@ def solve(
         instance: The problem.
         options: Engine, deadline, workers, seed.
         progress: Told in a few words what is done next.
-        ground: The instance's nodes, from a caller who has counted them, and checked its pods.
+        ground: The instance's nodes, if the caller has counted them and checked its pods.
 
     Returns:
         The placement with its tiers and bounds, the proof that nothing can be placed,
@@ -79,7 +79,7 @@ def solve(
     ground = ground_of(instance) if ground is None else ground
     accounts, cache = ground.accounts, ground.cache.problems
     # Greedy looks at cores one by one where the model's counts would not tell it enough, and
-    # counts as for every other batch; the model counts in units, which keep its numbers small.
+    # counts alike for every batch; the model counts in units that keep its numbers small.
     problem = build_problem(instance, accounts, each_core=True, absolute=True, cache=cache)
     tell("placing greedily")
     choices = place_greedily(problem, tables=ground.cache.tables)

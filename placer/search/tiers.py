@@ -1,4 +1,4 @@
-"""Optimise the tiers one after the other, keeping what earlier ones reached."""
+"""Tiers, optimised one after the other, while what earlier ones reached is kept."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from placer_models.cpsat.batch_model import BatchModel
 from placer_models.goals import Sense, Tier
 
 Progress = Callable[[str], None]
-"""Told in a few words what the search does next."""
+"""A function that is told in a few words what the search does next."""
 
 
 def silent(_: str) -> None:
@@ -21,10 +21,10 @@ class Incumbent:
     """The best that is known while the tiers are worked through.
 
     Attributes:
-        values: One a tier.
+        values: One value per tier.
         solution: A solution of the model with these values; None while the values
             are those of an answer that came from elsewhere.
-        bounds: One a tier, so far as tiers are done; None where none is known.
+        bounds: One bound per tier that is done, None where none is known.
 
     """
 
@@ -47,17 +47,17 @@ def optimise_tiers(
     """Optimise tier by tier.
 
     Args:
-        batch: The model; a start that is known may stand in it as a hint. Gets one
-            constraint a tier.
+        batch: The model, in which a known start may stand as a hint. It gets one
+            constraint per tier.
         tiers: The tiers of the model's expressions, in order.
-        limits: Per tier a value that nothing can beat; None: not known.
-        start: The values of a placement that is known.
+        limits: Per tier, a value that nothing can beat, or None if unknown.
+        start: The values of a known placement.
         first_tiers: How many leading tiers are sub-tiers of tier 1.
         budget: Bounds the whole.
         progress: Told which tier is next.
         settled: How many leading tiers are done: the start's values are kept there,
             and nothing is solved.
-        kept: So many even shares of the time are left to whoever comes after.
+        kept: How many even shares of the time are left to what comes after.
 
     Returns:
         Values that are lexicographically no worse than the start, with bounds.
@@ -87,7 +87,7 @@ def optimise_tiers(
 
 
 def _open(values: Sequence[int], limits: Sequence[int | None], first: int) -> int:
-    """Return how many tiers from the first on are not as good as can be."""
+    """Return how many tiers, from index ``first`` on, are not as good as can be."""
     pairs = zip(values[first:], limits[first:], strict=True)
     return sum(value != limit for value, limit in pairs)
 
@@ -101,7 +101,7 @@ def _one_tier(
     budget: Budget,
     share: float,
 ) -> int | None:
-    """Optimise one tier; the incumbent takes what is better. Returns the tier's bound."""
+    """Optimise one tier, let the incumbent take what is better, and return the tier's bound."""
     tier = tiers[index]
     if limit is not None and tier.sense is Sense.MINIMISE:
         # What is known to be beyond reach need not be looked for (again).

@@ -100,12 +100,12 @@ class UseFraction:
 
 
 Fractions = KindFractions | tuple[UseFraction, ...]
-"""What an operator gets of its slot; use cases are those of its group, in a fixed order."""
+"""An operator's part of its slot; use cases are those of its group, in a fixed order."""
 
 
 @dataclass(frozen=True, slots=True)
 class RegionGang:
-    """Slots that are had together or not at all (F21).
+    """Slots that are given together or not at all (F21).
 
     Attributes:
         regions: One; several where regions wait for one another in a cycle.
@@ -154,7 +154,7 @@ class CompiledJob:
         region_of: For each chain its region.
         group_of: For each chain its group.
         fractions: For each operator.
-        gangs: In an order in which they can run.
+        gangs: The gangs, in an order in which they can run.
 
     """
 

@@ -47,7 +47,7 @@ def fractions_by_kind(
 def _kind(
     kind: str, operators: Sequence[Operator], members: Sequence[int], group: CompiledGroup
 ) -> dict[int, Decimal]:
-    """Return one kind's fractions: own ones as they are, the others of what these leave."""
+    """Return one kind's fractions: operators' own as they are, the others from what is left."""
     shares = {i: _share(kind, operators[i]) for i in members}
     own = {i: share.fraction for i, share in shares.items() if share.fraction is not None}
     left = 1 - sum(own.values(), NONE)

@@ -7,7 +7,7 @@ from enum import StrEnum
 from placer.slots.resources import UNKNOWN, ResourceAmounts, ResourceProfile
 
 DEFAULT_GROUP = "default"
-"""The slot sharing group of whoever inherits no other."""
+"""The slot sharing group of operators that inherit no other."""
 
 
 class Semantics(StrEnum):
@@ -106,7 +106,7 @@ CONSUMER_WEIGHTS = ((UseCase.OPERATOR, 70), (UseCase.STATE_BACKEND, 70), (UseCas
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """How an operator of unknown resources comes to its part of one kind of managed memory.
+    """An operator's claim to a part of one kind of managed memory, with unknown resources.
 
     Attributes:
         weight: Its part against those of its group (F7, F8); 0: it uses none.
@@ -175,7 +175,7 @@ class SharingGroup:
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """What network memory is derived from (F2)."""
+    """The sizes and counts from which network memory is derived (F2)."""
 
     buffer_bytes: int = 32 * 2**10
     buffers_per_channel: int = 2
@@ -184,7 +184,7 @@ class Network:
 
 @dataclass(frozen=True, slots=True)
 class JobGraph:
-    """A dataflow job; one that says nothing of resources and groups behaves as ever (F22).
+    """A dataflow job. Without resources and groups it behaves as it did before them (F22).
 
     Attributes:
         one_default_group: Whether all components share the default group (F16),

@@ -6,10 +6,10 @@ from placer.slots.compiled import CompiledJob
 
 
 def parallelism_on(job: CompiledJob, free_slots: int) -> tuple[int, ...] | None:
-    """Return each chain's parallelism on so many free slots of one size.
+    """Return each chain's parallelism on the given number of free slots of one size.
 
-    All groups at once: each gets at least one slot, and no more than it can use; what is
-    over is shared evenly, narrow groups first, so that what they leave goes to the wide.
+    All groups run at once. Each gets at least one slot and no more than it can use. The rest is
+    shared evenly, narrow groups first, so that what they leave goes to the wide ones.
 
     Returns:
         None where there are fewer slots than groups.

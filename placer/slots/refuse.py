@@ -1,4 +1,4 @@
-"""Mixtures that a job graph may not have, though each part of it is in order."""
+"""Refusal of mixtures that a job graph may not have, though each part by itself is valid."""
 
 from collections.abc import Sequence
 

@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     from placer.kubernetes.summary import Summary
 
 LEAST_S = 0.001
-"""Below that nothing is ever searched."""
+"""With fewer seconds than this nothing is ever searched."""
 
 LONGEST_S = 10**7
 """More than a hundred days: beyond that a limit is a slip of the keyboard."""
 
 MOST_WORKERS = 1024
-"""More threads than that a search cannot use; each takes memory of its own."""
+"""A search cannot use more threads than this, and each takes memory of its own."""
 
 LARGEST_SEED = 2**31 - 1
-"""The search takes a seed of 31 bits."""
+"""The largest seed: the search takes 31 bits."""
 
 
 def solve(

@@ -27,7 +27,7 @@ class Breaking:
         yield Text("\n").join(parts)
 
     def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
-        """Want the room that the text wants."""
+        """Return the width that the text itself wants."""
         return Measurement.get(console, options, self.text)
 
 

@@ -32,7 +32,7 @@ from placer_models.device import GPU
 from placer_models.policy import QosClass
 
 BAR_COLUMNS = range(4, 21)
-"""Widths of a bar; where there is not even room for the least, numbers must do."""
+"""Widths of a bar, in columns; without room for the least there are numbers alone."""
 
 
 def draw_cluster(
@@ -124,7 +124,7 @@ def _parties(
 
 @dataclass(frozen=True, slots=True)
 class _Bars:
-    """How wide bars are; 0: there are none."""
+    """The width of bars in columns, 0 for no bars, and their marks."""
 
     columns: int
     marks: Marks

@@ -15,15 +15,15 @@ BROKEN = "device-health"
 """The rule of which a line of its own says more."""
 
 MOST_OF_A_RULE = 3
-"""So many misfits of a rule are told one by one; in a large cluster hundreds may be alike."""
+"""Most misfits of one rule to list one by one; in a large cluster hundreds may be alike."""
 
 
 def notes_on_running(
     instance: Instance, moved: Set[tuple[str, str]] = frozenset()
 ) -> tuple[str, ...]:
-    """Return what to say of running pods: broken devices that they hold, and misfits.
+    """Return the notes on running pods: broken devices that they hold, and misfits.
 
-    Of those that have moved there is nothing to say.
+    Pods that have moved have no notes.
     """
     if moved:
         staying = tuple(running for running in instance.running if running.pod.key not in moved)

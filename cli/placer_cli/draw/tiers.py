@@ -33,7 +33,7 @@ def draw_tiers(tiers: Sequence[TierValue], canvas: Canvas) -> RenderableType:
 
 
 def draw_values(values: Iterable[tuple[Tier, int]], canvas: Canvas) -> RenderableType:
-    """Return a row for each tier, of a placement whose bounds nobody asked for."""
+    """Return a row for each tier of a placement whose bounds were not computed."""
     rows = [
         [Text(tier.name), Text(amount(tier, value)), _sense(tier, canvas)] for tier, value in values
     ]

@@ -20,7 +20,7 @@ _EDGES = tuple(Fraction(n, 4) for n in (1, 2, 3, 4)) + tuple(map(Fraction, (2, 4
 """Bin edges as multiples of the target."""
 
 _IN_TIME = 4
-"""So many of the bins are within the target."""
+"""The number of bins within the target."""
 
 _LABEL_COLUMNS = 20
 _SHARE_COLUMNS = 7

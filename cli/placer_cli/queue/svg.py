@@ -17,7 +17,7 @@ MOST_RUNS = 20_000
 """A Gantt chart of more runs would be too large to open; it is left out."""
 
 MOST_TIPS = 500
-"""Up to so many runs each has its own bar with a tip; beyond, a job's bars are one path."""
+"""Up to this many runs each has its own bar and tip; beyond it a job's bars are one path."""
 
 
 def simulation_svg(result: Simulated) -> str:

@@ -31,7 +31,7 @@ def pool_to_json(pool: SharedPool) -> dict[str, object]:
 
 
 def pool_in(part: JsonPart) -> SharedPool:
-    """Return the pool that the part says."""
+    """Return the pool that the part describes."""
     # Koordinator's writers left out what is 0.
     fields = part.fields(("socket", "node", "cpuset"))
     return SharedPool(
@@ -42,7 +42,7 @@ def pool_in(part: JsonPart) -> SharedPool:
 
 
 def cpus_in(part: JsonPart | None) -> CpuSet:
-    """Return the CPUs of a list; it is checked first, as writing CPUs out may take long."""
+    """Return the CPUs of a list, which is checked first because expanding it may take long."""
     text = part.text() if part else ""
     if part is None or not text:
         return frozenset()

@@ -39,7 +39,7 @@ class DeviceAllocation:
 
     Attributes:
         id: What the vendor calls it; empty if unknown.
-        virtual_functions: Those of the device that the pod holds, as they are written.
+        virtual_functions: The device's virtual functions that the pod holds, as written.
         template: Name of the vendor's template for the share; empty if there is none.
 
     """
@@ -96,8 +96,8 @@ def grants_of(
 
     Args:
         allocations: What is held.
-        node: Where; its devices say what they share beyond percent and memory, and in which
-            units.
+        node: The node of the devices, which say what they share beyond percent and memory,
+            and in which units.
 
     Raises:
         ValueError: A share has resources that its device does not share.
@@ -126,12 +126,12 @@ def grants_of(
 
 
 def _says_nothing(held: DeviceAllocation) -> bool:
-    """Return whether nothing is said of what is held: then nothing is left for others."""
+    """Return whether it is not said how much is held, which leaves nothing for others."""
     return held.share == _NOTHING and not held.virtual_functions
 
 
 def _unfilled(share: DeviceShare, memory_bytes: int) -> DeviceShare:
-    """Return the share as it was asked for: percent is exact where its bytes were filled in."""
+    """Return the share without bytes that were only filled in from its percent, which is exact."""
     asked = replace(share, memory_bytes=None)
     return asked if asked.has_memory and filled(asked, memory_bytes) == share else share
 
@@ -201,7 +201,7 @@ def _resources(held: DeviceAllocation) -> dict[str, str]:
     elif share.percent is not None and share.percent % WHOLE_PERCENT:
         resources[PERCENT] = str(share.percent)
     elif share.percent is not None:
-        # A type of no known resource is a resource by itself, and counted.
+        # A type without a known resource name is a resource of its own, and is counted.
         resources[held.type] = str(share.percent // WHOLE_PERCENT)
     in_bytes, in_percent = _memory_names(held.type)
     if share.memory_bytes is not None:
@@ -262,5 +262,5 @@ def _share(kind: str, part: JsonPart | None) -> DeviceShare:
 
 
 def _memory_names(kind: str) -> tuple[str, str]:
-    """Return what a device's own memory is called, in bytes and in percent."""
+    """Return the resource names of a device's own memory: in bytes, and in percent."""
     return (GPU_MEMORY, GPU_MEMORY_RATIO) if kind == GPU else (MEMORY, MEMORY_PERCENT)

@@ -13,16 +13,16 @@ from placer_models.device_strategy import DeviceStrategy, Strategies
 
 
 class AllocateStrategy(StrEnum):
-    """On how many devices a request in percent falls."""
+    """How many devices a request in percent is for."""
 
     DEFAULT = ""
-    """On one, or on as many whole ones as it has hundreds."""
+    """For one device, or for one whole device per 100 percent."""
 
     APPLY_FOR_ALL = "ApplyForAll"
-    """The percent of every device that the selector matches."""
+    """For this percent of every device that the selector matches."""
 
     REQUESTS_AS_COUNT = "RequestsAsCount"
-    """The percent is no percent but a count of devices."""
+    """For as many devices as its number says: it is a count, not a percent."""
 
 
 class DeviceExclusivePolicy(StrEnum):
@@ -35,11 +35,11 @@ class DeviceExclusivePolicy(StrEnum):
     """With nobody."""
 
     PCIE_LEVEL = "PCIeLevel"
-    """With nobody, nor are others of its PCIe switch."""
+    """With nobody, nor are the other devices of its PCIe switch."""
 
 
 class TopologyScope(StrEnum):
-    """What all devices of a pod have in common, at least."""
+    """What all of a pod's devices of a type must have in common, at least."""
 
     DEFAULT = ""
     DEVICE = "Device"
@@ -49,7 +49,7 @@ class TopologyScope(StrEnum):
 
 
 class HintOperator(StrEnum):
-    """What a requirement wants of a label, as in Kubernetes."""
+    """The condition that a requirement puts on a label, as in Kubernetes."""
 
     IN = "In"
     NOT_IN = "NotIn"
@@ -59,7 +59,7 @@ class HintOperator(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """One thing that a selector wants of a device's labels."""
+    """One condition of a selector on a device's labels."""
 
     key: str
     operator: HintOperator
@@ -96,18 +96,19 @@ class DeviceHint:
 
 
 def matches(selector: Selector, labels: Mapping[str, str]) -> bool:
-    """Return whether a device with these labels is one that the selector means."""
+    """Return whether the selector matches a device with these labels."""
     return all(requirement.holds(labels) for requirement in selector)
 
 
 def hinted(
     demand: DeviceDemand, hint: DeviceHint, devices: Sequence[Mapping[str, str]]
 ) -> DeviceDemand:
-    """Return what is asked of a node once the hint is heard.
+    """Return the demand on a node once the hint is applied.
 
     Args:
-        demand: As translated. GPUs, devices by name and several whole ones stay as they are.
-        hint: Of the demand's type.
+        demand: The demand as translated. One for GPUs, for devices by name or for several
+            whole devices stays as it is.
+        hint: The hint for the demand's type.
         devices: The labels of each device of the type on the node.
 
     Raises:
@@ -143,9 +144,9 @@ def strategies_of(
     demands: Sequence[DeviceDemand],
     together: Sequence[str] = (),
 ) -> Strategies:
-    """Return of which types a strategy says how many devices a pod has, whatever its node.
+    """Return the strategies that say how many devices of a type a pod has, whatever its node.
 
-    A percent of a NIC beside GPUs is one of a NIC for each of their switches.
+    A percent of a NIC wanted beside GPUs means that percent of one NIC per switch of the GPUs.
 
     Args:
         hints: Device type -> hint.
@@ -153,7 +154,7 @@ def strategies_of(
         together: Types that it wants side by side, the leading one first.
 
     Raises:
-        DeviceRequestError: All devices with some labels are asked for; a pod has no word for it.
+        DeviceRequestError: All devices with some labels are asked for, which a pod cannot say.
 
     """
     asked = {demand.type for demand in demands}

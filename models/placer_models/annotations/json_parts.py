@@ -51,7 +51,7 @@ class JsonPart:
 
     @property
     def got(self) -> str:
-        """The value for messages; what an object or a list holds is left out."""
+        """The value as messages show it, without the contents of an object or a list."""
         match self.value:
             case _Object():
                 return "an object"
@@ -63,7 +63,7 @@ class JsonPart:
                 return shown(self.value)
 
     def refuse(self, message: str) -> NoReturn:
-        """Raise the fault of this part.
+        """Raise the error that refuses this part.
 
         Raises:
             AnnotationError: Always.
@@ -96,7 +96,7 @@ class JsonPart:
         return found
 
     def need(self, fields: dict[str, "JsonPart"], name: str) -> "JsonPart":
-        """Return the field of this object that may not be left out.
+        """Return a required field of this object.
 
         Raises:
             AnnotationError: It is left out.
@@ -140,7 +140,7 @@ class JsonPart:
         ]
 
     def text(self) -> str:
-        """Return a text.
+        """Return the text of this part.
 
         Raises:
             AnnotationError: This is no text.
@@ -152,7 +152,7 @@ class JsonPart:
         return self.value
 
     def word(self, words: type[Word]) -> Word:
-        """Return a text that is one of the words.
+        """Return the text of this part as one of the words.
 
         Raises:
             AnnotationError: This is none of them.
@@ -180,7 +180,7 @@ class JsonPart:
         """Return a quantity, in quotes or not.
 
         Args:
-            parse: Reads it in the unit wanted; raises ValueError.
+            parse: Reads the quantity in the unit wanted, or raises ValueError.
 
         Raises:
             AnnotationError: This is no quantity, or not one that can be parsed.
@@ -195,7 +195,7 @@ class JsonPart:
 
 
 def parse_json(text: str, key: str) -> JsonPart:
-    """Return the whole of a document.
+    """Return the root part of a document.
 
     Args:
         text: The annotation's value.
@@ -225,7 +225,7 @@ def parse_json(text: str, key: str) -> JsonPart:
 
 
 class _Object:
-    """An object as it was written: names may be there twice."""
+    """An object as it was written, in which a name may occur twice."""
 
     def __init__(self, pairs: list[tuple[str, object]]) -> None:
         self.pairs = pairs
@@ -249,7 +249,7 @@ def _check_text(part: JsonPart, text: str) -> None:
 
 
 def _step(name: str) -> str:
-    """Return how a path goes on: ``.name``, or in brackets where that would not read well."""
+    """Return a name as a step of a path: ``.name``, or in brackets if that would read badly."""
     if len(name) <= 60 and name.isascii() and name.isalnum():
         return f".{name}"
     return f"[{shown(name)}]"

@@ -7,10 +7,10 @@ RESOURCE_STATUS = "scheduling.koordinator.sh/resource-status"
 """Which CPUs and NUMA nodes a pod was given (C14)."""
 
 MEMORY_STATUS = "placer/memory-status"
-"""Where memory of a pod is counted that ``resource-status`` may not name: Placer's own.
+"""Where a pod's memory is counted if ``resource-status`` may not say it: Placer's own annotation.
 
-In the form of ``resource-status``, which would have Koordinator's node agent keep the pod to the
-CPUs of these NUMA nodes.
+It has the form of ``resource-status``. If that named these NUMA nodes, Koordinator's node agent
+would keep the pod to their CPUs.
 """
 
 DEVICE_ALLOCATED = "scheduling.koordinator.sh/device-allocated"

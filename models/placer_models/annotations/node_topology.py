@@ -18,7 +18,7 @@ from placer_models.topology import Topology
 
 @dataclass(frozen=True, slots=True)
 class ReportedCpu:
-    """Where a CPU is. Numbers of cores may repeat from package to package."""
+    """Where a CPU is. Core numbers may repeat from package to package."""
 
     id: int
     core: int
@@ -32,8 +32,8 @@ class CpuManagerPolicy:
 
     Attributes:
         policy: ``none`` or ``static``; empty where it is not said.
-        options: (Name, value), ascending, as ``full-pcpus-only`` and ``true``.
-        reserved: CPUs that it keeps for the system.
+        options: (Name, value), ascending, such as (``full-pcpus-only``, ``true``).
+        reserved: CPUs that the kubelet keeps for the system.
 
     """
 
@@ -63,7 +63,7 @@ class PodCpuAlloc:
 
 
 def cpus_of(topology: Topology) -> tuple[ReportedCpu, ...]:
-    """Return the online CPUs of a machine; one of no NUMA node counts as on the first one."""
+    """Return the online CPUs of a machine; a CPU of no NUMA node counts as on the first one."""
     first = topology.numa_nodes[0].id
     return tuple(
         ReportedCpu(
@@ -75,7 +75,7 @@ def cpus_of(topology: Topology) -> tuple[ReportedCpu, ...]:
 
 
 def shared_pools_of(topology: Topology, cpus: CpuSet) -> tuple[SharedPool, ...]:
-    """Return the pools that these CPUs make: one for each package of each NUMA node."""
+    """Return the pools that these CPUs form: one for each package of each NUMA node."""
     pools: dict[tuple[int, int], set[int]] = {}
     for cpu in cpus_of(topology):
         if cpu.id in cpus:

@@ -19,24 +19,24 @@ class CpuBindPolicy(StrEnum):
 
 
 class CpuExclusivePolicy(StrEnum):
-    """From whom a pod wants to be apart: pods of the same policy (C9)."""
+    """How far a pod wants to be apart from pods of the same policy (C9)."""
 
     DEFAULT = "Default"
-    """As the scheduler is set up; Placer: from nobody."""
+    """As the scheduler is set up; in Placer, not at all."""
 
     NONE = "None"
-    """From nobody."""
+    """Not at all."""
 
     PCPU_LEVEL = "PCPULevel"
-    """Not on one core with them."""
+    """Not on the same core."""
 
     NUMA_NODE_LEVEL = "NUMANodeLevel"
-    """Not on one NUMA node with them; where there is none left, not on one core."""
+    """Not on the same NUMA node; if there is no such node left, not on the same core."""
 
 
 @dataclass(frozen=True, slots=True)
 class ResourceSpec:
-    """What the annotation asks for; None: it says nothing."""
+    """What the annotation asks for; None where it says nothing."""
 
     required_bind: CpuBindPolicy | None = None
     preferred_bind: CpuBindPolicy | None = None

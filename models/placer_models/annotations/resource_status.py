@@ -46,7 +46,7 @@ class ResourceStatus:
     Attributes:
         cpuset: The pod's own CPUs; empty for a pod that owns none.
         numa: Ascending by NUMA node.
-        shared_pools: Ascending by NUMA node: those to whose pool the pod is bound. The
+        shared_pools: The pools that the pod is bound to, ascending by NUMA node. The
             proposal has them; Koordinator's node agent reads ``numa`` instead.
 
     """
@@ -59,10 +59,10 @@ class ResourceStatus:
 def status_of(placement: PodPlacement, spec: PodSpec, node: Node) -> ResourceStatus:
     """Return what a pod was given, as the annotation says it.
 
-    A pod that owns CPUs has its cpuset; CPUs that belong to no NUMA node stand there only.
-    One that is bound to the pool of NUMA nodes has these, and nothing of any other. A pod
-    that floats over its pool has neither, for Koordinator's node agent would keep it to the
-    pool of every NUMA node that is named, be it for its memory alone.
+    A pod that owns CPUs has its cpuset; CPUs that belong to no NUMA node appear only there.
+    A pod that is bound to the pool of some NUMA nodes has these nodes and nothing of any
+    other. A pod that floats over its pool has neither, because Koordinator's node agent would
+    keep it to the pools of all NUMA nodes named, even if named only for its memory.
 
     Raises:
         ValueError: The placement is not on this node, or has a CPU that it lacks.
@@ -108,7 +108,7 @@ def status_of(placement: PodPlacement, spec: PodSpec, node: Node) -> ResourceSta
 
 
 def memory_beyond(placement: PodPlacement, status: ResourceStatus) -> ResourceStatus:
-    """Return where a pod's memory and hugepages are, if the status does not say all of it."""
+    """Return where a pod's memory and hugepages are, or nothing if the status says all of it."""
     held = {numa for numa, _ in placement.memory_bytes} | {n for n, _, _ in placement.hugepages}
     memory = dict(placement.memory_bytes)
     shares = tuple(

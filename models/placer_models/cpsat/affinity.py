@@ -1,4 +1,4 @@
-"""Pods that want to be together or apart (C18)."""
+"""Affinity and anti-affinity: pods that want to be together or apart (C18)."""
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -16,17 +16,17 @@ from placer_models.rule_family import RuleFamily
 from placer_models.tasks import NO_DOMAIN, AffinityTask
 
 Weights = Mapping[int, int]
-"""Shape -> how often each of its pods counts."""
+"""Shape -> the weight with which each of its pods counts."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Meeting:
-    """Pods of a term on one node, or in one domain of nodes.
+    """The pods that a term concerns on one node, or in one domain of nodes.
 
     Attributes:
-        node: One of its nodes; `NO_DOMAIN` where they are in none.
+        node: The node, or the first one of the domain; `NO_DOMAIN` if the nodes are in none.
         mine: Assignments of the shape whose term it is.
-        meant: Assignments of the shapes that it means, its own too if it does.
+        meant: Assignments of the shapes that the term means, its own shape included if meant.
 
     """
 
@@ -38,17 +38,17 @@ class _Meeting:
 
     @property
     def means_itself(self) -> bool:
-        """Whether pods of the term match it; each then counts among the meant."""
+        """Whether the term means pods of its own shape; each then counts among the meant."""
         return self.task.shape in self.task.matches
 
     @property
     def enough(self) -> int:
-        """How many meant pods there are where each of mine has another."""
+        """How many meant pods it takes for each of mine to have another one."""
         return 2 if self.means_itself else 1
 
     @property
     def name(self) -> str:
-        """The name of its variables."""
+        """What the names of its variables end with."""
         return f"[{self.number},{self.node}]"
 
 
@@ -62,7 +62,7 @@ def pods_keep_apart(model: CpModel, problem: Problem, x: Variables) -> None:
 
 
 def pods_come_together(model: CpModel, problem: Problem, x: Variables) -> None:
-    """A pod is with another one that its required affinity means; or is the first of all."""
+    """A pod is with another one that its required affinity means, or is the first of all."""
     alone: dict[int, Expression] = {}
     for meeting in _meetings(problem, x, apart=False, required=True):
         if meeting.node in meeting.task.here or meeting.node == NO_DOMAIN:
@@ -75,7 +75,7 @@ def pods_come_together(model: CpModel, problem: Problem, x: Variables) -> None:
 
 
 def lost(model: CpModel, problem: Problem, x: Variables) -> Expression:
-    """Weigh what preferred terms lose: those without company, and pairs that are too near."""
+    """Sum the weights that preferred terms lose: by pods without company, and pairs too near."""
     terms: list[Expression] = []
     for meeting in _meetings(problem, x, apart=False, required=False):
         if meeting.node == NO_DOMAIN:
@@ -89,7 +89,7 @@ def lost(model: CpModel, problem: Problem, x: Variables) -> Expression:
 
 
 def _pairs_too_near(model: CpModel, problem: Problem, x: Variables) -> Expression:
-    """Weigh the wishes of new pods to be apart, each for every pod that it meets on its node."""
+    """Sum the weights of new pods' wishes to be apart, once for every pod that is too near."""
     by_domains: defaultdict[tuple[int, ...], list[AffinityTask]] = defaultdict(list)
     for task in problem.affinity.tasks:
         if task.apart and not task.required:
@@ -109,7 +109,7 @@ def _pairs_in(
     tasks: Sequence[AffinityTask],
     nodes: Sequence[int],
 ) -> Iterator[Expression]:
-    """Weigh the same in one domain."""
+    """Yield the terms of that sum for one domain."""
     counts: defaultdict[int, list[tuple[IntVar, int]]] = defaultdict(list)
     for node in nodes:
         for assignment in x.on_node[node]:
@@ -126,7 +126,7 @@ def _pairs_in(
 
 
 def _meetings(problem: Problem, x: Variables, *, apart: bool, required: bool) -> Iterator[_Meeting]:
-    """Yield each term of the kind with each node where a pod of it could be."""
+    """Yield each term of the kind with each node or domain where a pod of its shape could be."""
     on_node: list[defaultdict[int, list[Assignment]]] = []
     for assignments in x.on_node:
         by_shape: defaultdict[int, list[Assignment]] = defaultdict(list)
@@ -153,7 +153,7 @@ def _meetings(problem: Problem, x: Variables, *, apart: bool, required: bool) ->
 
 
 def _domains(task: AffinityTask, nodes: int) -> Collection[Sequence[int]]:
-    """Return the nodes of each domain that a term looks at, and those in none."""
+    """Return the nodes of each domain that a term looks at, and the nodes in none as one more."""
     if not task.domains:
         return [(node,) for node in range(nodes)]
     found: defaultdict[int, list[int]] = defaultdict(list)
@@ -172,7 +172,7 @@ def _clear(model: CpModel, meeting: _Meeting) -> IntVar:
 
 
 def _unless(model: CpModel, meeting: _Meeting, kept: IntVar) -> IntVar:
-    """Return how many of mine are there, 0 where the literal is true; or more."""
+    """Return a variable that is at least the count of mine, unless the literal is true."""
     most = _most(meeting.mine)
     unmet = model.new_int_var(0, most, f"unmet{meeting.name}")
     model.add(unmet >= _count(meeting.mine) - most * kept)
@@ -216,10 +216,10 @@ class _Crowd:
         self._products: dict[frozenset[tuple[tuple[int, int], ...]], IntVar] = {}
 
     def pairs(self, wishers: Weights, meant: frozenset[int]) -> Expression:
-        """Return how often the wishers meet others that are meant; nobody meets itself.
+        """Return the weighted count of wishers' meetings with meant pods; no pod meets itself.
 
-        As often as all that are meant wish so, their pairs are those of one crowd, a convex
-        function of its size. What is left are products of two counts.
+        The weight that all meant shapes have in common counts the pairs of one crowd, a
+        convex function of its size. Weights beyond that need products of two counts.
         """
         mutual = min((wishers.get(shape, 0) for shape in meant), default=0)
         crowd = dict.fromkeys(meant, 1)
@@ -238,7 +238,7 @@ class _Crowd:
         return LinearExpr.sum(terms)
 
     def _product(self, one: Weights, other: Weights) -> IntVar:
-        """Return the product of two counts."""
+        """Return the product of two weighted counts."""
         key = frozenset(tuple(sorted(weights.items())) for weights in (one, other))
         if key not in self._products:
             sides = [self._model.new_int_var(0, self._most(w), "") for w in (one, other)]

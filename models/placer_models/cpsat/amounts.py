@@ -11,7 +11,7 @@ from placer_models.rule_family import RuleFamily
 
 
 def room_in_amounts(problem: Problem, thing: int, node: NodeState, most: int) -> int:
-    """Return how many of so many pods what is left of a node could serve."""
+    """Return how many pods of a shape what is left of a node could serve, up to `most`."""
     return times(problem.shapes[thing].amounts_on(node), node.amounts, most)
 
 

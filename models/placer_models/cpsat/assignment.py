@@ -1,4 +1,4 @@
-"""Variables of who runs where, in counts: unit by unit and node by node."""
+"""Assignment variables: how many pods of each unit run on each node."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ P = TypeVar("P")
 """The type of what a family of rules decides."""
 
 _Parts = dict[type, object]
-"""What families of rules decide, each by its type."""
+"""What families of rules decide, keyed by its type."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +23,8 @@ class PodUnit:
     Attributes:
         pods: Indices of the pods; one where pods must be told apart.
         shape: Index of their shape.
-        gang: Index of their gang; None: each pod is a gang of its own.
-        family: Units of one family are interchangeable too.
+        gang: Index of their gang, or None if each pod is a gang of its own.
+        family: Number of the unit's family; units of one family are interchangeable too.
         level: Index of the priority.
         weight: Weight of the gang, or of each pod.
 
@@ -43,9 +43,9 @@ class Assignment:
     """The pods of one unit on one node.
 
     Attributes:
-        count: How many there are.
+        count: How many of the unit's pods are on the node.
         most: Upper bound of count.
-        name: What its variables are told apart by.
+        name: What tells its variables apart from those of others.
         parts: What families of rules decide about the pods beside their count.
 
     """
@@ -60,7 +60,7 @@ class Assignment:
     parts: _Parts = field(default_factory=dict)
 
     def part(self, kind: type[P]) -> P | None:
-        """Return what a family decides about the pods; None: nothing."""
+        """Return what a family decides about the pods, or None if that is nothing."""
         found = self.parts.get(kind)
         assert found is None or isinstance(found, kind)
         return found
@@ -68,12 +68,12 @@ class Assignment:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Variables:
-    """Who runs where.
+    """The variables of a model: which pods run where.
 
     Attributes:
-        assignments: Every (unit, node) pair that could come to be.
-        of_unit: Those of each unit.
-        on_node: Those of each node.
+        assignments: One for every unit and node where pods of the unit could be.
+        of_unit: The assignments of each unit.
+        on_node: The assignments on each node.
         parts: What families of rules decide about all of them together.
 
     """

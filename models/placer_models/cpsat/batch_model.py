@@ -18,7 +18,7 @@ RULES: tuple[AddRule, ...] = tuple(rule for family in FAMILIES for rule in famil
 """What every placement obeys; without any one of them a wrong placement gets through."""
 
 CUTS: tuple[AddRule, ...] = tuple(cut for family in FAMILIES for cut in family.cuts)
-"""What helps the search: true of some best placement, so that no tier suffers."""
+"""What only helps the search: some best placement obeys all of it, so that no tier suffers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class BatchModel:
     """A Problem as CP-SAT sees it.
 
     Attributes:
-        tiers: One expression a tier, in the order of `goals.tiers_for`.
+        tiers: One expression per tier, in the order of `goals.tiers_for`.
 
     """
 
@@ -43,14 +43,14 @@ def build_batch_model(
     cuts: tuple[AddRule, ...] = CUTS,
     stop: Callable[[], bool] | None = None,
 ) -> BatchModel | None:
-    """Write the model down; nothing is solved yet. None: it was stopped before the end.
+    """Build the model without solving it, or return None if it is stopped before the end.
 
     Args:
         problem: The batch.
-        tiers: How many tiers it is for, from the first on; None: all.
+        tiers: How many tiers it is for, from the first on; None for all.
         rules: What placements obey; tests leave some out.
         cuts: What helps the search.
-        stop: Asked now and then whether the time is over; a large model takes long.
+        stop: Asked now and then whether the time is over: a large model takes long to build.
 
     """
     model = CpModel()
@@ -70,9 +70,9 @@ def build_batch_model(
 def create_variables(
     model: CpModel, problem: Problem, stop: Callable[[], bool]
 ) -> Variables | None:
-    """Create the variables; pairs that can never come to be get none.
+    """Create the variables, but none for a unit on a node that has no room for any of its pods.
 
-    Asks at every assignment whether to stop, and then returns None.
+    At every assignment it asks whether to stop; if so it returns None.
     """
     units = units_of(problem)
     assignments: list[Assignment] = []
@@ -112,7 +112,7 @@ def _assignment(
 
 
 def room_for(problem: Problem, thing: int, index: int, most: int) -> int:
-    """Return how many of so many pods of a shape the node could host, each resource by itself."""
+    """Return how many pods of a shape the node could host by each resource alone, up to `most`."""
     node = problem.nodes[index]
     if problem.fits[thing][node.kind] is None or problem.affinity.bars(thing, index):
         return 0
@@ -125,7 +125,7 @@ def room_for(problem: Problem, thing: int, index: int, most: int) -> int:
 
 
 def _tiers(model: CpModel, problem: Problem, x: Variables) -> Iterator[Expression]:
-    """Yield one expression a tier: the sum of what families count for it."""
+    """Yield one expression per tier: the sum of what families count for it."""
     levels = len(problem.priorities)
     for level in range(levels):
         yield placed(problem, x, level)

@@ -26,10 +26,10 @@ class PoolPart:
     """The part of its pool to which a pod is bound.
 
     Attributes:
-        used: One literal a cell: the pod runs in the pool of it.
-        milli: How much of its request each cell has.
-        cpus: Under ConstrainedBurst, CPUs of each cell's pool that are there for its limit;
-            else empty.
+        used: One literal per cell: whether the pod runs in the cell's pool.
+        milli: How much of the pod's CPU request each cell's pool carries.
+        cpus: Under ConstrainedBurst, how many CPUs of each cell's pool count for the pod's
+            limit; else empty.
 
     """
 
@@ -39,7 +39,7 @@ class PoolPart:
 
 
 def pool_part(model: CpModel, problem: Problem, assignment: Assignment) -> PoolPart | None:
-    """Create the variables; None: the pod is not bound, or the node is one NUMA node."""
+    """Create the variables, or return None if the pod is not bound or the node is one cell."""
     node, shape, fit = problem.nodes[assignment.node], assignment.shape, assignment.fit
     name = assignment.name
     pools = _pools(node, shape)
@@ -85,7 +85,7 @@ def _amounts(model: CpModel, there: Sequence[int], milli: int, name: str) -> tup
 
 
 def a_burst_pod_has_a_pool_for_its_limit(model: CpModel, problem: Problem, x: Variables) -> None:
-    """What new owners leave of the pools of its cells holds the pod's limit."""
+    """New owners leave a burst pod enough CPUs for its limit in the pools of its cells."""
     for node, assignments in zip(problem.nodes, x.on_node, strict=True):
         for assignment, pool in _bound(assignments, QosClass.LS):
             if not assignment.shape.burst_cpus:
@@ -105,7 +105,7 @@ def a_burst_pod_has_a_pool_for_its_limit(model: CpModel, problem: Problem, x: Va
 def a_bound_pod_has_a_cpu_on_each_of_its_cells(
     model: CpModel, problem: Problem, x: Variables
 ) -> None:
-    """New owners leave every cell that a new pod is bound to a CPU of the pod's pool."""
+    """On every cell that a new pod is bound to, new owners leave a CPU of the pod's pool."""
     for node, assignments in zip(problem.nodes, x.on_node, strict=True):
         for qos in POOLS:
             for _, pool in _bound(assignments, qos):
@@ -116,7 +116,7 @@ def a_bound_pod_has_a_cpu_on_each_of_its_cells(
 
 
 def owners_leave_bound_pods_their_cpus(model: CpModel, problem: Problem, x: Variables) -> None:
-    """New owners take what running bound pods do not need: a CPU on each cell, or a limit."""
+    """New owners leave running bound pods a CPU on each of their cells, and all that they need."""
     for node, assignments in zip(problem.nodes, x.on_node, strict=True):
         for bound in node.bound:
             owned = [_owned(node, assignments, cell, bound.qos) for cell in bound.cells]
@@ -127,9 +127,9 @@ def owners_leave_bound_pods_their_cpus(model: CpModel, problem: Problem, x: Vari
 
 
 def requests_of_bound_pods_fit_their_cells(model: CpModel, problem: Problem, x: Variables) -> None:
-    """Each request is shared out over the pod's cells, which have the CPUs for them all.
+    """Each request is shared out over its pod's cells, and every cell's pool can carry its parts.
 
-    Where running pods do not fit by themselves, nobody new may take CPUs.
+    Where the running pods alone do not fit, no new pod may take CPUs.
     """
     for node, assignments in zip(problem.nodes, x.on_node, strict=True):
         for qos in POOLS:
@@ -188,7 +188,7 @@ def _shrinks(assignment: Assignment, qos: QosClass) -> bool:
 def _owned(
     node: NodeState, assignments: tuple[Assignment, ...], cell: int, qos: QosClass
 ) -> Expression:
-    """Return the CPUs of a cell that new pods own and the pool loses."""
+    """Return how many CPUs of a cell the pool loses because new pods own them."""
     return LinearExpr.sum(
         [
             part.cpus(c)
@@ -201,12 +201,12 @@ def _owned(
 
 
 def _cells_kept(milli: Sequence[int], cpus: Sequence[int], limit: int) -> tuple[int, ...]:
-    """Return the cells that a pod under ConstrainedBurst needs of those that it may use.
+    """Return the cells that a pod under ConstrainedBurst needs, out of those that it may use.
 
     Args:
-        milli: What each has of its request.
-        cpus: What it has of each cell's pool; sums to the limit or more.
-        limit: CPUs that it needs.
+        milli: How much of the pod's request each cell carries.
+        cpus: How many CPUs of each cell's pool count for the pod; they sum to the limit or more.
+        limit: How many CPUs the pod needs.
 
     """
     kept = dict(enumerate(cpus))
@@ -217,7 +217,7 @@ def _cells_kept(milli: Sequence[int], cpus: Sequence[int], limit: int) -> tuple[
 
 
 def pool_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Iterator[Hint]:
-    """Yield to which cells' pool pods are bound, and what they count there if that is fixed."""
+    """Yield hints for the cells whose pool pods are bound to, and their parts there if fixed."""
     for assignment, choices in known.at:
         pool = assignment.part(PoolPart)
         if pool is None:
@@ -240,14 +240,14 @@ def read_pools(
 def _wanted(
     problem: Problem, assignment: Assignment, place: Choice, value: Value
 ) -> tuple[tuple[tuple[int, ...], int], ...]:
-    """Return what a pod wants of its pool: what it does not need of the cells, it leaves."""
+    """Return what a pod wants of its pool, without the cells that it does not need."""
     shape, milli = assignment.shape, assignment.shape.pool_milli
     pool, goods = assignment.part(PoolPart), goods_of(assignment)
     if pool is None and not (assignment.fit.binds(shape) and goods.used):
         return ()
     if pool is None and goods.used[0] is assignment.count:
         return (((0,), milli),)
-    # On one cell alone a pod that asks for devices only is bound if one of them is there.
+    # On a node of one cell, a pod that asks for devices only is bound if one of them is there.
     counted = list(map(value, pool.milli)) if pool else []
     if pool and shape.burst_cpus:
         kept = _cells_kept(counted, list(map(value, pool.cpus)), shape.burst_cpus)

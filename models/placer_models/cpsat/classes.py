@@ -1,7 +1,7 @@
-"""Pods and nodes that are one to a bound: families of pods, classes of nodes.
+"""Families of pods and classes of nodes, none of which a bound has to tell apart.
 
-What a node has and what a pod takes of it are sums, so nodes are alike where the sums
-are, and equally many pods of each family are at home.
+The bound sees only sums of what a node has and of what a pod takes of it. So nodes are
+alike if these sums are equal and equally many pods of each family are at home there.
 """
 
 from collections import Counter, defaultdict
@@ -14,7 +14,7 @@ from placer_models.node_state import NodeState
 from placer_models.problem import Problem, Shape
 
 MOST_BITS = 40
-"""What a node has is counted in so many bits at most, so that no sum leaves 64 bits."""
+"""What a node has is counted in at most this many bits, so that no sum exceeds 64 bits."""
 
 Demands = dict[str, tuple[int, int]]
 """Resource -> (what a node has of it, what a pod takes of it)."""
@@ -25,10 +25,10 @@ class PodFamily:
     """Equal members of a gang, or equal lone pods.
 
     Attributes:
-        gang: Index of the gang; None: each pod is a gang of its own.
+        gang: Index of the gang, or None if each pod is a gang of its own.
         shape: Index of their shape.
         pods: Indices of the pods.
-        at_home: They run now, and may move.
+        at_home: Whether they run now and may move.
 
     """
 
@@ -40,12 +40,12 @@ class PodFamily:
 
 @dataclass(frozen=True, slots=True)
 class NodeClass:
-    """Nodes that are one to a bound.
+    """Nodes that a bound does not have to tell apart.
 
     Attributes:
         nodes: Their indices.
-        demands: Shape -> what its pods take of such a node; None: they never run there.
-        offered: They are not there yet.
+        demands: Shape -> what its pods take of such a node, or None if they never run there.
+        offered: Whether these are offered nodes, which are not there yet.
         residents: (family, how many of its pods are at home on each of the nodes).
 
     """
@@ -74,7 +74,7 @@ def families_of(problem: Problem) -> list[PodFamily]:
 def classes_of(
     problem: Problem, families: list[PodFamily], stop: Callable[[], bool]
 ) -> list[NodeClass] | None:
-    """Group the nodes of a Problem; None: stopped."""
+    """Group the nodes of a Problem, or return None if stopped."""
     shapes = {family.shape for family in families}
     family_of = {pod: index for index, family in enumerate(families) for pod in family.pods}
     at_home: defaultdict[int, Counter[int]] = defaultdict(Counter)
@@ -101,7 +101,7 @@ def classes_of(
 
 
 def _demands(problem: Problem, index: int, node: NodeState) -> Demands | None:
-    """Return what a shape takes of a node; None: it never runs there."""
+    """Return what a shape takes of a node, or None if it never runs there."""
     shape = problem.shapes[index]
     if problem.fits[index][node.kind] is None:
         return None
@@ -145,16 +145,16 @@ def _of_parts(bank: DeviceBank, shape: Shape) -> Demands:
 
 
 def _least(parts: list[tuple[DeviceTotals, ShareAmounts]]) -> dict[str, int]:
-    """Return of each quantity the least that is taken of any kind of device."""
+    """Return for each quantity the least that is taken of a device, over all kinds of devices."""
     named = [dict(zip(kind.names, part, strict=True)) for kind, part in parts]
     names = dict.fromkeys(name for part in named for name in part)
     return {name: min(part.get(name, 0) for part in named) for name in names}
 
 
 def _scaled(left: int, asked: int) -> tuple[int, int]:
-    """Return both in a unit so large that no sum leaves 64 bits.
+    """Return both in a unit so large that no sum exceeds 64 bits.
 
-    Less is asked for and more is there than in truth: still nothing is cut off.
+    Rounding asks for less than is wanted and offers more than is there, so it cuts off nothing.
     """
     scale = 1 + (left >> MOST_BITS)
     return -(-left // scale), asked // scale

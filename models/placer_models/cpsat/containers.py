@@ -1,7 +1,7 @@
-"""Containers that are aligned each for itself (C12).
+"""Containers that are aligned each on its own (C12).
 
-Inside a cell every CPU, byte and device of a pod is as good for one of its containers as
-any other. So how much each container has from each cell says all.
+Inside a cell, any CPU, byte or device of a pod is as good for one of its containers as any
+other. So it is enough to know how much each container has from each cell.
 """
 
 from collections.abc import Iterator, Sequence
@@ -27,11 +27,11 @@ from placer_models.rule_family import RuleFamily
 
 @dataclass(frozen=True, slots=True)
 class ContainerVariables:
-    """What one container of the pod of an assignment has.
+    """What one container of an assignment's pod has.
 
     Attributes:
-        used: One literal a cell of the node: the container uses it.
-        taken: For each good of its fit, how much from each cell, and last from no cell.
+        used: One literal per cell of the node: whether the container uses it.
+        taken: For each good of its fit, the amount from each cell, and last from no cell.
 
     """
 
@@ -42,13 +42,13 @@ class ContainerVariables:
 
 @dataclass(frozen=True, slots=True)
 class ContainerParts:
-    """The containers of the pod of an assignment. There is one pod at most then."""
+    """The containers of an assignment's pod; such an assignment has at most one pod."""
 
     containers: tuple[ContainerVariables, ...]
 
 
 def containers_of(assignment: Assignment) -> tuple[ContainerVariables, ...]:
-    """Return the containers of the pod; none where it is aligned as a whole."""
+    """Return the containers of the pod, or nothing if it is aligned as a whole."""
     parts = assignment.part(ContainerParts)
     return parts.containers if parts else ()
 
@@ -56,7 +56,7 @@ def containers_of(assignment: Assignment) -> tuple[ContainerVariables, ...]:
 def container_parts(
     model: CpModel, problem: Problem, assignment: Assignment
 ) -> ContainerParts | None:
-    """Create the variables of the containers; None where the pod is aligned as a whole."""
+    """Create the variables of the containers, or return None if the pod is aligned as a whole."""
     if not assignment.fit.containers:
         return None
     node = problem.nodes[assignment.node]
@@ -94,7 +94,7 @@ def _container_part(
 
 
 def _supply(node: NodeState, shape: Shape) -> Iterator[list[int]]:
-    """Yield for each good how much of it is free in each cell, and last in no cell."""
+    """Yield for each good the amount that is free in each cell, and last in no cell."""
     cpus = [0] * len(node.cells)
     for c in node.cores:
         cpus[c.cell] += c.cores * c.free
@@ -123,8 +123,8 @@ def a_container_has_what_it_asks_for(model: CpModel, problem: Problem, x: Variab
 def containers_share_what_the_pod_holds(model: CpModel, problem: Problem, x: Variables) -> None:
     """Containers that run together have different parts of what their pod holds.
 
-    An init container has a part of what the sidecars before it leave; those that come
-    after it use that again.
+    An init container has a part of what the sidecars before it leave; containers that come
+    after it use that part again.
     """
     for assignment in x.assignments:
         containers = containers_of(assignment)
@@ -145,7 +145,7 @@ def containers_share_what_the_pod_holds(model: CpModel, problem: Problem, x: Var
 def a_container_uses_the_cells_it_takes_from(
     model: CpModel, problem: Problem, x: Variables
 ) -> None:
-    """What a container has comes from cells that it counts as used, and is bound to."""
+    """A container takes only from cells that it uses; a binding policy binds the pod to them."""
     for assignment in x.assignments:
         node, pool = problem.nodes[assignment.node], assignment.part(PoolPart)
         for container in containers_of(assignment):
@@ -175,7 +175,7 @@ def a_container_keeps_to_its_cells(model: CpModel, problem: Problem, x: Variable
 def best_effort_containers_need_their_fewest_cells(
     model: CpModel, problem: Problem, x: Variables
 ) -> None:
-    """Fewer cells than the empty node needs are never enough; said for the bound's sake."""
+    """No container uses fewer cells than it needs on the empty node; this only helps the bound."""
     for assignment in x.assignments:
         for container in containers_of(assignment):
             if container.fit.alignment is AlignmentPolicy.BEST_EFFORT:
@@ -184,7 +184,7 @@ def best_effort_containers_need_their_fewest_cells(
 
 
 def _held(node: NodeState, assignment: Assignment) -> Iterator[list[Expression]]:
-    """Yield for each good what the pod of the assignment holds from each cell, and from none."""
+    """Yield for each good what an assignment's pod holds from each cell, and last from none."""
     cpus: list[Expression] = [0] * (len(node.cells) + 1)
     cores = cores_of(assignment)
     for part, c in zip(cores, node.cores if cores else (), strict=True):
@@ -203,7 +203,7 @@ def _held(node: NodeState, assignment: Assignment) -> Iterator[list[Expression]]
 
 
 def cells_beyond(model: CpModel, problem: Problem, x: Variables) -> Expression:
-    """Count cells beyond the fewest of containers under BestEffort (tier ``alignment``)."""
+    """Count the cells of BestEffort containers beyond their fewest (tier ``alignment``)."""
     return LinearExpr.sum(
         [
             LinearExpr.sum(list(container.used)) - container.fit.fewest_cells * assignment.count
@@ -215,7 +215,7 @@ def cells_beyond(model: CpModel, problem: Problem, x: Variables) -> Expression:
 
 
 def container_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Iterator[Hint]:
-    """Yield what containers have, and from which cells."""
+    """Yield hints for what containers have, and from which cells."""
     for assignment, choices in known.at:
         for position, container in enumerate(containers_of(assignment)):
             parts = [choice.containers[position] for choice in choices]

@@ -1,10 +1,10 @@
-"""Cores of two threads that pods share, by counts (C9).
+"""Cores of two threads that pods share, modelled by counts (C9).
 
-Of the broken cores of a class a pod has both threads of some and one of others: its
+Of the broken cores of a class, a pod has both threads of some and one thread of others: its
 singles. The pods that count as PCPULevel cover as many cores as they have singles, less
-one for each core that two of them share; others have what is left of each core, one
-thread or two. With two threads a core these counts are enough: some way of dealing the
-threads out has them (`placer.counting.core_pairs`).
+one for each core that two of them share. Other pods have what is left of each core, one
+thread or two. With two threads per core these counts are enough: there is always a way of
+dealing the threads out that matches them (`placer.counting.core_pairs`).
 """
 
 from collections.abc import Iterator
@@ -25,12 +25,13 @@ from placer_models.rule_family import RuleFamily
 
 @dataclass(frozen=True, slots=True)
 class PairSingles:
-    """Cores of two threads of which the pod of an assignment has one.
+    """The two-thread cores of which an assignment's pod has one thread.
 
     Attributes:
-        of_class: For each core class of two free threads, on how many of its cores the pod
-            has one and counts as PCPULevel; 0 of other classes.
-        fell_back: The pod counts because it shares a NUMA node; None where it counts anyway.
+        of_class: For each core class with two free threads per core, on how many cores the
+            pod has one of them and counts as PCPULevel; 0 for other classes.
+        fell_back: Whether the pod counts because it shares a NUMA node; None if it counts
+            anyway.
 
     """
 
@@ -39,21 +40,21 @@ class PairSingles:
 
 
 Single = tuple[Assignment, PairSingles, Expression]
-"""An assignment, its singles that count, and the cores of which its pod has one thread of two."""
+"""An assignment, its singles that count, and how many cores its pod has one thread of."""
 
 
 @dataclass(frozen=True, slots=True)
 class PairedCores:
-    """Cores of each class of each node that two pods share one thread each.
+    """For each node and core class, the cores of which two pods have one thread each.
 
-    Though both would rather not; 0 where that is not counted by class.
+    Both pods would rather not share. 0 where that is not counted by class.
     """
 
     of_node: tuple[tuple[Expression, ...], ...]
 
 
 def pair_singles(model: CpModel, problem: Problem, assignment: Assignment) -> PairSingles | None:
-    """Create the counts of an assignment; None where its pod never counts as PCPULevel."""
+    """Create the counts of an assignment, or return None if its pod never counts as PCPULevel."""
     shape, guest = assignment.shape, assignment.part(ExclusivityVars)
     if guest is None or not shape.keeps_cores:
         return None
@@ -70,7 +71,7 @@ def pair_singles(model: CpModel, problem: Problem, assignment: Assignment) -> Pa
 
 
 def paired_cores(model: CpModel, problem: Problem, x: Variables) -> PairedCores:
-    """Create a count of cores that two pods share against a wish, for each core class."""
+    """Create, for each core class, a count of cores that two pods share against their wish."""
     found = []
     for node, here in zip(problem.nodes, x.on_node, strict=True):
         minding = sum(assignment.part(PairSingles) is not None for assignment in here)
@@ -101,7 +102,7 @@ def singles_of_pairs_are_counted(model: CpModel, problem: Problem, x: Variables)
 
 
 def pairs_have_room_for_singles(model: CpModel, problem: Problem, x: Variables) -> None:
-    """The singles that count lie on cores of their own, but for those that are shared."""
+    """The singles that count are on cores of their own, except for those that are shared."""
     for node, at in _classes(problem):
         singles = _singles(x, node, at)
         if not singles:
@@ -122,7 +123,7 @@ def pairs_have_room_for_singles(model: CpModel, problem: Problem, x: Variables) 
 
 
 def only_wishes_share_pairs(model: CpModel, problem: Problem, x: Variables) -> None:
-    """Each shared core has a thread of two different pods, neither of which requires it."""
+    """Each shared core has threads of two different pods, neither of which requires to be apart."""
     for node, at in _classes(problem):
         shared = x.part(PairedCores).of_node[node][at]
         if isinstance(shared, int):
@@ -139,7 +140,7 @@ def only_wishes_share_pairs(model: CpModel, problem: Problem, x: Variables) -> N
 
 
 def _classes(problem: Problem) -> Iterator[tuple[int, int]]:
-    """Yield node and class wherever pods that mind are told apart by counts."""
+    """Yield the indices of node and core class wherever cores that pods share are counted."""
     for index, node in enumerate(problem.nodes):
         for at, c in enumerate(node.cores):
             if counts_pairs(problem, c):
@@ -159,7 +160,7 @@ def _singles(x: Variables, node: int, at: int) -> list[Single]:
 
 
 def _double(assignment: Assignment, at: int) -> Expression:
-    """Return the cores of which the pod has both threads, beside those it takes whole."""
+    """Return how many cores the pod has both threads of, beside those that it takes whole."""
     part = cores_of(assignment)[at]
     return part.threads - part.touched if _spreads(assignment) else 0
 
@@ -174,7 +175,7 @@ def shared_pairs(model: CpModel, problem: Problem, x: Variables) -> Expression:
 
 
 def pair_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Iterator[Hint]:
-    """Yield of how many cores of two threads the pods that count have one."""
+    """Yield hints for how many two-thread cores the pods that count have one thread of."""
     for met in meetings(problem, known):
         singles = met.assignment.part(PairSingles)
         for i, counted in enumerate(singles.of_class if singles else ()):

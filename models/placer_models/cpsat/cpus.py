@@ -1,4 +1,4 @@
-"""CPUs: who owns which cores, and what the pools keep (C4 to C6, C8)."""
+"""CPUs: which pods own which cores, and what the pools keep (C4 to C6, C8)."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -21,8 +21,8 @@ class CoreCounts:
 
     Attributes:
         whole: Whole cores.
-        threads: Single threads besides.
-        touched: Cores over which the threads are spread; only where a pod asks for it.
+        threads: Single threads beside those.
+        touched: Cores over which the threads are spread; 0 unless the bind policy spreads them.
 
     """
 
@@ -31,32 +31,32 @@ class CoreCounts:
     touched: Expression
 
     def cpus(self, c: CoreClass) -> Expression:
-        """Return how many CPUs that are, of cores of the class."""
+        """Return how many CPUs this is on cores of the class."""
         return self.whole * c.threads + self.threads
 
 
 @dataclass(frozen=True, slots=True)
 class OwnedCores:
-    """What the pods of an assignment own: one a core class of the node."""
+    """What the pods of an assignment own: one entry per core class of the node."""
 
     classes: tuple[CoreCounts, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class BrokenCores:
-    """For each node, cores of each class that are taken thread by thread."""
+    """For each node, how many cores of each class are taken thread by thread."""
 
     of_node: tuple[tuple[Expression, ...], ...]
 
 
 def cores_of(assignment: Assignment) -> tuple[CoreCounts, ...]:
-    """Return what the pods own of each core class; empty where they own no CPU."""
+    """Return what the pods own of each core class, or nothing if they own no CPU."""
     owned = assignment.part(OwnedCores)
     return owned.classes if owned else ()
 
 
 def room_in_pools(problem: Problem, thing: int, node: NodeState, most: int) -> int:
-    """Return how many of so many pods the cores of a node could host, beside its pools."""
+    """Return how many pods a node's cores and pools could host, up to `most`."""
     shape, fit = problem.shapes[thing], problem.fits[thing][node.kind]
     assert fit is not None
     if (shape.shared and not node.pool_cpus) or (shape.best_effort and not node.best_effort_cpus):
@@ -77,7 +77,7 @@ def _takeable(fit: Fit, c: CoreClass) -> int:
 
 
 def owned_cores(model: CpModel, problem: Problem, assignment: Assignment) -> OwnedCores | None:
-    """Create the counts of an assignment; None where its pods own no CPU."""
+    """Create the counts of an assignment, or return None if its pods own no CPU."""
     if not assignment.shape.owned_cpus:
         return None
     return OwnedCores(
@@ -125,7 +125,7 @@ def broken_cores(model: CpModel, problem: Problem, x: Variables) -> BrokenCores:
 
 
 def a_pod_owns_the_cpus_it_asks_for(model: CpModel, problem: Problem, x: Variables) -> None:
-    """Whole cores and single threads together are the request of the assignment's pods."""
+    """Whole cores and single threads add up to the request of the assignment's pods."""
     for assignment in x.assignments:
         cores = cores_of(assignment)
         if not cores:
@@ -136,9 +136,9 @@ def a_pod_owns_the_cpus_it_asks_for(model: CpModel, problem: Problem, x: Variabl
 
 
 def counted_pods_share_whole_cores(model: CpModel, problem: Problem, x: Variables) -> None:
-    """No pod of a counted assignment has more whole cores than fit its request.
+    """Pods counted together take on average no more whole cores than fit one pod's request.
 
-    Then the assignment's whole cores can be dealt out to its pods, one by one.
+    So the assignment's whole cores can be dealt out to its pods, one by one.
     """
     for assignment in x.assignments:
         if assignment.most > 1 and cores_of(assignment):
@@ -170,9 +170,9 @@ def threads_fit(model: CpModel, problem: Problem, x: Variables) -> None:
 
 
 def spread_threads_touch_different_cores(model: CpModel, problem: Problem, x: Variables) -> None:
-    """The cores that a pod's threads touch are no more than its threads, and exist.
+    """A pod's threads touch no more cores than the pod has threads, or than are broken.
 
-    Exact for cores of equal width: dealing all threads out in turn over the broken
+    This is exact for cores of equal width: dealing all threads out in turn over the broken
     cores puts each pod on as many cores as it has threads, or on all of them.
     """
     for assignments, broken in zip(x.on_node, x.part(BrokenCores).of_node, strict=True):
@@ -186,7 +186,7 @@ def spread_threads_touch_different_cores(model: CpModel, problem: Problem, x: Va
 
 
 def a_used_shared_pool_has_a_cpu(model: CpModel, problem: Problem, x: Variables) -> None:
-    """Where an LS pod runs there is a CPU that nobody owns."""
+    """Where an LS pod runs, there is a CPU that no pod owns."""
     for node, assignments in zip(problem.nodes, x.on_node, strict=True):
         owned = LinearExpr.sum(
             [assignment.shape.owned_cpus * assignment.count for assignment in assignments]
@@ -205,7 +205,7 @@ def a_used_shared_pool_has_a_cpu(model: CpModel, problem: Problem, x: Variables)
 
 
 def a_used_best_effort_pool_has_a_cpu(model: CpModel, problem: Problem, x: Variables) -> None:
-    """Where a BE pod runs there is a CPU that no LSE pod owns."""
+    """Where a BE pod runs, there is a CPU that no LSE pod owns."""
     for node, assignments in zip(problem.nodes, x.on_node, strict=True):
         owned = LinearExpr.sum(
             [
@@ -275,7 +275,7 @@ def usable_cores(model: CpModel, problem: Problem, x: Variables) -> Expression:
 
 
 def core_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Iterator[Hint]:
-    """Yield the cores that are taken of each class."""
+    """Yield hints for the cores that are taken of each class."""
     for assignment, choices in known.at:
         for i, part in enumerate(cores_of(assignment)):
             takes = [choice.cores[i] for choice in choices]
@@ -317,7 +317,7 @@ def read_cores(
 
 
 def splits_freely(problem: Problem, thing: int) -> bool:
-    """Return whether a shape owns no CPU, or whole cores of one size."""
+    """Return whether pods of a shape own no CPU, or take cores of one size under FullPCPUs."""
     if not problem.shapes[thing].owned_cpus:
         return True
     return all(

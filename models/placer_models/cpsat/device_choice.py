@@ -1,4 +1,4 @@
-"""The tier about which devices give shares (B14)."""
+"""Device choice: the tier about which devices give shares (B14)."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -27,11 +27,11 @@ from placer_models.rule_family import RuleFamily
 from placer_models.shares import ShareableDevice
 
 Position = tuple[int, int, int]
-"""Bank, and the indices of an equivalence class and of a device in it."""
+"""The indices of a bank, of an equivalence class in it, and of a device in that."""
 
 
 def device_choice(model: CpModel, problem: Problem, x: Variables) -> Expression:
-    """Sum how far the devices of shares are off what their pods would choose, coming last."""
+    """Sum how far the device of each share is off the one its pod would choose, coming last."""
     terms: list[IntVar] = []
     for node, assignments, opened in zip(
         problem.nodes, x.on_node, x.part(OpenedDevices).of_node, strict=True
@@ -53,10 +53,10 @@ class _Devices:
     """The devices of a node that can give shares.
 
     Attributes:
-        takes: What pods may have of each device.
-        used: How much of a device is used, by what is asked of it.
-        known: Whether a device can give amounts beside all that it gives.
-        spare: (bank, equivalence class) -> whether a device of it stays free.
+        takes: Device -> the shares of it that pods may have.
+        used: (device, which quantities are asked of it) -> how much of it is used.
+        known: (device, amounts) -> whether it can give the amounts beside all that it gives.
+        spare: (bank, equivalence class) -> whether a free device of the class stays free.
 
     """
 
@@ -76,7 +76,7 @@ class _Devices:
                 self.takes[taken.take[:3]].append((assignment, taken))
 
     def compare(self, assignment: Assignment, taken: ShareCount, off: IntVar) -> None:
-        """Have ``off`` say how far the device is off that of the choice, if the share is on it."""
+        """Make ``off`` at least how far the device is off the best one, if the share is on it."""
         need = assignment.shape.shares[taken.take.need]
         least = need.choice is DeviceChoice.LEAST_USED
         here = taken.take[:3]
@@ -108,7 +108,7 @@ class _Devices:
                 yield (bank, class_index, at), device
 
     def _free_classes(self, assignment: Assignment, taken: ShareCount) -> Iterator[int]:
-        """Yield the equivalence classes of which a free device could give the share."""
+        """Yield the equivalence classes with a free device that could give the share."""
         need, index = assignment.shape.shares[taken.take.need], taken.take.bank
         bank = self.node.banks[index]
         for class_index, devices in enumerate(bank.shareable):
@@ -118,7 +118,7 @@ class _Devices:
                 yield class_index
 
     def _used(self, position: Position, asked: ShareAmounts) -> IntVar:
-        """Return how much of a device is used in all: each new pod counts by itself."""
+        """Return how much of a device is used in all, in millionths, adding up pod by pod."""
         key = position, tuple(map(bool, asked))
         if key not in self.used:
             bank, class_index, at = position
@@ -149,7 +149,7 @@ class _Devices:
                     load = LinearExpr.weighted_sum(
                         [taken.count for taken in takes], [want // unit for want in wanted]
                     )
-                    enough = left - amount + 1  # of others' leaves too little
+                    enough = left - amount + 1  # Others that take this much leave too little.
                     self.model.add(load >= -(-enough // unit)).only_enforce_if(lack)
                     lacks.append(lack)
             self.model.add_bool_or([fits, *lacks])
@@ -175,7 +175,7 @@ class _Devices:
 
 
 def has_no_choice(problem: Problem, thing: int) -> bool:
-    """Return whether pods of a shape do not mind which devices give them shares."""
+    """Return whether pods of a shape have no preference for the devices that give them shares."""
     return not any(need.choice for need in problem.shapes[thing].shares)
 
 

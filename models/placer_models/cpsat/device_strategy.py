@@ -1,4 +1,4 @@
-"""Devices of which a strategy says how many a pod has (D9)."""
+"""Device strategies, which say how many devices a pod has (D9)."""
 
 from ortools.sat.python.cp_model import CpModel, LinearExpr
 
@@ -15,7 +15,7 @@ from placer_models.shares import ShareNeed
 
 
 def a_pod_has_the_devices_of_its_strategies(model: CpModel, problem: Problem, x: Variables) -> None:
-    """All healthy devices of the node, or one for each group that gives the first type."""
+    """A pod has all healthy devices, or from one to as many as groups give it the first type."""
     for assignment in x.assignments:
         for index, need in enumerate(assignment.shape.shares):
             if need.strategy is None:
@@ -31,7 +31,7 @@ def a_pod_has_the_devices_of_its_strategies(model: CpModel, problem: Problem, x:
 
 
 def _groups(problem: Problem, assignment: Assignment, need: ShareNeed) -> Expression:
-    """Count the groups that give the first type; a device of it in no group counts as one."""
+    """Count the groups that give the first type; each device of it in no group counts as one."""
     fit, joint = assignment.fit.joint, assignment.part(JointGroups)
     assert fit is not None, "a strategy of groups without any"
     assert joint is not None, "as above"
@@ -47,7 +47,7 @@ def _groups(problem: Problem, assignment: Assignment, need: ShareNeed) -> Expres
 
 
 def has_no_strategy(problem: Problem, thing: int) -> bool:
-    """Return whether no strategy says how many devices pods of a shape have."""
+    """Return whether no strategy sets how many devices pods of a shape have."""
     return not any(need.strategy for need in problem.shapes[thing].shares)
 
 

@@ -31,9 +31,9 @@ class DeviceVariables:
 
     Attributes:
         whole: For each bank of the node, whole devices of each equivalence class.
-        picks: The GPU sets that the pod can have, each with its literal; empty where
-            it can have any and all are equally good. There is one pod at most then.
-        gpu_set: The worth of any GPU set where there are no picks.
+        picks: The GPU sets that the pod can have, each with its literal; the assignment then
+            has at most one pod. Empty if any set will do and all are equally good.
+        gpu_set: Without picks, a GPU set that is worth as much as any; None if there is none.
 
     """
 
@@ -50,7 +50,7 @@ def devices_of(assignment: Assignment) -> DeviceVariables:
 
 
 def touched(assignment: Assignment, bank: int, class_index: int) -> Expression:
-    """Return the devices of an equivalence class that the pods have, whole or in part."""
+    """Return how many devices of an equivalence class the pods have, whole or in part."""
     whole = devices_of(assignment).whole[bank][class_index]
     parts = [
         share.count for share in shares_of(assignment) if share.take[:2] == (bank, class_index)
@@ -59,7 +59,7 @@ def touched(assignment: Assignment, bank: int, class_index: int) -> Expression:
 
 
 def room_in_banks(problem: Problem, thing: int, node: NodeState, most: int) -> int:
-    """Return how many of so many pods the free devices of a node could serve."""
+    """Return how many pods of a shape the free devices of a node could serve, up to `most`."""
     shape = problem.shapes[thing]
     for device_type, count in shape.devices:
         bank = node.bank(device_type)
@@ -114,7 +114,7 @@ def _whole(
 def gpu_sets(node: NodeState, shape: Shape) -> tuple[DeviceSelection, ...]:
     """Return the GPU sets that a pod of the shape can have, best first.
 
-    None where it wants one GPU and every one will do.
+    The answer is empty if the pod wants fewer than two GPUs and any one will do.
     """
     bank = node.bank(GPU)
     size = shape.count_of(GPU)
@@ -134,7 +134,7 @@ def sets_differ(node: NodeState, shape: Shape, sets: Sequence[DeviceSelection]) 
 
 
 def _lacks_gpu_sets(node: NodeState, shape: Shape) -> bool:
-    """Return whether the free GPUs, many as they may be, hold no set that the pod may have."""
+    """Return whether the free GPUs, however many, hold no set that the pod may have."""
     bank = node.bank(GPU)
     if bank is None or not (bank.board.honored or shape.scopes):
         return False
@@ -144,9 +144,9 @@ def _lacks_gpu_sets(node: NodeState, shape: Shape) -> bool:
 
 
 def a_pod_has_the_devices_it_asks_for(model: CpModel, problem: Problem, x: Variables) -> None:
-    """Whole devices of all equivalence classes together are the request of the assignment's pods.
+    """Whole devices of all equivalence classes add up to the request of the assignment's pods.
 
-    GPUs that are picked as a set are right by the set.
+    GPUs that are picked as a set need no such sum, because the set has the right size.
     """
     for assignment in x.assignments:
         own = devices_of(assignment)
@@ -166,7 +166,7 @@ def a_pod_has_one_gpu_set(model: CpModel, problem: Problem, x: Variables) -> Non
 
 
 def devices_fit(model: CpModel, problem: Problem, x: Variables) -> None:
-    """A whole device has one holder, and nobody has shares of it."""
+    """A device held whole has one holder, and no pod has a share of it."""
     for node, assignments, opened in zip(
         problem.nodes, x.on_node, x.part(OpenedDevices).of_node, strict=True
     ):
@@ -186,7 +186,7 @@ def devices_fit(model: CpModel, problem: Problem, x: Variables) -> None:
 def a_pod_has_its_devices_within_their_scope(
     model: CpModel, problem: Problem, x: Variables
 ) -> None:
-    """All devices of a type are on one switch, NUMA node or package, and it is known."""
+    """All devices of a type with a scope are on one known switch, NUMA node or package."""
     for assignment in x.assignments:
         node = problem.nodes[assignment.node]
         for kind, scope in assignment.shape.scopes:
@@ -214,7 +214,7 @@ def a_pod_has_its_devices_within_their_scope(
 
 
 def gpus_in_part_are_a_set_too(model: CpModel, problem: Problem, x: Variables) -> None:
-    """The GPUs that a pod has a part of, and its whole ones, are the set that it picks."""
+    """The GPUs that a pod has a share of, and its whole ones, together are the set it picks."""
     for assignment in x.assignments:
         picks = devices_of(assignment).picks
         if picks and any(need.type == GPU for need in assignment.shape.shares):
@@ -226,7 +226,7 @@ def gpus_in_part_are_a_set_too(model: CpModel, problem: Problem, x: Variables) -
 
 
 def device_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Iterator[Hint]:
-    """Yield how many devices of each equivalence class are taken, and which GPU sets."""
+    """Yield hints for how many devices of each class are taken, and for which GPU sets."""
     for assignment, choices in known.at:
         own = devices_of(assignment)
         for bank, taken in enumerate(own.whole):
@@ -272,7 +272,7 @@ def _take(left: list[int], size: int) -> tuple[int, ...]:
 
 
 def boards_for(problem: Problem, thing: int) -> Iterable[Board]:
-    """Return the boards of GPUs on which pods of a shape could come, that of each kind of node."""
+    """Return the GPU boards that pods of a shape could come to, one per kind of node."""
     if not problem.shapes[thing].count_of(GPU):
         return ()
     return {
@@ -297,7 +297,7 @@ def asks_for_no_devices(problem: Problem, thing: int) -> bool:
 
 
 def has_scopes(problem: Problem, bank: DeviceBank) -> bool:
-    """Return whether GPUs are asked for within a scope."""
+    """Return whether any shape asks for its GPUs within a scope."""
     return any(kind == GPU for shape in problem.shapes for kind, _ in shape.scopes)
 
 

@@ -1,4 +1,4 @@
-"""Straight lines above or below the values that an amount can have."""
+"""Envelopes: straight lines above or below the values that an amount can have."""
 
 from collections.abc import Mapping
 from itertools import pairwise
@@ -11,15 +11,15 @@ from placer_models.cpsat.expression import Expression
 def below_envelope(
     model: CpModel, points: Expression, left: Expression, best: Mapping[int, int]
 ) -> None:
-    """Say that so much left is worth so much at most, in lines that a bound can use.
+    """Limit by straight lines what an amount left can be worth, in a form that a bound can use.
 
-    A table says it too late.
+    A table says the same, but too late for the bound.
 
     Args:
         model: Gets the lines.
-        points: What is left is worth.
+        points: What the amount left is worth.
         left: How much is left.
-        best: The most that each amount left can be worth; every amount that can be.
+        best: Amount left -> the most that it can be worth, for every amount that is possible.
 
     """
     if isinstance(points, int):
@@ -39,13 +39,15 @@ def _turns_up(a: tuple[int, int], b: tuple[int, int], c: tuple[int, int]) -> boo
 
 
 def pairs_of(model: CpModel, size: LinearExpr, most: int, name: str) -> IntVar:
-    """Return the ordered pairs of a crowd, or more: straight lines from below are exact.
+    """Return a variable for the ordered pairs of a crowd, or more than these.
+
+    The straight lines that hold it up from below are exact.
 
     Args:
         model: Gets the variable.
-        size: How many there are.
-        most: What that can be at most.
-        name: Of the crowd.
+        size: The size of the crowd.
+        most: The most that the size can be.
+        name: The name of the crowd.
 
     """
     pairs = model.new_int_var(0, max(0, most * (most - 1)), f"pairs[{name}]")

@@ -1,9 +1,9 @@
-"""Cores and NUMA nodes that pods keep to themselves, and the two tiers (C9).
+"""Exclusivity: cores and NUMA nodes that pods keep to themselves, and its two tiers (C9).
 
-Whole cores are shared with nobody, so only single threads count. Running pods stand in
-the classes and cells as `held`; of the pods that wait at most one counted core of a class
-is on each of its cores, for a class that two of them could share is one core.
-Of cores of two threads counts say it, in `core_pairs`.
+Whole cores are shared with nobody, so only single threads count. Running pods show in
+the classes and cells as `held`. Of the pods that wait, two can meet only in a class that is
+a single core; in any other class each core is counted by one of them at most.
+Sharing cores of two threads is modelled by counts, in `core_pairs`.
 """
 
 from collections import Counter, defaultdict
@@ -24,20 +24,20 @@ from placer_models.problem import Choice, CoreTake, Problem
 from placer_models.rule_family import RuleFamily
 
 _Place = tuple[Strength | None, list[tuple[Assignment, Expression]]]
-"""How a core class or a cell is held by running pods, and who could be there."""
+"""How running pods hold a core class or a cell, and the assignments that could be there."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExclusivityVars:
-    """Where the pod of an assignment could meet pods that it keeps apart from.
+    """Where an assignment's pod could meet pods that it keeps apart from.
 
     Attributes:
         cores: For each core class, on how many of its cores the pod has single threads
-            and counts as PCPULevel; 0 where it meets nobody. Empty: it never counts.
-        cells: For each cell, whether the pod has CPUs there. Empty where the policy is
-            not NUMANodeLevel; 0 for the place of CPUs without a NUMA node.
-        fell_back: The pod counts as PCPULevel because it shares a NUMA node; None where
-            it cannot.
+            and counts as PCPULevel; 0 where it meets nobody. Empty if it never counts.
+        cells: For each cell, whether the pod has CPUs there. Empty if the policy is
+            not NUMANodeLevel; 0 for the cell of CPUs without a NUMA node.
+        fell_back: Whether the pod counts as PCPULevel because it shares a NUMA node; None
+            if that cannot happen.
 
     """
 
@@ -49,7 +49,7 @@ class ExclusivityVars:
 def exclusivity_vars(
     model: CpModel, problem: Problem, assignment: Assignment
 ) -> ExclusivityVars | None:
-    """Create the variables of an assignment; None where its pod keeps apart from nobody."""
+    """Create the variables of an assignment, or return None if its pod keeps apart from nobody."""
     node, shape, name = problem.nodes[assignment.node], assignment.shape, assignment.name
     if shape.apart is ExclusivePolicy.NONE:
         return None
@@ -74,7 +74,7 @@ def exclusivity_vars(
 
 
 def counts_pairs(problem: Problem, c: CoreClass) -> bool:
-    """Return whether several pods that mind may be on cores of two threads of the class."""
+    """Return whether the class has two-thread cores on which several pods that mind may be."""
     return problem.granularity is CoreGranularity.PAIRS and c.paired
 
 
@@ -96,7 +96,7 @@ def _counted_cores(
 
 
 def single_threads_are_on_counted_cores(model: CpModel, problem: Problem, x: Variables) -> None:
-    """A pod that counts as PCPULevel counts the cores of its single threads."""
+    """For a pod that counts as PCPULevel, the cores of its single threads are counted."""
     for assignment, guest in _wary(x):
         for c, part, counted in zip(
             problem.nodes[assignment.node].cores, cores_of(assignment), guest.cores, strict=False
@@ -110,7 +110,7 @@ def single_threads_are_on_counted_cores(model: CpModel, problem: Problem, x: Var
 
 
 def cpus_are_in_counted_cells(model: CpModel, problem: Problem, x: Variables) -> None:
-    """A pod under NUMANodeLevel counts the NUMA nodes of its CPUs."""
+    """For a pod under NUMANodeLevel, the NUMA nodes of its CPUs are counted."""
     for assignment, guest in _wary(x):
         classes = problem.nodes[assignment.node].cores
         for at, here in enumerate(guest.cells):
@@ -142,19 +142,19 @@ def who_shares_a_numa_node_falls_back(model: CpModel, problem: Problem, x: Varia
 
 
 def required_cores_are_not_shared(model: CpModel, problem: Problem, x: Variables) -> None:
-    """Of two pods that count as PCPULevel on a core none requires to be apart."""
+    """Of two pods that count as PCPULevel on one core, neither requires to be apart."""
     for index in range(len(problem.nodes)):
         _keep_apart(model, _places(problem, x, index, _cores))
 
 
 def required_numa_nodes_are_not_shared(model: CpModel, problem: Problem, x: Variables) -> None:
-    """Of two pods under NUMANodeLevel on a NUMA node none requires to be apart."""
+    """Of two pods under NUMANodeLevel on one NUMA node, neither requires to be apart."""
     for index in range(len(problem.nodes)):
         _keep_apart(model, _places(problem, x, index, _cells))
 
 
 def spread_threads_are_on_counted_cores(model: CpModel, problem: Problem, x: Variables) -> None:
-    """A core that a pod touches is counted; said for the bound's sake."""
+    """Every core that a pod's threads touch is counted; this only helps the bound."""
     for assignment, guest in _wary(x):
         for part, counted in zip(cores_of(assignment), guest.cores, strict=False):
             if isinstance(counted, int) or assignment.fit.bind is not BindPolicy.SPREAD_BY_PCPUS:
@@ -166,7 +166,7 @@ def spread_threads_are_on_counted_cores(model: CpModel, problem: Problem, x: Var
 
 
 def a_remainder_is_on_a_core_of_its_own(model: CpModel, problem: Problem, x: Variables) -> None:
-    """What fills no whole core is on a core that others may not share; for the bound's sake."""
+    """CPUs that fill no whole core are on one that others may not share; for the bound only."""
     for assignment, guest in _wary(x):
         classes = problem.nodes[assignment.node].cores
         widths = {c.threads for c in classes}
@@ -186,12 +186,12 @@ def a_remainder_is_on_a_core_of_its_own(model: CpModel, problem: Problem, x: Var
 
 
 def shared_cores(model: CpModel, problem: Problem, x: Variables) -> Expression:
-    """Count pods on cores where another is before them."""
+    """Count the pods on each core beyond the first; pods that run there come first."""
     return _beyond_first(model, problem, x, _cores, "shared_core")
 
 
 def shared_numa_nodes(model: CpModel, problem: Problem, x: Variables) -> Expression:
-    """Count pods on NUMA nodes where another is before them."""
+    """Count the pods on each NUMA node beyond the first; pods that run there come first."""
     return _beyond_first(model, problem, x, _cells, "shared_cell")
 
 
@@ -271,13 +271,13 @@ def _beyond_first(
 
 @dataclass(frozen=True, slots=True)
 class Meeting:
-    """Whom the pod of an assignment meets in a known placement.
+    """What an assignment's pod meets in a known placement.
 
     Attributes:
-        guest: What the model counts of it.
-        choice: Its place; None where it is not there, or does not count as PCPULevel.
-        cells: The NUMA nodes, as cells, of its CPUs where that is counted.
-        fell: It shares one of them.
+        guest: The pod's variables.
+        choice: Its place; None if it is not there, or does not count as PCPULevel.
+        cells: The cells of the NUMA nodes that its CPUs are on, where that is counted.
+        fell: Whether it shares one of them.
 
     """
 
@@ -289,7 +289,7 @@ class Meeting:
 
 
 def meetings(problem: Problem, known: KnownPlaces) -> Iterator[Meeting]:
-    """Yield whom the pods meet that keep apart; at most one is in an assignment then."""
+    """Yield what each pod that keeps apart meets; it is the only one in its assignment."""
     on_node: defaultdict[int, list[tuple[Assignment, ExclusivityVars, Choice | None]]]
     on_node = defaultdict(list)
     for assignment, choices in known.at:
@@ -308,7 +308,7 @@ def meetings(problem: Problem, known: KnownPlaces) -> Iterator[Meeting]:
 
 
 def exclusivity_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Iterator[Hint]:
-    """Yield whom the pods meet that keep apart."""
+    """Yield hints for what the pods that keep apart meet."""
     for met in meetings(problem, known):
         guest = met.guest
         if guest.fell_back is not None:
@@ -320,7 +320,7 @@ def exclusivity_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Ite
 
 
 def _cells_in(node: NodeState, guest: ExclusivityVars, choice: Choice | None) -> frozenset[int]:
-    """Return the NUMA nodes, as cells, of the pod's CPUs where that is counted."""
+    """Return the cells of the NUMA nodes that the pod's CPUs are on, where that is counted."""
     if choice is None or not guest.cells:
         return frozenset()
     return frozenset(

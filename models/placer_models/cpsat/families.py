@@ -60,7 +60,7 @@ FAMILIES: tuple[Family, ...] = (
     device_choice.FAMILY,
     node_strategy.FAMILY,
 )
-"""A new family takes its place after those at whose parts it looks to make or read its own."""
+"""A new family goes after those whose parts it looks at when it creates or reads its own."""
 
 
 def is_countable(problem: Problem, thing: int) -> bool:
@@ -69,12 +69,12 @@ def is_countable(problem: Problem, thing: int) -> bool:
 
 
 def is_plain(problem: Problem, thing: int) -> bool:
-    """Return whether pods of a shape take plain sums of a node and nothing by its place."""
+    """Return whether pods of a shape take only plain sums of a node, and nothing by place."""
     return all(family.plain(problem, thing) for family in FAMILIES)
 
 
 def sees_links(problem: Problem, bank: DeviceBank) -> bool:
-    """Return whether it matters before the link tiers which GPUs of a cell pods have."""
+    """Return whether it matters, before the link tiers, which GPUs of a cell pods have."""
     return any(family.sees_links(problem, bank) for family in FAMILIES)
 
 

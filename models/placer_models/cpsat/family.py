@@ -1,4 +1,4 @@
-"""A family of rules, as a model knows it: one record of all that it adds."""
+"""A family of rules, as a model knows it: one record of everything that it adds."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,16 +14,16 @@ from placer_models.problem import Choice, Choices, Fit, Problem, Shape
 from placer_models.rule_family import RuleFamily
 
 AddRule = Callable[[CpModel, Problem, Variables], None]
-"""What every placement obeys, or what helps the search."""
+"""Adds to a model what every placement obeys, or what helps the search."""
 
 Goal = Callable[[CpModel, Problem, Variables], Expression]
-"""What a tier counts."""
+"""Returns what a tier counts."""
 
 Value = Callable[[Expression], int]
-"""What an expression is worth in a solution."""
+"""Returns the value of an expression in a solution."""
 
 Hint = tuple[int, int]
-"""The index of a variable and the value it had best begin with."""
+"""The index of a variable, and the value that the search should try first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class KnownPlaces:
 
     Attributes:
         choices: The place of every pod.
-        at: Every assignment with the places of its pods; none where no pod is.
+        at: Every assignment with the places of its pods, an empty list where there is no pod.
 
     """
 
@@ -55,27 +55,27 @@ class Family:
     """What a family of rules adds to a model of a batch, and which short cuts it leaves open.
 
     A short cut is taken where every family leaves it open. A family that says nothing about
-    one closes it: forgetting costs speed, and never truth.
+    a short cut closes it: forgetting one costs speed, but never correctness.
 
     Attributes:
-        room: Returns how many of so many pods of a shape the node could host, as far as the
-            family's resources go.
-        decide: Creates its variables of one assignment, a part of it; None: it has none
-            there. Earlier families' parts are there already.
-        decide_all: Creates its variables of all assignments together, a part of them.
+        room: Returns how many pods of a shape the node could host, up to a given number, as
+            far as the family's resources go.
+        decide: Creates the family's variables of one assignment, a part of it, or returns None
+            if it has none there. Earlier families' parts are there already.
+        decide_all: Creates its variables of all assignments together, a part of `Variables`.
         rules: What every placement obeys; without any one of them a wrong one gets through.
-        cuts: What helps the search: true of some best placement, so that no tier suffers.
-        tiers: What it counts for which tiers.
-        hint: Says a known placement in its variables.
-        read: Returns the places of an assignment's pods, one each, with its own part of
-            them read out of a solution. Earlier families' parts are read already.
-        countable: Whether counts per node say all about pods of a shape: any split of the
-            counts over the pods is as good.
-        plain: Whether pods of a shape take plain sums of a node: its pools, its memory as a
-            whole, extended resources; and nothing by its place.
-        sees_links: Whether it matters before the link tiers which GPUs of a cell pods have.
-        exchangeable: Whether whole devices of a pod may be exchanged for others of their
-            NUMA nodes, when a placement is finished, by shape, fit and bank.
+        cuts: What only helps the search: some best placement obeys all, so no tier suffers.
+        tiers: Tier -> what the family counts for it.
+        hint: Yields a known placement as values of the family's variables.
+        read: Returns the places of an assignment's pods, one each, with the family's part of
+            them read from a solution. Earlier families' parts have been read already.
+        countable: Whether counts per node say everything about pods of a shape: any split of
+            the counts over the pods is as good.
+        plain: Whether pods of a shape take only plain sums of a node (its pools, its memory as
+            a whole, extended resources), and nothing by place.
+        sees_links: Whether it matters, before the link tiers, which GPUs of a cell pods have.
+        exchangeable: Whether whole devices of a pod may be exchanged for others in their
+            cells when a placement is finished, by shape, fit and bank.
 
     """
 
@@ -100,7 +100,7 @@ def fits_of(problem: Problem, thing: int) -> Iterator[Fit]:
 
 
 def hints(expressions: Iterable[Expression], values: Iterable[int]) -> Iterator[Hint]:
-    """Yield the hints of plain variables; what is derived needs none."""
+    """Yield hints for plain variables; derived expressions need none."""
     for expression, value in zip(expressions, values, strict=True):
         if isinstance(expression, IntVar):
             yield expression.index, value

@@ -16,10 +16,10 @@ from placer_models.shares import ShareableDevice
 
 
 def virtual_functions_fit_their_device(model: CpModel, problem: Problem, x: Variables) -> None:
-    """Every share that comes with a virtual function has one of its own, such as it wants.
+    """Every share that comes with a virtual function has its own, with the labels it wants.
 
-    Equal labels are counted, and so are equal wishes. A flow from wishes to labels of the
-    sizes that the counts allow is a matching of shares to virtual functions.
+    Functions with equal labels are counted together, and so are equal wishes. A flow from
+    wishes to labels, within these counts, is a matching of shares to virtual functions.
     """
     for node, assignments in zip(problem.nodes, x.on_node, strict=True):
         wanted: defaultdict[tuple[int, int, int], list[tuple[FunctionSelector, ShareCount]]]

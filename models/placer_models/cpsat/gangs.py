@@ -1,4 +1,4 @@
-"""Pods and gangs as wholes (G1, D8)."""
+"""Gangs and their pods as wholes: minimums, groups of gangs, gathering on a node (G1, D8)."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -81,9 +81,9 @@ def a_gathered_gang_is_on_one_node(model: CpModel, problem: Problem, x: Variable
 
 
 def equal_units_come_in_order(model: CpModel, problem: Problem, x: Variables) -> None:
-    """Of interchangeable units an earlier one is on an earlier node, unplaced ones last.
+    """Of interchangeable units, earlier ones are on earlier nodes, and unplaced ones come last.
 
-    Cuts off nothing but renamings of other placements.
+    This cuts off only renamings of other placements.
     """
     families: defaultdict[int, list[int]] = defaultdict(list)
     for index, unit in enumerate(x.units):
@@ -102,7 +102,7 @@ def equal_units_come_in_order(model: CpModel, problem: Problem, x: Variables) ->
 
 
 def placed(problem: Problem, x: Variables, level: int) -> Expression:
-    """Count the points of the gangs of a priority level that run."""
+    """Count the points of a priority level's placed pods and running gangs."""
     above = MEMBER_ABOVE_POINTS
     lead = MEMBER_OF_MINIMUM_POINTS - above
     terms: list[Expression] = []
@@ -117,7 +117,7 @@ def placed(problem: Problem, x: Variables, level: int) -> Expression:
 
 
 def count_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Iterator[Hint]:
-    """Yield how many pods each assignment has."""
+    """Yield hints for how many pods each assignment has."""
     for assignment, choices in known.at:
         yield assignment.count.index, len(choices)
 

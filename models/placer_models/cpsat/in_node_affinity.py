@@ -1,7 +1,7 @@
-"""Pods that want to be together or apart inside a node (C18).
+"""Affinity inside a node: pods that want to be together or apart on cores or NUMA nodes (C18).
 
-A place is a core or a NUMA node. Where cores matter each core that two new pods could
-share is a class of its own; on the others every new pod is alone with those that run there.
+A place is a core or a NUMA node. Where cores matter, each core that two new pods could
+share is a class of its own. On any other core, a new pod meets only the pods that run there.
 """
 
 from collections import Counter, defaultdict
@@ -29,11 +29,11 @@ LEVELS = (AffinityLevel.NUMA, AffinityLevel.CORE)
 
 @dataclass(frozen=True, slots=True)
 class Presence:
-    """Where the pod of an assignment owns CPUs, as far as that is looked at.
+    """Where an assignment's pod owns CPUs, as far as affinities look at that.
 
     Attributes:
-        cores: One a core class: whether the pod has CPUs of it. Empty where cores do not
-            matter.
+        cores: One literal per core class: whether the pod has CPUs of it. Empty where cores
+            do not matter.
         cells: The same for cells.
 
     """
@@ -48,7 +48,7 @@ class Presence:
 
 
 def presence(model: CpModel, problem: Problem, assignment: Assignment) -> Presence | None:
-    """Create the variables of an assignment; None where its pod is nothing to others."""
+    """Create the variables of an assignment, or return None if no affinity concerns its pod."""
     affinity = assignment.shape.in_node_affinity
     if affinity is None or not assignment.shape.owned_cpus:
         return None
@@ -68,7 +68,7 @@ def presence(model: CpModel, problem: Problem, assignment: Assignment) -> Presen
 
 @dataclass(frozen=True, slots=True)
 class _Guest:
-    """An assignment that could be at a place, with the literal that it is."""
+    """An assignment that could be at a place, with a literal for whether it is there."""
 
     assignment: Assignment
     own: Presence
@@ -77,10 +77,10 @@ class _Guest:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A core class or a cell of a node, and who is or could be there.
+    """A core class or a cell of a node, and the pods that are or could be there.
 
     Attributes:
-        sides: Of the running pods there.
+        sides: The sides of the running pods there.
         shared: Whether two new pods there are together.
 
     """
@@ -91,11 +91,11 @@ class _Place:
     guests: tuple[_Guest, ...]
 
     def runs(self, term: InNodeAffinityTerm) -> bool:
-        """Return whether a running pod here is meant."""
+        """Return whether the term means a running pod that is here."""
         return not self.sides.isdisjoint(term.matches)
 
     def others(self, guest: _Guest, term: InNodeAffinityTerm) -> list[IntVar]:
-        """Return the literals of the other guests that are meant."""
+        """Return the literals of the other guests that the term means."""
         return [
             other.here
             for other in (self.guests if self.shared else ())
@@ -114,7 +114,7 @@ class _Place:
 
 
 def a_pod_is_where_it_owns_cpus(model: CpModel, problem: Problem, x: Variables) -> None:
-    """A pod that is something to others is at a place if, and only if, it has CPUs there."""
+    """A pod that an affinity concerns is at a place if, and only if, it has CPUs there."""
     for assignment, own in _present(x):
         classes = problem.nodes[assignment.node].cores
         taken = [part.cpus(c) for part, c in zip(cores_of(assignment), classes, strict=True)]
@@ -131,7 +131,7 @@ def a_pod_is_where_it_owns_cpus(model: CpModel, problem: Problem, x: Variables) 
 
 
 def pods_keep_apart_inside_a_node(model: CpModel, problem: Problem, x: Variables) -> None:
-    """No pod is at a place with another one that a required anti-affinity keeps it off."""
+    """No pod is at a place with another if a required anti-affinity of either keeps them apart."""
     for place in _places(problem, x):
         of_side: defaultdict[int, list[IntVar]] = defaultdict(list)
         off = {}
@@ -151,7 +151,7 @@ def pods_keep_apart_inside_a_node(model: CpModel, problem: Problem, x: Variables
 
 
 def pods_come_together_inside_a_node(model: CpModel, problem: Problem, x: Variables) -> None:
-    """Where a pod owns CPUs another has some that its affinity means; or it is the first."""
+    """Wherever a pod owns CPUs, so does another that its affinity means, unless it is the first."""
     alone: dict[tuple[int, int], IntVar] = {}
     for place in _places(problem, x):
         for guest, position, term in place.asked(apart=False, required=True):
@@ -168,7 +168,7 @@ def pods_come_together_inside_a_node(model: CpModel, problem: Problem, x: Variab
 
 
 def lost_inside_a_node(model: CpModel, problem: Problem, x: Variables) -> Expression:
-    """Weigh what preferred terms about cores and NUMA nodes lose."""
+    """Sum the weights that preferred terms about cores and NUMA nodes lose."""
     lost: dict[tuple[int, int, int], IntVar] = {}
     weights: list[int] = []
     for place in _places(problem, x):
@@ -185,9 +185,9 @@ def lost_inside_a_node(model: CpModel, problem: Problem, x: Variables) -> Expres
 
 
 def _pairs_too_near(model: CpModel, problem: Problem, x: Variables) -> Iterator[Expression]:
-    """Yield wishes to be apart, times a literal that the two pods share a place.
+    """Yield the weights of wishes to be apart, times a literal for two pods sharing a place.
 
-    Wherever two pods meet, and at however many places, they are near each other once.
+    Two pods count as near each other once, at however many places they meet.
     """
     for places in _levels(problem, x):
         level = places[0].level
@@ -207,12 +207,12 @@ def _pairs_too_near(model: CpModel, problem: Problem, x: Variables) -> Iterator[
 
 
 def _pairs(mine: Sequence[_Guest], theirs: Sequence[_Guest], level: AffinityLevel) -> int:
-    """Return what the wishes weigh that two guests are against, if they are near each other."""
+    """Return the weight of the wishes that two guests go against if they are near each other."""
     return mine[0].own.affinity.pairs_with(theirs[0].own.affinity.side, level)
 
 
 def _crowds(guests: Sequence[Sequence[_Guest]], level: AffinityLevel) -> Iterator[list[int]]:
-    """Yield guests, by position, of whom any two would rather not be near each other."""
+    """Yield crowds of guests, by position, any two of which would rather be apart."""
     crowds: list[list[int]] = []
     for i, mine in enumerate(guests):
         for crowd in crowds:
@@ -227,10 +227,10 @@ def _crowds(guests: Sequence[Sequence[_Guest]], level: AffinityLevel) -> Iterato
 def _crowd_is_near(
     model: CpModel, places: Sequence[_Place], crowd: Sequence[int], near: Sequence[IntVar]
 ) -> None:
-    """Say how many of a crowd are near each other at least; for the bound's sake.
+    """Limit from below how many pairs of a crowd are near each other; this only helps the bound.
 
-    Of the places of each pod one is its home; two with one home are near each other, and
-    the pairs of different homes are different ones.
+    One of each pod's places is called its home here. Two pods with the same home are near
+    each other, and no pair is counted at two homes.
     """
     homes: defaultdict[int, list[IntVar]] = defaultdict(list)
     pairs = []
@@ -251,7 +251,7 @@ def _crowd_is_near(
 def _near_running(
     model: CpModel, places: Sequence[_Place], mine: Sequence[_Guest]
 ) -> Iterator[Expression]:
-    """Yield the same of a guest and running pods; those that are at the same places are one."""
+    """Yield the same for a guest and running pods; those at the same places count as one."""
     where: defaultdict[int, tuple[int, ...]] = defaultdict(tuple)
     for at, place in enumerate(places):
         for side in place.sides:
@@ -314,7 +314,7 @@ def _alone(
 
 
 def presence_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Iterator[Hint]:
-    """Yield on which cores and cells the pods are."""
+    """Yield hints for the core classes and cells that the pods are on."""
     for assignment, choices in known.at:
         own = assignment.part(Presence)
         if own is None:
@@ -326,7 +326,7 @@ def presence_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Iterat
 
 
 def is_nothing_to_others(problem: Problem, thing: int) -> bool:
-    """Return whether it is nothing to others where pods of a shape own CPUs."""
+    """Return whether no affinity looks at where pods of a shape own CPUs."""
     return problem.shapes[thing].in_node_affinity is None
 
 

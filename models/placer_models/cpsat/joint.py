@@ -1,4 +1,4 @@
-"""Devices of several types side by side (D9)."""
+"""Joint allocation: devices of several types side by side (D9)."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -19,14 +19,14 @@ from placer_models.rule_family import RuleFamily
 
 @dataclass(frozen=True, slots=True)
 class JointGroup:
-    """One PCIe switch or NUMA node, as the pod of an assignment uses it.
+    """One PCIe switch or NUMA node, as an assignment's pod uses it.
 
     Attributes:
         index: As in ``JointFit``.
-        amounts: Devices of each type.
-        most: The most of them that there can be.
-        used: For each type a literal: the group gives one; 0 where it has none.
-        apart: The group gives some types and not all; None where that is not counted.
+        amounts: How many devices of each type the pod has there.
+        most: The most that it can have of each type.
+        used: For each type, a literal for whether the group gives a device; 0 if it has none.
+        apart: Whether the group gives some types but not all; None where that is not counted.
 
     """
 
@@ -39,11 +39,11 @@ class JointGroup:
 
 @dataclass(frozen=True, slots=True)
 class JointGroups:
-    """Devices that the pod of an assignment wants side by side.
+    """Devices that an assignment's pod wants side by side.
 
     Attributes:
-        nowhere: Devices in no group that is known.
-        beside: As in ``JointFit``; empty where it is but a wish.
+        nowhere: How many of its devices are in no known group.
+        beside: As in ``JointFit``; empty where side by side is only a wish.
 
     """
 
@@ -53,7 +53,7 @@ class JointGroups:
 
 
 def joint_groups(model: CpModel, problem: Problem, assignment: Assignment) -> JointGroups | None:
-    """Create the literals of an assignment; None where its pod wants nothing side by side."""
+    """Create the literals of an assignment; None if its pod wants nothing side by side."""
     node, fit, name = problem.nodes[assignment.node], assignment.fit, assignment.name
     if fit.joint is None:
         return None
@@ -101,7 +101,7 @@ def a_pod_uses_the_groups_it_takes_from(model: CpModel, problem: Problem, x: Var
 
 
 def devices_stand_side_by_side(model: CpModel, problem: Problem, x: Variables) -> None:
-    """Where that is required, a group that gives one type gives the other too."""
+    """Where side by side is required, a group that gives one type of a pair gives the other too."""
     for assignment in x.assignments:
         joint = assignment.part(JointGroups)
         if joint is None or not joint.beside:
@@ -113,7 +113,7 @@ def devices_stand_side_by_side(model: CpModel, problem: Problem, x: Variables) -
 
 
 def groups_apart(model: CpModel, problem: Problem, x: Variables) -> Expression:
-    """Count groups that give a pod some of the types it wants together, and not all."""
+    """Count groups that give a pod some but not all types, and devices in no known group."""
     terms: list[Expression] = []
     for assignment in x.assignments:
         joint = assignment.part(JointGroups)
@@ -122,7 +122,7 @@ def groups_apart(model: CpModel, problem: Problem, x: Variables) -> Expression:
         terms.append(joint.nowhere)
         for group in joint.groups:
             assert group.apart is not None
-            # Some and not all: going round the types, one that is given meets one that is not.
+            # Some but not all: going round the types, one that is given meets one that is not.
             for one, other in zip(group.used, (*group.used[1:], group.used[0]), strict=True):
                 model.add(group.apart >= one - other)
             terms.append(group.apart)
@@ -130,7 +130,7 @@ def groups_apart(model: CpModel, problem: Problem, x: Variables) -> Expression:
 
 
 def joint_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Iterator[Hint]:
-    """Yield which groups give devices of which types."""
+    """Yield hints for which groups give devices of which types."""
     for assignment, choices in known.at:
         joint, fit = assignment.part(JointGroups), assignment.fit.joint
         if joint is None or fit is None:

@@ -1,4 +1,4 @@
-"""What GPU sets are worth, those that pods have and those that are left (D6 to D8, D10)."""
+"""Links: the worth of the GPU sets that pods have, and of those that are left (D6 to D8, D10)."""
 
 from collections.abc import Iterator, Sequence
 from itertools import product
@@ -159,7 +159,7 @@ def _looked_up(
     amounts: Sequence[Expression],
     name: str,
 ) -> Expression:
-    """Return the value of the row whose key is what is taken of each equivalence class."""
+    """Return the value in the row that matches how much is taken of each equivalence class."""
     values = set(rows.values())
     if len(values) == 1:
         return values.pop()
@@ -174,7 +174,7 @@ def _looked_up(
 
 
 def _most_by_left(rows: dict[tuple[int, ...], int], bank: DeviceBank) -> dict[int, int]:
-    """Return the largest value that so many devices left can have."""
+    """Return, for each number of devices left, the largest value that they can have."""
     best: dict[int, int] = {}
     for taken, value in rows.items():
         count = sum(bank.free) - sum(taken)
@@ -183,7 +183,7 @@ def _most_by_left(rows: dict[tuple[int, ...], int], bank: DeviceBank) -> dict[in
 
 
 def has_equal_links(problem: Problem, thing: int) -> bool:
-    """Return whether any GPUs that pods of a shape could have are linked alike."""
+    """Return whether all GPUs that pods of a shape could have are linked alike."""
     several = problem.shapes[thing].count_of(GPU) > 1
     return not several or all(map(_uniform, boards_for(problem, thing)))
 

@@ -1,4 +1,4 @@
-"""Packages, last-level caches and NUMA nodes that a pod had better touch few of (C10, C11)."""
+"""Locality: packages, last-level caches, NUMA nodes that a pod should touch few of (C10, C11)."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,13 +18,14 @@ from placer_models.rule_family import RuleFamily
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """The groups of a node that the one pod of an assignment touches.
+    """The groups of core classes of a node that an assignment's only pod touches.
 
     Attributes:
         keys: The package, cache or cell that each group stands for.
         groups: The core classes of each group, by index.
-        touched: One literal a group: the pod owns CPUs of it.
-        fewest: Groups that the pod needs on the empty node.
+        touched: One literal per group: whether the pod owns CPUs of it (in `Spans.close`: has
+            anything there).
+        fewest: How many groups the pod needs on the empty node.
 
     """
 
@@ -36,15 +37,15 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Spans:
-    """What the pod of an assignment touches, each None where it has no such wish.
+    """What an assignment's pod touches, each None if the pod has no such wish.
 
-    There is one pod at most where it has one.
+    An assignment whose pod has such a wish has at most one pod.
 
     Attributes:
         packages: Packages of its CPUs.
         caches: Last-level caches of its CPUs.
         cells: Cells of its CPUs, where the node has a NUMA strategy.
-        close: Packages that anything of the pod is in, by default locality.
+        close: Packages that hold anything of the pod, under default locality.
 
     """
 
@@ -62,7 +63,7 @@ def spans_of(assignment: Assignment) -> Spans:
 def spans(model: CpModel, problem: Problem, assignment: Assignment) -> Spans:
     """Create the literals of an assignment."""
     node, fit, name = problem.nodes[assignment.node], assignment.fit, assignment.name
-    # Who owns no CPUs is where its memory and devices are.
+    # A pod that owns no CPUs is where its memory and devices are.
     packages = [c.package for c in node.cores] if assignment.shape.owned_cpus else []
     return Spans(
         packages=_span(model, packages, fit.fewest_packages, f"package[{name}"),
@@ -85,14 +86,14 @@ def _span(
     name: str,
     also: Iterable[int | None] = (),
 ) -> Span | None:
-    """Return a span of an assignment with its variables; None where nothing is wished for.
+    """Create a span of an assignment with its variables, or return None if there is no wish.
 
     Args:
         model: Gets the variables.
         keys: The group of each core class of the node.
-        fewest: As in ``Span``; None: there is no wish.
+        fewest: As in ``Span``; None if there is no wish.
         name: Begins the names of the variables.
-        also: Groups that may be touched otherwise, even without a core.
+        also: Groups that the pod may touch other than by cores, even if they have no cores.
 
     """
     if fewest is None:
@@ -125,13 +126,13 @@ def a_pod_touches_the_groups_it_takes_from(model: CpModel, problem: Problem, x: 
 
 
 def a_pod_touches_its_fewest_groups(model: CpModel, problem: Problem, x: Variables) -> None:
-    """Fewer groups than the empty node needs are never enough; said for the bound's sake."""
+    """A pod touches no fewer groups than it needs on the empty node; this only helps the bound."""
     for assignment, span in _spans(x):
         model.add(LinearExpr.sum(list(span.touched)) >= span.fewest * assignment.count)
 
 
 def a_pod_touches_the_packages_of_its_cells(model: CpModel, problem: Problem, x: Variables) -> None:
-    """What a pod has on a NUMA node is in the package of its CPUs, if they are of one."""
+    """What a pod has on a NUMA node is in the package of the node's CPUs, if they share one."""
     for assignment in x.assignments:
         close, used_cells = spans_of(assignment).close, goods_of(assignment).used
         if close is None:
@@ -145,13 +146,13 @@ def a_pod_touches_the_packages_of_its_cells(model: CpModel, problem: Problem, x:
 def a_pod_without_policy_needs_its_fewest_cells(
     model: CpModel, problem: Problem, x: Variables
 ) -> None:
-    """Fewer cells than the empty node needs are never enough; said for the bound's sake."""
+    """A pod uses no fewer cells than it needs on the empty node; this only helps the bound."""
     for assignment, fewest in _without_policy(x):
         model.add(LinearExpr.sum(list(goods_of(assignment).used)) >= fewest * assignment.count)
 
 
 def held_in_numa_nodes(model: CpModel, problem: Problem, x: Variables) -> Expression:
-    """Count cells beyond the fewest of pods with CPUs or devices that no policy holds together."""
+    """Count cells beyond the fewest, for pods with CPUs or devices under no policy as a whole."""
     return LinearExpr.sum(
         [
             LinearExpr.sum(list(goods_of(assignment).used)) - fewest * assignment.count
@@ -166,7 +167,7 @@ def held_in_packages(model: CpModel, problem: Problem, x: Variables) -> Expressi
 
 
 def _without_policy(x: Variables) -> Iterator[tuple[Assignment, int]]:
-    """Yield the assignments of pods that locality by default looks at, with their fewest cells."""
+    """Yield the assignments whose cells default locality counts, with the fewest they need."""
     for assignment in x.assignments:
         locality = assignment.fit.locality
         if goods_of(assignment).used and locality and locality.cells is not None:
@@ -198,7 +199,7 @@ def _spans(x: Variables) -> Iterator[tuple[Assignment, Span]]:
 
 
 def span_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Iterator[Hint]:
-    """Yield which packages, caches and cells pods touch."""
+    """Yield hints for which packages, caches and cells pods touch."""
     for assignment, choices in known.at:
         spans = spans_of(assignment)
         for span in (spans.packages, spans.caches, spans.cells):
@@ -219,7 +220,7 @@ def span_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Iterator[H
 
 
 def has_no_spans(problem: Problem, thing: int) -> bool:
-    """Return whether pods of a shape would not like few of anything."""
+    """Return whether pods of a shape have no wish to touch few packages, caches or cells."""
     return all(
         fit.locality is None
         and (fit.fewest_packages, fit.fewest_caches, fit.fewest_cpu_cells) == (None, None, None)

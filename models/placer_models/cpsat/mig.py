@@ -1,4 +1,4 @@
-"""MIG: instances of a GPU do not overlap, and what it can still be cut into."""
+"""MIG instances: none of them overlap on a GPU, and what a GPU can still be cut into counts."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -18,7 +18,7 @@ from placer_models.problem import Fit, Problem, Shape
 from placer_models.rule_family import RuleFamily
 
 _Taken = dict[tuple[int, int], list[Expression]]
-"""(GPU, slice) -> the instances that take it, each 0 or 1."""
+"""(GPU, slice) -> for each instance that would take it, 0 or 1: whether a pod has it."""
 
 
 def instances_of_a_gpu_do_not_overlap(model: CpModel, problem: Problem, x: Variables) -> None:
@@ -71,9 +71,9 @@ def _points_left(
 
 
 def _most(cuts: Sequence[MigPlacement]) -> dict[int, int]:
-    """Return - slices taken -> the most points of the instances that they leave.
+    """Return -(number of slices taken) -> the most points of the instances that these leave.
 
-    Every set of slices counts, also those that no instances would take: it is a bound.
+    This is a bound, so every set of slices counts, even one that no instances would take.
     """
     best: dict[int, int] = {}
     masks = [(sum(1 << part for part in cut.covers), cut.points) for cut in cuts]
@@ -102,7 +102,7 @@ def _taken(node: NodeState, assignments: Sequence[Assignment]) -> _Taken:
 
 
 def has_no_instances(shape: Shape, fit: Fit, bank: DeviceBank) -> bool:
-    """Return whether the devices are no MIG instances."""
+    """Return whether the devices are not MIG instances."""
     return not bank.cuts
 
 

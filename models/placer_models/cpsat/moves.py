@@ -1,7 +1,7 @@
-"""Running pods that may move: each stays, or counts against the budget (G5).
+"""Running pods that may move: each stays, or counts against the budget of moves (G5).
 
-What a pod holds at home is told apart from all that is like it, so a pod with the counts
-of its home has just what it had.
+What a pod holds at home is told apart from everything like it, so a pod with the counts
+of its home has exactly what it had.
 """
 
 from collections import defaultdict
@@ -23,12 +23,12 @@ from placer_models.problem import Choice, Choices, Problem
 from placer_models.rule_family import RuleFamily
 
 Good = tuple[int, int]
-"""A node, and a dimension that cells have."""
+"""The indices of a node and of a dimension that cells have."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stays:
-    """Running pod that may move -> whether it stays; none for one that cannot stay."""
+    """Running pod that may move -> whether it stays; a pod that cannot stay has no entry."""
 
     of_pod: Mapping[int, IntVar]
 
@@ -52,7 +52,7 @@ def a_running_pod_keeps_a_place(model: CpModel, problem: Problem, x: Variables) 
 
 
 def who_stays_has_what_it_had(model: CpModel, problem: Problem, x: Variables) -> None:
-    """A pod stays only in its very place."""
+    """A pod that stays has exactly what it had at home."""
     for literal, assignment, home in _homes(problem, x):
         model.add(assignment.count == 1).only_enforce_if(literal)
         for taken, amount in _amounts(assignment, home):
@@ -60,7 +60,7 @@ def who_stays_has_what_it_had(model: CpModel, problem: Problem, x: Variables) ->
 
 
 def who_stays_keeps_its_cells(model: CpModel, problem: Problem, x: Variables) -> None:
-    """Amounts that no policy pins are pinned by who stays."""
+    """Amounts that no policy pins stay in their cells if their pod stays."""
     held_at_home: defaultdict[Good, list[tuple[IntVar, tuple[int, ...]]]] = defaultdict(list)
     for literal, assignment, home in _homes(problem, x):
         rows = zip(goods_of(assignment).pinned, home.pinned, strict=True)
@@ -93,7 +93,7 @@ def _units_by_pod(x: Variables) -> dict[int, int]:
 
 
 def _homes(problem: Problem, x: Variables) -> Iterator[tuple[IntVar, Assignment, Choice]]:
-    """Yield whether a pod stays, its assignment at home, and what it has there."""
+    """Yield, for each pod that could stay, its literal, its assignment at home, and its home."""
     unit_of = _units_by_pod(x)
     for pod, home in problem.homes:
         if home is not None and pod in x.part(Stays).of_pod:
@@ -102,7 +102,7 @@ def _homes(problem: Problem, x: Variables) -> Iterator[tuple[IntVar, Assignment,
 
 
 def _amounts(assignment: Assignment, home: Choice) -> Iterator[tuple[Expression, int]]:
-    """Yield what the assignment takes with what the pod has at home."""
+    """Yield pairs of what the assignment takes and what the pod has at home."""
     cores, own, pool = cores_of(assignment), goods_of(assignment), assignment.part(PoolPart)
     for part, had in zip(cores, home.cores[: len(cores)], strict=True):
         yield part.whole, had.whole
@@ -119,7 +119,7 @@ def _amounts(assignment: Assignment, home: Choice) -> Iterator[tuple[Expression,
 
 
 def stay_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Iterator[Hint]:
-    """Yield which running pods stay."""
+    """Yield hints for which running pods stay."""
     homes = dict(problem.homes)
     for pod, literal in x.part(Stays).of_pod.items():
         yield literal.index, int(known.choices.get(pod) == homes[pod])

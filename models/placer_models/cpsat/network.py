@@ -17,13 +17,13 @@ from placer_models.tasks import LevelTask
 
 
 def a_gang_gathers_where_it_must(model: CpModel, problem: Problem, x: Variables) -> None:
-    """The placed members of a gang are in one domain of each level that it requires."""
+    """The placed members of a gang are in one domain of each level that it must gather at."""
     for gang, task in _tasks(problem, Grouping.GATHER, required=True):
         model.add_at_most_one(_here(model, problem, x, gang, task))
 
 
 def a_gang_spreads_where_it_must(model: CpModel, problem: Problem, x: Variables) -> None:
-    """No domain has more of a gang's members than it requires."""
+    """No domain has more of a gang's members than the gang requires at most."""
     for gang, task in _tasks(problem, Grouping.SPREAD, required=True):
         for assignments in _by_domain(problem, x, gang, task).values():
             if _most(problem, gang, assignments) > task.count:
@@ -45,7 +45,7 @@ def members_of_a_domain_come_in_multiples(model: CpModel, problem: Problem, x: V
 
 
 def gathering(model: CpModel, problem: Problem, x: Variables) -> Expression:
-    """Count domains beyond one, and members of a domain beyond the most (tier gathering)."""
+    """Count domains beyond one, and members of a domain beyond the limit (tier gathering)."""
     terms: list[Expression] = []
     for gang, task in _tasks(problem, Grouping.GATHER, required=False):
         reached = x.part(ReachedGangs).of_gang[gang]
@@ -91,7 +91,7 @@ def _here(
         literal = model.new_bool_var(f"here[{gang},{task.level},{domain}]")
         for assignment in assignments:
             model.add(assignment.count <= assignment.most * literal)
-        # Follows from the above in integers; relaxed, it says how many domains it takes.
+        # In integers this follows from the above; relaxed, it says how many domains are needed.
         model.add(_members(assignments) <= _most(problem, gang, assignments) * literal)
         literals.append(literal)
     return literals

@@ -11,7 +11,7 @@ from placer_models.rule_family import RuleFamily
 
 
 def weights_missed(model: CpModel, problem: Problem, x: Variables) -> Expression:
-    """Count for each pod what it would like of its node and does not get there."""
+    """Sum the weights of what pods would like of their nodes and do not get there."""
     return LinearExpr.sum(
         [
             assignment.fit.weight_missed * assignment.count

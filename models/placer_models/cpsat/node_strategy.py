@@ -1,4 +1,4 @@
-"""The last tier: rooms that are left, or what the node strategy of the instance counts (B12)."""
+"""Node strategies: the last tier counts rooms left, or what the instance's strategy does (B12)."""
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations, pairwise, product
@@ -33,7 +33,7 @@ from placer_models.rooms import POINTS, room_points
 from placer_models.rule_family import RuleFamily
 
 MOST_TANGENTS = 16
-"""Lines below a square; larger squares are told to the solver as products besides."""
+"""The most lines below a square; larger squares are also given to the solver as products."""
 
 
 def usable_rooms(model: CpModel, problem: Problem, x: Variables) -> Expression:
@@ -74,7 +74,7 @@ def nodes_in_use(model: CpModel, problem: Problem, x: Variables) -> Expression:
             used = model.new_bool_var(f"in_use[{node.name}]")
             for assignment in assignments:
                 model.add(assignment.count <= assignment.most * used)
-            # For the bound's sake: else half a node's pods would be thought to need half a node.
+            # For the bound: without this, half a node's pods would seem to need half a node.
             for has, wants in sums_of(node, assignments):
                 if any(wants):
                     asked = [
@@ -87,7 +87,7 @@ def nodes_in_use(model: CpModel, problem: Problem, x: Variables) -> Expression:
 
 
 def own_scores(model: CpModel, problem: Problem, x: Variables) -> Expression:
-    """Sum what the new pods would score, each alone."""
+    """Sum the scores of the new pods, each taken alone."""
     return LinearExpr.sum(
         [
             own_score(load, _ask(assignment)) * assignment.count
@@ -107,7 +107,7 @@ def pairs_of_pods(model: CpModel, problem: Problem, x: Variables) -> Expression:
 
 
 def mean_scores(model: CpModel, problem: Problem, x: Variables) -> Expression:
-    """Sum the mean shares of the new pods, all of them being there."""
+    """Sum the mean shares of the new pods, counting with all of them in place."""
     terms = [own_scores(model, problem, x)]
     for node, load, assignments in _loads(problem, x):
         groups = _groups(model, problem, node, assignments)
@@ -125,7 +125,7 @@ def mean_scores(model: CpModel, problem: Problem, x: Variables) -> Expression:
 
 
 def variances(model: CpModel, problem: Problem, x: Variables) -> Expression:
-    """Sum the variance of the shares of the new pods: looked up by who is on a node."""
+    """Sum the variances of the new pods' shares, looked up by how many pods are on each node."""
     terms: list[Expression] = []
     for node, load, assignments in _loads(problem, x):
         groups = _groups(model, problem, node, assignments)
@@ -145,7 +145,7 @@ def variances(model: CpModel, problem: Problem, x: Variables) -> Expression:
 
 
 def products_of(problem: Problem) -> int:
-    """Return how many products `mean_scores` has to tell the solver."""
+    """Return how many products `mean_scores` has to give the solver."""
     return sum(len(asks) * (len(asks) - 1) // 2 for asks in _asks(problem))
 
 
@@ -155,7 +155,7 @@ def rows_of(problem: Problem) -> int:
 
 
 def _asks(problem: Problem) -> Iterator[dict[LoadAsk, int]]:
-    """Yield for each node what pods could ask of it -> how many could."""
+    """Yield for each node: what pods could ask of it -> how many pods could ask for that."""
     pods = [0] * len(problem.shapes)
     for shape in problem.pods:
         pods[shape] += 1
@@ -192,7 +192,7 @@ def _ask(assignment: Assignment) -> LoadAsk:
 
 
 _Group = tuple[LoadAsk, IntVar, int]
-"""What pods ask for alike on a node, how many come there, and how many could at most."""
+"""What some pods equally ask of a node, how many of them come there, and how many could at most."""
 
 
 def _groups(
@@ -220,7 +220,7 @@ def _with(load: NodeLoad, asks: Sequence[LoadAsk], counts: Sequence[int]) -> Nod
 
 
 def _pairs_of(model: CpModel, count: Expression, most: int, name: str) -> Expression:
-    """Return the pairs of so many: its least value, where it is minimised."""
+    """Return the number of pairs of `count` pods, or more; it is exact where it is minimised."""
     if most < 2:
         return 0
     pairs = model.new_int_var(0, most * (most - 1) // 2, name)

@@ -33,10 +33,10 @@ class CellGoods:
     """The cells that the pods of an assignment use, and what they have there.
 
     Attributes:
-        used: One literal a cell of the node: the pod uses it; empty where nothing
-            asks. There is one pod at most then.
-        pinned: Of each dimension that cells have, what is from each cell; a row is empty where it
-            may come from anywhere.
+        used: One literal per cell of the node: whether the pod uses it. Where there are several
+            cells, the assignment then has at most one pod. Empty where nothing asks.
+        pinned: For each dimension that cells have, the amount from each cell. A row is empty
+            where the amount may come from anywhere.
 
     """
 
@@ -92,16 +92,16 @@ def _pinned(
     used: Sequence[Expression],
     name: str,
 ) -> tuple[Expression, ...]:
-    """Return what the pod takes from each cell of a divisible good; empty: from anywhere.
+    """Return what the pod takes of a divisible good from each cell; empty if from anywhere.
 
-    It is said where a policy asks which cells the pod, or a container of it, uses.
+    Cells are told apart where a policy asks which of them the pod, or a container of it, uses.
 
     Args:
         model: Gets the variables.
         held: What each cell has.
         need: What the pod asks for.
-        assignment: Of the pod.
-        used: A literal a cell; none where no policy asks.
+        assignment: The pod's assignment.
+        used: One literal per cell; empty where no policy asks.
         name: Begins the names of the variables.
 
     """
@@ -177,7 +177,7 @@ def a_pod_keeps_to_its_cells(model: CpModel, problem: Problem, x: Variables) -> 
 
 
 def best_effort_needs_its_fewest_cells(model: CpModel, problem: Problem, x: Variables) -> None:
-    """Fewer cells than the empty node needs are never enough; said for the bound's sake."""
+    """A pod uses no fewer cells than it needs on the empty node; this only helps the bound."""
     for assignment in x.assignments:
         used = goods_of(assignment).used
         if used and assignment.fit.alignment is AlignmentPolicy.BEST_EFFORT:
@@ -185,7 +185,7 @@ def best_effort_needs_its_fewest_cells(model: CpModel, problem: Problem, x: Vari
 
 
 def cells_beyond(model: CpModel, problem: Problem, x: Variables) -> Expression:
-    """Count cells beyond the fewest of pods under BestEffort (tier ``alignment``)."""
+    """Count the cells of BestEffort pods beyond their fewest (tier ``alignment``)."""
     return LinearExpr.sum(
         [
             LinearExpr.sum(list(used)) - assignment.fit.fewest_cells * assignment.count
@@ -212,7 +212,7 @@ def cells_of(problem: Problem, choice: Choice) -> Iterator[int]:
 
 
 def cell_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Iterator[Hint]:
-    """Yield the cells that pods use, and what they take of each."""
+    """Yield hints for the cells that pods use, and for what they take of each."""
     for assignment, choices in known.at:
         own = goods_of(assignment)
         for dimension, row in enumerate(own.pinned):

@@ -54,7 +54,7 @@ def _on_node(
 
 
 def _free_beside(node: NodeState, chosen: CellStrategy, sharers: Sequence[Sharer]) -> Expression:
-    """Count for each CPU how many more were free in its cell than in the fullest one."""
+    """Count for each owned CPU how many more CPUs were free in its cell than in the fullest one."""
     return LinearExpr.sum(
         [
             (chosen.free[c.cell] - chosen.least_free) * _cpus(node, assignment, [i])
@@ -67,7 +67,7 @@ def _free_beside(node: NodeState, chosen: CellStrategy, sharers: Sequence[Sharer
 def _crowded(
     model: CpModel, node: NodeState, chosen: CellStrategy, sharers: Sequence[Sharer]
 ) -> Expression:
-    """Count pairs of CPUs in one cell, beyond those that a pod has with itself.
+    """Count pairs of CPUs in one cell, beyond the fewest that pods must have within themselves.
 
     The count is convex in the CPUs of a cell, so straight lines from below are exact.
     """
@@ -97,7 +97,7 @@ def _crowded(
 def _unevenness(
     model: CpModel, node: NodeState, chosen: CellStrategy, sharer: Sharer
 ) -> Expression:
-    """Return by how many CPUs too much the pod's cells differ."""
+    """Return by how many CPUs the pod's cells differ more than they may."""
     assignment, span = sharer
     want = assignment.shape.owned_cpus
     name = f"[{assignment.unit},{node.name}]"

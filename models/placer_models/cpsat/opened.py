@@ -1,4 +1,4 @@
-"""Nodes that are offered: they are not there yet, and using one opens it."""
+"""Offered nodes: they are not there yet, and using one opens it."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -42,9 +42,9 @@ def a_node_is_opened_before_it_is_used(model: CpModel, problem: Problem, x: Vari
 
 
 def an_opened_node_holds_what_it_has(model: CpModel, problem: Problem, x: Variables) -> None:
-    """The sums of an offered node are those of an opened one; said for the bound's sake.
+    """Pods take no more of an offered node than it has once opened; this only helps the bound.
 
-    Without this half a node's pods would be thought to need half a node.
+    Without this, half a node's pods would seem to need half a node.
     """
     for node, literal in x.part(OpenedNodes).literals.items():
         assignments = x.on_node[node]
@@ -58,7 +58,7 @@ def an_opened_node_holds_what_it_has(model: CpModel, problem: Problem, x: Variab
 
 
 def sums_of(node: NodeState, assignments: Sequence[Assignment]) -> list[tuple[int, list[int]]]:
-    """Return (what the node has, what a pod of each assignment wants) for what is a plain sum."""
+    """Return (what the node has, what a pod of each assignment wants) for each plain sum."""
     shapes = [assignment.shape for assignment in assignments]
     wants = [shape.amounts_on(node) for shape in shapes]
     return [
@@ -68,9 +68,9 @@ def sums_of(node: NodeState, assignments: Sequence[Assignment]) -> list[tuple[in
 
 
 def equal_offers_are_used_in_order(model: CpModel, problem: Problem, x: Variables) -> None:
-    """Of equal offered nodes an earlier one has as many pods as a later one, or more.
+    """Of equal offered nodes, an earlier one has at least as many pods as a later one.
 
-    Cuts off nothing but renamings of nodes, as `equal_units_come_in_order` does of pods.
+    This cuts off only renamings of nodes, as `equal_units_come_in_order` does for pods.
     """
     for members in equal_offers(problem):
         loads = [
@@ -85,7 +85,7 @@ def equal_offers_are_used_in_order(model: CpModel, problem: Problem, x: Variable
 
 
 def equal_offers(problem: Problem) -> list[list[int]]:
-    """Return the offered nodes, those that are interchangeable together, in order."""
+    """Return the offered nodes, grouped by which are interchangeable, in order."""
     classes: defaultdict[NodeState, list[int]] = defaultdict(list)
     for index, node in enumerate(problem.nodes):
         if node.offered:
@@ -115,7 +115,7 @@ def earlier_offers_first(problem: Problem, choices: Choices) -> Choices:
 
 
 def opened_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Iterator[Hint]:
-    """Yield which offered nodes are opened."""
+    """Yield hints for which offered nodes are opened."""
     used = {choice.node for choice in known.choices.values()}
     for node, literal in x.part(OpenedNodes).literals.items():
         yield literal.index, int(node in used)

@@ -1,4 +1,4 @@
-"""Places of pods as a model says them: a known placement in, a solution out."""
+"""Places of pods in a model's variables: a known placement goes in, a solution comes out."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -12,10 +12,10 @@ from placer_models.problem import Choice, Choices, CoreTake, Problem
 
 
 def hint_of(problem: Problem, x: Variables, choices: Choices) -> Iterator[Hint]:
-    """Yield the variables' values that say the choices in the model's words.
+    """Yield hints that state the choices in the model's variables.
 
-    Interchangeable units are dealt the places of their family in the model's order,
-    so that the hint keeps the rule that breaks their symmetry.
+    Interchangeable units get the places of their family in the model's order, so that the
+    hint obeys the rule that breaks their symmetry.
     """
     choices = earlier_offers_first(problem, choices)
     known = KnownPlaces(choices, list(_dealt(x, choices)))
@@ -57,7 +57,7 @@ def choices_of(problem: Problem, x: Variables, value: Value) -> Choices:
 
 
 def _places(problem: Problem, assignment: Assignment, count: int, value: Value) -> Sequence[Choice]:
-    """Deal what an assignment has out to its pods, each pod its own part."""
+    """Deal out what an assignment has to its pods, to each its own part."""
     if not count:
         return []
     node = problem.nodes[assignment.node]

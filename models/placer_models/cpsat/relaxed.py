@@ -1,11 +1,11 @@
-"""A bound on the first tiers for batches too large for the whole model.
+"""Relaxed model: a bound on the first tiers for batches too large for the whole model.
 
-Equal nodes are one class and equal pods one family; the model counts pods of a family on
+Equal nodes are one class and equal pods one family; the model counts the pods of a family on
 a class. Resources are summed over the class, and every way of cutting a node into slots
 bounds how many pods of at least that size it takes. Where running pods may move, the nodes
-of a class are divided by who stays there: one large pod has room only where all leave that
-are in its way. Every placement is a solution, so what the relaxed model cannot reach no
-placement can.
+of a class are divided by which pods stay there: a large pod has room only where all pods in
+its way leave. Every placement is a solution, so no placement can reach what the relaxed
+model cannot.
 """
 
 from collections import defaultdict
@@ -24,15 +24,15 @@ from placer_models.problem import Problem
 
 @dataclass(frozen=True, slots=True)
 class Division:
-    """Nodes of a class at which equally many pods stay.
+    """Nodes of a class on which equally many pods of each family stay.
 
     Attributes:
         alike: The class.
-        there: How many of its nodes they are.
-        held: Family -> how many of its pods stay on each of the nodes.
-        stay: Family -> how many of its pods stay on all of them. What is not held as well
-            may stay on any of them.
-        come: Family -> how many of its pods come to them.
+        there: How many of the class's nodes these are.
+        held: Family -> how many of its pods stay on each of these nodes.
+        stay: Family -> how many of its pods stay on all these nodes together. A family that
+            is not in `held` as well may stay on any of them.
+        come: Family -> how many of its pods come to these nodes.
 
     """
 
@@ -45,14 +45,14 @@ class Division:
 
 @dataclass(frozen=True, slots=True)
 class RelaxedModel:
-    """The model.
+    """The relaxed model of a batch.
 
     Attributes:
-        families: Of pods, by index.
-        divisions: Of all classes of nodes.
-        levels: One expression for each priority level.
-        opened: Tier ``opened``.
-        moves: Tier ``moves``.
+        families: The families of pods, by index.
+        divisions: The divisions of all classes of nodes.
+        levels: One expression for each priority level: its points.
+        opened: What tier ``opened`` counts.
+        moves: What tier ``moves`` counts.
 
     """
 
@@ -65,19 +65,19 @@ class RelaxedModel:
 
 
 MOST_COUNTS = 100_000
-"""Families x divisions of nodes that are written down; a fleet of nodes that all differ
-and as many different pods have no relaxed bound."""
+"""The most families x divisions of nodes that are modelled: where all nodes differ, and there are
+as many different pods, there is no relaxed bound."""
 
 
 def build_relaxed_model(problem: Problem, stop: Callable[[], bool]) -> RelaxedModel | None:
-    """Write the relaxed model down; nothing is solved yet.
+    """Build the relaxed model without solving it.
 
     Args:
         problem: The batch.
         stop: Asked now and then whether the time is over.
 
     Returns:
-        The model; None where it would be too large, or was stopped.
+        The model, or None if it would be too large or building it was stopped.
 
     """
     model = CpModel()
@@ -104,7 +104,7 @@ def build_relaxed_model(problem: Problem, stop: Callable[[], bool]) -> RelaxedMo
                 if count is not None
             ]
         )
-        # Who runs now is placed in any case.
+        # Pods that run now are placed in any case.
         model.add(total == len(family.pods) if family.at_home else total <= len(family.pods))
         placed.append(total)
     staying = LinearExpr.sum([count for d in divisions for count in d.stay.values()])
@@ -117,7 +117,7 @@ def build_relaxed_model(problem: Problem, stop: Callable[[], bool]) -> RelaxedMo
 
 
 def _ways(alike: NodeClass) -> int:
-    """Return in how many ways pods can stay on a node of the class."""
+    """Return the number of ways in which pods can stay on a node of the class."""
     return prod(count + 1 for _, count in alike.residents)
 
 
@@ -126,8 +126,8 @@ def _divisions(
 ) -> Iterator[Division]:
     """Yield the divisions of a class, with a variable for each family that may come.
 
-    Where pods can stay in more ways than there are nodes, each node is one, and who stays
-    there a sum.
+    Where pods can stay in more ways than there are nodes, each node is a division of its own,
+    with a variable for how many pods of each family stay there.
     """
     residents = alike.residents
     if not residents or len(alike.nodes) < _ways(alike):
@@ -149,12 +149,12 @@ def _divisions(
         stay = {f: count * there for f, count in held.items()}
         yield Division(alike, there, held, stay, _come(model, alike, there, held, families, label))
     total = LinearExpr.sum(parts)
-    # An offered node that is not opened has nobody.
+    # An offered node that is not opened has no pods.
     model.add(total <= copies if alike.offered else total == copies)
 
 
 def _there(model: CpModel, alike: NodeClass, name: str) -> Expression:
-    """Return how many nodes of a class are there: all, or those that are opened."""
+    """Return how many nodes of a class are there: all, or the opened ones if they are offered."""
     copies = len(alike.nodes)
     return model.new_int_var(0, copies, f"opened[{name}]") if alike.offered else copies
 
@@ -167,7 +167,7 @@ def _come(
     families: Sequence[PodFamily],
     name: str,
 ) -> dict[int, IntVar]:
-    """Return how many pods of each family come to nodes, for those that have room there."""
+    """Return how many pods of each family come to the nodes, for families with room there."""
     come = {}
     for f, family in enumerate(families):
         asked = left_for(alike, held, families, family.shape)
@@ -183,7 +183,7 @@ def _come(
 def left_for(
     alike: NodeClass, held: Mapping[int, int], families: Sequence[PodFamily], shape: int
 ) -> Demands | None:
-    """Return what a shape takes, and what those that stay leave of it."""
+    """Return what a shape takes, and what is left for it beside the pods that stay."""
     asked = alike.demands[shape]
     if asked is None:
         return None
@@ -216,7 +216,7 @@ def _fill(model: CpModel, division: Division, families: Sequence[PodFamily]) -> 
 def _fits(
     model: CpModel, free: int, copies: Expression, takers: list[tuple[int, Expression]]
 ) -> None:
-    """The sum fits the class, and pods of at least a size fit into the node's slots."""
+    """Hold the sum to what the nodes have, and pods of at least each size to the nodes' slots."""
     model.add(LinearExpr.sum([demand * var for demand, var in takers]) <= free * copies)
     for size in sorted({demand for demand, _ in takers}):
         slots = free // size
@@ -230,7 +230,10 @@ def _levels(
     families: Sequence[PodFamily],
     placed: list[LinearExpr],
 ) -> tuple[Expression, ...]:
-    """Return the points of each priority level; gangs and groups run whole or not."""
+    """Return the points of each priority level.
+
+    A gang reaches its minimum or stays out, and the gangs of a group all do the same.
+    """
     terms: list[list[Expression]] = [[] for _ in problem.priorities]
     of_gang: defaultdict[int, list[LinearExpr]] = defaultdict(list)
     gang_of = {pod: index for index, gang in enumerate(problem.gangs) for pod in gang.pods}

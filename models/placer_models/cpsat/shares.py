@@ -1,4 +1,4 @@
-"""Shares of devices: which device gives a share to whom (D3, D5)."""
+"""Shares of devices: which device gives a share to which pods (D3, D5)."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -23,9 +23,9 @@ class ShareCount:
     """Shares of one device that the pods of an assignment have, for one of their needs.
 
     Attributes:
-        take: Of which device, for which need.
-        count: How many there are.
-        amounts: What each takes of the device.
+        take: The device and the need.
+        count: How many such shares there are.
+        amounts: What each share takes of the device.
 
     """
 
@@ -35,7 +35,7 @@ class ShareCount:
 
     @property
     def device(self) -> tuple[int, int, int]:
-        """Bank of the device, and the indices of its class and of it there."""
+        """The indices of the device's bank, of its class there, and of the device in that."""
         return self.take.bank, self.take.class_index, self.take.device_index
 
 
@@ -47,12 +47,12 @@ class ShareVariables:
 
 
 Opened = Mapping[tuple[int, int, int], IntVar]
-"""(bank, class, index) of a device that was free -> whether shares are on it."""
+"""(bank, class, index) of a device that was free -> whether it gives shares."""
 
 
 @dataclass(frozen=True, slots=True)
 class OpenedDevices:
-    """For each node, which of its free devices are shared."""
+    """For each node, which of its free devices give shares."""
 
     of_node: tuple[Opened, ...]
 
@@ -64,18 +64,18 @@ def shares_of(assignment: Assignment) -> tuple[ShareCount, ...]:
 
 
 def room_for_shares(problem: Problem, thing: int, node: NodeState, most: int) -> int:
-    """Return how many of so many pods the devices could host, each need by itself."""
+    """Return how many pods of a shape the devices could host, each need by itself, up to `most`."""
     for need in problem.shapes[thing].shares:
         bank = node.bank(need.type)
         devices = [device for members in bank.shareable for device in members] if bank else []
-        # Of one pod at most one share is on a device.
+        # A device gives a pod one share at most.
         room = sum(device.room_for(need.share, most, need.function) for device in devices)
         most = min(most, room // need.least_on(bank.board)) if bank else 0
     return most
 
 
 def shares(model: CpModel, problem: Problem, assignment: Assignment) -> ShareVariables | None:
-    """Create a count for every device that can meet a need of the shape; None: there is no need."""
+    """Create a count for each device and need that it can meet, or return None without needs."""
     if not assignment.shape.shares:
         return None
     return ShareVariables(tuple(_counts(model, problem.nodes[assignment.node], assignment)))
@@ -100,7 +100,7 @@ def _counts(model: CpModel, node: NodeState, assignment: Assignment) -> Iterator
 
 
 def opened_devices(model: CpModel, problem: Problem, x: Variables) -> OpenedDevices:
-    """Create a literal for every free device on which shares can come, in order."""
+    """Create a literal for every free device that could give shares, in order."""
     found = []
     for node, here in zip(problem.nodes, x.on_node, strict=True):
         reached = sorted({share.device for one in here for share in shares_of(one)})
@@ -168,7 +168,7 @@ def a_pod_has_the_shares_it_asks_for(model: CpModel, problem: Problem, x: Variab
 def shares_of_a_pod_are_on_different_devices(
     model: CpModel, problem: Problem, x: Variables
 ) -> None:
-    """A pod has one share of a device at most; pods with one share each are counted."""
+    """A pod has at most one share of a device; pods with one share each are counted together."""
     for assignment in x.assignments:
         if len(assignment.shape.shares) > 1:
             here: defaultdict[tuple[int, int, int], list[IntVar]] = defaultdict(list)
@@ -190,14 +190,14 @@ def shares_fit_their_device(model: CpModel, problem: Problem, x: Variables) -> N
             counts = [take.count for take in takes]
             amounts = zip(*(take.amounts for take in takes), strict=True)
             for left, wanted in zip(device.left, amounts, strict=True):
-                # In the largest unit of all that is wanted, so that no sum leaves 64 bits.
+                # In the largest unit that divides all wanted amounts: no sum exceeds 64 bits.
                 if unit := gcd(*wanted):
                     asked = [amount // unit for amount in wanted]
                     model.add(LinearExpr.weighted_sum(counts, asked) <= left // unit)
 
 
 def a_device_with_shares_is_opened(model: CpModel, problem: Problem, x: Variables) -> None:
-    """A free device of which a pod has a share is no free device any more."""
+    """A free device of which a pod has a share is opened: it is not free any more."""
     for assignment in x.assignments:
         node = problem.nodes[assignment.node]
         for take in shares_of(assignment):
@@ -211,7 +211,7 @@ def a_device_with_shares_is_opened(model: CpModel, problem: Problem, x: Variable
 
 
 def devices_are_opened_in_order(model: CpModel, problem: Problem, x: Variables) -> None:
-    """Of the free devices of an equivalence class the first are shared; they are all alike."""
+    """The free devices of an equivalence class, which are all alike, are opened in order."""
     for opened in x.part(OpenedDevices).of_node:
         for earlier, later in pairwise(opened):
             if earlier[:2] == later[:2]:
@@ -219,7 +219,7 @@ def devices_are_opened_in_order(model: CpModel, problem: Problem, x: Variables) 
 
 
 def share_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Iterator[Hint]:
-    """Yield which devices give shares to whom, and which of them were free."""
+    """Yield hints for which devices give shares to which pods, and which free ones are opened."""
     given = {
         (choice.node, t.bank, t.class_index, t.device_index)
         for choice in known.choices.values()

@@ -1,4 +1,4 @@
-"""How far down the tiers a model of a batch can go."""
+"""Tier limits: how many of the tiers a model of a batch can state exactly."""
 
 from collections import Counter
 from math import prod
@@ -11,31 +11,31 @@ from placer_models.links import offered_count
 from placer_models.problem import Problem
 
 TIERS_OF_SETS = 2
-"""Links of each pod: the tiers that look at which GPU set a pod has."""
+"""How many tiers look at which GPU set a pod has: the links of each pod."""
 
 MOST_SETS = 100_000
-"""GPU sets that pods are offered in one model, over all pods and nodes."""
+"""The most GPU sets that pods are offered in one model, over all pods and nodes."""
 
 MOST_TABLE_ROWS = 20_000
-"""Free counts of one board that a table is written for."""
+"""The most rows of a table, for example one for each combination of a board's free counts."""
 
 
 MOST_PRODUCTS = 4_000
-"""Products of numbers of pods on one node that one model has."""
+"""The most products of numbers of pods on a node in one model, over all nodes."""
 
 MOST_COMPARED = 50_000
-"""Pairs of devices that are compared for shares with a device choice."""
+"""The most pairs of devices that are compared for shares with a device choice."""
 
 
 def modelled_tiers(problem: Problem) -> int:
-    """Return how many tiers, from the first on, a model of the batch can say exactly.
+    """Return how many tiers, from the first on, a model of the batch can state exactly.
 
-    All of them, unless a board is large and irregular. A board of 16 GPUs, no two of them
-    equivalent, has 65,536 states: what is left usable of it cannot be looked up, and many pods
-    on it have too many sets to choose from. Nor can a strategy be said that looks at pods
-    together, where too many different ones could meet, or where too many devices are
-    compared with each other for shares. The tiers that are left out are looked after by
-    the greedy path, and in parts that are small enough.
+    These are all tiers, with three exceptions. A board may be large and irregular: one of 16
+    GPUs, no two of them equivalent, has 65,536 states. What is left usable of it cannot be looked
+    up, and many pods on it have too many sets to choose from. A strategy that looks at pods
+    together cannot be stated where too many different ones could meet, nor a device choice where
+    too many devices are compared with each other for shares. Tiers left out are up to the
+    greedy path, and to parts that are small enough.
     """
     before = problem.before_links
     if _sets(problem) > MOST_SETS:
@@ -48,14 +48,14 @@ def modelled_tiers(problem: Problem) -> int:
 
 
 def _says_who_is_there(problem: Problem) -> bool:
-    """Return whether a model can say what the instance's strategy counts on each node."""
+    """Return whether a model can state what the instance's strategy counts on each node."""
     if LEAST_REQUESTED in problem.asked:
         return products_of(problem) <= MOST_PRODUCTS
     return MOST_BALANCED not in problem.asked or rows_of(problem) <= MOST_TABLE_ROWS
 
 
 def _compared(problem: Problem) -> int:
-    """Return how many pairs of devices all pods with a device choice have, on all nodes."""
+    """Return how many pairs of devices are compared for all pods with a device choice."""
     total = 0
     for index, pods in Counter(problem.pods).items():
         kinds = {need.type for need in problem.shapes[index].shares if need.choice}

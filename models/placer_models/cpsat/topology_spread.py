@@ -1,4 +1,4 @@
-"""Pods spread evenly over domains of nodes."""
+"""Topology spread: pods spread evenly over domains of nodes."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from placer_models.tasks import NO_DOMAIN, SpreadTask
 
 
 def pods_spread_over_domains(model: CpModel, problem: Problem, x: Variables) -> None:
-    """Where a pod that asks is, a domain has few more than the one with the fewest."""
+    """A domain with a pod that asks has at most the skew more than the domain with the fewest."""
     for task in problem.affinity.spreads:
         if task.required:
             for beyond, most, asked in _beyond(model, task, x):
@@ -23,7 +23,7 @@ def pods_spread_over_domains(model: CpModel, problem: Problem, x: Variables) -> 
 
 
 def lost(model: CpModel, problem: Problem, x: Variables) -> Expression:
-    """Count the pods beyond the skew in domains where a pod is that would like fewer."""
+    """Count the pods beyond the skew in domains with a pod that would like fewer."""
     terms = []
     for number, task in enumerate(problem.affinity.spreads):
         if not task.required:
@@ -37,9 +37,9 @@ def lost(model: CpModel, problem: Problem, x: Variables) -> Expression:
 def _beyond(
     model: CpModel, task: SpreadTask, x: Variables
 ) -> Iterator[tuple[Expression, int, Expression]]:
-    """Yield for each domain the pods beyond the skew, at most, and whether a pod asks there.
+    """Yield for each domain the pods beyond the skew, their maximum, and whether a pod asks there.
 
-    Domains are left out that are never beyond it, or where none asks.
+    Domains that can never be beyond the skew, or where no pod asks, are left out.
     """
     counted: defaultdict[int, list[Assignment]] = defaultdict(list)
     asking: defaultdict[int, list[Assignment]] = defaultdict(list)

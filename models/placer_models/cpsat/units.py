@@ -1,4 +1,4 @@
-"""Pods that a model may count together instead of telling them apart."""
+"""Units: pods that a model may count together instead of telling them apart."""
 
 from collections import defaultdict
 
@@ -17,7 +17,7 @@ def units_of(problem: Problem) -> tuple[PodUnit, ...]:
         lone = alone and not gang.gathered and not gang.levels
         owner = None if lone else index
         for pod in gang.pods:
-            # A pod with a home is like no other.
+            # No other pod is equal to a pod with a home.
             home = pod if pod in at_home else None
             alike[owner, problem.pods[pod], gang.level, gang.weight, home].append(pod)
     together = [is_countable(problem, index) for index in range(len(problem.shapes))]

@@ -1,1 +1,1 @@
-"""Files as they were written: documents, positions, faults in one message each; of no kind yet."""
+"""Files as they were written: documents of any kind, positions, and one message per fault."""

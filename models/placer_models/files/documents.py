@@ -1,4 +1,4 @@
-"""Documents of a file, or one message that says why its bytes are none."""
+"""Documents of a file, or one message that says why its bytes are not documents."""
 
 import re
 import stat
@@ -42,7 +42,7 @@ def read_documents(path: Path) -> tuple[Document, ...]:
     """Return the documents of a YAML or JSON file; ``-`` is standard input.
 
     Raises:
-        InputError: The file cannot be read, or is neither.
+        InputError: The file cannot be read, or is neither YAML nor JSON.
 
     """
     return documents_of(read_text(path), path)

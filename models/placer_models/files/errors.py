@@ -16,7 +16,7 @@ class InputError(Exception):
         file: The file as it was given; ``standard input`` for ``-``.
         line: The line, from 1; None where the file as a whole is meant.
         field: Path of the field, such as ``pods[3].requests.cpu``; may be empty.
-        message: What is wrong, what is allowed, and the mend.
+        message: What is wrong, what is allowed, and how to mend it.
         more: How many further faults were found.
 
     """
@@ -65,9 +65,9 @@ def suggestion(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str:
 
 
 def candidates(name: str, known: Iterable[str]) -> str:
-    """Return ``; did you mean 'x'?``, or the first few names where none is near.
+    """Return ``; did you mean 'x'?``, or the first few names if none is near.
 
-    They stand in the order given, that of the file; those of a set, which has none, sorted.
+    The names keep the order given, that of the file. A set has no order: its names are sorted.
     """
     names = sorted(known) if isinstance(known, set | frozenset) else list(known)
     if not names:

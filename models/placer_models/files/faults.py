@@ -29,19 +29,19 @@ class Place:
         """Note what is wrong here.
 
         Args:
-            message: What, in our words.
+            message: What is wrong, in our words.
             name: A name that is not known; the message ends with the nearest known ones.
             known: The known names.
             more: How many further faults stand behind this one.
 
         Raises:
-            InputError: There are too many by now.
+            InputError: There are too many faults by now.
 
         """
         self.faults.add(_Fault(self, message, name, known, more))
 
     def parsed(self, parse: Callable[[str], T], text: str, otherwise: T) -> T:
-        """Return what a parser makes of the text; its ValueErrors are faults."""
+        """Return what a parser makes of the text, or note its ValueError and return `otherwise`."""
         try:
             return parse(text)
         except ValueError as error:
@@ -56,7 +56,7 @@ class Place:
 
     @property
     def line(self) -> int:
-        """The line it is written on; of what holds it, where it is left out."""
+        """The line of this part, or of what would hold it if it is left out."""
         return line_of(self.document.tree, self.path)
 
     @property
@@ -71,7 +71,7 @@ class Place:
 
 
 MAX_FAULTS = 100
-"""So many faults are gathered at most; the work on a hopeless file ends there."""
+"""Most faults that are gathered: work on a hopeless file ends there."""
 
 
 class Faults:
@@ -87,7 +87,7 @@ class Faults:
         """Note a fault.
 
         Raises:
-            InputError: There are too many by now.
+            InputError: There are too many faults by now.
 
         """
         self._found.append(fault)
@@ -95,7 +95,7 @@ class Faults:
             self.raise_first()
 
     def raise_first(self) -> None:
-        """Raise the first fault, which says how many there are; do nothing without any.
+        """Raise the first fault, which says how many there are; do nothing if there is none.
 
         Raises:
             InputError: Something is wrong.
@@ -108,7 +108,7 @@ class Faults:
             first.place.document.file,
             first.place.line,
             field_name(first.place.path),
-            # Only now: to compare with many names takes long.
+            # Only now, because comparing with many names takes long.
             first.message + (candidates(first.name, first.known) if first.name else ""),
             more=len(self._found) - 1 + sum(fault.more for fault in self._found),
         )

@@ -9,7 +9,7 @@ from placer_models.files.tree import Builder, Listing, Mapping, Tree
 
 _BLANKS = re.compile(r"[ \t\r\n]*+")
 _TOKEN = re.compile(
-    # Possessive (++): else the regex remembers every escape of a long text.
+    # Possessive (*+): else the regex remembers every escape of a long text.
     r"""(?P<string>"(?:[^"\\\x00-\x1f]|\\.)*+")"""
     r"""|(?P<word>-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?(?![\w.+-])"""
     r"""|(?:true|false|null)\b)"""

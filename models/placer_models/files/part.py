@@ -1,4 +1,4 @@
-"""Parts of documents of every kind: what their schemas are made of, and how editors are told."""
+"""Parts of documents of every kind: what their schemas are made of, and schemas for editors."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -25,10 +25,10 @@ class Part(BaseModel):
     """A part of a file: it never changes, and a misspelt field is refused.
 
     Attributes:
-        other_spellings: Of a whole document: fields that others have -> what says the same here.
-        unsupported: Of a whole document: known words that are not obeyed -> what to do instead.
-        short_forms: Of a whole document: name of a part -> what may stand there, where people
-            may not know.
+        other_spellings: For a whole document: fields of other tools -> what says the same here.
+        unsupported: For a whole document: known words that are not obeyed -> what to do instead.
+        short_forms: For a whole document: class name of a part -> what may be written there,
+            if people may not know.
 
     """
 
@@ -40,12 +40,12 @@ class Part(BaseModel):
 
     @classmethod
     def kind_of_documents(cls) -> str:
-        """Return what documents say as their ``kind`` whose schema this is."""
+        """Return the ``kind`` of the documents whose schema this is."""
         return cls.__name__.removesuffix("File")
 
     @classmethod
     def written(cls, **values: object) -> Json:
-        """Return fields as files say them; what is None or the default is left out."""
+        """Return the fields as files write them, without those that are None or the default."""
         said: Json = {}
         for name, value in values.items():
             field, plain = cls.model_fields[name], _plain(value)
@@ -73,14 +73,14 @@ def _plain(value: object) -> object:
 
 
 class MetadataPart(Part):
-    """What the document is called and about."""
+    """The name of a document, and what it is about."""
 
     name: str = ""
     description: str = ""
 
 
 def check_name(text: str) -> str:
-    """Return the name if it is one."""
+    """Return the text if it is a valid name."""
     if not _NAME.fullmatch(text):
         raise ValueError(
             f"{shown(text)} is no name; expected letters, digits, '-', '_' and '.', "
@@ -99,7 +99,7 @@ AmountsByName = dict[str, Amount]
 
 
 def text_read_by(parse: Callable[[str], object]) -> PlainValidator:
-    """Return what makes a field of what a parser makes of its text; ValueErrors are messages."""
+    """Return a validator that parses a field's text; the parser's ValueErrors become messages."""
 
     def read(value: object) -> object:
         if not isinstance(value, str):
@@ -129,9 +129,9 @@ def json_schema(file: type[Part], *, nulls: bool = False) -> dict[str, object]:
 def _as_read(schema: dict[str, Any], *, null: bool, nulls: bool) -> None:
     """Make pydantic's schema take what the reader takes, and refuse what it refuses.
 
-    The reader takes a plain scalar for text, such as ``name: 7``, and wants a value for
-    every field, unless `nulls`: only an item of a list may be null. None in our models is a
-    field left out.
+    The reader takes a plain scalar as text, such as ``name: 7``. Unless `nulls` is set, it
+    wants a value for every field, so that only an item of a list may be null. None in our
+    models means that a field is left out.
     """
     if schema.get("type") == "string" and not {"enum", "const"} & schema.keys():
         schema["type"] = ["string", "number", "boolean"]

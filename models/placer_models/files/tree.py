@@ -34,7 +34,7 @@ _WORDS: dict[str, bool | None] = {"true": True, "false": False, "null": None, "~
 
 
 class Scalar(NamedTuple):
-    """A single value; quoted ones are text for certain."""
+    """A single value; a quoted one is text for certain."""
 
     text: str
     quoted: bool
@@ -145,9 +145,9 @@ class Builder:
 def plain(tree: Tree, as_text: frozenset[Path] = frozenset(), path: Path = ()) -> Plain:
     """Return the tree as JSON would say it.
 
-    An unquoted scalar that JSON reads as a number, true, false or null is that;
-    everything else is text, and so are the scalars at the paths ``as_text``. YAML's
-    own ideas (``no``, ``0o17``, ``1_000``, ``1:30``, dates) are text for that reason.
+    An unquoted scalar that JSON reads as a number, true, false or null becomes that value.
+    Everything else is text, and so are the scalars at the paths ``as_text``. For that reason
+    YAML's own ideas (``no``, ``0o17``, ``1_000``, ``1:30``, dates) are text.
     """
     if not as_text:
         return _plain(tree)
@@ -159,7 +159,7 @@ def plain(tree: Tree, as_text: frozenset[Path] = frozenset(), path: Path = ()) -
 
 
 def _plain(tree: Tree) -> Plain:
-    """Return the whole tree by its looks; most trees are, and no path is built for it."""
+    """Return the whole tree, typed by its looks: the usual case, for which no path is built."""
     if isinstance(tree, Mapping):
         return {key: _plain(entry.node) for key, entry in tree.entries.items()}
     if isinstance(tree, Listing):
@@ -182,7 +182,7 @@ def is_empty(tree: Tree) -> bool:
 
 
 def steps(tree: Tree, path: Sequence[str | int]) -> Iterator[tuple[str | int, Tree, int]]:
-    """Walk from the root along the path: each step with its part and its line.
+    """Yield each step along the path from the root, with its part and its line.
 
     Steps that the tree does not have are passed over.
     """

@@ -1,4 +1,4 @@
-"""Holds a document against its schema, and says what differs in our own words."""
+"""Validation of a document against its schema, which says what differs in our own words."""
 
 import json
 import re
@@ -42,18 +42,18 @@ _EXPECTED = {
     "tuple_type": "a list, that is lines of '- item'",
     "list_type": "a list, that is lines of '- item'",
 }
-"""What pydantic's errors of type want, in words."""
+"""Pydantic's type errors -> what was wanted, in words."""
 
 _BARE = re.compile(r"true|false|-?[0-9]+(?:\.[0-9]+)?")
-"""Numbers and truth values, which are text in quotes."""
+"""Numbers and truth values, which are text if in quotes."""
 
 
 def check(schema: type[Model], place: Place, *, nulls: bool = False) -> Model | None:
     """Return the part of the document at the place as the schema's model.
 
-    What differs from the schema is added to the faults, and the answer is None.
-    A plain scalar is text where the schema wants text: ``reservedCpus: 0``. A field
-    without a value is a fault, for a forgotten value is no default, unless ``nulls``.
+    If anything differs from the schema, it is added to the faults and the answer is None.
+    A plain scalar is text where the schema wants text: ``reservedCpus: 0``. A field without
+    a value is a fault unless ``nulls`` is set, because a forgotten value is no default.
     """
     tree = part_at(place.document.tree, place.path)
     as_text: frozenset[Path] = frozenset()
@@ -104,7 +104,8 @@ def read_only_document(path: FilePath, schema: type[Model]) -> tuple[Model, Plac
         schema: The model of documents of the kind that is expected.
 
     Raises:
-        InputError: There is not one document, or it is of another kind or differs.
+        InputError: There is not exactly one document, or it is of another kind or differs from
+            the schema.
 
     """
     kind = schema.kind_of_documents()
@@ -113,7 +114,7 @@ def read_only_document(path: FilePath, schema: type[Model]) -> tuple[Model, Plac
         message = f"got {len(documents)} documents; expected one of 'kind: {kind}'"
         raise InputError(name_of(path), None, "", message)
     place = Place(documents[0], Faults(documents))
-    # Said before saying that the fields are strange.
+    # Another kind is told of first, before its fields are called strange.
     said = place.at("kind")
     if said.exists and said.value != shown(kind):
         said.fault(f"got {said.value}; expected '{kind}'{suggestion(said.value, (kind,))}")
@@ -122,10 +123,10 @@ def read_only_document(path: FilePath, schema: type[Model]) -> tuple[Model, Plac
 
 
 def _rank(tree: Tree, groups: dict[Path, list[ErrorDetails]], path: Path) -> tuple[int, bool, Path]:
-    """Return what errors are ordered by: their line.
+    """Return the sort key of the errors at a path: their line.
 
-    Only that a field is missing is said after the unknown fields beside it, for one of
-    them may be the misspelt one.
+    A missing field alone comes after the unknown fields beside it, because one of them may
+    be its misspelling.
     """
     missing = any(error["type"] == "missing" for error in groups[path])
     beside = [
@@ -153,7 +154,7 @@ def _empty_fields(tree: Tree, path: Path = ()) -> Iterator[Path]:
 
 
 def _part(tree: Tree, loc: Sequence[str | int]) -> tuple[Path, Tree]:
-    """Return the part that an error speaks of; tags of unions are passed over."""
+    """Return the part that an error is about, and its path; tags of unions are passed over."""
     walked = list(steps(tree, loc))
     if not walked:
         return (), tree
@@ -211,13 +212,13 @@ def _message(schema: type[Part], node: Tree, path: Path, group: list[ErrorDetail
 
 
 def _wanted(schema: type[Part], error: ErrorDetails) -> str | None:
-    """Return what would be of the right type, where that is all that is wrong."""
+    """Return in words what was wanted, or None if more than the type is wrong."""
     part = str(error.get("ctx", {}).get("class_name"))
     return schema.short_forms.get(part) or _EXPECTED.get(error["type"])
 
 
 def _unsupported(schema: type[Part], word: str) -> str | None:
-    """Return why a known field or value is refused; None: it is not such a word."""
+    """Return why a known field or value is refused, or None if it is not such a word."""
     instead = schema.unsupported.get(word)
     return instead and f"'{word}' is not supported yet: {instead}"
 

@@ -1,4 +1,4 @@
-"""Instances, made of all their documents: the schema first, then what they say together."""
+"""Instances built from all their documents: by the schema first, then by all of them together."""
 
 from collections.abc import Iterator, Sequence
 from typing import TypeVar
@@ -46,10 +46,10 @@ READ_BY = {
 
 
 def kind_of(document: Document) -> str:
-    """Return what the document is.
+    """Return the kind of the document.
 
     Raises:
-        InputError: It does not say so, or is nothing that is read here.
+        InputError: It does not say its kind, or is of a kind that is not read here.
 
     """
     place = Place(document, Faults([document]))
@@ -74,7 +74,7 @@ def build_instance(documents: Sequence[Document], find_machine: MachineFinder) -
     The order of everything is that of the documents; lone pods come before gangs.
 
     Raises:
-        InputError: Something is wrong; the first fault in the order of the files.
+        InputError: Something is wrong; it tells the first fault in the order of the files.
 
     """
     faults = Faults(documents)
@@ -125,7 +125,7 @@ class MachineReader:
     """Reads the machines that the files define.
 
     Attributes:
-        machines: By name.
+        machines: Name -> machine.
 
     """
 
@@ -179,7 +179,7 @@ def _build(
         what = "is empty; give one or more" if written else "is missing; give one node or more"
         [*written, files[0][1].at("nodes")][0].fault(what)
     levels.check(nodes)
-    # Without its nodes, whatever names them would be blamed for their faults.
+    # If nodes were missing, whatever names them would be blamed for their faults.
     files[0][1].faults.raise_first()
     offers = offers_of(nodes)
     extended = {name for node in nodes for name, _ in node.extended}
@@ -242,7 +242,7 @@ def _build(
 
 
 def _once(field: str, said: Sequence[tuple[T | None, Place]]) -> T | None:
-    """Return what one of the documents says; two of them do not."""
+    """Return what one of the documents says; it is a fault if a second one says it, too."""
     given = [(value, place) for value, place in said if value is not None]
     for _, place in given[1:]:
         place.at(field).fault("is given by another document already; give it once")

@@ -22,7 +22,7 @@ def read_bind(part: SpecPart) -> tuple[BindPolicy, Strength]:
 
 
 def read_exclusive(part: SpecPart) -> tuple[ExclusivePolicy, Strength]:
-    """Return with whom the pod shares no core or NUMA node."""
+    """Return the exclusive policy of a pod, and its strength."""
     wish = part.cpu_exclusive_policy
     if wish is None:
         return ExclusivePolicy.NONE, Strength.PREFERRED
@@ -30,7 +30,7 @@ def read_exclusive(part: SpecPart) -> tuple[ExclusivePolicy, Strength]:
 
 
 def cpu_policies_to_dict(spec: PodSpec) -> Json:
-    """Return what a file says of how a pod owns its CPUs; of others it says little."""
+    """Return a pod's CPU policies as files write them; without own CPUs only ConstrainedBurst."""
     if not spec.qos.owns_cpus:
         burst = PodBind.CONSTRAINED_BURST if spec.constrained_burst else None
         return SpecPart.written(cpu_bind_policy=burst)

@@ -1,4 +1,4 @@
-"""DeviceHolders of the devices of a node among running pods, while they are read."""
+"""Holders of a node's devices among its running pods, while these are read."""
 
 from dataclasses import dataclass, field
 
@@ -10,14 +10,14 @@ from placer_models.files.errors import shown
 
 @dataclass(slots=True)
 class DeviceHolders:
-    """The holders of devices: one of a whole one, or several with a share each."""
+    """The holders of devices: one pod of a whole device, or several with a share each."""
 
     _whole: dict[DeviceKey, str] = field(default_factory=dict)
     _shared: dict[DeviceKey, list[str]] = field(default_factory=dict)
     _left: dict[DeviceKey, ShareAmounts] = field(default_factory=dict)
 
     def take(self, device: Device, share: DeviceShare | None, pod: str) -> str | None:
-        """Give a device, or a share of it, to a pod; return what is wrong with that.
+        """Give a device, or a share of it, to a pod, or return what is wrong with that.
 
         Args:
             device: A device of the node.

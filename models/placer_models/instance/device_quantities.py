@@ -13,7 +13,7 @@ def check_quantity_name(name: str) -> None:
     """Refuse what cannot be the name of a quantity of a device.
 
     Raises:
-        ValueError: It is none, or means something else already.
+        ValueError: It is not such a name, or means something else already.
 
     """
     if name in OWN_WORDS:
@@ -25,7 +25,7 @@ def check_quantity_name(name: str) -> None:
 
 
 def quantity_to_dict(quantity: Quantity) -> object:
-    """Write a quantity of a machine's device: by its text, and its unit where that needs it."""
+    """Return a quantity as machine files write it: its text, with the unit where that needs it."""
     if unit_written(quantity.text) is quantity.unit:
         return quantity.text
     return {"amount": quantity.text, "unit": quantity.unit.value}

@@ -24,13 +24,13 @@ _SHARE_NAMES = DEVICE_RESOURCES - frozenset(WHOLE_GPUS)
 
 
 def share_name(written: str) -> str | None:
-    """Return today's name of a resource that is asked for by percent or memory."""
+    """Return today's name of a resource asked for by percent or memory, or None for others."""
     name = OTHER_SPELLINGS.get(written, written)
     return name if name in _SHARE_NAMES else None
 
 
 def translated(amounts: Mapping[str, int], place: Place) -> list[DeviceRequest]:
-    """Return what resources by percent, memory or count ask of devices."""
+    """Return the device requests that resources by percent, memory or count stand for."""
     if not any(amounts.values()):
         return []
     try:
@@ -48,9 +48,9 @@ def listed(parts: Sequence[SharePart], offers: Offers, place: Place) -> list[Dev
     """Return what the field ``shares`` asks for, in its order.
 
     Args:
-        parts: Its entries.
+        parts: Entries of the field.
         offers: What devices share, and in which units.
-        place: Of the field.
+        place: Where the field is written.
 
     """
     requests = []
@@ -62,7 +62,7 @@ def listed(parts: Sequence[SharePart], offers: Offers, place: Place) -> list[Dev
 
 
 def merged(requests: Sequence[DeviceRequest]) -> tuple[DeviceRequest, ...]:
-    """Return the requests ascending by type, whole ones first, equal ones as one."""
+    """Return the requests ascending by type, whole devices first, equal requests as one."""
     counts: dict[tuple[str, DeviceShare | None], int] = {}
     for request in requests:
         key = request.type, request.share
@@ -124,7 +124,7 @@ def _share(part: SharePart, offers: Offers, place: Place) -> DeviceShare | None:
 
 
 def _place_of(field: FaultPath, share: DeviceShare, place: Place) -> Place:
-    """Return where a file says what is wrong with a share."""
+    """Return the place of the field of a share that is at fault."""
     match field:
         case ("capacity", int(index)):
             return place.at("capacity", share.capacity[index].name)

@@ -18,15 +18,15 @@ def read_strategies(
     aligned: AlignmentScope | None,
     place: Place,
 ) -> Strategies:
-    """Return the strategies of a pod that go with all else that it asks for.
+    """Return the strategies of a pod that are compatible with all else that it asks for.
 
     Args:
         written: Device type -> strategy.
-        containers: Of the pod.
-        joint: What it wants side by side.
+        containers: Containers of the pod.
+        joint: Devices that the pod wants side by side.
         scoped: Types that have a topology scope.
-        aligned: What its alignment policy aligns together.
-        place: Where it is written.
+        aligned: What the pod's alignment policy aligns together.
+        place: Where the strategies are written.
 
     """
     strategies: dict[str, DeviceStrategy] = {}

@@ -38,7 +38,7 @@ _SWITCHES = {"true": True, "false": False}
 
 
 def _check_cpu_list(text: str) -> str:
-    """Check without writing the CPUs out: many long lists would take long."""
+    """Check a CPU list without expanding it: many long lists would take long."""
     count = 0
     for part in text.split(",") if text else ():
         match = _RANGE.fullmatch(part)
@@ -61,12 +61,12 @@ def _check_gpu_list(text: str) -> str:
 
 
 def _spelt(others: Mapping[str, str]) -> BeforeValidator:
-    """Return what takes the words of others for ours."""
+    """Return a validator that takes the words of other tools for ours."""
     return BeforeValidator(lambda word: others.get(word, word) if isinstance(word, str) else word)
 
 
 def _words(ours: type[StrEnum], others: Iterable[str]) -> WithJsonSchema:
-    """Return the schema of our words and those of others."""
+    """Return the schema of our words and those of other tools."""
     return WithJsonSchema({"type": "string", "enum": [*(word.value for word in ours), *others]})
 
 
@@ -110,7 +110,7 @@ Alignment = Annotated[
 
 
 class PodBind(StrEnum):
-    """The bind policies of a pod that own CPUs, and the one of pods in the shared pool."""
+    """The bind policies of a pod that owns CPUs, and that of pods in the shared pool."""
 
     DEFAULT = BindPolicy.DEFAULT.value
     FULL_PCPUS = BindPolicy.FULL_PCPUS.value
@@ -162,7 +162,7 @@ def _in_thousandths(ratio: float) -> float:
 
 
 Amplification = Annotated[float, Field(ge=1, le=100), AfterValidator(_in_thousandths)]
-"""As how many CPUs each one counts, in thousandths at the finest."""
+"""How many CPUs each CPU counts as, in thousandths at the finest."""
 
 Level = Annotated[str, AfterValidator(check_name)]
 """The name of a level of the network, such as ``rack``."""

@@ -21,7 +21,7 @@ FunctionHolders = dict[tuple[str, str, int, int], str]
 def functions_of(
     bus_ids: Sequence[str], groups: Sequence[FunctionGroupPart]
 ) -> tuple[VirtualFunction, ...]:
-    """Return the virtual functions of a device, numbered through its groups."""
+    """Return the virtual functions of a device, numbered from 0 across its groups."""
     labels = [tuple(sorted(g.labels.items())) for g in groups for _ in range(g.count)]
     return tuple(
         VirtualFunction(minor, bus_id, labels[minor] if labels else ())
@@ -73,7 +73,7 @@ def held_functions(
     title: str,
     place: Place,
 ) -> tuple[DeviceGrant, ...]:
-    """Return what a running pod holds with the virtual functions that the file names."""
+    """Return a running pod's device grants with the virtual functions that the file names."""
     wishes = dict(spec.functions)
     found = []
     for grant in grants:

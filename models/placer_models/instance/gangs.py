@@ -25,7 +25,7 @@ class GangReader:
     """Reads what waits: lone pods, gangs and gang groups.
 
     Attributes:
-        names: Those of all gangs, which gangs that run may not have.
+        names: Names of all these gangs, which running gangs may not have.
 
     """
 
@@ -106,14 +106,14 @@ class RunningGangReader:
         self._members: set[NamespacedName] = set()
 
     def add(self, part: RunningGangPart, place: Place) -> None:
-        """Read one gang; who is in it is said by the running pods."""
+        """Read one gang; the running pods say which of them are in it."""
         levels = level_rules(part, self._levels, place)
         gang = RunningGang(part.name, part.namespace, gather_of(part), levels)
         if self._names.take(gang.key, place):
             self._gangs[gang.key] = gang, place
 
     def member(self, part: RunningPart, place: Place) -> None:
-        """Note that a running pod is in the gang that it names, one of its namespace."""
+        """Note that a running pod is in the gang that it names, which is of its namespace."""
         if part.gang is None:
             return
         self._members.add((part.namespace, part.gang))
@@ -125,7 +125,7 @@ class RunningGangReader:
             )
 
     def finish(self) -> tuple[RunningGang, ...]:
-        """Return the gangs, once every running pod has been noted; each has a member."""
+        """Return the gangs once every running pod has been noted; each must have a member."""
         misspelt = self._members - self._gangs.keys()
         for key, (_, place) in self._gangs.items():
             if key not in self._members and not misspelt:
@@ -135,12 +135,12 @@ class RunningGangReader:
 
 
 def gather_of(part: TogetherPart) -> GatherLevel | None:
-    """Return whether the gang must be on one node."""
+    """Return `GatherLevel.NODE` if the gang must be on one node, else None."""
     return GatherLevel.NODE if part.gather and NODE_LEVEL in part.gather.required else None
 
 
 def level_rules(part: TogetherPart, known: Collection[str], place: Place) -> tuple[LevelRule, ...]:
-    """Return what a gang asks of levels; that it must be on one node is said elsewhere."""
+    """Return what a gang asks of levels, except that it must be on one node (`gather_of`)."""
     seen: dict[tuple[Grouping, str], Strength] = {}
     rules = []
     for rule, at in _written(part, place):

@@ -41,10 +41,10 @@ def memory_of_devices(instance: Instance, placement: Placement) -> DeviceMemory:
 
 
 def resources_of(grant: DeviceGrant, memory_bytes: int) -> dict[str, object]:
-    """Return what is held of a device; nothing where all of it is.
+    """Return what is held of a device, or nothing if all of it is.
 
-    Memory in bytes and in percent, whichever was not asked for rounded down; of what else
-    it has the amounts, with their unit where a number alone does not say it.
+    Memory is given in bytes and in percent; whichever was not asked for is rounded down.
+    Other quantities are given by amount, with the unit where a number alone does not say it.
     """
     if grant.share is None:
         return {}
@@ -62,9 +62,9 @@ def resources_of(grant: DeviceGrant, memory_bytes: int) -> dict[str, object]:
 
 
 def share_of(kind: str, resources: Mapping[str, int | str], place: Place) -> DeviceShare | None:
-    """Return the share that a file says is held; None: all of the device.
+    """Return the share that a file says is held, or None if it is all of the device.
 
-    A quantity is in the unit that its text says; a plain number may be in any.
+    A quantity is in the unit that its text says; a plain number may be in any unit.
     """
     if not resources:
         return None
@@ -90,7 +90,7 @@ def share_of(kind: str, resources: Mapping[str, int | str], place: Place) -> Dev
 
 
 def _names(kind: str) -> tuple[str, str, str]:
-    """Return what percent, memory in bytes and memory in percent of a device are called."""
+    """Return a device's names for percent, memory in bytes and memory in percent."""
     if kind == GPU:
         return GPU_CORE, GPU_MEMORY, GPU_MEMORY_RATIO
     percent = next((name for name, other in PERCENT_TYPES.items() if other == kind), PERCENT)

@@ -15,7 +15,7 @@ PREFIX = "hugepages-"
 LEAST_PAGE_BYTES = 4096
 """No machine has smaller pages, and larger ones are powers of 2: ``2M`` is not ``2Mi``.
 
-What is smaller is nobody's slip of the pen, but may be an example's."""
+A smaller size is no slip of the pen, but may be that of an example: any is accepted."""
 
 MAX_PAGE_BYTES = 2**44
 """Larger than the largest page of any architecture."""
@@ -30,7 +30,7 @@ def page_bytes_of(size: str) -> int:
     """Read the size of a page.
 
     Raises:
-        ValueError: It is none.
+        ValueError: The text is not such a size.
 
     """
     page_bytes = parse_bytes(size)
@@ -41,7 +41,7 @@ def page_bytes_of(size: str) -> int:
 
 
 def pages_asked(amounts: Mapping[str, int]) -> tuple[Hugepages, ...]:
-    """Return the pages that amounts of bytes are, by size; no zeros."""
+    """Return the pages that the amounts of bytes make up, by size; amounts of 0 are left out."""
     sizes = {page_bytes_of(name.removeprefix(PREFIX)): n for name, n in amounts.items() if n}
     return tuple(Hugepages(size, amount // size) for size, amount in sorted(sizes.items()))
 
@@ -73,9 +73,9 @@ def pages_by_numa_node(
 
     Args:
         written: NUMA node -> page size -> pages, as in the file.
-        numa_nodes: Those that the node has.
-        node: Its name.
-        place: Where this stands.
+        numa_nodes: NUMA nodes that the node has.
+        node: Name of the node.
+        place: Where the pages are written.
 
     """
     known = {str(numa): numa for numa in numa_nodes}

@@ -14,10 +14,10 @@ from placer_models.policy import JointScope, Strength
 def read_joint(
     part: JointPart | None, asked: Collection[str], place: Place
 ) -> JointAllocation | None:
-    """Return the wish; None: there is none, or it is faulty.
+    """Return the wish, or None if there is none or it is faulty.
 
     Args:
-        part: As it is written.
+        part: The wish as it is written.
         asked: Device types that the pod asks for.
         place: Where it is written.
 
@@ -40,7 +40,7 @@ def read_joint(
 
 
 def joint_to_dict(joint: JointAllocation | None) -> Json | None:
-    """Return what a file says of the wish; None: nothing."""
+    """Return the wish as files write it, or None if there is none."""
     if joint is None:
         return None
     required = joint.strength is Strength.REQUIRED

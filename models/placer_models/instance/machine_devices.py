@@ -18,7 +18,7 @@ from placer_models.quantity import format_bytes, parse_bytes
 _T = TypeVar("_T")
 
 MAX_LINKED_GPUS = 128
-"""A machine with links has at most so many GPUs: the matrix grows with their square."""
+"""Most GPUs of a machine with links: the matrix grows with their square."""
 
 
 def read_devices(
@@ -41,7 +41,7 @@ def read_devices(
 
 
 def read_links(part: GpuLinksPart | None, minors: Sequence[int]) -> LinkMatrix | None:
-    """Return the links between the GPUs; None: nothing is known about them."""
+    """Return the links between the GPUs, or None if nothing is known about them."""
     if part is None:
         return None
     with at("gpuLinks"):
@@ -64,7 +64,7 @@ def read_links(part: GpuLinksPart | None, minors: Sequence[int]) -> LinkMatrix |
 
 
 def _minors(part: DevicesPart, i: int, taken: set[int]) -> list[int]:
-    """Return the minors of the block: those it names, else the next ones free."""
+    """Return the minors of the block: those it names, else the next free ones."""
     if part.minors is None:
         first = max(taken, default=-1) + 1
         return list(range(first, first + part.count))
@@ -138,7 +138,7 @@ def _block(
 
 
 def _quantity(name: str, part: DevicesPart, i: int) -> Quantity:
-    """Return what pods may take parts of, by its name in the file."""
+    """Return the quantity of this name in the file, of which pods may take parts."""
     written = part.capacity[name]
     text, unit = (written, None) if isinstance(written, str) else (written.amount, written.unit)
     with at("devices", i, "capacity", name):

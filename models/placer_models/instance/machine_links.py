@@ -30,7 +30,7 @@ def centi_gb_per_s(gb_per_s: float) -> int:
 
 
 def read_kinds(text: str, gpus: int) -> Kinds:
-    """Read a matrix written as one row of kinds a GPU, ``X`` on the diagonal."""
+    """Read a matrix written as one row of kinds for each GPU, with ``X`` on the diagonal."""
     rows = tuple(tuple(line.split()) for line in text.splitlines() if line.strip())
     if len(rows) != gpus:
         raise ValueError(
@@ -53,7 +53,7 @@ def read_kinds(text: str, gpus: int) -> Kinds:
 def kinds_within(
     minors: Sequence[int], everywhere: str, within: Mapping[str, Sequence[str]]
 ) -> Kinds:
-    """Return the matrix in which all pairs are of one kind, but for those within groups.
+    """Return the matrix in which all pairs are of one kind, except for those within groups.
 
     Args:
         minors: The GPUs, ascending.
@@ -99,7 +99,7 @@ def link_matrix(
     """Return the matrix of bandwidths, given the GB/s per direction of each kind.
 
     Raises:
-        ValueError: A kind has no bandwidth, or one that is none.
+        ValueError: A kind has no bandwidth, or one that no link can have.
 
     """
     centi = {SELF: 0} | {kind: centi_gb_per_s(value) for kind, value in gb_per_s.items()}

@@ -7,14 +7,14 @@ from placer_models.device import PartitionTable
 from placer_models.files.errors import shown
 
 MAX_PARTITIONS = 1_024
-"""No fabric manager has near so many."""
+"""No fabric manager has nearly as many."""
 
 
 def read_partitions(written: Sequence[str], minors: Collection[int]) -> PartitionTable:
     """Return the table, small partitions first; each is written as a list of minors: ``0-3``.
 
     Raises:
-        ValueError: A set is empty, is there twice, or names a GPU that there is not.
+        ValueError: A set is empty, is there twice, or names a GPU that does not exist.
 
     """
     if len(written) > MAX_PARTITIONS:
@@ -36,5 +36,5 @@ def read_partitions(written: Sequence[str], minors: Collection[int]) -> Partitio
 
 
 def write_partitions(table: Iterable[Sequence[int]]) -> list[str]:
-    """Return what `read_partitions` reads."""
+    """Return the table as `read_partitions` reads it."""
     return [format_cpu_list(part) for part in table]

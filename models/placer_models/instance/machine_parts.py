@@ -120,7 +120,7 @@ class DevicesPart(Part):
 
     @property
     def function_count(self) -> int:
-        """Virtual functions of each device."""
+        """How many virtual functions each device has."""
         return sum(group.count for group in self.vf_groups) or self.virtual_functions
 
 

@@ -188,7 +188,7 @@ def _cores(
 
 
 def _packages(file: MachineFile, topology: Topology) -> dict[int, int | None]:
-    """Return NUMA node -> the package of its CPUs; None where they are of several."""
+    """Return NUMA node -> the package of its CPUs, or None if they are of several packages."""
     packages: dict[int, set[int]] = {node.id: set() for node in topology.numa_nodes}
     for cpu in topology.cpus:
         if cpu.numa_node is not None:

@@ -1,4 +1,4 @@
-"""Machine files, written: what is read back is the same machine."""
+"""Machine files as they are written: reading one back gives the same machine."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -38,7 +38,7 @@ def machine_to_dict(machine: Machine, name: str) -> Json:
 
 
 def _given(**fields: object) -> Json:
-    """Return the fields that say something."""
+    """Return the fields that are not empty."""
     return {name: value for name, value in fields.items() if value not in ("", [], {}, None)}
 
 
@@ -77,7 +77,7 @@ def _numa_nodes(machine: Machine) -> Json:
 
 
 def _cores(topology: Topology) -> list[Json]:
-    """Return the cores by kind: as a regular set of CPUs where they are one."""
+    """Return the cores by kind, as a regular set of CPUs where they form one."""
     threads: dict[tuple[CoreKind, int], set[int]] = defaultdict(set)
     for cpu in topology.cpus:
         threads[cpu.kind, cpu.core].add(cpu.id)
@@ -110,7 +110,7 @@ def _caches(topology: Topology) -> list[str]:
 
 
 def _alike(device: Device) -> tuple[object, ...]:
-    """Return what the devices of one block share."""
+    """Return what devices must have in common to be in one block."""
     labels = tuple(vf.labels for vf in device.virtual_functions)
     return device.type, device.model, device.memory_bytes, device.capacity, labels
 
@@ -141,12 +141,12 @@ def _block(devices: Sequence[Device]) -> Json:
 
 
 def _each(name: str, values: Sequence[object]) -> Json:
-    """Return one value for each device; nothing where none has any."""
+    """Return one value for each device, or nothing if no device has one."""
     return {name: list(values)} if any(value not in ("", None, []) for value in values) else {}
 
 
 def _links(links: LinkMatrix) -> Json:
-    """Return the matrix; kinds that have two bandwidths are told apart by them."""
+    """Return the matrix; a kind of several bandwidths is split into one kind for each of them."""
     rates: dict[str, set[int]] = defaultdict(set)
     cells = [
         [(kind, rate) for kind, rate in zip(kinds, row, strict=True)]

@@ -19,7 +19,7 @@ class LevelReader:
 
     @property
     def known(self) -> Collection[str]:
-        """The names of all levels that nodes may belong to a domain of."""
+        """The names of all levels at which nodes may belong to a domain."""
         return {NODE_LEVEL, *self._levels, *self._direct}
 
     def add(self, part: LevelPart, place: Place) -> None:
@@ -47,10 +47,13 @@ class LevelReader:
         return tuple(sorted({**by_label, **part.domains}.items()))
 
     def check(self, nodes: Sequence[Node]) -> None:
-        """Nodes have the labels of levels; a domain lies in one domain of the next wider level."""
+        """Check that nodes have the labels of levels, and that levels are nested.
+
+        Each domain must lie in one domain of the next wider level.
+        """
         labels = {key for node in nodes for key, _ in node.labels}
         for label, place in self._levels.values():
-            # A label that no node has may come with further nodes; a slip of the pen may not.
+            # A label that no node has may come with further nodes, unless it looks misspelt.
             hint = "" if label in labels else suggestion(label, labels, cutoff=0.75)
             if hint:
                 place.at("label").fault(f"no node has the label {shown(label)}{hint}")

@@ -12,7 +12,7 @@ from placer_models.selectors import LabelExpression
 
 
 def read_node_affinity(part: NodeAffinityPart | None) -> NodeAffinity | None:
-    """Return what a pod asks, or would like, of its node; None: nothing is said."""
+    """Return what a pod asks, or would like, of its node, or None if nothing is said."""
     if part is None:
         return None
     return NodeAffinity(
@@ -22,7 +22,7 @@ def read_node_affinity(part: NodeAffinityPart | None) -> NodeAffinity | None:
 
 
 def node_affinity_to_dict(affinity: NodeAffinity | None) -> Json | None:
-    """Return what a file says of it; None: nothing."""
+    """Return node affinity as files write it, or None if there is none."""
     if affinity is None:
         return None
     required = [NodeTermPart.written(**_fields(term)) for term in affinity.required]

@@ -78,7 +78,7 @@ class NodePlacementFile(Part):
 
 
 def node_placement_of(document: Document) -> NodePlacement:
-    """Return what a node is to do; whether it can is not looked at.
+    """Return what a node is to do, without checking whether it can.
 
     Raises:
         InputError: The document is something else, or something is wrong with it.
@@ -141,7 +141,7 @@ def _pod(part: NodePodPart, node: Node, pods: PodReader, place: Place) -> NodePo
 
 
 def node_placement_to_dict(document: NodePlacement) -> Json:
-    """Return the document as a file says it: what is read back is the same."""
+    """Return the document as files write it: reading it back gives the same."""
     node = document.node
     held = Placement(tuple(pod.placement for pod in document.pods))
     memory_of = memory_of_devices(Instance((node,), ()), held)
@@ -169,5 +169,5 @@ def node_placement_to_dict(document: NodePlacement) -> Json:
 
 
 def _without_empty(written: Json) -> Json:
-    """Leave out what says nothing; an empty ``cpuMilli`` says that the pod floats."""
+    """Leave out empty fields, but not ``cpuMilli``: if empty, it says that the pod floats."""
     return {k: v for k, v in written.items() if k == "cpuMilli" or v not in ("", {}, [])}

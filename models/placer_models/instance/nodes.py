@@ -159,7 +159,7 @@ class NodeReader:
         return said
 
     def _partitions(self, part: NodePart, machine: Machine, place: Place) -> PartitionTable | None:
-        """Return the node's own table; its policy needs one, its own or the machine's."""
+        """Return the node's own table, if any; its policy needs either that or the machine's."""
         own: PartitionTable | None = None
         if part.partitions is not None:
             gpus = [d.minor for d in machine.devices if d.type == GPU]
@@ -253,7 +253,7 @@ def numa_strategy_of(part: NodePart) -> NumaStrategy | None:
 
 
 def node_to_dict(node: Node, machine: str) -> Json:
-    """Return a node, which names its machine."""
+    """Return a node as files write it, with its machine given by name."""
     return NodePart.written(
         name=node.name,
         machine=machine,
@@ -284,7 +284,7 @@ def node_to_dict(node: Node, machine: str) -> Json:
 
 
 def minors_by_type(devices: Iterable[tuple[str, int]]) -> dict[str, list[int]]:
-    """Return the minors of devices, each with its type, by type."""
+    """Return device type -> minors, given (type, minor) of each device."""
     minors: dict[str, list[int]] = {}
     for kind, minor in devices:
         minors.setdefault(kind, []).append(minor)

@@ -11,7 +11,7 @@ from placer_models.placement import Placement
 from placer_models.pod import pods_of
 
 CLAIMS = "claims"
-"""The name of these findings; it stands where those about rules have the rule's."""
+"""The name of these findings: it stands where findings about rules have the rule's name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class MoveClaim:
     """What a file says of one running pod: from which node to which it goes.
 
     Attributes:
-        mends: The rules that it broke where it was; None: the file does not say.
+        mends: The rules that it broke where it was, or None if the file does not say.
 
     """
 
@@ -44,8 +44,8 @@ class PlacementClaims:
     """What a file says of its own placement; anyone could have written it.
 
     Attributes:
-        status: Its word for the outcome; None: the file says nothing.
-        strategy: What its last tier is; None: what it is in the instance.
+        status: The file's word for the outcome, or None if it says nothing.
+        strategy: What the last tier is, or None if it is as in the instance.
         tiers: In the file's order; may be empty.
         moves: In the file's order; may be empty.
 
@@ -62,8 +62,8 @@ def false_status(
 ) -> Iterator[str]:
     """Yield what is wrong with the claimed status; at most one message.
 
-    With no pod placed, ``infeasible`` and ``gave-up`` are both possible, for only a solver
-    could tell them apart.
+    With no pod placed, ``infeasible`` and ``gave-up`` are both possible, because only a
+    solver could tell them apart.
     """
     waiting = {pod.key for pod in pods_of(instance.gangs)}
     placed = len(waiting & {pod.key for pod in placement.pods})
@@ -82,7 +82,7 @@ def false_status(
 def false_moves(
     claims: PlacementClaims, instance: Instance, placement: Placement, mended: Mended
 ) -> Iterator[tuple[str, str]]:
-    """Yield the name of each running pod of which a wrong move is claimed, or none, and what.
+    """Yield each running pod whose move is claimed wrongly or not at all: its name, and why.
 
     A file that claims nothing at all, neither status nor tiers, need not name moves.
     """
@@ -123,11 +123,11 @@ def _listed(rules: Sequence[str]) -> str:
 def false_tiers(
     claims: PlacementClaims, measured: Sequence[tuple[Tier, int]]
 ) -> Iterator[tuple[str, str]]:
-    """Yield the name of each tier of which something wrong is claimed, and what.
+    """Yield the name of each tier that is claimed wrongly or left out, and what is wrong.
 
-    A file without tiers claims nothing; one with tiers names all of them. Whether a bound
-    holds only a solver could tell, but one that the value itself beats does not, and
-    proven is what equals its bound in this tier and in all before it.
+    A file without tiers claims nothing; one with tiers must name all of them. Only a solver
+    could tell whether a bound holds, but a bound that the value itself beats does not. A
+    tier is proven only if the value equals its bound in this tier and in all before it.
     """
     value_of = {tier.name: value for tier, value in measured}
     tier_of = {tier.name: tier for tier, _ in measured}

@@ -74,7 +74,7 @@ class UnplacedEntry(Part):
 
 
 class MoveEntry(Part):
-    """A running pod that gets another place; which one stands among the pods.
+    """A running pod that gets another place, which is given among the pods.
 
     Attributes:
         mends: The rules that it broke where it was.
@@ -143,7 +143,7 @@ def answer_to_json(answer: Answer, instance: Instance, timing: Mapping[str, obje
 
 
 def placement_of(document: Document) -> Placement:
-    """Return the placement that a document holds; whether it is any good is the judge's.
+    """Return the placement that a document holds; whether it is any good is for the judge.
 
     Raises:
         InputError: The document is not a placement.
@@ -153,7 +153,7 @@ def placement_of(document: Document) -> Placement:
 
 
 def placement_with_claims(document: Document) -> tuple[Placement, PlacementClaims]:
-    """Return the placement of a document, and what it claims of it: nothing is checked here.
+    """Return the placement of a document, and the claims about it, which are not checked here.
 
     Raises:
         InputError: The document is not a placement.
@@ -246,9 +246,9 @@ def placed(entry: SeatEntry, whose: tuple[str, str, str | None, str], place: Pla
     """Read what a pod holds of its node.
 
     Args:
-        entry: As it is written.
+        entry: The entry as it is written.
         whose: Name and namespace of the pod, its gang and its node.
-        place: Where it is written.
+        place: Where the entry is written.
 
     """
     name, namespace, gang, node = whose

@@ -52,7 +52,7 @@ class HeldParts(TypedDict):
 
 
 def held_by(entry: HeldEntry, place: Place) -> HeldParts:
-    """Read what an entry holds, in order; without zeros, but for counted CPUs."""
+    """Return what an entry holds, sorted; zeros are left out, except those of counted CPUs."""
     pages = []
     for numa, counts in entry.hugepages.items():
         for size, count in counts.items():

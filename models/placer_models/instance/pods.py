@@ -52,7 +52,7 @@ _FILE_FIELDS = {
 
 
 class Names:
-    """The keys given so far of one kind of thing, and where."""
+    """The keys given so far of one kind of thing, and where each is given."""
 
     def __init__(self, kind: str) -> None:
         self._kind = kind
@@ -85,8 +85,8 @@ class PodReader:
 
         Args:
             requests: Reads what containers ask for.
-            on_arm_alone: No node is of another architecture.
-            device_choice: That of pods with shares that say nothing.
+            on_arm_alone: Whether all nodes are ARM.
+            device_choice: The choice of pods with shares that give none themselves.
 
         """
         self._requests = requests
@@ -101,9 +101,9 @@ class PodReader:
         """Return what decides where the pod can go, and what it may use there at most.
 
         Args:
-            part: As it is written.
-            place: Where.
-            on_arm_alone: There is no node of another architecture that it could go to.
+            part: The pod as it is written.
+            place: Where it is written.
+            on_arm_alone: Whether all nodes that it could go to are ARM.
 
         """
         containers, limits = self._containers(part, place)
@@ -253,7 +253,7 @@ class PodReader:
 
 
 def _place_of(fault: SpecFault, part: SpecPart, place: Place) -> Place:
-    """Return where a file says what is wrong with a spec."""
+    """Return the place of the field of a spec that is at fault."""
     match fault.field:
         case ("containers", int(index), *rest):
             at = place.at("containers", index) if part.containers else place

@@ -54,7 +54,7 @@ GPU_NAMES = WHOLE_GPUS
 """Spellings of the type of GPUs."""
 
 _SHARE_DOMAINS = ("koordinator.sh/", "kubernetes.io/")
-"""Names below these are those of the shares alone."""
+"""Prefixes under which only shares have names."""
 
 _NVIDIA_INSTANCE = f"nvidia.com/{MIG}"
 
@@ -153,7 +153,7 @@ class RequestReader:
             return None
 
     def _check_shares(self, shares: Sequence[SharePart], place: Place) -> None:
-        """Refuse shares of what is no device, or is one by another name."""
+        """Refuse shares of what is not a device type, or is one under another name."""
         for i, part in enumerate(shares):
             if part.type in self._types | {GPU}:
                 continue
@@ -236,7 +236,7 @@ class RequestReader:
 
 
 def _other_gpu(name: str) -> str:
-    """Return the hint where a name all but means GPUs of a vendor: ``nvidia.com/gpus``."""
+    """Return a hint if a name nearly spells the GPUs of a vendor, such as ``nvidia.com/gpus``."""
     domain, slash, kind = name.partition("/")
     if slash and f"{domain}/{GPU}" in GPU_NAMES and suggestion(kind, (GPU,), cutoff=0.75):
         return f"; did you mean '{domain}/{GPU}'?"
@@ -247,7 +247,7 @@ def check_extended(name: str) -> None:
     """Refuse what cannot be the name of an extended resource.
 
     Raises:
-        ValueError: It is none, or means something else already.
+        ValueError: It is not such a name, or means something else already.
 
     """
     if reason := unsupported_resource(name):
@@ -270,7 +270,7 @@ def parse_extended(text: str) -> int:
     """Return the amount of an extended resource; it may be written as ``2k`` or ``4Gi``.
 
     Raises:
-        ValueError: It is none, or too large.
+        ValueError: It is no amount, or too large.
 
     """
     try:
@@ -282,7 +282,7 @@ def parse_extended(text: str) -> int:
 
 
 def device_type_of(written: str) -> str:
-    """Return the type of the devices that a file calls so."""
+    """Return the device type that a file means by this name."""
     if written in GPU_NAMES:
         return GPU
     return written.removeprefix("nvidia.com/") if written.startswith(_NVIDIA_INSTANCE) else written
@@ -349,7 +349,7 @@ def requests_to_dict(container: Container, limits: Limits) -> Json:
     }
     capped = {name: amount for name, amount in capped.items() if amount is not None}
     requests = container.requests
-    # One of nothing is said where there is a limit, which it would be else.
+    # A request of 0 is written where there is a limit, which would be the request otherwise.
     asked: Json = {name: 0 for name in (CPU, MEMORY) if name in capped}
     asked.update({CPU: _cpus(requests.cpu_milli)} if requests.cpu_milli else {})
     asked.update({MEMORY: format_bytes(requests.memory_bytes)} if requests.memory_bytes else {})

@@ -36,7 +36,7 @@ from placer_models.quantity import format_bytes, parse_bytes
 
 @dataclass(slots=True)
 class _Held:
-    """What running pods hold of one node, by name of the pod."""
+    """What running pods hold of one node, with the pods' names, and what they leave."""
 
     cpus: dict[int, str] = field(default_factory=dict)
     devices: DeviceHolders = field(default_factory=DeviceHolders)
@@ -167,7 +167,7 @@ class RunningReader:
         return cpus
 
     def _cpus_of_homes(self, part: RunningPart, pod: Pod, node: Node, at: Place) -> CpuSet:
-        """Return CPUs of the NUMA nodes to whose pool the pod is bound."""
+        """Return the CPUs in the file, which name the NUMA nodes to whose pool the pod is bound."""
         known = node.machine.topology.cpu
         why = "ConstrainedBurst" if pod.spec.constrained_burst else "NUMA policy"
         pool = "shared" if pod.spec.qos is QosClass.LS else "BE"
@@ -227,7 +227,7 @@ class RunningReader:
     def _cannot_have(
         self, node: Node, device: Device, share: DeviceShare | None, pod: str
     ) -> str | None:
-        """Give a device, or a share of it, to a pod; return what is wrong with that."""
+        """Give a device, or a share of it, to a pod, or return what is wrong with that."""
         kind, minor = device.type, device.minor
         if kind == GPU and minor in dict(node.mig):
             return f"gpu {minor} of node {node.name} is in MIG mode; its pods hold instances"
@@ -273,7 +273,7 @@ class RunningReader:
         return taken
 
     def _take_memory(self, seat: _Seat) -> dict[int, int]:
-        """Lay the memory of a pod that does not say where its memory is."""
+        """Lay out the memory of a pod that does not say where its memory is."""
         room = self._held[seat.node.name].room_bytes
         left = seat.pod.spec.requests.memory_bytes
         taken = laid(left, numa_nodes_near(seat.node, seat.cpus, seat.devices), room)
@@ -288,7 +288,7 @@ class RunningReader:
         return taken
 
     def _check_pools(self, owned: Mapping[str, Mapping[QosClass, CpuSet]]) -> None:
-        """Whoever shares CPUs has one to run on; how many pods ask for is for the judge."""
+        """Check that each pod that shares CPUs has one to run on; amounts are for the judge."""
         for seat in self._seats:
             qos, node = seat.pod.spec.qos, seat.node
             if not qos.owns_cpus and not pool_of(qos, node, owned[node.name]):
@@ -298,7 +298,7 @@ class RunningReader:
                 )
 
     def _check_extended(self) -> None:
-        """The pods of a node ask for no more of an extended resource than it has."""
+        """Check that the pods of a node ask for no more of an extended resource than it has."""
         left = {name: dict(node.extended) for name, node in self._nodes.items()}
         for seat in self._seats:
             here = left[seat.node.name]
@@ -316,7 +316,7 @@ def _placement(seat: _Seat, owned: Mapping[QosClass, CpuSet]) -> PodPlacement:
     if pod.spec.qos.owns_cpus:
         return _placed_on(seat, seat.cpus)
     pool = pool_of(pod.spec.qos, node, owned)
-    # The CPUs are names of NUMA nodes; all of the pool there is meant.
+    # The CPUs only name NUMA nodes: all of the pool there is meant.
     homes = bound_to(_placed_on(seat, seat.cpus, () if seat.floats else None), pod.spec, node)
     cpuset = within(pool, homes, node.machine.topology) if homes else pool
     found = _placed_on(seat, cpuset)
@@ -381,7 +381,10 @@ def running_to_dict(running: RunningPod, node: Node, *, in_gang: bool) -> Json:
 
 
 def _cpus_said(running: RunningPod, node: Node) -> CpuSet | None:
-    """Return CPUs that the pod owns, or of the NUMA nodes it is bound to; None: none are said."""
+    """Return the CPUs that the pod owns, or CPUs of the NUMA nodes that it is bound to.
+
+    None if a file names no CPUs for it.
+    """
     spec, place = running.pod.spec, running.placement
     if spec.qos.owns_cpus:
         return place.cpuset

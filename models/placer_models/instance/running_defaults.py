@@ -24,13 +24,13 @@ def pool_of(qos: QosClass, node: Node, owned: Mapping[QosClass, CpuSet]) -> CpuS
 def laid(amount: int, near: Collection[int | None], room: Mapping[int, int]) -> dict[int, int]:
     """Return how much of a pod's memory, or how many of its pages, each NUMA node gives.
 
-    First those of the pod's own CPUs and devices, where the kernel would have put it; among
-    equals the one with the most room, then the lowest id. Together they give less than the
-    amount where there is too little.
+    The NUMA nodes of the pod's own CPUs and devices give first, where the kernel would have
+    put it; among equals the one with the most room, then the one with the lowest id. Together
+    they give less than the amount if there is too little.
 
     Args:
-        amount: What is to be laid.
-        near: As `numa_nodes_near` returns them.
+        amount: How many bytes or pages to lay out.
+        near: NUMA nodes as `numa_nodes_near` returns them.
         room: NUMA node -> what it has left.
 
     """

@@ -1,4 +1,4 @@
-"""The hugepages of running pods: read, or laid where the file leaves them open."""
+"""Hugepages of running pods: read, or laid out where the file leaves them open."""
 
 from collections.abc import Collection, Mapping
 
@@ -45,7 +45,7 @@ def pages_given(
 def pages_laid(
     pod: Pod, near: Collection[int | None], room: PageCounts, place: Place
 ) -> PageCounts:
-    """Lay the pages of a running pod that does not say where they are, as its memory is.
+    """Lay out the pages of a running pod that does not say where they are, as its memory is.
 
     Args:
         pod: The pod.

@@ -117,7 +117,7 @@ class NodePart(Part):
 
 
 class SharePart(Part):
-    """The same share of each of so many devices of one type; entries are for different ones."""
+    """The same share of each of ``count`` devices of one type; entries mean different devices."""
 
     type: str = GPU
     count: DeviceCount = 1
@@ -217,7 +217,7 @@ Gather = Annotated[GatherPart, BeforeValidator(_gather, json_schema_input_type=L
 
 
 class LevelSpreadPart(StrengthPart):
-    """Levels of which no domain has more members than the number given."""
+    """Levels, each with the most members that one of its domains may have."""
 
     expected = "levels with their most, such as 'required: {rack: 2}'"
 
@@ -226,7 +226,7 @@ class LevelSpreadPart(StrengthPart):
 
 
 class TogetherPart(Part):
-    """What every gang may say: where its members are for each other's sake."""
+    """Where the members of a gang have to be, or would like to be, relative to each other."""
 
     name: Name
     namespace: Name = "default"
@@ -236,7 +236,7 @@ class TogetherPart(Part):
 
 
 class RunningGangPart(TogetherPart):
-    """What running pods that name it ask of each other's places."""
+    """A gang that runs, and what its members ask of each other's places."""
 
 
 class GangPart(TogetherPart):

@@ -15,7 +15,7 @@ from placer_models.topology_spread import SpreadConstraint
 
 
 def spread_constraints(parts: tuple[SpreadPart, ...]) -> tuple[SpreadConstraint, ...]:
-    """Return how pods are spread, in the order of the file."""
+    """Return the spread constraints, in the order of the file."""
     return tuple(
         SpreadConstraint(
             NODE_LEVEL if part.topology_key in OF_ONE_NODE else part.topology_key,
@@ -34,7 +34,7 @@ def spread_constraints(parts: tuple[SpreadPart, ...]) -> tuple[SpreadConstraint,
 
 
 def spread_to_list(spread: tuple[SpreadConstraint, ...]) -> list[Json]:
-    """Return the constraints as files say them."""
+    """Return the constraints as files write them."""
     return [
         SpreadPart.written(
             topology_key=constraint.topology,

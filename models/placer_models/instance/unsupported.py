@@ -16,7 +16,7 @@ _RESOURCE_REASONS = {
 
 
 def unsupported_resource(name: str) -> str | None:
-    """Return why a known resource is refused; None: it is not such a name."""
+    """Return why a known resource is refused, or None if the name is not that of one."""
     match = _RESOURCE.fullmatch(name)
     if match is None or match.lastgroup is None:
         return None

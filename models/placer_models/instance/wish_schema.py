@@ -18,8 +18,8 @@ class StrengthPart(Part):
     """What is required, what is preferred, or both.
 
     Attributes:
-        expected: What to write, where nothing is said or too much.
-        at_most: How many of the two may be said.
+        expected: What to write, for the message if none is given or too many.
+        at_most: How many of the two may be given.
 
     """
 
@@ -105,7 +105,7 @@ ExclusiveWish = Annotated[
 
 
 class ExpressionPart(Part):
-    """What one label must say."""
+    """A condition on one label."""
 
     key: str
     operator: SelectorOperator
@@ -118,7 +118,7 @@ class ExpressionPart(Part):
 
 
 class PodExpressionPart(ExpressionPart):
-    """What one label of pods must say."""
+    """A condition on one label of pods."""
 
     @model_validator(mode="after")
     def _compares_no_numbers(self) -> Self:
@@ -142,7 +142,7 @@ def expression_of(part: ExpressionPart) -> LabelExpression:
 
 
 class PodSelectorPart(Part):
-    """Labels that pods have; ``matchLabels: {}`` are those of every pod."""
+    """Labels that pods have; ``matchLabels: {}`` matches every pod."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -168,19 +168,19 @@ class PodSelectorPart(Part):
 
     @property
     def expressions(self) -> tuple[LabelExpression, ...]:
-        """What its labels must say besides."""
+        """Further conditions on the pod's labels."""
         return tuple(map(expression_of, self.match_expressions))
 
 
 class WhenUnsatisfiable(StrEnum):
-    """What a spread constraint is."""
+    """Whether a spread constraint is a demand or a wish."""
 
     DO_NOT_SCHEDULE = "DoNotSchedule"
     SCHEDULE_ANYWAY = "ScheduleAnyway"
 
 
 class NodeInclusion(StrEnum):
-    """Whether it matters to the nodes that are looked at."""
+    """Whether it limits the nodes that are looked at."""
 
     HONOR = "Honor"
     IGNORE = "Ignore"
@@ -212,7 +212,7 @@ SpreadParts = Annotated[
 
 
 class AffinityTermPart(PodSelectorPart):
-    """Pods that have these labels, and what it is to be together."""
+    """Pods that have these labels, and what being together with them means."""
 
     level: AffinityLevel = AffinityLevel.NODE
     topology_key: str = ""
@@ -262,7 +262,7 @@ NodeExpressions = Annotated[
 
 
 class NodeTermPart(Part):
-    """What a node must say, all of it."""
+    """Conditions on a node, all of which it must meet."""
 
     match_expressions: NodeExpressions = ()
     match_fields: NodeExpressions = ()
@@ -288,7 +288,7 @@ class PreferredNodeTermPart(NodeTermPart):
 
 
 class NodeAffinityPart(StrengthPart):
-    """What a pod asks, or would like, of its node; one of the required terms will do."""
+    """What a pod asks of its node, or would like; meeting one of the required terms is enough."""
 
     expected = "terms, such as 'required: {matchExpressions: {key: zone, operator: Exists}}'"
 
@@ -305,7 +305,7 @@ class NodeAffinityPart(StrengthPart):
 
 
 class TaintPart(Part):
-    """What keeps pods off a node that do not tolerate it."""
+    """A taint of a node: it keeps off pods that do not tolerate it."""
 
     key: Annotated[str, Field(min_length=1)]
     value: str = ""
@@ -313,7 +313,7 @@ class TaintPart(Part):
 
 
 class TolerationPart(Part):
-    """Taints that do not matter to a pod; how long it tolerates them says nothing here."""
+    """Taints that a pod tolerates; for how long it tolerates them plays no part here."""
 
     key: str = ""
     operator: TolerationOperator = TolerationOperator.EQUAL

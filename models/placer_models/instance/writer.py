@@ -1,4 +1,4 @@
-"""Instance files, written: what is read back is the same instance."""
+"""Instance files as they are written: reading one back gives the same instance."""
 
 from collections.abc import Callable, Sequence
 from itertools import chain, count
@@ -22,7 +22,7 @@ from placer_models.node_strategy import NodeStrategy
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes text of several lines as such."""
+    """A YAML dumper that writes text of several lines as a block."""
 
 
 def _text(dumper: _Dumper, text: str) -> yaml.ScalarNode:
@@ -34,7 +34,7 @@ _Dumper.add_representer(str, _text)
 
 
 MachineTest = Callable[[Machine], bool]
-"""Whether the reader finds the very machine by its name alone."""
+"""Whether the reader finds exactly this machine by its name alone."""
 
 
 def instance_to_yaml(instance: Instance, found_by_name: MachineTest) -> str:
@@ -86,7 +86,7 @@ def instance_to_dict(instance: Instance, found_by_name: MachineTest) -> Json:
 
 
 def _name_machines(nodes: Sequence[Node]) -> tuple[dict[int, str], dict[str, Machine]]:
-    """Return the name of each machine by its identity, and the distinct ones by name."""
+    """Return id() of a machine -> name, and name -> machine for the distinct machines."""
     name_of: dict[int, str] = {}
     machines: dict[str, Machine] = {}
     for machine in (node.machine for node in nodes):

@@ -1,4 +1,4 @@
-"""The text of a stream in chunks, and the parts of a document that are handed out one by one."""
+"""Chunks of a text stream, and the parts of a document that are handed out one by one."""
 
 import codecs
 from typing import IO, NamedTuple
@@ -9,17 +9,17 @@ MAX_OBJECT_CHARACTERS = 64 * 2**20
 """A cluster keeps no object larger than a few MiB."""
 
 ChunkValue = None | bool | int | float | str | list["ChunkValue"] | dict[str, "ChunkValue"]
-"""What YAML and JSON can say."""
+"""Values of YAML and JSON."""
 
 
 class Chunk(NamedTuple):
-    """An item of a List, or the whole of a document (of a List all but its items).
+    """An item of a List, or a whole document (a List without its items).
 
     Attributes:
-        line: Where it begins.
-        text: As it was written, from there on.
-        root: Of an item: the fields of its List that came before. Of a document: None.
-        is_list: Of a document: whether it had items.
+        line: The line that it begins on.
+        text: Its text as written, from that line on.
+        root: For an item, the fields of its List that came before it; None for a document.
+        is_list: For a document, whether it had items.
 
     """
 
@@ -31,7 +31,7 @@ class Chunk(NamedTuple):
 
 
 class Chunks:
-    """The text of a stream of UTF-8; a mark at its beginning says nothing."""
+    """The text of a stream of UTF-8, without a byte order mark."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
@@ -40,15 +40,15 @@ class Chunks:
         self._ended = False
 
     def head(self) -> str:
-        """Return what comes next, without taking it."""
+        """Return the beginning of the remaining text, without taking it."""
         self._ahead = self._ahead or self.read()
         return self._ahead
 
     def read(self, size: int = CHUNK) -> str:
-        """Return more of the text; nothing at its end.
+        """Return more of the text, or an empty text at its end.
 
         Raises:
-            UnicodeDecodeError: It is no UTF-8.
+            UnicodeDecodeError: The stream is not UTF-8.
 
         """
         if self._ahead:

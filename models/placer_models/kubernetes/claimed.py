@@ -16,16 +16,16 @@ from placer_models.policy import (
 )
 
 OF_THE_CLAIMS = "resource-claims"
-"""The container that stands for what a pod has by claims: it is there from start to end.
+"""The container that stands for what a pod has by claims. It is there from start to end.
 
-Where CPUs have to be of one NUMA node there are several, with a number each.
+If CPUs have to be of one NUMA node there are several such containers, numbered.
 """
 
 _OF_CLAIMS = re.compile(rf"{OF_THE_CLAIMS}(-[0-9]+)?")
 
 
 def is_of_claims(container: str) -> bool:
-    """Return whether a container stands for what its pod has by claims."""
+    """Return whether the container of this name stands for what its pod has by claims."""
     return _OF_CLAIMS.fullmatch(container) is not None
 
 
@@ -44,14 +44,14 @@ class NumaPart:
 
 @dataclass(frozen=True, slots=True)
 class Claimed:
-    """Devices by claims.
+    """What a pod has by claims.
 
     Attributes:
-        devices: Type -> how many whole ones.
-        scopes: Types of which all are in one place.
-        joint: Types that are side by side, and where; none of them: empty.
-        numa_parts: All CPUs by claims and some of the devices, where each part is on one NUMA
-            node; empty: CPUs are anywhere.
+        devices: Type -> how many whole devices.
+        scopes: Types whose devices all have to be in one place, with the kind of place.
+        joint: Types whose devices have to be side by side, and within what; may be empty.
+        numa_parts: All CPUs by claims and some of the devices, in parts that are each on one
+            NUMA node; empty if the CPUs may be anywhere.
 
     """
 
@@ -63,10 +63,10 @@ class Claimed:
 
 
 def with_claimed(asked: AskedPod, claimed: Claimed) -> AskedPod:
-    """Return what a pod asks for, its claims included.
+    """Return what a pod asks for, including what its claims give it.
 
-    Where CPUs have to be of one NUMA node each part of the claims is aligned for itself, and so
-    is each container. A policy of the pod's own, by which all is on one NUMA node, stays.
+    If CPUs have to be of one NUMA node, each part of the claims is aligned by itself, and so is
+    each container. The pod's own policy stays if it puts everything on one NUMA node.
     """
     spec = asked.spec
     parts = tuple(_parts(claimed))
@@ -98,9 +98,9 @@ def with_claimed(asked: AskedPod, claimed: Claimed) -> AskedPod:
 
 
 def _parts(claimed: Claimed) -> Iterator[tuple[str, Resources]]:
-    """Yield name and amounts of each container that stands for what is claimed.
+    """Yield name and amounts of each container that stands for claimed resources.
 
-    Beside parts on one NUMA node each other device is a part, so that they may be anywhere.
+    Beside parts on one NUMA node, each other device is a part of its own and may be anywhere.
     """
     left = Counter(claimed.devices)
     for i, part in enumerate(claimed.numa_parts):

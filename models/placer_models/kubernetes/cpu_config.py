@@ -1,4 +1,4 @@
-"""Configuration for dra-driver-cpu: the CPUs of a claim that somebody else chose."""
+"""Configuration for dra-driver-cpu: the CPUs of a claim, chosen outside the driver."""
 
 from collections.abc import Mapping, Sequence
 
@@ -7,13 +7,13 @@ from placer_models.kubernetes.listed_devices import CPU_DRIVER
 from placer_models.kubernetes.object_fields import Object
 
 CPUSET = ("opaque", "parameters", "cpuConfig", "cpuset")
-"""Where a configuration says the CPUs."""
+"""The field of a configuration that names the CPUs."""
 
 _API = "v1alpha1"
 
 
 def cpu_config(request: str, cpus: CpuSet) -> Object:
-    """Return the configuration of one request: the driver takes no two in one."""
+    """Return the configuration of one request; the driver accepts no two requests in one."""
     parameters = {"apiVersion": _API, "cpuConfig": {"cpuset": format_cpu_list(cpus)}}
     return {
         "source": "FromClaim",
@@ -23,10 +23,10 @@ def cpu_config(request: str, cpus: CpuSet) -> Object:
 
 
 def configs_for(configs: Sequence[Object], request: str) -> list[tuple[int, Object]]:
-    """Return what tells the driver of a request, each with its place among the configurations.
+    """Return the configurations that apply to a request, each with its index.
 
-    One without requests speaks of all of them, one with the name of a request of each of the
-    alternatives that the request has.
+    A configuration without requests applies to all of them. One that names a request applies
+    to each of its alternatives.
     """
     names = {request, request.partition("/")[0]}
     found = []
@@ -42,7 +42,7 @@ def cpuset_of(config: Object) -> CpuSet:
     """Return the CPUs that a configuration gives its request.
 
     Raises:
-        ValueError: It says none, or what is none.
+        ValueError: It names no CPUs, or the text is no list of CPUs.
 
     """
     text: object = config

@@ -39,12 +39,12 @@ from placer_models.policy import PartitionPolicy
 KIND = "Device"
 
 _OF_WHOLE = frozenset({GPU_CORE, GPU_MEMORY_RATIO, *PERCENT_TYPES})
-"""Resources of which a whole device has 100."""
+"""Resources that count 100 for a whole device."""
 
 
 @dataclass(frozen=True, slots=True)
 class StatusHolder:
-    """A pod that holds devices, as the status of the object says it."""
+    """A pod that holds devices, by the status of the object."""
 
     namespace: str
     name: str
@@ -54,13 +54,13 @@ class StatusHolder:
 
 @dataclass(frozen=True, slots=True)
 class DevicePart:
-    """What a Device object says; it has the name of its node.
+    """The contents of a Device object, which has the name of its node.
 
     Attributes:
         devices: Ascending by (type, minor).
-        partitions: None where it has no such table.
+        partitions: The partition table, or None if it has none.
         checkpoints: Devices that the kubelet gave out.
-        holders: Pods that hold devices, by its status.
+        holders: Pods that hold devices, by the object's status.
 
     """
 
@@ -73,7 +73,7 @@ class DevicePart:
 
 
 def device_part(found: Object) -> DevicePart:
-    """Return what a Device object says.
+    """Return the contents of a Device object.
 
     Raises:
         ObjectError: Something is wrong with it.
@@ -128,7 +128,7 @@ def _device(part: Field, gpu_model: str) -> Device:
 
 
 def _place(part: Field) -> int | None:
-    """Return a socket or a NUMA node; -1 stands for one that is not known."""
+    """Return a socket or a NUMA node, or None for -1, which stands for an unknown one."""
     return None if part.value in (None, -1) else part.integer()
 
 
@@ -154,7 +154,7 @@ def _functions(part: Field) -> tuple[VirtualFunction, ...]:
 
 
 def _capacity(kind: str, amounts: ResourceList, part: Field) -> tuple[Quantity, ...]:
-    """Return what else of a device pods may take a part of."""
+    """Return the other quantities of a device that pods may take a part of."""
     found = []
     for name, amount in sorted(amounts.other.items()):
         if name == GPU_MEMORY or not amount:

@@ -1,4 +1,4 @@
-"""Attributes and capacity of devices as drivers publish them, and as selectors look at them."""
+"""Attributes and capacity of devices, as drivers publish them and selectors see them."""
 
 import re
 from collections.abc import Mapping
@@ -12,11 +12,11 @@ _VERSION = re.compile(
 
 @dataclass(frozen=True, slots=True, order=True)
 class Version:
-    """A semantic version; what stands after a plus sign says nothing.
+    """A semantic version, without the build metadata after a plus sign.
 
     Attributes:
         numbers: Major, minor, patch.
-        pre: Of a version before the release, in the order of precedence; a release has ``(1,)``.
+        pre: The pre-release part, comparable by precedence; a release has ``(1,)``.
 
     """
 
@@ -28,7 +28,7 @@ def parse_version(text: str) -> Version:
     """Read a semantic version, such as ``9.0.0`` or ``1.2.3-rc.1``.
 
     Raises:
-        ValueError: It is none.
+        ValueError: The text is no semantic version.
 
     """
     match = _VERSION.fullmatch(text)
@@ -58,7 +58,7 @@ class ListedDevice:
     Attributes:
         attributes: Name with its domain (``gpu.nvidia.com/uuid``) -> value.
         capacity_milli: Name with its domain -> thousandths of a unit.
-        lacks: What it is that Placer has no word for; such a device is given to nobody.
+        lacks: Properties that Placer has no word for; such a device is given to nobody.
         taints: Its taints that keep pods off, as ``key=value:effect``.
 
     """
@@ -71,11 +71,11 @@ class ListedDevice:
     taints: tuple[str, ...] = ()
 
     def text(self, *names: str) -> str:
-        """Return the first of these attributes that is a text; empty: none is."""
+        """Return the first of these attributes that is a text, or an empty text."""
         found = (self.attributes.get(name) for name in names)
         return next((one for one in found if isinstance(one, str)), "")
 
     def number(self, *names: str) -> int | None:
-        """Return the first of these attributes that is a whole number."""
+        """Return the first of these attributes that is a whole number, or None."""
         found = (self.attributes.get(name) for name in names)
         return next((one for one in found if type(one) is int), None)

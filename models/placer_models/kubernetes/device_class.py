@@ -1,4 +1,4 @@
-"""DeviceClass: which devices a name stands for, and how they are set up."""
+"""DeviceClass: the devices that a name stands for, and how they are set up."""
 
 from dataclasses import dataclass
 
@@ -9,12 +9,12 @@ KIND = "DeviceClass"
 
 @dataclass(frozen=True, slots=True)
 class DeviceClassPart:
-    """What a DeviceClass says.
+    """The contents of a DeviceClass.
 
     Attributes:
-        selectors: Expressions in CEL that its devices meet.
-        configs: What its drivers are told, each with one name of a kind such as ``opaque``.
-        extended_resource: By which name pods may ask for its devices as plain amounts.
+        selectors: Expressions in CEL, all of which its devices meet.
+        configs: Configurations for its drivers, each under the name of a kind such as ``opaque``.
+        extended_resource: The name by which pods may ask for its devices as plain amounts.
 
     """
 
@@ -25,7 +25,7 @@ class DeviceClassPart:
 
 
 def device_class_part(found: Object) -> DeviceClassPart:
-    """Return what a DeviceClass says.
+    """Return the contents of a DeviceClass.
 
     Raises:
         ObjectError: Something is wrong with it.

@@ -16,7 +16,7 @@ from placer_models.quantity import round_up
 
 
 class Subject(StrEnum):
-    """What of a device is compared."""
+    """The part of a device that is compared."""
 
     DRIVER = "driver"
     ATTRIBUTE = "attributes"
@@ -39,7 +39,7 @@ _END = ""
 
 
 class SelectorError(ValueError):
-    """A selector that says more than Placer understands."""
+    """A selector that goes beyond what Placer understands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Comparison:
     """One comparison of a device with a value.
 
     Attributes:
-        name: Of the attribute or the capacity, with its domain; empty for the driver.
+        name: Name of the attribute or capacity, with its domain; empty for the driver.
 
     """
 
@@ -64,7 +64,7 @@ class Comparison:
     value: AttributeScalar | _Amount
 
     def meets(self, device: ListedDevice) -> bool | None:
-        """Return whether a device is so; None: the comparison is an error, as in Kubernetes."""
+        """Return whether a device meets it, or None if comparing is an error, as in Kubernetes."""
         found: object = device.driver
         wanted: object = self.value
         if self.subject is Subject.ATTRIBUTE:
@@ -85,11 +85,11 @@ class Comparison:
 
 
 CelSelector = tuple[Comparison, ...]
-"""Comparisons that all hold."""
+"""Comparisons, all of which have to hold."""
 
 
 def meets(selectors: Sequence[CelSelector], device: ListedDevice) -> bool | None:
-    """Return whether a device meets the selectors, one after the other; None: one is an error."""
+    """Return whether a device meets the selectors in turn, or None if one of them is an error."""
     for selector in selectors:
         found = [comparison.meets(device) for comparison in selector]
         if False in found:
@@ -103,7 +103,7 @@ def read_selector(expression: str) -> CelSelector:
     """Read a selector.
 
     Raises:
-        SelectorError: It says more than comparisons of a device, joined by ``&&``.
+        SelectorError: It is more than comparisons of a device, joined by ``&&``.
 
     """
     return _Reader(_tokens(expression)).whole()

@@ -1,4 +1,4 @@
-"""Joins what the objects of one node say into a Node."""
+"""Joining of the objects of one node into a Node."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -25,30 +25,30 @@ from placer_models.policy import (
 from placer_models.topology import Cpu, NumaNode, Topology
 
 MOST_CPUS = 65_536
-"""No machine has more."""
+"""The most CPUs that a machine may have."""
 
 MOST_ZONE_DEVICES = 1024
-"""No NUMA node has more devices of one type."""
+"""The most devices of one type that a NUMA node may have."""
 
 ARCHITECTURES: Mapping[str, str] = {"amd64": "x86_64", "arm64": "aarch64"}
-"""As Kubernetes calls them -> as Linux does."""
+"""Architecture as Kubernetes calls it -> as Linux does."""
 
 MAX_PODS = 110
-"""Pods that a node takes which does not say how many: the kubelet's own default."""
+"""The most pods on a node that does not say how many it takes: the kubelet's own default."""
 
 
 @dataclass(frozen=True, slots=True)
 class JoinedNode:
-    """A node made of what is known of it.
+    """A node made of everything known about it.
 
     Attributes:
-        node: Its machine has the memory that pods can have, and is called as its instance type
-            or not at all: who makes an instance names machines apart.
-        kept_milli: Thousandths of CPUs that the system keeps beside the reserved ones.
-        knows_cpus: Its CPUs are known by id.
-        taken: (Type, minor) of devices that the zones say somebody holds.
-        assumed: What was taken for granted, in words that nodes share.
-        kubelet_is_static: Guaranteed pods own CPUs there.
+        node: The node. Its machine has the memory that pods can have, and the name of its
+            instance type or none: machines get distinct names when the instance is made.
+        kept_milli: CPUs that the system keeps beside the reserved ones, in milli.
+        knows_cpus: Whether its CPUs are known by id.
+        taken: (Type, minor) of devices that are held according to the zones.
+        assumed: Assumptions that were made, in texts that are the same for many nodes.
+        kubelet_is_static: Whether Guaranteed pods own CPUs there.
 
     """
 
@@ -67,18 +67,20 @@ def join(
     listed: Sequence[Device] = (),
     offered: CpuSet | None = None,
 ) -> JoinedNode:
-    """Return what the objects of a node say together.
+    """Return the node that the objects of a node describe together.
 
-    Without a NodeResourceTopology it is one NUMA node whose CPUs nobody owns, and where nothing
-    can be aligned; without a Device object or ResourceSlices its GPUs are an extended resource.
+    Without a NodeResourceTopology it is a single NUMA node whose CPUs no pod may own and where
+    nothing can be aligned. Without a Device object or ResourceSlices its GPUs are an extended
+    resource.
 
     Args:
         node: The node.
         topology: Its NodeResourceTopology.
         devices: Its Device object.
-        listed: Devices that drivers publish in ResourceSlices; one that the Device object has,
-            too, goes before what that says.
-        offered: CPUs that a driver gives out, all others are reserved; None: there is none.
+        listed: Devices that drivers publish in ResourceSlices; for one that the Device object
+            has as well, this entry takes precedence.
+        offered: CPUs that a driver gives out, with all others reserved; None if there is no
+            such driver.
 
     Raises:
         ObjectError: They contradict each other.
@@ -222,7 +224,7 @@ def _devices(
     listed: Sequence[Device],
     layout: Topology,
 ) -> tuple[tuple[Device, ...], tuple[tuple[str, int], ...]]:
-    """Return the devices of a node, and those that zones say somebody holds."""
+    """Return the devices of a node, and those that are held according to the zones."""
     numa_nodes = {numa.id for numa in layout.numa_nodes}
     packages = {cpu.package for cpu in layout.cpus}
     found = []
@@ -264,7 +266,7 @@ def _devices(
 
 
 def _closed(node: KubeNode, topology: TopologyPart | None, assumed: list[str]) -> bool:
-    """Return whether nothing new comes to the node, and say why."""
+    """Return whether no new pod may come to the node; the reason is added to ``assumed``."""
     for condition in node.conditions:
         assumed.append(f"with the condition {condition}: nothing new comes there")
     for name, ratio in node.amplified:
@@ -284,7 +286,7 @@ def _closed(node: KubeNode, topology: TopologyPart | None, assumed: list[str]) -
 
 
 def _bind(node: KubeNode, kubelet: CpuManagerPolicy) -> NodeBindPolicy:
-    """Return the bind policy: the kubelet's, which rejects all else, or the label's (C10)."""
+    """Return the bind policy: the kubelet's, which admits nothing else, or the label's (C10)."""
     if kubelet.has("full-pcpus-only"):
         return NodeBindPolicy.FULL_PCPUS_ONLY
     return node.bind or NodeBindPolicy.NONE
@@ -304,7 +306,7 @@ def _locality(kubelet: CpuManagerPolicy) -> tuple[Locality, ...]:
 
 
 def _extended(node: KubeNode, found: tuple[Device, ...]) -> tuple[tuple[str, int], ...]:
-    """Return what the node has plain amounts of: what is no device that is known one by one."""
+    """Return the node's extended resources: all but the devices that are known one by one."""
     types = {device.type for device in found}
     gone = types | SUMS | {PODS} | (frozenset(WHOLE_GPUS) if GPU in types else frozenset())
     other = node.allocatable.other

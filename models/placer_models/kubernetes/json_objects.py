@@ -1,4 +1,4 @@
-"""Hands out the objects of a JSON file one by one, however large their List is."""
+"""Objects of a JSON file, handed out one by one, however large their List is."""
 
 import json
 import re
@@ -13,7 +13,7 @@ _BLANKS = re.compile(r"[ \t\r\n]*+")
 
 
 def json_parts(chunks: Chunks, file: str) -> Iterator[Chunk]:
-    """Yield the items of Lists as they end, and each value at its end; values may follow others.
+    """Yield each item of a List and each value as soon as it ends; several values may follow.
 
     Raises:
         InputError: The text is not JSON.
@@ -29,7 +29,7 @@ def json_parts(chunks: Chunks, file: str) -> Iterator[Chunk]:
 
 
 def _object(text: "_Text") -> Iterator[Chunk]:
-    """Yield the items of the List at hand, or the one object that it is."""
+    """Yield the items of the List that begins here, or the single object."""
     begun = text.line
     root: dict[str, ChunkValue] = {}
     is_list = False
@@ -58,10 +58,10 @@ def _object(text: "_Text") -> Iterator[Chunk]:
 
 
 class _Text:
-    """A window on the text, which moves on as values are taken.
+    """A window on the text that moves on as values are taken.
 
     Attributes:
-        line: Where the window begins.
+        line: The line where the window begins.
 
     """
 
@@ -75,7 +75,7 @@ class _Text:
         self.line = 1
 
     def mark(self) -> str:
-        """Return the next character that is no blank; nothing at the end."""
+        """Return the next character that is not blank, or an empty text at the end."""
         while True:
             blanks = _BLANKS.match(self._window, self._at)
             end = blanks.end() if blanks else self._at
@@ -85,7 +85,7 @@ class _Text:
                 return self._window[end : end + 1]
 
     def take(self, mark: str, expected: str) -> str:
-        """Take the one mark that may come now; return it with a line break for each before."""
+        """Take the mark that must come now, and return it after the line breaks before it."""
         line = self.line
         if self.mark() != mark:
             self.refuse(f"expected {expected}")
@@ -93,7 +93,7 @@ class _Text:
         return "\n" * (self.line - line) + mark
 
     def value(self) -> tuple[ChunkValue, int, str]:
-        """Take a value; return it, its line, and how it was written."""
+        """Take a value, and return it with its line and its text as written."""
         before = self.line
         self.mark()
         line = self.line
@@ -129,7 +129,7 @@ class _Text:
         raise InputError(self._file, self.line, "", f"is not JSON: {expected}, got {got}")
 
     def _more(self) -> bool:
-        """Widen the window; return whether there was more."""
+        """Widen the window, and return whether there was more text."""
         if self._ended:
             return False
         if len(self._window) - self._at > MAX_OBJECT_CHARACTERS:

@@ -1,4 +1,4 @@
-"""Devices that drivers publish, in the words of a machine's devices (D1)."""
+"""Devices that drivers publish, turned into a machine's devices (D1)."""
 
 import re
 from dataclasses import replace
@@ -15,29 +15,29 @@ from placer_models.kubernetes.device_attributes import (
 RDMA = "rdma"
 
 CPU_DRIVER = "dra.cpu"
-"""The driver whose devices are CPUs, and the type of these: one CPU each."""
+"""The driver whose devices are CPUs, and the type of devices that are one CPU each."""
 
 CPU_MACHINE = "dra.cpu/machine"
-"""The type of the device that stands for all CPUs of a node, which claims take by number."""
+"""The type of a device that stands for all CPUs of a node; claims take a number of them."""
 
 CPU_GROUP = "dra.cpu/numa"
-"""The type of devices that stand for all CPUs of a NUMA node each, taken by number, too."""
+"""The type of devices that each stand for all CPUs of a NUMA node; taken by number, too."""
 
 SEVERAL_CPUS = (CPU_MACHINE, CPU_GROUP)
 
 CPU_TYPES = (CPU_DRIVER, *SEVERAL_CPUS)
 
 CPU_CAPACITY = "dra.cpu/cpu"
-"""How many CPUs a device has that stands for several."""
+"""The capacity that holds the number of CPUs of a device that stands for several."""
 
 CPU_IDS = "dra.cpu/cpuIDs"
-"""Which CPUs these are, where the driver wants somebody else to choose among them."""
+"""The attribute that lists these CPUs, if the driver leaves the choice to the scheduler."""
 
 CPU_NUMA = (NUMA_NODE, f"{CPU_DRIVER}/numaNodeID", "dra.net/numaNode")
-"""How the driver calls the NUMA node of CPUs, the deprecated names last."""
+"""The driver's attributes for the NUMA node of CPUs, the deprecated names last."""
 
 _GPU_KINDS = ("", "gpu", "amdgpu")
-"""What drivers of GPUs say of a whole one, where they say it."""
+"""The kinds by which drivers call a whole GPU, if they name a kind."""
 
 _RDMA = ("dra.net/rdma", "sriovnetwork.k8snetworkplumbingwg.io/rdmaCapable")
 _BUS = ("pciAddressDomain", "pciAddressBus", "pciAddressDevice", "pciAddressFunction")
@@ -45,10 +45,10 @@ _NUMBER = re.compile(r"(?:^|[^0-9])([0-9]{1,5})$")
 
 
 def type_of(device: ListedDevice) -> str:
-    """Return the type of a device: ``gpu``, ``rdma``, else its driver and what that calls it.
+    """Return the type of a device: ``gpu``, ``rdma``, or else its driver and the driver's type.
 
-    Instances of MIG are devices of their own, a type for each profile: a driver lists those
-    that are there, and Placer makes none.
+    MIG instances are devices of their own, with a type for each profile. A driver lists those
+    that exist, and Placer creates none.
     """
     driver = device.driver
     kind = device.text(f"{driver}/type")
@@ -62,7 +62,7 @@ def type_of(device: ListedDevice) -> str:
 
 
 def device_of(listed: ListedDevice, minor: int) -> Device:
-    """Return a device as its machine has it.
+    """Return a published device as a device of its machine.
 
     The PCIe root stands for the switch, as in Koordinator's Device objects: drivers name no
     switches.
@@ -86,7 +86,7 @@ def device_of(listed: ListedDevice, minor: int) -> Device:
 
 
 def joined(device: Device, listed: ListedDevice) -> Device:
-    """Return a device of a Device object with what only its driver says of it."""
+    """Return a device of a Device object, completed by what only its driver publishes."""
     other = device_of(listed, device.minor)
     return replace(
         device,
@@ -109,8 +109,8 @@ def is_same(device: Device, listed: ListedDevice) -> bool:
 def minors_of(devices: list[ListedDevice]) -> list[int]:
     """Return a minor for each device of one type on a node.
 
-    It is the number at the end of its name, where each has one of its own; else they are
-    counted in the order of their names.
+    It is the number at the end of the device's name if these numbers are distinct; otherwise
+    the devices are counted in the order of their names.
     """
     ends = [_NUMBER.search(device.name) for device in devices]
     numbers = [int(end[1]) for end in ends if end is not None]
@@ -124,7 +124,7 @@ def minors_of(devices: list[ListedDevice]) -> list[int]:
 
 
 def reported_cpu(listed: ListedDevice) -> ReportedCpu | None:
-    """Return where a CPU is, of a device that is one CPU; None: it says too little, or is none."""
+    """Return where the CPU of a device is, or None if the device is no CPU or says too little."""
     names = (
         (f"{CPU_DRIVER}/cpuID",),
         (f"{CPU_DRIVER}/coreID",),
@@ -139,12 +139,12 @@ def reported_cpu(listed: ListedDevice) -> ReportedCpu | None:
 
 
 def is_whole_machine(listed: ListedDevice) -> bool:
-    """Return whether a device stands for all CPUs of its node, of which others say which."""
+    """Return whether a device stands for all CPUs of its node, whose ids others give."""
     return has_several_cpus(listed) and listed.number(*CPU_NUMA, f"{CPU_DRIVER}/socketID") is None
 
 
 def has_several_cpus(listed: ListedDevice) -> bool:
-    """Return whether a device stands for several CPUs, of which claims take some."""
+    """Return whether a device stands for several CPUs, some of which a claim takes."""
     return CPU_CAPACITY in listed.capacity_milli
 
 

@@ -1,6 +1,6 @@
-"""Labels and annotations of Kubernetes' objects that Placer knows, beside those of pods' devices.
+"""Labels and annotations of Kubernetes' objects, except those about pods' devices.
 
-Where a proposal and today's Koordinator differ, both are read; the first of a tuple is today's.
+Where a proposal and today's Koordinator differ both are read; today's is first in a tuple.
 """
 
 NODE_DOMAIN = "node.koordinator.sh/"
@@ -51,7 +51,7 @@ BIND_GANG_GROUP = "internal.scheduling.koordinator.sh/bind-gang-group-id"
 """The gangs that a pod was bound together with."""
 
 BIND_GANG_MEMBERS = "internal.scheduling.koordinator.sh/bind-gang-member-count"
-"""How many pods of them were bound together."""
+"""How many pods of these gangs were bound together."""
 
 INSTANCE_TYPES = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
 HOSTNAME = "kubernetes.io/hostname"

@@ -1,4 +1,4 @@
-"""Node: what a cluster says of one of its nodes."""
+"""Node objects: what a cluster knows of its nodes."""
 
 from dataclasses import dataclass
 
@@ -34,7 +34,7 @@ _CLOSING = {"DiskPressure", "PIDPressure", "NetworkUnavailable", "MemoryPressure
 """Conditions for which Kubernetes keeps new pods off a node."""
 
 MOST_MILLI_PER_CPU = 100_000
-"""No node calls its CPUs more than that."""
+"""The most that a node may make of a CPU by amplification."""
 
 _BIND_ALIASES = {"PCPUOnly": NodeBindPolicy.FULL_PCPUS_ONLY}
 
@@ -44,15 +44,15 @@ class KubeNode:
     """What a Node object says.
 
     Attributes:
-        conditions: Those for which no new pod comes: ``Ready`` where it is not, pressures that
-            are there.
-        reserved_cpus: Kept for the system, by annotations.
-        reserved_milli: The same where only a number is said, or what the CPUs count.
+        conditions: Conditions that keep new pods off: ``Ready`` if it is false, and pressures
+            that exist.
+        reserved_cpus: CPUs that are kept for the system, by annotations.
+        reserved_milli: The same as an amount, if only that is given, or what the CPUs count.
         reserved_bytes: Memory kept for the system, by annotation.
-        milli_per_cpu: What pods may ask for of each CPU that nobody owns.
-        amplified: Further resources that the node calls more than they are, each with its ratio.
-        alignment: None where no label says it.
-        bind: As above.
+        milli_per_cpu: How much pods may ask for of each CPU that no pod owns.
+        amplified: Other amplified resources of the node, each with its ratio.
+        alignment: The policy that a label gives, or None.
+        bind: The bind policy that a label gives, or None.
 
     """
 
@@ -74,7 +74,7 @@ class KubeNode:
 
     @property
     def says_cpus(self) -> bool:
-        """Whether it says how many CPUs there are; one that has just registered may not."""
+        """Whether it says how many CPUs it has; a node that has just registered may not."""
         return self.capacity.cpu_milli is not None
 
 
@@ -135,7 +135,7 @@ def _conditions(part: Field) -> list[str]:
 
 
 def _reservation(root: Field) -> tuple[CpuSet, int, int]:
-    """Return CPUs, thousandths of CPUs and bytes that the annotation keeps for the system."""
+    """Return the CPUs, milli CPUs and bytes that the annotation keeps for the system."""
     said = annotation(root, RESERVATION)
     if said is None:
         return frozenset(), 0, 0
@@ -171,7 +171,7 @@ def _system_cpus(root: Field) -> CpuSet:
 
 
 def _amplification(root: Field) -> tuple[int, tuple[tuple[str, str], ...]]:
-    """Return milli of a CPU, and further resources that are amplified; 1 or less says nothing."""
+    """Return the milli per CPU, and other amplified resources; ratios up to 1 are ignored."""
     said = annotation(root, AMPLIFICATION)
     if said is None:
         return 1000, ()

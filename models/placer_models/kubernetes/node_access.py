@@ -1,4 +1,4 @@
-"""Access of nodes to a device: one node by name, those with some labels, or all."""
+"""Access of nodes to a device: one node by name, nodes with some labels, or all nodes."""
 
 from dataclasses import dataclass
 
@@ -13,9 +13,9 @@ class NodeAccess:
     """The nodes that can use a device.
 
     Attributes:
-        node: Its name; empty where it is not one by name.
-        terms: Of which a node meets one.
-        everywhere: Any node.
+        node: The node's name, or empty if access is not by name.
+        terms: Terms of which a node must meet one.
+        everywhere: Whether any node can use it.
 
     """
 
@@ -24,7 +24,7 @@ class NodeAccess:
     everywhere: bool = False
 
     def includes(self, name: str, labels: Labels) -> bool:
-        """Return whether a node can use it."""
+        """Return whether a node can use the device."""
         if self.everywhere:
             return True
         if self.node:
@@ -33,10 +33,10 @@ class NodeAccess:
 
 
 def access_of(part: Field) -> NodeAccess | None:
-    """Return what a ResourceSlice, or a device of one, says of nodes; None: nothing.
+    """Return the access that a ResourceSlice, or a device of one, gives; None if it says nothing.
 
     Raises:
-        ObjectError: It says so in several ways, or in none that can be read.
+        ObjectError: It gives access in several ways, or in none that can be read.
 
     """
     said = {
@@ -55,10 +55,10 @@ def access_of(part: Field) -> NodeAccess | None:
 
 
 def selected_by(selector: Field) -> NodeAccess:
-    """Return which nodes a node selector includes.
+    """Return the access of the nodes that a node selector includes.
 
     Raises:
-        ObjectError: An expression is none.
+        ObjectError: An expression cannot be read.
 
     """
     return NodeAccess(terms=node_terms(selector))

@@ -8,7 +8,7 @@ from placer_models.selectors import LabelExpression, SelectorOperator
 
 
 def node_affinity_of(part: Field) -> NodeAffinity | None:
-    """Return what a pod asks, or would like, of its node; None: nothing.
+    """Return what a pod asks of its node, or would like, or None if that is nothing.
 
     Raises:
         ObjectError: Something is wrong with what it says.
@@ -25,10 +25,10 @@ def node_affinity_of(part: Field) -> NodeAffinity | None:
 
 
 def node_terms(selector: Field) -> tuple[NodeTerm, ...]:
-    """Return the terms of a node selector, of which a node meets one.
+    """Return the terms of a node selector; a node has to meet one of them.
 
     Raises:
-        ObjectError: Something is wrong with one.
+        ObjectError: Something is wrong with a term.
 
     """
     return tuple(map(_term, selector.get("nodeSelectorTerms").items()))

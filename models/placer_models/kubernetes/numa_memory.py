@@ -1,4 +1,4 @@
-"""How much memory pods can have on each NUMA node of a node, by what its objects say."""
+"""Memory that pods can have on each NUMA node of a node, according to its objects."""
 
 from collections.abc import Mapping, Sequence
 
@@ -10,7 +10,7 @@ from placer_models.topology import Hugepages
 _MIB = 2**20
 
 Room = tuple[int, tuple[Hugepages, ...]]
-"""Bytes, those in hugepages included, and the hugepages."""
+"""Bytes of memory, those in hugepages included, and the hugepages."""
 
 
 def memory_of(
@@ -18,11 +18,11 @@ def memory_of(
 ) -> dict[int, Room]:
     """Return the memory of each NUMA node.
 
-    All together it is what the node calls allocatable; what the system keeps is taken from NUMA
-    nodes in proportion, down to whole MiB, so that nodes of a kind stay of a kind.
+    The sum is what the node calls allocatable. What the system keeps is taken from the NUMA
+    nodes in proportion, in whole MiB, so that nodes of one kind stay alike.
 
     Raises:
-        ObjectError: The node does not say how much it has, and says of CPUs.
+        ObjectError: The node gives its CPUs, but not how much memory it has.
 
     """
     pages = _pages(node, zones, ids, assumed)

@@ -1,4 +1,4 @@
-"""One object of Kubernetes: who it is, and its fields, checked as they are read."""
+"""Objects of Kubernetes: their identity, and their fields, checked as they are read."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from placer_models.device_request import shown
 from placer_models.files.tree import Path, field_name
 
 Object = Mapping[str, object]
-"""An object as YAML or JSON says it."""
+"""An object as YAML or JSON writes it."""
 
 Read = TypeVar("Read")
 _Word = TypeVar("_Word", bound=StrEnum)
@@ -39,13 +39,13 @@ class ObjectError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who an object is.
+    """The identity of an object.
 
     Attributes:
-        namespace: Empty where the kind has none; ``default`` where it was left out.
-        uid: Empty where the object was never in a cluster.
-        resource_version: Which state of it was read; empty as above.
-        labels: As they are written.
+        namespace: Empty if the kind has none; ``default`` if it was left out.
+        uid: Empty if the object was never in a cluster.
+        resource_version: The version of the object that was read; empty as for ``uid``.
+        labels: The labels as they are written.
 
     """
 
@@ -68,13 +68,13 @@ class Identity:
 
 
 def title_of(kind: str, namespace: str, name: str) -> str:
-    """Return what messages call an object: ``Pod default/web-0``, ``Node n1``."""
+    """Return an object's title for messages: ``Pod default/web-0``, ``Node n1``."""
     return f"{kind} {namespace}/{name}" if namespace else f"{kind} {name}"
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One value of an object, with the place where it stands. null counts as left out."""
+    """One value of an object, with its path. null counts as left out."""
 
     title: str
     value: object
@@ -82,7 +82,7 @@ class Field:
 
     @property
     def got(self) -> str:
-        """The value for messages; what a mapping or a list holds is left out."""
+        """The value for messages, without the contents of a mapping or a list."""
         match self.value:
             case dict():
                 return "a mapping"
@@ -98,7 +98,7 @@ class Field:
         return "is missing" if self.value is None else ""
 
     def refuse(self, message: str) -> NoReturn:
-        """Raise the fault of this field.
+        """Raise an error that refuses this field.
 
         Raises:
             ObjectError: Always.
@@ -107,10 +107,10 @@ class Field:
         raise ObjectError(self.title, self.path, message)
 
     def get(self, *names: str) -> "Field":
-        """Return the field below, step by step; its value is None where it is left out.
+        """Return the field at these steps below; its value is None if it is left out.
 
         Raises:
-            ObjectError: A step leads through what is no mapping.
+            ObjectError: A step leads into something that is no mapping.
 
         """
         here = self
@@ -125,11 +125,11 @@ class Field:
 
     @property
     def there(self) -> bool:
-        """Whether something is written."""
+        """Whether the field is there and not null."""
         return self.value is not None
 
     def items(self) -> list["Field"]:
-        """Return the items of a list; none where it is left out.
+        """Return the items of a list, or nothing if it is left out.
 
         Raises:
             ObjectError: It is no list.
@@ -142,7 +142,7 @@ class Field:
         return [Field(self.title, item, (*self.path, i)) for i, item in enumerate(self.value)]
 
     def members(self) -> dict[str, "Field"]:
-        """Return the members of a mapping that say something.
+        """Return the members of a mapping, without those that are null.
 
         Raises:
             ObjectError: It is no mapping.
@@ -159,7 +159,7 @@ class Field:
         }
 
     def text(self, default: str | None = None) -> str:
-        """Return a text; without a default it may not be left out.
+        """Return a text, which may be left out only if there is a default.
 
         Raises:
             ObjectError: It is none.
@@ -188,7 +188,7 @@ class Field:
         return {name: part.text() for name, part in self.members().items()}
 
     def flag(self) -> bool:
-        """Return true or false; left out it is false.
+        """Return a truth value, which is false if left out.
 
         Raises:
             ObjectError: It is neither.
@@ -199,7 +199,7 @@ class Field:
         return bool(self.value)
 
     def integer(self, default: int | None = None, *, least: int = 0) -> int:
-        """Return a whole number of 32 bits; without a default it may not be left out.
+        """Return a whole number of 32 bits, which may be left out only if there is a default.
 
         Raises:
             ObjectError: It is none.
@@ -240,7 +240,7 @@ class Field:
         return words(text)
 
     def checked(self, read: Callable[..., Read], *arguments: object) -> Read:
-        """Return what a reader makes of the arguments; what is wrong is wrong with this field.
+        """Return what a reader makes of the arguments; its errors become errors of this field.
 
         Raises:
             ObjectError: The reader refuses them.
@@ -259,7 +259,7 @@ class Field:
 
 
 def identity_of(found: Object, kind: str, *, namespaced: bool) -> tuple[Identity, Field]:
-    """Return who an object is, and its root.
+    """Return the identity of an object, and its root field.
 
     Raises:
         ObjectError: It has no name, or its metadata is not what it should be.
@@ -290,12 +290,12 @@ def identity_of(found: Object, kind: str, *, namespaced: bool) -> tuple[Identity
 
 
 def annotation(root: Field, *keys: str) -> Field | None:
-    """Return the first of the annotations that the object has; an empty one counts as none."""
+    """Return the first of these annotations that the object has; an empty one does not count."""
     return _first(root.get("metadata", "annotations"), keys)
 
 
 def label(root: Field, *keys: str) -> Field | None:
-    """Return the first of the labels that the object has; an empty one counts as none."""
+    """Return the first of these labels that the object has; an empty one does not count."""
     return _first(root.get("metadata", "labels"), keys)
 
 
@@ -308,7 +308,7 @@ def in_annotation(part: Field, read: Callable[[JsonPart], Read]) -> Read:
     """Return what a reader makes of an annotation that is a JSON document.
 
     Raises:
-        ObjectError: It is none, or not what it should be.
+        ObjectError: It is no such document, or not what it should be.
 
     """
     return part.checked(lambda: read(parse_json(part.text(), str(part.path[-1]))))

@@ -1,7 +1,7 @@
-"""Devices of a node that an entry of the kubelet's device checkpoint means (D12).
+"""Devices of a node, found for an entry of the kubelet's device checkpoint (D12).
 
-Device plugins call devices as they like. What the id does not say is recovered from what the
-plugin told the container's runtime: environment, mounts, names of CDI, device nodes.
+Device plugins name devices as they like. What an id does not tell is recovered from what the
+plugin told the container's runtime: environment, mounts, CDI names, device nodes.
 """
 
 import re
@@ -18,10 +18,10 @@ _OTHER_GPUS = re.compile(r"nvidia\.com/(gpu\.shared|mig-.+)|amd\.com/[a-z]+_.+")
 """Resources that are GPUs or parts of them: time-sliced, instances, partitions."""
 
 _INSTANCE = "MIG-"
-"""How the ids of instances of GPUs begin."""
+"""How the ids of MIG instances begin."""
 
 _REPLICA = re.compile(r"::[0-9]+$")
-"""How NVIDIA's plugin tells those apart that share a GPU."""
+"""What separates the replicas of a shared GPU in the ids of NVIDIA's plugin."""
 
 _MOUNTED = re.compile(r"/var/run/nvidia-container-devices/(?!cdi/|imex/)([^/]+)")
 _DEVICE_NODE = re.compile(r"/dev/nvidia([0-9]+)")
@@ -38,9 +38,9 @@ def type_of(resource: str) -> str:
 def devices_of(
     entry: HeldByKubelet, devices: Sequence[Device], modes: Modes = ()
 ) -> frozenset[DeviceKey] | None:
-    """Return the devices of a node that an entry means; None: some of them, nobody knows which.
+    """Return the devices of a node that an entry means, or None if it is unknown which.
 
-    Instances hold the GPU that they are of; where nobody knows it, all GPUs in MIG mode.
+    MIG instances hold their GPU; if that is unknown they hold all GPUs in MIG mode.
     """
     kind = type_of(entry.resource)
     found: set[DeviceKey] = set()
@@ -58,7 +58,7 @@ def devices_of(
 
 
 def gpus_of(response: AllocateResponse, devices: Sequence[Device]) -> frozenset[int] | None:
-    """Return the GPUs that a plugin gave to a container; None: some, nobody knows which."""
+    """Return the GPUs that a plugin gave to a container, or None if it is unknown which."""
     known = False
     for vendor in GpuVendor:
         gpus = [one for one in devices if one.type == GPU and vendor_of(one) is vendor]
@@ -71,7 +71,7 @@ def gpus_of(response: AllocateResponse, devices: Sequence[Device]) -> frozenset[
 
 
 def _values(response: AllocateResponse, vendor: GpuVendor) -> Iterator[str]:
-    """Yield what may name GPUs, the surest first, as the variable of the vendor would."""
+    """Yield texts that may name GPUs in the form of the vendor's variable, the surest first."""
     yield from (value for name, value in response.environment if name == vendor.value)
     prefix = f"{_CDI[vendor]}="
     names = [*response.cdi_devices]
@@ -87,7 +87,7 @@ def _values(response: AllocateResponse, vendor: GpuVendor) -> Iterator[str]:
 
 
 def _by_id(id: str, kind: str, devices: Sequence[Device]) -> set[DeviceKey]:
-    """Return the devices that a plugin's id means: by id, by address, by minor."""
+    """Return the devices that a plugin's id means: by their id, address or minor."""
     plain = _REPLICA.sub("", id)
     address = _address(plain)
     found = {
@@ -109,6 +109,6 @@ def _functions(device: Device) -> Iterator[str]:
 
 
 def _address(text: str) -> str:
-    """Return a PCI address with a domain of four digits; empty: it is none."""
+    """Return a PCI address with a domain of four digits, or an empty text if it is none."""
     match = _ADDRESS.fullmatch(text.lower())
     return f"{match[1] or '0000'}:{match[2]}" if match else ""

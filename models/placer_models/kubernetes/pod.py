@@ -1,4 +1,4 @@
-"""Pod: what a pod asks for, how it wants it, and what it holds where it runs."""
+"""Pod objects: what a pod asks for, its wishes, and what it holds where it runs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -46,10 +46,10 @@ from placer_models.visible_devices import Env, GpuVendor
 KIND = "Pod"
 
 _MAY_EXCEED = ("ephemeral-storage", "kubernetes.io/")
-"""Beside CPUs and memory, Kubernetes lets limits of its own resources differ from requests."""
+"""Resources whose limits may differ from requests in Kubernetes, beside CPUs and memory."""
 
 ENDED = ("Succeeded", "Failed")
-"""Phases of pods that hold nothing any more."""
+"""Phases of pods that no longer hold anything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +57,8 @@ class KubeContainer:
     """What a container asks for.
 
     Attributes:
-        requests: With the limit where only that is said, as in Kubernetes.
-        visible: What its environment says of GPUs.
+        requests: The requests; a limit stands for a missing request, as in Kubernetes.
+        visible: The variables of its environment that name GPUs.
 
     """
 
@@ -71,7 +71,7 @@ class KubeContainer:
 
 @dataclass(frozen=True, slots=True)
 class DeviceWishes:
-    """What annotations say of a pod's devices."""
+    """Annotations about a pod's devices."""
 
     hints: Mapping[str, DeviceHint] = field(default_factory=dict)
     joint: JointAllocation | None = None
@@ -86,19 +86,19 @@ class KubePod:
     """What a Pod object says.
 
     Attributes:
-        node: Where it is bound; empty: it waits.
-        ended: It holds nothing any more.
-        gated: It is not to be placed yet.
-        leaving: It is being deleted, and holds what it has until it is gone.
-        priority: None where it is not said.
-        containers: Init containers first, as they start.
-        overhead: Of the pod beside its containers.
-        own: Requests of the pod as a whole, which go before those of its containers.
-        alignment: Its own NUMA policy; None: not said.
-        status: Which CPUs and NUMA nodes it was given; None: not said.
-        memory_status: Placer's own word on where its memory counts; None: not said.
-        allocated: Which devices it was given; None: not said.
-        claims: What it has by claims.
+        node: The node that it is bound to; empty if it waits.
+        ended: Whether it has ended, so that it holds nothing.
+        gated: Whether it is not to be placed yet.
+        leaving: Whether it is being deleted; it holds what it has until it is gone.
+        priority: The value, or None if it is not given.
+        containers: The containers as they start, init containers first.
+        overhead: Overhead of the pod, beside its containers.
+        own: Requests of the pod as a whole, which take precedence over its containers'.
+        alignment: Its own NUMA policy, or None if it has none.
+        status: The CPUs and NUMA nodes that it was given, or None if that is not said.
+        memory_status: Placer's own annotation on where its memory counts, or None.
+        allocated: The devices that it was given, or None if that is not said.
+        claims: Its claims.
 
     """
 
@@ -126,7 +126,7 @@ class KubePod:
 
     @property
     def memory(self) -> tuple[NumaShare, ...]:
-        """On which NUMA nodes it has memory, hugepages included; none: not said."""
+        """The NUMA nodes that it has memory on, hugepages included; empty if that is not said."""
         if self.memory_status is not None and self.memory_status.numa:
             return self.memory_status.numa
         return self.status.numa if self.status else ()
@@ -199,7 +199,7 @@ def _container(part: Field, *, init: bool = False) -> KubeContainer:
 
 
 def _without(one: KubeContainer, claimed: frozenset[tuple[str, str]]) -> KubeContainer:
-    """Return a container without the resources that it has by a claim."""
+    """Return a container without the resources that claims give it."""
 
     def less(amounts: ResourceList) -> ResourceList:
         kept = {n: amount for n, amount in amounts.other.items() if (one.name, n) not in claimed}
@@ -209,7 +209,7 @@ def _without(one: KubeContainer, claimed: frozenset[tuple[str, str]]) -> KubeCon
 
 
 def _requests(part: Field) -> tuple[ResourceList, ResourceList]:
-    """Return requests and limits; what has a limit alone is asked for as much."""
+    """Return requests and limits; a resource with a limit alone is requested up to it."""
     asked = part.get("requests")
     requests, limits = resources_in(asked), resources_in(part.get("limits"))
     for what, want, most in (
@@ -239,10 +239,10 @@ def _requests(part: Field) -> tuple[ResourceList, ResourceList]:
 def _resized(
     containers: tuple[KubeContainer, ...], spec: Field, status: Field
 ) -> tuple[KubeContainer, ...]:
-    """Return the containers of a bound pod; one that is being resized counts as what is larger.
+    """Return the containers of a bound pod; during a resize the larger amounts count.
 
-    That is, of what it is to get and what it has; only the latter where the kubelet says that it
-    can never get the former.
+    These are the larger ones of what it is to get and what it has. What it has counts alone if
+    the kubelet says that it can never get the former.
     """
     statuses = {
         item.get("name").text(): item
@@ -281,7 +281,7 @@ def _counted(one: KubeContainer, status: Field | None, *, never: bool) -> KubeCo
 
 
 def _visible(part: Field) -> Env:
-    """Return the variables that show GPUs; of one that is there twice the last one counts."""
+    """Return the variables that show GPUs; if one is there twice the last one counts."""
     found = {
         item.get("name").text(""): item.get("value").text()
         for item in part.items()

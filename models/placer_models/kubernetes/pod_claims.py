@@ -10,11 +10,11 @@ class PodClaim:
     """A claim of a pod.
 
     Attributes:
-        name: As the pod calls it; empty: it stands for extended resources.
-        claim: Name of the ResourceClaim; empty: none is made of the template yet.
-        template: Name of the template of which it is made; empty: it is a claim by name.
+        name: The pod's name for it; empty if it stands for extended resources.
+        claim: Name of the ResourceClaim; empty if none is made from the template yet.
+        template: Name of the template that it is made from; empty for a claim by name.
         containers: Names of the containers that use it.
-        source: What it is made of, where that is neither of the two.
+        source: What it is made from, if that is neither of the two.
 
     """
 
@@ -74,7 +74,7 @@ def pod_claims(spec: Field, status: Field) -> tuple[PodClaim, ...]:
 def resources_by_claim(status: Field) -> frozenset[tuple[str, str]]:
     """Return (container, resource) of the plain amounts that a claim gave to a pod.
 
-    A scheduler makes that claim where a DeviceClass has the name of the resource.
+    A scheduler makes such a claim if a DeviceClass has the resource as its extended name.
 
     Raises:
         ObjectError: An entry lacks its container or resource.

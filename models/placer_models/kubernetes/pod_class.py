@@ -1,4 +1,4 @@
-"""QoS class and priority class of a pod, as Koordinator and Kubernetes say them (C2)."""
+"""QoS class and priority class of a pod, as in Koordinator and Kubernetes (C2)."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -41,8 +41,8 @@ class PodClass:
     """The classes of a pod.
 
     Attributes:
-        qos: That of its label; None: it has none.
-        priority: NONE where neither a label nor the value of its priority says it.
+        qos: The class in its label, or None if it has no such label.
+        priority: NONE if neither a label nor the value of its priority tells it.
 
     """
 
@@ -51,7 +51,7 @@ class PodClass:
 
     @property
     def is_batch(self) -> bool:
-        """Whether it runs on what others leave."""
+        """Whether it runs on what other pods leave."""
         return self.priority in (PriorityClass.BATCH, PriorityClass.FREE)
 
 
@@ -59,7 +59,7 @@ def class_of(root: Field) -> PodClass:
     """Return the classes of a pod.
 
     Raises:
-        ObjectError: A label has no such value, or the two do not go together.
+        ObjectError: A label has an unknown value, or the two classes do not go together.
 
     """
     said = label(root, QOS_CLASS)

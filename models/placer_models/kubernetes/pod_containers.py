@@ -1,4 +1,4 @@
-"""The containers of a Pod object with what each asks for, counted as Kubernetes does."""
+"""Containers of a Pod object with what each asks for, counted as Kubernetes does."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ from placer_models.pod import Container, ContainerRole, DeviceRequest, Resources
 from placer_models.topology import Hugepages
 
 OF_THE_POD = "pod-itself"
-"""The container that stands for what a pod has beside its containers."""
+"""The container that stands for what a pod asks for beside its containers."""
 
 _SHARES = DEVICE_RESOURCES - frozenset(WHOLE_GPUS)
 
@@ -30,13 +30,13 @@ _Amounts = Mapping[str, int]
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What the requests of a cluster's pods are read by.
+    """The facts about a cluster that the requests of its pods are read with.
 
     Attributes:
-        types: Types of the devices that are known one by one; all else is plain amounts.
-        label_keys: Labels of pods that affinities look at.
-        sums_cpus: Some pod of the BE pool asks for `cpu`: the scheduler and the kubelet count it
-            with all others, so the sum is a resource of its own.
+        types: Types of the devices that are known one by one; all others are plain amounts.
+        label_keys: Keys of the pod labels that affinities look at.
+        sums_cpus: Whether some pod of the BE pool asks for `cpu`. The scheduler and the kubelet
+            count it with all others, so the sum is a resource of its own.
 
     """
 
@@ -50,8 +50,8 @@ def containers_of(
 ) -> tuple[tuple[Container, ...], tuple[DeviceDemand, ...]]:
     """Return the containers of a pod, and what they ask of devices.
 
-    Overhead is a sidecar that starts before all others; so is what the pod asks for as a whole,
-    in place of what its containers say of the same resource.
+    Overhead is a sidecar that starts before all others. So is what the pod asks for as a whole;
+    it replaces what its containers ask of the same resource.
 
     Raises:
         ObjectError: A request for devices breaks a rule.
@@ -96,7 +96,7 @@ def containers_of(
 
 
 def _with_own(part: KubePod) -> tuple[KubeContainer, ...]:
-    """Return the containers with one more for the pod itself, where it asks for something."""
+    """Return the containers, and one more for the pod itself if it asks for something."""
     own, over = part.own, part.overhead
     if not (own.names or over.names):
         return part.containers
@@ -126,7 +126,7 @@ def _with_own(part: KubePod) -> tuple[KubeContainer, ...]:
 
 
 def _devices(other: _Amounts, reading: Reading) -> dict[str, int]:
-    """Return what is asked of devices that are known one by one, or of shares of some."""
+    """Return what is asked of devices that are known one by one, or of shares of them."""
     return {
         name: amount
         for name, amount in other.items()
@@ -142,7 +142,7 @@ def _devices(other: _Amounts, reading: Reading) -> dict[str, int]:
 def _in_one(
     parts: Sequence[KubeContainer], devices: Sequence[dict[str, int]]
 ) -> list[dict[str, int]]:
-    """Return all shares at the first container that asks for some: the pod's requests count."""
+    """Return all shares on the first container that asks for some: only the pod's sum counts."""
     sidecars: Counter[str] = Counter()
     phases: list[Counter[str]] = []
     apps: Counter[str] = Counter()

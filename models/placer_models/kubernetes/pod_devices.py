@@ -1,4 +1,4 @@
-"""What annotations say of a pod's devices, in the words of a PodSpec (D9, D10)."""
+"""Annotations about a pod's devices, translated into a PodSpec's fields (D9, D10)."""
 
 from collections.abc import Collection, Mapping, Sequence
 
@@ -26,14 +26,14 @@ _SCOPES = {
 
 
 def heard(demand: DeviceDemand, hint: DeviceHint | None) -> DeviceDemand:
-    """Return a demand once a hint is heard that makes its percent a number of devices."""
+    """Return a demand after a hint that turns its percent into a number of devices."""
     if hint is None or hint.strategy is not AllocateStrategy.REQUESTS_AS_COUNT:
         return demand
     return hinted(demand, hint, ())
 
 
 def scopes_of(hints: Hints, asked: Collection[str]) -> tuple[tuple[str, DeviceScope], ...]:
-    """Return within what all devices of a type must be."""
+    """Return the scope within which all devices of a type must be, by type."""
     return tuple(
         (kind, _SCOPES[hint.scope])
         for kind, hint in sorted(hints.items())
@@ -44,7 +44,7 @@ def scopes_of(hints: Hints, asked: Collection[str]) -> tuple[tuple[str, DeviceSc
 def functions_of(
     hints: Hints, containers: Sequence[Container]
 ) -> tuple[tuple[str, FunctionSelector], ...]:
-    """Return which virtual functions come with shares of devices."""
+    """Return the selectors of virtual functions that come with shares of devices, by type."""
     shared = {r.type for one in containers for r in one.requests.devices if r.share}
     found = []
     for kind in sorted(shared & hints.keys()):
@@ -56,7 +56,7 @@ def functions_of(
 
 
 def unspoken(hints: Hints, asked: Collection[str]) -> tuple[str, ...]:
-    """Return what hints demand that a pod has no word for."""
+    """Return demands of hints that a PodSpec cannot express."""
     found = []
     for kind, hint in sorted(hints.items()):
         if kind not in asked:
@@ -74,7 +74,7 @@ def unspoken(hints: Hints, asked: Collection[str]) -> tuple[str, ...]:
 
 
 def _function_selector(selector: Selector) -> FunctionSelector | None:
-    """Return the labels that are wanted; None: more than values of labels is."""
+    """Return the labels that are wanted, or None if more is wanted than values of labels."""
     wanted: dict[str, tuple[str, ...]] = {}
     for requirement in selector:
         if requirement.operator is not HintOperator.IN or requirement.key in wanted:

@@ -1,4 +1,4 @@
-"""The gang of a pod, and PodGroup objects (G1)."""
+"""Gangs: the one that a pod names, and PodGroup objects (G1)."""
 
 import json
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ from placer_models.placement import NamespacedName
 KIND = "PodGroup"
 
 CRD_GROUPS = ("scheduling.sigs.k8s.io", "scheduling.x-k8s.io", "scheduling.volcano.sh")
-"""API groups of the PodGroup that the scheduler plugins, Koordinator and Volcano know."""
+"""API groups of the PodGroups of the scheduler plugins, Koordinator and Volcano."""
 
 KUBERNETES_GROUP = "scheduling.k8s.io"
 """The API group of Kubernetes' own PodGroup."""
@@ -31,14 +31,14 @@ KUBERNETES_GROUP = "scheduling.k8s.io"
 
 @dataclass(frozen=True, slots=True)
 class GangRef:
-    """The gang that a pod says it is of.
+    """The gang that a pod says it belongs to.
 
     Attributes:
         key: Namespace and name.
-        is_kubernetes: It is named by ``spec.schedulingGroup``; else by a label or annotation.
-        minimum: By annotation of the pod; None: its PodGroup says it.
-        groups: Gangs that come together, by annotation.
-        lacks: What it asks for that Placer has no word for.
+        is_kubernetes: Whether ``spec.schedulingGroup`` names it, not a label or annotation.
+        minimum: The pod's annotation, or None if the PodGroup gives the minimum.
+        groups: Gangs that are placed together, by annotation.
+        lacks: Its demands that Placer cannot express.
 
     """
 
@@ -54,10 +54,10 @@ class PodGroupPart:
     """What a PodGroup object says.
 
     Attributes:
-        is_kubernetes: It is Kubernetes' own.
-        minimum: None where its pods need not come together.
-        groups: As of a GangRef.
-        lacks: As of a GangRef.
+        is_kubernetes: Whether it is Kubernetes' own PodGroup.
+        minimum: The minimum, or None if its pods need not be placed together.
+        groups: As in a GangRef.
+        lacks: As in a GangRef.
 
     """
 
@@ -69,10 +69,10 @@ class PodGroupPart:
 
 
 def gang_of(root: Field, namespace: str) -> GangRef | None:
-    """Return the gang that a pod names; None: it is of none.
+    """Return the gang that a pod names, or None if it belongs to none.
 
     Raises:
-        ObjectError: What it says of it is not what it should be.
+        ObjectError: What it says about the gang is not what it should be.
 
     """
     own = root.get("spec", "schedulingGroup", "podGroupName")
@@ -90,7 +90,7 @@ def gang_of(root: Field, namespace: str) -> GangRef | None:
 
 
 def pod_group_part(found: Object) -> PodGroupPart:
-    """Return what a PodGroup says, whichever of the two kinds it is.
+    """Return the contents of a PodGroup of either kind.
 
     Raises:
         ObjectError: Something is wrong with it.
@@ -140,7 +140,7 @@ def _groups(part: Field | None, namespace: str) -> tuple[NamespacedName, ...]:
 
 
 def _lacks(root: Field) -> tuple[str, ...]:
-    """Return what a gang asks of the network: Placer reads no tree of it from a cluster yet."""
+    """Return a gang's demands on the network: Placer reads no network tree from a cluster yet."""
     part = annotation(root, GANG_NETWORK)
     if part is None:
         return ()
@@ -148,7 +148,7 @@ def _lacks(root: Field) -> tuple[str, ...]:
 
 
 def _lacks_of_volcano(spec: Field) -> tuple[str, ...]:
-    """Return what Volcano's PodGroup demands beyond a minimum: of each task, of the network."""
+    """Return demands of Volcano's PodGroup beyond a minimum: on single tasks, on the network."""
     tasks = spec.get("minTaskMember").members().values()
     lacks = ("spec.minTaskMember",) if any(one.integer() for one in tasks) else ()
     hard = spec.get("networkTopology", "mode").text("") == "hard"

@@ -1,4 +1,4 @@
-"""What a Pod object asks for, in the words of a PodSpec."""
+"""PodSpecs of Pod objects: what a pod asks for, in Placer's words."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -28,10 +28,10 @@ class AskedPod:
     """What a pod asks for.
 
     Attributes:
-        shared_milli: Of what it asks for, that of containers which share CPUs while others own
-            some; it is not in the spec.
-        lacks: What it demands that Placer has no word for; where it waits, it is not placed.
-        missing: Objects that it names and that nobody has read; with the same outcome.
+        shared_milli: The request of containers that share CPUs while others own some; it is
+            not in the spec.
+        lacks: Demands that Placer cannot express; a waiting pod with any is not placed.
+        missing: Objects that it names but that were not read, with the same outcome.
 
     """
 
@@ -53,9 +53,9 @@ def asked_by(
 
     Args:
         part: The pod.
-        reading: What its requests are read by.
-        owns_cpus: It has CPUs of its own though no class says it, as Guaranteed pods have
-            where the kubelet runs the static policy: in containers of whole CPUs (C2).
+        reading: The facts that its requests are read with.
+        owns_cpus: Whether it has CPUs of its own though no class says so, as Guaranteed pods
+            have under the kubelet's static policy, in containers of whole CPUs (C2).
         select: Further labels that its node must have.
 
     Raises:
@@ -119,7 +119,7 @@ def asked_by(
 
 
 def _sharing_nothing(container: Container) -> Container:
-    """Return a container of a pod that owns CPUs; one that asks for a part of one has none."""
+    """Return a container of a pod that owns CPUs, without its CPUs if they are not whole."""
     asked = container.requests
     if asked.cpu_milli % 1000 == 0:
         return container
@@ -127,10 +127,10 @@ def _sharing_nothing(container: Container) -> Container:
 
 
 def qos_of(part: KubePod, *, owns_cpus: bool = False) -> QosClass:
-    """Return how a pod shares CPUs: by its label, its priority class, what it asks for.
+    """Return how a pod shares CPUs, by its label, its priority class or what it asks for.
 
-    Whoever asks for CPUs themselves, and not for what others leave of them (batch-cpu), is
-    counted beside all who do so, whatever its priority: as the kubelet and the scheduler count.
+    A pod that asks for CPUs themselves, not for what others leave of them (batch-cpu), counts
+    beside all pods that do so, whatever its priority, as in the kubelet and the scheduler.
     """
     if part.pod_class.qos is not None:
         return part.pod_class.qos
@@ -147,7 +147,7 @@ def qos_of(part: KubePod, *, owns_cpus: bool = False) -> QosClass:
 def may_own_cpus(part: KubePod) -> bool:
     """Return whether a kubelet of the static policy gives the pod CPUs of its own (C2).
 
-    It is Guaranteed by its containers, and asks for a whole number of CPUs in some of them.
+    It does if its containers make it Guaranteed and some of them ask for whole CPUs.
     """
     if part.pod_class.qos is not None or part.own.names or part.own_limits.names:
         return False
@@ -161,7 +161,7 @@ def may_own_cpus(part: KubePod) -> bool:
 
 
 def _bind(part: KubePod, qos: QosClass) -> tuple[CpuBindPolicy, Strength]:
-    """Return the bind policy; as for Koordinator it means nothing without CPUs of its own."""
+    """Return the bind policy, which as in Koordinator has no effect without CPUs of its own."""
     policy = part.cpus.required_bind or part.cpus.preferred_bind or CpuBindPolicy.DEFAULT
     if not qos.owns_cpus and policy is not CpuBindPolicy.CONSTRAINED_BURST:
         return CpuBindPolicy.DEFAULT, Strength.PREFERRED
@@ -180,7 +180,7 @@ def _exclusive(part: KubePod, qos: QosClass) -> tuple[ExclusivePolicy, Strength]
 def _selector(
     part: KubePod, qos: QosClass, more: Iterable[tuple[str, str]]
 ) -> tuple[tuple[str, str], ...]:
-    """Return the labels that its node must have: CPUs and NUMA nodes known, where it needs them."""
+    """Return the labels that its node must have, those for known CPUs and NUMA nodes included."""
     selector = {**dict(part.wishes.selector), **dict(more)}
     if not part.node:
         selector.update([KNOWS_CPUS] if qos.owns_cpus else [])

@@ -1,4 +1,4 @@
-"""Pods that a pod asks for: label selectors of pods, and terms of pod affinity (C18)."""
+"""Terms about other pods: label selectors, pod affinity and topology spread (C18)."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -19,12 +19,12 @@ OPERATORS = (
     SelectorOperator.EXISTS,
     SelectorOperator.DOES_NOT_EXIST,
 )
-"""What expressions about labels of pods may be."""
+"""Operators that expressions about pod labels may have."""
 
 
 @dataclass(frozen=True, slots=True)
 class PodSelector:
-    """What labels of pods must say.
+    """Conditions on the labels of pods.
 
     Attributes:
         labels: Ascending by key.
@@ -35,7 +35,7 @@ class PodSelector:
     expressions: tuple[LabelExpression, ...] = ()
 
     def joined(self, other: "PodSelector") -> "PodSelector":
-        """Return what both ask for."""
+        """Return the selector of pods that both select."""
         found = dict(self.labels)
         more: list[LabelExpression] = []
         for key, value in other.labels:
@@ -46,16 +46,16 @@ class PodSelector:
 
 
 NOBODY = PodSelector((), (LabelExpression("placer/nobody", SelectorOperator.EXISTS),))
-"""What no pod has."""
+"""A condition that no pod meets."""
 
 _UNLESS = "DoNotSchedule"
 
 
 def selector_of(part: Field) -> PodSelector | None:
-    """Return what a label selector asks for; None: it is left out, and selects nothing.
+    """Return a label selector, or None if it is left out and so selects nothing.
 
     Raises:
-        ObjectError: It is no selector.
+        ObjectError: The field is no selector.
 
     """
     if not part.there:
@@ -78,7 +78,7 @@ def _of_expression(part: Field) -> PodSelector:
 
 
 def with_own_labels(selector: PodSelector, part: Field, own: Labels) -> PodSelector:
-    """Return the selector with what the pod's own labels add, by the keys that it names."""
+    """Return the selector with the values that the pod's own labels have for the keys it names."""
     has = dict(own)
     for name, operator in (
         ("matchLabelKeys", SelectorOperator.IN),
@@ -99,11 +99,11 @@ def affinity_terms(
     """Yield what a pod asks of others, required terms first.
 
     Args:
-        affinity: Of the pod.
+        affinity: The pod's affinity.
         namespace: Its own.
         own: Its labels.
-        lacks: Gets what it demands that there is no word for.
-        waived: Gets what it would like that there is no word for.
+        lacks: Gets demands that Placer cannot express.
+        waived: Gets wishes that Placer cannot express.
 
     """
     for kind, apart, what in (
@@ -159,7 +159,7 @@ def _meant_by_all(
 ) -> Iterator[AffinityTerm]:
     """Yield required affinities so that each means only pods that all of them mean.
 
-    To Kubernetes a pod is company if all terms mean it.
+    In Kubernetes a pod counts as company only if all terms mean it.
     """
     selector = PodSelector()
     common: set[str] | None = None
@@ -182,7 +182,7 @@ def _meant_by_all(
 
 
 def _namespaces(part: Field, namespace: str) -> tuple[str, ...] | None:
-    """Return the namespaces of pods that a term looks at; None: other labels say which."""
+    """Return the namespaces that a term looks at, or None if it selects them by other labels."""
     named = {item.text() for item in part.get("namespaces").items()}
     selector = selector_of(part.get("namespaceSelector"))
     if selector is None:
@@ -200,12 +200,12 @@ def _namespaces(part: Field, namespace: str) -> tuple[str, ...] | None:
 
 
 def _named(names: set[str], namespace: str) -> tuple[str, ...]:
-    """Return names of namespaces; nothing where it is the pod's own."""
+    """Return names of namespaces, or nothing if that is just the pod's own."""
     return () if names == {namespace} else tuple(sorted(names))
 
 
 def _topology_key(part: Field) -> str:
-    """Return the label of nodes whose values are domains; it may not be left out."""
+    """Return the node label whose values are the domains; it must be given."""
     key = part.get("topologyKey")
     return key.text() or key.refuse(
         "is empty; name a label of nodes, such as kubernetes.io/hostname"

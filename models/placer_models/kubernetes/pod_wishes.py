@@ -1,4 +1,4 @@
-"""Where a pod wants to be: selectors, affinity, tolerations; and what Placer has no word for."""
+"""Wishes of a pod for its place: selectors, affinity, tolerations, and what is not understood."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -15,15 +15,15 @@ from placer_models.topology_spread import SpreadConstraint
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
-    """Where a pod wants to be.
+    """The wishes of a pod for its place.
 
     Attributes:
         selector: Labels that its node must have, ascending.
-        node_affinity: What it asks, or would like, of its node besides.
-        affinity: Pods with which it wants to be, or not.
-        spread: How evenly pods of its kind are to be over domains of nodes.
-        lacks: What it demands that Placer has no word for yet, by the names of fields.
-        waived: What it would like that Placer has no word for yet.
+        node_affinity: What else it asks of its node, or would like.
+        affinity: Pods that it wants to be with, or apart from.
+        spread: How evenly pods like it are to be spread over domains of nodes.
+        lacks: Demands that Placer cannot express yet, by the names of fields.
+        waived: Wishes that Placer cannot express yet.
 
     """
 
@@ -37,22 +37,22 @@ class Wishes:
 
     @property
     def label_keys(self) -> frozenset[str]:
-        """The labels of pods that it looks at."""
+        """Keys of the pod labels that the wishes look at."""
         keys = (*(term.keys for term in self.affinity), *(one.keys for one in self.spread))
         return frozenset[str]().union(*keys)
 
     def lacking(self, what: str) -> "Wishes":
-        """Return the wishes with one more that there is no word for."""
+        """Return the wishes with one more demand that Placer cannot express."""
         return replace(self, lacks=(*self.lacks, what))
 
 
 def wishes_of(spec: Field, namespace: str, labels: Labels = ()) -> Wishes:
-    """Return where a pod wants to be.
+    """Return the wishes of a pod for its place.
 
     Args:
-        spec: Of the pod.
-        namespace: Its own.
-        labels: Its own.
+        spec: The pod's spec.
+        namespace: The pod's namespace.
+        labels: The pod's labels.
 
     Raises:
         ObjectError: Something is wrong with what it says.

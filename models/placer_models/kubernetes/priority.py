@@ -1,4 +1,4 @@
-"""PriorityClass: what a name of a priority stands for."""
+"""PriorityClass: the value that the name of a priority stands for."""
 
 from dataclasses import dataclass
 
@@ -16,7 +16,7 @@ class PriorityClassPart:
     """What a PriorityClass says.
 
     Attributes:
-        is_default: Pods that name no class are of this one.
+        is_default: Whether pods that name no class are of this one.
 
     """
 

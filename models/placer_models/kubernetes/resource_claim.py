@@ -1,4 +1,4 @@
-"""ResourceClaim and ResourceClaimTemplate: which devices are asked for, and which were given."""
+"""ResourceClaim and ResourceClaimTemplate: devices asked for, and devices given."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -20,10 +20,10 @@ class ClaimRequest:
     """Devices of one class.
 
     Attributes:
-        name: As allocations call it: ``gpu``, or ``gpu/large`` for one of several to choose from.
-        count: None: all that there are.
-        capacity_milli: What is asked of each device, in thousandths.
-        lacks: What it asks for that Placer has no word for.
+        name: Its name in allocations: ``gpu``, or ``gpu/large`` for one of several alternatives.
+        count: How many devices, or None for all that there are.
+        capacity_milli: Capacity asked of each device, in thousandths.
+        lacks: Its demands that Placer cannot express.
 
     """
 
@@ -37,10 +37,10 @@ class ClaimRequest:
 
 @dataclass(frozen=True, slots=True)
 class SameAttribute:
-    """Devices that have one value of an attribute.
+    """A demand that devices have the same value of an attribute.
 
     Attributes:
-        requests: Names; empty: all of the claim.
+        requests: Names of requests; empty means all requests of the claim.
 
     """
 
@@ -53,8 +53,8 @@ class ClaimSpec:
     """What a claim asks for.
 
     Attributes:
-        requests: Each the alternatives, the best first; most have one.
-        configs: What drivers are told, each with the names of its requests.
+        requests: For each request its alternatives, the best first; most have one.
+        configs: Configurations for drivers, each with the names of its requests.
 
     """
 
@@ -69,7 +69,7 @@ class AllocatedDevice:
     """A device that a claim was given.
 
     Attributes:
-        capacity_milli: What of it, where several claims share it.
+        capacity_milli: The capacity taken of it, if several claims share it.
 
     """
 
@@ -90,8 +90,8 @@ class ClaimAllocation:
     """What a claim was given.
 
     Attributes:
-        access: Where the devices can be used.
-        configs: What drivers were told.
+        access: The nodes that can use the devices.
+        configs: Configurations that drivers were given.
 
     """
 
@@ -105,8 +105,8 @@ class ClaimPart:
     """What a ResourceClaim says.
 
     Attributes:
-        allocation: None: it was given nothing yet.
-        reserved_for: Who may use it, as it is written.
+        allocation: The devices that it was given, or None if there are none yet.
+        reserved_for: The consumers that may use it, as they are written.
 
     """
 
@@ -119,7 +119,7 @@ class ClaimPart:
 
 @dataclass(frozen=True, slots=True)
 class ClaimTemplatePart:
-    """What a ResourceClaimTemplate says: claims are made of it, one a pod."""
+    """The contents of a ResourceClaimTemplate, from which one claim per pod is made."""
 
     identity: Identity
     spec: ClaimSpec

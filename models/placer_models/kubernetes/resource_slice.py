@@ -15,7 +15,7 @@ from placer_models.quantity import round_up
 KIND = "ResourceSlice"
 
 KEEPS_OFF = ("NoSchedule", "NoExecute")
-"""Effects of a taint by which nobody gets a device that does not tolerate it."""
+"""Effects of a taint that keep a device from claims that do not tolerate it."""
 
 _BEYOND = {
     "consumesCounters": "consumes shared counters",
@@ -24,7 +24,7 @@ _BEYOND = {
     "nodeAllocatableResources": "stands for allocatable resources of its node",
     "nodeAllocatableResourceMappings": "stands for allocatable resources of its node",
 }
-"""Field of a device -> what it is that there is no word for."""
+"""Field of a device -> the property that Placer cannot express."""
 
 MULTIPLE = "is given to several claims at once"
 
@@ -36,8 +36,8 @@ class SlicePart:
     """What a ResourceSlice says.
 
     Attributes:
-        slices: So many slices the pool has in this generation.
-        devices: Each with the nodes that can use it.
+        slices: The number of slices that the pool has in this generation.
+        devices: The devices, each with the nodes that can use it.
         counters: Its shared counters, by name.
 
     """
@@ -121,7 +121,7 @@ def _device(part: Field, driver: str) -> tuple[ListedDevice, NodeAccess | None]:
 
 
 def _full(name: str, driver: str) -> str:
-    """Return a name with its domain: that of the driver where it has none."""
+    """Return a name with its domain, which is that of the driver if the name has none."""
     return name if "/" in name else f"{driver}/{name}"
 
 

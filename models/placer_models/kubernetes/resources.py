@@ -41,10 +41,10 @@ class ResourceList:
     """Amounts of resources.
 
     Attributes:
-        cpu_milli: None where CPUs are not named.
-        memory_bytes: None where memory is not named.
+        cpu_milli: None if CPUs are not named.
+        memory_bytes: None if memory is not named.
         hugepages: Page size in bytes -> bytes in pages of that size.
-        other: Name as of today -> amount, in units (bytes where it is a size).
+        other: Current name -> amount, in units (in bytes if it is a size).
 
     """
 
@@ -68,10 +68,10 @@ NOTHING = ResourceList()
 
 
 def resources_in(part: Field) -> ResourceList:
-    """Return the amounts of a list of resources; devices by the names of today.
+    """Return the amounts of a list of resources, devices under their current names.
 
     Raises:
-        ObjectError: One is negative, no amount, or there twice in two spellings.
+        ObjectError: An amount is negative, no amount, or given twice in two spellings.
 
     """
     if part.value is None:

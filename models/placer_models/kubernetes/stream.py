@@ -1,4 +1,4 @@
-"""Reads files of Kubernetes' objects one object at a time, Lists opened, whatever their size."""
+"""Streams of Kubernetes' objects, read from files one object at a time, Lists opened."""
 
 import re
 import sys
@@ -20,7 +20,7 @@ from placer_models.kubernetes.object_fields import Object
 from placer_models.kubernetes.yaml_objects import yaml_parts
 
 HEAD_BYTES = 65_536
-"""A file says within so many bytes what it holds."""
+"""The number of bytes within which a file must tell what it holds."""
 
 _OURS = API_VERSION.partition("/")[0] + "/"
 _OUR_KINDS = frozenset(
@@ -38,9 +38,9 @@ class ReadObject:
     """One object, as it was read.
 
     Attributes:
-        line: Where it begins.
-        kind: Of an item that does not say it: as its List does.
-        text: As it was written, from that line on.
+        line: The line that it begins on.
+        kind: The kind; for an item without one, the kind that its List implies.
+        text: Its text as written, from that line on.
 
     """
 
@@ -53,7 +53,7 @@ class ReadObject:
     is_json: bool
 
     def line_at(self, path: FieldPath) -> int:
-        """Return the line of a field, or of what holds it; only faults ask."""
+        """Return the line of a field, or of what would hold it; needed only for faults."""
         try:
             tree = read_json(self.text, "") if self.is_json else read_yaml(self.text, "")[0]
         except (InputError, IndexError):
@@ -62,13 +62,13 @@ class ReadObject:
 
 
 Found = ReadObject | InputError
-"""An object, or why there is none; what follows is read all the same, as far as that goes."""
+"""An object, or the error in its place; reading goes on after it as far as possible."""
 
 
 def holds_objects(path: Path) -> bool:
     """Return whether a file holds objects of Kubernetes rather than documents of ours.
 
-    By the first ``apiVersion`` and ``kind`` in it; a file that does not say them holds none.
+    The first ``apiVersion`` and ``kind`` in it decide; a file without them holds none.
     """
     try:
         if path == STANDARD_INPUT:
@@ -88,7 +88,7 @@ def holds_objects(path: Path) -> bool:
 
 
 def read_objects(path: Path) -> Iterator[Found]:
-    """Yield the objects of a YAML or JSON file, and what is wrong with it where it is met.
+    """Yield the objects of a YAML or JSON file, and its errors where they are met.
 
     Documents may be objects or Lists of them; ``-`` is standard input.
     """
@@ -148,7 +148,7 @@ def _lacks_kind(part: Chunk) -> bool:
 
 
 def _kind_of_items(root: Object) -> str:
-    """Return what the items of a List are by its own kind: ``PodList`` is of ``Pod``."""
+    """Return the kind of a List's items by the List's own kind: ``PodList`` holds ``Pod``."""
     kind = root.get("kind")
     return kind.removesuffix("List") if isinstance(kind, str) and kind.endswith("List") else ""
 

@@ -28,7 +28,7 @@ from placer_models.policy import AlignmentPolicy, AlignmentScope
 KIND = "NodeResourceTopology"
 
 SUMS = DEVICE_RESOURCES - frozenset(WHOLE_GPUS)
-"""What Koordinator adds up over the devices of a node."""
+"""Resources that Koordinator adds up over the devices of a node."""
 
 _NO_DEVICES = (PODS, "ephemeral-storage")
 _ZONE = re.compile(r"[A-Za-z]*-?([0-9]{1,5})")
@@ -39,10 +39,10 @@ _POLICY = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Zone:
-    """What a NUMA node has.
+    """The resources of a NUMA node.
 
     Attributes:
-        available: What pods have left, as the node's agent saw it.
+        available: What pods leave, as the node's agent saw it.
         distances: NUMA node -> distance in the kernel's units.
 
     """
@@ -54,7 +54,7 @@ class Zone:
 
 
 def zone_devices(amounts: ResourceList) -> list[tuple[str, int]]:
-    """Return how many devices of which resources a zone names, ascending by name."""
+    """Return the device resources that a zone names with their counts, ascending by name."""
     return sorted(
         (name, count)
         for name, count in amounts.other.items()
@@ -64,14 +64,14 @@ def zone_devices(amounts: ResourceList) -> list[tuple[str, int]]:
 
 @dataclass(frozen=True, slots=True)
 class TopologyPart:
-    """What a NodeResourceTopology says; it has the name of its node.
+    """The contents of a NodeResourceTopology, which has the name of its node.
 
     Attributes:
-        cpus: Ascending by id; none where no annotation says them.
-        policy: How the kubelet gives out CPUs; None: not said.
-        zones: NUMA node -> what it has, ascending.
-        alignment: The topology manager's; None: not said.
-        allocs: CPUs that pods own, as the node's agent says it.
+        cpus: The CPUs ascending by id; empty if no annotation lists them.
+        policy: How the kubelet gives out CPUs, or None if that is not said.
+        zones: NUMA node -> its resources, ascending.
+        alignment: The topology manager's policy, or None if it is not said.
+        allocs: CPUs that pods own, according to the node's agent.
 
     """
 
@@ -119,7 +119,7 @@ def topology_part(found: Object) -> TopologyPart:
 
 
 def _check_cores(cpus: tuple[ReportedCpu, ...], part: Field) -> None:
-    """Want the threads of a core on one NUMA node."""
+    """Check that the threads of each core are on one NUMA node."""
     first: dict[tuple[int, int], ReportedCpu] = {}
     for cpu in cpus:
         other = first.setdefault((cpu.package, cpu.core), cpu)
@@ -131,7 +131,7 @@ def _check_cores(cpus: tuple[ReportedCpu, ...], part: Field) -> None:
 
 
 def _check_allocs(allocs: tuple[PodCpuAlloc, ...], part: Field) -> None:
-    """Want CPUs with one owner each."""
+    """Check that each CPU has at most one owner."""
     owners: dict[int, str] = {}
     for alloc in allocs:
         who = f"{alloc.namespace}/{alloc.name}" if alloc.name else alloc.uid
@@ -162,7 +162,7 @@ def _zones(part: Field) -> dict[int, Zone]:
 
 
 def _amounts(resources: Field, *columns: str) -> ResourceList:
-    """Return a column of a zone's resources: the first that is said, else the capacity."""
+    """Return the first of these columns that a zone's resource has, or else its capacity."""
     amounts: dict[str, object] = {}
     for item in resources.items():
         name = item.get("name").text()
@@ -184,10 +184,10 @@ def _distances(part: Field) -> dict[int, int]:
 
 
 def _alignment(root: Field) -> tuple[AlignmentPolicy | None, AlignmentScope | None]:
-    """Return the topology manager's policy and scope: old objects have both in one word.
+    """Return the topology manager's policy and scope, which old objects give in one word.
 
-    Of attributes that name no scope it is the kubelet's default; an old word that names none
-    says none, and neither does a policy that aligns nothing.
+    Attributes without a scope mean the kubelet's default. An old word without a scope gives
+    none, and neither does a policy that aligns nothing.
     """
     policies = root.get("topologyPolicies").items()
     part, scope, word = (policies[0] if policies else None), None, ""

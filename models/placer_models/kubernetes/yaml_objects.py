@@ -1,4 +1,4 @@
-"""Hands out the objects of a YAML file one by one, from the events of libyaml."""
+"""Objects of a YAML file, handed out one by one from the events of libyaml."""
 
 from collections import deque
 from collections.abc import Iterator
@@ -124,14 +124,14 @@ def _line(event: yaml.Event) -> int:
 
 @lru_cache(65_536)
 def _value(text: str) -> ChunkValue:
-    """Return what a text without quotes means, as in our own files."""
+    """Return the value of a text without quotes, as in our own files."""
     value = plain(Scalar(text, quoted=False, line=0))
     assert not isinstance(value, list | dict)
     return value
 
 
 class _Kept:
-    """What the parser reads, with the lines of the object that is being read."""
+    """The text that the parser reads, keeping the lines of the current object."""
 
     def __init__(self, chunks: Chunks) -> None:
         self._chunks = chunks
@@ -156,7 +156,7 @@ class _Kept:
         return text
 
     def text(self, begun: yaml.Mark, ended: yaml.Event) -> str:
-        """Return what was written between two marks; what came before is forgotten."""
+        """Return the text between two marks, and forget what came before it."""
         while self._first < begun.line and len(self._lines) > 1:
             self._characters -= len(self._lines.popleft())
             self._first += 1

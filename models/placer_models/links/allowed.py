@@ -14,11 +14,11 @@ from placer_models.links.board import (
 from placer_models.policy import DeviceScope
 
 ClassCounts = tuple[int, ...]
-"""Devices of each class of a board."""
+"""How many devices of each class of a board."""
 
 
 def place_keys(board: Board, scope: DeviceScope) -> Sequence[int | str | None]:
-    """Return the place of each class that the scope looks at; None where it is unknown."""
+    """Return the place of each class, of the kind that the scope names; None if unknown."""
     match scope:
         case DeviceScope.PCIE:
             return board.switches
@@ -31,9 +31,9 @@ def place_keys(board: Board, scope: DeviceScope) -> Sequence[int | str | None]:
 
 
 def rooms(board: Board, size: int, free: ClassCounts, scope: DeviceScope) -> Iterator[ClassCounts]:
-    """Yield what is free in each place within which a set of the size may be.
+    """Yield what is free in each place that a set of the size may lie within.
 
-    One device is within any place. Two are within one if that place is known.
+    A single device always keeps to the scope. Two or more need a place that is known.
     """
     if size < 2 or scope is DeviceScope.NODE:
         yield free
@@ -46,7 +46,7 @@ def rooms(board: Board, size: int, free: ClassCounts, scope: DeviceScope) -> Ite
 
 
 def has_set(board: Board, size: int, scope: DeviceScope) -> bool:
-    """Return whether a pod may have any set of the size of the empty board."""
+    """Return whether the empty board has any set of the size that a pod may have."""
     return any(
         bool(partitions_of(board, size, room)) if board.honored else sum(room) >= size
         for room in rooms(board, size, board.sizes, scope)
@@ -54,7 +54,7 @@ def has_set(board: Board, size: int, scope: DeviceScope) -> bool:
 
 
 def is_partition(board: Board, counts: ClassCounts) -> bool:
-    """Return whether a set of so many devices of each class is a partition of the table."""
+    """Return whether a set with these counts of devices per class is a partition of the table."""
     return board.partitions is not None and counts in board.partitions
 
 
@@ -76,7 +76,7 @@ def partitions_of(board: Board, size: int, free: ClassCounts) -> tuple[DeviceSel
         for counts in board.partitions or ()
         if sum(counts) == size and all(c <= f for c, f in zip(counts, free, strict=True))
     ]
-    # The table has the lowest devices first, and sorting keeps that order.
+    # The partitions come with the lowest devices first, and sorting keeps that order.
     return tuple(sorted(found, key=lambda s: (-s.pair_minimum, -s.pair_sum)))
 
 
@@ -85,7 +85,8 @@ def offered(
 ) -> tuple[DeviceSelection, ...]:
     """Return every inequivalent set that a pod may have within the free counts, best first.
 
-    As `selections`, for a pod that keeps to the scope, on a board that may be honored.
+    This is `selections` for a pod that keeps to the scope; where the board is honored, only
+    partitions are returned.
     """
     listed = partitions_of if board.honored else selections
     found = [s for room in rooms(board, size, free, scope) for s in listed(board, size, room)]
@@ -95,7 +96,7 @@ def offered(
 def offered_count(
     board: Board, size: int, free: ClassCounts, scope: DeviceScope = DeviceScope.NODE
 ) -> int:
-    """Return how many sets `offered` returns, without listing more than partitions."""
+    """Return how many sets `offered` returns, without listing any but partitions."""
     if board.honored:
         return len(offered(board, size, free, scope))
     return sum(selection_count(board, size, room) for room in rooms(board, size, free, scope))
@@ -103,10 +104,10 @@ def offered_count(
 
 @lru_cache(maxsize=65536)
 def disjoint_partitions(board: Board, size: int, free: ClassCounts, least: int) -> int:
-    """Return the most disjoint partitions of the size, no pair slower than ``least``.
+    """Return how many disjoint partitions of the size fit, with no pair slower than ``least``.
 
-    Sets of counts that fit the free counts together are disjoint sets of devices: which
-    of a class a partition takes is all the same. So this packs counts.
+    Counts that fit into the free counts together stand for disjoint sets of devices, because
+    it does not matter which devices of a class a partition takes. So this packs counts.
     """
     fitting = [p.counts for p in partitions_of(board, size, free) if p.pair_minimum >= least]
     useful = tuple(
@@ -115,7 +116,7 @@ def disjoint_partitions(board: Board, size: int, free: ClassCounts, least: int) 
     limit = sum(useful) // size
     if not fitting:
         return 0
-    # Either some partition of the best answer has a device of the class, or none has.
+    # Either some partition of the best answer has a device of the picked class, or none has.
     pick = min((i for i, count in enumerate(useful) if count), key=lambda i: (useful[i], i))
     best = 0
     for counts in fitting:

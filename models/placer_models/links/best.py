@@ -1,4 +1,4 @@
-"""The best set of devices there is, on the empty board and among what is free."""
+"""The best set of devices, on the empty board and among what is free."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -13,9 +13,9 @@ from placer_models.links.usable import disjoint_sets
 
 
 def best_pair_minimum(board: Board, size: int) -> int | None:
-    """Return the best slowest pair of a set of the size on the empty board.
+    """Return the fastest slowest pair of a set of the size on the empty board.
 
-    In centi GB/s; 0 for fewer than two devices, None where the board has too few.
+    The value is in centi GB/s: 0 for fewer than two devices, None if the board has too few.
     """
     merged = by_bandwidth(board)
     return best_minimum(merged, merged.counts(board.sizes), size)
@@ -24,8 +24,8 @@ def best_pair_minimum(board: Board, size: int) -> int | None:
 def best_pair_sum(board: Board, size: int) -> int | None:
     """Return the largest pair sum of a set of the size on the empty board.
 
-    It may belong to another set than the best slowest pair. In centi GB/s; 0 for fewer
-    than two devices, None where the board has too few.
+    It may belong to another set than the fastest slowest pair. The value is in centi GB/s: 0
+    for fewer than two devices, None if the board has too few.
     """
     if size > sum(board.sizes):
         return None
@@ -35,12 +35,12 @@ def best_pair_sum(board: Board, size: int) -> int | None:
 
 @lru_cache(maxsize=65536)
 def best_selection(board: Board, size: int, free: tuple[int, ...]) -> DeviceSelection | None:
-    """Return the best set of the size among what is free; None: too few are free.
+    """Return the best set of the size among what is free, or None if too few are free.
 
-    Best is, in this order: the fastest slowest pair, the largest pair sum, the fewest
-    NUMA nodes, packages and PCIe switches, the most usable points left, the largest
-    pair sum left, the lowest devices. What is unknown counts as no NUMA node, package
-    or switch.
+    The best set has, in this order of importance: the fastest slowest pair, the largest pair
+    sum, the fewest NUMA nodes, packages and PCIe switches, the most usable points left, the
+    largest pair sum left, the lowest devices. Unknown NUMA nodes, packages and switches are
+    not counted.
     """
     merged = by_bandwidth(board)
     group_free = merged.counts(free)
@@ -56,7 +56,7 @@ def best_selection(board: Board, size: int, free: tuple[int, ...]) -> DeviceSele
 def _links_lost(merged: Merged, free: tuple[int, ...], chosen: tuple[int, ...]) -> int:
     """Return the bandwidth between the chosen devices and all free ones.
 
-    Of sets of one pair sum, the one with the least leaves the largest pair sum.
+    Of sets with equal pair sums, the one that loses least leaves the largest pair sum.
     """
     return sum(
         count * sum(weight * (free[h] - (g == h)) for h, weight in enumerate(merged.weights[g]))
@@ -70,11 +70,11 @@ class _Nearest:
     """The nearest set so far, of those that no link tells apart.
 
     Attributes:
-        places: Per kind of place (NUMA node, package, switch), that of each class.
+        places: For each kind of place (NUMA node, package, switch), the place of each class.
         spread: How many places of each kind the best set has.
         points: Usable points that the best set leaves.
         lost: What ``_links_lost`` says of the best set.
-        counts: The best set; empty before the first.
+        counts: The best set; empty before the first one.
 
     """
 
@@ -91,19 +91,19 @@ class _Nearest:
         self.places = (self.board.numa_nodes, self.board.packages, self.board.switches)
 
     def search(self, merged: Merged, group_counts: tuple[int, ...], lost: int) -> None:
-        """Try each set with so many devices in each group of classes."""
+        """Try each set that has ``group_counts`` devices in each group of classes."""
         group_of = {i: g for g, group in enumerate(merged.groups) for i in group}
         self._grow((), [group_of[i] for i in range(len(self.free))], list(group_counts), lost)
 
     def _grow(
         self, chosen: tuple[int, ...], group_of: list[int], left: list[int], lost: int
     ) -> None:
-        """Choose from the next class, each count that the class's group allows.
+        """Try each count of the next class that its group allows, and go on to later classes.
 
         Args:
             chosen: Counts of the classes decided.
             group_of: The group of each class.
-            left: Devices still to choose in each group.
+            left: How many devices are still to be chosen in each group.
             lost: What ``_links_lost`` says of each set tried.
 
         """
@@ -124,7 +124,7 @@ class _Nearest:
         left[group] = need
 
     def _keep(self, chosen: tuple[int, ...], lost: int) -> None:
-        """Make a whole set the best so far."""
+        """Make a complete set the best so far."""
         nothing = [0] * len(chosen)
         self.spread = tuple(self._fewest(kind, chosen, nothing) for kind in self.places)
         self.points = self._points_left(chosen)
@@ -134,7 +134,7 @@ class _Nearest:
     def _promises(
         self, chosen: tuple[int, ...], left: list[int], group_of: list[int], lost: int
     ) -> bool:
-        """Return whether a set that begins so could be better than the best so far."""
+        """Return whether a set that begins with ``chosen`` could beat the best so far."""
         if not self.counts:
             return True
         room = [
@@ -154,7 +154,7 @@ class _Nearest:
     def _fewest(
         self, place_of: Sequence[int | str | None], chosen: tuple[int, ...], room: list[int]
     ) -> int:
-        """Return the fewest places of a kind that a set that begins so can have."""
+        """Return the fewest places of a kind that a set beginning with ``chosen`` can have."""
         used = {place_of[i] for i, count in enumerate(chosen) if count} - {None}
         missing = self.size - sum(chosen)
         rooms: dict[int | str, int] = {}
@@ -172,9 +172,10 @@ class _Nearest:
         return fewest
 
     def _points_left(self, chosen: tuple[int, ...]) -> int:
-        """Return at most the usable points that a set that begins so leaves.
+        """Return an upper bound on the usable points that a set beginning with ``chosen`` leaves.
 
-        Exact for a whole set; what is not decided counts as free, but for the number.
+        It is exact for a complete set. Devices of classes that are not decided count as free,
+        except that the number of devices left is known.
         """
         taken = (*chosen, *(0 for _ in range(len(self.free) - len(chosen))))
         free = tuple(a - b for a, b in zip(self.free, taken, strict=True))

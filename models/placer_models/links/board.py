@@ -1,4 +1,4 @@
-"""A node's devices as equivalence classes, and what a set of them is worth."""
+"""Boards: a node's devices as equivalence classes, and what a set of them is worth."""
 
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -15,10 +15,10 @@ from placer_models.records import CachedHash, record
 class Board(CachedHash):
     """The healthy devices of one type on a node, in equivalence classes.
 
-    Devices of a class have equal links to every other device of the board, and are alike in NUMA
-    node, package, PCIe root and switch, model, memory, capacity and the labels of their virtual
-    functions. Where a partition table is looked at, swapping them leaves it the same too. Each
-    MIG instance is a class of its own.
+    Devices of a class have equal links to every other device of the board, and the same NUMA
+    node, package, PCIe root and switch, model, memory, capacity and labels of virtual functions.
+    Where pods look at a partition table, swapping devices of a class does not change it either.
+    Each MIG instance is a class of its own.
 
     Attributes:
         classes: Minors of each class, ascending; classes ordered by their first minor.
@@ -27,9 +27,9 @@ class Board(CachedHash):
         switches: The PCIe switch of each class; None where unknown.
         inner: Centi GB/s between two devices of one class; 0 for a class of one.
         across: Centi GB/s between devices of two classes; the diagonal is ``inner``.
-        partitions: What the partitions of the table take of each class; of two that
-            swapping devices of a class makes one another one stands here. None: there is no table.
-        honored: A pod may have partitions only.
+        partitions: What each partition of the table takes of each class; partitions that differ
+            only by devices of the same class stand here once. None: there is no table.
+        honored: Whether a pod may have nothing but partitions.
 
     """
 
@@ -46,7 +46,7 @@ class Board(CachedHash):
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Devices in each class: the counts of the empty board."""
+        """How many devices each class has: the counts of the empty board."""
         return tuple(len(minors) for minors in self.classes)
 
 
@@ -55,7 +55,7 @@ class DeviceSelection:
     """A set of devices, up to swapping devices of a class.
 
     Attributes:
-        counts: Devices taken from each class.
+        counts: How many devices are taken from each class.
         pair_minimum: Centi GB/s of the slowest pair; 0 for fewer than two devices.
         pair_sum: Centi GB/s of all pairs together.
 
@@ -81,10 +81,10 @@ def board_of(
 
     Args:
         devices: The devices.
-        links: Between GPUs.
+        links: The links between GPUs.
         table: The partition table that pods look at; None: there is none.
-        honored: Whether they may have nothing but its partitions.
-        marks: (minor, what tells it from others beyond all that it is).
+        honored: Whether pods may have nothing but its partitions.
+        marks: (minor, mark): a device is told apart from others with another mark or none.
 
     """
     ordered = sorted(devices, key=lambda device: device.minor)
@@ -135,13 +135,13 @@ def equivalence_classes(
 ) -> list[list[int]]:
     """Return the equivalence classes of a symmetric matrix, ordered by first member.
 
-    Being equivalent is transitive (of three, all pairs are then equal), so one member
-    stands for its class.
+    Being equivalent is transitive (all pairs of three equivalent members are equal), so one
+    member stands for its class.
 
     Args:
         rows: The matrix.
-        facts: Members of a class have equal ones.
-        alike: Whether two may be swapped for all else; transitive.
+        facts: What else is true of each member; equal for all members of a class.
+        alike: Whether two members may be swapped as far as anything else goes; transitive.
 
     """
     groups: list[list[int]] = []
@@ -178,10 +178,10 @@ def counts_of(board: Board, minors: Iterable[int]) -> tuple[int, ...]:
 
 
 def minors_of(board: Board, counts: Sequence[int], free: Container[int]) -> tuple[int, ...]:
-    """Return the lowest free minors of each class, as many as counted, ascending.
+    """Return the lowest free minors of each class, as many as ``counts`` says, ascending.
 
     Raises:
-        ValueError: A class has fewer free devices than are counted.
+        ValueError: A class has fewer free devices than its count.
 
     """
     chosen: list[int] = []
@@ -223,7 +223,8 @@ def pair_sum(board: Board, counts: Sequence[int]) -> int:
 def distance(board: Board, counts: Sequence[int]) -> int:
     """Return how far apart the devices are, added up over all pairs.
 
-    A pair counts 0 below one PCIe switch, 1 on one NUMA node, 2 in one package, else 3.
+    A pair counts 0 if it is below the same PCIe switch, 1 on the same NUMA node, 2 in the same
+    package, and otherwise 3.
     """
     used = [i for i, count in enumerate(counts) if count]
     return sum(
@@ -234,7 +235,7 @@ def distance(board: Board, counts: Sequence[int]) -> int:
 
 
 def _apart(board: Board, a: int, b: int) -> int:
-    """Return how far apart devices of two classes are; what is unknown is nowhere."""
+    """Return how far apart devices of two classes are; unknown places are never the same."""
     for steps, places in enumerate((board.switches, board.numa_nodes, board.packages)):
         if places[a] is not None and places[a] == places[b]:
             return steps
@@ -242,7 +243,7 @@ def _apart(board: Board, a: int, b: int) -> int:
 
 
 def pairs(count: int) -> int:
-    """Return the number of pairs among so many devices."""
+    """Return the number of pairs among ``count`` devices."""
     return count * (count - 1) // 2
 
 
@@ -259,8 +260,8 @@ def selection_count(board: Board, size: int, free: tuple[int, ...]) -> int:
 def selections(board: Board, size: int, free: tuple[int, ...]) -> tuple[DeviceSelection, ...]:
     """Return every inequivalent set of the size within the free counts, best first.
 
-    Best is the fastest slowest pair, then the largest pair sum, then the lowest
-    devices. There may be very many: ask ``selection_count`` first.
+    The best set has the fastest slowest pair, then the largest pair sum, then the lowest
+    devices. There may be very many sets: ask ``selection_count`` first.
     """
     found = [
         DeviceSelection(counts, pair_minimum(board, counts), pair_sum(board, counts))

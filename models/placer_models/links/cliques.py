@@ -1,7 +1,7 @@
-"""The fastest slowest pair that sets of a size can have: cliques in threshold graphs.
+"""Cliques in threshold graphs: the fastest slowest pair that a set of a given size can have.
 
 A set has no pair slower than a threshold exactly if it is a clique in the graph of the
-pairs at least that fast. So the best slowest pair is the highest threshold whose graph
+pairs at least that fast. So the fastest slowest pair is the highest threshold whose graph
 still has a clique of the size, and no set is ever listed.
 """
 
@@ -12,7 +12,7 @@ from placer_models.links.merged import Merged
 
 @lru_cache(maxsize=65536)
 def best_minimum(merged: Merged, counts: tuple[int, ...], size: int) -> int | None:
-    """Return the best slowest pair of ``size`` of the devices; None: there are too few."""
+    """Return the fastest slowest pair of ``size`` devices, or None if there are too few."""
     if size > sum(counts):
         return None
     if size < 2:
@@ -37,7 +37,10 @@ def best_minimum(merged: Merged, counts: tuple[int, ...], size: int) -> int | No
 
 
 def neighbours(merged: Merged, counts: tuple[int, ...], least: int) -> list[int]:
-    """Return, as a bit mask per group, the other groups with devices and fast pairs."""
+    """Return for each group a bit mask of the other groups to which its pairs are fast.
+
+    Only groups that have devices count.
+    """
     return [
         sum(
             1 << b
@@ -56,7 +59,7 @@ def together(merged: Merged, counts: tuple[int, ...], least: int) -> tuple[int, 
 
 
 def largest_clique(merged: Merged, counts: tuple[int, ...], least: int) -> int:
-    """Return the most devices of which no pair is slower than ``least``.
+    """Return the size of the largest set of devices in which no pair is slower than ``least``.
 
     Bron and Kerbosch with a pivot: at most 3 ** (groups / 3) leaves.
     """

@@ -1,4 +1,4 @@
-"""The largest pair sum that sets of a size can have, by branch and bound over counts."""
+"""The largest pair sum that a set of a given size can have, by branch and bound over counts."""
 
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -10,7 +10,7 @@ from placer_models.links.merged import Merged
 
 @lru_cache(maxsize=65536)
 def best_sum(merged: Merged, counts: tuple[int, ...], size: int, least: int = 0) -> int:
-    """Return the largest pair sum of ``size`` of the devices with no pair below ``least``.
+    """Return the largest pair sum of ``size`` devices of which no pair is below ``least``.
 
     Such a set must exist: ``least`` is at most what ``best_minimum`` says.
     """
@@ -23,7 +23,7 @@ def best_sum(merged: Merged, counts: tuple[int, ...], size: int, least: int = 0)
 def heaviest_sets(
     merged: Merged, counts: tuple[int, ...], size: int, least: int
 ) -> tuple[tuple[int, ...], ...]:
-    """Return every set of the largest pair sum, as counts per group."""
+    """Return every set that has the largest pair sum, as counts per group."""
     search = _Search(merged, counts, least, ties=True)
     search.best = best_sum(merged, counts, size, least)
     search.run(size)
@@ -32,7 +32,7 @@ def heaviest_sets(
 
 @dataclass(slots=True)
 class _Search:
-    """One branch and bound; it takes the most promising group first, most of it first."""
+    """One branch and bound: the most promising group is tried first, with high counts first."""
 
     merged: Merged
     counts: tuple[int, ...]
@@ -55,7 +55,7 @@ class _Search:
         ]
 
     def run(self, size: int) -> None:
-        """Choose so many devices."""
+        """Choose ``size`` devices."""
         present = [i for i, count in enumerate(self.counts) if count]
         self._grow(size, 0, present, [0] * len(self.counts))
 
@@ -63,10 +63,10 @@ class _Search:
         """Choose ``left`` more devices out of the groups.
 
         Args:
-            left: Devices still to choose.
-            total: Pair sum of what is chosen.
-            groups: Groups not decided that are fast to all that is chosen.
-            gain: For each group, what one of its devices adds with what is chosen.
+            left: How many devices are still to be chosen.
+            total: Pair sum of the devices chosen.
+            groups: Undecided groups whose pairs with all chosen devices are fast.
+            gain: For each group, the sum of one of its devices' pairs with the chosen devices.
 
         """
         if left == 0:
@@ -95,7 +95,7 @@ class _Search:
             )
 
     def _score(self, i: int, left: int, room: list[int], gain: list[int]) -> int:
-        """Return at most twice what a device adds, each open pair shared by its ends."""
+        """Return an upper bound on twice what a device adds; both ends share an open pair."""
         row, score, partners = self.merged.weights[i], 2 * gain[i], left - 1
         for j in self.order[i]:
             others = room[j] - 1 if j == i else room[j]
@@ -114,7 +114,7 @@ class _Search:
 
 
 def _top(scores: list[tuple[int, int]], room: list[int], left: int) -> int:
-    """Return the sum of the ``left`` best scores; a group has one for each device."""
+    """Return the sum of the ``left`` best scores; each device has the score of its group."""
     bound = 0
     for score, i in scores:
         taken = min(room[i], left)

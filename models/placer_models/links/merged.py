@@ -1,6 +1,6 @@
-"""A board seen through its links alone: classes that no link tells apart are merged.
+"""Merged boards: a board seen through its links alone, classes that they treat alike merged.
 
-NUMA nodes and switches keep classes apart that links do not. Eight GPUs behind one
+NUMA nodes and switches tell classes apart that links do not. Eight GPUs behind one
 NVSwitch on four NUMA nodes are four classes, but for bandwidth they are one.
 """
 
@@ -12,12 +12,12 @@ from placer_models.links.board import Board, equivalence_classes
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """Groups of classes, and the weight between and inside groups.
+    """Groups of classes, and the weights between and inside groups.
 
     Attributes:
-        groups: Indices of the board's classes.
-        weights: Row a, column b: between a device of group a and one of group b; the
-            diagonal is between two of a group.
+        groups: For each group, the indices of the board's classes in it.
+        weights: Row a, column b: the weight between a device of group a and one of group b;
+            on the diagonal, between two devices of the same group.
 
     """
 
@@ -37,7 +37,7 @@ def by_bandwidth(board: Board) -> Merged:
 
 @lru_cache(maxsize=16384)
 def by_speed(board: Board, least: int) -> Merged:
-    """Merge what a graph does not tell apart: pairs of ``least`` centi GB/s and more.
+    """Merge the classes that the graph of pairs of ``least`` centi GB/s or more treats alike.
 
     Weights are 1 for such a pair and 0 for a slower one.
     """
@@ -45,7 +45,7 @@ def by_speed(board: Board, least: int) -> Merged:
 
 
 def _merge(board: Board, weights: tuple[tuple[int, ...], ...]) -> Merged:
-    # Two devices stand for a larger class, so that its inner weight is compared too.
+    # Two devices stand for each larger class, so that its inner weight is compared, too.
     owner = [i for i, size in enumerate(board.sizes) for _ in range(min(size, 2))]
     rows = [[weights[a][b] for b in owner] for a in owner]
     members = equivalence_classes(rows, [None] * len(owner))

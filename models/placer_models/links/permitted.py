@@ -1,4 +1,4 @@
-"""The best of the sets that a pod may have: within its scope, and partitions where they bind."""
+"""Permitted sets: the best set that a pod may have, given its scope and binding partitions."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -16,9 +16,9 @@ ANYWHERE = DeviceScope.NODE
 
 
 def best_permitted_minimum(board: Board, size: int, scope: DeviceScope = ANYWHERE) -> int | None:
-    """Return the best slowest pair of the sets that a pod may have of the empty board.
+    """Return the fastest slowest pair of the sets that a pod may have on the empty board.
 
-    In centi GB/s; None where it may have none.
+    The value is in centi GB/s, or None if the pod may have no set.
     """
     if board.honored:
         parts = offered(board, size, board.sizes, scope)
@@ -32,9 +32,9 @@ def best_permitted_minimum(board: Board, size: int, scope: DeviceScope = ANYWHER
 
 
 def best_permitted_sum(board: Board, size: int, scope: DeviceScope = ANYWHERE) -> int | None:
-    """Return the largest pair sum of the sets that a pod may have of the empty board.
+    """Return the largest pair sum of the sets that a pod may have on the empty board.
 
-    In centi GB/s; None where it may have none.
+    The value is in centi GB/s, or None if the pod may have no set.
     """
     if board.honored:
         parts = offered(board, size, board.sizes, scope)
@@ -52,9 +52,9 @@ def best_permitted_sum(board: Board, size: int, scope: DeviceScope = ANYWHERE) -
 def best_permitted(
     board: Board, size: int, free: ClassCounts, scope: DeviceScope = ANYWHERE
 ) -> DeviceSelection | None:
-    """Return the best set that a pod may have of what is free; None: there is none.
+    """Return the best free set that a pod may have, or None if there is none.
 
-    Best is as in `best_selection`; but partitions go before other sets.
+    Sets are compared as in `best_selection`, but partitions go before other sets.
     """
     found = _best(board, size, free, scope, partitions=True)
     if found is None and not board.honored:
@@ -91,5 +91,5 @@ def _best(
 
 
 def _places(counts: ClassCounts, place_of: Sequence[int | str | None]) -> int:
-    """Return on how many known places the devices are."""
+    """Return how many distinct known places the devices are in."""
     return len({place for count, place in zip(counts, place_of, strict=True) if count} - {None})

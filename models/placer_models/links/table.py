@@ -1,4 +1,4 @@
-"""A partition table over devices one by one: which of them it does not tell apart."""
+"""Partition tables over single devices: which devices a table does not tell apart."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,7 @@ from placer_models.device import PartitionTable
 
 
 def of_devices(table: PartitionTable, minors: Sequence[int]) -> frozenset[frozenset[int]]:
-    """Return the partitions that are made of the devices alone.
+    """Return the partitions that consist of these devices only.
 
     A partition with a device that is broken or missing cannot be made.
     """

@@ -1,4 +1,4 @@
-"""The worth of the free devices of a node for pods to come (tier ``usable``)."""
+"""Usable sets: what a node's free devices are worth to later pods (tier ``usable``)."""
 
 from collections.abc import Iterator
 from functools import lru_cache
@@ -12,7 +12,7 @@ from placer_models.links.merged import Merged, by_bandwidth, by_speed
 
 
 def usable_points(board: Board, free: tuple[int, ...]) -> int:
-    """Return the devices in the most disjoint fast sets, added up over the usual sizes.
+    """Return how many devices are in the most disjoint fast sets, summed over the usual sizes.
 
     Each size of ``USABLE_SET_SIZES`` is counted by itself.
     """
@@ -21,16 +21,16 @@ def usable_points(board: Board, free: tuple[int, ...]) -> int:
 
 @lru_cache(maxsize=65536)
 def usable_sets(board: Board, free: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the most disjoint fast sets of each size of ``USABLE_SET_SIZES``."""
+    """Return how many disjoint fast sets there are at most, for each of ``USABLE_SET_SIZES``."""
     return tuple(disjoint_sets(board, size, free) for size in USABLE_SET_SIZES)
 
 
 def disjoint_sets(board: Board, size: int, free: tuple[int, ...]) -> int:
-    """Return the most pairwise disjoint fast sets of the size among what is free.
+    """Return how many pairwise disjoint fast sets of the size can be made of what is free.
 
-    A set is fast if its slowest pair is as fast as that of the best set of the size on
-    the empty board; there is none where the board has fewer devices than the size. On a
-    board whose partition table is honored all these sets are partitions.
+    A set is fast if its slowest pair is as fast as that of the best set of the size on the
+    empty board. No set is fast if the board has fewer devices than the size. On a board whose
+    partition table is honored all these sets are partitions.
     """
     if board.honored:
         whole = partitions_of(board, size, board.sizes)
@@ -47,10 +47,10 @@ def disjoint_sets(board: Board, size: int, free: tuple[int, ...]) -> int:
 
 @lru_cache(maxsize=65536)
 def _most_cliques(fast: Merged, counts: tuple[int, ...], size: int) -> int:
-    """Return the most disjoint cliques, part by part of the graph.
+    """Return how many disjoint cliques there can be, one connected part of the graph at a time.
 
-    Groups that are in no clique are left out first. A part of one group is a clique of
-    equals, so its sets are counted by division.
+    Groups that are in no clique are left out first. A part that is a single group is a clique
+    of equal devices, so its sets are counted by division.
     """
     counts, near = _core(fast, counts, size)
     total = 0
@@ -67,7 +67,7 @@ def _most_cliques(fast: Merged, counts: tuple[int, ...], size: int) -> int:
 
 
 def _search(fast: Merged, counts: tuple[int, ...], size: int) -> int:
-    """Return the most disjoint cliques in a connected part, by trying one group's fate.
+    """Return how many disjoint cliques a connected part can have, by branching on one group.
 
     Either some clique of the best answer has a device of the group, or none has.
     """
@@ -111,7 +111,7 @@ def _cliques_with(
 
 
 def _core(fast: Merged, counts: tuple[int, ...], size: int) -> tuple[tuple[int, ...], list[int]]:
-    """Return the counts without groups that are in no clique, and the graph of the rest."""
+    """Return the counts, with 0 for groups that can be in no clique, and the graph of the rest."""
     while True:
         near = neighbours(fast, counts, 1)
         most = together(fast, counts, 1)

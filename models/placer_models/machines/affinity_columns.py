@@ -1,4 +1,4 @@
-"""NUMA nodes and cores behind affinity columns, as far as those are consistent."""
+"""NUMA nodes and cores inferred from affinity columns, as far as those are consistent."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -29,7 +29,7 @@ class Places:
     """NUMA nodes with their CPUs, and the NUMA node of each GPU, in order of the GPUs.
 
     Attributes:
-        loose: CPUs of which no NUMA node is known, although others have one.
+        loose: CPUs whose NUMA node is unknown, although others have one.
         note: What had to be assumed, for people.
 
     """
@@ -41,7 +41,7 @@ class Places:
 
 
 def find_places(affinities: Sequence[Affinity]) -> Places:
-    """Return the NUMA nodes that the affinities tell of; one, if they tell of none."""
+    """Return the NUMA nodes that the affinities tell of, or a single one if they tell of none."""
     cpus = frozenset().union(*(a.cpus or () for a in affinities))
     told = _told(affinities) if any(a.numa_nodes for a in affinities) else _by_cpus(affinities)
     if told is None:
@@ -59,8 +59,8 @@ def find_places(affinities: Sequence[Affinity]) -> Places:
 def find_cores(nodes: Mapping[int, CpuSet]) -> tuple[list[CpuSet], str]:
     """Return the cores that the numbering suggests, and what was assumed for it.
 
-    A NUMA node whose CPUs come in two runs, the second by one and the same distance
-    behind the first in every NUMA node, has two threads a core.
+    Cores have two threads if the CPUs of every NUMA node come in two runs, and the second
+    starts at the same distance behind the first in all of them.
     """
     cpus = sorted(frozenset().union(*nodes.values()))
     distances = {_run_distance(node) for node in nodes.values() if node}
@@ -79,7 +79,7 @@ def find_cores(nodes: Mapping[int, CpuSet]) -> tuple[list[CpuSet], str]:
 def _told(
     affinities: Sequence[Affinity],
 ) -> tuple[dict[int, CpuSet], list[int | None], str] | None:
-    """Follow the NUMA column; None: it is smeared or contradicts the CPUs."""
+    """Return what the NUMA column says, or None if it is smeared or contradicts the CPUs."""
     spans = {a.numa_nodes for a in affinities if a.numa_nodes}
     if any(a & b for a, b in combinations(spans, 2)):
         return None
@@ -110,7 +110,7 @@ def _told(
 def _by_cpus(
     affinities: Sequence[Affinity],
 ) -> tuple[dict[int, CpuSet], list[int | None], str] | None:
-    """Take each set of CPUs for a NUMA node; None: there is but one set, or they overlap."""
+    """Take each set of CPUs as a NUMA node, or return None if there are not two or they overlap."""
     groups = sorted({a.cpus for a in affinities if a.cpus}, key=min)
     if len(groups) < 2 or any(a & b for a, b in combinations(groups, 2)):
         return None
@@ -122,7 +122,10 @@ def _by_cpus(
 
 
 def _run_distance(cpus: CpuSet) -> int | None:
-    """Return how far the second run of CPUs begins behind the first; None: not two runs."""
+    """Return how far behind the first run of CPUs the second starts.
+
+    None if there are not two runs, or if the second is longer than the first.
+    """
     ids = sorted(cpus)
     starts = [i for i, cpu in enumerate(ids) if i == 0 or cpu != ids[i - 1] + 1]
     if len(starts) != 2 or len(ids) - starts[1] > starts[1]:

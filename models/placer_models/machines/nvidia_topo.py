@@ -44,8 +44,8 @@ def read_topo(
     Args:
         text: What was printed.
         name: What the machine is called.
-        gb_per_s_per_link: Bandwidth per direction of one NVLink or xGMI link; None: as
-            the generation has it that the text looks like.
+        gb_per_s_per_link: Bandwidth per direction of one NVLink or xGMI link. None: that of
+            the generation that the text looks like.
         gb_per_s_by_kind: Bandwidth per direction of whole kinds, such as ``SYS``.
 
     Raises:
@@ -97,7 +97,7 @@ def _kind(table: Table, name: str, other: str) -> str | None:
 
 
 def _check_cells(table: Table) -> None:
-    """Refuse cells that are no links, and links that differ in their two directions."""
+    """Refuse cells that are not links, and links whose two directions differ."""
     dead = {
         name
         for name, row in table.rows.items()
@@ -126,7 +126,7 @@ def _check_cells(table: Table) -> None:
 
 
 def _affinity(name: str, row: MatrixRow, headings: Sequence[str]) -> Affinity:
-    """Return what stands behind the links of a GPU; blank cells say nothing."""
+    """Return the affinity that follows a GPU's links in its row; blank cells say nothing."""
     cells = [word for cell in row.rest for word in cell.split() or [""]]
     if sum(cell != "" for cell in cells) > len(headings):
         raise TopoError(
@@ -137,7 +137,7 @@ def _affinity(name: str, row: MatrixRow, headings: Sequence[str]) -> Affinity:
     whats = [heading.split()[0] for heading in headings]
     found = dict(zip(whats, cells, strict=False))
     if "GPU" in whats:
-        # One tab more than headings: the value is the last cell, not the next one.
+        # The row has one tab more than headings, so the value is the last cell, not the next.
         found["GPU"] = next((c for c in reversed(cells[whats.index("GPU") :]) if c), "")
     near, own = (
         read_cpus(row.line, f"{name}, {what}", found.get(key, ""), MAX_NUMA_NODE)

@@ -26,10 +26,10 @@ _FIELD = re.compile(r"\b(Type|Index|File|Cores|Links)=(\S+)")
 
 
 def read_amd(lines: Sequence[str]) -> Sketch | None:
-    """Read ``rocm-smi --showtopo`` or ``amd-smi topology``; None: the text is neither.
+    """Read ``rocm-smi --showtopo`` or ``amd-smi topology``; return None if the text is neither.
 
     Raises:
-        TopoError: It is, but a link is unreadable, as in some partition modes.
+        TopoError: It is one, but a link is unreadable, as in some partition modes.
 
     """
     tables = [t for t in read_tables(lines) if _has_link_types(t)]
@@ -59,10 +59,10 @@ def read_amd(lines: Sequence[str]) -> Sketch | None:
 
 
 def read_slurmd(lines: Sequence[str]) -> Sketch | None:
-    """Read ``slurmd -G`` or a gres.conf with links; None: the text is neither.
+    """Read ``slurmd -G`` or a gres.conf with links; return None if the text is neither.
 
     Raises:
-        TopoError: It is, but a device has no index, or its links do not fit.
+        TopoError: It is one, but a device has no index, or its links do not fit.
 
     """
     found: dict[int, tuple[int, dict[str, str]]] = {}

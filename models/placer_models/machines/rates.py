@@ -1,4 +1,4 @@
-"""Nominal rates of links, per direction, in GB/s: for links of which nobody says one."""
+"""Nominal rates of links, per direction, in GB/s, for links whose rate nobody gives."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from placer_models.instance.machine_links import SELF
 
 UNLINKED = "N/A"
-"""The kind of every pair of a GPU that the tool could not reach at all."""
+"""The kind of every link of a GPU that the tool could not reach at all."""
 
 XGMI_GB_PER_S = 50.0
-"""One xGMI link of an MI200; an MI300 has 64."""
+"""Rate of one xGMI link of an MI200; that of an MI300 is 64."""
 
 PCIE_KINDS = ("PIX", "PXB", "PSB", "PHB", "NODE", "SYS", "SOC", "PCIE")
 """Paths over PCIe, near to far. All count the same: the path says where the data goes,
@@ -19,7 +19,7 @@ _BONDED = re.compile(r"(NV|XGMI)([0-9]+)")
 
 
 def bonded_links(kind: str) -> int:
-    """Return how many NVLinks or xGMI links the kind bonds; 0: it is another path."""
+    """Return how many NVLinks or xGMI links the kind bonds, or 0 if it is another path."""
     if kind == "XGMI":
         return 1
     match = _BONDED.fullmatch(kind)
@@ -37,8 +37,8 @@ def assumed_gb_per_s(
     Args:
         kinds: All kinds that occur.
         gpus: How many GPUs the machine has.
-        gb_per_s_per_link: Of one NVLink or xGMI link; None: as the generation has it.
-        gb_per_s_by_kind: What the caller knows better, for whole kinds.
+        gb_per_s_per_link: Rate of one NVLink or xGMI link. None: that of the generation.
+        gb_per_s_by_kind: Rates of whole kinds, where the caller knows better.
 
     """
     found = sorted(set(kinds) - {SELF, UNLINKED})
@@ -56,7 +56,7 @@ def assumed_gb_per_s(
 
 
 def _generation(kinds: list[str], gpus: int) -> tuple[str, float, float]:
-    """Return what the kinds look like: name, GB/s of one link, GB/s of a PCIe x16 slot."""
+    """Return the likely generation: name, GB/s of one link, GB/s of a PCIe x16 slot."""
     links = max((bonded_links(k) for k in kinds if k.startswith("NV")), default=0)
     if any(kind.startswith("XGMI") for kind in kinds):
         return "xGMI of MI200 and PCIe 4", XGMI_GB_PER_S, 31.5

@@ -13,7 +13,7 @@ from placer_models.machines.rates import UNLINKED, assumed_gb_per_s, bonded_link
 from placer_models.topology import Cpu, NumaNode, Topology
 
 MAX_LINKS_OF_A_GPU = 18
-"""A GPU that shows more links in all shares them among its peers, through switches."""
+"""A GPU that shows more links than this in total shares them among its peers, through switches."""
 
 RDMA = "rdma"
 """The device type of network ports."""
@@ -36,7 +36,7 @@ class Sketch:
     Attributes:
         gpus: Ascending by minor.
         nics: Names of its network ports.
-        kinds: Of the links between all these, GPUs first; None where not said.
+        kinds: Kind of the link from each device to each other, GPUs first; None where not said.
         architecture: As ``uname -m`` says it.
         source: Which tool printed the text.
 
@@ -149,7 +149,7 @@ def _devices(sketch: Sketch, places: Places, dead: Collection[int]) -> tuple[Dev
 
 
 def _numa_of_nic(kinds: Sequence[str | None], of_gpu: Sequence[int | None]) -> int | None:
-    """Return the NUMA node of the GPUs nearest to a port; None: they have several."""
+    """Return the NUMA node of the GPUs nearest to a port, or None if there is not exactly one."""
     for near in (("PIX",), ("PXB", "PSB"), ("PHB",), ("NODE",)):
         nodes = {node for kind, node in zip(kinds, of_gpu, strict=False) if kind in near}
         if nodes:
@@ -158,7 +158,7 @@ def _numa_of_nic(kinds: Sequence[str | None], of_gpu: Sequence[int | None]) -> i
 
 
 def _groups(kinds: Sequence[Sequence[str | None]], joining: Collection[str]) -> list[str | None]:
-    """Return a key for each device that a path of these kinds joins to another."""
+    """Return a group key for each device, or None if no path of these kinds joins it to another."""
     group = list(range(len(kinds)))
     for i, row in enumerate(kinds):
         for j, kind in enumerate(row):

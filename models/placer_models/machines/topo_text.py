@@ -25,7 +25,7 @@ class MatrixRow:
     """One device and its cells, one for each column of the table.
 
     Attributes:
-        rest: What stands behind the last link: the cells of the headings.
+        rest: What follows the last link: the cells of the headings.
 
     """
 
@@ -40,8 +40,8 @@ class Table:
 
     Attributes:
         columns: The devices, as the header names them.
-        headings: What the header says behind the devices, such as ``CPU Affinity``.
-        start: Where the first heading stands in its line; tells blank cells apart.
+        headings: What the header says after the devices, such as ``CPU Affinity``.
+        start: Column of the first heading in its line, by which blank cells are recognized.
 
     """
 
@@ -52,7 +52,7 @@ class Table:
     rows: dict[str, MatrixRow] = field(default_factory=dict)
 
     def cell(self, name: str, other: str) -> str | None:
-        """Return what the row of one device says about another; None: it has no row."""
+        """Return what the row of one device says about another, or None if it has no row."""
         row = self.rows.get(name)
         return None if row is None else row.cells[self.columns.index(other)]
 
@@ -90,7 +90,7 @@ def read_tables(lines: Sequence[str]) -> list[Table]:
     """Return the tables of devices, in order.
 
     Raises:
-        TopoError: A row has no column, stands twice, or is too short.
+        TopoError: A row has no column, occurs twice, or is too short.
 
     """
     tables: list[Table] = []
@@ -106,7 +106,7 @@ def read_tables(lines: Sequence[str]) -> list[Table]:
 
 
 def read_cpus(line: int, what: str, text: str, largest: int = MAX_CPU_ID) -> CpuSet | None:
-    """Read a list of CPUs or NUMA nodes from a cell; None: it does not say."""
+    """Return the CPUs or NUMA nodes that a cell lists, or None if it does not say."""
     if text in ("", "N/A", "-", "-1"):
         return None
     try:
@@ -136,7 +136,7 @@ def is_link(cell: str) -> bool:
 
 
 def _header(number: int, line: str) -> Table | None:
-    """Return the table that the line opens; None: it is no header."""
+    """Return the table that the line opens, or None if it is not a header."""
     found = _HEADING.search(line)
     names = line[: found.start()] if found else line
     words = [part for word in names.split() for part in _GLUED.findall(word)]
@@ -154,7 +154,7 @@ def _header(number: int, line: str) -> Table | None:
 
 
 def _add_row(table: Table, number: int, line: str) -> bool:
-    """Add the row that the line is; False: it is none, and the table ends."""
+    """Add the line as a row and return True, or return False if it is not one: the table ends."""
     name, second = [*line.split(), ""][:2]
     if name.endswith(":") and is_link(second):  # else it is a legend: NIC0: mlx5_0
         name = name.removesuffix(":")
@@ -182,7 +182,7 @@ def _add_row(table: Table, number: int, line: str) -> bool:
             f"nothing is said about {table.columns[len(words)]}",
         )
     rest = [word.group() for word in words[width:]]
-    # Tools print tabs: a blank first cell shows as a gap of a tab stop and more.
+    # Tools print tabs: a blank first cell shows as a gap of a tab stop or more.
     is_short = 0 < len(rest) < len(table.headings)
     if is_short and words[width].start() >= table.start + _TAB_STOP:
         rest.insert(0, "")

@@ -1,4 +1,4 @@
-"""The tree of flows of a file: names that fit together, and no cycle."""
+"""The tree of flows of a file, checked: no name twice, none unknown, and no cycle."""
 
 from collections.abc import Mapping, Sequence
 
@@ -22,7 +22,7 @@ def read_groups(parts: Sequence[FlowGroupPart], place: Place) -> dict[str, Group
 
 
 def take_name(name: str, place: Place, taken: dict[str, Place]) -> bool:
-    """Note the name of a flow, which no other has."""
+    """Note the name of a flow, or a fault if another has it; return whether it was free."""
     if name in taken:
         where = taken[name].at("name").where
         message = f"'{name}' is the name of another flow, at {where}; rename one"
@@ -33,7 +33,7 @@ def take_name(name: str, place: Place, taken: dict[str, Place]) -> bool:
 
 
 def group_of(name: str | None, groups: Mapping[str, GroupSpec], place: Place) -> str | None:
-    """Return the group of a job, which is written at the place; None: the default group."""
+    """Return the group that a job names at the place, or None for the default group."""
     if name and name != DEFAULT_GROUP:
         _check_group(name, groups, place)
     return name or None

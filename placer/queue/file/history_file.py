@@ -21,7 +21,7 @@ class JobHistory:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """What is known of jobs, and what is wanted of their threads."""
+    """The lengths of the threads of jobs, and the target that they should meet."""
 
     title: str
     jobs: tuple[JobHistory, ...]

@@ -17,8 +17,9 @@ DrawLength = Callable[[], int]
 def read_lengths(job: JobPart, place: Place, seed: str) -> tuple[int, ...]:
     """Return the length of each thread of work of a job.
 
-    ``length`` is that of each of its units of work, ``lengths`` lists them, ``work`` is
-    their sum. ``threads`` deals the units to so many threads of work, in order.
+    ``length`` is the length of every unit of work, ``lengths`` lists the length of each, and
+    ``work`` is their sum. ``threads`` is how many threads of work the units are dealt to, in
+    order.
     """
     given = [way for way in _WAYS if way in job.model_fields_set]
     if len(given) != 1:
@@ -48,7 +49,7 @@ def read_lengths(job: JobPart, place: Place, seed: str) -> tuple[int, ...]:
 
 
 def _alike(job: JobPart, length: int | DrawnPart, place: Place, seed: str) -> list[int]:
-    """Return units of one length, or of drawn ones, with the slow ones put in."""
+    """Return the lengths of the units, all equal or drawn, with the slow ones put in."""
     draw = _drawn(length, place.at("length"), seed)
     units = [draw() for _ in range(job.units)]
     for key, length_us in job.slow.items():

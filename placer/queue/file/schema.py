@@ -46,7 +46,7 @@ CapacityThreads = Annotated[int, Field(ge=1, le=MAX_CAPACITY)]
 
 
 class ChangePart(Part):
-    """From a time on there are so many threads of capacity."""
+    """A change of capacity: how many threads there are from a time on."""
 
     at: Length
     threads: Annotated[int, Field(ge=0, le=MAX_CAPACITY)]
@@ -76,7 +76,7 @@ class LognormalPart(Part):
 
 
 class DrawnPart(Part):
-    """How lengths are drawn: one of these."""
+    """The distribution that lengths are drawn from: exactly one of these."""
 
     uniform: tuple[Length, ...] | None = None
     exponential: Length | None = None

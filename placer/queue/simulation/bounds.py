@@ -11,8 +11,8 @@ def lower_bound_us(scenario: Scenario) -> int:
     """Return a time before which no order of the threads of work can end.
 
     The work cannot outrun the capacity, and no thread of work ends before its arrival
-    and its length allow. All threads of capacity are taken as fast as the fastest, and
-    one that leaves may still do the longest thread of work.
+    and its length allow. All threads of capacity count as fast as the fastest, and one
+    that leaves may still do the longest thread of work.
     """
     capacity = scenario.capacity
     slow = dict(capacity.slow)
@@ -27,7 +27,7 @@ def lower_bound_us(scenario: Scenario) -> int:
 
 
 def upper_bound_us(scenario: Scenario) -> Fraction | None:
-    """Return Graham's bound W/C + (1 - 1/C) Lmax (Q3), where it holds; None elsewhere."""
+    """Return Graham's bound W/C + (1 - 1/C) Lmax (Q3), or None where it does not hold."""
     capacity = scenario.capacity
     simple = all(
         job.arrives_us == 0 and job.width == 1 and not job.running_on for job in scenario.jobs
@@ -40,7 +40,7 @@ def upper_bound_us(scenario: Scenario) -> Fraction | None:
 
 
 def time_for(capacity: Capacity, work: int) -> int:
-    """Return the earliest time by which the capacity amounts to so much work."""
+    """Return the earliest time by which the capacity can have done this much work."""
     time_us, threads = 0, capacity.threads
     for change_us, after in capacity.changes:
         room = (change_us - time_us) * threads

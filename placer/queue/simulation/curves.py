@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from placer.queue.simulation.result import Simulated
 
 Curve = tuple[tuple[int, int], ...]
-"""(time, value): from that time on the value holds; times ascend."""
+"""(time, value) pairs: the value holds from that time on; times ascend."""
 
 
 def threads_in_use(result: Simulated) -> dict[str, Curve]:
@@ -19,7 +19,7 @@ def threads_in_use(result: Simulated) -> dict[str, Curve]:
 
 
 def mean_in_bins(curve: Sequence[tuple[int, int]], end_us: int, bins: int) -> list[float]:
-    """Return the curve's mean in each of so many equal bins from 0 to the end."""
+    """Return the curve's mean in each of ``bins`` equal bins from 0 to the end."""
     areas = [0.0] * bins
     ends = [*(time for time, _ in curve[1:]), end_us]
     width = max(end_us, 1) / bins
@@ -30,12 +30,12 @@ def mean_in_bins(curve: Sequence[tuple[int, int]], end_us: int, bins: int) -> li
 
 
 def service_over_time(in_use: Mapping[str, Curve]) -> dict[str, Curve]:
-    """Return the thread-microseconds that each job has had; straight between the points."""
+    """Return the thread-microseconds that each job has had, linear between the points."""
     return {job: _integrated(curve) for job, curve in in_use.items()}
 
 
 def _spread(areas: list[float], start: float, end: float, value: int) -> None:
-    """Add a value that holds from one bin coordinate to another."""
+    """Add a value that holds from one bin coordinate to another to the areas of the bins."""
     for i in range(int(start), min(len(areas), int(end) + 1)):
         areas[i] += value * max(0.0, min(end, i + 1) - max(start, i))
 

@@ -1,4 +1,4 @@
-"""Runs a scenario: a free thread of capacity takes the next thread of work, at once (Q1).
+"""Simulation of a scenario: a free thread of capacity takes a thread of work at once (Q1).
 
 At one moment, runs end first, then capacity changes, then jobs arrive, then free threads
 of capacity are given out, lowest number first. Nothing is random here: drawn lengths are
@@ -19,7 +19,7 @@ from placer.queue.simulation.result import JobResult, Run, Simulated
 from placer.queue.simulation.scenario import JobSpec, Scenario
 
 MOST_FLOWS_MEASURED = 256
-"""Up to here every dispatch is compared with all siblings."""
+"""Up to this many flows, every dispatch is compared with all siblings."""
 
 
 class _Kind(IntEnum):

@@ -1,4 +1,4 @@
-"""The threads of capacity: which are free, which are held, which have to leave."""
+"""Threads of capacity: which are free, which are held, which have to leave."""
 
 import heapq
 from collections.abc import Iterable
@@ -19,21 +19,21 @@ class Floor:
 
     @property
     def free(self) -> int:
-        """How many can be taken now."""
+        """How many threads can be taken now."""
         return len(self._free)
 
     @property
     def present(self) -> int:
-        """How many are there, those that still have to end their work included."""
+        """How many threads are there, including those that leave once their work has ended."""
         return len(self._free) + self._held
 
     def take(self, count: int) -> tuple[int, ...]:
-        """Hold the lowest free ones."""
+        """Hold the free threads with the lowest numbers, and return the numbers."""
         self._held += count
         return tuple(heapq.heappop(self._free) for _ in range(count))
 
     def take_these(self, numbers: Iterable[int]) -> tuple[int, ...]:
-        """Hold the very ones named."""
+        """Hold exactly the threads with these numbers, and return the numbers."""
         taken = tuple(numbers)
         self._free = sorted(set(self._free) - set(taken))
         self._held += len(taken)
@@ -56,6 +56,6 @@ class Floor:
         self._away = {number for number in idle if number > threads}
 
     def duration_us(self, length_us: int, on: Iterable[int]) -> int:
-        """Return how long a thread of work takes on these; the slowest one counts."""
+        """Return how long a thread of work takes on these threads, by the slowest of them."""
         milli = max(self._slow.get(number, ONE_MILLI) for number in on)
         return -(-length_us * milli // ONE_MILLI)

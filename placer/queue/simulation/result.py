@@ -50,7 +50,7 @@ class JobResult:
 
     @property
     def took_us(self) -> int | None:
-        """From its arrival to its end."""
+        """Microseconds from its arrival to its end, or None if it has no end."""
         return None if self.end_us is None else self.end_us - self.arrives_us
 
 
@@ -59,14 +59,15 @@ class Simulated:
     """A whole simulation.
 
     Attributes:
-        runs: In the order of their starts.
+        runs: All runs, in the order of their starts.
         makespan_us: When the last run ended.
-        lower_bound_us: Before this no order of the threads could have ended.
-        upper_bound_us: Graham's bound, W/C + (1 - 1/C) Lmax; None where it does not
+        lower_bound_us: No order of the threads could have ended before this.
+        upper_bound_us: Graham's bound, W/C + (1 - 1/C) Lmax, or None where it does not
             apply: it is for work that is all there at the start, on capacity that
             stays as it is.
-        capacity_us: Thread-microseconds of capacity that there were until the end.
-        lead: The worst lead of a flow over a sibling; None: too many flows to compare.
+        capacity_us: Thread-microseconds of capacity there while work ran or waited.
+        lead: The worst lead of a flow over a sibling, or None if there are too many flows
+            to compare.
         never_ran: Threads of work that found no room, by job.
 
     """

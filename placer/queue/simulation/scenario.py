@@ -13,9 +13,9 @@ class Capacity:
 
     Attributes:
         threads: How many there are at the start.
-        changes: (time, threads): from then on there are so many. Threads with the
+        changes: (time, threads): how many there are from that time on. Threads with the
             highest numbers leave, each as soon as it is free; the same ones come back.
-        slow: (number, milli): the thread takes so many thousandths of the usual time.
+        slow: (number, milli): how many thousandths of the usual time the thread takes.
 
     """
 
@@ -43,14 +43,14 @@ class JobSpec:
     """A job and its threads of work.
 
     Attributes:
-        group: Its group; None: the default group.
+        group: Its group, or None for the default group.
         lengths_us: What each thread of work takes, in the order of the queue.
         width: Threads of capacity that each of them needs at once; a gang needs several.
-        known: The queue is told the lengths; otherwise it estimates.
+        known: Whether the queue is told the lengths; otherwise it estimates them.
         estimate_us: What the queue is told instead, for every thread.
         served: Thread-microseconds of its recent past.
         running_on: Numbers of the threads of capacity on which its threads of work run
-            already when the simulation begins; empty: they queue.
+            already when the simulation begins; empty if they queue.
 
     """
 
@@ -87,9 +87,9 @@ class Scenario:
 
 
 def dealt(lengths_us: Sequence[int], threads: int) -> tuple[int, ...]:
-    """Deal units of work to threads of work: each gets consecutive ones, counts even.
+    """Deal units of work to threads of work: each gets consecutive units, as evenly as can be.
 
-    Few threads are a coarse submission, one thread a unit a fine one.
+    Few threads make a coarse submission, one thread for each unit a fine one.
     """
     each, more = divmod(len(lengths_us), threads)
     cuts = [i * each + min(i, more) for i in range(threads + 1)]

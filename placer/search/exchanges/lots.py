@@ -14,10 +14,10 @@ class Lot:
 
     Attributes:
         pods: Their indices.
-        level: Of the priority.
+        level: The index of their priority.
         points: What they count in the level's tier.
-        needs: Index of the lot without which this one cannot be; None: there is none.
-        alone: It is one pod, and no other lot needs it.
+        needs: Index of the lot that this one cannot do without, or None.
+        alone: Whether it is one pod that no other lot needs.
 
     """
 
@@ -31,8 +31,8 @@ class Lot:
 def lots_of(problem: Problem, start: Choices) -> list[Lot]:
     """Return the lots of all pods that are plain sums, and whose gang asks for nothing more.
 
-    The minimum of a gang is one lot, of members that have a place where they can be; each
-    member above it is one. All others keep what they have.
+    The minimum of a gang is one lot, made of members that have a place as far as possible.
+    Each member above it is a lot. All other pods keep what they have.
     """
     if problem.affinity != NO_AFFINITIES or any(shape.in_node_affinity for shape in problem.shapes):
         return []

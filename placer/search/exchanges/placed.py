@@ -1,8 +1,8 @@
-"""Tier ``placed`` where pods are plain sums: so few are left out that the others find room.
+"""Tier ``placed`` where pods are plain sums: few are left out, so that the others find room.
 
-How few can be left out at best is known from the sums over all nodes. So some are left
-out, and the others all stand on nodes that are too full at first; `swaps` looks for a way
-to part them that is not. Where there is one, fewer are left out the next time.
+The sums over all nodes tell how few can be left out at best. So some are left out, and the
+others all stand on nodes, which are too full at first. `swaps` looks for a way to part them
+so that no node is. If there is one, fewer are left out the next time.
 """
 
 import math
@@ -21,23 +21,23 @@ from placer_models.problem import Choices, Problem
 
 SWEEPS_A_POD = 16
 FIRST_SWEEPS = 100
-"""Of the first attempt, at most; twice as many after each that fails."""
+"""The most sweeps of the first attempt; after each one that fails, twice as many."""
 
 FEW_PODS = 100
 FEW_SWEEPS = 1_000
-"""So few pods are given up when so many sweeps were in vain: a model does as well."""
+"""With fewer than FEW_PODS pods, attempts take FEW_SWEEPS at most: a model does as well."""
 
 LOOSE = 0.015
-"""Of the room of all nodes: so much is left free at the first attempt."""
+"""The share of the room of all nodes that is left free at the first attempt."""
 
 NEARLY_NOTHING = 1e-6
-"""What the size of a pod counts beside what is still too much without it."""
+"""The weight of a pod's size beside what is still too much without the pod."""
 
 EXCHANGES_A_SECOND = 1e7
-"""Looked at by `swaps`: what a second of deterministic work is worth."""
+"""How many exchanges looked at by `swaps` count as a second of deterministic work."""
 
 MOST_PLACES = 10_000_000
-"""Nodes x pods of one node that are kept in memory."""
+"""The most nodes x pods of one node that are kept in memory."""
 
 _Held = dict[int, int]
 """Pod -> index of its node."""
@@ -51,17 +51,17 @@ def place_most(
     budget: Budget,
     seed: int,
 ) -> Choices | None:
-    """Return places for more pods, by the levels of tier 1; None: none were found.
+    """Return places for more pods, by the levels of tier 1, or None if none were found.
 
-    Pods that are no plain sums keep their places. What is returned knows amounts only.
+    Pods that are not plain sums keep their places. What is returned knows amounts only.
 
     Args:
         problem: The batch.
         start: Places that are known.
         values: What they are worth, level by level.
-        bounds: Per level what nothing can beat, that is as good as the start before.
+        bounds: Per level, what nothing can beat that is as good as the start in earlier ones.
         budget: Stops the search when it is over.
-        seed: Of all that is drawn.
+        seed: The seed of all that is drawn.
 
     """
     lots = lots_of(problem, start)
@@ -94,7 +94,7 @@ def place_most(
 
 
 class _Search:
-    """Fills level after level; everything that is decided stands in the lots' order."""
+    """A search that fills level after level; all that it decides is in the order of the lots."""
 
     def __init__(
         self,
@@ -119,14 +119,17 @@ class _Search:
     def fill(
         self, level: int, mine: Sequence[int], held: _Held, reached: int | None, most: int | None
     ) -> _Held | None:
-        """Return places for more lots of a level, beside as many of those before it.
+        """Return places for more lots of a level, beside as many lots of the levels before it.
+
+        If ``reached`` is given, return None if no more points were found.
 
         Args:
             level: Index of the priority.
             mine: Its lots.
-            held: Where pods of the levels before are, and those of this one, if known.
-            reached: The points of these; None: those before have come to other places.
-            most: More points cannot be reached.
+            held: The nodes of pods of the levels before, and of this one if known.
+            reached: The points of this level's lots there, or None if pods of the levels
+                before have come to other places.
+            most: The most points that can be reached, or None if that is unknown.
 
         """
         lots = self.lots
@@ -144,7 +147,7 @@ class _Search:
         sizes = self._sizes_of(able)
 
         def useful() -> list[ExchangeOffer]:
-            """Return whom to leave out so that more is reached."""
+            """Return which lots to leave out so that more points are reached."""
             return [
                 offer
                 for offer in offers_of(lots, able, sizes, room, self.rng)
@@ -186,16 +189,16 @@ class _Search:
         return np.array(rows).reshape(len(chosen), sizes.shape[1])
 
     def _parted(self, level: int, kept: Sequence[int], near: _Held, sweeps: int) -> _Held | None:
-        """Return a way to part the lots among the nodes; None: none was found.
+        """Return a way to part the lots among the nodes, or None if none was found.
 
         Lots of one pod that are left out may be exchanged for others that count the same.
-        Where nodes are still too full in the end, some of the level lose their place.
+        Where nodes are still too full in the end, some lots of the level lose their place.
 
         Args:
-            level: Lots of later levels are not looked at.
-            kept: Lots that find a place, or their like.
-            near: Where many of their pods are.
-            sweeps: How long it is tried.
+            level: The level; lots of later ones are not looked at.
+            kept: Lots that are to find a place, or others like them.
+            near: The nodes where many of their pods are.
+            sweeps: How many sweeps are tried.
 
         """
         lots, chosen = self.lots, set(kept)
@@ -251,7 +254,7 @@ class _Search:
     def _trimmed(self, level: int, held: _Held) -> _Held | None:
         """Return the places without some lots of one pod, so that no node is too full.
 
-        None: that would take lots of other levels.
+        Return None if other lots would have to go, too.
         """
         columns, held = self.columns, dict(held)
         scale = np.maximum(columns.room, 1.0)
@@ -283,9 +286,9 @@ class _Search:
         return self.budget.over
 
     def _spread(self, pods: Sequence[int], near: _Held) -> list[list[int]] | None:
-        """Return the pods, by position, on each node: where they are, else where least is.
+        """Return the positions of the pods on each node: their own, else the one that is emptiest.
 
-        Nodes may get too full. None: the time is over.
+        Nodes may get too full. Return None if the time is over.
         """
         columns = self.columns
         things = [self.thing_of[pod] for pod in pods]
@@ -312,7 +315,7 @@ class _Search:
         return bins
 
     def _topped_up(self, held: _Held, chosen: Sequence[int]) -> _Held:
-        """Return the places, and more for those of the lots that simply have room."""
+        """Return the places, and more for those of the chosen lots that fit as things stand."""
         columns, held = self.columns, dict(held)
         left = columns.room.copy()
         for pod, node in held.items():

@@ -16,13 +16,13 @@ EXACT = 2**53
 
 @dataclass(frozen=True, slots=True)
 class NodeColumns:
-    """What is left for some pods, whom others may have left less.
+    """The room on nodes that other pods leave to some pods.
 
     Attributes:
-        room: (node, resource) that any of the pods asks for.
-        sizes: (shape, resource).
-        kinds: Of each node; those of one kind bar the same shapes.
-        barred: (shape, kind): pods of the shape may not come there.
+        room: (node, resource) -> amount left, for resources that any of the pods asks for.
+        sizes: (shape, resource) -> amount that a pod takes.
+        kinds: A number per node; nodes with the same one bar the same shapes.
+        barred: (shape, kind) -> whether pods of the shape may not come there.
 
     """
 
@@ -32,17 +32,17 @@ class NodeColumns:
     barred: NDArray[np.bool_]
 
     def takes(self, thing: int) -> NDArray[np.bool_]:
-        """Return which nodes have room for a pod of the shape, while no other comes."""
+        """Return, per node, whether it has room for a pod of the shape while no other comes."""
         fits = (self.room >= self.sizes[thing]).all(axis=1)
         open_to: NDArray[np.bool_] = fits & ~self.barred[thing, self.kinds]
         return open_to
 
 
 def columns_of(problem: Problem, start: Choices, pods: Collection[int]) -> NodeColumns | None:
-    """Return the room that all others leave to the pods.
+    """Return the room that all other pods leave to the pods.
 
-    None: the numbers are too large, the pods ask for nothing that could be short, or what they
-    take is not the same on all nodes.
+    Return None if the numbers are too large, the pods ask for nothing that could be short, or
+    what they take is not the same on all nodes.
     """
     if not problem.nodes or any(s.amounts != s.most_amounts for s in problem.shapes):
         return None

@@ -1,10 +1,10 @@
-"""Things that all have to find room: nodes exchange them until no node holds too much.
+"""Exchanges of things between nodes, until all have room and no node holds too much.
 
 Every thing is somewhere from the start, and nodes may be too full. In each sweep nodes meet
-two by two, and of all exchanges between them, of one thing for another or for none, one is
-drawn: the likelier, the less would be too much, and ever more so as the sweeps go by.
-Things that are to be left out wait in spare bins of endless room, and are exchanged for
-their like alone, so that as much as before is left out.
+in pairs, and one of all exchanges between the two, of one thing for another or for none, is
+drawn. An exchange is likelier the less would then be too much, ever more so as sweeps go by.
+Things that are to be left out wait in spare bins of endless room. They are exchanged only
+for their like, so that as much as before is left out.
 """
 
 from collections.abc import Callable
@@ -14,19 +14,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 WARM, COLD = 0.02, 0.0001
-"""How much of a node's room too much is as good as nothing, at the first and the last sweep."""
+"""How much too much, as a share of a node's room, hardly counts: in the first and last sweep."""
 
 MOST_PAIRS = 256
-"""Pairs of nodes that meet in one sweep."""
+"""The most pairs of nodes that meet in one sweep."""
 
 MOST_SLOTS = 12
-"""Things of a node, gaps included, that are looked at when it meets another one."""
+"""The most things of a node, gaps included, that are looked at when it meets another one."""
 
 _LOOKS_EVERY = 8
 """Sweeps between two looks at whether all is done, or the time is over."""
 
 _SWEEP = 1_000
-"""Exchanges that cost as much as a sweep without any."""
+"""How many exchanges cost as much as a sweep without any."""
 
 Loads = NDArray[np.float64]
 """Whole numbers up to 2**53: exact."""
@@ -39,12 +39,12 @@ class BinContents:
     """Things in bins.
 
     Attributes:
-        sizes: (thing, resource); the last row is that of a gap.
-        room: (bin, resource); endless in spare bins, which come last.
-        likes: Of each thing, gaps too: things of one number may be exchanged for each
-            other between spare bins and others.
-        kinds: Of each bin.
-        barred: (thing, kind of bin): the thing must not be there.
+        sizes: (thing, resource) -> amount; the last row is that of a gap.
+        room: (bin, resource) -> amount; endless in spare bins, which come last.
+        likes: A number per thing, and for the gap: things with the same number may be
+            exchanged for each other between spare bins and others.
+        kinds: The kind of each bin.
+        barred: (thing, kind of bin) -> whether the thing must not be there.
         slots: (bin, position) -> the thing there, or the gap.
 
     """
@@ -62,7 +62,7 @@ class BinContents:
         return loads
 
     def settled(self, loads: Loads) -> bool:
-        """Return whether no bin holds too much, nor what must not be there."""
+        """Return whether no bin holds too much, or anything that must not be there."""
         if (loads > self.room).any():
             return False
         return not self.barred[self.slots, self.kinds[:, None]].any()
@@ -74,11 +74,11 @@ def settle(
     """Exchange things until all have room; return whether that came about.
 
     Args:
-        crowd: Its slots are changed.
-        sweeps: Of these the first is the wildest, the last the calmest.
-        rng: Decides who meets whom, and what is exchanged.
-        stop: Asked now and then whether the time is over, with what the sweeps until it is
-            asked again cost, in exchanges.
+        crowd: The things in bins; its slots are changed.
+        sweeps: How many sweeps at most; the first is the wildest, the last the calmest.
+        rng: Decides which nodes meet, and what is exchanged.
+        stop: Asked now and then whether the time is over. Its argument is the cost of the
+            sweeps until it is asked again, in exchanges.
 
     """
     loads = crowd.loads()

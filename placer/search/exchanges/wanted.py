@@ -1,8 +1,8 @@
-"""Whom to leave out: a choice by which the others have room by the sums over all nodes.
+"""Offers of lots to leave out, so that by the sums over all nodes the others have room.
 
-Who is large depends on what is short. So the lots are ordered by many mixtures of the
-resources; of each order the first so many are left out, and the order that leaves most
-of what is short counts.
+Which lots are large depends on what is short. So the lots are ordered by many mixtures of
+the resources. The first lots of an order are left out, as many as are needed, and the order
+that leaves the most of what is short counts.
 """
 
 from collections.abc import Sequence
@@ -15,20 +15,20 @@ from placer.search.exchanges.swaps import Loads
 
 MIXTURES = 100
 MOST_NUMBERS = 1_000_000
-"""Mixtures x lots x resources that are looked at."""
+"""The most mixtures x lots x resources that are looked at."""
 
 NOISE = 0.5
-"""By so much of itself a lot may be taken for larger or smaller in every other mixture."""
+"""The share by which a lot may be taken for larger or smaller in every other mixture."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExchangeOffer:
-    """Lots that are left out.
+    """A choice of lots that are left out.
 
     Attributes:
         out: Their indices.
         points: What the others are worth.
-        slack: Of what there is of the shortest resource, what the others leave.
+        slack: The share of the shortest resource that the others leave.
 
     """
 
@@ -44,11 +44,11 @@ def offers_of(
     room: Loads,
     rng: np.random.Generator,
 ) -> list[ExchangeOffer]:
-    """Return for as many points as can be kept whom to leave out; most points first.
+    """Return, for each number of points to keep, which lots to leave out; most points first.
 
     Args:
         lots: All of them.
-        mine: Those of which some are left out.
+        mine: Indices of those of which some are left out.
         sizes: What each of these takes, resource by resource.
         room: What there is for them, over all nodes.
         rng: Draws the mixtures.

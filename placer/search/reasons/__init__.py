@@ -1,1 +1,1 @@
-"""Why pods have no place: what keeps each off every node, held by an exact check."""
+"""Reasons why pods have no place: what keeps each off every node, by an exact check."""

@@ -13,19 +13,19 @@ from placer_models.policy import AlignmentPolicy, QosClass
 from placer_models.reasons import Demand
 
 COUNTED = ("cpu-count", "memory", "hugepages", "device-count")
-"""What is had in parts from NUMA nodes, each amount without a look at the others."""
+"""Rules whose amounts come in parts from NUMA nodes, each without a look at the others."""
 
 ELSEWHERE = (*NODE_RESOURCES, "shared-pool")
-"""What no NUMA node has."""
+"""Rules whose amounts no NUMA node has."""
 
 MOST_SETS = 2_000
-"""Sets of NUMA nodes that are looked through."""
+"""The most sets of NUMA nodes that are looked through."""
 
 
 def is_plain(demand: Demand, asked: Question) -> bool:
     """Return whether counting on NUMA nodes says all about an alignment beside amounts.
 
-    So it is for pods that own their CPUs or ask for none, beside no pod of a pool.
+    It does for pods that own their CPUs or ask for none, if no pod of a pool runs beside them.
     """
     spec = asked.spec
     return (
@@ -37,13 +37,13 @@ def is_plain(demand: Demand, asked: Question) -> bool:
 
 
 def meet(policy: str, asked: Question, account: Account, amounts: Sequence[Demand]) -> bool | None:
-    """Return whether some NUMA nodes that the policy allows hold all amounts; None: not known.
+    """Return whether some NUMA nodes that the policy allows hold all amounts, None if unknown.
 
     Args:
         policy: Restricted or SingleNUMANode.
-        asked: What asks for these amounts alone.
+        asked: A question that asks for these amounts alone.
         account: What is left on the node.
-        amounts: All of them of ``COUNTED``.
+        amounts: Demands of rules in ``COUNTED`` only.
 
     """
     needs, _, real = aligned(
@@ -84,7 +84,7 @@ def _need(demand: Demand, spec: PodSpec) -> int:
 
 
 def _by_numa_node(demand: Demand, asked: Question, account: Account) -> dict[int | None, int]:
-    """Return NUMA node -> what it has left; under None what belongs to none and binds nobody."""
+    """Return NUMA node -> what it has left; None -> what is on no NUMA node and binds no pod."""
     topology = asked.node.machine.topology
     found: dict[int | None, int] = {}
 

@@ -24,16 +24,16 @@ from placer_models.pod import Gang, Pod, PodSpec
 from placer_models.policy import QosClass
 
 WORK = 1.0
-"""Deterministic seconds for all reasons, where work is limited in place of time; and a
-tenth of what the search had."""
+"""Deterministic seconds for all reasons if work is limited in place of time; a tenth of
+the search's limit comes on top."""
 
 
 class OutOfTimeError(Exception):
-    """The time was over before it was known."""
+    """The time was over before the answer was known."""
 
 
 def budget_for(whole: Budget) -> Budget:
-    """Return what reasons may spend of a solve: the time until the answer has to leave."""
+    """Return a budget for the reasons of a solve: the time until its answer has to be given."""
     left_s = whole.until_overdue_s
     stopped = whole.halt.called_s is not None
     options = replace(
@@ -50,7 +50,7 @@ def budget_for(whole: Budget) -> Budget:
 def fits_alone(asked: Question, budget: Budget) -> bool:
     """Return whether the pod has a place on the node.
 
-    What the node is, and who is there, is not looked at (`amounts.lacks`).
+    What the node is, and which pods affinity finds there, is left to `counted.lacks`.
 
     Raises:
         OutOfTimeError: The budget is spent.
@@ -78,7 +78,7 @@ def fits_alone(asked: Question, budget: Budget) -> bool:
 
 
 def _settled(runner: RunningPod, node: Node) -> RunningPod:
-    """Return a running pod on the node, with what it asks inside of it alone."""
+    """Return a running pod on the node, with only those affinity terms that look inside of it."""
     spec = runner.pod.spec
     terms = tuple(term for term in spec.affinity if term.inside)
     return RunningPod(
@@ -88,7 +88,7 @@ def _settled(runner: RunningPod, node: Node) -> RunningPod:
 
 
 def _ghosts(asked: Question, pod: Pod) -> Iterator[RunningPod]:
-    """Yield pods elsewhere, where some run that the pod wants beside its CPUs."""
+    """Yield a pod elsewhere for each term by which the pod wants running pods beside its CPUs."""
     for number, term in enumerate(pod.spec.affinity):
         if (
             term.required
@@ -107,8 +107,8 @@ class Most:
     """How many of the pods that wait can run together.
 
     Attributes:
-        pods: So many can.
-        most: No more than so many can.
+        pods: This many can.
+        most: No more than this many can.
 
     """
 

@@ -1,4 +1,4 @@
-"""The rule that keeps a pod off a node: the first in the order, or the fewest that do not meet."""
+"""The rule that keeps a pod off a node: the first in the order, with the fewest it clashes with."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,22 +25,22 @@ NEEDS = {
     "be-pool": ("cpu-count",),
     "device-functions": ("device-share",),
 }
-"""Of rules that are counted, those that ask nothing without another one."""
+"""Counted rules that ask nothing without another rule -> those other rules."""
 
 
 def blocker_of(
     asked: Question, account: Account, demands: _Demands, budget: Budget
 ) -> Blocker | None:
-    """Return why the pod cannot run on the node; None: it can.
+    """Return why the pod cannot run on the node, or None if it can.
 
-    Demands are added one by one, in the order of the rules. The first that cannot be met
-    beside those before it is named, with the fewest of those beside which it cannot.
+    Demands are added one by one, in the order of the rules. The first one that cannot be met
+    beside those before it is named, with the fewest of them that are enough to rule it out.
 
     Args:
         asked: The pod and the node.
         account: What the running pods leave.
-        demands: What is asked, in the order (`order.demands_of`).
-        budget: What looking may cost.
+        demands: What is asked, in the order (`demand_order.demands_of`).
+        budget: What looking into it may cost.
 
     Raises:
         OutOfTimeError: The budget is spent.
@@ -72,7 +72,7 @@ def blocker_of(
 
 @dataclass(frozen=True, slots=True)
 class _Node:
-    """What a node can meet of all that is demanded."""
+    """A node, asked what it can meet of all that is demanded."""
 
     asked: Question
     account: Account
@@ -94,7 +94,7 @@ class _Node:
         return fits_alone(less, self.budget)
 
     def fewest(self, before: _Demands, last: Demand) -> _Demands:
-        """Return the fewest demands beside which the last cannot be met; some are so."""
+        """Return the fewest demands beside which the last cannot be met; beside all it cannot."""
         kept = list(before)
         for demand in reversed(before):
             fewer = [other for other in kept if other != demand]

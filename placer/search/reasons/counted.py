@@ -1,4 +1,4 @@
-"""Demands that cannot be had by plain counting, each by itself."""
+"""Demands that cannot be met, each by itself, as plain counting shows."""
 
 from collections.abc import Callable
 
@@ -19,14 +19,14 @@ from placer_models.shares import ShareableDevice
 def lacks(demand: Demand, asked: Question, account: Account) -> bool:
     """Return whether the node cannot give what is demanded, by counting alone.
 
-    Never so where it could; that it could is sure only where ``is_counted``.
+    True is always right. False is sure only where ``is_counted``.
     """
     look = _LACKS.get(demand.rule)
     return look is not None and look(demand, asked, account)
 
 
 def is_counted(demand: Demand, asked: Question) -> bool:
-    """Return whether counting says all about the demand beside others that are counted."""
+    """Return whether counting says all about the demand, beside other counted demands."""
     if demand.rule in _SHARED_OUT:
         of_type = [r for r in asked.spec.requests.devices if r.type == demand.subject]
         return len(of_type) == 1 and demand.subject not in dict(asked.spec.strategies)
@@ -67,7 +67,7 @@ def _too_few_functions(demand: Demand, asked: Question, account: Account) -> boo
 
 
 def _not_all(demand: Demand, asked: Question, account: Account) -> bool:
-    """Return whether a strategy wants devices that are not all there."""
+    """Return whether not all devices that a strategy wants are ready."""
     kind = demand.subject
     there = sum(device.type == kind for device in account.devices.healthy)
     (request,) = (r for r in asked.spec.requests.devices if r.type == kind)
@@ -86,7 +86,7 @@ def could_share(
     function: FunctionSelector | None = None,
     most: int = 1,
 ) -> int:
-    """Return how many such shares the devices of the type could give, each so many at most."""
+    """Return how many such shares the devices of the type could give, at most ``most`` each."""
     count, devices = 0, account.devices
     for device in devices.healthy:
         if device.type != kind:
@@ -101,7 +101,7 @@ def could_share(
 
 
 def _too_little(demand: Demand, asked: Question, account: Account) -> bool:
-    """Return whether less is left of a resource of nodes."""
+    """Return whether less is left of a resource of nodes than the pod wants."""
     resource = demand.rule, demand.subject
     return wanted_by(asked.spec)[resource] > amount_of(resource, account.resources)
 

@@ -1,4 +1,4 @@
-"""The order of reasons: what the rules ask for a pod on a node, as it is always named."""
+"""The order of demands, in which what the rules ask for a pod on a node is always named."""
 
 from collections.abc import Iterator
 
@@ -54,11 +54,12 @@ ORDER = (
     "topology-spread",
 )
 """Every rule that can keep one pod off one node. First what the node is, and who is there;
-then amounts, of what few nodes have before what all have; then what is asked of them."""
+then amounts, those that few nodes have before those that all have; then what is asked of
+the devices, CPUs and places behind the amounts."""
 
 
 def demands_of(asked: Question) -> tuple[Demand, ...]:
-    """Return all that is asked, in the order."""
+    """Return all that is asked, in ``ORDER``."""
     found = [
         *_of_the_node(asked),
         *_amounts(asked),
@@ -153,7 +154,7 @@ def _of_places(asked: Question) -> Iterator[Demand]:
     ):
         yield Demand("anti-affinity inside")
     if spec.constrained_burst:
-        # By this rule the node has no policy.
+        # By this rule the node must have no policy.
         none = node.alignment is AlignmentPolicy.NONE
         yield Demand("constrained-burst", word="" if none else node.alignment)
         return

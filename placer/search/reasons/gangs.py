@@ -22,14 +22,14 @@ from placer_models.reasons import (
 
 @dataclass(frozen=True, slots=True)
 class Short:
-    """From when on something has no place, and why."""
+    """The stage from which on something has no place, and the reason."""
 
     when: When
     why: Reason
 
 
 def gang_short(gang: Gang, stages: Sequence[Stage]) -> Short | None:
-    """Return from when on too few members of a gang have a place; None: enough have."""
+    """Return from when on too few members of a gang have a place, or None if enough have."""
     few = (replace(gang, minimum=1, priority=0, weight=1),)
     for stage in stages:
         found = _most(few, (), stage)
@@ -51,7 +51,7 @@ def gang_short(gang: Gang, stages: Sequence[Stage]) -> Short | None:
 
 
 def group_short(group: GangGroup, gangs: Sequence[Gang], stages: Sequence[Stage]) -> Short | None:
-    """Return from when on a gang group has no room as a whole; None: it has."""
+    """Return from when on a gang group has no room as a whole, or None if it has room."""
     equal = tuple(replace(gang, priority=0, weight=1) for gang in gangs)
     least = sum(gang.minimum for gang in gangs)
     for stage in stages:
@@ -73,7 +73,7 @@ def _most(gangs: Sequence[Gang], groups: tuple[GangGroup, ...], stage: Stage) ->
 def _world(gangs: Sequence[Gang], groups: tuple[GangGroup, ...], stage: Stage) -> Instance:
     """Return the gangs alone on the nodes at a stage.
 
-    Before all is placed company may still come: nobody asks for it.
+    Before all is placed, company may still come, so the pods do not ask for it.
     """
     if stage.when is not When.PLACED:
         gangs = [replace(gang, pods=tuple(map(_alone, gang.pods))) for gang in gangs]
@@ -91,7 +91,7 @@ def _alone(pod: Pod) -> Pod:
 
 
 def level_blocker(gang: Gang, members: Sequence[Node], node: Node) -> Blocker | None:
-    """Return what its gang asks of the places of members that one more on a node would break."""
+    """Return the rule of the gang's levels that one more member on a node would break, if any."""
     for rule in _rules(gang):
         here = node.domain(rule.level)
         there = [member.domain(rule.level) for member in members]

@@ -1,4 +1,4 @@
-"""One pod and one node, and nothing else that waits: what a reason is about."""
+"""The question that a reason is about: one pod and one node, and nothing else that waits."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ class Question:
         namespace: The pod's.
         levels: Levels of the network that its gang requires the node to have.
         running: What runs on the node.
-        crowd: Who runs in the cluster; None: nobody does yet, and company may come.
+        crowd: The pods that run in the cluster, or None if none do yet and company may come.
 
     """
 
@@ -33,14 +33,14 @@ class Question:
     crowd: "Crowd | None" = None
 
     def around(self, term: AffinityTerm) -> Sequence[RunningPod]:
-        """Return who runs on the node, or in the domain that a term is about."""
+        """Return the pods that run on the node, or in the domain that a term is about."""
         if not term.wide:
             return self.running
         return self.crowd.within(self.node, term.topology) if self.crowd else ()
 
 
 def has_bound(asked: Question) -> bool:
-    """Return whether pods of a pool run there that may be bound to some NUMA nodes of it."""
+    """Return whether pods of a pool run on the node that may be bound to some of its NUMA nodes."""
     binding = (AlignmentPolicy.RESTRICTED, AlignmentPolicy.SINGLE_NUMA_NODE)
     return any(
         not spec.qos.owns_cpus
@@ -52,12 +52,12 @@ def has_bound(asked: Question) -> bool:
     )
 
 
-@dataclass(frozen=True)  # without slots: it is looked through once
+@dataclass(frozen=True)  # without slots, so that `sides` is worked out only once
 class Crowd:
-    """Who runs in a cluster, as affinity sees them.
+    """The pods that run in a cluster, as affinity sees them.
 
     Attributes:
-        domains: Topology key that somebody looks at -> domain -> who runs there.
+        domains: Topology key that some pod looks at -> domain -> pods that run there.
 
     """
 
@@ -67,18 +67,18 @@ class Crowd:
     )
 
     def within(self, node: Node, key: str) -> Sequence[RunningPod]:
-        """Return who runs in the node's domain."""
+        """Return the pods that run in the node's domain."""
         return self.domains[key].get(node.topology_domain(key) or "", ())
 
     @cached_property
     def sides(self) -> frozenset[tuple[str, tuple[tuple[str, str], ...], bool]]:
-        """Namespace, labels, and whether it owns CPUs; of each kind of pod once."""
+        """(namespace, labels, whether it owns CPUs) of the running pods, each combination once."""
         return frozenset(
             (r.pod.namespace, r.pod.spec.labels, r.pod.spec.qos.owns_cpus) for r in self.running
         )
 
     def has(self, term: AffinityTerm, namespace: str) -> bool:
-        """Return whether a pod runs that the term of a pod of the namespace means."""
+        """Return whether the term of a pod of the namespace means some pod that runs."""
         return any(
             term.looks_into(where, namespace) and term.means(labels, owns_cpus=owns)
             for where, labels, owns in self.sides
@@ -86,7 +86,7 @@ class Crowd:
 
 
 def lacks_company(asked: Question) -> bool:
-    """Return whether a pod is missing on the node that the pod has to be with."""
+    """Return whether the node lacks a pod that the pod has to be with."""
     return asked.crowd is not None and any(
         not Crowd(asked.around(term)).has(term, asked.namespace) and not _may_be_first(term, asked)
         for term in asked.spec.affinity
@@ -95,7 +95,7 @@ def lacks_company(asked: Question) -> bool:
 
 
 def unwanted_there(asked: Question) -> Iterator[AffinityTerm]:
-    """Yield what the pod keeps away from, where a pod on the node is meant."""
+    """Yield the pod's terms that keep it away from a pod on the node, or in a domain of it."""
     for term in asked.spec.affinity:
         if _parts(term) and Crowd(asked.around(term)).has(term, asked.namespace):
             yield term
@@ -123,7 +123,7 @@ def labels_of(terms: Iterable[AffinityTerm]) -> str:
 
 
 def wanted_where(terms: Iterable[AffinityTerm]) -> str:
-    """Return the labels that terms look for, and where, for people; empty: there are none."""
+    """Return, for people, the labels that terms look for, and where; empty without terms."""
     places: dict[str, list[AffinityTerm]] = {}
     for term in terms:
         where = f"in the same {term.topology}" if term.wide else "on the node"
@@ -137,14 +137,14 @@ def _parts(term: AffinityTerm) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class First:
-    """A pod of the answer that is without company because nobody else is meant."""
+    """A pod of the answer that has no company because its term means no other pod."""
 
     namespace: str
     term: AffinityTerm
     domain: str
 
     def keeps_off(self, spec: PodSpec, namespace: str, node: Node) -> bool:
-        """Return whether a pod on the node would be company that it has to be with."""
+        """Return whether a pod on the node would be company that the first has to be with."""
         meant = self.term.means(spec.labels, owns_cpus=spec.qos.owns_cpus)
         looked_at = self.term.looks_into(namespace, self.namespace)
         domain = node.topology_domain(self.term.topology or NODE_LEVEL)
@@ -154,7 +154,7 @@ class First:
 def firsts_of(
     nodes: Sequence[Node], arrived: Iterable[RunningPod], everyone: Sequence[RunningPod]
 ) -> Iterator[First]:
-    """Yield whoever of those that have arrived is the first of its kind."""
+    """Yield each of the pods that have arrived that is the first of its kind."""
     node_of = {node.name: node for node in nodes}
     for runner in arrived:
         place, namespace = runner.placement, runner.pod.namespace
@@ -166,7 +166,7 @@ def firsts_of(
 
 
 def _may_be_first(term: AffinityTerm, asked: Question) -> bool:
-    """Return whether the term means the pod itself, and nobody else so far."""
+    """Return whether the term means the pod itself, and no other pod so far."""
     itself = term.means(asked.spec.labels, owns_cpus=asked.spec.qos.owns_cpus)
     own = term.looks_into(asked.namespace, asked.namespace)
     if not (itself and own) or asked.crowd is None:

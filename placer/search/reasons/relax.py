@@ -1,4 +1,4 @@
-"""The same question with less asked: each rule taken out of the words of pods and nodes."""
+"""Questions with less asked: each rule taken out of the words of pods and nodes."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -26,10 +26,10 @@ _NOWHERE: CpuSet = frozenset()
 
 
 def without(asked: Question, demands: Iterable[Demand]) -> Question:
-    """Return the question as if nobody asked for what the demands do.
+    """Return the question without what the demands ask for.
 
-    Whoever fits a question fits it with less asked. What says nothing without a demand goes
-    along with it.
+    A pod that fits a question also fits it with less asked. What means nothing without a
+    demand is dropped along with it.
     """
     for demand in reversed(list(demands)):  # the limit of a burst goes before its pool
         asked = _WITHOUT[demand.rule](asked, demand)
@@ -46,7 +46,7 @@ def _no_levels(asked: Question, _: Demand) -> Question:
 
 
 def _no_affinity(asked: Question, drops: Callable[[AffinityTerm], bool]) -> Question:
-    """Drop terms of the pod, and those that keep others apart from those that run as well."""
+    """Drop terms of the pod, and of the pods that run there as well."""
 
     def kept(spec: PodSpec) -> PodSpec:
         terms = tuple(term for term in spec.affinity if not drops(term))
@@ -68,7 +68,7 @@ def _with_amounts(asked: Question, change: Callable[[Resources], Resources]) -> 
 
 
 def _no_devices(asked: Question, demand: Demand) -> Question:
-    """Drop what is asked of a type."""
+    """Drop what the demand asks of a type of device."""
     whole = demand.rule in ("device-count", "mig")
 
     def stays(request: DeviceRequest) -> bool:
@@ -79,7 +79,7 @@ def _no_devices(asked: Question, demand: Demand) -> Question:
 
 
 def _with_devices(spec: PodSpec, stays: Callable[[DeviceRequest], bool]) -> PodSpec:
-    """Return the spec with less asked of devices; what follows others goes along with them."""
+    """Return the spec with less asked of devices; devices that follow others go with them."""
     asked = [r for container in spec.containers for r in container.requests.devices if stays(r)]
     left = {request.type for request in asked}
     leads = spec.joint is not None and spec.joint.types[0] in left
@@ -135,9 +135,9 @@ def _no_best_effort_pool(asked: Question, _: Demand) -> Question:
 
 
 def _no_pool(asked: Question, qos: QosClass) -> Question:
-    """Drop the need for a pool: of the pod itself, or of those that run there.
+    """Drop the need for a pool: of the pod itself, or of the pods that run there.
 
-    Who needs none has no CPUs of its own instead. Those that are bound need theirs.
+    A pod without that need counts as an owner of no CPUs instead. Bound pods keep theirs.
     """
     if asked.spec.qos is qos:
         asked = _no_cpus(asked, Demand("cpu-count"))
@@ -186,7 +186,7 @@ def _no_partition(asked: Question, _: Demand) -> Question:
 
 
 def _no_joint(asked: Question, _: Demand) -> Question:
-    """Make it a wish: devices may follow those that are side by side."""
+    """Make it a wish, not nothing: other devices may follow those that are side by side."""
     joint = asked.spec.joint and replace(asked.spec.joint, strength=Strength.PREFERRED)
     return replace(asked, spec=replace(asked.spec, joint=joint))
 
@@ -210,7 +210,7 @@ def _not_exclusive(asked: Question, _: Demand) -> Question:
 
 
 def _no_burst(asked: Question, _: Demand) -> Question:
-    """Drop the limit of the pod, or of those that run there."""
+    """Drop the burst limit of the pod, or of the pods that run there."""
 
     def freed(runner: RunningPod) -> RunningPod:
         if not runner.pod.spec.constrained_burst:
@@ -225,7 +225,7 @@ def _no_burst(asked: Question, _: Demand) -> Question:
 
 
 def _not_bound(asked: Question, _: Demand) -> Question:
-    """Let the pods float that a policy has bound there."""
+    """Let pods float that a policy has bound to some NUMA nodes of the node."""
     running = (r if r.pod.spec.constrained_burst else _floating(r) for r in asked.running)
     return replace(asked, running=tuple(running))
 

@@ -14,12 +14,12 @@ OF_OTHERS = "of a pod that is placed"
 
 @dataclass(slots=True)
 class Spreads:
-    """Who counts where.
+    """The pods that count for spread constraints, node by node.
 
     Attributes:
         nodes: All nodes.
-        running: Node -> who is there.
-        arrived: Those of them that this answer placed: their constraints are to be kept, too.
+        running: Node -> pods that are there.
+        arrived: Those of them that this answer placed. Their constraints are to be kept, too.
 
     """
 
@@ -30,7 +30,7 @@ class Spreads:
     _asked: dict[Spreading, set[str]] | None = None
 
     def blocker(self, spec: PodSpec, namespace: str, node: Node) -> Blocker | None:
-        """Return what one pod more on the node would break; None: nothing."""
+        """Return what one more pod on the node would break, or None if nothing."""
         for own in spreadings_of(spec, namespace):
             if own.constraint.required and (word := self._broken(own, spec, namespace, node)):
                 return Blocker(Demand("topology-spread", word=word))
@@ -63,7 +63,7 @@ class Spreads:
         return counts
 
     def _asked_by_arrived(self) -> dict[Spreading, set[str]]:
-        """Return the constraints of pods that have arrived, and in which domains they are."""
+        """Return constraint of pods that have arrived -> the domains that those pods are in."""
         if self._asked is None:
             node_of = {node.name: node for node in self.nodes}
             self._asked = {}

@@ -1,4 +1,4 @@
-"""The nodes empty, beside what runs, and beside what is placed: what keeps a pod off each."""
+"""Stages of the nodes (empty, with what runs, with what is placed): what keeps pods off each."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
@@ -24,12 +24,12 @@ class Stage:
 
     Attributes:
         running: Node -> what runs there.
-        account_at: What is left on a node.
-        kinds: Of each node a number; those of one kind are alike when empty.
+        account_at: Index of a node -> what is left on it.
+        kinds: A number per node; nodes with the same one are alike when empty.
         spreads: Which spread constraints keep pods off.
-        crowd: As of a Question.
-        before: Who has no place on a node at that stage has none at this one.
-        same: A stage, and which nodes are at this one as they are there.
+        crowd: As in a Question.
+        before: An earlier stage: a pod without a place on a node there has none at this one.
+        same: Another stage, and whether the node of an index is at this one as it is there.
         firsts: Pods that keep others off nodes by being the first of their kind.
 
     """
@@ -49,7 +49,7 @@ class Stage:
     _demanded: dict[Hashable, tuple[Demand, ...]] = field(default_factory=dict)
 
     def blocker(self, ask: Ask, index: int) -> Blocker | None:
-        """Return why pods that are alike have no place on a node; None: they have one.
+        """Return why pods that ask alike have no place on a node, or None if they have one.
 
         Raises:
             OutOfTimeError: It cannot be known in time.
@@ -61,7 +61,7 @@ class Stage:
     def blockers(
         self, ask: Ask, barred: Callable[[Node], Blocker | None] | None = None
     ) -> Counter[Blocker] | int:
-        """Count what blocks the pod, over all nodes; or return a node where it has a place.
+        """Count what blocks the pod over all nodes, or return the index of a node with a place.
 
         Args:
             ask: The pod.
@@ -83,7 +83,7 @@ class Stage:
         return found
 
     def own_blocker(self, ask: Ask, index: int) -> Blocker | None:
-        """Return what blocks pods at this stage, where no stage before it does."""
+        """Return what blocks pods at this stage, if no stage before it does."""
         node = self.nodes[index]
         if self.firsts and any(
             first.keeps_off(ask.spec, ask.namespace, node) for first in self.firsts
@@ -108,7 +108,7 @@ class Stage:
         return self._known[key] or self.spreads.blocker(ask.spec, ask.namespace, node)
 
     def _domains(self, node: Node) -> tuple[str | None, ...]:
-        """Return the node's domains, of keys that somebody looks at."""
+        """Return the node's domain for each topology key that some pod looks at."""
         if self.crowd is None or not self.crowd.domains:
             return ()
         return tuple(map(node.topology_domain, self.crowd.domains))
@@ -116,7 +116,7 @@ class Stage:
     def _demands(
         self, ask: Ask, asked: Question, kind: int, account: Account
     ) -> tuple[Demand, ...]:
-        """Return what is demanded; of most nodes of a kind that is the same."""
+        """Return what is demanded, which is the same for most nodes of a kind."""
         if ask.spec.affinity or account.tenants.affine or (self.crowd and self.crowd.domains):
             return demands_of(asked)
         pools = account.pools
@@ -134,15 +134,15 @@ def stages_of(
     placement: Placement,
     budget: Budget,
 ) -> tuple[Stage, Stage, Stage]:
-    """Return the nodes empty, beside what runs, and beside what is placed as well.
+    """Return the stages: nodes empty, with what runs, and with what is placed as well.
 
     Args:
         instance: The instance.
         asked: The same, with running pods that may move among those that wait.
-        problem: That in integers.
+        problem: ``asked`` in integers.
         accounts: What the running pods of the instance leave, node by node.
         placement: The answer to what was asked.
-        budget: What looking may cost.
+        budget: What looking into it may cost.
 
     """
     nodes = instance.nodes
@@ -208,7 +208,7 @@ def _keys(pods: Iterable[Pod]) -> tuple[str, ...]:
 def _by_domain(
     nodes: Sequence[Node], running: Iterable[RunningPod], keys: tuple[str, ...]
 ) -> dict[str, dict[str, list[RunningPod]]]:
-    """Return key -> domain -> who runs there."""
+    """Return key -> domain -> the pods that run there."""
     node_of = {node.name: node for node in nodes} if keys else {}
     found: dict[str, dict[str, list[RunningPod]]] = {key: {} for key in keys}
     for runner in running if keys else ():

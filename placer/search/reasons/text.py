@@ -18,11 +18,11 @@ from placer_models.reasons import Blocker, Demand
 from placer_models.topology import ARM
 
 MOST_KINDS = 3
-"""Kinds of blockers that are told apart; those on fewer nodes are counted together."""
+"""The most kinds of blockers told apart; those on fewer nodes are counted together."""
 
 
 def counts(blockers: Counter[Blocker], spec: PodSpec) -> str:
-    """Return what blocks the pod on how many nodes; the numbers add up to all nodes."""
+    """Return what blocks the pod, and on how many nodes; the numbers add up to all nodes."""
     if not blockers:
         return "the instance has no node"
     nodes = blockers.total()
@@ -295,7 +295,7 @@ def _share(request: DeviceRequest) -> str:
 
 
 def share_text(share: DeviceShare) -> str:
-    """Return what a share is of a device."""
+    """Return in words what a share takes of a device."""
     parts = [f"{share.percent} %"] if share.percent is not None else []
     if share.memory_bytes is not None:
         parts.append(f"{format_bytes(share.memory_bytes)} of memory")

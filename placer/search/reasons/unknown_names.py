@@ -1,7 +1,7 @@
 """Unknown names that a pod asks for, with those that there are (G7).
 
-Such a name may be meant, for nodes that are to come, so that the file is read; but whoever
-asks why the pod has no place wants to see the name, and the nearest that there is.
+Such a name may be intended, for nodes that are still to come, so the file is read. But anyone
+who asks why the pod has no place wants to see the name, and the nearest one that there is.
 """
 
 from collections.abc import Iterator, Sequence
@@ -61,7 +61,7 @@ class KnownNames:
 
 
 def _labels_asked_for(spec: PodSpec) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield each label that a node must have, with the values of which it must have one."""
+    """Yield each label that a node must have, with the listed values, one of which it must have."""
     yield from ((key, (value,)) for key, value in spec.node_selector)
     for term in spec.node_affinity.required if spec.node_affinity else ():
         for one in term.expressions:

@@ -1,9 +1,9 @@
-"""Why pods were left out, so that no reason says what is not so (G7).
+"""Reasons why pods were left out, none of which says what is not so (G7).
 
 For each pod the first question that is answered yes gives the verdict: can no empty
 node host it (never fits)? Do the running pods leave no room (not now)? Do the pods of
-this answer leave none (outvoted)? Of gangs, and of gang groups, the same is asked as a
-whole. Nothing is guessed: where the time is over before it is known, that is the reason.
+this answer leave none (outvoted)? The same is asked of gangs and gang groups as wholes.
+Nothing is guessed: if the time is over before the answer is known, that is the reason.
 """
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
@@ -50,10 +50,10 @@ def why_unplaced(
     Args:
         instance: The instance.
         asked: The same, with running pods that may move among those that wait.
-        problem: That in integers.
+        problem: ``asked`` in integers.
         accounts: What the running pods of the instance leave, node by node.
         placement: The answer to what was asked.
-        budget: Of the whole solve.
+        budget: The budget of the whole solve.
 
     """
     placed = {pod.key for pod in placement.pods}
@@ -77,11 +77,11 @@ def _unplaced(pod: Pod, gang: Gang, why: tuple[Reason, ...]) -> Unplaced:
 
 @dataclass(frozen=True, slots=True)
 class _Verdict:
-    """What is so of a pod for itself.
+    """The verdict on a pod by itself.
 
     Attributes:
-        short: From when on it has no place; None: it has one, beside all that is placed.
-        room: Then, the name of a node where it has.
+        short: From when on it has no place, or None if it has one beside all that is placed.
+        room: The name of a node where it has one; empty if it has none.
 
     """
 
@@ -90,7 +90,7 @@ class _Verdict:
 
 
 class _Reasons:
-    """Looks into the pods that one answer leaves out."""
+    """The reasons for the pods that one answer leaves out, looked into one by one."""
 
     def __init__(
         self,
@@ -124,7 +124,7 @@ class _Reasons:
 
     @contextmanager
     def _share(self) -> Iterator[None]:
-        """Have the next question spend a share of the time; what it leaves rolls on."""
+        """Let the next question spend a share of the time; what it leaves goes to later ones."""
         part = self._budget.part(self._budget.slice(self._open))
         self._open -= 1
         for stage in self._stages:
@@ -157,7 +157,7 @@ class _Reasons:
             yield GroupIsWhole(group.name, tuple(name for _, name in group.gangs))
 
     def _verdict(self, pod: Pod, gang: Gang) -> _Verdict:
-        """Return what is so of a pod for itself, beside the members of its gang that run."""
+        """Return the verdict on a pod by itself, beside the members of its gang that run."""
         known = self._question(pod, gang)
         if known not in self._pods:
             with self._share():
@@ -165,7 +165,7 @@ class _Reasons:
         return self._pods[known]
 
     def _question(self, pod: Pod, gang: Gang) -> tuple[Ask, tuple[str, str] | None]:
-        """Return what makes one verdict do for several pods."""
+        """Return a key: pods with the same one share a verdict."""
         ask = Ask(pod.spec, required_levels(gang), pod.namespace)
         return ask, gang.key if self._members[gang.key] else None
 
@@ -211,7 +211,7 @@ class _Reasons:
 
 
 def first_of(found: Iterable[Short]) -> Short | None:
-    """Return what holds first; of several at once, one that is known."""
+    """Return what holds at the earliest stage; of several there, one with a known reason."""
     order = list(When)
     return min(
         found,
@@ -221,6 +221,6 @@ def first_of(found: Iterable[Short]) -> Short | None:
 
 
 def _moves_allowed(asked: Instance) -> Iterator[MovesAllowed]:
-    """Yield how far running pods could make room; nothing where none may move."""
+    """Yield how many running pods could make room and may move; nothing if none could."""
     if could := len(asked.homes) + len(asked.could_leave):
         yield MovesAllowed(could, min(asked.move_budget, could))

@@ -1,4 +1,4 @@
-"""Slots one after another, as they are asked for: fast, and blind to what comes later."""
+"""Slots placed one by one, in the order of the requests: fast, and blind to later ones."""
 
 import heapq
 from collections.abc import Iterable
@@ -26,11 +26,11 @@ class InOrder:
 
     @property
     def new_bins(self) -> int:
-        """How many fresh bins there are by now."""
+        """The number of fresh bins so far."""
         return len(self.filling) - len(self._packing.bins)
 
     def put(self, number: int, thing: int, count: int) -> int:
-        """Put as many of the things into a bin as fit; return how many that were."""
+        """Put as many of the things into a bin as fit, and return how many did."""
         bin = self._packing.bin(number)
         done = 0
         while done < count and bin.fits(self._rooms[number], thing):
@@ -66,7 +66,7 @@ class InOrder:
         return 0
 
     def open(self, number: int) -> None:
-        """Take a fresh bin if there is no bin of this number, the next one, yet."""
+        """Take a fresh bin if this number is the next one and has no bin yet."""
         if number == len(self.filling):
             self._rooms.append(self._packing.fresh.room)
             self.filling.append([0] * len(self._packing.fresh.sizes))

@@ -1,4 +1,4 @@
-"""Why a gang has no slots: the amount, or the limit, that is short."""
+"""The lacks of a gang without slots: the amount, or the limit, that is short."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from placer.slots.workers.model import Allocation, Workers
 
 @dataclass(frozen=True, slots=True)
 class SlotTooLarge:
-    """A slot does not fit a new worker, and those that are there cannot hold all of them.
+    """A slot does not fit a new worker, and the existing workers cannot hold all of them.
 
     Attributes:
         group: Whose slot it is, by index.
@@ -40,11 +40,11 @@ class LimitReached:
 
 @dataclass(frozen=True, slots=True)
 class WorkersTaken:
-    """Only workers that are there could hold a slot, and beside others they do not.
+    """Only existing workers could hold a slot, and not beside the others.
 
     Attributes:
         group: Whose slot it is, by index.
-        limit: It may be in the way of the other slots instead; None: there is no limit.
+        limit: The limit that may stop the other slots instead, or None if there is none.
 
     """
 
@@ -54,7 +54,7 @@ class WorkersTaken:
 
 @dataclass(frozen=True, slots=True)
 class SearchTimeout:
-    """No place was found in the time, and none was ruled out."""
+    """The time ended without a place found or ruled out."""
 
 
 LackReason = SlotTooLarge | LimitReached | WorkersTaken | SearchTimeout
@@ -86,8 +86,8 @@ def lack_of(
         job: The job.
         gang: By index.
         workers: What is there.
-        limit: The one that allows the fewest new workers; None: no limit.
-        allocation: Of all gangs that were tried together.
+        limit: The limit that allows the fewest new workers, or None if there is none.
+        allocation: The allocation of all gangs that were tried together.
 
     """
     misfits = _misfits(job, job.gangs[gang], workers)
@@ -106,7 +106,7 @@ def lack_of(
 
 
 def _misfits(job: CompiledJob, gang: RegionGang, workers: Workers) -> Sequence[tuple[int, int]]:
-    """Return (group, slots) of the gang of which a slot is larger than a new worker."""
+    """Return the (group, slots) pairs of the gang whose slots are larger than a new worker."""
     return [(g, n) for g, n in gang.slots if not _fits(workers.spec.total, job.groups[g].slot)]
 
 
@@ -115,7 +115,7 @@ def _fits(total: ResourceAmounts, slot: ResourceProfile) -> bool:
 
 
 def _held(workers: Workers, slot: ResourceAmounts) -> int:
-    """Return how many such slots the workers that are there could hold."""
+    """Return how many such slots the existing workers could hold."""
     if slot == ZERO:
         return 0
     free = [w.available for w in workers.registered if not w.blocked]

@@ -1,4 +1,4 @@
-"""Slots on workers: what is there, what is asked for, who gets what."""
+"""Workers and their slots: what exists, what jobs ask for, who gets what."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -8,7 +8,7 @@ from placer.slots.resources import ZERO, ResourceAmounts, ResourceProfile
 
 @dataclass(frozen=True, slots=True)
 class WorkerSpec:
-    """What a new worker is.
+    """The spec of a new worker.
 
     Attributes:
         default_slot: What a slot has for a request of unknown resources.
@@ -26,7 +26,7 @@ class Worker:
     Attributes:
         available: What its slots have left of the total.
         blocked: It gets no new slot.
-        idle: It has had no slot for so long that it may be released.
+        idle: It has been without slots long enough to be released.
 
     """
 
@@ -42,7 +42,7 @@ class PendingWorker:
     """A worker that was asked for and does not run yet.
 
     Attributes:
-        used: What slots that wait for it will take.
+        used: The resources that slots waiting for it will take.
 
     """
 
@@ -56,7 +56,7 @@ class Reserve:
     """What is kept beyond what jobs ask for.
 
     Attributes:
-        redundant_workers: So many whole new workers' resources stay free.
+        redundant_workers: Free resources to keep, as a number of whole new workers.
         min_cpu_e8: CPUs that workers have in total, in hundred-millionths.
         min_memory_bytes: Memory that workers have in total.
 
@@ -69,7 +69,7 @@ class Reserve:
 
 @dataclass(frozen=True, slots=True)
 class Workers:
-    """All workers, and what another one would be."""
+    """All workers, and the spec of a new one."""
 
     spec: WorkerSpec
     registered: tuple[Worker, ...] = ()
@@ -131,10 +131,10 @@ class Allocation:
         on_registered: On workers that run.
         on_pending: On workers that do not run yet, the new ones among them.
         new_workers: Workers to start, reserve included.
-        bound: No allocation of these jobs starts fewer; None: nobody looked.
+        bound: The least number of new workers of any allocation; None if nobody looked.
         unfulfillable: Jobs that get nothing: no number of new workers can serve them, or
             no more are to be had.
-        settled: Whether serving more of them is proven impossible.
+        settled: Whether serving more of these jobs is proven impossible.
 
     """
 

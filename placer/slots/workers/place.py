@@ -1,4 +1,4 @@
-"""A compiled job's slots on workers: a region's slots all together, or none of them."""
+"""Placement of a compiled job's slots on workers: all slots of a region, or none."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -14,7 +14,7 @@ from placer.slots.workers.model import Allocation, JobNeeds, Need, SlotGrant, Wo
 
 @dataclass(frozen=True, slots=True)
 class WorkerPool:
-    """Workers with their names, and what they may come to.
+    """Workers with their names, and the limits of their total.
 
     Attributes:
         registered: A name for each registered worker.
@@ -32,7 +32,7 @@ class WorkerPool:
 
     @property
     def limit(self) -> LimitReached | None:
-        """The limit that allows the fewest new workers; None: there may be any number."""
+        """The limit that allows the fewest new workers, or None if there may be any number."""
         workers, spec = self.workers, self.workers.spec.total
         there = [w.total for w in workers.registered] + [w.total for w in workers.pending]
         limits = (
@@ -53,7 +53,7 @@ class WorkerPool:
 
     @property
     def most_new(self) -> int | None:
-        """How many new workers the limits allow; None: any number."""
+        """The number of new workers that the limits allow, or None for any number."""
         return self.limit.new_workers if self.limit else None
 
 
@@ -103,8 +103,8 @@ class PlacedJob:
     Attributes:
         turns: One for a streaming job; a batch job's gangs run one after another.
         new_workers: Workers to start, reserve included; all turns use the same.
-        bound: Nobody starts fewer for the gangs that are placed.
-        reserve_lacks: Workers that the reserve wants and the limits forbid.
+        bound: The least number of new workers for the gangs that are placed.
+        reserve_lacks: The number of workers that the reserve wants and the limits forbid.
 
     """
 
@@ -135,7 +135,7 @@ class _Time:
     """Wall-clock time, dealt out to several allocations; what one leaves rolls on.
 
     Attributes:
-        limit_s: None: as long as the usual work takes.
+        limit_s: The time limit; None lets the usual work finish.
 
     """
 
@@ -157,7 +157,7 @@ def place_job(
     Args:
         job: The job.
         pool: The workers.
-        time_limit_s: Wall-clock seconds that may be spent; None: as ``allocate`` without.
+        time_limit_s: Wall-clock seconds that may be spent; None as in ``allocate``.
 
     Raises:
         OverflowError: Memory of all workers comes to more than 2**63 - 1 bytes.
@@ -231,7 +231,7 @@ def _turn_of(
 
 
 def _alike(needs: Sequence[JobNeeds]) -> list[int]:
-    """Return weights by which any gang counts as much as any other, however large it is.
+    """Return weights under which every gang counts the same, however large it is.
 
     A gang's slots and its weight make its points; what division cuts off comes, over all
     gangs, to less than one gang.

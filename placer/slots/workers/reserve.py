@@ -68,7 +68,7 @@ def workers_short(stock: Stock, spec: WorkerSpec, reserve: Reserve) -> int:
 
 
 def least_new_workers(workers: Workers, needs: Mapping[ResourceProfile, int]) -> int:
-    """Return how many new workers the reserve asks for at least, wherever slots are.
+    """Return the least number of new workers that the reserve needs, wherever the slots are.
 
     A default slot takes more of one worker than of another, so it is counted where it
     takes least: each resource by itself, and of each worker no more than it holds.

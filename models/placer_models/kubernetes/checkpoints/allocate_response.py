@@ -1,7 +1,7 @@
 """``ContainerAllocateResponse``: what a device plugin tells the runtime of a container.
 
-It is a message in the wire format of Protocol Buffers. Fields that are not known are passed over,
-as the format wants it.
+It is a message in the wire format of Protocol Buffers. Unknown fields are
+skipped, as the format demands.
 """
 
 from collections.abc import Iterator
@@ -44,7 +44,7 @@ def read_allocate_response(data: bytes) -> AllocateResponse:
     """Return what the message says.
 
     Raises:
-        ValueError: It is none.
+        ValueError: The bytes are not such a message.
 
     """
     found: dict[int, list[dict[int, str]]] = {}
@@ -73,7 +73,7 @@ def _texts(data: bytes) -> dict[int, str]:
 
 
 def _fields(data: bytes) -> Iterator[tuple[int, bytes | None]]:
-    """Yield the fields of a message: number, and bytes where it has some."""
+    """Yield the fields of a message: the number, and the bytes if it has some."""
     at = 0
     while at < len(data):
         key, at = _varint(data, at)
@@ -96,7 +96,7 @@ def _fields(data: bytes) -> Iterator[tuple[int, bytes | None]]:
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """Return the number that begins at a byte, and where the next thing begins."""
+    """Return the number that begins at a byte, and the position after it."""
     value = 0
     for i, byte in enumerate(data[at : at + 10]):
         value |= (byte & 0x7F) << 7 * i

@@ -1,4 +1,4 @@
-"""The files that a kubelet keeps checkpoints in, told by their names."""
+"""Files in which a kubelet keeps its checkpoints, recognized by their names."""
 
 from collections.abc import Callable, Mapping
 

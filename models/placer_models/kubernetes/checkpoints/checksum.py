@@ -1,4 +1,4 @@
-"""The checksum of a checkpoint: FNV-1a over the text by which spew shows what it says."""
+"""Checksums of checkpoints: FNV-1a over the text that spew prints for their contents."""
 
 from collections.abc import Sequence
 
@@ -6,17 +6,17 @@ from placer_models.kubernetes.checkpoints.go_types import MEND, CheckpointError
 
 
 def verify(checksum: int, shown: Sequence[str], field: str) -> None:
-    """Check that a checksum is that of what a checkpoint says.
+    """Check that a checksum is that of the contents of a checkpoint.
 
-    A kubelet takes 0 without a look, as the first ones wrote none; here it is refused.
+    A kubelet accepts 0 unchecked, because the first ones wrote no checksum. Here it is refused.
 
     Args:
-        checksum: As the checkpoint has it.
-        shown: What spew may have shown to whoever wrote it.
-        field: Which has it.
+        checksum: The checksum in the checkpoint.
+        shown: The texts that spew may have printed for the kubelet that wrote it.
+        field: The field that holds the checksum.
 
     Raises:
-        CheckpointError: It is not.
+        CheckpointError: The checksum is none of theirs.
 
     """
     sums = [fnv_1a(one.encode()) for one in shown]
@@ -36,7 +36,7 @@ def verify_data(checksum: int, data: str, field: str) -> None:
     """Check the checksum of a text that a checkpoint holds.
 
     Raises:
-        CheckpointError: It is another.
+        CheckpointError: The text has another checksum.
 
     """
     verify(checksum, [f"(string){data}"], field)

@@ -21,17 +21,17 @@ from placer_models.kubernetes.checkpoints.go_types import (
 from placer_models.kubernetes.checkpoints.wrapped import is_wrapped, read_wrapped
 
 CPU_MANAGER_STATE = "var/lib/kubelet/cpu_manager_state"
-"""Where it is, below the root of a system."""
+"""The file's path below the root of a system."""
 
 
 @dataclass(frozen=True, slots=True)
 class CpuManagerState:
-    """What a kubelet has given out.
+    """The CPUs that a kubelet has given out.
 
     Attributes:
         policy: Its CPU manager policy.
-        default: The CPUs of everybody else.
-        cpus: The CPUs of each pod by its UID; of each container by its id, in version 1.
+        default: The CPUs of all other pods.
+        cpus: UID of a pod -> its CPUs; in version 1, id of a container -> its CPUs.
 
     """
 
@@ -41,7 +41,7 @@ class CpuManagerState:
 
     @property
     def gives_out(self) -> bool:
-        """Whether the policy gives CPUs out, as far as anyone knows."""
+        """Whether the policy gives CPUs out; an unknown policy may."""
         return self.policy != "none"
 
 
@@ -87,14 +87,14 @@ def read_cpu_manager_state(text: str) -> CpuManagerState:
 
 
 def _lists_containers(entries: object) -> bool:
-    """Return whether CPUs are those of containers, as in version 1."""
+    """Return whether the entries are CPUs of containers, as in version 1."""
     return isinstance(entries, dict) and any(isinstance(one, str) for one in entries.values())
 
 
 def _shown(value: Mapping[str, Any]) -> Iterator[str]:
-    """Yield how spew shows the struct of each version that may have written these fields.
+    """Yield what spew prints for the struct of each version that may have written these fields.
 
-    Later versions call it as the first did, but for some kubelets that forgot.
+    Later versions keep the first one's name for the struct; some kubelets failed to.
     """
     versions: list[GoType] = [_V2, _V3]
     if _lists_containers(value["Entries"]):

@@ -26,7 +26,7 @@ from placer_models.kubernetes.checkpoints.go_types import (
 )
 
 DEVICE_MANAGER_CHECKPOINT = "var/lib/kubelet/device-plugins/kubelet_internal_checkpoint"
-"""Where it is, below the root of a system."""
+"""The file's path below the root of a system."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class HeldByKubelet:
     """Devices that a kubelet gave to a container of a pod.
 
     Attributes:
-        ids: As the device plugin calls them.
+        ids: The device plugin's ids of the devices.
         response: What the plugin told the container's runtime.
 
     """
@@ -48,7 +48,7 @@ class HeldByKubelet:
 
 @dataclass(frozen=True, slots=True)
 class DeviceManagerState:
-    """What a kubelet has given out.
+    """The plugins' devices that a kubelet knows and has given out.
 
     Attributes:
         registered: Resource -> ids of all its devices.
@@ -60,7 +60,7 @@ class DeviceManagerState:
 
 
 def _version(ids: GoType) -> tuple[GoType, GoType]:
-    """Return the struct of the data, and that of the file, of a version."""
+    """Return the structs of a version: that of the data, and that of the file."""
     entry = struct(
         "checkpoint.PodDevicesEntry",
         *(GoField(name, name, TEXT) for name in ("PodUID", "ContainerName", "ResourceName")),
@@ -100,7 +100,7 @@ def read_device_manager_checkpoint(text: str) -> DeviceManagerState:
 
 
 def _has_lists(tree: object) -> bool:
-    """Return whether devices are lists, as in version 1, and not by NUMA node."""
+    """Return whether devices are plain lists, as in version 1, not grouped by NUMA node."""
     data = tree.get("Data") if isinstance(tree, dict) else None
     entries = data.get("PodDeviceEntries") if isinstance(data, dict) else None
     return isinstance(entries, list) and any(

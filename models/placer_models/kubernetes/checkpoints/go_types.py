@@ -1,7 +1,7 @@
 """Types of Go: how JSON is read into one, and how the library spew shows its values for a hash.
 
-Reading is strict where Go is lax: no field is unknown, spelt in another case or there twice, no
-value has a second spelling. So no byte of a file can change without another value, or a fault.
+Reading is strict where Go is lax: it refuses fields that are unknown, in another case or there
+twice, and second spellings of a value. So each changed byte changes a value or is refused.
 """
 
 import json
@@ -18,7 +18,7 @@ from placer_models.files.errors import shown, suggestion
 MEND = "drain the node, delete the file and restart the kubelet, which writes it anew"
 
 _MAX_DIGITS = 20
-"""As many as the largest number of 64 bits has."""
+"""The number of digits of the largest number of 64 bits."""
 
 _UPPER_CASE_ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*\\u[0-9a-f]{0,3}[A-F]")
 """Go writes escapes in lower case; the other case would mean the same."""
@@ -28,7 +28,7 @@ class CheckpointError(ValueError):
     """A checkpoint that is refused. ``str()`` is the whole message.
 
     Attributes:
-        field: Where in the document; empty: the document as a whole.
+        field: Path of the field; empty for the document as a whole.
 
     """
 
@@ -42,9 +42,9 @@ class GoType:
     """A type.
 
     Attributes:
-        name: As Go says it.
-        read: Returns the value that JSON means, of which the path is given for messages.
-        show: Returns a value as spew shows it, its type left out.
+        name: Its name in Go.
+        read: Returns the value of a piece of JSON; its path is given for messages.
+        show: Returns a value as spew prints it, without its type.
 
     """
 
@@ -53,7 +53,7 @@ class GoType:
     show: Callable[[Any], str]
 
     def typed(self, value: Any) -> str:
-        """Return a value as spew shows it, its type before it."""
+        """Return a value as spew prints it, preceded by its type."""
         return f"({self.name}){self.show(value)}"
 
 
@@ -62,9 +62,9 @@ class GoField:
     """A field of a struct.
 
     Attributes:
-        name: In Go.
-        key: In JSON.
-        default: What it is where it is left out, in a tuple; empty: it may not be.
+        name: Its name in Go.
+        key: Its key in JSON.
+        default: In a tuple the value if it is left out; empty if it may not be left out.
 
     """
 
@@ -75,10 +75,10 @@ class GoField:
 
 
 def parse(text: str, path: str = "") -> object:
-    """Return what JSON says.
+    """Return the value of a JSON text.
 
     Raises:
-        CheckpointError: It is no JSON, or not as Go writes it.
+        CheckpointError: The text is no JSON, or not as Go writes it.
 
     """
     try:
@@ -99,7 +99,7 @@ def parse(text: str, path: str = "") -> object:
 
 
 def refuse(path: str, value: object, expected: str) -> NoReturn:
-    """Raise the fault of a value.
+    """Refuse a value.
 
     Raises:
         CheckpointError: Always.
@@ -203,7 +203,7 @@ CPU_SET = GoType(
 
 
 def slice_of(item: GoType) -> GoType:
-    """Return the type of lists; None is a list that is not there."""
+    """Return the type of lists of the item; None is a nil slice."""
 
     def read(value: object, path: str) -> list[Any] | None:
         if value is None:
@@ -219,12 +219,12 @@ def slice_of(item: GoType) -> GoType:
 
 
 def map_of(key: GoType, item: GoType, name: str = "") -> GoType:
-    """Return a type of maps; None is a map that is not there.
+    """Return a type of maps; None is a nil map.
 
     Args:
-        key: Texts, or whole numbers.
-        item: Of the values.
-        name: Of the type, where it has one of its own.
+        key: The type of the keys: texts, or whole numbers.
+        item: The type of the values.
+        name: The name of the type, if it has one of its own.
 
     """
 
@@ -257,7 +257,7 @@ def map_of(key: GoType, item: GoType, name: str = "") -> GoType:
 
 
 def struct(name: str, *fields: GoField) -> GoType:
-    """Return the type of a struct, of which a value is its fields by their names in Go."""
+    """Return the type of a struct, whose values are mappings by the fields' names in Go."""
     keys = [field.key for field in fields]
 
     def read(value: object, path: str) -> dict[str, Any]:
@@ -284,7 +284,7 @@ def struct(name: str, *fields: GoField) -> GoType:
 
 
 def pointer_to(of: GoType) -> GoType:
-    """Return the type of what a map holds by pointer."""
+    """Return the type of values that a map holds by pointer."""
     return GoType(f"*{of.name}", of.read, lambda value: f"<*>{of.show(value)}")
 
 

@@ -21,10 +21,10 @@ from placer_models.kubernetes.checkpoints.go_types import (
 from placer_models.kubernetes.checkpoints.wrapped import is_wrapped, read_wrapped
 
 MEMORY_MANAGER_STATE = "var/lib/kubelet/memory_manager_state"
-"""Where it is, below the root of a system."""
+"""The file's path below the root of a system."""
 
 MEMORY = "memory"
-"""What is no hugepages; those are ``hugepages-2Mi`` and the like."""
+"""The resource of plain memory; hugepages are ``hugepages-2Mi`` and the like."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class MemoryBlock:
     """Memory of a pod.
 
     Attributes:
-        numa_nodes: It is of these together.
+        numa_nodes: The NUMA nodes that it may come from together.
         resource: ``memory``, or hugepages of some size.
 
     """
@@ -44,7 +44,7 @@ class MemoryBlock:
 
 @dataclass(frozen=True, slots=True)
 class MemoryManagerState:
-    """What a kubelet has given out.
+    """The memory that a kubelet has given out.
 
     Attributes:
         policy: Its memory manager policy.
@@ -60,13 +60,13 @@ class MemoryManagerState:
     pods: Mapping[str, tuple[MemoryBlock, ...]]
 
     def kept_bytes(self, numa_node: int, resource: str) -> int:
-        """Return how much of a resource nobody else can have on a NUMA node."""
+        """Return the bytes of a resource that are given or kept on a NUMA node."""
         key = numa_node, resource
         return self.given_bytes.get(key, 0) + self.system_bytes.get(key, 0)
 
     @property
     def gives_out(self) -> bool:
-        """Whether the policy gives memory of NUMA nodes out, as far as anyone knows."""
+        """Whether the policy gives out memory of NUMA nodes; an unknown policy may."""
         return self.policy.lower() != "none"
 
 
@@ -145,7 +145,7 @@ def read_memory_manager_state(text: str) -> MemoryManagerState:
 
 
 def _shown(value: Mapping[str, Any]) -> Iterator[str]:
-    """Yield how spew shows the struct of each version that may have written these fields."""
+    """Yield what spew prints for the struct of each version that may have written these fields."""
     bare = {**value, "Checksum": 0}
     for version in [_V2] if value["PodEntries"] else [_V1, _V2]:
         for name in (_NAME, version.name):
@@ -153,7 +153,7 @@ def _shown(value: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _owned(value: Mapping[str, Any]) -> dict[str, tuple[MemoryBlock, ...]]:
-    """Return the memory of each pod: what it has as a whole holds that of its containers."""
+    """Return the memory of each pod; a pod's own entry includes that of its containers."""
     blocks = {
         owner: [one for given in (containers or {}).values() for one in given or ()]
         for owner, containers in value["Entries"].items()

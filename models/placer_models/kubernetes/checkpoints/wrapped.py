@@ -1,6 +1,6 @@
-"""Checkpoints of Kubernetes 1.37 and later: a text of JSON inside, with a checksum of its own.
+"""Checkpoints of Kubernetes 1.37 and later: JSON inside a text, with a checksum of its own.
 
-The fields outside repeat those inside, for kubelets that are older.
+The fields outside repeat those inside, for older kubelets.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -23,7 +23,7 @@ _INSIDE_ALONE = ("podEntries", "baselines")
 
 
 def is_wrapped(tree: object) -> bool:
-    """Return whether a document has such a text, or says that it had one."""
+    """Return whether a document has such a text, or a trace of one."""
     return isinstance(tree, dict) and (_DATA in tree or _DATA_CHECKSUM in tree)
 
 
@@ -35,16 +35,16 @@ def read_wrapped(
 ) -> Mapping[str, Any]:
     """Return the fields of the text inside.
 
-    The checksum of the fields outside may be 0, or left out: that of the text proves both.
+    The checksum of the fields outside may be 0 or left out: that of the text covers both.
 
     Args:
         tree: The document.
         outside: The struct of the fields outside.
         inside: The struct of the text.
-        shown: How spew shows the fields outside.
+        shown: Returns what spew may print for the fields outside.
 
     Raises:
-        CheckpointError: A checksum is wrong, or the fields outside say something else.
+        CheckpointError: A checksum is wrong, or the fields outside differ from those inside.
 
     """
     members = dict(tree) if isinstance(tree, dict) else {}
