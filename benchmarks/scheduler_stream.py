@@ -25,7 +25,7 @@ from placer.greedy.place import place_greedily
 from placer.scheduler import Scheduler
 from placer.scheduling.decision import Batch, lone_gang
 from placer.scheduling.refusal import Refusal
-from placer.search.ground import ground_of
+from placer.search.baseline import baseline_of
 from placer.search.judged import realised
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
@@ -144,8 +144,8 @@ def parts(scheduler: Scheduler, rng: Random, clock: Clock) -> None:
         accounts = clock("  counting the accounts", accounts_of, instance)
         problem = clock("  building the Problem", build_problem, instance, accounts)
         choices = clock("  choosing", place_greedily, problem)
-        ground = clock("  the same for the judge, too", ground_of, instance)
-        clock("  realising, judging, measuring", realised, instance, ground, problem, choices)
+        baseline = clock("  the same for the judge, too", baseline_of, instance)
+        clock("  realising, judging, measuring", realised, instance, baseline, problem, choices)
         clock("restore", Scheduler.restore, snapshot)
     clock("misfits, all nodes", scheduler.misfits)
 

@@ -17,15 +17,15 @@ from placer_models.placement import NamespacedName
 from placer_models.pod import Gang, GangGroup
 
 MOST_UNITS = 64
-"""The most units of work in one batch, unless told otherwise."""
+"""The most workloads in one batch, unless told otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
-    """A piece of work that enters a batch as one: a gang, a lone pod, or a gang group.
+class Workload:
+    """A unit that enters a batch as a whole: a gang, a lone pod, or a gang group.
 
     Attributes:
-        key: The caller's name for the work, unique among the work that waits or runs.
+        key: The caller's name for it, unique among the workloads that wait or run.
         gangs: One gang, or all gangs of the group.
         length_us: How long it runs, if known; None: the queue estimates.
 
@@ -38,13 +38,13 @@ class Work:
 
     @property
     def width(self) -> int:
-        """Pods that run at once: times the length, this is what the work is charged."""
+        """Pods that run at once; times the length, this is what the workload is charged."""
         return sum(len(gang.pods) for gang in self.gangs)
 
 
 @dataclass(frozen=True, slots=True)
 class Admitted:
-    """Work that runs since this round.
+    """A workload that runs since this round.
 
     Attributes:
         steps: Why it was next, from the top of the tree of flows down.
@@ -53,7 +53,7 @@ class Admitted:
 
     """
 
-    work: Work
+    workload: Workload
     job: str
     steps: tuple[FlowChoice, ...]
     missing: tuple[NamespacedName, ...]
@@ -66,7 +66,7 @@ class Round:
     Attributes:
         decision: The Scheduler's decision, with places, tiers, bounds and reasons; None if
             nothing waited.
-        bypasses: Work at the front of its flow that others have gone before.
+        bypasses: Workloads at the front of their flows that others have gone before.
 
     """
 
@@ -87,59 +87,67 @@ class Admission:
         self.queue = queue
         self.scheduler = scheduler
         self.most_units = most_units
-        self._waiting: dict[str, Work] = {}
+        self._waiting: dict[str, Workload] = {}
         self._running: dict[str, tuple[Ticket, tuple[NamespacedName, ...]]] = {}
 
-    def submit(self, job: str, *works: Work, now_us: int) -> None:
-        """Queue work behind what waits in the flow of the job.
+    def submit(self, job: str, *workloads: Workload, now_us: int) -> None:
+        """Queue workloads behind what waits in the flow of the job.
 
         Raises:
-            ValueError: A key is in use, or the work is empty.
+            ValueError: A key is in use, or a workload has no pods.
 
         """
-        keys = [work.key for work in works]
-        for work in works:
-            if work.key in self._waiting or work.key in self._running or keys.count(work.key) > 1:
-                raise ValueError(f"work {work.key!r} waits or runs already; choose another key")
-            if not work.width:
-                raise ValueError(f"work {work.key!r} has no pods; give it one or more")
-        units = [WorkUnit(work.key, work.length_us, work.width) for work in works]
+        keys = [workload.key for workload in workloads]
+        for workload in workloads:
+            if (
+                workload.key in self._waiting
+                or workload.key in self._running
+                or keys.count(workload.key) > 1
+            ):
+                raise ValueError(
+                    f"workload {workload.key!r} waits or runs already; choose another key"
+                )
+            if not workload.width:
+                raise ValueError(f"workload {workload.key!r} has no pods; give it one or more")
+        units = [
+            WorkUnit(workload.key, workload.length_us, workload.width) for workload in workloads
+        ]
         self.queue.submit(job, *units, now_us=now_us)
-        self._waiting.update((work.key, work) for work in works)
+        self._waiting.update((workload.key, workload) for workload in workloads)
 
     def step(self, now_us: int, deadline_s: float, options: SolveOptions | None = None) -> Round:
-        """Let the least served work enter a batch, and place the batch.
+        """Let the least served workloads enter a batch, and place the batch.
 
         When placing raises, the queue is as it was before the call.
         """
         picked = self.queue.select(now_us, self.most_units)
         if not picked.picks:
             return Round(None, (), self.queue.bypasses(now_us))
-        works = [self._waiting[str(pick.ticket.unit.key)] for pick in picked.picks]
+        workloads = [self._waiting[str(pick.ticket.unit.key)] for pick in picked.picks]
         try:
-            decision = self.scheduler.place(_batch(works), deadline_s, options=options)
+            decision = self.scheduler.place(_batch(workloads), deadline_s, options=options)
         except BaseException:
             self.queue.settle(picked, (), now_us)
             raise
         placed = {place.key for place in decision.placement.pods}
         admitted = []
-        for pick, work in zip(picked.picks, works, strict=True):
-            pods = [pod.key for gang in work.gangs for pod in gang.pods]
+        for pick, workload in zip(picked.picks, workloads, strict=True):
+            pods = [pod.key for gang in workload.gangs for pod in gang.pods]
             here = tuple(key for key in pods if key in placed)
             if here:
                 missing = tuple(key for key in pods if key not in placed)
-                admitted.append(Admitted(work, pick.ticket.job, pick.steps, missing))
-                self._running[work.key] = (pick.ticket, here)
-                del self._waiting[work.key]
-        sequences = {self._running[one.work.key][0].sequence for one in admitted}
+                admitted.append(Admitted(workload, pick.ticket.job, pick.steps, missing))
+                self._running[workload.key] = (pick.ticket, here)
+                del self._waiting[workload.key]
+        sequences = {self._running[one.workload.key][0].sequence for one in admitted}
         bypasses = self.queue.settle(picked, sequences, now_us)
         return Round(decision, tuple(admitted), bypasses)
 
     def finish(self, key: str, now_us: int) -> None:
-        """End a piece of work: its pods are released, and its flow is charged what it really took.
+        """End a workload: its pods are released, and its flow is charged what it really took.
 
         Raises:
-            KeyError: No work of that key runs.
+            KeyError: No workload of that key runs.
 
         """
         ticket, pods = self._running[key]
@@ -149,18 +157,18 @@ class Admission:
 
     @property
     def waiting(self) -> tuple[str, ...]:
-        """Keys of the work that waits, in the order in which it was submitted."""
+        """Keys of the workloads that wait, in the order in which they were submitted."""
         return tuple(self._waiting)
 
     @property
     def running(self) -> tuple[str, ...]:
-        """Keys of the work that runs."""
+        """Keys of the workloads that run."""
         return tuple(self._running)
 
 
-def _batch(works: Iterable[Work]) -> Batch:
-    works = tuple(works)
+def _batch(workloads: Iterable[Workload]) -> Batch:
+    workloads = tuple(workloads)
     return Batch(
-        gangs=tuple(gang for work in works for gang in work.gangs),
-        groups=tuple(work.group for work in works if work.group is not None),
+        gangs=tuple(gang for workload in workloads for gang in workload.gangs),
+        groups=tuple(workload.group for workload in workloads if workload.group is not None),
     )

@@ -15,7 +15,7 @@ from placer.scheduling.decision import Batch, Change, Decision, Snapshot
 from placer.scheduling.deployment import confirmed, laid_anew
 from placer.scheduling.errors import NodeExistsError, NodeInUseError, UnknownPodError
 from placer.scheduling.refusal import Refusal
-from placer.search.ground import SolveCache
+from placer.search.baseline import SolveCache
 from placer.search.options import SolveOptions
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.placement import NamespacedName, PodPlacement
@@ -23,7 +23,7 @@ from placer_models.placement import NamespacedName, PodPlacement
 CONFIRM_S = 1.0
 """Seconds that `confirm` may take if pods are laid anew, unless told otherwise."""
 
-MOST_MEMORIES = 4
+MOST_CACHES = 4
 """How many copies are kept of what calls leave to later ones: one for each thread at work."""
 
 
@@ -53,7 +53,7 @@ class Scheduler:
 
         """
         self._lock = Lock()
-        self._caches: deque[SolveCache] = deque(maxlen=MOST_MEMORIES)
+        self._caches: deque[SolveCache] = deque(maxlen=MOST_CACHES)
         self._state = _opened(tuple(nodes), tuple(running), 0)
 
     @classmethod

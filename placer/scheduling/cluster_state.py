@@ -14,7 +14,7 @@ from placer.counting.account import Account, account_of, alike_when_idle
 from placer.counting.pools import in_their_pools
 from placer.scheduling.decision import Batch
 from placer.scheduling.errors import UnknownNodeError
-from placer.search.ground import Ground, SolveCache, known_ground
+from placer.search.baseline import Baseline, SolveCache, known_baseline
 from placer_models.bound import binds, bound_to
 from placer_models.cluster import Instance, Node, Nodes, RunningPod
 from placer_models.incremental import (
@@ -93,14 +93,14 @@ class ClusterState:
             running=Concatenation(self.running),
         )
 
-    def ground(self, cache: SolveCache) -> Ground:
+    def baseline(self, cache: SolveCache) -> Baseline:
         """Return the nodes, counted; nodes that did not change are not counted anew.
 
         Args:
             cache: What earlier batches have left.
 
         """
-        return known_ground(self.nodes, self.running, self.accounts, cache)
+        return known_baseline(self.nodes, self.running, self.accounts, cache)
 
     def with_node(self, node: Node) -> "ClusterState":
         """Return the state with the node added, or in place of the one of its name."""

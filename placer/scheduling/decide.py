@@ -7,8 +7,8 @@ from time import monotonic
 from placer.judge.breaches import breaches
 from placer.scheduling.cluster_state import ClusterState
 from placer.scheduling.decision import Batch, Decision
+from placer.search.baseline import SolveCache
 from placer.search.cp import SolverError
-from placer.search.ground import SolveCache
 from placer.search.options import SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import RunningPod
@@ -36,11 +36,11 @@ def decide(
 
     """
     began_s = monotonic()
-    instance, ground = state.asking(batch), state.ground(cache)
+    instance, baseline = state.asking(batch), state.baseline(cache)
     left_s = max(LEAST_TIME_S, limit_s - (monotonic() - began_s))
-    answer = solve(instance, replace(options, time_limit_s=left_s), ground=ground)
+    answer = solve(instance, replace(options, time_limit_s=left_s), baseline=baseline)
     decision = Decision(batch, answer, state.version)
-    found = breaches(instance, decision.placement, ground.standing)
+    found = breaches(instance, decision.placement, baseline.standing)
     if found:
         raise SolverError("; ".join(f"{b.rule}: {b.message}" for b in found[:3]))
     return decision

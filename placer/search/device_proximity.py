@@ -12,7 +12,7 @@ from functools import lru_cache
 from placer.counting.account import Account
 from placer.counting.container_devices import with_devices
 from placer.counting.environment import with_environment
-from placer.search.ground import Ground
+from placer.search.baseline import Baseline
 from placer.search.judged import Judged, judged
 from placer_models.banks import DeviceBank
 from placer_models.cluster import Instance, Nodes
@@ -41,7 +41,7 @@ _Counts = tuple[int, ...]
 
 
 def with_nearer_devices(
-    instance: Instance, ground: Ground, problem: Problem, best: Judged
+    instance: Instance, baseline: Baseline, problem: Problem, best: Judged
 ) -> Judged:
     """Return the placement with devices nearer to each other, or as it is if none are.
 
@@ -49,11 +49,11 @@ def with_nearer_devices(
     within a scope, from a partition table, dealt out to containers. So are MIG instances
     and running pods.
     """
-    moved = _moved(instance, ground.accounts, problem, best.placement)
+    moved = _moved(instance, baseline.accounts, problem, best.placement)
     if not moved:
         return best
     places = tuple(moved.get(place.key, place) for place in best.placement.pods)
-    found = judged(instance, ground, Placement(places))
+    found = judged(instance, baseline, Placement(places))
     return best if best.better_than(found) else found
 
 

@@ -15,13 +15,13 @@ from placer.counting.pools import with_pools
 from placer.judge.breaches import breaches
 from placer.judge.measure import measure
 from placer.search.alike import part
+from placer.search.baseline import Baseline
 from placer.search.budget import Budget
 from placer.search.coarse import links_matter, refine, without_links
 from placer.search.default_locality import without_choices, without_locality
 from placer.search.exact import search_exactly
 from placer.search.exchanges.placed import place_most
 from placer.search.first_tier_bounds import bound_first_tiers, bounded_tiers
-from placer.search.ground import Ground
 from placer.search.judged import Judged, check_claim, judged, realised
 from placer.search.neighbourhoods import Neighbourhoods
 from placer.search.opened import open_fewest
@@ -84,7 +84,7 @@ class JointSearch:
     """A search and where it stands: `best` only ever gets better.
 
     Attributes:
-        ground: Its nodes before anything is placed.
+        baseline: Its nodes before anything is placed.
         problem: The instance in integers.
         plain: The Problem without default locality and device choices: it can count more
             pods together.
@@ -94,7 +94,7 @@ class JointSearch:
     """
 
     instance: Instance
-    ground: Ground
+    baseline: Baseline
     problem: Problem
     budget: Budget
     tell: Progress
@@ -152,7 +152,7 @@ class JointSearch:
         the pods, and try that way.
         """
         own = TIERS_OF[self.instance.strategy]
-        bare = measure(self.instance, Placement(), self.ground.standing)[-len(own) :]
+        bare = measure(self.instance, Placement(), self.baseline.standing)[-len(own) :]
         if own == (USABLE,) and self.bounds[-1] is None:
             self.bounds[-1] = bare[0][1]
         levels = len(self.problem.priorities)
@@ -177,7 +177,7 @@ class JointSearch:
         part = self.budget.part(share * self.budget.left)
         found = search_exactly(
             coarse,
-            recount(self.instance, self.ground.accounts, coarse, self.best.placement),
+            recount(self.instance, self.baseline.accounts, coarse, self.best.placement),
             self.best.values[:count],
             part,
             self.tell,
@@ -187,7 +187,7 @@ class JointSearch:
         self.bounds[:count] = found.bounds
         if found.choices is not None:
             refined = refine(self.problem, coarse, found.choices)
-            self.best = realised(self.instance, self.ground, self.problem, refined)
+            self.best = realised(self.instance, self.baseline, self.problem, refined)
             check_claim(self.best, found.values)
 
     def _as_one(self, tiers: int, most: int, *, whole: bool) -> None:
@@ -220,7 +220,7 @@ class JointSearch:
         values = [0 if tier in TELL_APART else value for tier, value in self.best.worth[:tiers]]
         found = search_exactly(
             self.plain,
-            recount(self.instance, self.ground.accounts, self.plain, self.best.placement),
+            recount(self.instance, self.baseline.accounts, self.plain, self.best.placement),
             values,
             self.budget,
             self.tell,
@@ -230,7 +230,7 @@ class JointSearch:
         )
         self.bounds[:tiers] = found.bounds
         if found.choices is not None:
-            better = realised(self.instance, self.ground, self.plain, found.choices)
+            better = realised(self.instance, self.baseline, self.plain, found.choices)
             check_claim(better, found.values[:before])
             if better.better_than(self.best):
                 self.best = better
@@ -253,7 +253,7 @@ class JointSearch:
         """Solve what is not proven yet of the first ``tiers`` tiers in one model."""
         found = search_exactly(
             self.problem,
-            recount(self.instance, self.ground.accounts, self.problem, self.best.placement),
+            recount(self.instance, self.baseline.accounts, self.problem, self.best.placement),
             self.best.values[:tiers],
             self.budget,
             self.tell,
@@ -262,7 +262,7 @@ class JointSearch:
         )
         self.bounds[:tiers] = found.bounds
         if found.choices is not None:
-            self.best = realised(self.instance, self.ground, self.problem, found.choices)
+            self.best = realised(self.instance, self.baseline, self.problem, found.choices)
             check_claim(self.best, found.values)
 
     def _settled(self) -> int:
@@ -289,7 +289,7 @@ class JointSearch:
         if OPENED not in self.problem.tiers or self.best.values[levels] == self.bounds[levels]:
             return
         self.tell("filling nodes by patterns")
-        start = recount(self.instance, self.ground.accounts, self.problem, self.best.placement)
+        start = recount(self.instance, self.baseline.accounts, self.problem, self.best.placement)
         found = open_fewest(self.problem, start, self.budget)
         if found is None:
             return
@@ -304,7 +304,7 @@ class JointSearch:
             return
         self.tell("exchanging pods between nodes")
         part = self.budget.part(share * self.budget.left)
-        start = recount(self.instance, self.ground.accounts, self.problem, self.best.placement)
+        start = recount(self.instance, self.baseline.accounts, self.problem, self.best.placement)
         values, bounds = self.best.values[:levels], self.bounds[:levels]
         seed = self.budget.options.seed + self.round
         found = place_most(self.problem, start, values, bounds, part, seed)
@@ -314,11 +314,11 @@ class JointSearch:
 
     def _propose(self, choices: Choices) -> None:
         """Take over choices that know amounts only, if they break no other rule and are better."""
-        placement = realise(self.instance, self.ground.accounts, self.problem, choices)
+        placement = realise(self.instance, self.baseline.accounts, self.problem, choices)
         if not isinstance(placement, Unrealisable) and not breaches(
-            self.instance, placement, self.ground.standing
+            self.instance, placement, self.baseline.standing
         ):
-            better = judged(self.instance, self.ground, placement)
+            better = judged(self.instance, self.baseline, placement)
             if better.better_than(self.best):
                 self.best = better
 
@@ -363,7 +363,7 @@ class JointSearch:
     def _take(self, search: Neighbourhoods) -> None:
         """Let the judge look at the result of a search part by part; keep it if it is better."""
         placement = with_pools(self.instance, search.placement)
-        found = judged(self.instance, self.ground, placement)
+        found = judged(self.instance, self.baseline, placement)
         if found.better_than(self.best):
             self.best = found
 

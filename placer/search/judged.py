@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from placer.counting.placements import Unrealisable, realise
 from placer.judge.breaches import broken_in, scene_with_moves
 from placer.judge.measure import better, worth_of
+from placer.search.baseline import Baseline
 from placer.search.cp import SolverError
-from placer.search.ground import Ground
 from placer_models.cluster import Instance
 from placer_models.goals import Tier
 from placer_models.placement import Placement
@@ -31,30 +31,30 @@ class Judged:
         return better(self.worth, other.worth)
 
 
-def judged(instance: Instance, ground: Ground, placement: Placement) -> Judged:
+def judged(instance: Instance, baseline: Baseline, placement: Placement) -> Judged:
     """Return a placement with its worth, once the judge has looked at it.
 
     Raises:
         SolverError: The placement breaks a rule: a defect of ours.
 
     """
-    scene = scene_with_moves(instance, placement, ground.standing)
+    scene = scene_with_moves(instance, placement, baseline.standing)
     if found := broken_in(scene):
         raise SolverError("; ".join(f"{b.rule}: {b.message}" for b in found[:3]))
     return Judged(placement, worth_of(scene))
 
 
-def realised(instance: Instance, ground: Ground, problem: Problem, choices: Choices) -> Judged:
+def realised(instance: Instance, baseline: Baseline, problem: Problem, choices: Choices) -> Judged:
     """Turn choices into ids and let the judge look at them.
 
     Raises:
         SolverError: The choices cannot be realised, or break a rule.
 
     """
-    placement = realise(instance, ground.accounts, problem, choices)
+    placement = realise(instance, baseline.accounts, problem, choices)
     if isinstance(placement, Unrealisable):
         raise SolverError(f"node {placement.node!r} cannot be realised: {placement.reason}")
-    return judged(instance, ground, placement)
+    return judged(instance, baseline, placement)
 
 
 def check_claim(found: Judged, claimed: Sequence[int]) -> None:

@@ -13,10 +13,10 @@ from math import comb
 from placer.counting.placements import Unrealisable, realise
 from placer.greedy.place import place_greedily
 from placer.judge.breaches import blamed, breaches
+from placer.search.baseline import Baseline, baseline_of
 from placer.search.budget import Budget
 from placer.search.cp import optimise
 from placer.search.exact import limits_of
-from placer.search.ground import Ground, ground_of
 from placer.search.joint_search import MOST_ASSIGNMENTS, Bounds, JointSearch, assignments_of
 from placer.search.judged import Judged, judged, realised
 from placer.search.tiers import Progress
@@ -51,7 +51,7 @@ class Searched:
     """One question, and how far it has been answered."""
 
     asked: Instance
-    ground: Ground
+    baseline: Baseline
     problem: Problem
     best: Judged
     bounds: Bounds
@@ -66,7 +66,7 @@ def joint_search(found: Searched, budget: Budget, tell: Progress, *, whole: bool
     """Continue the search on a question from where it stands."""
     search = JointSearch(
         instance=found.asked,
-        ground=found.ground,
+        baseline=found.baseline,
         problem=found.problem,
         budget=budget,
         tell=tell,
@@ -179,15 +179,15 @@ class Leaving:
     ) -> bool:
         """Ask the question in which the given ones leave; return whether its answer is best."""
         asked = question(self.instance, self.movable, leaving)
-        ground = ground_of(asked)
-        problem = build_problem(asked, ground.accounts)
-        start, possible = self._start(asked, ground, problem, leaving, budget)
+        baseline = baseline_of(asked)
+        problem = build_problem(asked, baseline.accounts)
+        start, possible = self._start(asked, baseline, problem, leaving, budget)
         if start is None:
             if possible:
                 self.others.append(limits)
             return False
         found = joint_search(
-            Searched(asked, ground, problem, start, list(limits)),
+            Searched(asked, baseline, problem, start, list(limits)),
             budget,
             self.tell,
             whole=self.whole,
@@ -204,7 +204,7 @@ class Leaving:
     def _start(
         self,
         asked: Instance,
-        ground: Ground,
+        baseline: Baseline,
         problem: Problem,
         leaving: tuple[Misplaced, ...],
         budget: Budget,
@@ -213,8 +213,8 @@ class Leaving:
         placement = self._first_of_all(leaving)
         if placement is not None:
             complete = complete_with_current(asked, placement)
-            if not breaches(asked, complete, ground.standing):
-                return judged(asked, ground, complete), True
+            if not breaches(asked, complete, baseline.standing):
+                return judged(asked, baseline, complete), True
         if not self.whole and assignments_of(problem) > MOST_ASSIGNMENTS:
             return None, True
         model = build_batch_model(problem, tiers=1, stop=lambda: budget.over)
@@ -225,7 +225,7 @@ class Leaving:
         if found.solution is None:
             return None, not found.infeasible
         choices = choices_of(problem, model.variables, found.solution.value)
-        return realised(asked, ground, problem, choices), True
+        return realised(asked, baseline, problem, choices), True
 
     def _first_of_all(self, leaving: tuple[Misplaced, ...]) -> Placement | None:
         """Return the greedy placement that places those first and moves no other pod.
@@ -242,9 +242,9 @@ class Leaving:
             for gang in asked.gangs
         )
         asked = replace(asked, gangs=gangs, homes=(), gone=frozenset())
-        ground = ground_of(asked)
-        problem = build_problem(asked, ground.accounts, each_core=True)
-        placement = realise(asked, ground.accounts, problem, place_greedily(problem))
+        baseline = baseline_of(asked)
+        problem = build_problem(asked, baseline.accounts, each_core=True)
+        placement = realise(asked, baseline.accounts, problem, place_greedily(problem))
         if isinstance(placement, Unrealisable):
             return None
         return placement if keys <= {place.key for place in placement.pods} else None

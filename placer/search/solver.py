@@ -6,10 +6,10 @@ from dataclasses import replace
 from placer.counting.account import Account
 from placer.greedy.place import place_greedily
 from placer.judge.breaches import blamed
+from placer.search.baseline import Baseline, baseline_of
 from placer.search.budget import Budget
 from placer.search.device_proximity import with_nearer_devices
 from placer.search.exact import limits_of
-from placer.search.ground import Ground, ground_of
 from placer.search.joint_search import Bounds
 from placer.search.judged import Judged, judged, realised
 from placer.search.leaving import SHARE_OF_STAYING, Leaving, Searched, joint_search
@@ -49,7 +49,7 @@ def solve(
     instance: Instance,
     options: SolveOptions | None = None,
     progress: Progress | None = None,
-    ground: Ground | None = None,
+    baseline: Baseline | None = None,
 ) -> Answer:
     """Place what waits as well as the time allows, and say how good that is.
 
@@ -57,7 +57,7 @@ def solve(
         instance: The problem.
         options: Engine, deadline, workers, seed.
         progress: Told in a few words what is done next.
-        ground: The instance's nodes, if the caller has counted them and checked its pods.
+        baseline: The instance's nodes, if the caller has counted them and checked its pods.
 
     Returns:
         The placement with its tiers and bounds, the proof that nothing can be placed,
@@ -68,7 +68,7 @@ def solve(
         SolverError: Parts of Placer contradict each other: a defect of ours.
 
     """
-    if ground is None:
+    if baseline is None:
         check_pods(pods_of(instance.gangs), instance.nodes)
     options = options or SolveOptions()
     if options.strategy is not None:
@@ -76,15 +76,15 @@ def solve(
     budget = Budget(options)
     tell = progress or silent
     tell("counting what is free")
-    ground = ground_of(instance) if ground is None else ground
-    accounts, cache = ground.accounts, ground.cache.problems
+    baseline = baseline_of(instance) if baseline is None else baseline
+    accounts, cache = baseline.accounts, baseline.cache.problems
     # Greedy looks at cores one by one where the model's counts would not tell it enough, and
     # counts alike for every batch; the model counts in units that keep its numbers small.
     problem = build_problem(instance, accounts, each_core=True, absolute=True, cache=cache)
     tell("placing greedily")
-    choices = place_greedily(problem, tables=ground.cache.tables)
+    choices = place_greedily(problem, tables=baseline.cache.tables)
     placed_s = budget.elapsed_s
-    best = realised(instance, ground, problem, choices)
+    best = realised(instance, baseline, problem, choices)
     # The search ends with what has just been done once: realising, judging, and reasons.
     budget.keep(ENDING * (budget.elapsed_s - placed_s))
     movable = movable_pods(instance, blamed)
@@ -92,16 +92,16 @@ def solve(
     if asked is not instance:
         # Greedy moves nobody. From here on running pods that may move are asked for, too, and
         # there may be tiers that only they ask for.
-        ground = ground_of(asked)
-        problem = build_problem(asked, ground.accounts)
-        best = judged(asked, ground, complete_with_current(asked, best.placement))
+        baseline = baseline_of(asked)
+        problem = build_problem(asked, baseline.accounts)
+        best = judged(asked, baseline, complete_with_current(asked, best.placement))
     elif options.engine is not Engine.GREEDY:
         problem = build_problem(instance, accounts, cache=cache)
     budget.greedy_s = budget.elapsed_s
-    found = Searched(asked, ground, problem, best, limits_of(problem))
+    found = Searched(asked, baseline, problem, best, limits_of(problem))
     if options.engine is not Engine.GREEDY:
         found = _searched(found, instance, movable, budget, tell)
-    best = with_nearer_devices(found.asked, found.ground, found.problem, found.best)
+    best = with_nearer_devices(found.asked, found.baseline, found.problem, found.best)
     return _answer(instance, movable, accounts, found, best, budget)
 
 

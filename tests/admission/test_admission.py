@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from placer.admission import Admission, Round, Work
+from placer.admission import Admission, Round, Workload
 from placer.queue.fair import FairQueue
 from placer.queue.model import US_PER_S
 from placer.scheduler import Scheduler
@@ -30,8 +30,8 @@ def pod(name: str, cpus: int = 1) -> Pod:
     return Pod(name, "default", PodSpec((Container("main", requests),), qos=QosClass.LSR))
 
 
-def single(name: str, cpus: int = 1) -> Work:
-    return Work(name, (lone_gang(pod(name, cpus)),), length_us=MINUTE)
+def single(name: str, cpus: int = 1) -> Workload:
+    return Workload(name, (lone_gang(pod(name, cpus)),), length_us=MINUTE)
 
 
 def gang(name: str, size: int, minimum: int) -> Gang:
@@ -48,7 +48,7 @@ def admission(cpus: int, most_units: int = 64, **options: int) -> Admission:
 
 
 def names(round_: Round) -> list[str]:
-    return [one.work.key for one in round_.admitted]
+    return [one.workload.key for one in round_.admitted]
 
 
 def test_flows_get_capacity_by_their_weights() -> None:
@@ -125,7 +125,7 @@ def test_a_gang_group_enters_and_runs_whole() -> None:
     desk = admission(cpus=3)
     gangs = (gang("prefill", 2, 2), gang("decode", 2, 2))
     group = GangGroup("serve", "default", tuple(g.key for g in gangs))
-    desk.submit("a", Work("serve", gangs, group), now_us=0)
+    desk.submit("a", Workload("serve", gangs, group), now_us=0)
 
     assert names(desk.step(0, 5, GREEDY)) == []
     desk.scheduler.add_node(node(1, "more"))
@@ -137,7 +137,7 @@ def test_members_above_the_minimum_that_find_no_place_are_told() -> None:
     A gang of three with minimum two, on two CPUs.
     """
     desk = admission(cpus=2)
-    desk.submit("a", Work("train", (gang("train", 3, 2),)), now_us=0)
+    desk.submit("a", Workload("train", (gang("train", 3, 2),)), now_us=0)
     (one,) = desk.step(0, 5, GREEDY).admitted
 
     assert len(one.missing) == 1
@@ -163,18 +163,20 @@ def test_when_placing_raises_the_queue_is_as_before(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize(
-    ("works", "message"),
+    ("workloads", "message"),
     [
         ((single("x"), single("x")), "'x' waits or runs already"),
-        ((Work("empty", ()),), "'empty' has no pods"),
+        ((Workload("empty", ()),), "'empty' has no pods"),
     ],
 )
-def test_bad_work_is_refused_and_nothing_waits(works: tuple[Work, ...], message: str) -> None:
+def test_bad_work_is_refused_and_nothing_waits(
+    workloads: tuple[Workload, ...], message: str
+) -> None:
     """
     All of a call waits, or nothing of it.
     """
     desk = admission(cpus=1)
     with pytest.raises(ValueError, match=message):
-        desk.submit("a", *works, now_us=0)
+        desk.submit("a", *workloads, now_us=0)
 
     assert desk.waiting == ()

@@ -16,7 +16,7 @@ from placer.judge.measure import measure
 from placer.scheduler import Scheduler
 from placer.scheduling.cluster_state import ClusterState, cluster_state_of
 from placer.scheduling.decision import Batch, Change
-from placer.search.ground import Ground, SolveCache
+from placer.search.baseline import Baseline, SolveCache
 from placer.search.solver import solve
 from placer.state import problem_cache
 from placer.state.batch import build_problem
@@ -78,7 +78,7 @@ def changed(rng: Random, state: ClusterState, placed: list[RunningPod], step: in
     return state
 
 
-def states(seed: int) -> Iterator[tuple[Instance, Ground, Random]]:
+def states(seed: int) -> Iterator[tuple[Instance, Baseline, Random]]:
     """Yield problems of one cluster, one after the other, on what the earlier ones left."""
     rng = Random(seed)
     world = (sharing_instance, mixed_instance, tiny_instance)[seed % 3](seed)
@@ -86,7 +86,7 @@ def states(seed: int) -> Iterator[tuple[Instance, Ground, Random]]:
     wanted = Batch(world.gangs, world.groups)
     for step in range(STEPS):
         instance = state.asking(wanted)
-        yield instance, state.ground(cache), rng
+        yield instance, state.baseline(cache), rng
         answer = solve(instance, QUICK)
         placement = getattr(answer, "placement", Placement())
         pods = {one.key: one for one in pods_of(wanted.gangs)}
@@ -97,22 +97,22 @@ def states(seed: int) -> Iterator[tuple[Instance, Ground, Random]]:
 
 
 def check(seed: int) -> None:
-    for instance, ground, rng in states(seed):
-        known, tables = ground.cache.problems, ground.cache.tables
+    for instance, baseline, rng in states(seed):
+        known, tables = baseline.cache.problems, baseline.cache.tables
         for each_core in (False, True):
-            problem = build_problem(instance, ground.accounts, each_core=each_core, cache=known)
+            problem = build_problem(instance, baseline.accounts, each_core=each_core, cache=known)
             fresh = build_problem(instance, each_core=each_core)
 
             assert problem == fresh
             assert [node.name for node in problem.nodes] == [node.name for node in fresh.nodes]
             choices = place_greedily(problem, tables=tables)
             assert choices == place_greedily(fresh)
-        answer = solve(instance, QUICK, ground=ground)
+        answer = solve(instance, QUICK, baseline=baseline)
         assert timeless(answer) == timeless(solve(instance, QUICK))
         placement = getattr(answer, "placement", Placement())
         for places in (placement, disordered(rng, placement, instance)):
-            assert breaches(instance, places, ground.standing) == breaches(instance, places)
-            assert measure(instance, places, ground.standing) == measure(instance, places)
+            assert breaches(instance, places, baseline.standing) == breaches(instance, places)
+            assert measure(instance, places, baseline.standing) == measure(instance, places)
 
 
 def timeless(answer: Answer) -> Answer:

@@ -6,8 +6,8 @@ import pytest
 
 from dressing import dressed
 from placer.judge.measure import measure
+from placer.search.baseline import baseline_of
 from placer.search.device_proximity import with_nearer_devices
-from placer.search.ground import ground_of
 from placer.search.judged import judged
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
@@ -72,10 +72,10 @@ def moved(pod: Pod, minors: list[int], kind: Machine) -> tuple[int, ...]:
     assert isinstance(found, Placed)
     held = tuple(DeviceGrant(type_, minor) for minor in minors)
     place = holding(found.placement.pods[0], held, pod, instance.nodes[0])
-    ground = ground_of(instance)
-    problem = build_problem(instance, ground.accounts)
-    start = judged(instance, ground, Placement((place,)))
-    after = with_nearer_devices(instance, ground, problem, start)
+    baseline = baseline_of(instance)
+    problem = build_problem(instance, baseline.accounts)
+    start = judged(instance, baseline, Placement((place,)))
+    after = with_nearer_devices(instance, baseline, problem, start)
     assert not start.better_than(after)
     return after.placement.pods[0].minors(type_)
 
@@ -116,10 +116,10 @@ def test_the_environment_names_the_devices_that_are_held() -> None:
     assert isinstance(found, Placed)
     far = (DeviceGrant("gpu", 0), DeviceGrant("gpu", 7))
     place = holding(found.placement.pods[0], far, pod, instance.nodes[0])
-    ground = ground_of(instance)
-    start = judged(instance, ground, Placement((place,)))
-    problem = build_problem(instance, ground.accounts)
-    after = with_nearer_devices(instance, ground, problem, start).placement.pods[0]
+    baseline = baseline_of(instance)
+    start = judged(instance, baseline, Placement((place,)))
+    problem = build_problem(instance, baseline.accounts)
+    after = with_nearer_devices(instance, baseline, problem, start).placement.pods[0]
 
     assert dict(after.env)["NVIDIA_VISIBLE_DEVICES"] == "1,2"
     assert after.containers[0].env == after.env
@@ -149,10 +149,10 @@ def test_no_tier_gets_worse_and_nothing_farther(batch: int) -> None:
         answer = solve(instance, SolveOptions(engine=Engine.GREEDY, workers=1))
         if not isinstance(answer, Placed | PartlyPlaced):
             continue
-        ground = ground_of(instance)
-        problem = build_problem(instance, ground.accounts)
-        start = judged(instance, ground, answer.placement)
-        after = with_nearer_devices(instance, ground, problem, start)
+        baseline = baseline_of(instance)
+        problem = build_problem(instance, baseline.accounts)
+        start = judged(instance, baseline, answer.placement)
+        after = with_nearer_devices(instance, baseline, problem, start)
         assert not start.better_than(after), instance.name
         assert measure(instance, after.placement) == after.worth
         assert far_apart(instance, after.placement) <= far_apart(instance, start.placement)

@@ -1,4 +1,4 @@
-"""The ground of a solve: the nodes as they are, counted."""
+"""The baseline of a solve: the nodes as they are, counted."""
 
 from dataclasses import dataclass, field
 
@@ -24,7 +24,7 @@ class SolveCache:
 
 
 @record(frozen=True, slots=True)
-class Ground:
+class Baseline:
     """The nodes of an instance before anything is placed.
 
     Attributes:
@@ -39,18 +39,18 @@ class Ground:
     cache: SolveCache
 
 
-def ground_of(instance: Instance) -> Ground:
-    """Return the ground of an instance of which nothing has been counted yet."""
-    return Ground(PersistentTuple.of(accounts_of(instance)), sites_of(instance), SolveCache())
+def baseline_of(instance: Instance) -> Baseline:
+    """Return the baseline of an instance of which nothing has been counted yet."""
+    return Baseline(PersistentTuple.of(accounts_of(instance)), sites_of(instance), SolveCache())
 
 
-def known_ground(
+def known_baseline(
     nodes: tuple[Node, ...],
     running: PersistentTuple[tuple[RunningPod, ...]],
     accounts: PersistentTuple[Account],
     cache: SolveCache,
-) -> Ground:
-    """Return the ground of nodes that are counted already.
+) -> Baseline:
+    """Return the baseline of nodes that are counted already.
 
     Args:
         nodes: The nodes, with unique names.
@@ -59,4 +59,4 @@ def known_ground(
         cache: What earlier solves have left.
 
     """
-    return Ground(accounts, cache.sites.of(nodes, running), cache)
+    return Baseline(accounts, cache.sites.of(nodes, running), cache)
