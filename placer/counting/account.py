@@ -1,4 +1,4 @@
-"""What the running pods of a node leave to others, by id."""
+"""The account of a node: what its running pods leave to others, by id."""
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping
@@ -23,9 +23,9 @@ class Tenants:
     """The pods that run on a node, as affinity looks at them.
 
     Attributes:
-        sides: What they are to others.
-        more: Those of them that several pods have -> how many beyond the first.
-        affine: Those of them that ask for others, or for none of them.
+        sides: The sides of all of them, each once.
+        more: Side that several pods have -> how many pods have it beyond the first.
+        affine: The sides that ask to be with others, or apart from them.
 
     """
 
@@ -39,8 +39,8 @@ class Account:
     """What is left on one node.
 
     Attributes:
-        resources: (Rule, which) of each resource of nodes -> what is left of it.
-        offered: The node is offered, and nothing runs there that has opened it.
+        resources: (rule, subject) of each resource of nodes -> what is left of it.
+        offered: Whether the node is offered, and no running pod has opened it.
 
     """
 
@@ -82,7 +82,7 @@ def _tenants(pods: Iterable[RunningPod]) -> Tenants:
 def accounts_of(instance: Instance) -> tuple[Account, ...]:
     """Count what is left on every node, in the instance's order.
 
-    Nodes that differ in names alone, and run nothing, share one account.
+    Nodes that run nothing and differ in their names alone share one account.
     """
     running: defaultdict[str, list[RunningPod]] = defaultdict(list)
     for pod in instance.running:
@@ -101,9 +101,9 @@ def accounts_of(instance: Instance) -> tuple[Account, ...]:
 
 
 def alike_when_idle(node: Node) -> Hashable:
-    """Return what nodes agree in whose accounts are equal when nothing runs there.
+    """Return a key that nodes share if their accounts are equal when nothing runs there.
 
-    For as long as their machines live: they are told apart by identity.
+    It is valid as long as their machines live, because these are told apart by identity.
     """
     facts = (id(node.machine), node.reserved_cpus, node.unhealthy, node.hugepages)
     return (

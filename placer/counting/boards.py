@@ -15,7 +15,7 @@ def healthy(node: Node, device_type: str) -> tuple[Device, ...]:
 
 
 def device_board(node: Node, device_type: str) -> Board:
-    """Return the node's healthy devices of a type, and what is between them."""
+    """Return the board of the node's healthy devices of a type, and what links them."""
     devices = healthy(node, device_type)
     marks = marks_of(node, device_type)
     if device_type != GPU:
@@ -30,10 +30,10 @@ def device_board(node: Node, device_type: str) -> Board:
 
 
 def marks_of(node: Node, device_type: str) -> tuple[tuple[int, int], ...]:
-    """Tell the devices that pods at home here hold from others (G5).
+    """Return (minor, mark) of the devices that pods at home here hold, to tell them apart (G5).
 
-    What one pod has whole stays together: by count it then has just these. A device that
-    it has a share of stands alone.
+    Devices that one pod has whole share a mark, so that their count means just these. A
+    device of which it has a share has a mark of its own.
     """
     marks: dict[int, int] = {}
     next_mark = count()
@@ -45,7 +45,7 @@ def marks_of(node: Node, device_type: str) -> tuple[tuple[int, int], ...]:
 
 
 def cuts_of(node: Node, device_type: str, board: Board) -> tuple[MigPlacement, ...]:
-    """Return where on their GPUs the MIG instances of a type are; nothing of other types."""
+    """Return where on their GPUs the MIG instances of a type are, or nothing for other types."""
     if not is_instance(device_type):
         return ()
     table_of = dict(node.mig)

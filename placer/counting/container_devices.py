@@ -1,4 +1,4 @@
-"""The devices of each container among its pod's: sets with the best links (D7)."""
+"""The devices of each container, out of those of its pod: sets with the best links (D7)."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -17,16 +17,16 @@ from placer_models.pod import Container, ContainerRole, PodSpec
 from placer_models.problem import Choice
 
 _Counts = tuple[int, ...]
-"""Devices of each equivalence class."""
+"""How many devices of each equivalence class."""
 
 _Want = Mapping[int | None, int]
-"""What one container has of a type: cell (None: no cell, or any) -> devices."""
+"""Cell (None: no cell, or any) -> number of devices of a type that one container has."""
 
 MOST_WAYS = 200
-"""So many ways to have served some containers are gone on with, the best ones."""
+"""How many ways to serve some of the containers are pursued at most, the best ones."""
 
 MOST_STEPS = 20_000
-"""So many sets are tried for a container in all of these ways together."""
+"""How many sets are tried for a container at most, in all of these ways together."""
 
 
 def with_devices(
@@ -39,18 +39,18 @@ def with_devices(
 ) -> tuple[ContainerPlacement, ...]:
     """Part the devices of a pod among its containers.
 
-    Containers that run together have devices of their own: those, of all ways to part the
-    pod's, whose slowest pairs are fastest, added up; then those of most bandwidth; then those
-    nearest to what the container has of other types. An init container uses devices of
-    later containers, but none of a sidecar that is up before it.
+    Containers that run together have devices of their own. Of all ways to part the pod's
+    devices, the best has the fastest slowest pairs, added up, then the most bandwidth, then
+    devices nearest to what the container has of other types. An init container uses devices
+    of later containers, but none of a sidecar that is up before it.
 
     Args:
-        spec: Of the pod.
-        containers: As in the spec.
+        spec: The spec of the pod.
+        containers: The pod's containers, in the order of the spec.
         grants: The pod's devices.
-        node: Where it is.
-        state: The same in integers.
-        wants: Device type -> what each container has of it, cell by cell, where each is
+        node: The node that the pod is on.
+        state: The same node in integers.
+        wants: Device type -> what each container has of it, cell by cell, if each is
             aligned for itself.
 
     """
@@ -85,13 +85,13 @@ def with_devices(
 
 
 def _ascending(grants: Sequence[DeviceGrant]) -> tuple[DeviceGrant, ...]:
-    """Return the devices in order; as they are if they are in it."""
+    """Return the devices in order, as the same object if they are in order already."""
     ordered = tuple(sorted(grants, key=lambda g: (g.type, g.minor)))
     return grants if isinstance(grants, tuple) and grants == ordered else ordered
 
 
 def _count(container: Container, kind: str, share: DeviceShare | None) -> int:
-    """Return of how many devices of the type a container asks for the share."""
+    """Return how many devices of the type a container asks for with this share of each."""
     return sum(
         request.count
         for request in container.requests.devices
@@ -105,11 +105,11 @@ def wants_by_cell(
     """Return what each container has of each device type from each cell, as the counts say.
 
     Args:
-        spec: Of a pod whose containers are aligned each for itself.
+        spec: The spec of a pod whose containers are aligned each for itself.
         choice: The counts.
-        indices: Those of the containers that hold something.
-        cells: Of the node.
-        first_device: How many goods come before devices.
+        indices: The indices of the containers that hold something.
+        cells: How many cells the node has.
+        first_device: How many goods come before the devices.
 
     """
     types = [request.type for request in spec.requests.devices if request.count]
@@ -167,7 +167,7 @@ def _dealt(
 
 
 def _steps(board: Board, devices: Sequence[Device]) -> Iterator[int]:
-    """Yield how far each class is from the devices, added up: switch, NUMA node, package."""
+    """Yield each class's distance from the devices, added up, by switch, NUMA node, package."""
     for switch, numa, package in zip(board.switches, board.numa_nodes, board.packages, strict=True):
         far = 0
         for device in devices:
@@ -188,17 +188,17 @@ def parted(
     wants: tuple[_Counts, ...],
     steps: tuple[_Counts, ...],
 ) -> tuple[_Counts, ...]:
-    """Return sets that share nothing, one for each want; together the best ones.
+    """Return disjoint sets, one for each want, that together are the best.
 
-    The very best, but where there are too many ways to look at (`MOST_WAYS`, `MOST_STEPS`):
-    more than 8 devices of which no two are equivalent.
+    They are the very best unless there are too many ways to look at (`MOST_WAYS`,
+    `MOST_STEPS`): with more than 8 devices of which no two are equivalent.
 
     Args:
         board: The devices.
-        room: Those that there are to part.
+        room: How many devices of each class there are to part.
         group_of: The group of each class.
-        wants: How many each wants of each group; there are enough.
-        steps: How far each is from each class.
+        wants: How many devices each container wants of each group. There are enough.
+        steps: How far each container is from each class.
 
     """
     ways: dict[_Counts, tuple[tuple[int, ...], tuple[_Counts, ...]]] = {room: ((0,) * 4, ())}
@@ -226,7 +226,7 @@ def parted(
 
 
 def _sets(want: _Counts, left: _Counts, group_of: Sequence[int]) -> Iterator[_Counts]:
-    """Yield each set of so many devices of each group, the lowest devices first."""
+    """Yield each set with the wanted number of devices of each group, the lowest first."""
     rooms = (
         tuple(count if own == group else 0 for count, own in zip(left, group_of, strict=True))
         for group in range(len(want))

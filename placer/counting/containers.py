@@ -1,7 +1,7 @@
 """The CPUs, memory and pools of each container among its pod's, both ways.
 
-What a pod holds is parted among its containers; where each is aligned for itself (C12), as the
-counts of its choice say, and what each holds is counted again from its placement.
+What a pod holds is parted among its containers. Where each is aligned for itself (C12), the
+counts of its choice say how, and what each holds is counted again from its placement.
 """
 
 from collections import Counter
@@ -24,9 +24,9 @@ from placer_models.topology import Topology
 def in_pool(
     containers: Sequence[Container], pool: CpuSet, placed: Sequence[ContainerPlacement] = ()
 ) -> tuple[ContainerPlacement, ...]:
-    """Return the containers of a pod that owns no CPU: all of the pool for each.
+    """Return the containers of a pod that owns no CPU, each on all of the pool.
 
-    What they hold besides, where they are placed already, is kept.
+    Containers that are placed already keep what else they hold.
     """
     known = {place.name: place for place in placed}
     return tuple(
@@ -36,7 +36,7 @@ def in_pool(
 
 
 def on_cpus(part: ContainerPlacement, cpus: CpuSet) -> ContainerPlacement:
-    """Return a container on these CPUs; the same object if it is there."""
+    """Return a container on these CPUs, as the same object if it is there already."""
     return part if is_same(part.cpuset, cpus) else replace(part, cpuset=cpus)
 
 
@@ -45,14 +45,14 @@ def in_parts(
 ) -> tuple[ContainerPlacement, ...]:
     """Part the CPUs that a pod owns among its containers.
 
-    Containers that run together and ask for CPUs get parts of their own, whole cores as
-    far as they go. One that asks for none runs on all of the pod's CPUs. An init
+    Containers that run together and ask for CPUs get parts of their own, in whole
+    cores where possible. One that asks for none runs on all of the pod's CPUs. An init
     container runs on all but the parts of the sidecars that are up before it.
 
     Args:
-        containers: Their requests are whole CPUs.
-        cpus: Neighbours stand together.
-        topology: Of the node's machine.
+        containers: The pod's containers, whose requests are whole CPUs.
+        cpus: The pod's CPUs, neighbours together.
+        topology: The topology of the node's machine.
 
     """
     together = [c for c in containers if c.role is not ContainerRole.INIT and c.requests.cpu_milli]
@@ -75,13 +75,13 @@ def in_parts(
 
 
 def _parts_by_core(sizes: Sequence[int], cpus: Sequence[int], topology: Topology) -> list[CpuSet]:
-    """Return disjoint parts of the CPUs of these sizes, whole cores as far as they go."""
+    """Return disjoint parts of the CPUs, of these sizes, in whole cores where possible."""
     by_core: dict[int, list[int]] = {}
     for cpu in cpus:
         by_core.setdefault(topology.cpu[cpu].core, []).append(cpu)
     cores = list(by_core.values())
     parts: list[list[int]] = [[] for _ in sizes]
-    # Each part has the cores that fit into it, in order; what is left of it comes after.
+    # Each part gets the cores that fit into it, in order. The rest of it is filled afterwards.
     for part, size in zip(parts, sizes, strict=True):
         for core in cores:
             if core and len(part) + len(core) <= size:
@@ -104,16 +104,16 @@ def in_own_parts(
     node: Node,
     problem: Problem,
 ) -> tuple[ContainerPlacement, ...]:
-    """Part what a pod holds among its containers, as the counts say; all but its devices.
+    """Part all that a pod holds but its devices among its containers, as the counts say.
 
     Args:
-        spec: Of the pod.
-        fits: Of its containers that hold something.
+        spec: The spec of the pod.
+        fits: The fits of its containers that hold something.
         choice: The counts.
         cpus: The pod's own CPUs, neighbours together.
-        pool: What a pod runs in that owns none.
-        node: Where it goes.
-        problem: What the counts are counted in.
+        pool: The pool that the pod runs in if it owns no CPU.
+        node: The node that it goes to.
+        problem: The Problem of the counts.
 
     """
     numa_nodes = [cell.numa_node for cell in problem.nodes[choice.node].cells]
@@ -154,7 +154,7 @@ def in_own_parts(
 def _counted(
     rows: Sequence[Sequence[int]], numa_nodes: Sequence[int | None]
 ) -> tuple[tuple[int, int], ...]:
-    """Return the NUMA nodes of a bound container, with what it counts of its request there."""
+    """Return (NUMA node, milli of the CPU request counted there) for a bound container."""
     return tuple(
         (numa, rows[0][cell])
         for cell, numa in enumerate(numa_nodes)
@@ -169,7 +169,7 @@ def _cpus(
     numa_nodes: Sequence[int | None],
     node: Node,
 ) -> list[list[int]]:
-    """Return the CPUs of every container, whole cores as far as they go."""
+    """Return the CPUs of every container, in whole cores where possible."""
     topology = node.machine.topology
     own: list[list[int]] = [[] for _ in fits]
     for cell, numa in enumerate(numa_nodes):
@@ -195,7 +195,7 @@ def taken_by(
     state: NodeState,
     problem: Problem,
 ) -> tuple[tuple[int, ...], ...]:
-    """Return for each good of the fit how much is from each cell, and last from no cell."""
+    """Return, for each good of the fit, the amount from each cell and last from no cell."""
     name = spec.containers[fit.index].name
     place = next(place for place in places if place.name == name)
     topology = node.machine.topology

@@ -1,10 +1,10 @@
-"""Threads of cores of two, dealt out so that only those share a core who were counted to.
+"""Threads of two-thread cores, dealt out so that pods share no more cores than was counted.
 
 The counts are those of `placer_models.cpsat.core_pairs`. Cores of which one pod has both threads
 come first. Then each pod that requires it has its single threads on cores without another
-that minds; those that only wish it go round over as many cores as are left, so that
-as few as can be are shared. All others have what remains of each core, those that touch most
-cores first: of the cores with a thread left the fullest is never missed.
+pod that minds. Pods that only prefer it are dealt one round over the cores that are left, so
+that as few as possible are shared. All others have what remains of each core, those that touch
+most cores first: of the cores with a thread left they never miss the fullest.
 """
 
 from collections import Counter
@@ -17,7 +17,7 @@ from placer_models.problem import Choice, Shape
 
 
 def keeping(state: NodeState, pods: Sequence[tuple[Shape, Choice]]) -> list[Strength | None]:
-    """Return for each new pod of a node how it keeps its cores; None: it does not mind."""
+    """Return how strongly each new pod of a node keeps its cores; None: it does not mind."""
     cells = [
         {
             core.cell
@@ -42,7 +42,7 @@ def keeping(state: NodeState, pods: Sequence[tuple[Shape, Choice]]) -> list[Stre
 def pick_pairs(
     cores: Sequence[FreeCore], wants: Sequence[CoreWant], keeps: Sequence[Strength | None]
 ) -> list[list[int]] | None:
-    """Return the CPUs of every want, in the order of the wants; None: they do not fit."""
+    """Return the CPUs of every want, in the order of the wants, or None if they do not fit."""
     picked: list[list[int]] = [[] for _ in wants]
     left = [list(core.free) for core in cores]
     for i in sorted(range(len(wants)), key=lambda i: -wants[i].take.whole):
@@ -72,7 +72,7 @@ def pick_pairs(
 
 
 def _doubles(want: CoreWant) -> int:
-    """Return the cores of which a pod that minds has both threads, beside whole ones."""
+    """Return on how many cores, besides whole ones, a pod that minds has both threads."""
     return want.take.threads - want.take.touched if want.spread else 0
 
 
@@ -86,7 +86,7 @@ def _go_round(
     wants: Sequence[CoreWant],
     picked: list[list[int]],
 ) -> bool:
-    """Deal the singles of the pods that wish out in one round; return whether they fit."""
+    """Deal out the singles of the pods that wish, in one round. Return whether they fit."""
     singles = [i for i in wishing for _ in range(_singles(wants[i]))]
     cores = min(len(left), len(singles))
     widest = max((_singles(wants[i]) for i in wishing), default=0)
@@ -100,14 +100,14 @@ def _go_round(
 def _fill(
     left: list[list[int]], others: Sequence[int], wants: Sequence[CoreWant], picked: list[list[int]]
 ) -> bool:
-    """Deal out what is left of the cores; return whether it is enough."""
+    """Deal out what is left of the cores. Return whether it is enough."""
     used = [room for room in left if len(room) == 1]
     broken = max(
         len([room for room in left if len(room) < 2]) + _more(len(used), others, wants),
         *(_touched(wants[i]) + sum(not room for room in left) for i in others),
         0,
     )
-    # Cores that are broken already come first, so that as many as can be stay whole.
+    # Cores that are broken already come first, so that as many as possible stay whole.
     rooms = sorted(left, key=len)[: max(broken, 0)]
     spread = sorted((i for i in others if wants[i].spread), key=lambda i: -_touched(wants[i]))
     for i in spread:

@@ -15,7 +15,7 @@ from placer_models.policy import BindPolicy, CoreKind, Strength
 from placer_models.problem import CoreTake, Shape
 
 _HELD = (None, Strength.PREFERRED, Strength.REQUIRED)
-"""What a core may be held by, in the order of classes."""
+"""How strongly a core may be held (None: not at all), in the order of classes."""
 
 
 class FreeCore(NamedTuple):
@@ -26,7 +26,7 @@ class FreeCore(NamedTuple):
 
 
 Classes = tuple[tuple[CoreClass, tuple[int, ...]], ...]
-"""Classes with their cores, by position in the topology, in the order to take them in."""
+"""Core classes, each with the positions of its cores in the topology, in the order of taking."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +34,11 @@ class CoresLeft:
     """What is left of the cores of a node.
 
     Attributes:
-        free_cpus: CPUs that a pod may own: allocatable, owned by nobody.
-        held: Cores that running pods keep from others of the policy PCPULevel.
-        numa_nodes_held: NUMA nodes that they keep from others of NUMANodeLevel.
+        free_cpus: CPUs that a pod may own: allocatable ones that no pod owns.
+        held: Cores that running pods keep from other pods of the policy PCPULevel.
+        numa_nodes_held: NUMA nodes that running pods keep from other pods of NUMANodeLevel.
         owners: Running pods that own CPUs and have labels or affinities of their own, by name.
-        classes: What was counted of the cores already: they are put in classes once.
+        classes: The classes found so far, kept so that cores are put in classes only once.
 
     """
 
@@ -63,7 +63,7 @@ class CoreWant:
     """What one pod takes of a class.
 
     Attributes:
-        spread: The pod would rather have its single threads on different cores.
+        spread: Whether the pod would rather have its single threads on different cores.
 
     """
 
@@ -82,18 +82,18 @@ def core_classes(
 ) -> Classes:
     """Return the classes of the cores that have a free thread, each with its cores.
 
-    They are ordered by cell, then widest cores first; in a class caches come one after the
-    other, so that neighbours share one. What was counted is kept.
+    They are ordered by cell, then widest cores first. The cores of a class are ordered by cache,
+    so that neighbours share one. The result is kept in ``left``.
 
     Args:
         node: The node.
         left: What is left of its cores.
-        tiers: As the Problem's ``core_tiers``.
-        granularity: Whether it matters who else is on a core, and to how many.
+        tiers: As ``core_tiers`` of the Problem.
+        granularity: Whether it matters who else is on a core, and to how many pods.
 
     """
     by_package, by_cache = PACKAGES in tiers, CACHES in tiers
-    # They are of one machine; of all that its nodes differ in, only homes tell cores apart.
+    # Nodes with this account have one machine; of their other facts only homes tell cores apart.
     key = granularity, by_package, by_cache, tuple(home.cpuset for home in node.homes)
     found = left.classes.get(key)
     if found is None:
@@ -121,7 +121,7 @@ def takes_of(
     bind: BindPolicy | None,
     cpus: CpuSet,
 ) -> tuple[CoreTake, ...]:
-    """Count what CPUs are of each class; a pod of a pool, which has no bind policy, owns none."""
+    """Count a pod's CPUs class by class; a pod of a pool, which has no bind policy, owns none."""
     topology = node.machine.topology
     owned = cpus & left.free_cpus if bind is not None else ()
     mine = Counter(topology.cpu[cpu].core for cpu in owned)
@@ -177,7 +177,7 @@ def _grouped(
     for kind, members in sorted(groups.items()):
         cell, threads_, free_, efficient, rank, _, package_, cache_, _ = kind
         members.sort()
-        # A core with one free thread takes one more pod, whoever that is.
+        # A core with one free thread takes one more pod, whichever that is.
         wide = granularity >= CoreGranularity.EACH or (
             granularity is CoreGranularity.PAIRS and threads_ < -2
         )
@@ -197,10 +197,10 @@ def _grouped(
 
 
 def _marks(node: Node) -> dict[int, int]:
-    """Tell the cores that pods at home here own from others; the key of a core -> a mark.
+    """Return key -> mark for each core of which pods with homes here own CPUs.
 
-    Cores that one pod has all of stay together: by count it then has just these. A core
-    that it has in part stands alone.
+    Marks tell cores apart. The cores that one pod has all of have one mark, so that counts of
+    them mean just these. A core that it has in part has a mark of its own.
     """
     marks: dict[int, int] = {}
     if any(home.cpuset for home in node.homes):
@@ -214,21 +214,21 @@ def _marks(node: Node) -> dict[int, int]:
 
 
 def broken_cores(free: int, threads: int, touched: int) -> int:
-    """Return how many cores hold single threads, where pods promise to touch so many."""
+    """Return how many cores single threads are dealt over, if a pod touches ``touched`` or more."""
     return max(-(-threads // free), touched)
 
 
 def pick_cpus(
     found: CoreClass, cores: Sequence[FreeCore], wants: Sequence[CoreWant]
 ) -> list[list[int]] | None:
-    """Return the CPUs of every want, in the order of the wants; None: they do not fit.
+    """Return the CPUs of each want, in the order of the wants, or None if they do not fit.
 
     Whole cores come first. The single threads go on the next b cores, where b is the
     larger of ceil(all threads / free) and the most that a pod promises to touch. Dealing
     them out in one round over those cores (thread i to core i mod b) always works: no
     core gets more than ceil(threads / b) <= free, and a pod's threads follow one another,
     so they touch min(threads, b) cores, no fewer than promised. Pods that promise
-    nothing are dealt last, and then any free thread will do: theirs are kept together.
+    nothing come last. Any free thread will do for them, so their threads are kept together.
     """
     takes = [_with_whole_cores(found, wants, i) for i in range(len(wants))]
     takes = _if_no_worse(found, wants, takes)
@@ -236,7 +236,7 @@ def pick_cpus(
     broken = _broken(found, takes)
     if whole + broken > len(cores):
         return None
-    # Large first: runs of a power of two then fall on the caches' own borders.
+    # The largest first: runs of a power of two then end at the borders of caches.
     by_size = sorted(range(len(takes)), key=lambda i: -takes[i].whole)
     picked: list[list[int]] = [[] for _ in takes]
     start = 0
@@ -269,7 +269,7 @@ def _broken(found: CoreClass, takes: Sequence[CoreTake]) -> int:
 
 
 def _with_whole_cores(found: CoreClass, wants: Sequence[CoreWant], i: int) -> CoreTake:
-    """Return the take with single threads gathered to whole cores, where that is liked."""
+    """Return the take with single threads gathered to whole cores, unless the pod spreads them."""
     take = wants[i].take
     if wants[i].spread or not found.whole:
         return take
@@ -280,7 +280,7 @@ def _with_whole_cores(found: CoreClass, wants: Sequence[CoreWant], i: int) -> Co
 def _if_no_worse(
     found: CoreClass, wants: Sequence[CoreWant], gathered: Sequence[CoreTake]
 ) -> list[CoreTake]:
-    """Return each gathered take that costs no core more than was promised, else the plain one."""
+    """Return each gathered take if it costs no more cores than promised, else the plain one."""
     takes = [want.take for want in wants]
     for i, take in enumerate(gathered):
         trial = [*takes[:i], take, *takes[i + 1 :]]
@@ -291,7 +291,10 @@ def _if_no_worse(
 
 
 def together(rooms: list[list[int]], threads: int) -> list[int]:
-    """Take threads from as few of the cores as can be, the fullest that is enough first."""
+    """Take threads from as few of the cores as possible.
+
+    Each step takes the core with the fewest threads that suffice, else the one with the most.
+    """
     taken: list[int] = []
     while len(taken) < threads:
         left = threads - len(taken)

@@ -15,7 +15,7 @@ from placer_models.placement import DeviceGrant, PodPlacement
 from placer_models.problem import Choice, Shape
 from placer_models.shares import ShareableDevice, ShareTake, follows_strategy
 
-# One of each for all nodes: Python makes a new empty set whenever it is asked for one.
+# One object for all nodes: Python makes a new empty set whenever it is asked for one.
 _NONE_FREE: frozenset[DeviceKey] = frozenset()
 _NONE_HELD: frozenset[tuple[str, int, int]] = frozenset()
 
@@ -25,10 +25,10 @@ class DevicesLeft:
     """What is left of the devices of a node.
 
     Attributes:
-        healthy: Those that may be given out, ascending by (type, minor).
+        healthy: Devices that may be given out, ascending by (type, minor).
         free: Those of them that nobody holds.
-        shared: Those of them of which pods hold shares alone -> what is left.
-        held_functions: (type, minor, minor of a virtual function) of those that pods hold.
+        shared: Those of them of which pods hold only shares -> what is left of each.
+        held_functions: (type, minor, minor of the virtual function) of each that pods hold.
 
     """
 
@@ -63,7 +63,7 @@ def devices_left(node: Node, pods: Sequence[RunningPod]) -> DevicesLeft:
 
 
 def _cut_off(node: Node, held: Collection[DeviceKey]) -> frozenset[DeviceKey]:
-    """Return the MIG instances that there is no room for beside what is held."""
+    """Return the MIG instances for which there is no room beside what is held."""
     if not node.mig:
         return frozenset()
     busy: defaultdict[int, set[int]] = defaultdict(set)
@@ -81,7 +81,7 @@ def _cut_off(node: Node, held: Collection[DeviceKey]) -> frozenset[DeviceKey]:
 
 
 def _left_of(device: Device, shares: Iterable[DeviceShare | None]) -> ShareAmounts:
-    """Return what shares leave of a device; below 0 counts as 0."""
+    """Return what shares leave of a device; amounts below 0 become 0."""
     totals = totals_of(device)
     empty = room(totals)
     # A share that the device cannot give leaves nothing of it.
@@ -108,7 +108,7 @@ def shareable_devices(
         left: What is left on the node.
         device_type: The type.
         board: The board of the type.
-        opened: Minors that come first of those that nobody has a part of.
+        opened: Minors that come first among the devices that nobody has a part of.
         functions: Whether virtual functions are counted too.
 
     """
@@ -158,7 +158,7 @@ def shares_of(
     shape: Shape,
     opened: Collection[DeviceKey],
 ) -> tuple[ShareTake, ...]:
-    """Return which device each share of a placed pod is on, numbered as they are opened."""
+    """Return which device each share of a placed pod is on, numbered with ``opened`` ones first."""
     takes = []
     missing = [need.count for need in shape.shares]
     for position, bank in enumerate(state.banks):
@@ -196,7 +196,7 @@ def grants_of(
 
     Args:
         left: What is left on the node.
-        state: The same in integers.
+        state: The same node in integers.
         pods: Title, shape and place of every pod that is new on the node.
         kept: Position of a pod that stays -> the devices that it has.
 

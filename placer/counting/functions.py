@@ -1,4 +1,4 @@
-"""Virtual functions that come with shares of devices (D9): those that are free, those given."""
+"""Virtual functions that come with shares of devices (D9): the free ones, and those given."""
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -12,16 +12,16 @@ _Wishes = Mapping[str, FunctionSelector]
 """Device type -> which virtual function a pod's shares of the type come with."""
 
 _Held = Collection[tuple[str, int, int]]
-"""(type, minor, minor of a virtual function) of those that pods hold."""
+"""(type, minor, minor of the virtual function) of each virtual function that pods hold."""
 
 
 def free_functions(device: Device, held: _Held) -> tuple[tuple[Labels, int], ...]:
-    """Return labels -> how many virtual functions with them nobody holds."""
+    """Return pairs of labels and the number of virtual functions with them that nobody holds."""
     return tuple(sorted(Counter(_free(device, held).values()).items()))
 
 
 def _free(device: Device, held: _Held) -> dict[int, Labels]:
-    """Return the virtual functions that nobody holds, with their labels."""
+    """Return minor -> labels of the virtual functions that nobody holds."""
     return {
         function.minor: function.labels
         for function in device.virtual_functions
@@ -38,10 +38,10 @@ def given_functions(
     """Return the grants of every pod with virtual functions, or why there are not enough.
 
     Args:
-        devices: Of the node.
+        devices: The devices of the node.
         held: Virtual functions that running pods hold.
-        wishes: Of every pod that is new on the node.
-        granted: Its devices and shares.
+        wishes: The wishes of each pod that is new on the node.
+        granted: The devices and shares of each of these pods.
 
     """
     found = [list(grants) for grants in granted]
@@ -70,9 +70,9 @@ def given_functions(
 
 
 def matched(options: Sequence[Sequence[int]]) -> list[int] | None:
-    """Return one option of its own for each, low ones first; None: there is no way.
+    """Return an option of its own for each, low ones first, or None if that is impossible.
 
-    Augmenting paths: who finds its options taken asks their holders to move.
+    By augmenting paths: if all options of one are taken, their holders are asked to move.
     """
     holder: dict[int, int] = {}
 

@@ -21,12 +21,12 @@ _Pages = tuple[tuple[int, int, int], ...]
 
 @dataclass(frozen=True, slots=True)
 class MemoryLeft:
-    """What is left of memory; pods may hold more than there is.
+    """The memory left on a node; below 0 where pods hold more than there is.
 
     Attributes:
         bytes_in: NUMA node -> free bytes.
         pages: (NUMA node, page size in bytes) -> free hugepages.
-        unit: The largest number that divides the bytes of each NUMA node.
+        unit: The largest number that divides the free bytes of each NUMA node.
 
     """
 
@@ -35,7 +35,7 @@ class MemoryLeft:
     unit: int
 
     def left_in(self, numa_node: int, dimension: Dimension) -> int:
-        """Return what a NUMA node has left: bytes, or pages."""
+        """Return what a NUMA node has left in a dimension, in bytes or in pages."""
         size = dimension.page_bytes
         return self.pages.get((numa_node, size), 0) if size else self.bytes_in[numa_node]
 
@@ -47,7 +47,7 @@ def asked_of(requests: Resources, dimension: Dimension) -> int:
 
 
 def memory_left(node: Node, pods: Iterable[RunningPod]) -> MemoryLeft:
-    """Return what the pods that run on the node leave."""
+    """Return what the pods that run on the node leave of its memory."""
     memory = node.memory_bytes_in()
     pages = node.pages_in()
     for pod in pods:
@@ -77,7 +77,7 @@ def pinned_of(problem: Problem, state: NodeState, place: PodPlacement) -> tuple[
 def in_words(
     problem: Problem, numa_nodes: Sequence[int | None], rows: Sequence[Sequence[int]]
 ) -> tuple[_Bytes, _Pages]:
-    """Return amounts in cells, dimension by dimension, as placements say them."""
+    """Return amounts in cells, given dimension by dimension, in the form of placements."""
     found = [
         (dimension, numa, row[cell])
         for cell, numa in enumerate(numa_nodes)
@@ -95,8 +95,8 @@ class MemoryWant:
     """What one pod takes in one dimension.
 
     Attributes:
-        amount: All of it.
-        pinned: From each cell; None: it may come from anywhere.
+        amount: How much it takes in total.
+        pinned: How much comes from each cell; None: it may come from anywhere.
         near: Cells of the pod's CPUs and devices, nearest first.
 
     """
@@ -109,10 +109,10 @@ class MemoryWant:
 def dealt_memory(
     problem: Problem, state: NodeState, pods: Sequence[tuple[Shape, Choice, tuple[int, ...]]]
 ) -> list[tuple[_Bytes, _Pages]] | str:
-    """Return the memory and the hugepages of every pod, or why there are none.
+    """Return the memory and the hugepages of every pod, or why they cannot have them.
 
     Args:
-        problem: What the counts are counted in.
+        problem: The Problem that the counts belong to.
         state: What is left on the node.
         pods: Shape and place of every pod that is new there, and the cells that its memory had
             better come from, nearest first.
@@ -135,7 +135,7 @@ def dealt_memory(
                 f"its pods take {sum(want.amount for want in wants) * dimension.unit} {what}; "
                 "the NUMA nodes they come from have less"
             )
-        # Pages had better come from where the memory is.
+        # Pages should come from where the memory is.
         nears = [
             near or tuple(cell for cell, amount in enumerate(units) if amount)
             for near, units in zip(nears, split, strict=True)
@@ -146,12 +146,12 @@ def dealt_memory(
 
 
 def split_memory(free: Sequence[int], wants: Sequence[MemoryWant]) -> list[tuple[int, ...]] | None:
-    """Return the units of every want from each cell; None: there is not enough.
+    """Return how many units of each want come from each cell, or None if there is not enough.
 
-    Pinned wants are served first, so the others find a place whenever the sums allow it:
-    first those that are near few cells, from these as far as they go; then those that are
-    near none, the largest first. What no near cell has comes from the one cell with room
-    for it that is left with least, else from the emptiest cells.
+    Pinned wants are served first, so that the others find a place whenever the sums allow it.
+    Then come those that are near few cells, which they use as far as possible, then those
+    near none, the largest first. What the near cells do not have comes from the one cell with
+    room for it that is left with least, else from the emptiest cells.
     """
     left = list(free)
     for want in wants:
@@ -174,7 +174,7 @@ def _turn(want: MemoryWant) -> tuple[bool, int, int]:
 
 
 def _taken(left: list[int], want: MemoryWant) -> tuple[int, ...] | None:
-    """Take what is wanted out of what is left in the cells; None: there is not enough."""
+    """Take what is wanted out of what the cells have left; return None if it is not enough."""
     taken = [0] * len(left)
     rest = want.amount
 

@@ -1,7 +1,7 @@
-"""Resources that a node has as a whole, in plain amounts: which there are.
+"""Resources that a node has as a whole, counted in plain amounts.
 
 Models, bounds, packing, the greedy path and the reasons count all of them alike, as dimensions
-of a Problem: a new one is a line here, and a rule of the judge.
+of a Problem. A new one takes a line here, and a rule of the judge.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -12,22 +12,22 @@ from placer_models.dimensions import Amounts, Dimension
 from placer_models.pod import PodSpec, Resources
 
 ResourceKey = tuple[str, str]
-"""The rule that counts a resource, and which one where the rule counts each for itself."""
+"""The rule that counts a resource, and the resource's name among those of the rule."""
 
 NO_LIMIT = 1_000_000
-"""What a node has of a limit that it does not have."""
+"""The amount that a node without a limit is taken to have."""
 
 
 @dataclass(frozen=True, slots=True)
 class NodeResource:
-    """Resources of one rule.
+    """The resources that one rule counts.
 
     Attributes:
-        rule: Its name.
-        wanted: What a pod takes of each.
-        had: What an empty node has of each.
-        dropped: Pod and node as they are if nothing is asked of one of them.
-        is_limit: Who does not name it has no limit; else, nothing of it.
+        rule: The rule's name.
+        wanted: Pod -> name of each resource and how much the pod takes of it.
+        had: Node -> name of each resource and how much the node has of it when empty.
+        dropped: Pod, node, name -> both as they are if nothing is asked of that resource.
+        is_limit: Whether a node that does not name it has no limit. Otherwise it has nothing of it.
 
     """
 
@@ -64,7 +64,7 @@ NODE_RESOURCES = {
         ),
     )
 }
-"""By the names of their rules, in the order of reasons."""
+"""Name of a rule -> its resources, in the order of reasons."""
 
 
 def wanted_by(spec: PodSpec) -> dict[ResourceKey, int]:
@@ -80,7 +80,7 @@ def had_by(node: Node) -> dict[ResourceKey, int]:
 
 
 def left_by(node: Node, specs: Iterable[PodSpec]) -> dict[ResourceKey, int]:
-    """Return what pods leave of each; they may hold more than there is."""
+    """Return what pods leave of each resource, below 0 if they hold more than there is."""
     left = had_by(node)
     for spec in specs if left else ():
         for key, want in wanted_by(spec).items():
@@ -90,12 +90,12 @@ def left_by(node: Node, specs: Iterable[PodSpec]) -> dict[ResourceKey, int]:
 
 
 def amount_of(key: ResourceKey, amounts: Mapping[ResourceKey, int]) -> int:
-    """Return how much there is of a resource, by what a node names."""
+    """Return how much there is of a resource on a node that names these amounts."""
     return amounts.get(key, NO_LIMIT if NODE_RESOURCES[key[0]].is_limit else 0)
 
 
 def in_units(amounts: Mapping[ResourceKey, int], dimensions: Iterable[Dimension]) -> Amounts:
-    """Return the amounts in units of the dimensions; pods may have overfilled a node."""
+    """Return the amounts in units of the dimensions, 0 where pods have overfilled a node."""
     return tuple(
         max(0, amount_of((each.rule, each.subject), amounts)) // each.unit for each in dimensions
     )

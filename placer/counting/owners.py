@@ -1,6 +1,6 @@
-"""Who of the running pods owns CPUs of which cores and NUMA nodes: what others look at there.
+"""Owners among the running pods: the cores and NUMA nodes of the CPUs that they own.
 
-With an exclusive policy they keep others away (C9); others may want to be beside them (C18).
+With an exclusive policy they keep others away (C9). Others may want to be beside them (C18).
 """
 
 from collections import Counter, defaultdict
@@ -11,7 +11,7 @@ from placer_models.cpuset import CpuSet
 from placer_models.policy import ExclusivePolicy, Strength
 
 Held = Mapping[int, Strength]
-"""Core, or NUMA node -> how strongly it is kept; what nobody keeps is missing."""
+"""Core, or NUMA node -> how strongly pods keep others off. The others are missing."""
 
 
 def known_cpus(node: Node, runner: RunningPod) -> CpuSet:
@@ -48,7 +48,7 @@ def cores_held(node: Node, running: Iterable[RunningPod]) -> Held:
 
 
 def owners_beside(running: Iterable[RunningPod]) -> tuple[RunningPod, ...]:
-    """Return those that own CPUs and have labels or affinities of their own, by name."""
+    """Return the pods that own CPUs and have labels or affinities of their own, by name."""
     found = [
         runner
         for runner in running
@@ -58,7 +58,7 @@ def owners_beside(running: Iterable[RunningPod]) -> tuple[RunningPod, ...]:
 
 
 def owners_of_cores(node: Node, owners: Iterable[RunningPod]) -> dict[int, tuple[int, ...]]:
-    """Return who of the owners is on each core, by their positions; nobody is left out."""
+    """Return core -> positions of the owners that are on it. Cores without any are left out."""
     found: defaultdict[int, tuple[int, ...]] = defaultdict(tuple)
     cpus = node.machine.topology.cpu
     for position, runner in enumerate(owners):

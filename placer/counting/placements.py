@@ -1,4 +1,4 @@
-"""Choices become a placement, counts turning into ids; a placement becomes choices again."""
+"""Placements made of choices, counts turning into ids, and choices counted again from them."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
@@ -29,7 +29,7 @@ from placer_models.shares import follows_strategy
 
 @dataclass(frozen=True, slots=True)
 class Unrealisable:
-    """The counts promise what the node's ids cannot give."""
+    """A node whose ids cannot give what the counts promise, and why."""
 
     node: str
     reason: str
@@ -40,7 +40,7 @@ class _Newcomer:
     """A pod with its place in counts.
 
     Attributes:
-        home: Its place in ids, where the pod stays.
+        home: Its place in ids if the pod stays at home, else None.
 
     """
 
@@ -63,7 +63,7 @@ def realise(
     problem: Problem,
     choices: Mapping[int, Choice],
 ) -> Placement | Unrealisable:
-    """Turn counts into ids, node by node, all pods that are new on a node at once.
+    """Turn counts into ids, node by node, for all pods that are new on a node at once.
 
     Args:
         instance: What the problem was built from.
@@ -97,7 +97,7 @@ def realise(
 def _beside_bound(
     instance: Instance, newcomers: Mapping[int, Sequence[_Newcomer]]
 ) -> Mapping[str, list[RunningPod]]:
-    """Return name of a node -> what runs there, where bound pods come."""
+    """Return name of a node -> pods that run there, for the nodes that bound pods come to."""
     runners: defaultdict[str, list[RunningPod]] = defaultdict(list)
     names = {
         instance.nodes[position].name
@@ -120,7 +120,7 @@ def _on_node(
 ) -> dict[int, PodPlacement] | str:
     """Return the places of the node's new pods, or why there are none.
 
-    What runs there is known where bound pods come.
+    ``runners`` has the pods that run there only if bound pods come.
     """
     cpus = _cpus(node, account, problem, state, pods)
     if isinstance(cpus, str):
@@ -182,7 +182,7 @@ def _nearest(
     grants: Sequence[DeviceGrant],
     choice: Choice,
 ) -> tuple[int, ...]:
-    """Return the cells of a pod's CPUs and devices, where most of them are first."""
+    """Return the cells of a pod's CPUs and devices, those with most of them first."""
     cell_of = {cell.numa_node: index for index, cell in enumerate(state.cells)}
     held = {(grant.type, grant.minor) for grant in grants}
     there = [cell_of[node.machine.topology.cpu[cpu].numa_node] for cpu in own]
@@ -205,7 +205,7 @@ def _containers(
     cpuset: CpuSet,
     grants: Sequence[DeviceGrant],
 ) -> tuple[ContainerPlacement, ...]:
-    """Part what a pod holds among its containers."""
+    """Divide what a pod holds among its containers."""
     spec, home = one.pod.spec, one.home
     fit = problem.fit(one.index, one.choice.node)
     by_cell = None
@@ -230,7 +230,7 @@ def _cpus(
     state: NodeState,
     pods: Sequence[_Newcomer],
 ) -> list[list[int]] | str:
-    """Return the CPUs that every pod owns, neighbours together."""
+    """Return the CPUs that each pod owns, neighbours together."""
     owned: list[list[int]] = [[] for _ in pods]
     if not any(one.shape.owned_cpus for one in pods):
         return owned
@@ -280,7 +280,7 @@ def _takes(one: _Newcomer, position: int) -> bool:
 
 
 def _without(cores: Sequence[FreeCore], kept: CpuSet) -> tuple[FreeCore, ...]:
-    """Return the cores with what pods that stay leave of them."""
+    """Return what pods that stay leave of the cores."""
     left = (FreeCore(core.key, tuple(c for c in core.free if c not in kept)) for core in cores)
     return tuple(core for core in left if core.free)
 
@@ -288,7 +288,7 @@ def _without(cores: Sequence[FreeCore], kept: CpuSet) -> tuple[FreeCore, ...]:
 def recount(
     instance: Instance, accounts: Sequence[Account], problem: Problem, placement: Placement
 ) -> Choices:
-    """Return the places of a placement as counts: the inverse of realising.
+    """Return the places of a placement as counts: the inverse of `realise`.
 
     Args:
         instance: What the problem was built from.

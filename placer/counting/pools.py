@@ -1,7 +1,7 @@
-"""The shared pool and the BE pool, and who is bound to NUMA nodes of them, both ways (C5 to C12).
+"""The shared pool and the BE pool, and pods bound to NUMA nodes of them, both ways (C5 to C12).
 
-A Problem has what bound pods find in each cell's part of a pool; placed pods count their
-requests on NUMA nodes, and run in the CPUs that a whole placement leaves the pools.
+A Problem says what bound pods find in each cell's part of a pool. Placed pods count their
+requests on NUMA nodes, and run on the CPUs that the placement as a whole leaves the pools.
 """
 
 from collections import Counter
@@ -22,7 +22,7 @@ from placer_models.problem import Choice
 from placer_models.topology import Topology
 
 CpuMilli = tuple[tuple[int, int], ...]
-"""As in ``PodPlacement``."""
+"""(NUMA node, milli of the CPU request counted there), as in ``PodPlacement``."""
 
 _NO_HOMES: frozenset[int] = frozenset()
 
@@ -33,10 +33,10 @@ class Pool:
 
     Attributes:
         cpus: All of them, reserved ones included.
-        free: Those that are not reserved.
-        milli: CPU requests of the pods that run in it.
-        in_use: Some pod runs in it.
-        milli_per_cpu: What they may ask for of each CPU.
+        free: Those of them that are not reserved.
+        milli: The sum of the CPU requests of the pods that run in it.
+        in_use: Whether some pod runs in it.
+        milli_per_cpu: How much each CPU adds to what these requests may sum to.
 
     """
 
@@ -48,7 +48,7 @@ class Pool:
 
     @property
     def left_milli(self) -> int:
-        """What more requests may sum to; below 0 where pods ask for more than there is."""
+        """What further requests may sum to; below 0 where pods ask for more than there is."""
         return self.milli_per_cpu * len(self.free) - self.milli
 
 
@@ -57,8 +57,8 @@ class Pools:
     """The pools of a node.
 
     Attributes:
-        shared: Of LS pods: online CPUs that no LSE or LSR pod owns.
-        best_effort: Of BE pods: online CPUs that no LSE pod owns.
+        shared: The pool of LS pods: online CPUs that no LSE or LSR pod owns.
+        best_effort: The pool of BE pods: online CPUs that no LSE pod owns.
         bound: What bound pods want of the pools; their cells are ids of NUMA nodes.
 
     """
@@ -82,7 +82,7 @@ def pools_left(node: Node, pods: Sequence[RunningPod]) -> Pools:
     online, unpooled = node.machine.topology.online, node.out_of_pools(owned)
 
     def pool(qos: QosClass, taken: CpuSet) -> Pool:
-        # Nodes where nobody owns a CPU have one set of them, their machine's.
+        # Nodes where nobody owns a CPU share one set object, that of their machine.
         cpus = without(without(online, unpooled), taken)
         asked = [p.pod.spec.requests.cpu_milli for p in pods if p.pod.spec.qos is qos]
         free = without(cpus, node.reserved_cpus)
@@ -93,7 +93,7 @@ def pools_left(node: Node, pods: Sequence[RunningPod]) -> Pools:
 
 
 def pools_after(pools: Pools, came: Iterable[tuple[QosClass, Iterable[int]]]) -> Pools:
-    """Return the pools once pods of these classes have come that own these CPUs."""
+    """Return the pools after pods have come: (QoS class, CPUs that it owns) of each."""
     exclusive: set[int] = set()
     owned: set[int] = set()
     for qos, cpus in came:
@@ -107,7 +107,7 @@ def pools_after(pools: Pools, came: Iterable[tuple[QosClass, Iterable[int]]]) ->
 
 
 def bound_by(node: Node, pod: RunningPod) -> Iterable[Bound]:
-    """Yield what a pod, where it is bound, wants of its pool, by ids of NUMA nodes."""
+    """Yield what a pod, if it is bound, wants of its pool, by ids of NUMA nodes."""
     place, spec = pod.placement, pod.pod.spec
     homes = bound_to(place, spec, node)
     if homes and _in_parts(place):
@@ -130,7 +130,7 @@ def _by_numa_node(cpus: CpuSet, topology: Topology) -> dict[int, int]:
 
 
 def with_bound(state: NodeState, node: Node, pools: Pools) -> NodeState:
-    """Return the node with what bound pods are to find there."""
+    """Return the state with what bound pods find in its cells, and with those that run there."""
     homes = [cell.numa_node for cell in state.cells]
 
     def cell_pools(pool: Pool) -> list[CellPool]:
@@ -150,7 +150,7 @@ def with_bound(state: NodeState, node: Node, pools: Pools) -> NodeState:
         known = [index[numa] for numa in one.cells if numa in index]
         parts = best_effort if one.qos is QosClass.BE else shared
         cells = [cell for cell in known if parts[cell].cpus]
-        # Running pods may have less than they need; then nobody takes more of it.
+        # A running pod may have less than it needs; then no new pod may take any of it.
         there = sum(parts[cell].cpus for cell in cells)
         bound.append(replace(one, cells=tuple(sorted(cells)), cpus=min(one.cpus, there)))
     return replace(
@@ -180,13 +180,13 @@ def homes_of(state: NodeState, choice: Choice) -> frozenset[int]:
 
 @dataclass(frozen=True, slots=True)
 class _Want:
-    """A pod that is bound to the pool of NUMA nodes.
+    """What a pod wants that is bound to the pool of some NUMA nodes.
 
     Attributes:
         homes: These NUMA nodes.
         milli: Its CPU request.
-        said: What it counts where now; None: nothing is said yet.
-        fixed: That may not change: its containers count on it.
+        said: How much of it is counted on which NUMA node; None: that is not settled yet.
+        fixed: Whether ``said`` may not change, because the containers depend on it.
 
     """
 
@@ -197,7 +197,7 @@ class _Want:
 
 
 def _want_of(node: Node, pod: RunningPod) -> _Want | None:
-    """Return what a placed pod wants; None: it is not bound."""
+    """Return what a placed pod wants, or None if it is not bound."""
     place, spec = pod.placement, pod.pod.spec
     homes = bound_to(place, spec, node)
     milli = spec.requests.cpu_milli
@@ -205,7 +205,7 @@ def _want_of(node: Node, pod: RunningPod) -> _Want | None:
 
 
 def _want_at(state: NodeState, spec: PodSpec, choice: Choice) -> _Want:
-    """Return what a bound pod wants that is new."""
+    """Return what a new bound pod wants."""
     said = None
     if choice.containers:
         parts = ((state.cells[cells[0]].numa_node, part) for cells, part in choice.pool)
@@ -221,14 +221,14 @@ def counts_on_numa_nodes(
     pods: Sequence[tuple[PodSpec, Choice]],
     runners: Sequence[RunningPod],
 ) -> dict[int, CpuMilli]:
-    """Return position of a new pod that is bound -> what it counts on which NUMA node.
+    """Return position of a new bound pod -> how much it counts on which NUMA node.
 
     Args:
-        node: Where they go.
-        state: The same in integers.
-        pools: As they are once all new pods have their CPUs.
+        node: The node that the pods go to.
+        state: The node in integers.
+        pools: The pools once all new pods have their CPUs.
         pods: Spec and place of each new pod.
-        runners: What runs there.
+        runners: The pods that run on the node.
 
     """
     found: dict[int, CpuMilli] = {}
@@ -243,7 +243,7 @@ def counts_on_numa_nodes(
 
 
 def _counted(node: Node, pool: Pool, wants: Sequence[_Want]) -> list[CpuMilli]:
-    """Share out what pods of one pool want; what is said already stays if it can."""
+    """Share out what pods of one pool want; what is settled already stays if possible."""
     cpus = _by_numa_node(pool.free, node.machine.topology)
     room = {numa: pool.milli_per_cpu * count for numa, count in cpus.items()}
     for keep in (True, False):
@@ -278,7 +278,7 @@ def _at_first(want: _Want) -> CpuMilli:
 
 
 def with_pools(instance: Instance, placement: Placement) -> Placement:
-    """Return the placement with every shared pod in the pool that is left for it."""
+    """Return the placement with every LS and BE pod in the pool that is left for it."""
     pods = {pod.key: pod for pod in pods_of(instance.gangs)}
     on_node: dict[str, list[RunningPod]] = {place.node: [] for place in placement.pods}
     for running in instance.running:
@@ -298,12 +298,12 @@ def with_pools(instance: Instance, placement: Placement) -> Placement:
 def in_their_pools(
     node: Node, pods: Sequence[RunningPod], left: Pools | None = None
 ) -> list[RunningPod]:
-    """Return the pods of a node, those without CPUs of their own in the pools as they are now.
+    """Return the pods of a node, with LS and BE pods in their pools as these are now.
 
     Args:
         node: The node.
-        pods: All that run there.
-        left: What they leave, where it is known.
+        pods: All pods that run there.
+        left: The pools that they leave, if known.
 
     """
     pools = pools_left(node, pods) if left is None else left
@@ -328,7 +328,7 @@ def in_their_pools(
             on_cpus(part, part_of(whole, part, node) or pool)
             for part in in_pool(spec.containers, pool, place.containers)
         )
-        # Who floats where others are bound goes on floating, whatever becomes of the pool.
+        # A pod that floats where others are bound goes on floating, whatever becomes of the pool.
         milli = counts.get(i, () if binds(spec, node) else place.cpu_milli)
         if (place.cpuset, place.containers, place.cpu_milli) == (pool, containers, milli):
             return runner
@@ -352,7 +352,7 @@ def _floats_in(pool: CpuSet, runner: RunningPod, node: Node) -> bool:
 
 
 def part_of(pool: CpuSet, container: ContainerPlacement, node: Node) -> CpuSet:
-    """Return the part of a pool to which a container is bound for itself; nothing if it is not."""
+    """Return the part of a pool that a container is bound to by itself; empty if it is not."""
     if not container.cpu_milli:
         return frozenset()
     return within(pool, {numa for numa, _ in container.cpu_milli}, node.machine.topology)

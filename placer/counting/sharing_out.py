@@ -1,10 +1,10 @@
-"""Requests shared out over places, each over its own, as a flow finds them room."""
+"""Requests shared out over places, each over its own, by a flow that finds them room."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 Asked = tuple[Collection[int], int]
-"""Places, and an amount that is to be shared out over them."""
+"""Places, and the amount that is to be shared out over them."""
 
 
 def requests_fit(room: Mapping[int, int], asked: Iterable[Asked]) -> bool:
@@ -13,14 +13,14 @@ def requests_fit(room: Mapping[int, int], asked: Iterable[Asked]) -> bool:
 
 
 def shared_out(room: Mapping[int, int], asked: Sequence[Asked]) -> list[Counter[int]] | None:
-    """Share every request out over its own places; None: there is not room for all.
+    """Return how to share every request out over its own places, or None if room is lacking.
 
-    Requests for the same places are one; who finds no room moves others over, along the
-    shortest chain.
+    Requests for the same places count as one. A request that finds no room moves others over,
+    along the shortest chain.
 
     Args:
         room: Place -> what it holds.
-        asked: (places, amount).
+        asked: (places, amount) of each request.
 
     """
     total: Counter[frozenset[int]] = Counter()
@@ -54,7 +54,7 @@ def _move(
     left: dict[int, int],
     given: list[Counter[int]],
 ) -> bool:
-    """Find more room for one request along the shortest chain; False: there is none."""
+    """Find more room for a request along the shortest chain. Return whether there is any."""
     came: dict[int, tuple[int, int | None]] = dict.fromkeys(wants[start][0], (start, None))
     queue = list(came)
     for place in queue:

@@ -1,4 +1,4 @@
-"""Rules and the tier about pods that want to be together or apart (C18)."""
+"""Pod affinity: the rules and the tier about pods that want to be together or apart (C18)."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -9,20 +9,20 @@ from placer_models.affinity import AffinityLevel, AffinityTerm
 
 
 class _Domains:
-    """Who is in which domain of nodes; looked for only where a term asks for one."""
+    """The pods in each domain of nodes, looked up only when a term asks for one."""
 
     def __init__(self, scene: Scene) -> None:
-        """Begin with nothing looked for."""
+        """Begin with nothing looked up."""
         self.scene = scene
         self._tenants: dict[str, dict[str, list[Tenant]]] = {}
         self._parting: list[tuple[Site, Tenant, AffinityTerm]] | None = None
 
     def belongs(self, site: Site, term: AffinityTerm) -> bool:
-        """Return whether the node is in a domain of the term's."""
+        """Return whether the node is in a domain of the term."""
         return not term.wide or site.node.topology_domain(term.topology) is not None
 
     def said(self, site: Site, term: AffinityTerm) -> str:
-        """Return the node's domain for people; nothing where it is the node."""
+        """Return the node's domain as text for people, empty if the domain is the node itself."""
         if not term.wide:
             return ""
         return f" ({term.topology} {site.node.topology_domain(term.topology) or 'none'})"
@@ -42,7 +42,7 @@ class _Domains:
         return () if here is None else self._tenants[key].get(here, ())
 
     def parting(self, site: Site) -> Iterator[tuple[Tenant, AffinityTerm]]:
-        """Yield the running pods that keep others off the node's domains, with such terms."""
+        """Yield the running pods that keep others off the node's domains, with the terms."""
         if not self.scene.standing.total(_parts_domains):
             return
         if self._parting is None:
@@ -70,10 +70,10 @@ def _parts_domains(site: Site) -> int:
 
 
 def affinity(scene: Scene) -> Iterator[Finding]:
-    """A pod is with another one that each of its required affinities means.
+    """For each of its required affinities, a pod is with another pod that the affinity means.
 
-    The first of its kind needs none: a pod that its own affinity means, where no other
-    pod of the cluster is meant.
+    The first pod of its kind needs no other: its own affinity means it, and means no other
+    pod of the cluster.
     """
     domains = _Domains(scene)
     for site, tenant in scene.newcomers:
@@ -92,7 +92,7 @@ def affinity(scene: Scene) -> Iterator[Finding]:
 
 
 def anti_affinity(scene: Scene) -> Iterator[Finding]:
-    """A pod is with none that its required anti-affinity means, nor one whose means it."""
+    """A pod is with no pod that its required anti-affinity means, or whose own means it."""
     domains = _Domains(scene)
     for site, tenant in scene.newcomers:
         for term in tenant.pod.spec.affinity:
@@ -107,8 +107,8 @@ def anti_affinity(scene: Scene) -> Iterator[Finding]:
 def wishes_not_met(scene: Scene) -> int:
     """Return tier ``affinity``: what preferred terms of newly placed pods lose.
 
-    One that wants others loses its weight where it is not kept, one that wants to be apart
-    for each pod that it means and meets.
+    A term that wants others loses its weight if it is not kept. A term that wants to be apart
+    loses its weight for each pod that it means and meets.
     """
     domains = _Domains(scene)
     return sum(
@@ -155,7 +155,7 @@ def _met(domains: _Domains, site: Site, tenant: Tenant, term: AffinityTerm) -> l
 
 
 def _parting(domains: _Domains, site: Site) -> Iterator[tuple[Tenant, AffinityTerm]]:
-    """Yield the running pods that keep others off a node, each with such a term."""
+    """Yield the running pods that keep others off a node, with the terms."""
     for runner in site.tenants:
         if not runner.new:
             for term in runner.pod.spec.affinity:
@@ -180,7 +180,7 @@ def _places(site: Site, tenant: Tenant, level: AffinityLevel) -> set[int | None]
 
 
 def _elsewhere(domains: _Domains, tenant: Tenant, term: AffinityTerm) -> bool:
-    """Return whether any other pod of the cluster is meant, where there are such domains."""
+    """Return whether the term means any other pod of the cluster, on nodes in its domains."""
     return any(
         domains.belongs(site, term)
         and any(o is not tenant and _means(tenant, term, o) for o in site.tenants)

@@ -84,7 +84,7 @@ def _text(cells: frozenset[CellId]) -> str:
 
 
 def cells_beyond_fewest(scene: Scene) -> int:
-    """Return the sum over the newly placed pods under BestEffort."""
+    """Return tier ``alignment``: the sum over the newly placed pods under BestEffort."""
     beyond = 0
     for site, tenant in scene.newcomers:
         if policy_of(site, tenant) is AlignmentPolicy.BEST_EFFORT:
@@ -98,5 +98,5 @@ def cells_beyond_fewest(scene: Scene) -> int:
 
 @lru_cache(maxsize=4096)
 def _fewest_cells(cells: tuple[CellAmounts, ...], need: CellAmounts) -> int:
-    # None: not even the empty node holds it, so that the placement has breaches.
+    # None means that not even the empty node holds it, so the placement has breaches.
     return fewest_cells(cells, need) or 0

@@ -17,11 +17,11 @@ Homes = frozenset[int]
 """The NUMA nodes to whose pool a pod is bound."""
 
 _Asked = tuple[Collection[int], int]
-"""NUMA nodes, and a request that is shared out over them."""
+"""NUMA nodes, and a CPU request in milli CPUs that is shared out over them."""
 
 
 def constrained_burst(scene: Scene) -> Iterator[Finding]:
-    """The pool of a constrained pod holds its limit; its node has no NUMA policy."""
+    """The pool of a ConstrainedBurst pod holds its limit, and its node has no NUMA policy."""
     for site in scene.entered:
         for tenant in site.tenants:
             if tenant.pod.spec.constrained_burst:
@@ -29,9 +29,9 @@ def constrained_burst(scene: Scene) -> Iterator[Finding]:
 
 
 def bound_pool(scene: Scene) -> Iterator[Finding]:
-    """A bound pod runs in all of its pool on its NUMA nodes, of which each has a CPU.
+    """A bound pod runs in all of its pool on its NUMA nodes, each of which has a CPU.
 
-    And the requests of the bound pods of a pool can be shared out over their NUMA nodes.
+    The requests of the bound pods of a pool can be shared out over their NUMA nodes.
     """
     homes = {home.key: home for home in scene.instance.homes}
     for site in scene.entered:
@@ -44,7 +44,7 @@ def bound_pool(scene: Scene) -> Iterator[Finding]:
                 continue
             for tenant in bound:
                 yield from _has_its_cpus(site, tenant)
-            # What running pods count where may be shared out anew; also of those that stay.
+            # The requests of running pods, and of those that stay, may be shared out anew.
             come = [tenant for tenant in new if not _stays(tenant, homes.get(tenant.pod.key))]
             for tenant in come:
                 yield from _counts_its_request(tenant)
@@ -77,7 +77,7 @@ def _limit_is_held(site: Site, tenant: Tenant) -> Iterator[Finding]:
 
 
 def _taken_there(site: Site, tenant: Tenant) -> Homes:
-    """Return the NUMA nodes of a bound pod whose pool another new pod makes smaller."""
+    """Return the NUMA nodes of a bound pod on which another new pod makes its pool smaller."""
     cpu = site.inside.topology.cpu
     gone = withheld(site, tenant.qos)
     owned_anew = {
@@ -87,7 +87,11 @@ def _taken_there(site: Site, tenant: Tenant) -> Homes:
 
 
 def _is_bound_rightly(site: Site, tenant: Tenant) -> Iterator[Finding]:
-    """Hold a new pod to what binds it, and its NUMA nodes to what it holds."""
+    """Check that a new pod is bound if, and only if, something binds it.
+
+    Under a policy its NUMA nodes include those of all that it holds. It runs in all of its pool
+    there.
+    """
     spec, node = tenant.pod.spec, site.node.name
     homes, policy = _homes(site, tenant), policy_of(site, tenant)
     if not homes and policy not in BINDING and not spec.constrained_burst:
@@ -125,7 +129,10 @@ def _runs_everywhere(site: Site, tenant: Tenant) -> bool:
 
 
 def _has_its_cpus(site: Site, tenant: Tenant) -> Iterator[Finding]:
-    """Hold new pods to a CPU on each of their NUMA nodes, and new owners to leave it."""
+    """Check that a bound pod has a CPU on each of its NUMA nodes.
+
+    A running pod is checked only where new owners make its pool smaller.
+    """
     homes = _homes(site, tenant)
     cpu = site.inside.topology.cpu
     there = {cpu[c].numa_node for c in pool_here(site, tenant)}
@@ -153,7 +160,10 @@ def _counts_its_request(tenant: Tenant) -> Iterator[Finding]:
 def _requests_fit(
     site: Site, qos: QosClass, bound: Iterable[Tenant], come: Sequence[Tenant]
 ) -> Iterator[Finding]:
-    """Where running pods do not fit by themselves, nobody new may take CPUs."""
+    """Check that the NUMA nodes have enough for the requests of the bound pods.
+
+    If running pods alone do not fit, no new pod may take CPUs of the pool.
+    """
     asked: list[_Asked] = []
     newly = False
     for tenant in bound:
@@ -184,9 +194,9 @@ def _requests_fit(
 
 
 def _short(room: Mapping[int, int], asked: Sequence[_Asked]) -> int:
-    """Return by how much the requests exceed the room, each within its NUMA nodes.
+    """Return by how many milli CPUs the requests exceed the room, each within its NUMA nodes.
 
-    As a flow: every request is raised by paths that move others over, depth first.
+    As a flow: each request is raised along paths, found depth first, that move others over.
     """
     left = dict(room)
     held: list[Counter[int]] = [Counter() for _ in asked]

@@ -1,6 +1,6 @@
-"""Every rule that a placement has to keep, and what breaks them.
+"""The rules that every placement has to keep, and the breaches of a placement.
 
-The page docs/rules.md says the same rules in words, by the same names.
+The page docs/rules.md states the same rules in words, under the same names.
 """
 
 from collections.abc import Mapping
@@ -113,15 +113,15 @@ class Breach:
 def breaches(
     instance: Instance, placement: Placement, standing: Standing | None = None
 ) -> tuple[Breach, ...]:
-    """Return all that is wrong with the placement; nothing if it keeps every rule.
+    """Return all breaches of the placement, or none if it keeps every rule.
 
-    Any placement may be asked about, also one that names what does not exist. Only what
-    is newly placed can be at fault: a node that takes nothing new is not looked at.
+    Any placement may be given, even one that names things that do not exist. Only what is
+    newly placed can be at fault: a node that takes nothing new is not looked at.
 
     Args:
         instance: The nodes, what runs there and what waits.
         placement: What is newly placed.
-        standing: As `scene.sites_of` returns it, where it is known.
+        standing: The result of `scene.sites_of`, if already known.
 
     """
     last = standing and standing.faultless
@@ -133,7 +133,7 @@ def breaches(
 def scene_with_moves(
     instance: Instance, placement: Placement, standing: Standing | None = None
 ) -> Scene:
-    """Lay a placement over its instance; the running pods that may move are placed, too."""
+    """Lay a placement over its instance, with the running pods that may move placed as well."""
     asked = with_movable_pods(instance, blamed, placement)
     if asked is instance:
         return scene_of(instance, placement, standing)
@@ -141,7 +141,7 @@ def scene_with_moves(
 
 
 def broken_in(scene: Scene) -> tuple[Breach, ...]:
-    """Return all that is wrong in a scene."""
+    """Return all breaches in a scene."""
     found = tuple(
         Breach(name, finding.subject, finding.message)
         for name, rule in RULES.items()
@@ -153,5 +153,5 @@ def broken_in(scene: Scene) -> tuple[Breach, ...]:
 
 
 def blamed(instance: Instance, placement: Placement) -> tuple[Breach, ...]:
-    """Return what a placement of all who are asked breaks."""
+    """Return the breaches of a placement in which every pod of the question has a place."""
     return broken_in(scene_of(instance, placement))

@@ -16,14 +16,14 @@ _NO_HOMES: frozenset[int] = frozenset()
 
 
 class Claim(NamedTuple):
-    """What is aligned together: all that a pod holds by place, or one container of it.
+    """What is aligned together: all that a pod, or one of its containers, holds by place.
 
     Attributes:
-        name: Of the container; empty for the pod as a whole.
+        name: The container's name; empty for the pod as a whole.
         by_cpu: Whether its CPUs count: its own ones, or those of NUMA nodes it is bound to.
         cpus: Its own CPUs.
         homes: The NUMA nodes to whose pool it is bound.
-        milli_per_cpu: How much of its request a CPU of the node holds.
+        milli_per_cpu: How much of the CPU request one CPU of the node holds, in milli CPUs.
 
     """
 
@@ -39,12 +39,12 @@ class Claim(NamedTuple):
 
 
 def policy_of(site: Site, tenant: Tenant) -> AlignmentPolicy | None:
-    """Return the alignment policy that holds for the pod there; None: they conflict."""
+    """Return the alignment policy that holds there, or None if pod and node conflict."""
     return effective_policy(tenant.pod.spec.alignment, site.node.alignment)
 
 
 def scope_of(site: Site, tenant: Tenant) -> AlignmentScope | None:
-    """Return what the policy aligns together there; None: pod and node conflict."""
+    """Return the scope of the policy that holds there, or None if pod and node conflict."""
     if policy_of(site, tenant) in (None, AlignmentPolicy.NONE):
         return AlignmentScope.POD
     return effective_scope(tenant.pod.spec.scope, site.node.scope)
@@ -90,7 +90,7 @@ def without_homes(claim: Claim) -> Claim:
 def is_bound(site: Site, tenant: Tenant, claim: Claim) -> bool:
     """Return whether the policy binds the claim of an LS or BE pod to the pool of NUMA nodes.
 
-    Not so under Restricted where nothing that is asked for has a width.
+    Restricted does not bind it if nothing that is asked for has a width.
     """
     if tenant.qos.owns_cpus:
         return False
@@ -103,7 +103,7 @@ def is_bound(site: Site, tenant: Tenant, claim: Claim) -> bool:
 def cells_used(site: Site, claim: Claim) -> frozenset[CellId]:
     """Return the cells of the claim's CPUs, its memory, hugepages and devices.
 
-    A device without a NUMA node is on no cell; what the node has not is on none either.
+    A device without a NUMA node is on no cell. Nor is anything that the node does not have.
     """
     cpus = site.inside.topology.cpu
     cells: set[CellId] = {cpus[cpu].numa_node for cpu in claim.cpus if cpu in cpus}
@@ -120,7 +120,7 @@ def cells_used(site: Site, claim: Claim) -> frozenset[CellId]:
 def empty_cells(
     inside: Inside, claim: Claim, cells: Sequence[CellId]
 ) -> tuple[tuple[CellAmounts, ...], CellAmounts]:
-    """Return what each cell could hold of what the claim asks for, and the need.
+    """Return how much of what the claim asks for each cell could hold if empty, and the need.
 
     A device type with a healthy device of unknown NUMA node is left out of both.
     """

@@ -1,4 +1,4 @@
-"""The rule about what containers hold: their devices, and where aligned for itself all else."""
+"""The rule about what each container holds: devices, and all else if aligned for itself."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,11 +15,11 @@ from placer_models.pod import Container, ContainerRole
 from placer_models.policy import AlignmentScope
 
 _Shares = dict[tuple[str, DeviceShare | None], int]
-"""How many devices of a type, and how much of each; None: all of it."""
+"""(device type, share of each device, or None if whole) -> number of devices."""
 
 
 class _Part(NamedTuple):
-    """A container with what the placement gives it; its devices as `devices_of` finds them."""
+    """A container with what the placement gives it, and its devices as `devices_of` finds them."""
 
     container: Container
     place: ContainerPlacement
@@ -29,9 +29,9 @@ class _Part(NamedTuple):
 def container_parts(scene: Scene) -> Iterator[Finding]:
     """Each container holds its devices, as a part of what its pod holds.
 
-    Where each is aligned for itself it holds all of its request so (C12). Containers that run
-    together share nothing. An init container runs beside the sidecars before it; what it has
-    is had again by those after it.
+    If each container is aligned for itself, the same holds of all that it asks for (C12).
+    Containers that run together share nothing. An init container runs beside the sidecars
+    before it, and later containers may have what it had.
     """
     for site, tenant in scene.arrivals():
         whole = scope_of(site, tenant) is AlignmentScope.CONTAINER
@@ -45,8 +45,8 @@ def container_parts(scene: Scene) -> Iterator[Finding]:
 def devices_of(tenant: Tenant, part: ContainerPlacement) -> tuple[DeviceGrant, ...]:
     """Return the devices of one of the pod's containers.
 
-    Where it is the only one that asks for devices of a type they are all the pod's, whether
-    the placement says so or not.
+    If it alone asks for devices of a type, it has all those of the pod, whether the placement
+    says so or not.
     """
     said = {grant.type for grant in part.devices}
     held = list(part.devices)
@@ -86,7 +86,7 @@ def _faults(site: Site, tenant: Tenant, *, whole: bool) -> Iterator[str]:
 
 
 def _amounts(tenant: Tenant, part: _Part) -> Iterator[str]:
-    """Hold what a container has of plain amounts and CPUs against its request."""
+    """Check the plain amounts and the CPUs that a container has against its request."""
     container, place, _ = part
     asked = container.requests
     who = f"container {container.name!r}"
@@ -109,7 +109,7 @@ def _amounts(tenant: Tenant, part: _Part) -> Iterator[str]:
 
 
 def _devices(tenant: Tenant, part: _Part, *, whole: bool) -> Iterator[str]:
-    """Hold the devices of a container against those it asks for."""
+    """Check the devices of a container against those that it asks for."""
     who = f"container {part.container.name!r}"
     held = _shares(part.devices)
     wanted = _devices_wanted(tenant, part.container, whole=whole)
@@ -139,8 +139,8 @@ def _shares(grants: Iterable[DeviceGrant]) -> _Shares:
 def _devices_wanted(tenant: Tenant, container: Container, *, whole: bool) -> _Shares:
     """Return the devices that a container asks for.
 
-    Where only devices are parted it has of types that it alone asks for what the pod has, be
-    that too much or too little.
+    If only devices are parted, then of a type that it alone asks for it wants all that the pod
+    has, be that too much or too little.
     """
     wanted: _Shares = {}
     alone = set()
@@ -162,7 +162,7 @@ def _others_ask(tenant: Tenant, container: Container, kind: str) -> bool:
 
 
 def _other_grants(tenant: Tenant, part: _Part) -> Iterator[str]:
-    """Find devices of which a container holds another share than its pod."""
+    """Find devices that a container holds with another share, or functions, than its pod."""
     for grant in part.devices:
         of_pod = [
             (held.share, held.vfs)
@@ -177,7 +177,7 @@ def _other_grants(tenant: Tenant, part: _Part) -> Iterator[str]:
 
 
 def _pool_counts(site: Site, tenant: Tenant, part: _Part) -> Iterator[str]:
-    """Hold the NUMA nodes to whose pool a container is bound against what it asks for and has."""
+    """Check the NUMA nodes to whose pool a container is bound against its request and parts."""
     who = f"container {part.container.name!r}"
     counted = dict(part.place.cpu_milli or ())
     held = numa_nodes_held(replace(part.place, devices=part.devices), site.node)
@@ -194,7 +194,7 @@ def _pool_counts(site: Site, tenant: Tenant, part: _Part) -> Iterator[str]:
 
 
 def _together(tenant: Tenant, parts: Sequence[_Part], *, whole: bool) -> Iterator[str]:
-    """Hold containers that run together against what their pod has."""
+    """Check that containers that run together hold no more than their pod has."""
     if not whole and [part.devices for part in parts] == [tenant.place.devices]:
         return  # one of them has it all
     has = _held(tenant.place, tenant.place.devices, whole=whole)
@@ -219,7 +219,7 @@ def _together(tenant: Tenant, parts: Sequence[_Part], *, whole: bool) -> Iterato
 def _held(
     place: PodPlacement | ContainerPlacement, devices: Iterable[DeviceGrant], *, whole: bool
 ) -> Counter[tuple[object, int]]:
-    """Count what a pod or a container has, but CPUs: all of it, or its devices alone."""
+    """Count all that a pod or a container has but its own CPUs, or its devices alone."""
     found: Counter[tuple[object, int]] = Counter((grant.type, grant.minor) for grant in devices)
     if whole:
         found.update({("memory", numa): size for numa, size in place.memory_bytes})

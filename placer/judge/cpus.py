@@ -54,7 +54,7 @@ def cpu_exclusive(scene: Scene) -> Iterator[Finding]:
 
 
 def cpu_bind(scene: Scene) -> Iterator[Finding]:
-    """Required FullPCPUs: whole cores only. Required SpreadByPCPUs: one CPU of a core."""
+    """Required FullPCPUs takes whole cores only, required SpreadByPCPUs one CPU of a core."""
     for site, tenant in scene.newcomers:
         spec = tenant.pod.spec
         if not spec.qos.owns_cpus or spec.bind_strength is not Strength.REQUIRED:
@@ -86,7 +86,7 @@ def in_whole_cores(topology: Topology, cpus: CpuSet) -> CpuSet:
 
 
 def on_shared_cores(topology: Topology, cpus: CpuSet) -> CpuSet:
-    """Return those of the CPUs that are on one core with another of them."""
+    """Return those of the CPUs that share a core with another of them."""
     core = {cpu: topology.cpu[cpu].core for cpu in cpus if cpu in topology.cpu}
     count = Counter(core.values())
     return frozenset(cpu for cpu in core if count[core[cpu]] > 1)
@@ -104,7 +104,7 @@ def _reasons(site: Site, cpus: CpuSet) -> str:
 
 
 def cpus_against_policy(scene: Scene) -> int:
-    """Return the sum over newly placed pods that own CPUs and only prefer a policy."""
+    """Return tier ``bind``: the sum over new pods that own CPUs and only prefer a policy."""
     return sum(
         _cpus_against(site, tenant)
         for site, tenant in scene.newcomers
@@ -115,8 +115,8 @@ def cpus_against_policy(scene: Scene) -> int:
 def _is_preferred(site: Site, tenant: Tenant) -> bool:
     """Return whether the pod's own wish counts.
 
-    Where the node has a policy that holds, and the wish counts only if it would be better
-    kept elsewhere: SpreadByPCPUs on a node of whole cores.
+    A policy of the node takes precedence. The wish then counts only if another node would keep
+    it better: SpreadByPCPUs on a node of whole cores.
     """
     spec = tenant.pod.spec
     if site.node.cpu_bind is NodeBindPolicy.NONE:
@@ -126,7 +126,7 @@ def _is_preferred(site: Site, tenant: Tenant) -> bool:
 
 
 def _cpus_against(site: Site, tenant: Tenant) -> int:
-    """Return the pod's CPUs against its policy, less those that no choice could avoid."""
+    """Return how many of the pod's CPUs are against its policy, beyond the unavoidable ones."""
     inside, asked = site.inside, tenant.requests.cpu_milli // 1000
     match tenant.pod.spec.bind:
         case BindPolicy.DEFAULT:

@@ -1,4 +1,4 @@
-"""The tier about which devices give shares (B14)."""
+"""Device choice: the tier about which devices give shares (B14)."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -23,8 +23,8 @@ from placer_models.policy import DeviceChoice
 def use_off_the_choice(scene: Scene) -> int:
     """Return tier ``device-choice``.
 
-    Each share is looked at as if it came last: how much of its device others use, against
-    the device of the node that its pod would choose then.
+    Each share is looked at as if it came last. The use of its device by others is compared
+    with that of the device of the node that its pod would choose then.
     """
     total = 0
     for site in scene.entered:
@@ -37,12 +37,12 @@ def use_off_the_choice(scene: Scene) -> int:
 
 @dataclass(slots=True)
 class _Use:
-    """Who has what of the devices of a node.
+    """The amounts that pods hold of the devices of a node.
 
     Attributes:
-        running: What running pods have of each device, of which there is no more than all.
+        running: What running pods together have of each device, at most all of it.
         new: What each new pod has of each device.
-        whole: Devices that somebody holds whole.
+        whole: Devices that a pod holds whole.
         functions: Virtual functions that running pods hold.
 
     """
@@ -78,14 +78,17 @@ class _Use:
         return use
 
     def by_others(self, device: Device, tenant: Tenant, asked: ShareAmounts) -> int:
-        """Return how much of a device others use: running pods together, each new one by itself."""
+        """Return how much of a device others use, in millionths.
+
+        Running pods are counted together, each new pod by itself.
+        """
         key, has = (device.type, device.minor), room(totals_of(device))
         parts = [mine for pod, mine in self.new[key].items() if pod != tenant.pod.key]
         parts.append(self.running.get(key, (0,) * len(has)))
         return sum(used_millionths(part, has, asked) for part in parts)
 
     def could_give(self, device: Device, share: DeviceShare, tenant: Tenant) -> bool:
-        """Return whether a device could give the share beside all that is given."""
+        """Return whether a device could give the share beside all that it already gives."""
         key, totals = (device.type, device.minor), totals_of(device)
         amounts = taken(share, totals)
         if amounts is None or key in self.whole or tenant.pod.key in self.new[key]:

@@ -1,4 +1,4 @@
-"""Devices of which a strategy says how many a pod has (D9)."""
+"""Device strategies, which say how many devices of a type a pod has (D9)."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -11,7 +11,7 @@ from placer_models.pod import Resources
 
 
 def device_strategy(scene: Scene) -> Iterator[Finding]:
-    """A pod has all devices of a type that its node has, or one for each group it is in."""
+    """A pod has all devices of a type on its node, or one at most for each group it is in."""
     for site, tenant in scene.newcomers:
         for kind, strategy in tenant.pod.spec.strategies:
             fault = (
@@ -30,7 +30,7 @@ def device_strategy(scene: Scene) -> Iterator[Finding]:
 def asked_here(site: Site, tenant: Tenant) -> Resources:
     """Return what the pod asks of its node, as far as that is known before it is placed.
 
-    Of a type that follows the groups of another nothing is.
+    Nothing is known of a type that follows the groups of another type.
     """
     strategies = dict(tenant.pod.spec.strategies)
     if not strategies:

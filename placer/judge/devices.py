@@ -48,7 +48,7 @@ def device_health(scene: Scene) -> Iterator[Finding]:
 
 
 def device_exclusive(scene: Scene) -> Iterator[Finding]:
-    """A device has one holder, or several that hold a share each; running pods included."""
+    """A device has one holder, or several with a share each, running pods included."""
     for site in scene.entered:
         holders: dict[tuple[str, int], list[tuple[Tenant, bool]]] = {}
         for tenant in site.tenants:
@@ -69,9 +69,9 @@ def device_exclusive(scene: Scene) -> Iterator[Finding]:
 
 
 def device_count(scene: Scene) -> Iterator[Finding]:
-    """A pod holds as many devices of each type as it asks for, whole ones where it does.
+    """A pod holds as many devices of each type as it asks for, and as many whole ones.
 
-    Where a strategy says how many, the rule ``device-strategy`` counts them.
+    If a strategy says how many, the rule ``device-strategy`` counts them.
     """
     for _, tenant in scene.newcomers:
         if not (tenant.place.devices or tenant.requests.devices):

@@ -14,7 +14,7 @@ _VENDORS = tuple(GpuVendor)
 
 
 def environment(scene: Scene) -> Iterator[Finding]:
-    """Each container is shown its own GPUs and no others, and is told so where it has none."""
+    """Each container is shown its own GPUs and no others, and is told so if it has none."""
     for site, tenant in scene.arrivals():
         for fault in _faults(site, tenant):
             yield Finding(tenant.title, f"pod {tenant.title!r}: {fault}")
@@ -38,7 +38,7 @@ def _faults(site: Site, tenant: Tenant) -> Iterator[str]:
 def _fault(
     site: Site, grants: Sequence[DeviceGrant], vendor: GpuVendor, said: str | None
 ) -> str | None:
-    """Return what is wrong with what a variable says of a container's devices; None: nothing."""
+    """Return what is wrong with a variable about a container's devices, or None if it is right."""
     inside = site.inside
     gpus = inside.gpus_of.get(vendor, frozenset())
     if said is None and not gpus:
@@ -62,7 +62,7 @@ def _fault(
 
 
 def _named(said: str, minor_of: Mapping[str, int]) -> list[int] | None:
-    """Return the minors of the GPUs that a value names; None: it names something else."""
+    """Return the minors of the GPUs that a value names, or None if it names something else."""
     if said == NO_GPU:
         return []
     words = said.split(",")

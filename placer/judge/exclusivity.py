@@ -1,4 +1,4 @@
-"""Exclusive pods: who keeps apart from whom, core by core, by rule and by tier (C9)."""
+"""Exclusive pods: the rules and the tiers that keep pods apart, core by core (C9)."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,7 +26,7 @@ def on_numa_nodes(site: Site) -> _Guests:
 
 
 def on_cores(site: Site) -> _Guests:
-    """Return the pods of each core that count as PCPULevel: those under it, and the fallen."""
+    """Return the pods of each core that count as PCPULevel: under it, or fallen back to it."""
     found: dict[int, list[Tenant]] = defaultdict(list)
     cpus = site.inside.topology.cpu
     numa_nodes = on_numa_nodes(site)
@@ -39,9 +39,9 @@ def on_cores(site: Site) -> _Guests:
 
 
 def fell_back(tenant: Tenant, numa_nodes: _Guests) -> bool:
-    """Return whether the pod only prefers NUMANodeLevel and shares a NUMA node against it.
+    """Return whether the pod only prefers NUMANodeLevel and shares a NUMA node all the same.
 
-    A running pod counts as what it was before the placement: newcomers do not change it.
+    A running pod counts as it did before the placement: newcomers do not change that.
     """
     return not tenant.pod.spec.exclusive_required and any(
         any(guest is tenant for guest in guests)
@@ -61,7 +61,7 @@ def shared_numa_nodes(scene: Scene) -> int:
 
 
 def _beyond_first(places: _Guests) -> int:
-    """Count the new pods of each place; the first of them is free where nobody runs there."""
+    """Count the new pods of each place, but not the first one where no such pod runs."""
     beyond = 0
     for guests in places.values():
         new = sum(guest.new for guest in guests)
@@ -91,7 +91,7 @@ def _clashes(site: Site, places: _Guests, what: str, policy: ExclusivePolicy) ->
         for one, other in combinations(guests, 2):
             shared[order[id(one)], order[id(other)]].append(place)
     for (first, second), where in sorted(shared.items()):
-        # Running pods stand before new ones, so that the second of two is the one to blame.
+        # Running pods come before new ones, so the second of two is the one to blame.
         one, other = site.tenants[first], site.tenants[second]
         demanding = _demanding(one, other)
         if other.new and demanding is not None:

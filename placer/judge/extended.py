@@ -10,7 +10,7 @@ from placer.judge.scene import Scene
 def extended(scene: Scene) -> Iterator[Finding]:
     """The pods of a node ask for no more of an extended resource than the node has."""
     for site in scene.entered:
-        # Running pods may ask for more than there is: only those who add to it are blamed.
+        # Running pods may ask for more than there is: only pods that add to it are blamed.
         anew = {name for tenant in site.new for name, _ in tenant.requests.extended}
         if not anew:
             continue

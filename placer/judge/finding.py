@@ -1,4 +1,4 @@
-"""A finding: what one rule finds wrong, before its name is put to it."""
+"""A finding: what one rule finds wrong, before the rule's name is added."""
 
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
@@ -7,11 +7,11 @@ from placer.judge.scene import Scene
 
 
 class Finding(NamedTuple):
-    """One fault: whom it concerns, and what is wrong, allowed and to be done."""
+    """One fault: whom it concerns, and what is wrong, what is allowed and what to do."""
 
     subject: str
     message: str
 
 
 Rule = Callable[[Scene], Iterator[Finding]]
-"""A rule yields what breaks it; a placement that keeps it yields nothing."""
+"""A rule yields one finding per fault, and nothing for a placement that keeps it."""

@@ -9,7 +9,7 @@ from placer_models.placement import DeviceGrant
 
 
 def device_functions(scene: Scene) -> Iterator[Finding]:
-    """A share that comes with a virtual function has one such as is wanted, its own."""
+    """A share has one virtual function of its own as its pod wants it, or none if not wanted."""
     for site, tenant in scene.newcomers:
         wishes = dict(tenant.pod.spec.functions)
         for grant in tenant.place.devices:
@@ -40,7 +40,7 @@ def _fault(site: Site, grant: DeviceGrant, wish: FunctionSelector | None) -> str
 
 
 def _twice(site: Site) -> Iterator[Finding]:
-    """A virtual function has one holder; only who is new is blamed."""
+    """A virtual function has one holder. Only new pods are blamed."""
     holder: dict[tuple[str, int, int], Tenant] = {}
     for tenant in site.tenants:
         for grant in tenant.place.devices:

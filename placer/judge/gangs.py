@@ -10,7 +10,7 @@ from placer_models.policy import GatherLevel
 
 
 def gang_minimum(scene: Scene) -> Iterator[Finding]:
-    """The placed members of a gang are none, or at least its minimum."""
+    """A gang has no members placed, or at least its minimum."""
     for gang in scene.instance.gangs:
         placed = len(scene.members.get(gang.key, {}))
         if 0 < placed < gang.minimum:
@@ -23,7 +23,7 @@ def gang_minimum(scene: Scene) -> Iterator[Finding]:
 
 
 def gang_group(scene: Scene) -> Iterator[Finding]:
-    """Of the gangs of a group all have members placed, or none has."""
+    """Either all gangs of a group have members placed, or none has."""
     for group in scene.instance.groups:
         without = [title_of(*key) for key in group.gangs if not scene.members.get(key)]
         if 0 < len(without) < len(group.gangs):

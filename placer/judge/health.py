@@ -1,6 +1,6 @@
 """Running pods that hold broken devices (D6).
 
-No rule: running pods are never blamed. But whoever looks at a cluster wants to know.
+This is not a rule: running pods are never blamed. It is for people who look at a cluster.
 """
 
 from collections import defaultdict
@@ -11,7 +11,7 @@ from placer_models.cluster import Instance
 
 @dataclass(frozen=True, slots=True)
 class BrokenDevice:
-    """A broken device, and who holds it or shares of it.
+    """A broken device, and the running pods that hold it or a share of it.
 
     Attributes:
         pods: Titles of the running pods, ascending.

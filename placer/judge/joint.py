@@ -1,4 +1,4 @@
-"""The rule and the tier about devices of several types side by side."""
+"""Joint devices: the rule and the tier about devices of several types side by side."""
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping
@@ -18,7 +18,7 @@ PLACE_NAMES = {JointScope.SAME_PCIE: "PCIe switch", JointScope.SAME_NUMA_NODE: "
 
 
 def joint(scene: Scene) -> Iterator[Finding]:
-    """Each place that gives a device of one type gives one of the others, where required."""
+    """Where required, a place that gives a device of one type gives one of each other type."""
     for site, tenant, counts in _wishing(scene, Strength.REQUIRED):
         if fault := _fault(site, tenant, counts):
             yield Finding(
@@ -29,7 +29,7 @@ def joint(scene: Scene) -> Iterator[Finding]:
 
 
 def groups_without_every_type(scene: Scene) -> int:
-    """Return tier ``joint``: places that give a pod some types and not all, devices of none."""
+    """Return tier ``joint``: places that give a pod only some types, plus devices of no place."""
     apart = 0
     for site, tenant, counts in _wishing(scene, Strength.PREFERRED):
         given, nowhere = held_by_place(site, tenant)
@@ -50,7 +50,7 @@ def _wishing(scene: Scene, strength: Strength) -> Iterator[tuple[Site, Tenant, M
 def held_by_place(site: Site, tenant: Tenant) -> tuple[Mapping[_Place, Counter[str]], Counter[str]]:
     """Return place -> how many devices of each type it gives the pod, and how many no place does.
 
-    Of the types that it wants side by side.
+    Only the types that it wants side by side count.
     """
     counts = _asked(tenant)
     place_of = _places(site.inside, _scope(tenant), counts)
@@ -69,7 +69,7 @@ def held_by_place(site: Site, tenant: Tenant) -> tuple[Mapping[_Place, Counter[s
 def _asked(tenant: Tenant) -> dict[str, int]:
     """Return type -> count of the types that the pod asks for and wants side by side.
 
-    What it has all of, wherever that is, stands beside nothing.
+    A type under ApplyForAll is left out: the pod has all of it, wherever that is.
     """
     wish, strategies = tenant.pod.spec.joint, dict(tenant.pod.spec.strategies)
     types = wish.types if wish is not None else ()
@@ -90,8 +90,9 @@ def _fault(site: Site, tenant: Tenant, counts: Mapping[str, int]) -> str | None:
     followers = dict(tenant.pod.spec.strategies).keys() & counts.keys()
     in_full = _in_full(site.inside, scope, counts, followers)
     for one, other in permutations(counts, 2):
-        # What even the empty node could not give in full stands beside the more numerous;
-        # of what follows the groups of the first type there is one in each.
+        # If even the empty node could not give all in full, the less numerous of the first type
+        # and another stands beside the more numerous. A type that follows the groups of the
+        # first has one in each.
         fewer = counts[one] <= counts[other] or not followers.isdisjoint((one, other))
         owed = in_full or (first in (one, other) and fewer)
         alone = sorted(str(at) for at, has in given.items() if one in has and other not in has)
@@ -103,7 +104,7 @@ def _fault(site: Site, tenant: Tenant, counts: Mapping[str, int]) -> str | None:
 def _in_full(
     inside: Inside, scope: JointScope, asked: Mapping[str, int], followers: Collection[str]
 ) -> bool:
-    """Return whether the empty node could give all so that each place gives every type.
+    """Return whether the empty node could give all from places that each give every type.
 
     Types of which a pod has one for each place are not counted.
     """
@@ -130,7 +131,7 @@ def _places(
     def place(device: Device) -> _Place | None:
         if scope is JointScope.SAME_NUMA_NODE:
             return device.numa_node
-        # Where a type names no switch at all, the roots are what can be compared.
+        # If a type names no switch at all, only the roots can be compared.
         return device.pcie_switch if len(switched) == len(counts) else device.pcie_root
 
     return {key: place(device) for key, device in devices.items()}

@@ -17,7 +17,7 @@ from placer_models.policy import GatherLevel, PartitionPolicy
 
 
 def pod_minimum_shortfall(scene: Scene) -> int:
-    """Return tier 4a: slowest pairs against the best of any node open to the pod, empty."""
+    """Return tier 4a: by how much slowest pairs miss the best of any open node, if empty."""
     short = 0
     for site, tenant, gpus in _pods_with_links(scene):
         board = site.inside.gpus
@@ -27,7 +27,7 @@ def pod_minimum_shortfall(scene: Scene) -> int:
 
 
 def pod_sum_shortfall(scene: Scene) -> int:
-    """Return tier 4b: pair sums against the best of the pod's own node, empty."""
+    """Return tier 4b: by how much pair sums miss the best of the pod's own node, if empty."""
     short = 0
     for site, tenant, gpus in _pods_with_links(scene):
         board, scope = site.inside.gpus, tenant.pod.spec.scope_of(GPU)
@@ -39,7 +39,7 @@ def pod_sum_shortfall(scene: Scene) -> int:
 def gang_sum_shortfall(scene: Scene) -> int:
     """Return tier 4c: the same over the GPUs of each gang that gathers on a node.
 
-    Together they keep to no scope and need not be a partition: any set is the measure.
+    Its GPUs together need no scope and no partition, so that the best of all sets is the measure.
     """
     gpus_of: dict[tuple[tuple[str, str], str], set[int]] = {}
     for site, tenant in scene.newcomers:
@@ -62,7 +62,7 @@ def _pods_with_links(scene: Scene) -> Iterator[tuple[Site, Tenant, set[int]]]:
 
 
 def _gpus(site: Site, tenant: Tenant) -> set[int]:
-    """Return the pod's GPUs; what is broken or not on the node counts for nothing."""
+    """Return the pod's GPUs, without those that are broken or not on the node."""
     healthy = {device.minor for device in site.inside.healthy.get(GPU, ())}
     return healthy.intersection(tenant.place.minors(GPU))
 
@@ -88,7 +88,7 @@ def partition(scene: Scene) -> Iterator[Finding]:
 
 
 def pods_outside_partitions(scene: Scene) -> int:
-    """Return tier ``partitions``: pods with GPUs that are none, where partitions go first."""
+    """Return tier ``partitions``: pods whose GPUs are no partition, on nodes that prefer one."""
     prefer = PartitionPolicy.PREFER
     return sum(
         site.node.partition_policy is prefer and _is_outside(site, tenant)

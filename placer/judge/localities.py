@@ -1,4 +1,4 @@
-"""Tiers of how far apart is what pods hold: ``packages``, ``caches`` and ``locality.*``."""
+"""Locality tiers: how spread out pods are (``packages``, ``caches`` and ``locality.*``)."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterator, Mapping
@@ -20,11 +20,14 @@ from placer_models.policy import BINDING, AlignmentPolicy, AlignmentScope, Local
 from placer_models.topology import Cpu
 
 _Places = Mapping[CellId, int]
-"""A NUMA node, or a package -> how much of something is there; None: it is nowhere."""
+"""A NUMA node, or a package -> how much of something is there; None: in no known place."""
 
 
 def numa_nodes_beyond_fewest(scene: Scene) -> int:
-    """Return the sum over new pods with CPUs or devices of their own, under no NUMA policy."""
+    """Return tier ``locality.numa-nodes``: the NUMA nodes that pods use beyond the fewest.
+
+    It sums over new pods with CPUs or devices of their own, under no NUMA policy as a whole.
+    """
     beyond = 0
     for site, tenant in _wanting(scene):
         if len(site.inside.topology.package_in) > 1 and not _aligned_as_a_whole(site, tenant):
@@ -34,10 +37,10 @@ def numa_nodes_beyond_fewest(scene: Scene) -> int:
 
 
 def all_packages_beyond_fewest(scene: Scene) -> int:
-    """Return the sum over new pods with CPUs or devices of their own.
+    """Return tier ``locality.packages``: the packages that pods use beyond the fewest.
 
-    Memory, devices and the pool of a bound pod are in the package of their NUMA node, if
-    that is known.
+    It sums over new pods with CPUs or devices of their own. Memory, devices and the pool of a
+    bound pod are in the package of their NUMA node, if that is known.
     """
     beyond = 0
     for site, tenant in _wanting(scene):
@@ -64,11 +67,11 @@ def _claim(site: Site, tenant: Tenant) -> Claim:
 
 
 def _aligned_as_a_whole(site: Site, tenant: Tenant) -> bool:
-    """Return whether a policy says which NUMA nodes the pod is on."""
+    """Return whether a policy says which NUMA nodes the pod as a whole is on."""
     policy = policy_of(site, tenant)
     if policy is AlignmentPolicy.NONE or scope_of(site, tenant) is AlignmentScope.CONTAINER:
         return False
-    # Restricted constrains nothing where nothing that is asked for has a width.
+    # Restricted constrains nothing if nothing that is asked for has a width.
     (claim,) = claims_of(site, tenant)
     _, need = empty_cells(site.inside, claim, ())
     return policy is not AlignmentPolicy.RESTRICTED or bool(need)
@@ -82,7 +85,7 @@ def _packages_used(site: Site, claim: Claim) -> set[int]:
 
 
 def _by_numa_node(inside: Inside, claim: Claim) -> Iterator[tuple[int, _Places]]:
-    """Yield how much the claim asks for, and where on the empty node that is."""
+    """Yield, for each resource asked for, the need and how much each empty NUMA node has."""
     if claim.by_cpu:
         each = claim.milli_per_cpu
         yield claim.requests.cpu_milli, {cell: each * n for cell, n in inside.cpus_in.items()}
@@ -97,7 +100,7 @@ def _by_numa_node(inside: Inside, claim: Claim) -> Iterator[tuple[int, _Places]]
 
 
 def _by_package(inside: Inside, claim: Claim) -> Iterator[tuple[int, _Places]]:
-    """Yield the same by package; what is in none that is known need not touch any."""
+    """Yield the same by package. What is there in no known package lowers the need."""
     package_in = inside.topology.package_in
     for position, (need, held) in enumerate(_by_numa_node(inside, claim)):
         if claim.by_cpu and not claim.homes and position == 0:
@@ -119,17 +122,17 @@ def _fewest(rows: Iterator[tuple[int, _Places]]) -> int:
 
 @lru_cache(maxsize=4096)
 def _fewest_of(cells: tuple[CellAmounts, ...], need: CellAmounts) -> int:
-    # None: not even the empty node holds it, so that the placement has breaches.
+    # None means that not even the empty node holds it, so the placement has breaches.
     return fewest_cells(cells, need) or 0
 
 
 def packages_beyond_fewest(scene: Scene) -> int:
-    """Return the sum over the newly placed pods that would like few packages."""
+    """Return tier ``packages``: the sum over new pods that would like few packages."""
     return _groups_beyond(scene, Locality.PACKAGE, lambda cpu: cpu.package)
 
 
 def caches_beyond_fewest(scene: Scene) -> int:
-    """Return the sum over the newly placed pods that would like few last-level caches.
+    """Return tier ``caches``: the sum over new pods that would like few last-level caches.
 
     CPUs whose cache is not known count as one cache.
     """
@@ -150,7 +153,7 @@ def _groups_touched(site: Site, tenant: Tenant, group: Callable[[Cpu], Hashable]
 
 
 def _fewest_groups(site: Site, tenant: Tenant, group: Callable[[Cpu], Hashable]) -> int:
-    """Return how many groups of the empty node's allocatable CPUs hold what is asked for."""
+    """Return the fewest groups of the empty node's allocatable CPUs that hold the request."""
     cpus = site.inside.topology.cpu
     sizes = Counter(group(cpus[cpu]) for cpu in site.inside.allocatable)
     missing = tenant.requests.cpu_milli // 1000

@@ -7,10 +7,10 @@ from placer.judge.scene import Scene
 
 
 def max_pods(scene: Scene) -> Iterator[Finding]:
-    """A node has no more pods than it takes, those that run there included."""
+    """A node has no more pods than it takes, running pods included."""
     for site in scene.entered:
         most = site.node.max_pods
-        # More may run there than it takes: only who comes is blamed.
+        # More pods may already run there than it takes: only new ones are blamed.
         if most is not None and site.new and len(site.tenants) > most:
             yield Finding(
                 site.node.name,

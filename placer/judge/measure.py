@@ -96,12 +96,12 @@ MEASURES: Mapping[Tier, Callable[[Scene], int]] = {
 def measure(instance: Instance, placement: Placement, standing: Standing | None = None) -> Worth:
     """Return the value of each tier, aligned with ``tiers_for`` the instance.
 
-    Values mean something for placements without breaches only; others get some number.
+    The values mean something only for placements without breaches. Others get some number.
 
     Args:
         instance: The nodes, what runs there and what waits.
         placement: What is newly placed.
-        standing: As `scene.sites_of` returns it, where it is known.
+        standing: The result of `scene.sites_of`, if already known.
 
     """
     return worth_of(scene_with_moves(instance, placement, standing))

@@ -1,4 +1,4 @@
-"""The rules about memory and hugepages on NUMA nodes: one, for bytes and for pages of each size."""
+"""The rules about memory and hugepages on NUMA nodes: the same for bytes and each page size."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ def memory(scene: Scene) -> Iterator[Finding]:
 
 
 def hugepages(scene: Scene) -> Iterator[Finding]:
-    """A pod's pages sum to its request, size by size; a NUMA node gives what it has."""
+    """A pod's pages sum to its request, and a NUMA node gives no more than it has, by size."""
     return _findings(scene, pages=True)
 
 
@@ -48,7 +48,7 @@ def _findings(scene: Scene, *, pages: bool) -> Iterator[Finding]:
 
 
 def _overfilled(site: Site, *, pages: bool) -> Iterator[Finding]:
-    # Running pods may overfill a NUMA node: only those who add to it are blamed.
+    # Running pods may overfill a NUMA node: only pods that add to it are blamed.
     taken = {place: 0 for tenant in site.new for place, held in _held(tenant, pages=pages) if held}
     if not taken:
         return

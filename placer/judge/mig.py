@@ -31,7 +31,7 @@ def mig(scene: Scene) -> Iterator[Finding]:
                     if (first := holder.setdefault((gpu, part), (tenant, grant)))[1] is not grant
                 }
                 for other, its in clashes.values():
-                    # One and the same instance twice is for device-exclusive to say.
+                    # The rule device-exclusive reports an instance that is given out twice.
                     same = (its.type, its.minor) == (grant.type, grant.minor)
                     if not same and (other.new or tenant.new):
                         yield Finding(
@@ -65,7 +65,7 @@ def instance_points(site: Site) -> int:
 
 
 def _parts(site: Site, grant: DeviceGrant) -> tuple[int, tuple[int, ...]]:
-    """Return the GPU in MIG mode that a device is of, and what it takes of it."""
+    """Return the GPU in MIG mode that a device is part of, and the parts that it takes."""
     if is_instance(grant.type):
         return gpu_of(grant.minor), covered(site.node.mig, grant.type, grant.minor)
     if grant.type == GPU and grant.minor in dict(site.node.mig):

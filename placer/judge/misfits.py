@@ -1,6 +1,6 @@
 """Misfits: running pods that their node, as it is now, would not take.
 
-They are legal: nobody is blamed for what runs, and nobody is sent away.
+They are legal: no running pod is blamed for where it is, and none is sent away.
 """
 
 from collections import defaultdict
@@ -25,7 +25,7 @@ _OF_PARTS = frozenset({"alignment", "bound-pool"})
 
 @dataclass(frozen=True, slots=True)
 class Misfit:
-    """A running pod that could not come to where it is, if it came now.
+    """A running pod that could not be placed where it is if it were placed there now.
 
     Attributes:
         pod: Namespace and name.
@@ -41,7 +41,7 @@ class Misfit:
 
 
 def misfits_of(instance: Instance) -> tuple[Misfit, ...]:
-    """Return the misfits of all nodes, in their order."""
+    """Return the misfits of all nodes, in the order of the nodes."""
     there: defaultdict[str, list[RunningPod]] = defaultdict(list)
     for running in instance.running:
         there[running.placement.node].append(running)
@@ -49,14 +49,14 @@ def misfits_of(instance: Instance) -> tuple[Misfit, ...]:
 
 
 def misfits_on(node: Node, running: Sequence[RunningPod]) -> tuple[Misfit, ...]:
-    """Return what the judge would find if each pod came now to where it is.
+    """Return what the judge would find if each pod were placed now where it already runs.
 
-    A cordon sends nobody away, nor does a taint but NoExecute, so they are no reason; nor is who
-    is on other nodes of a domain.
+    Neither a cordon nor a taint other than NoExecute sends a pod away, so they are no reason.
+    Pods on other nodes of a domain are no reason either.
 
     Args:
         node: The node.
-        running: All that runs there.
+        running: All running pods of the node.
 
     """
     lasting = tuple(taint for taint in node.taints if taint.effect is TaintEffect.NO_EXECUTE)
@@ -81,7 +81,7 @@ def misfits_on(node: Node, running: Sequence[RunningPod]) -> tuple[Misfit, ...]:
 
 
 def mended_by(instance: Instance, placement: Placement) -> Mended:
-    """Return the rules that running pods broke where they were, of those that a placement moves."""
+    """Return, for the running pods that a placement moves, the rules that they broke at home."""
     return rules_mended(movable_pods(instance, blamed), placement)
 
 
@@ -92,7 +92,7 @@ def _alone(pod: Pod) -> Gang:
 def _parts_are_known(node: Node, runner: RunningPod) -> bool:
     """Return whether it is known what each container holds, where that is asked for.
 
-    A pod that was found running does not say which of its memory and devices is whose.
+    A pod that was found running does not say which container has which memory and devices.
     """
     scopes = (runner.pod.spec.scope, node.scope)
     place = runner.placement

@@ -1,4 +1,4 @@
-"""Running pods that may move: none is lost, and none moves too many (G5)."""
+"""Running pods that may move: none is lost, and no more move than the budget allows (G5)."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from placer_models.placement import title_of
 
 
 def moves(scene: Scene) -> Iterator[Finding]:
-    """Every running pod that may move has a place, and no more of them move than may."""
+    """Every running pod that may move has a place, and no more move than the budget allows."""
     instance = scene.instance
     if not instance.homes:
         return
@@ -31,5 +31,5 @@ def moves(scene: Scene) -> Iterator[Finding]:
 
 
 def pods_moved(scene: Scene) -> int:
-    """Tier ``moves``: running pods that get another place."""
+    """Return tier ``moves``: how many running pods get another place."""
     return len(moved(scene.instance, scene.placement))

@@ -64,7 +64,7 @@ def multiples(scene: Scene) -> Iterator[Finding]:
 
 
 def _required(scene: Scene, grouping: Grouping) -> Iterator[tuple[Gang, LevelRule, dict[str, int]]]:
-    """Yield each requirement of the grouping with the placed members of each domain.
+    """Yield each requirement of the grouping, and domain -> number of placed members.
 
     Members on nodes without a domain are left out: they break the rule ``domain``.
     """
@@ -81,7 +81,10 @@ def _required(scene: Scene, grouping: Grouping) -> Iterator[tuple[Gang, LevelRul
 
 
 def gathering_short(scene: Scene) -> int:
-    """Return the sum over the wishes of gangs; a node without a domain is one of its own."""
+    """Return tier ``gathering``: the sum of what the wishes of gangs miss.
+
+    A node without a domain counts as a domain of its own.
+    """
     short = 0
     for gang in scene.instance.gangs:
         nodes = scene.members.get(gang.key, {}).values()

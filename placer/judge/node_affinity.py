@@ -1,4 +1,4 @@
-"""Node affinity: what pods ask, and would like, of labels and names of nodes."""
+"""Node affinity: what pods require, and prefer, of the labels and names of nodes."""
 
 from collections.abc import Iterator
 
@@ -27,7 +27,7 @@ def node_affinity(scene: Scene) -> Iterator[Finding]:
 def weights_missed(scene: Scene) -> int:
     """Add up the weights of preferred terms that the nodes of placed pods do not meet.
 
-    A taint that would rather keep the pod off, and that it does not tolerate, is as such a term.
+    A taint that only prefers to keep the pod off, and is not tolerated, counts as such a term.
     """
     missed = 0
     for site, tenant in scene.newcomers:

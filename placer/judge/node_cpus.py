@@ -13,7 +13,7 @@ _ALLOWED = {
     NodeBindPolicy.FULL_PCPUS_ONLY: (BindPolicy.FULL_PCPUS, "all online threads of a core or none"),
     NodeBindPolicy.SPREAD_BY_PCPUS: (BindPolicy.SPREAD_BY_PCPUS, "at most one thread of a core"),
 }
-"""The required policy that agrees with the node's, and what the node's allows."""
+"""Policy of a node -> the required policy of pods that agrees with it, and what it allows."""
 
 
 def node_cpu_bind(scene: Scene) -> Iterator[Finding]:
@@ -38,7 +38,7 @@ def node_cpu_bind(scene: Scene) -> Iterator[Finding]:
 
 
 def arm_cpu_policy(scene: Scene) -> Iterator[Finding]:
-    """On Arm a pod takes whole cores or floats, and keeps apart by NUMA node if at all."""
+    """On Arm no pod is under SpreadByPCPUs, ConstrainedBurst or PCPULevel."""
     for site, tenant in scene.newcomers:
         if site.inside.topology.architecture != ARM:
             continue

@@ -22,7 +22,7 @@ from placer_models.resource_classes import ask_of, classes_of, load_of, totals_o
 
 
 def _sum_of(worth: Callable[[NodeLoad], int]) -> Callable[[Scene], int]:
-    """Return how a tier is measured that adds up over the nodes where something is new."""
+    """Return the measure of a tier that is a sum over the nodes where something is new."""
     return lambda scene: sum(worth(_load(scene, site)) for site in scene.entered)
 
 
@@ -37,7 +37,7 @@ def _runs_pods(site: Site) -> int:
 
 
 def _load(scene: Scene, site: Site) -> NodeLoad:
-    """Return who is on a node where something is new."""
+    """Return the load of a node where something is new."""
     totals = totals_of(site.node)
     classes = classes_of(tenant.pod.spec for tenant in site.new)
     running = [tenant.pod.spec for tenant in site.tenants if not tenant.new]
@@ -50,11 +50,11 @@ def _load(scene: Scene, site: Site) -> NodeLoad:
 STRATEGY_MEASURES: Mapping[Tier, Callable[[Scene], int]] = {
     tier: _nodes_in_use if tier == PACK_NODES else _sum_of(worth) for tier, worth in WORTH.items()
 }
-"""How each of these tiers is measured."""
+"""Tier of a node strategy -> how it is measured."""
 
 
 _points: WeakKeyDictionary[Site, int] = WeakKeyDictionary()
-"""Site -> its points: sites never change, and most outlast many placements."""
+"""Site -> its points, kept because sites never change and most outlast many placements."""
 
 
 def usable_points_left(scene: Scene) -> int:
@@ -92,7 +92,7 @@ def _core_points(site: Site) -> int:
 
 
 def _room_points(site: Site) -> int:
-    """Return the points of quarters, halves and wholes of the node that are free together."""
+    """Return the points of free rooms: quarters, halves and the whole of the node."""
     total_milli = site.node.milli_per_cpu * len(site.inside.allocatable)
     if not total_milli:
         return 0

@@ -1,4 +1,4 @@
-"""Tier ``numa-strategy``: how far what is taken departs from the strategies of nodes."""
+"""Tier ``numa-strategy``: how far the CPUs taken depart from the strategies of nodes."""
 
 from collections import Counter
 from typing import assert_never
@@ -11,7 +11,7 @@ _Shares = Counter[CellId]
 
 
 def against_strategies(scene: Scene) -> int:
-    """Return the sum over the nodes that have a strategy, and NUMA nodes to choose from."""
+    """Return tier ``numa-strategy``, over nodes with a strategy and NUMA nodes to choose from."""
     return sum(
         _on_node(site, site.node.numa_strategy)
         for site in scene.entered
@@ -47,7 +47,7 @@ def _shares(site: Site, tenant: Tenant) -> _Shares:
 
 
 def _fewest(site: Site, tenant: Tenant) -> int:
-    """Return how many NUMA nodes of the empty node hold what the pod asks for."""
+    """Return the fewest NUMA nodes of the empty node that hold the CPUs asked for."""
     missing = tenant.requests.cpu_milli // 1000
     sizes = sorted(site.inside.cpus_in.values())
     count = 0
@@ -58,22 +58,22 @@ def _fewest(site: Site, tenant: Tenant) -> int:
 
 
 def _free_before(site: Site) -> _Shares:
-    """Return how many CPUs of each NUMA node running pods leave."""
+    """Return how many CPUs of each NUMA node running pods leave free."""
     running = frozenset[int]().union(*(t.owned for t in site.tenants if not t.new))
     cpus = site.inside.topology.cpu
     return Counter(cpus[cpu].numa_node for cpu in site.inside.allocatable - running)
 
 
 def _free_beside(free: _Shares, shares: list[_Shares]) -> int:
-    """Count for each new CPU how many more were free beside it than in the fullest NUMA node."""
+    """Sum up, over new CPUs, how many more CPUs their NUMA node had free than the fullest one."""
     fullest = min(free.values(), default=0)
     return sum(count * (free[cell] - fullest) for share in shares for cell, count in share.items())
 
 
 def _crowded(free: _Shares, shares: list[_Shares]) -> int:
-    """Count the pairs that each new CPU makes with another one in use in its NUMA node.
+    """Count the pairs of each new CPU with another CPU in use in its NUMA node.
 
-    In use are new ones, and as many as the NUMA node has fewer free than the idlest.
+    In use are the new CPUs, and as many others as the NUMA node had fewer free than the idlest.
     """
     idlest = max(free.values(), default=0)
     taken = sum(shares, Counter())
@@ -83,7 +83,7 @@ def _crowded(free: _Shares, shares: list[_Shares]) -> int:
 
 
 def _pairs_of_parts(cpus: int, parts: int) -> int:
-    """Return the pairs inside parts that are as equal as can be."""
+    """Return how many pairs of CPUs share a part if the parts are as equal as can be."""
     sizes = [cpus // parts + (part < cpus % parts) for part in range(parts)]
     return sum(size * (size - 1) // 2 for size in sizes)
 

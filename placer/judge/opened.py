@@ -1,8 +1,8 @@
-"""Tier ``opened``: nodes that are there because of the placement."""
+"""Tier ``opened``: the offered nodes that the placement opens."""
 
 from placer.judge.scene import Scene
 
 
 def nodes_opened(scene: Scene) -> int:
-    """Count the offered nodes with new pods; where one runs already, the node is open."""
+    """Count the offered nodes with new pods alone: a node where a pod runs is already open."""
     return sum(site.node.offered and len(site.new) == len(site.tenants) for site in scene.entered)

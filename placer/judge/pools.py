@@ -12,19 +12,19 @@ from placer_models.policy import QosClass
 
 
 def shared_pool(scene: Scene) -> Iterator[Finding]:
-    """LS pods run on the CPUs that nobody owns, and what is allocatable of them suffices."""
+    """LS pods run on the CPUs that no pod owns, and those of them that are allocatable suffice."""
     for site in scene.entered:
         yield from _pool_holds(site, QosClass.LS)
 
 
 def be_pool(scene: Scene) -> Iterator[Finding]:
-    """BE pods run on the CPUs that no LSE pod owns, and what is allocatable suffices."""
+    """BE pods run on the CPUs that no LSE pod owns, and the allocatable ones suffice."""
     for site in scene.entered:
         yield from _pool_holds(site, QosClass.BE)
 
 
 def containers(scene: Scene) -> Iterator[Finding]:
-    """Each container has its CPUs: a part of the pod's own ones, or the pool."""
+    """Each container has its CPUs: a part of the pod's own CPUs, or the pool."""
     for site, tenant in scene.arrivals():
         wanted = sorted(container.name for container in tenant.pod.spec.containers)
         given = sorted(container.name for container in tenant.place.containers)
@@ -53,7 +53,7 @@ def pool_of(site: Site, qos: QosClass) -> CpuSet:
 
 
 def pool_here(site: Site, tenant: Tenant, container: ContainerPlacement | None = None) -> CpuSet:
-    """Return the part of the pool that a pod, or a container of it, runs in there."""
+    """Return the part of the node's pool that a pod, or a container of it, runs in."""
     homes = bound_to(tenant.place, tenant.pod.spec, site.node)
     if container is not None and container.cpu_milli:
         homes = frozenset(numa for numa, _ in container.cpu_milli)
@@ -80,7 +80,7 @@ def _pool_holds(site: Site, qos: QosClass) -> Iterator[Finding]:
     asked_milli = sum(tenant.requests.cpu_milli for tenant in tenants)
     allocatable = site.inside.allocatable
     has_milli = site.node.milli_per_cpu * (len(allocatable) - len(allocatable & gone))
-    # Running pods may overfill a pool by themselves: only those who add to it are blamed.
+    # Running pods may overfill a pool by themselves: only pods that add to it are blamed.
     shrunk = any(t.new and t.owned & gone for t in site.tenants)
     asked_anew = any(t.new and t.requests.cpu_milli for t in tenants)
     if asked_milli > has_milli and (shrunk or asked_anew):
@@ -109,8 +109,8 @@ def _pool_holds(site: Site, qos: QosClass) -> Iterator[Finding]:
 def _parts_hold(tenant: Tenant) -> Iterator[Finding]:
     """Check the parts of the pod's own CPUs that its containers have.
 
-    Containers that run together and ask for CPUs share none; the others run anywhere
-    inside the pod's CPUs, but never on nothing.
+    Containers that run together and ask for CPUs share none. The others run anywhere inside
+    the pod's CPUs, but on at least one.
     """
     given = {container.name: container.cpuset for container in tenant.place.containers}
     owner: dict[int, str] = {}

@@ -23,30 +23,30 @@ CellId = int | None
 """The id of a NUMA node; None is the cell of the CPUs that belong to none."""
 
 Runners = tuple[RunningPod, ...]
-"""What runs on a node."""
+"""The running pods of a node."""
 
 MOST_INSIDES = 1_000
-"""Kinds of empty nodes that are kept at a time, and sets of GPUs that pods ask for."""
+"""How many kinds of empty nodes are kept at a time, and how many GPU sets that pods ask for."""
 
 
 @dataclass(frozen=True, slots=True)
 class Inside:
-    """What a node has to give when nothing runs on it; equal nodes share one.
+    """What a node has to give when nothing runs on it. Equal nodes share one object.
 
     Attributes:
         allocatable: Online CPUs that are not reserved.
         whole_cores: The cores of which every online thread is allocatable.
-        efficient: CPUs of efficiency cores, which Default does not mind to have in part.
+        efficient: CPUs of efficiency cores, which bind policy Default may take in part.
         devices: (type, minor) -> the device, broken ones too.
         healthy: Device type -> its healthy devices.
-        devices_in: Device type -> cell -> how many healthy ones are there; None: nowhere known.
+        devices_in: Device type -> cell -> its number of healthy devices; None: NUMA node unknown.
         gpus: The healthy GPUs and the links between them.
-        gpus_of: Vendor -> minors of its GPUs, broken ones too; no vendor without any.
-        gpu_named: Vendor -> what its variable may call a GPU -> the GPU's minor.
+        gpus_of: Vendor -> minors of its GPUs, broken ones too. No entry for a vendor without any.
+        gpu_named: Vendor -> name that its variable may give a GPU -> the GPU's minor.
         cpus_in: Cell -> how many allocatable CPUs it has.
-        cpus_in_package: The same by package.
+        cpus_in_package: Package -> how many allocatable CPUs it has.
         memory_bytes_in: NUMA node -> its memory that is not hugepages.
-        pages_in: (cell, page size in bytes) -> its hugepages.
+        pages_in: (cell, page size in bytes) -> its number of hugepages.
 
     """
 
@@ -73,7 +73,7 @@ class Tenant(NamedTuple):
         requests: What the pod asks for, over all its phases.
         qos: How the pod shares CPUs.
         owned: The CPUs that are the pod's own; LS and BE pods have none.
-        new: The placement put it there; else it runs there already.
+        new: Whether the placement put it there. Otherwise it already runs there.
 
     """
 
@@ -95,8 +95,8 @@ class Site:
     """One node and its tenants. Compared by identity.
 
     Attributes:
-        tenants: Those that run there, then the new ones.
-        new: The new ones alone.
+        tenants: The running pods of the node, then the new ones.
+        new: The new pods alone.
         taken: The CPUs that LSE and LSR pods own.
         taken_by_lse: The CPUs that LSE pods own.
 
@@ -111,7 +111,7 @@ class Site:
 
 
 class GpuSet(NamedTuple):
-    """A set of GPUs that a pod asks for: how many, within what, on which nodes."""
+    """A set of GPUs that a pod asks for: how many, within which scope, on which nodes."""
 
     size: int
     scope: DeviceScope
@@ -123,8 +123,8 @@ class Standing:
 
     Attributes:
         sites: Name of a node -> its site.
-        faultless: The last placement in which nothing was found wrong, and its instance, so
-            that nobody looks through it twice.
+        faultless: The last instance and placement in which nothing was found wrong, so that
+            they are not judged twice.
 
     """
 
@@ -136,9 +136,9 @@ class Standing:
         self._minima: dict[GpuSet, int] = {}
 
     def best_minimum(self, spec: PodSpec, size: int) -> int:
-        """Return the fastest slowest pair of so many GPUs on any node open to the pod, empty.
+        """Return the best slowest pair of ``size`` GPUs on any node open to the pod, if empty.
 
-        0 where no node has such a set.
+        The answer is 0 if no node has such a set.
         """
         wanted = GpuSet(size, spec.scope_of(GPU), asked_of_nodes(spec))
         if wanted not in self._minima:
@@ -146,7 +146,7 @@ class Standing:
                 self._minima.clear()
             boards: dict[int, Board] = {}
             for site in self.sites.values():
-                # Nodes share their inside: most are known after a look at a few.
+                # Nodes share their insides, so that most are known after a look at a few.
                 known = id(site.inside) in boards
                 if not known and admits(site.node, spec):
                     boards[id(site.inside)] = site.inside.gpus
@@ -158,7 +158,7 @@ class Standing:
         return self._minima[wanted]
 
     def total(self, worth: Callable[[Site], int]) -> int:
-        """Return what all nodes are worth together; worked out once."""
+        """Return the sum of the worth of all nodes, which is worked out once."""
         if worth not in self._totals:
             self._totals[worth] = sum(map(worth, self.sites.values()))
         return self._totals[worth]
@@ -179,14 +179,14 @@ class Standing:
 
 @record(frozen=True, slots=True)
 class Scene:
-    """A placement over its instance; what the instance does not know is left out.
+    """A placement laid over its instance, without what the instance does not know.
 
     Attributes:
-        waiting: Key -> the pod that waits.
+        waiting: Key -> the waiting pod.
         gang_of: Key of a waiting pod -> its gang.
-        standing: The nodes before it.
-        entered: The sites where something is newly placed, in the order of the nodes. What
-            running pods did to other nodes is not this placement's fault.
+        standing: The nodes before the placement.
+        entered: The sites where something is newly placed, in the order of the nodes. The
+            placement is not to blame for what running pods do to other nodes.
         newcomers: Each newly placed pod with its site.
         members: Key of a gang -> its placed members, each with the name of its node.
 
@@ -202,9 +202,9 @@ class Scene:
     members: Mapping[NamespacedName, Mapping[NamespacedName, str]]
 
     def arrivals(self) -> Iterator[tuple[Site, Tenant]]:
-        """Yield those of the newly placed pods that do not stay where they run already.
+        """Yield the newly placed pods, except those that stay where they already run.
 
-        The containers of one that stays have what they had.
+        The containers of a pod that stays keep what they had.
         """
         homes = {home.key: home for home in self.instance.homes}
         for site, tenant in self.newcomers:
@@ -213,18 +213,18 @@ class Scene:
                 yield site, tenant
 
     def everywhere(self) -> Iterator[Site]:
-        """Yield every node, in no order."""
+        """Yield the site of every node, in no particular order."""
         entered = {site.node.name: site for site in self.entered}
         for name, site in self.standing.sites.items():
             yield entered.get(name, site)
 
 
 class Sites:
-    """Nodes and what runs there, before a placement: each is looked at once.
+    """The sites of nodes before a placement, cached so that each node is looked at once.
 
-    A site is a function of its node and of the pods there, so it is kept until one of
-    them is another one. Whoever asks about one state of a cluster after the other keeps
-    the object; nothing that is found depends on it.
+    A site is a function of its node and of the pods there, so it is kept until either of
+    them is replaced. A caller that asks about successive states of a cluster keeps this
+    object. It saves time and changes no result.
     """
 
     def __init__(self) -> None:
@@ -234,11 +234,11 @@ class Sites:
         self._last: tuple[tuple[Node, ...], PersistentTuple[Runners], Standing] | None = None
 
     def of(self, nodes: tuple[Node, ...], running: PersistentTuple[Runners]) -> Standing:
-        """Return the nodes as they stand, nothing being newly placed.
+        """Return the nodes as they stand, with nothing newly placed.
 
         Args:
-            nodes: Names are unique.
-            running: What runs on each of them.
+            nodes: Nodes with unique names.
+            running: The running pods of each node, in the same order.
 
         """
         if self._last is not None and self._last[0] is nodes:
@@ -278,13 +278,13 @@ class Sites:
         if kind not in self._insides:
             if len(self._insides) == MOST_INSIDES:
                 self._insides = {}
-            # The machine stays alive with its entry, so that its id is nobody else's.
+            # The entry keeps the machine alive, so that no other object can get its id.
             self._insides[kind] = node.machine, inside_of(node)
         return self._insides[kind][1]
 
 
 def sites_of(instance: Instance) -> Standing:
-    """Return the nodes of an instance as they stand, nothing being newly placed."""
+    """Return the nodes of an instance as they stand, with nothing newly placed."""
     running: dict[str, list[RunningPod]] = {node.name: [] for node in instance.nodes}
     for runner in instance.running:
         if runner.placement.node in running:
@@ -293,12 +293,12 @@ def sites_of(instance: Instance) -> Standing:
 
 
 def scene_of(instance: Instance, placement: Placement, standing: Standing | None = None) -> Scene:
-    """Lay the placement over the instance; it may be any nonsense.
+    """Lay the placement over the instance. The placement may be any nonsense.
 
     Args:
         instance: The nodes, what runs there and what waits.
         placement: What is newly placed.
-        standing: As `sites_of` returns it, where it is known.
+        standing: The result of `sites_of`, if already known.
 
     """
     standing = sites_of(instance) if standing is None else standing
@@ -312,7 +312,7 @@ def scene_of(instance: Instance, placement: Placement, standing: Standing | None
         if pod is not None and place.node in before:
             new[place.node].append(tenant_of(pod, place, new=True))
             members[gang_of[place.key].key][place.key] = place.node
-    # In the order of the nodes, for which only many need a look at all of them.
+    # In the order of the nodes. A single node needs no look through all of them.
     order = [node.name for node in instance.nodes] if len(new) > 1 else new
     entered = {
         name: _site(before[name].node, before[name].inside, before[name].tenants, new[name])
@@ -360,7 +360,7 @@ def inside_of(node: Node) -> Inside:
 
 
 def _names(gpus: Sequence[Device]) -> dict[str, int]:
-    """Return what a vendor's variable may call each GPU: its minor, or an id of its own."""
+    """Return name -> minor: a vendor's variable names a GPU by its minor or by a unique id."""
     ids = Counter(gpu.id for gpu in gpus if has_readable_id(gpu))
     names = {str(gpu.minor): gpu.minor for gpu in gpus}
     return names | {gpu.id: gpu.minor for gpu in gpus if ids[gpu.id] == 1}

@@ -18,13 +18,13 @@ from placer_models.placement import DeviceGrant
 
 
 def device_share(scene: Scene) -> Iterator[Finding]:
-    """Each share is the one asked for, and those of one device fit it together."""
+    """Each share is one that its pod asks for, and the shares of a device fit it together."""
     for site in scene.entered:
         yield from _sums(site)
 
 
 def _sums(site: Site) -> Iterator[Finding]:
-    """Add up what is held of each device, exactly; only who adds to it is blamed."""
+    """Add up exactly what is held of each device. Only pods that add to it are blamed."""
     added_to = {(g.type, g.minor) for t in site.new for g in t.place.devices if g.share}
     if not added_to:
         return
@@ -68,10 +68,10 @@ def _sums(site: Site) -> Iterator[Finding]:
 
 
 def matched(site: Site, tenant: Tenant) -> Iterator[tuple[DeviceGrant, DeviceShare | None]]:
-    """Yield each share that the pod holds with the one asked for that it stands for.
+    """Yield each share that the pod holds, with the share asked for that it stands for, if any.
 
-    A share may be written with its memory in bytes and in percent, rounded down; the one
-    asked for says what that is exactly.
+    A share may be written with its memory in bytes and in percent, rounded down. The share
+    asked for says exactly how much that is.
     """
     if all(grant.share is None for grant in tenant.place.devices):
         return
@@ -93,14 +93,14 @@ def matched(site: Site, tenant: Tenant) -> Iterator[tuple[DeviceGrant, DeviceSha
 
 
 def _alike(site: Site, grant: DeviceGrant, asked: Iterable[DeviceShare]) -> DeviceShare | None:
-    """Return the first of some shares that says the same as the one that is held."""
+    """Return the first share asked for that says the same as the one held, or None."""
     total_bytes = _total_bytes(site, grant)
     held = _numbers(grant.share or DeviceShare(), total_bytes)
     return next((share for share in asked if _numbers(share, total_bytes) == held), None)
 
 
 def _numbers(share: DeviceShare, total_bytes: int) -> tuple[object, ...]:
-    """Return all that a share says, as a file does: not always in which unit."""
+    """Return all that a share says as a file says it, whatever unit its memory was asked in."""
     share = filled(share, total_bytes)
     return share.percent, share.memory_bytes, share.memory_percent, share.amounts
 

@@ -1,4 +1,4 @@
-"""Taints: who does not tolerate those of a node had better be elsewhere, or has to."""
+"""Taints: pods that do not tolerate those of a node should be elsewhere, or have to be."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Rule and tier about pods spread evenly over domains of nodes."""
+"""Topology spread: rule and tier about pods spread evenly over domains of nodes."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from placer_models.spreading import Spreading, spreadings_of
 
 
 def topology_spread(scene: Scene) -> Iterator[Finding]:
-    """Where a pod is there are at most so many more than in the domain with the fewest.
+    """The domain of a pod has at most the skew more pods than the domain with the fewest.
 
     What running pods ask of each other is never blamed.
     """
@@ -34,9 +34,9 @@ def topology_spread(scene: Scene) -> Iterator[Finding]:
 
 
 def beyond_the_skew(scene: Scene) -> int:
-    """Return tier ``topology-spread``: pods beyond what constraints that are wishes allow.
+    """Return tier ``topology-spread``: pods beyond what preferred constraints allow.
 
-    Each counts once, whoever asks for it, for each domain where a new pod asks.
+    Each constraint counts once for each domain where a new pod asks for it.
     """
     asking: dict[Spreading, set[str]] = {}
     for site, _, spreading in _asked(scene, required=False):
@@ -58,7 +58,7 @@ def _asked(scene: Scene, *, required: bool) -> Iterator[tuple[Site, Tenant, Spre
 
 
 def _counts(scene: Scene, spreading: Spreading) -> dict[str, int]:
-    """Return how many pods count in each domain."""
+    """Return domain -> how many of its pods the constraint counts."""
     counts: Counter[str] = Counter()
     for site in scene.everywhere():
         domain = spreading.domain(site.node)
