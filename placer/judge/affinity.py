@@ -43,12 +43,12 @@ class _Domains:
 
     def parting(self, site: Site) -> Iterator[tuple[Tenant, AffinityTerm]]:
         """Yield the running pods that keep others off the node's domains, with the terms."""
-        if not self.scene.standing.total(_parts_domains):
+        if not self.scene.nodes_before.total(_parts_domains):
             return
         if self._parting is None:
             self._parting = [
                 (there, runner, term)
-                for there in self.scene.standing.sites.values()
+                for there in self.scene.nodes_before.sites.values()
                 if _parts_domains(there)
                 for runner in there.tenants
                 for term in runner.pod.spec.affinity

@@ -36,7 +36,7 @@ from placer.judge.node_affinity import node_affinity
 from placer.judge.node_cpus import arm_cpu_policy, node_cpu_bind
 from placer.judge.pods import cordon, known, node_selector
 from placer.judge.pools import be_pool, containers, shared_pool
-from placer.judge.scene import Scene, Standing, scene_of
+from placer.judge.scene import NodesBefore, Scene, scene_of
 from placer.judge.shares import device_share
 from placer.judge.taints import taints
 from placer.judge.topology_spread import topology_spread
@@ -111,7 +111,7 @@ class Breach:
 
 
 def breaches(
-    instance: Instance, placement: Placement, standing: Standing | None = None
+    instance: Instance, placement: Placement, nodes_before: NodesBefore | None = None
 ) -> tuple[Breach, ...]:
     """Return all breaches of the placement, or none if it keeps every rule.
 
@@ -121,22 +121,22 @@ def breaches(
     Args:
         instance: The nodes, what runs there and what waits.
         placement: What is newly placed.
-        standing: The result of `scene.sites_of`, if already known.
+        nodes_before: The result of `scene.sites_of`, if already known.
 
     """
-    last = standing and standing.faultless
+    last = nodes_before and nodes_before.faultless
     if last and last[0] is instance and last[1] is placement:
         return ()
-    return broken_in(scene_with_moves(instance, placement, standing))
+    return broken_in(scene_with_moves(instance, placement, nodes_before))
 
 
 def scene_with_moves(
-    instance: Instance, placement: Placement, standing: Standing | None = None
+    instance: Instance, placement: Placement, nodes_before: NodesBefore | None = None
 ) -> Scene:
     """Lay a placement over its instance, with the running pods that may move placed as well."""
     asked = with_movable_pods(instance, blamed, placement)
     if asked is instance:
-        return scene_of(instance, placement, standing)
+        return scene_of(instance, placement, nodes_before)
     return scene_of(asked, complete_with_current(asked, placement))
 
 
@@ -148,7 +148,7 @@ def broken_in(scene: Scene) -> tuple[Breach, ...]:
         for finding in rule(scene)
     )
     if not found:
-        scene.standing.faultless = scene.instance, scene.placement
+        scene.nodes_before.faultless = scene.instance, scene.placement
     return found
 
 

@@ -22,7 +22,7 @@ def pod_minimum_shortfall(scene: Scene) -> int:
     for site, tenant, gpus in _pods_with_links(scene):
         board = site.inside.gpus
         slowest = pair_minimum(board, counts_of(board, gpus))
-        short += scene.standing.best_minimum(tenant.pod.spec, len(gpus)) - slowest
+        short += scene.nodes_before.best_minimum(tenant.pod.spec, len(gpus)) - slowest
     return short
 
 
@@ -47,7 +47,7 @@ def gang_sum_shortfall(scene: Scene) -> int:
         if gang.gather is GatherLevel.NODE:
             gpus_of.setdefault((gang.key, site.node.name), set()).update(_gpus(site, tenant))
     return sum(
-        _sum_shortfall(scene.standing.sites[node], gpus)
+        _sum_shortfall(scene.nodes_before.sites[node], gpus)
         for (_, node), gpus in gpus_of.items()
         if len(gpus) >= 2
     )

@@ -27,7 +27,7 @@ from placer.judge.node_affinity import weights_missed
 from placer.judge.node_strategy import STRATEGY_MEASURES, usable_points_left
 from placer.judge.numa_strategy import against_strategies
 from placer.judge.opened import nodes_opened
-from placer.judge.scene import Scene, Standing
+from placer.judge.scene import NodesBefore, Scene
 from placer.judge.topology_spread import beyond_the_skew
 from placer_models.cluster import Instance
 from placer_models.goals import (
@@ -93,7 +93,9 @@ MEASURES: Mapping[Tier, Callable[[Scene], int]] = {
 """How each tier after the first is measured."""
 
 
-def measure(instance: Instance, placement: Placement, standing: Standing | None = None) -> Worth:
+def measure(
+    instance: Instance, placement: Placement, nodes_before: NodesBefore | None = None
+) -> Worth:
     """Return the value of each tier, aligned with ``tiers_for`` the instance.
 
     The values mean something only for placements without breaches. Others get some number.
@@ -101,10 +103,10 @@ def measure(instance: Instance, placement: Placement, standing: Standing | None 
     Args:
         instance: The nodes, what runs there and what waits.
         placement: What is newly placed.
-        standing: The result of `scene.sites_of`, if already known.
+        nodes_before: The result of `scene.sites_of`, if already known.
 
     """
-    return worth_of(scene_with_moves(instance, placement, standing))
+    return worth_of(scene_with_moves(instance, placement, nodes_before))
 
 
 def worth_of(scene: Scene) -> Worth:

@@ -28,8 +28,10 @@ def _sum_of(worth: Callable[[NodeLoad], int]) -> Callable[[Scene], int]:
 
 def _nodes_in_use(scene: Scene) -> int:
     """Count the nodes with any pod."""
-    before = scene.standing.total(_runs_pods)
-    return before + sum(not _runs_pods(scene.standing.sites[s.node.name]) for s in scene.entered)
+    before = scene.nodes_before.total(_runs_pods)
+    return before + sum(
+        not _runs_pods(scene.nodes_before.sites[s.node.name]) for s in scene.entered
+    )
 
 
 def _runs_pods(site: Site) -> int:
@@ -59,7 +61,7 @@ _points: WeakKeyDictionary[Site, int] = WeakKeyDictionary()
 
 def usable_points_left(scene: Scene) -> int:
     """Return the points of free GPU sets, MIG instances, whole cores and rooms over all nodes."""
-    before = scene.standing
+    before = scene.nodes_before
     return before.total(_points_of) + sum(
         _points_of(site) - _points_of(before.sites[site.node.name]) for site in scene.entered
     )

@@ -23,11 +23,11 @@ def known(scene: Scene) -> Iterator[Finding]:
         if place.key in placed:
             yield Finding(title, f"pod {title!r} is placed more than once; a pod has one place")
         placed.add(place.key)
-        if place.node not in scene.standing.sites:
+        if place.node not in scene.nodes_before.sites:
             yield Finding(
                 title,
                 f"pod {title!r} is placed on node {place.node!r}, which the instance has not; "
-                f"it has {len(scene.standing.sites)} nodes of other names",
+                f"it has {len(scene.nodes_before.sites)} nodes of other names",
             )
         gang = scene.gang_of[place.key]
         expected = None if gang.lone else gang.name

@@ -118,7 +118,7 @@ class GpuSet(NamedTuple):
     nodes: Hashable
 
 
-class Standing:
+class NodesBefore:
     """All nodes before a placement. Never changes.
 
     Attributes:
@@ -163,12 +163,12 @@ class Standing:
             self._totals[worth] = sum(map(worth, self.sites.values()))
         return self._totals[worth]
 
-    def with_sites(self, others: Iterable[Site]) -> "Standing":
+    def with_sites(self, others: Iterable[Site]) -> "NodesBefore":
         """Return the same nodes with other pods on some of them."""
         new = {site.node.name: site for site in others}
         if not new:
             return self
-        found = Standing(self.sites.changed((), new))
+        found = NodesBefore(self.sites.changed((), new))
         found._totals = {
             worth: total + sum(worth(new[name]) - worth(self.sites[name]) for name in new)
             for worth, total in self._totals.items()
@@ -184,7 +184,7 @@ class Scene:
     Attributes:
         waiting: Key -> the waiting pod.
         gang_of: Key of a waiting pod -> its gang.
-        standing: The nodes before the placement.
+        nodes_before: The nodes before the placement.
         entered: The sites where something is newly placed, in the order of the nodes. The
             placement is not to blame for what running pods do to other nodes.
         newcomers: Each newly placed pod with its site.
@@ -196,7 +196,7 @@ class Scene:
     placement: Placement
     waiting: Mapping[NamespacedName, Pod]
     gang_of: Mapping[NamespacedName, Gang]
-    standing: Standing
+    nodes_before: NodesBefore
     entered: tuple[Site, ...]
     newcomers: tuple[tuple[Site, Tenant], ...]
     members: Mapping[NamespacedName, Mapping[NamespacedName, str]]
@@ -215,7 +215,7 @@ class Scene:
     def everywhere(self) -> Iterator[Site]:
         """Yield the site of every node, in no particular order."""
         entered = {site.node.name: site for site in self.entered}
-        for name, site in self.standing.sites.items():
+        for name, site in self.nodes_before.sites.items():
             yield entered.get(name, site)
 
 
@@ -231,9 +231,9 @@ class Sites:
         """Begin with no node known."""
         self._sites: dict[str, tuple[Node, Runners, Site]] = {}
         self._insides: dict[object, tuple[Machine, Inside]] = {}
-        self._last: tuple[tuple[Node, ...], PersistentTuple[Runners], Standing] | None = None
+        self._last: tuple[tuple[Node, ...], PersistentTuple[Runners], NodesBefore] | None = None
 
-    def of(self, nodes: tuple[Node, ...], running: PersistentTuple[Runners]) -> Standing:
+    def of(self, nodes: tuple[Node, ...], running: PersistentTuple[Runners]) -> NodesBefore:
         """Return the nodes as they stand, with nothing newly placed.
 
         Args:
@@ -242,16 +242,16 @@ class Sites:
 
         """
         if self._last is not None and self._last[0] is nodes:
-            _, before, standing = self._last
+            _, before, nodes_before = self._last
             others = (self._site(nodes[i], running[i]) for i in changed_indices(before, running))
-            standing = standing.with_sites(others)
+            nodes_before = nodes_before.with_sites(others)
         else:
             sites = map(self._site, nodes, running)
-            standing = Standing(PersistentMap.of((site.node.name, site) for site in sites))
+            nodes_before = NodesBefore(PersistentMap.of((site.node.name, site) for site in sites))
             if len(self._sites) > 2 * len(nodes):
-                self._sites = {name: self._sites[name] for name in standing.sites}
-        self._last = nodes, running, standing
-        return standing
+                self._sites = {name: self._sites[name] for name in nodes_before.sites}
+        self._last = nodes, running, nodes_before
+        return nodes_before
 
     def _site(self, node: Node, pods: Runners) -> Site:
         known = self._sites.get(node.name)
@@ -283,7 +283,7 @@ class Sites:
         return self._insides[kind][1]
 
 
-def sites_of(instance: Instance) -> Standing:
+def sites_of(instance: Instance) -> NodesBefore:
     """Return the nodes of an instance as they stand, with nothing newly placed."""
     running: dict[str, list[RunningPod]] = {node.name: [] for node in instance.nodes}
     for runner in instance.running:
@@ -292,17 +292,19 @@ def sites_of(instance: Instance) -> Standing:
     return Sites().of(instance.nodes, PersistentTuple.of(map(tuple, running.values())))
 
 
-def scene_of(instance: Instance, placement: Placement, standing: Standing | None = None) -> Scene:
+def scene_of(
+    instance: Instance, placement: Placement, nodes_before: NodesBefore | None = None
+) -> Scene:
     """Lay the placement over the instance. The placement may be any nonsense.
 
     Args:
         instance: The nodes, what runs there and what waits.
         placement: What is newly placed.
-        standing: The result of `sites_of`, if already known.
+        nodes_before: The result of `sites_of`, if already known.
 
     """
-    standing = sites_of(instance) if standing is None else standing
-    before = standing.sites
+    nodes_before = sites_of(instance) if nodes_before is None else nodes_before
+    before = nodes_before.sites
     gang_of = {pod.key: gang for gang in instance.gangs for pod in gang.pods}
     waiting = {pod.key: pod for gang in instance.gangs for pod in gang.pods}
     new: dict[str, list[Tenant]] = defaultdict(list)
@@ -321,7 +323,7 @@ def scene_of(instance: Instance, placement: Placement, standing: Standing | None
     }
     sites = tuple(entered.values())
     newcomers = tuple((site, tenant) for site in sites for tenant in site.new)
-    return Scene(instance, placement, waiting, gang_of, standing, sites, newcomers, members)
+    return Scene(instance, placement, waiting, gang_of, nodes_before, sites, newcomers, members)
 
 
 def inside_of(node: Node) -> Inside:

@@ -40,7 +40,7 @@ def decide(
     left_s = max(LEAST_TIME_S, limit_s - (monotonic() - began_s))
     answer = solve(instance, replace(options, time_limit_s=left_s), baseline=baseline)
     decision = Decision(batch, answer, state.version)
-    found = breaches(instance, decision.placement, baseline.standing)
+    found = breaches(instance, decision.placement, baseline.nodes_before)
     if found:
         raise SolverError("; ".join(f"{b.rule}: {b.message}" for b in found[:3]))
     return decision

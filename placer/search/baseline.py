@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from placer.counting.account import Account, accounts_of
 from placer.greedy.node_table import NodeTableCache
-from placer.judge.scene import Sites, Standing, sites_of
+from placer.judge.scene import NodesBefore, Sites, sites_of
 from placer.state.problem_cache import ProblemCache
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.incremental import PersistentTuple
@@ -29,13 +29,13 @@ class Baseline:
 
     Attributes:
         accounts: What is left on each node, in the instance's order.
-        standing: The same for the judge, which counts for itself.
+        nodes_before: The same for the judge, which counts for itself.
         cache: What earlier solves have left.
 
     """
 
     accounts: PersistentTuple[Account]
-    standing: Standing
+    nodes_before: NodesBefore
     cache: SolveCache
 
 

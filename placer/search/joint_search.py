@@ -152,7 +152,7 @@ class JointSearch:
         the pods, and try that way.
         """
         own = TIERS_OF[self.instance.strategy]
-        bare = measure(self.instance, Placement(), self.baseline.standing)[-len(own) :]
+        bare = measure(self.instance, Placement(), self.baseline.nodes_before)[-len(own) :]
         if own == (USABLE,) and self.bounds[-1] is None:
             self.bounds[-1] = bare[0][1]
         levels = len(self.problem.priorities)
@@ -316,7 +316,7 @@ class JointSearch:
         """Take over choices that know amounts only, if they break no other rule and are better."""
         placement = realise(self.instance, self.baseline.accounts, self.problem, choices)
         if not isinstance(placement, Unrealisable) and not breaches(
-            self.instance, placement, self.baseline.standing
+            self.instance, placement, self.baseline.nodes_before
         ):
             better = judged(self.instance, self.baseline, placement)
             if better.better_than(self.best):

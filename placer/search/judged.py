@@ -38,7 +38,7 @@ def judged(instance: Instance, baseline: Baseline, placement: Placement) -> Judg
         SolverError: The placement breaks a rule: a defect of ours.
 
     """
-    scene = scene_with_moves(instance, placement, baseline.standing)
+    scene = scene_with_moves(instance, placement, baseline.nodes_before)
     if found := broken_in(scene):
         raise SolverError("; ".join(f"{b.rule}: {b.message}" for b in found[:3]))
     return Judged(placement, worth_of(scene))

@@ -213,7 +213,7 @@ class Leaving:
         placement = self._first_of_all(leaving)
         if placement is not None:
             complete = complete_with_current(asked, placement)
-            if not breaches(asked, complete, baseline.standing):
+            if not breaches(asked, complete, baseline.nodes_before):
                 return judged(asked, baseline, complete), True
         if not self.whole and assignments_of(problem) > MOST_ASSIGNMENTS:
             return None, True

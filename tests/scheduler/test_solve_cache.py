@@ -111,8 +111,8 @@ def check(seed: int) -> None:
         assert timeless(answer) == timeless(solve(instance, QUICK))
         placement = getattr(answer, "placement", Placement())
         for places in (placement, disordered(rng, placement, instance)):
-            assert breaches(instance, places, baseline.standing) == breaches(instance, places)
-            assert measure(instance, places, baseline.standing) == measure(instance, places)
+            assert breaches(instance, places, baseline.nodes_before) == breaches(instance, places)
+            assert measure(instance, places, baseline.nodes_before) == measure(instance, places)
 
 
 def timeless(answer: Answer) -> Answer:
