@@ -1,4 +1,4 @@
-"""The fair queue in front of the Scheduler: who enters the next batch, then who runs where.
+"""The fair queue in front of the Scheduler: which work goes next, and then where it runs.
 
 The queue decides which gangs enter a batch, in order of fairness (Q12). Inside the batch
 the tiers rule. What finds no place goes back to the front of its flow; others may go

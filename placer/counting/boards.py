@@ -15,7 +15,7 @@ def healthy(node: Node, device_type: str) -> tuple[Device, ...]:
 
 
 def device_board(node: Node, device_type: str) -> Board:
-    """Return the board of the node's healthy devices of a type, and what links them."""
+    """Return the board of the node's healthy devices of a type, with the links between them."""
     devices = healthy(node, device_type)
     marks = marks_of(node, device_type)
     if device_type != GPU:

@@ -23,7 +23,7 @@ _Want = Mapping[int | None, int]
 """Cell (None: no cell, or any) -> number of devices of a type that one container has."""
 
 MOST_WAYS = 200
-"""How many ways to serve some of the containers are pursued at most, the best ones."""
+"""The most ways of serving the first containers that are pursued further: the best ones."""
 
 MOST_STEPS = 20_000
 """How many sets are tried for a container at most, in all of these ways together."""
@@ -37,9 +37,9 @@ def with_devices(
     state: NodeState,
     wants: Mapping[str, Sequence[_Want]] | None = None,
 ) -> tuple[ContainerPlacement, ...]:
-    """Part the devices of a pod among its containers.
+    """Divide the devices of a pod among its containers.
 
-    Containers that run together have devices of their own. Of all ways to part the pod's
+    Containers that run together have devices of their own. Of all ways to divide the pod's
     devices, the best has the fastest slowest pairs, added up, then the most bandwidth, then
     devices nearest to what the container has of other types. An init container uses devices
     of later containers, but none of a sidecar that is up before it.
@@ -51,7 +51,7 @@ def with_devices(
         node: The node that the pod is on.
         state: The same node in integers.
         wants: Device type -> what each container has of it, cell by cell, if each is
-            aligned for itself.
+            aligned by itself.
 
     """
     if not grants:
@@ -105,7 +105,7 @@ def wants_by_cell(
     """Return what each container has of each device type from each cell, as the counts say.
 
     Args:
-        spec: The spec of a pod whose containers are aligned each for itself.
+        spec: The spec of a pod whose containers are each aligned by themselves.
         choice: The counts.
         indices: The indices of the containers that hold something.
         cells: How many cells the node has.
@@ -167,7 +167,11 @@ def _dealt(
 
 
 def _steps(board: Board, devices: Sequence[Device]) -> Iterator[int]:
-    """Yield each class's distance from the devices, added up, by switch, NUMA node, package."""
+    """Yield the distance of each class from the devices, added up over the devices.
+
+    A device counts 0 on the same switch, else 1 on the same NUMA node, else 2 in the same
+    package, else 3.
+    """
     for switch, numa, package in zip(board.switches, board.numa_nodes, board.packages, strict=True):
         far = 0
         for device in devices:
@@ -195,7 +199,7 @@ def parted(
 
     Args:
         board: The devices.
-        room: How many devices of each class there are to part.
+        room: How many devices of each class there are to divide.
         group_of: The group of each class.
         wants: How many devices each container wants of each group. There are enough.
         steps: How far each container is from each class.

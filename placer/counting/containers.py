@@ -1,6 +1,6 @@
 """The CPUs, memory and pools of each container among its pod's, both ways.
 
-What a pod holds is parted among its containers. Where each is aligned for itself (C12), the
+What a pod holds is divided among its containers. Where each is aligned by itself (C12), the
 counts of its choice say how, and what each holds is counted again from its placement.
 """
 
@@ -43,7 +43,7 @@ def on_cpus(part: ContainerPlacement, cpus: CpuSet) -> ContainerPlacement:
 def in_parts(
     containers: Sequence[Container], cpus: Sequence[int], topology: Topology
 ) -> tuple[ContainerPlacement, ...]:
-    """Part the CPUs that a pod owns among its containers.
+    """Divide the CPUs that a pod owns among its containers.
 
     Containers that run together and ask for CPUs get parts of their own, in whole
     cores where possible. One that asks for none runs on all of the pod's CPUs. An init
@@ -104,7 +104,7 @@ def in_own_parts(
     node: Node,
     problem: Problem,
 ) -> tuple[ContainerPlacement, ...]:
-    """Part all that a pod holds but its devices among its containers, as the counts say.
+    """Divide what a pod holds, but for its devices, among its containers as the counts say.
 
     Args:
         spec: The spec of the pod.

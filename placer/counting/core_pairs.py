@@ -1,10 +1,10 @@
-"""Threads of two-thread cores, dealt out so that pods share no more cores than was counted.
+"""Threads of two-thread cores, dealt out so that pods share cores only as was counted.
 
 The counts are those of `placer_models.cpsat.core_pairs`. Cores of which one pod has both threads
 come first. Then each pod that requires it has its single threads on cores without another
 pod that minds. Pods that only prefer it are dealt one round over the cores that are left, so
 that as few as possible are shared. All others have what remains of each core, those that touch
-most cores first: of the cores with a thread left they never miss the fullest.
+most cores first. Each takes the cores with most threads left, which no later pod misses.
 """
 
 from collections import Counter

@@ -21,7 +21,7 @@ _Pages = tuple[tuple[int, int, int], ...]
 
 @dataclass(frozen=True, slots=True)
 class MemoryLeft:
-    """The memory left on a node; below 0 where pods hold more than there is.
+    """The memory left on a node; amounts are below 0 where pods hold more than there is.
 
     Attributes:
         bytes_in: NUMA node -> free bytes.

@@ -1,4 +1,4 @@
-"""Owners among the running pods: the cores and NUMA nodes of the CPUs that they own.
+"""Owners of CPUs among the running pods: on which cores and NUMA nodes others meet them.
 
 With an exclusive policy they keep others away (C9). Others may want to be beside them (C18).
 """
@@ -11,7 +11,7 @@ from placer_models.cpuset import CpuSet
 from placer_models.policy import ExclusivePolicy, Strength
 
 Held = Mapping[int, Strength]
-"""Core, or NUMA node -> how strongly pods keep others off. The others are missing."""
+"""Core, or NUMA node -> how strongly it is kept; those that nobody keeps are missing."""
 
 
 def known_cpus(node: Node, runner: RunningPod) -> CpuSet:

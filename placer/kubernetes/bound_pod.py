@@ -1,4 +1,4 @@
-"""A pod that is bound to a node, read with its CPUs and devices there (C2)."""
+"""Reader of a pod that is bound to a node, with its CPUs and devices there (C2)."""
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
@@ -24,7 +24,7 @@ from placer_models.placement import DeviceGrant
 from placer_models.pod import PodSpec
 
 _STATUS = ("metadata", "annotations", RESOURCE_STATUS)
-"""Where a pod says which CPUs it has."""
+"""The field in which a pod names its CPUs."""
 
 
 @dataclass(slots=True)
@@ -43,17 +43,17 @@ class BoundPodReader:
 
     Attributes:
         joined: The node.
-        topology: What its agent says of its CPUs, and who has them.
+        topology: What the node's agent says of its CPUs and their owners.
         devices: What is known of its devices.
-        claims: What ResourceClaims were given.
-        reading: How containers are read.
-        summary: Gets what is assumed.
-        unknown: Types of devices of which some pod holds nobody knows which.
-        unasked: Devices that some pod has, or sees, without asking for them.
-        hides_cpus: Some pod owns CPUs, nobody knows which.
+        claims: Devices that ResourceClaims were given.
+        reading: The facts that containers are read with.
+        summary: Gets the assumptions that are made.
+        unknown: Types of which some pod holds devices, but it is unknown which.
+        unasked: Devices that some pod has or sees without asking for them.
+        hides_cpus: Whether some pod owns CPUs, but it is unknown which.
         owners: CPU -> title of the pod that owns it.
-        holders: Of the node's devices.
-        taken: Devices that somebody holds, without those whose holder is known.
+        holders: The holders of the node's devices.
+        taken: Devices that are held by unknown holders.
 
     """
 
@@ -99,7 +99,7 @@ class BoundPodReader:
         return BoundPod(part, asked, cpus, grants)
 
     def _cpus(self, part: KubePod) -> CpuSet:
-        """Return the CPUs that somebody names as the pod's own, by claims where they are all."""
+        """Return the CPUs named as the pod's own, or by claims if claims give all of them."""
         cpus = _cpus_of(part, self.topology)
         if cpus or not part.claims:
             return cpus
@@ -112,7 +112,7 @@ class BoundPodReader:
         return claimed if milli == 1000 * len(claimed) else cpus
 
     def _asked(self, part: KubePod, cpus: CpuSet) -> AskedPod:
-        """Return what a pod asks for; it shares CPUs where nobody names its own."""
+        """Return what a pod asks for; it shares CPUs if none are named as its own."""
         owns = bool(cpus) or (self.joined.kubelet_is_static and may_own_cpus(part))
         asked = asked_by(part, self.reading, owns_cpus=owns)
         if cpus or not asked.spec.qos.owns_cpus:
@@ -129,7 +129,7 @@ class BoundPodReader:
         self.hides_cpus = True
 
     def _granted(self, part: KubePod, spec: PodSpec) -> tuple[DeviceGrant, ...]:
-        """Return the devices that a pod holds, but for those of its claims."""
+        """Return the devices that a pod holds, except those of its claims."""
         held = held_devices(part, spec, self.joined.node, self.devices, self.holders, self.taken)
         if held.unknown:
             self.summary.assume(
@@ -146,7 +146,7 @@ class BoundPodReader:
         return held.grants
 
     def _claimed(self, part: KubePod, own: tuple[DeviceGrant, ...]) -> tuple[DeviceGrant, ...]:
-        """Return the devices that a pod holds by claims, as far as anyone says which."""
+        """Return the devices that a pod holds by claims, as far as they are named."""
         claimed = self.claims.grants(part, own, self.holders, self.summary)
         if claimed is None:
             here = self.claims.pools.devices(self.joined.node.name)
@@ -156,7 +156,7 @@ class BoundPodReader:
 
 
 def _cpus_of(part: KubePod, topology: TopologyPart | None) -> CpuSet:
-    """Return the CPUs that a pod owns, as far as anyone names them."""
+    """Return the CPUs that a pod owns, as far as they are named."""
     if part.status is not None and part.status.cpuset:
         return part.status.cpuset
     for alloc in topology.allocs if topology else ():
@@ -170,7 +170,7 @@ def _cpus_of(part: KubePod, topology: TopologyPart | None) -> CpuSet:
 
 
 def _shared(spec: PodSpec) -> PodSpec:
-    """Return the spec of a pod whose own CPUs nobody knows."""
+    """Return the spec of a pod whose own CPUs are unknown."""
     plain = PodSpec(spec.containers)
     return replace(
         plain,

@@ -35,10 +35,10 @@ class BoundPods:
     """The pods of one node.
 
     Attributes:
-        running: What holds something there.
-        unknown: Types of devices of which some pod holds nobody knows which.
-        unasked: Devices that some pod has, or sees, without asking for them.
-        hides_cpus: Some pod owns CPUs, nobody knows which.
+        running: The pods that hold something there.
+        unknown: Types of which some pod holds devices, but it is unknown which.
+        unasked: Devices that some pod has or sees without asking for them.
+        hides_cpus: Whether some pod owns CPUs, but it is unknown which.
         pinned: CPUs that the kubelet has pinned to Guaranteed pods: BE pods do not share them,
             as they do those of other LSR pods (C6).
 
@@ -64,9 +64,9 @@ def bound_pods(
 ) -> BoundPods:
     """Return the pods of a node with what they hold.
 
-    What a pod was given is in its annotations, else in what its node's agent says of it. A pod
-    that is faulty is told to ``fault``, and the others go on. Pods of equal specs share one of
-    ``specs``, which gets what is new.
+    What a pod was given is in its annotations, or else in what its node's agent says of it. A
+    faulty pod is reported to ``fault``, and reading goes on. Pods of equal specs share one object
+    in ``specs``, to which new specs are added.
     """
     reader = BoundPodReader(joined, topology, devices, claims, reading, summary)
     read: list[BoundPod] = []
@@ -135,7 +135,7 @@ def _placement(
 
 
 def _counted(homes: tuple[NumaShare, ...], want: int) -> tuple[tuple[int, int], ...]:
-    """Return on which NUMA node how much of the request of a bound pod counts: as it says."""
+    """Return how much of a bound pod's request counts on which NUMA node, as the pod says."""
     said = tuple((share.node, share.cpu_milli) for share in homes)
     if sum(milli for _, milli in said) == want:
         return said
@@ -146,9 +146,9 @@ def _counted(homes: tuple[NumaShare, ...], want: int) -> tuple[tuple[int, int], 
 def _memory(
     one: BoundPod, near: frozenset[int | None], room: dict[int, int]
 ) -> tuple[tuple[int, int], ...]:
-    """Return the memory of a pod by NUMA node: as it says, else where there is most.
+    """Return the memory of a pod by NUMA node: as the pod says, or else where most is free.
 
-    What is more than there is counts all the same: pods that run may ask for more.
+    Memory beyond what there is counts as well, because running pods may ask for more.
     """
     want = one.asked.spec.requests.memory_bytes
     said = {share.node: share.memory_bytes for share in one.part.memory}
@@ -163,9 +163,9 @@ def _memory(
 def _hugepages(
     one: BoundPod, near: frozenset[int | None], pages: dict[tuple[int, int], int]
 ) -> tuple[tuple[int, int, int], ...]:
-    """Return the hugepages of a pod by NUMA node: as it says, else where it has CPUs and devices.
+    """Return the hugepages of a pod by NUMA node: as it says, or else near its CPUs and devices.
 
-    What is more than there is counts all the same.
+    Pages beyond what there is count as well.
     """
     said = {
         (share.node, size): amount // size
@@ -193,11 +193,10 @@ def _hugepages(
 
 
 def _system(node: Node, milli: int, owned: Mapping[QosClass, CpuSet]) -> RunningPod:
-    """Return a pod that stands for CPUs which the system keeps beside those that it names.
+    """Return a pod that stands for CPUs which the system keeps beyond those that it names.
 
-    And for what containers ask for that share CPUs while others of their pod own some.
-
-    Where pods are bound to NUMA nodes it is of the first that can hold it.
+    It also stands for requests of containers that share CPUs while others of their pod own some.
+    Where pods are bound to NUMA nodes it is bound to the first one that can hold it.
     """
     everything = Toleration(operator=TolerationOperator.EXISTS)
     container = Container("system", Resources(cpu_milli=milli))

@@ -1,4 +1,4 @@
-"""ResourceClaims of pods in words, as far as there are any, and the pods that are refused."""
+"""ResourceClaims of waiting pods, turned into requests, or reasons to leave a pod out."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -38,7 +38,7 @@ from placer_models.placement import NamespacedName
 from placer_models.policy import AlignmentPolicy
 
 CLAIMABLE = "placer/claimable"
-"""A label of nodes that have what pods claim; for further nodes a number follows."""
+"""A label of the nodes that have what pods claim; further sets of nodes get a number."""
 
 Label = tuple[str, str]
 
@@ -47,7 +47,7 @@ _ONE_NUMA_NODE = (AlignmentPolicy.NONE, AlignmentPolicy.SINGLE_NUMA_NODE)
 
 
 class Claims:
-    """The claims of a cluster's pods that wait."""
+    """The claims of a cluster's waiting pods."""
 
     def __init__(self, objects: Objects, pools: DevicePools, summary: Summary) -> None:
         self._objects = objects
@@ -70,7 +70,7 @@ class Claims:
         )
 
     def with_claims(self, part: KubePod, asked: AskedPod, reading: Reading) -> AskedPod:
-        """Return what a pod that waits asks for, its claims included."""
+        """Return what a waiting pod asks for, its claims included."""
         own = {request.type for request in asked.spec.requests.devices}
         select = [(_given_out(kind), "true") for kind in sorted(own & self._by_claims_alone.keys())]
         if by_class := self._class_resources.lacks(part):
@@ -110,7 +110,7 @@ class Claims:
         )
 
     def labels(self, node: str) -> tuple[Label, ...]:
-        """Return the labels that a node has for pods that wait."""
+        """Return the labels that a node gets for the sake of waiting pods."""
         return (
             *(label for nodes, label in self._labels.items() if node in nodes),
             *(
@@ -133,7 +133,7 @@ class Claims:
         return name, value
 
     def asked(self, part: KubePod) -> PodClaims:
-        """Return what a pod that waits asks for by claims."""
+        """Return what a waiting pod asks for by claims."""
         found = PodClaims()
         constraints: list[Constraint] = []
         for one in part.claims:
@@ -143,7 +143,7 @@ class Claims:
         return found
 
     def _ask(self, part: KubePod, one: PodClaim, found: PodClaims) -> list[Constraint]:
-        """Ask for what one claim says; return what its devices have in common."""
+        """Add the requests of one claim, and return what its devices must have in common."""
         namespace = part.identity.namespace
         if one.source:
             found.lacks.append(f"claims by {one.source}")
@@ -219,7 +219,7 @@ class Claims:
         ]
 
     def _is_told_cpus(self, one: Given, spec: ClaimSpec) -> bool:
-        """Return whether class or claim tell the driver of CPUs, so that nobody else may."""
+        """Return whether class or claim configure the driver's CPUs, so that Placer may not."""
         configs = list(self._objects.device_classes[one.request.device_class].configs)
         configs += [{**config, "requests": list(names)} for names, config in spec.configs]
         return bool(configs_for(configs, one.request.name))
@@ -231,7 +231,7 @@ class Claims:
         claim: ClaimPart | None,
         found: PodClaims,
     ) -> Given | None:
-        """Return what the first of the alternatives comes to that can be given at all."""
+        """Return what the first alternative that can be given at all amounts to."""
         tried = [PodClaims() for _ in choices]
         for request, own in zip(choices, tried, strict=True):
             given = self._given(title, request, claim, own)
@@ -255,7 +255,7 @@ class Claims:
     def _given(
         self, title: str, request: ClaimRequest, claim: ClaimPart | None, found: PodClaims
     ) -> Given | None:
-        """Return what a request comes to; None: there is no word for it."""
+        """Return what a request amounts to, or None if Placer cannot express it."""
         name = f"request {request.name} of {title}"
         lacks = list(request.lacks)
         match = self._matches.of(request)
@@ -296,9 +296,9 @@ class Claims:
 
 
 def _cpus_asked(request: ClaimRequest, match: Match) -> tuple[int, str]:
-    """Return how many CPUs a request asks of a device that stands for several, or what it lacks.
+    """Return how many CPUs a request asks of a device of several CPUs, or why that is unclear.
 
-    Without a capacity that is all of them; of a whole machine CPUs are asked for by count, too.
+    Without a capacity it asks for all of them. CPUs of a whole machine may be given by count.
     """
     asked_milli = request.capacity_milli.get(CPU_CAPACITY)
     count = match.counts[0] if request.count is None else request.count
@@ -320,14 +320,14 @@ def _cpus_asked(request: ClaimRequest, match: Match) -> tuple[int, str]:
 
 
 def _given_out(kind: str) -> str:
-    """Return the name of a label of nodes whose devices are had by resources, too."""
+    """Return the name of a label of nodes whose devices can also be had as resources."""
     return f"placer/{kind.replace('/', '-')}-by-resource"
 
 
 def _by_claims_alone(objects: Objects, pools: DevicePools) -> dict[str, frozenset[str]]:
-    """Return the types that some nodes have by claims alone -> those nodes.
+    """Return type -> the nodes that give its devices by claims alone.
 
-    No kubelet gives a pod such a device for a request of its containers.
+    There no kubelet gives a pod such a device for a request of its containers.
     """
     found: dict[str, set[str]] = {}
     for name, devices in pools.on_node.items():

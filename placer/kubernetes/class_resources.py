@@ -1,4 +1,4 @@
-"""Extended resources that DeviceClasses give: Placer gives none, and says so."""
+"""Extended resources of DeviceClasses, which Placer does not give out."""
 
 from placer.kubernetes.objects import Objects
 from placer.kubernetes.summary import Summary
@@ -7,7 +7,7 @@ from placer_models.device_request import WHOLE_GPUS
 from placer_models.kubernetes.pod import KubePod
 
 _OF_CLASS = "deviceclass.resource.kubernetes.io/"
-"""How the extended resource of each class begins, whatever else it is called."""
+"""The prefix of the implicit extended resource that every class has."""
 
 
 class ClassResources:
@@ -35,9 +35,9 @@ class ClassResources:
             self._elsewhere.update(WHOLE_GPUS)
 
     def lacks(self, part: KubePod) -> list[str]:
-        """Return what a pod that waits asks for by such a resource and by no other means has.
+        """Return a waiting pod's demands that only such a resource could meet.
 
-        Where some nodes have the resource of a device plugin, it goes to one of these.
+        If some nodes have the resource from a device plugin, the pod goes to one of them.
         """
         asked = {name for one in part.containers for name, n in one.requests.other.items() if n}
         found = []

@@ -1,4 +1,4 @@
-"""Claims that were given CPUs as dra-driver-cpu gives them to nobody."""
+"""Faults of claims with CPUs that dra-driver-cpu would never have given."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ _MEND = "correct it, or delete the allocation"
 
 @dataclass(slots=True)
 class CpuClaimFaults:
-    """What is wrong with CPUs that claims were given of devices that stand for several.
+    """The faults of claims that were given CPUs of devices of several CPUs.
 
     Attributes:
         owners: (Node, CPU) -> title of the claim that has it.
@@ -30,7 +30,7 @@ class CpuClaimFaults:
     taken_milli: dict[tuple[str, str, str], int] = field(default_factory=dict)
 
     def of(self, claim: ClaimPart) -> Iterator[ObjectError]:
-        """Yield the faults of one claim, beside those that were looked at before."""
+        """Yield the faults of one claim beside the claims that were checked before."""
         if claim.allocation is None:
             return
         first: dict[str, str] = {}
@@ -53,7 +53,7 @@ class CpuClaimFaults:
                 yield error
 
     def _take(self, claim: ClaimPart, i: int, one: AllocatedDevice) -> None:
-        """Want a whole number of CPUs that the device has left."""
+        """Check that a claim has a whole number of CPUs, and no more than the device has left."""
         title, at = claim.identity.title, (*_DEVICES, "results", i, "consumedCapacity")
         milli = one.capacity_milli.get(CPU_CAPACITY)
         if milli is None:
@@ -75,7 +75,7 @@ class CpuClaimFaults:
     def _hold(
         self, claim: ClaimPart, i: int, one: AllocatedDevice, configs: list[tuple[int, Object]]
     ) -> None:
-        """Want the CPUs that are named to be of the device, as many, and nobody else's."""
+        """Check that the CPUs named are the device's, in the right number, and nobody else's."""
         title, device = claim.identity.title, self.pools.several_cpus[one.key]
         if not configs:
             return  # the driver takes which it likes

@@ -1,4 +1,4 @@
-"""Devices of dra-driver-cpu that stand for several CPUs: which ones, and how pods have them."""
+"""Devices of dra-driver-cpu that stand for several CPUs: which CPUs, and how pods get them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -25,12 +25,12 @@ class SeveralCpus:
     """A device of several CPUs.
 
     Attributes:
-        node: Where they are.
+        node: Name of the node.
         capacity_milli: How much of it claims can have, in thousandths of a CPU.
-        cpus: Those that claims can take; none where they are not known.
-        says_ids: The driver says which they are: it wants somebody else to choose among them.
-        device: As Placer gives it out; None: to nobody.
-        why: Why not.
+        cpus: The CPUs that claims can take; empty if they are unknown.
+        says_ids: Whether the driver lists their ids, which leaves the choice to the scheduler.
+        device: The device as Placer gives it out, or None if to nobody.
+        why: Why it is given to nobody.
 
     """
 
@@ -45,17 +45,17 @@ class SeveralCpus:
 def several_cpus(
     node: str, devices: Sequence[ListedDevice], topology: TopologyPart | None, reserved: CpuSet
 ) -> list[SeveralCpus]:
-    """Return what the devices of several CPUs of one node come to.
+    """Return the devices of several CPUs of one node.
 
-    A device is the whole node, or one NUMA node, as a socket may be, too. A socket of several
-    NUMA nodes beside another one is more than there is a word for. None is given out where it
-    is not known of each which CPUs it stands for: pods of one would get those of another.
+    A device is the whole node or one NUMA node, which a socket may be as well. Placer cannot
+    express a socket of several NUMA nodes beside another socket. No device is given out unless
+    the CPUs of all of them are known: pods of one could get the CPUs of another.
 
     Args:
         node: Name of the node.
-        devices: As they are listed.
+        devices: The devices as they are listed.
         topology: Where the CPUs of the node are.
-        reserved: CPUs that pods do not have.
+        reserved: CPUs that pods cannot have.
 
     """
     known = topology.cpus if topology else ()
@@ -92,7 +92,7 @@ def _one(
 
 
 def _here(listed: ListedDevice, known: Sequence[ReportedCpu]) -> list[ReportedCpu]:
-    """Return the CPUs of the place that a device stands for, reserved ones included."""
+    """Return the CPUs of the socket, NUMA node or node that a device stands for, reserved too."""
     numa, socket = listed.number(*CPU_NUMA), listed.number(f"{CPU_DRIVER}/socketID")
     if numa is not None:
         return [cpu for cpu in known if cpu.numa_node == numa]

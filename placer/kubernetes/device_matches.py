@@ -1,4 +1,4 @@
-"""Devices, node by node, that a claim's request can be given."""
+"""Matches of claims' requests: the devices, node by node, that a request can be given."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,15 +17,15 @@ from placer_models.kubernetes.resource_claim import ClaimRequest
 
 @dataclass(frozen=True)  # without slots: what nodes have is worked out once
 class Match:
-    """What a request can be given.
+    """The devices that a request can be given.
 
     Attributes:
-        nodes: Name of a node -> its devices that match: all of one type.
-        partly: Nodes of which some devices of a type match and others do not, or several types.
+        nodes: Name of a node -> its devices that match, all of one type.
+        partly: Nodes where only some devices of a type match, or devices of several types.
         faulty: Nodes with a device for which a selector is an error.
-        apart: Devices that match and are given to nobody -> why.
-        lacks: What is asked for that Placer has no word for; empty: nothing.
-        missing: What is asked for that is not there; empty: nothing.
+        apart: Devices that match but are given to nobody -> why.
+        lacks: What Placer cannot express of the request; may be empty.
+        missing: What the request names that is not there; may be empty.
 
     """
 
@@ -58,7 +58,7 @@ class Match:
 
     @cached_property
     def on_numa_nodes(self) -> frozenset[str]:
-        """Names of the nodes of which each device is known to be on some NUMA node."""
+        """Names of the nodes where the NUMA node of every device is known."""
         placed = {n: [one.device.numa_node for one in found] for n, found in self.nodes.items()}
         return frozenset(n for n, numa_nodes in placed.items() if None not in numa_nodes)
 
@@ -86,7 +86,7 @@ class Matches:
         self._known: dict[tuple[str, tuple[str, ...]], Match] = {}
 
     def of(self, request: ClaimRequest) -> Match:
-        """Return what a request can be given."""
+        """Return the devices that a request can be given."""
         key = request.device_class, request.selectors
         if key not in self._known:
             self._known[key] = self._match(request)

@@ -1,4 +1,4 @@
-"""The devices that drivers publish, node by node: complete pools of the newest generation."""
+"""Devices that drivers publish, node by node: complete pools of the newest generation."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
@@ -48,17 +48,17 @@ class PoolDevice:
 
 @dataclass(slots=True)
 class DevicePools:
-    """What drivers publish.
+    """The devices that drivers publish.
 
     Attributes:
         on_node: Name of a node -> its devices that can be given out.
-        by_key: The same by key.
+        by_key: The same devices by key.
         apart: Devices that are given to nobody, and why.
         cpus: Name of a node -> CPUs that a driver gives out.
-        several_cpus: Key of a device of several CPUs -> what it comes to.
-        counts: (Name of a node, type) -> so many devices the node has, those included that no
-            driver publishes.
-        notes: What is passed over -> of which objects.
+        several_cpus: Key of a device of several CPUs -> what is known of it.
+        counts: (Name of a node, type) -> how many devices the node has, including those that
+            no driver publishes.
+        notes: What is ignored -> the objects that have it.
 
     """
 
@@ -72,9 +72,9 @@ class DevicePools:
 
     @classmethod
     def of(cls, objects: Objects, fault: Callable[[ObjectError], None]) -> "DevicePools":
-        """Return what the ResourceSlices of a cluster say.
+        """Return the pools in the ResourceSlices of a cluster.
 
-        A device that stands in a pool twice is told to ``fault``.
+        A device that is in a pool twice is reported to ``fault``.
         """
         found = cls()
         by_node: defaultdict[str, list[Listed]] = defaultdict(list)
@@ -107,18 +107,18 @@ class DevicePools:
         return found
 
     def tell(self, summary: Summary) -> None:
-        """Say what is passed over."""
+        """Add what is ignored to the summary."""
         for what, names in self.notes.items():
             for name in names:
                 summary.assume(what, name)
 
     def devices(self, node: str) -> tuple[Device, ...]:
-        """Return the devices of a node that drivers publish, CPUs apart."""
+        """Return the devices of a node that drivers publish, except CPUs."""
         known = (one.device for one in self.on_node.get(node, ()))
         return tuple(device for device in known if device.type not in CPU_TYPES)
 
     def offered_cpus(self, node: str) -> CpuSet | None:
-        """Return the CPUs that a driver gives out by their ids; None: it gives out none so."""
+        """Return the CPUs that a driver gives out by id, or None if it gives none so."""
         found: set[int] = set()
         offers = False
         for one in self.on_node.get(node, ()):
@@ -131,7 +131,7 @@ class DevicePools:
         return frozenset(found) if offers else None
 
     def topology(self, node: str) -> TopologyPart | None:
-        """Return where the CPUs of a node are, by a driver that gives them out one by one."""
+        """Return the topology of a node's CPUs by a driver that gives them out one by one."""
         devices = self.cpus.get(node, [])
         cpus = [reported_cpu(listed) for _, listed, _ in devices]
         known = tuple(sorted((cpu for cpu in cpus if cpu is not None), key=lambda cpu: cpu.id))
@@ -144,7 +144,7 @@ class DevicePools:
         return self.by_key.keys() | self.apart.keys()
 
     def _newest(self, slices: Iterable[SlicePart]) -> Iterator[SlicePart]:
-        """Yield the slices of complete pools, as far as they are of the newest generation."""
+        """Yield the slices of the newest generation of complete pools."""
         pools: defaultdict[tuple[str, str], list[SlicePart]] = defaultdict(list)
         for part in slices:
             pools[part.driver, part.pool].append(part)
@@ -221,7 +221,7 @@ class DevicePools:
                 )
 
     def _once(self, devices: list[Listed]) -> Iterator[Listed]:
-        """Yield each device that is not the same hardware as a whole GPU that is listed, too."""
+        """Yield the devices, except those that are the same hardware as a listed whole GPU."""
         whole = {
             one[1].text(f"{one[1].driver}/uuid"): one[0]
             for one in devices
@@ -255,7 +255,7 @@ class DevicePools:
 
 
 def _nodes(objects: Objects, access: NodeAccess) -> list[str]:
-    """Return which nodes can use a device."""
+    """Return the names of the nodes that can use a device."""
     if access.node:
         return [access.node] if access.node in objects.nodes else []
     return [

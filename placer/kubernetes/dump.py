@@ -1,4 +1,4 @@
-"""Makes an Instance of the objects of a cluster, and says what became of them."""
+"""Dumps: an Instance made of the objects of a cluster, and a summary of what became of them."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -36,7 +36,7 @@ def read_dump(paths: Sequence[Path], objects: Objects | None = None) -> tuple[In
 
     Args:
         paths: The files.
-        objects: Gets what was read of them.
+        objects: Gets the objects that were read.
 
     Raises:
         DumpError: Something is wrong with them; it has every fault.
@@ -56,7 +56,7 @@ def read_dump(paths: Sequence[Path], objects: Objects | None = None) -> tuple[In
 
 
 def instance_of(objects: Objects) -> tuple[Instance, Summary]:
-    """Return what the objects of a cluster say together.
+    """Return the instance that the objects of a cluster describe together.
 
     Raises:
         DumpError: Something is wrong with them; it has every fault.
@@ -119,7 +119,7 @@ def _read(objects: Objects) -> Counter[str]:
 
 
 def _joined(objects: Objects, pools: DevicePools, summary: Summary) -> dict[str, JoinedNode]:
-    """Return the nodes; what is about others is passed over."""
+    """Return the nodes; objects about other nodes are ignored."""
     joined = {}
     for name, node in objects.nodes.items():
         try:
@@ -153,7 +153,7 @@ def _reading(objects: Objects, joined: Mapping[str, JoinedNode]) -> Reading:
 
 
 def _is_both(part: KubePod) -> bool:
-    """Return whether a pod runs on what others leave, and asks for CPUs as they do."""
+    """Return whether a pod runs on what others leave and yet asks for plain CPUs."""
     asked = [part.own, part.overhead, *(one.requests for one in part.containers)]
     return qos_of(part) is QosClass.BE and any(one.cpu_milli for one in asked)
 
@@ -172,7 +172,7 @@ def _waits(part: KubePod, summary: Summary) -> bool:
 
 
 def _bound(objects: Objects) -> dict[str, list[KubePod]]:
-    """Return the pods of each node; one of a node that is not there is a fault."""
+    """Return the pods of each node; a pod on a node that is not in the dump is a fault."""
     bound: defaultdict[str, list[KubePod]] = defaultdict(list)
     for part in objects.pods.values():
         if not part.node or part.ended:
@@ -189,7 +189,7 @@ def _bound(objects: Objects) -> dict[str, list[KubePod]]:
 
 
 def _as_all_read(node: Node, reading: Reading, summary: Summary) -> Node:
-    """Return the node with plain amounts of what no node has as devices."""
+    """Return the node with plain amounts of all resources that no node has as devices."""
     amounts = dict(node.extended)
     devices = {name for name in amounts if name in reading.types} | (
         amounts.keys() & set(WHOLE_GPUS) if GPU in reading.types else set()
@@ -205,7 +205,7 @@ def _as_all_read(node: Node, reading: Reading, summary: Summary) -> Node:
 def _beside_claims(
     nodes: Iterable[Node], running: Iterable[RunningPod], held: HeldClaims, summary: Summary
 ) -> list[Node]:
-    """Return the nodes without what claims hold there for no pod that is known to have it."""
+    """Return the nodes without what claims hold there for pods that are unknown."""
     devices, cpus = held.reserved(summary), held.cpus.known()
     owned: dict[str, set[int]] = {name: set() for name in cpus}
     for one in running if cpus else ():
@@ -226,9 +226,10 @@ def _beside_claims(
 
 
 def _beside_cpus(node: Node, claimed: set[int], owned: set[int], hidden: int) -> Node:
-    """Return a node without CPUs that claims have, and of those that nobody names so many.
+    """Return a node without the CPUs that claims have, and with `hidden` unknown CPUs fewer.
 
-    Who shares CPUs has so many fewer, whichever they are; of their own nobody gets any more.
+    Pods that share CPUs have that many fewer, whichever they are. No pod gets CPUs of its own
+    there any more.
     """
     reserved = node.reserved_cpus | (claimed - owned)
     if not hidden:
@@ -238,7 +239,7 @@ def _beside_cpus(node: Node, claimed: set[int], owned: set[int], hidden: int) ->
 
 
 def _without_ids(node: Node) -> Node:
-    """Return a node where some CPUs have an owner, nobody knows which: nobody gets any there."""
+    """Return a node where unknown CPUs have an owner, so that no pod gets CPUs of its own there."""
     return replace(node, labels=tuple(one for one in node.labels if one[0] != KNOWS_CPUS[0]))
 
 
@@ -247,7 +248,7 @@ def _labelled(node: Node, more: Iterable[tuple[str, str]]) -> Node:
 
 
 def _beside(node: Node, here: BoundPods) -> Node:
-    """Return the node as far as it is known beside what its pods hold, nobody knows which."""
+    """Return the node without what might be held: types and CPUs of unknown holders."""
     held = {(g.type, g.minor) for one in here.running for g in one.placement.devices}
     lost = {
         (device.type, device.minor)

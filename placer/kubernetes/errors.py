@@ -5,14 +5,14 @@ from collections.abc import Sequence
 from placer_models.files.errors import InputError
 
 SHOWN = 20
-"""So many faults are told; a dump may have thousands of the same kind."""
+"""The most faults that are reported; a dump may have thousands of the same kind."""
 
 
 class DumpError(InputError):
     """A dump that is refused. ``str()`` is its first fault.
 
     Attributes:
-        faults: All that is wrong, in the order of the files.
+        faults: All faults, in the order of the files.
 
     """
 
@@ -23,7 +23,7 @@ class DumpError(InputError):
 
     @property
     def messages(self) -> tuple[str, ...]:
-        """What is wrong, a line for each object."""
+        """The faults, a line for each object."""
         more = len(self.faults) - SHOWN
         told = tuple(str(fault) for fault in self.faults[:SHOWN])
         return (*told, f"and {more:,} more objects are faulty") if more > 0 else told

@@ -1,4 +1,4 @@
-"""What waits in a dump: gangs by PodGroup, label or annotation, and pods by themselves."""
+"""Gangs that wait in a dump, by PodGroup, label or annotation, and pods by themselves."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -21,13 +21,13 @@ _GangKey = tuple[bool, str, str]
 
 @dataclass(slots=True)
 class _Waiting:
-    """A gang, as far as it is read.
+    """A gang as far as it is read.
 
     Attributes:
-        minimum: None where nobody says it.
-        groups: Gangs that come with it.
-        lacks: What members have that there is no word for.
-        missing: What members need that is not in the dump.
+        minimum: The minimum, or None if it is not given.
+        groups: Gangs that are placed together with it.
+        lacks: Demands of members that Placer cannot express.
+        missing: Objects that members need and the dump does not have.
 
     """
 
@@ -46,10 +46,10 @@ def gangs_of(
     specs: dict[PodSpec, PodSpec],
     summary: Summary,
 ) -> tuple[tuple[Gang, ...], tuple[GangGroup, ...]]:
-    """Return what waits, lone pods first, and which gangs come together.
+    """Return the gangs that wait, lone pods first, and the groups of gangs.
 
-    A pod or a gang that demands what Placer has no word for is not placed, and neither is a gang
-    of which not enough pods are there; the summary says so.
+    A pod or a gang with a demand that Placer cannot express is not placed, nor is a gang with
+    too few pods in the dump. The summary says so.
     """
     lone: list[Gang] = []
     found: dict[_GangKey, _Waiting] = {}
@@ -110,7 +110,7 @@ def _key_of(gang: GangRef) -> _GangKey:
 
 
 def _gang_of(ref: GangRef, objects: Objects, found: dict[_GangKey, _Waiting]) -> _Waiting | None:
-    """Return the gang that a pod names; None: its PodGroup says that nobody waits for others."""
+    """Return the gang that a pod names, or None if its PodGroup asks for no minimum."""
     key = _key_of(ref)
     group = objects.groups.get(key)
     if group is not None and group.minimum is None:
@@ -142,7 +142,7 @@ def _made(
     objects: Objects,
     summary: Summary,
 ) -> Gang | None:
-    """Return a gang whose pods can be placed; None: the summary says why not."""
+    """Return a gang whose pods can be placed, or None: then the summary says why not."""
     _, namespace, name = key
     pods = tuple(pod for _, pod in gang.members)
     title = title_of("PodGroup", namespace, name)

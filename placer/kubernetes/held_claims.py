@@ -1,4 +1,4 @@
-"""Devices that ResourceClaims were given: who holds them."""
+"""Holders of devices that ResourceClaims were given."""
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
@@ -21,12 +21,12 @@ _RESULTS = ("status", "allocation", "devices", "results")
 
 @dataclass(slots=True)
 class HeldClaims:
-    """What the allocated claims of a cluster hold.
+    """The devices that the allocated claims of a cluster hold.
 
     Attributes:
-        holders: Key of a claim -> the bound pod that counts for its devices: the first of
-            those that have it.
-        cpus: Of CPUs what they hold.
+        holders: Key of a claim -> the bound pod that its devices count for: the first of the
+            pods that have it.
+        cpus: The CPUs that they hold.
 
     """
 
@@ -39,7 +39,7 @@ class HeldClaims:
         self.cpus = HeldCpus(self.objects, self.pools)
 
     def check(self, fault: Callable[[ObjectError], None]) -> None:
-        """Tell of claims that were given what no ResourceSlice lists, or as nobody gives it."""
+        """Report claims with devices that no ResourceSlice lists or no driver would give."""
         if self.objects.cut_off or any(
             title.startswith("ResourceSlice ") for title in self.objects.refused
         ):
@@ -70,16 +70,16 @@ class HeldClaims:
         holders: DeviceHolders,
         summary: Summary,
     ) -> tuple[DeviceGrant, ...] | None:
-        """Return the devices that a bound pod holds by claims; None: nobody knows which.
+        """Return the devices that a bound pod holds by claims, or None if they are unknown.
 
         Args:
             part: The pod.
-            own: What its annotation says that it holds, which may be the same.
-            holders: Of the node's devices; gets the pod.
-            summary: Is told of what nobody knows.
+            own: Devices that its annotation says it holds, which may be the same ones.
+            holders: The holders of the node's devices, to which the pod is added.
+            summary: Is told of devices that are unknown.
 
         Raises:
-            ObjectError: They are on another node, or another claim holds them, too.
+            ObjectError: The devices are on another node, or another claim holds them as well.
 
         """
         found: list[DeviceGrant] = []
@@ -116,7 +116,7 @@ class HeldClaims:
         return tuple(sorted(found, key=lambda one: (one.type, one.minor))) if known else None
 
     def reserved(self, summary: Summary) -> dict[str, set[tuple[str, int]]]:
-        """Return node -> (type, minor) of what claims hold of which no bound pod was read."""
+        """Return node -> (type, minor) of devices of claims without a bound pod in the dump."""
         found: dict[str, set[tuple[str, int]]] = {}
         for claim in self.objects.claims.values():
             if claim.allocation is None or claim.identity.key in self.holders:
@@ -132,6 +132,6 @@ class HeldClaims:
         return found
 
     def _devices(self, claim: ClaimPart) -> list[PoolDevice | None]:
-        """Return the devices that a claim was given; None for those that Placer gives nobody."""
+        """Return the devices that a claim was given; None for each that Placer gives nobody."""
         given = claim.allocation.devices if claim.allocation else ()
         return [self.pools.by_key.get(one.key) for one in given]

@@ -1,4 +1,4 @@
-"""CPUs that ResourceClaims were given by dra-driver-cpu, as far as anyone says which (D12)."""
+"""CPUs that ResourceClaims were given by dra-driver-cpu, as far as they are named (D12)."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ class HeldCpus:
     pools: DevicePools
 
     def of_pod(self, part: KubePod) -> CpuSet | None:
-        """Return the CPUs that a bound pod has by claims; None: some, and nobody says which."""
+        """Return the CPUs that a bound pod has by claims, or None if it has unnamed ones."""
         found: set[int] = set()
         for claim in self._claims(part):
             cpus = self._of_claim(claim)
@@ -32,11 +32,11 @@ class HeldCpus:
         return frozenset(found)
 
     def milli_of_pod(self, part: KubePod) -> int:
-        """Return how much the claims of a bound pod have of devices of several CPUs."""
+        """Return how many milli CPUs a bound pod's claims have of devices of several CPUs."""
         return sum(map(_milli, self._claims(part)))
 
     def known(self) -> dict[str, set[int]]:
-        """Return node -> the CPUs that any claim has there, as far as anyone says which."""
+        """Return node -> the CPUs that any claim has there, as far as they are named."""
         found: dict[str, set[int]] = {}
         for claim in self.objects.claims.values():
             if (node := self._node(claim)) is not None:
@@ -44,10 +44,10 @@ class HeldCpus:
         return found
 
     def hidden(self, holders: Collection[NamespacedName], summary: Summary) -> dict[str, int]:
-        """Return node -> how many CPUs claims have there of which nobody says which.
+        """Return node -> how many unnamed CPUs claims have there.
 
         Args:
-            holders: Keys of the claims that bound pods have: what these ask for counts instead.
+            holders: Keys of the claims that bound pods have; their pods' requests count instead.
             summary: Is told of them.
 
         """
@@ -70,7 +70,7 @@ class HeldCpus:
                 yield claim
 
     def _of_claim(self, claim: ClaimPart) -> CpuSet | None:
-        """Return the CPUs that a claim has; None: some, and nobody says which."""
+        """Return the CPUs that a claim has, or None if it has unnamed ones."""
         found: set[int] = set()
         for one in claim.allocation.devices if claim.allocation else ():
             if one.driver != CPU_DRIVER:
@@ -89,7 +89,7 @@ class HeldCpus:
         return frozenset(found)
 
     def _node(self, claim: ClaimPart) -> str | None:
-        """Return the node of which a claim has CPUs; None: it has none, or nobody knows."""
+        """Return the node that a claim's CPUs are on, or None if it has none or that is unknown."""
         for one in claim.allocation.devices if claim.allocation else ():
             if one.key in self.pools.several_cpus:
                 return self.pools.several_cpus[one.key].node

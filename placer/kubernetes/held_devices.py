@@ -1,4 +1,4 @@
-"""Which devices a bound pod holds, as far as anyone says it (D12)."""
+"""Devices that a bound pod holds, as far as anything tells which (D12)."""
 
 from dataclasses import dataclass
 
@@ -20,12 +20,12 @@ _ALLOCATED = ("metadata", "annotations", DEVICE_ALLOCATED)
 
 @dataclass(frozen=True, slots=True)
 class HeldDevices:
-    """What a pod holds.
+    """The devices that a pod holds.
 
     Attributes:
-        grants: Of what it asks for.
-        unasked: Devices that it has, or sees, without asking for them.
-        unknown: Types of which it holds some, nobody knows which.
+        grants: Devices that it asks for.
+        unasked: Devices that it has or sees without asking for them.
+        unknown: Types of which it holds devices, but it is unknown which.
 
     """
 
@@ -44,17 +44,17 @@ def held_devices(
 ) -> HeldDevices:
     """Return the devices that a pod holds.
 
-    Its annotation says it, else the Device object, by its status or the kubelet's checkpoint,
-    else the environment of its containers; of devices that are known by zones alone it has some
-    of those that the zones call taken.
+    Its annotation tells, or else the Device object by its status or the kubelet's checkpoint,
+    or else the environment of its containers. Of devices that only zones know it has some that
+    the zones call taken.
 
     Args:
         part: The pod.
         spec: What it asks for.
-        node: Where it is.
+        node: The node that it is on.
         devices: What is known of the node's devices.
-        holders: Of the node's devices; gets the pod.
-        taken: Devices that are held by somebody; loses those of the pod.
+        holders: The holders of the node's devices, to which the pod is added.
+        taken: Devices with unknown holders, from which those of the pod are removed.
 
     Raises:
         ObjectError: It holds what the node lacks, or what another pod holds.
@@ -95,7 +95,7 @@ def _otherwise(
     holders: DeviceHolders,
     taken: list[DeviceKey],
 ) -> HeldDevices:
-    """Return what a pod without the annotation holds, type by type."""
+    """Return the devices that a pod without the annotation holds, type by type."""
     known = {(device.type, device.minor): device for device in node.devices}
     told, lost = _told(part, node, devices)
     grants: list[DeviceGrant] = []
@@ -136,9 +136,9 @@ def _by_status(part: KubePod, kind: str, devices: DevicePart | None) -> list[int
 
 
 def _told(part: KubePod, node: Node, devices: DevicePart | None) -> tuple[set[DeviceKey], set[str]]:
-    """Return the devices that the kubelet says a pod has, or else its environment.
+    """Return the devices that a pod has according to the kubelet, or else to its environment.
 
-    Beside them stand the types of which it has some, nobody knows which.
+    The second set has the types of which it has devices, but it is unknown which.
     """
     found: set[DeviceKey] = set()
     lost: set[str] = set()
@@ -160,7 +160,7 @@ def _told(part: KubePod, node: Node, devices: DevicePart | None) -> tuple[set[De
 
 
 def _visible(part: KubePod, node: Node) -> set[int] | None:
-    """Return the GPUs that the environments of the containers name; None: some are not known."""
+    """Return the GPUs that the containers' environments name, or None if some are unknown."""
     gpus = [device for device in node.machine.devices if device.type == GPU]
     minors: set[int] = set()
     for container in part.containers if gpus else ():

@@ -1,4 +1,4 @@
-"""Names for the machines of a dump: nodes that are made alike have one machine."""
+"""Names for the machines of a dump; nodes with equal insides share one machine."""
 
 from dataclasses import dataclass, field, replace
 
@@ -14,7 +14,7 @@ class Machines:
     _names: set[str] = field(default_factory=set)
 
     def named(self, machine: Machine) -> Machine:
-        """Return the machine with a name that no other has: the same for equal ones."""
+        """Return the machine with a unique name; equal machines get the same name."""
         found = self._known.get(machine)
         if found is None:
             base = machine.name or _described(machine)
@@ -28,7 +28,7 @@ class Machines:
 
 
 def _described(machine: Machine) -> str:
-    """Return what a machine is called that nobody named: by what is inside."""
+    """Return a name for an unnamed machine, made from what is inside."""
     topology = machine.topology
     gpus = sum(device.type == GPU for device in machine.devices)
     parts = [f"{len(topology.cpus)}-cpus"]

@@ -1,4 +1,4 @@
-"""The objects of a cluster as parts, by kind and name; fed one at a time, in any order."""
+"""Objects of a cluster as parts, by kind and name, added one at a time in any order."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -31,33 +31,33 @@ from placer_models.kubernetes.topology import TopologyPart, topology_part
 from placer_models.placement import NamespacedName
 
 CLAIM_VERSIONS = tuple(f"resource.k8s.io/{version}" for version in ("v1", "v1beta2", "v1beta1"))
-"""Versions of claims, and of what they are about, that are read."""
+"""Versions of ResourceClaims and the kinds around them that are read."""
 
 K = TypeVar("K")
 P = TypeVar("P", bound="_Part")
 
 
 class _Part(Protocol):
-    """What every part has."""
+    """The attributes that every part has."""
 
     @property
     def identity(self) -> Identity:
-        """Who it is of."""
+        """The identity of its object."""
 
 
 @dataclass(slots=True)
 class Objects:
-    """What is known of a cluster.
+    """The objects that are known of a cluster.
 
     Attributes:
-        nodes: By name, in the order in which they were read; so are all others.
+        nodes: Nodes by name in the order of reading, as are all other kinds.
         groups: PodGroups by (Kubernetes' own, namespace, name).
         skipped: Kinds that are not read -> how many.
-        faults: What is wrong with objects, and with files.
+        faults: Faults of objects and of files.
         places: Title of an object -> its file and line.
-        refused: Titles of the objects that are faulty.
-        cut_off: Some file could not be read to its end.
-        keeps_whole: Pods that wait are kept as they were written.
+        refused: Titles of the faulty objects.
+        cut_off: Whether some file could not be read to its end.
+        keeps_whole: Whether waiting pods are kept as they were written.
         whole: Those pods.
 
     """
@@ -81,7 +81,7 @@ class Objects:
     whole: dict[NamespacedName, Object] = field(default_factory=dict)
 
     def add(self, found: Found) -> None:
-        """Take one object in; one that is faulty is noted, and the others go on."""
+        """Add one object; if it is faulty, note the fault and go on."""
         if isinstance(found, InputError):
             self.faults.append(found)
             self.cut_off = True
@@ -97,7 +97,7 @@ class Objects:
             )
 
     def fault(self, error: ObjectError) -> None:
-        """Note what is wrong with an object that was taken in before."""
+        """Note a fault of an object that was added before."""
         self.refused.add(error.title)
         file, line = self.places.get(error.title, ("", None))
         message = f"{error.title}: {error.message}"

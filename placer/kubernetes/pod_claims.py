@@ -1,4 +1,4 @@
-"""Claims of a pod added up, in words: so many devices, where they are, on which nodes."""
+"""Sum of a pod's claims in Placer's words: how many devices, where they are, on which nodes."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -15,16 +15,16 @@ _SCOPES = {
     PCIE_ROOT: (DeviceScope.PCIE, JointScope.SAME_PCIE),
     NUMA_NODE: (DeviceScope.NUMA_NODE, JointScope.SAME_NUMA_NODE),
 }
-"""Attributes of devices that say where they are -> what has one value of them."""
+"""Attribute of devices about their place -> what shares one value of it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What one request comes to.
+    """One request, resolved.
 
     Attributes:
-        claim: The claim by which it is asked for; None: it is not made yet.
-        count: So many devices of the type, or CPUs.
+        claim: The claim that it belongs to, or None if that is not made yet.
+        count: How many devices of the type, or CPUs.
 
     """
 
@@ -37,16 +37,16 @@ class Given:
 
 @dataclass(slots=True)
 class PodClaims:
-    """What a pod that waits asks for by claims.
+    """What a waiting pod asks for by claims.
 
     Attributes:
-        given: What its requests come to.
-        parts: Those that are on one NUMA node together, with CPUs of one NUMA node each.
-        nodes: Names of the nodes that have it; None: any has.
-        cpus: So many CPUs of its own.
-        lacks: What there is no word for.
-        missing: What is not in the dump.
-        assumed: What is taken for granted.
+        given: Its requests, resolved.
+        parts: Requests that are together on one NUMA node, each part with CPUs of one NUMA node.
+        nodes: Names of the nodes that have it, or None if any node will do.
+        cpus: How many CPUs of its own it asks for.
+        lacks: Demands that Placer cannot express.
+        missing: Objects that are not in the dump.
+        assumed: Assumptions that are made.
 
     """
 
@@ -66,11 +66,11 @@ class PodClaims:
 
 
 Constraint = tuple[SameAttribute, list[Given]]
-"""What devices have in common, and which."""
+"""What devices must have in common, and the requests for them."""
 
 
 AlikeDevices = dict[tuple[str, frozenset[int]], tuple[frozenset[str], frozenset[str]]]
-"""(Attribute, matches) -> nodes of which all devices that match have one value; any value."""
+"""(Attribute, matches) -> nodes whose matching devices all have one value; nodes with any."""
 
 
 def constrain(
@@ -79,13 +79,13 @@ def constrain(
     numa_known: frozenset[str],
     known: AlikeDevices,
 ) -> None:
-    """Want what devices have in common; all in all it is what the claims come to.
+    """Add what devices must have in common, which completes what the claims ask for.
 
     Args:
-        constraints: What they have in common.
-        found: What the claims ask for; gets the rest.
-        numa_known: Nodes of which somebody says the NUMA nodes.
-        known: What was found before; gets more.
+        constraints: What devices must have in common.
+        found: What the claims ask for, completed here.
+        numa_known: Names of the nodes whose NUMA nodes are known.
+        known: Results of earlier calls, to which new ones are added.
 
     """
     counts = Counter[str]()
@@ -133,9 +133,9 @@ def constrain(
 
 
 def _of_one_numa_node(attribute: str, given: Sequence[Given]) -> frozenset[str]:
-    """Return the nodes of which all devices with one value of an attribute are on one NUMA node.
+    """Return the nodes where devices with equal values of an attribute are on one NUMA node.
 
-    It is the NUMA node itself, or a socket that has no other.
+    The attribute is the NUMA node itself, or a socket that has no other NUMA node.
     """
     known = []
     for one in given:
@@ -149,7 +149,7 @@ def _of_one_numa_node(attribute: str, given: Sequence[Given]) -> frozenset[str]:
 
 
 def _side_by_side(parts: Sequence[list[Given]], given: Sequence[Given]) -> list[list[Given]]:
-    """Return the parts, of which those with any of these are one, with all of these."""
+    """Return the parts, with all that contain any of ``given`` merged into one with all of it."""
     together = {id(one): one for one in given}
     others = []
     for part in parts:
@@ -168,7 +168,7 @@ def _numa_part(part: Sequence[Given]) -> NumaPart:
 
 
 def _keep(nodes: frozenset[str], found: PodClaims, why: str) -> None:
-    """Keep a pod to those of its nodes for which there is a word, and say why."""
+    """Keep a pod to the nodes that Placer can express, and note why others are left out."""
     before = found.nodes or frozenset()
     if before and not nodes:
         found.lacks.append(f"claims on nodes where {why}")
@@ -180,7 +180,7 @@ def _keep(nodes: frozenset[str], found: PodClaims, why: str) -> None:
 def _alike(
     attribute: str, given: Sequence[Given], known: AlikeDevices
 ) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the nodes of which all devices that match have one value of an attribute, or any."""
+    """Return the nodes whose matching devices have one value of an attribute, and some value."""
     matches = {id(one.match): one.match for one in given}
     key = attribute, frozenset(matches)
     if key not in known:

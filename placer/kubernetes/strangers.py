@@ -1,4 +1,4 @@
-"""What nodes say is held by pods that are not in the dump: it is given to nobody (D12)."""
+"""Strangers: pods that nodes name but the dump lacks; what they hold is given to nobody (D12)."""
 
 from dataclasses import dataclass, replace
 
@@ -10,11 +10,11 @@ from placer_models.kubernetes.plugin_devices import devices_of, type_of
 
 @dataclass(frozen=True, slots=True)
 class Strangers:
-    """Pods that nodes name, and the dump does not.
+    """Pods that nodes name but the dump does not have.
 
     Attributes:
         keys: Namespace and name of the pods of the dump.
-        uids: Those of them that are known.
+        uids: Known UIDs of these pods.
 
     """
 
@@ -23,7 +23,7 @@ class Strangers:
 
     @classmethod
     def of(cls, objects: Objects) -> "Strangers":
-        """Return who is a stranger to these objects."""
+        """Return the strangers to these objects."""
         identities = [part.identity for part in objects.pods.values()]
         uids = frozenset(identity.uid for identity in identities if identity.uid)
         return cls(frozenset(identity.key for identity in identities), uids)

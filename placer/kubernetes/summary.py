@@ -1,4 +1,4 @@
-"""What was read from a dump, and what was skipped, refused or taken for granted."""
+"""Summary of a dump: what was read, skipped, refused or taken for granted."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -9,13 +9,13 @@ _SHOWN = 3
 
 @dataclass(slots=True)
 class Summary:
-    """What became of the objects of a dump.
+    """The summary of what became of the objects of a dump.
 
     Attributes:
         read: Kind -> how many objects of it were read.
-        skipped: Kind with its API version -> how many objects of it were passed over.
-        refused: Pods that are not placed, by title, each with what Placer has no word for.
-        assumed: What was taken for granted -> the objects about which, by name.
+        skipped: Kind with its API version -> how many objects of it were skipped.
+        refused: Titles of pods that are not placed -> what Placer cannot express of each.
+        assumed: What was taken for granted -> names of the objects concerned.
 
     """
 
@@ -46,7 +46,7 @@ def _counted(counts: Counter[str]) -> str:
 
 
 def _named(names: Sequence[str]) -> str:
-    """Return the first few names, and how many more there are."""
+    """Return the first few names as text, and how many more there are."""
     first = ", ".join(names[:_SHOWN])
     more = len(names) - _SHOWN
     return f"{first} and {more:,} more" if more > 0 else first

@@ -40,7 +40,7 @@ class NotEnoughError(Exception):
 
     Attributes:
         node: The node that was asked.
-        short: Class -> how many devices can meet the request, for each class that is short.
+        short: Class -> how many devices have enough free, for each class that is short.
 
     """
 

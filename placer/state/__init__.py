@@ -1,1 +1,1 @@
-"""What is free: accounts of nodes, and the Problem of a batch."""
+"""The Problem of a batch, with the states of nodes, and what is kept of it for the next."""

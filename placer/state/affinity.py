@@ -1,4 +1,4 @@
-"""Affinity between pods as a Problem has it: shapes, and nodes where running pods decide."""
+"""Affinity between pods as a Problem has it: by shape, and by node for running pods."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,12 +27,12 @@ def asks_for_others(gangs: tuple[Gang, ...]) -> bool:
 def affinities_of(
     nodes: Sequence[Node], accounts: Sequence[Account], sides: Sequence[Side]
 ) -> Affinities:
-    """Return what the shapes ask of others; a side for each shape.
+    """Return what the shapes ask of others.
 
     Args:
-        nodes: They are in domains.
-        accounts: Who runs on each node: there a term may be met, or broken, already.
-        sides: What affinity looks at, one a shape.
+        nodes: The nodes, which tell the domains.
+        accounts: The account of each node; pods that run there may meet, or break, a term already.
+        sides: The side of each shape: what affinity looks at.
 
     """
     domains = _Domains(nodes)
@@ -51,7 +51,7 @@ class _Domains:
         self._known: dict[str, tuple[int, ...]] = {}
 
     def of(self, key: str) -> tuple[int, ...]:
-        """Return the number of each node's domain; nothing where each node is one."""
+        """Return the number of each node's domain; empty if each node is a domain of its own."""
         if key and key not in self._known:
             numbers: dict[str, int] = {}
             self._known[key] = tuple(
@@ -61,7 +61,7 @@ class _Domains:
         return self._known.get(key, ())
 
     def spread(self, key: str, on_nodes: Mapping[int, int]) -> dict[int, int]:
-        """Return each node's number as that of its domain; nodes of none have none."""
+        """Return node -> sum of the numbers in its domain; nodes without a domain have none."""
         domains = self.of(key)
         if not domains or not on_nodes:
             return dict(on_nodes)
@@ -114,10 +114,10 @@ def _barred_nodes(
     tasks: Sequence[AffinityTask],
     spreads: Sequence[SpreadTask],
 ) -> tuple[frozenset[int], ...]:
-    """Return for each shape the nodes that running pods keep it off.
+    """Return for each shape the nodes that are barred to it.
 
-    Either the shape keeps away from a pod there, or a pod there keeps away from it. And those
-    in no domain, where it needs one.
+    Running pods bar a node if the shape keeps away from a pod there, or a pod there from the
+    shape. Nodes in no domain are barred, too, if the shape needs one.
     """
     barred: list[set[int]] = [set() for _ in sides]
     for task in tasks:
@@ -147,7 +147,7 @@ def _barred_nodes(
 
 
 def _shapes_barred_by(running: Side, sides: Sequence[Side]) -> Iterator[tuple[str, int]]:
-    """Yield the shapes that a running pod keeps off its domains; some of them twice."""
+    """Yield (key of the domain, shape) for shapes that a running pod keeps off; some twice."""
     spec, namespace = running
     for term in spec.affinity:
         if term.apart and term.required and not term.inside:
@@ -157,7 +157,7 @@ def _shapes_barred_by(running: Side, sides: Sequence[Side]) -> Iterator[tuple[st
 
 
 def lonely_terms(spec: PodSpec) -> Iterator[AffinityTerm]:
-    """Yield the required affinities that mean the pod itself: it may be the first."""
+    """Yield the required affinities that mean the pod itself: it may be the first of its kind."""
     for term in spec.affinity:
         itself = term.means(spec.labels, owns_cpus=spec.qos.owns_cpus)
         if term.required and not term.apart and itself:

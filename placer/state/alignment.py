@@ -19,7 +19,7 @@ from placer_models.policy import BINDING, AlignmentPolicy, AlignmentScope
 
 
 def by_container(spec: PodSpec, node: Node) -> bool:
-    """Return whether each container of the pod is aligned for itself on the node (C12)."""
+    """Return whether each container of the pod is aligned by itself on the node (C12)."""
     policy = effective_policy(spec.alignment, node.alignment)
     scope = effective_scope(spec.scope, node.scope)
     return policy not in (None, AlignmentPolicy.NONE) and scope is AlignmentScope.CONTAINER
@@ -35,12 +35,13 @@ def scopes_conflict(spec: PodSpec, node: Node) -> bool:
 def limit_of(
     policy: AlignmentPolicy, real: Sequence[CellAmounts], needs: CellAmounts
 ) -> tuple[int | None, bool]:
-    """Return the most NUMA nodes that the policy allows, None for any, and if it admits any.
+    """Return the most NUMA nodes that the policy allows, and whether it admits the needs at all.
 
-    Where nothing that is asked for has a width, Restricted constrains nothing.
+    The number is None if any number is allowed. If nothing that is asked for has a width,
+    Restricted constrains nothing.
 
     Args:
-        policy: The one that holds.
+        policy: The policy that holds.
         real: What each NUMA node holds.
         needs: What is asked for.
 
@@ -56,11 +57,11 @@ def limit_of(
 def aligned(
     requests: Resources, node: Node, *, milli_per_cpu: int
 ) -> tuple[CellAmounts, list[CellAmounts], list[CellAmounts]]:
-    """Return the need of every aligned resource, and each cell's allocatable amounts.
+    """Return the need for each aligned resource, and each cell's allocatable amounts, twice.
 
-    The second list has a cell for CPUs without a NUMA node, the third has not. CPUs are in
-    milli, and count where they are owned or their pod is bound to NUMA nodes
-    (``milli_per_cpu``; 0: not).
+    The first list of cells has one for CPUs without a NUMA node, the second does not. CPUs are
+    in milli. They count if they are owned or if their pod is bound to NUMA nodes, each as
+    ``milli_per_cpu``, which is 0 if they do not.
     """
     topology = node.machine.topology
     allocatable = topology.online - node.reserved_cpus
@@ -93,7 +94,7 @@ def aligned(
 
 
 def counted_per_cpu(spec: PodSpec, node: Node, policy: AlignmentPolicy) -> int:
-    """Return what a CPU holds of what an aligned pod asks for; 0: its CPUs are not aligned."""
+    """Return how much of an aligned pod's CPU request a CPU holds; 0: its CPUs are not aligned."""
     if spec.qos.owns_cpus:
         return 1000
     return node.milli_per_cpu if policy in BINDING else 0
@@ -102,12 +103,12 @@ def counted_per_cpu(spec: PodSpec, node: Node, policy: AlignmentPolicy) -> int:
 def containers_fit(
     spec: PodSpec, node: Node, dimensions: Sequence[Dimension]
 ) -> tuple[ContainerFit, ...] | None:
-    """Return the fits of the containers that hold something; None: one never fits.
+    """Return the fits of the containers that hold something, or None if one never fits.
 
     Args:
-        spec: A pod whose containers are aligned each for itself on the node.
-        node: Without its name.
-        dimensions: Those of the Problem that cells have.
+        spec: The spec of a pod whose containers are each aligned by themselves on the node.
+        node: The node without its name.
+        dimensions: The dimensions of the Problem that cells have.
 
     """
     policy = effective_policy(spec.alignment, node.alignment)
@@ -144,7 +145,7 @@ def containers_fit(
 def _limits(
     asked: Resources, node: Node, policy: AlignmentPolicy, *, milli_per_cpu: int
 ) -> tuple[int | None, int] | None:
-    """Return the most cells and the fewest; None: the node never holds the container."""
+    """Return the most cells and the fewest, or None if the node never holds the container."""
     needs, cells, real = aligned(asked, node, milli_per_cpu=milli_per_cpu)
     limit, possible = limit_of(policy, real, needs)
     if not possible or any(sum(c[i] for c in cells) < need for i, need in enumerate(needs)):

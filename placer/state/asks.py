@@ -1,4 +1,4 @@
-"""What the pods of a batch ask for, each once, and what that means on the kinds of nodes."""
+"""Asks: what the pods of a batch ask for, each once, and what that means on kinds of nodes."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -23,11 +23,11 @@ from placer_models.reasons import Blocker
 
 
 class Ask(NamedTuple):
-    """What makes pods interchangeable.
+    """What a pod asks for; pods with equal asks are interchangeable.
 
     Attributes:
         levels: Levels of the network that a node must have.
-        namespace: Empty where no affinity looks at it.
+        namespace: The namespace of the pod; empty if no affinity looks at it.
 
     """
 
@@ -37,12 +37,12 @@ class Ask(NamedTuple):
 
 
 class EncodedAsks(NamedTuple):
-    """What is asked for, in integers; whatever is left on the nodes.
+    """The asks of a batch in integers, which do not depend on what is left on the nodes.
 
     Attributes:
-        shapes: Of each ask.
-        fits: Of each ask on each kind of node.
-        shared: The types of which shares are counted, and whether virtual functions are too.
+        shapes: The shape of each ask.
+        fits: The fit of each ask on each kind of node.
+        shared: The types whose shares are counted, and whether virtual functions are counted too.
         device_types: As in ``Problem``.
 
     """
@@ -54,7 +54,7 @@ class EncodedAsks(NamedTuple):
 
 
 def asks_of(instance: Instance, *, affine: bool) -> tuple[tuple[Ask, ...], tuple[int, ...]]:
-    """Return all that pods ask for, each once, and the index of what each pod does."""
+    """Return all asks of the pods, each once, and the index of each pod's ask."""
     asks: dict[Ask, int] = {}
     pods = tuple(
         asks.setdefault(Ask(pod.spec, levels, pod.namespace if affine else ""), len(asks))
@@ -66,7 +66,7 @@ def asks_of(instance: Instance, *, affine: bool) -> tuple[tuple[Ask, ...], tuple
 
 
 def relevant_facts_of(asks: Sequence[Ask]) -> RelevantFacts:
-    """Return what pods look at of nodes."""
+    """Return which facts of nodes the pods look at."""
     specs = [ask.spec for ask in asks]
     return RelevantFacts(
         labels=frozenset(key for spec in specs for key in label_keys(spec)),
@@ -82,12 +82,12 @@ def encoded(
     dimensions: tuple[Dimension, ...],
     cache: ProblemCache,
 ) -> EncodedAsks:
-    """Return what is asked for, in integers.
+    """Return the asks in integers.
 
     Args:
-        asks: What is.
-        kinds: Of nodes, as ``cache`` has them.
-        dimensions: What shapes say amounts of.
+        asks: The asks.
+        kinds: The kinds of nodes, as ``cache`` has them.
+        dimensions: The dimensions in which shapes take amounts.
         cache: What was worked out for earlier batches.
 
     """
@@ -112,7 +112,7 @@ def encoded(
 def _fits(
     ask: Ask, kinds: tuple[Node, ...], of_cells: tuple[Dimension, ...], cache: ProblemCache
 ) -> tuple[Fit | None, ...]:
-    """Return what is asked for on each kind of node."""
+    """Return the fit of an ask on each kind of node."""
     spec = ask.spec
     fits: list[Fit | None] = []
     bare_kinds = cache.memo("without homes", kinds, lambda: tuple(map(cache.without_homes, kinds)))
@@ -120,7 +120,7 @@ def _fits(
         if not has_levels(whole, ask.levels):
             fits.append(None)
             continue
-        # Homes split classes of devices, which only those side by side and containers look at.
+        # Homes split device classes. Only devices side by side and containers look at these.
         each = by_container(spec, whole)
         kind = whole if spec.joint or each else bare
         found = cache.memo((fit_of, spec), (kind,), partial(fit_of, spec, kind))
@@ -133,7 +133,7 @@ def _fits(
 
 
 def _shared(shapes: Iterable[Shape], specs: Iterable[PodSpec]) -> tuple[tuple[str, bool], ...]:
-    """Return the types of which shares are counted, and whether virtual functions are too."""
+    """Return the types whose shares are counted, and whether virtual functions are counted too."""
     found = {need.type: False for shape in shapes for need in shape.shares}
     found |= {kind: True for spec in specs for kind, _ in spec.functions if kind in found}
     return tuple(sorted(found.items()))
@@ -180,7 +180,7 @@ def _shape(spec: PodSpec, nodes: Sequence[Node], dimensions: Sequence[Dimension]
 
 
 def _scopes(spec: PodSpec) -> tuple[tuple[str, DeviceScope], ...]:
-    """Return the scopes that say anything: of devices that come in twos or more."""
+    """Return the scopes that constrain anything: those for two devices of a type or more."""
     return tuple(
         (kind, scope)
         for kind, scope in spec.scopes

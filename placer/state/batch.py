@@ -50,11 +50,11 @@ def build_problem(
     """Write the instance as a Problem.
 
     Args:
-        instance: The nodes, what runs there and what waits.
+        instance: The nodes, the pods that run there and those that wait.
         accounts: As `accounts_of` returns them.
-        each_core: Tell cores apart one by one where it matters who shares them.
-        absolute: Count in bytes and in plain units, which are the same for every batch, so that
-            what nodes have left is as it was for the last one; else in the largest units.
+        each_core: Tell cores apart one by one where it matters which pods share them.
+        absolute: Count in bytes and other units of 1. They are the same for every batch, so the
+            states of nodes stay as they were for the last one. Else count in the largest units.
         cache: What was worked out for earlier Problems; the Problem does not depend on it.
 
     """
@@ -130,14 +130,14 @@ def build_problem(
 
 
 def _plain_dimensions(specs: Sequence[PodSpec], left: Sums) -> tuple[Dimension, ...]:
-    """Return what pods take, in units of 1."""
+    """Return the dimensions that pods take amounts of, in units of 1."""
     return _dimensions(specs, 1, resources_of(specs, left, absolute=True))
 
 
 def _dimensions(
     specs: Iterable[PodSpec], unit: int, resources: tuple[Dimension, ...]
 ) -> tuple[Dimension, ...]:
-    """Return memory in the unit, pages of each size asked for, resources of nodes, and pools."""
+    """Return the dimensions: memory in the unit, pages of each size asked for, resources, pools."""
     sizes = sorted({h.page_bytes for spec in specs for h in spec.requests.hugepages})
     return (
         Dimension("memory", "", unit, per_cell=True),
@@ -161,7 +161,7 @@ def _may_be_bound(instance: Instance, specs: Iterable[PodSpec]) -> bool:
 def _homes(
     instance: Instance, accounts: Sequence[Account], problem: Problem
 ) -> tuple[tuple[int, Choice | None], ...]:
-    """Return where pods run now that may move, in counts."""
+    """Return the pods that may move, by index, each with its place now in counts."""
     here = {node.name for node in instance.nodes}
     index_of = {pod.key: index for index, pod in enumerate(pods_of(instance.gangs))}
     inside = Placement(
@@ -198,7 +198,7 @@ def _gangs(
 
 
 def _by_parts(instance: Instance, specs: Iterable[PodSpec]) -> list[PodSpec]:
-    """Return the specs whose containers may be aligned each for itself on some node."""
+    """Return the specs whose containers may each be aligned by themselves on some node."""
     somewhere = Nodes.of(instance.nodes).align_containers
     return [spec for spec in specs if somewhere or spec.scope is AlignmentScope.CONTAINER]
 
@@ -212,10 +212,10 @@ def _memory_unit(
     """Return the largest unit that divides every amount, so that nothing is rounded.
 
     Args:
-        specs: All that waits.
+        specs: The specs of all pods that wait.
         left: What the nodes have left.
-        by_parts: Those of which the containers' own amounts count, too.
-        homes: Of running pods that may move.
+        by_parts: Those specs for which the amounts of each container count, too.
+        homes: The homes of running pods that may move.
 
     """
     amounts = [left.memory_unit, *(spec.requests.memory_bytes for spec in specs)]

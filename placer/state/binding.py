@@ -1,4 +1,4 @@
-"""Which threads of cores a pod may own on a node: the pod's word and the node's together."""
+"""CPU binding: which threads of cores a pod may own on a node, by the pod's and node's policy."""
 
 from dataclasses import dataclass
 
@@ -17,16 +17,16 @@ _OF_NODE = {
 
 @dataclass(frozen=True, slots=True)
 class CpuBinding:
-    """What holds for a pod on a node.
+    """The bind policy that holds for a pod on a node.
 
     Attributes:
         policy: FULL_PCPUS or SPREAD_BY_PCPUS.
-        required: It may not be broken.
-        asked: The pod or the node names it; else it is what Default stands for.
+        required: Whether it may not be broken.
+        asked: Whether the pod or the node names it; otherwise it is what Default stands for.
         rule: The name of the rule that requires it.
-        remainder: CPUs that even the empty node must place against a preferred policy.
-        spread_wished: The node takes whole cores alone, and the pod would like one thread of
-            each; then the remainder is that of this wish.
+        remainder: How many CPUs even the empty node must place against a preferred policy.
+        spread_wished: Whether the node takes only whole cores, but the pod would like one thread
+            of each. The remainder is then that of this wish.
 
     """
 
@@ -41,7 +41,7 @@ class CpuBinding:
 def binding_of(spec: PodSpec, node: Node) -> CpuBinding | Demand:
     """Return the policy that holds: the node's if it has one, else the pod's (C8, C10, C13).
 
-    Or what the node demands that excludes the pod's words.
+    If pod and node exclude each other, return what the node demands instead.
     """
     policy = BindPolicy.FULL_PCPUS if spec.bind is BindPolicy.DEFAULT else spec.bind
     on_arm = node.machine.topology.architecture == ARM
@@ -78,7 +78,7 @@ def binding_of(spec: PodSpec, node: Node) -> CpuBinding | Demand:
 
 
 def has_cores_for(binding: CpuBinding, want: int, free: CpuSet, node: Node) -> bool:
-    """Return whether some of the node's free CPUs are that many and keep a required policy."""
+    """Return whether ``want`` of the node's free CPUs can be taken under a required policy."""
     if not binding.required:
         return want <= len(free)
     if binding.policy is BindPolicy.SPREAD_BY_PCPUS:
@@ -97,12 +97,12 @@ def _remainder(policy: BindPolicy, spec: PodSpec, node: Node) -> int:
 
 
 def _whole_sums(free: CpuSet, node: Node, *, by_thread: bool = False) -> int:
-    """Return a number whose bit i says that some cores, wholly free, have i threads.
+    """Return a number whose bit i says whether some wholly free cores have i threads together.
 
     Args:
         free: CPUs that may be taken.
         node: The node.
-        by_thread: Efficiency cores may be taken in part.
+        by_thread: Whether efficiency cores may be taken in part.
 
     """
     sums = 1

@@ -1,4 +1,4 @@
-"""On how few NUMA nodes and packages an empty node could hold a pod with all that it has."""
+"""Default locality: the fewest NUMA nodes and packages of an empty node that hold all of a pod."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -12,16 +12,16 @@ from placer_models.pod import PodSpec
 from placer_models.policy import BINDING, AlignmentPolicy
 
 Goods = list[tuple[int, Mapping[int | None, int]]]
-"""How much is asked for of each good, and how much each place has."""
+"""For each good, how much is asked for, and how much each place has."""
 
 
 def locality_fit(spec: PodSpec, node: Node, policy: AlignmentPolicy) -> LocalityFit | None:
-    """Return the fewest places of the pod; None where its places are all one.
+    """Return the fewest places of the pod, or None if it does not matter where they are.
 
     Args:
         spec: What the pod asks for.
         node: A node that has all of it.
-        policy: The one that holds for the pod as a whole.
+        policy: The alignment policy that holds for the pod as a whole.
 
     """
     if not spec.wants_locality:
@@ -42,11 +42,11 @@ def locality_fit(spec: PodSpec, node: Node, policy: AlignmentPolicy) -> Locality
 
 
 def _goods(spec: PodSpec, node: Node, policy: AlignmentPolicy) -> tuple[Goods, Counter[int | None]]:
-    """Return what is asked for by cell, milli CPUs first, and the CPUs of each package."""
+    """Return the goods by cell, milli CPUs first, and how many CPUs each package has."""
     topology = node.machine.topology
     requests = requests_on(spec, node)
     cpus = [topology.cpu[cpu] for cpu in topology.online - node.reserved_cpus]
-    # A request that floats in its pool is nowhere.
+    # A CPU request that floats in its pool is in no place.
     placed = requests.cpu_milli if spec.qos.owns_cpus or policy in BINDING else 0
     each = 1000 if spec.qos.owns_cpus else node.milli_per_cpu
     goods: Goods = [
@@ -59,7 +59,7 @@ def _goods(spec: PodSpec, node: Node, policy: AlignmentPolicy) -> tuple[Goods, C
         goods.append((pages.count, dict[int | None, int](held.items())))
     for kind in sorted({request.type for request in requests.devices}):
         homes = Counter(device.numa_node for device in healthy(node, kind))
-        # What has no NUMA node is nowhere.
+        # Devices without a NUMA node are in no place.
         nowhere = homes.pop(None, 0)
         goods.append((requests.count_of(kind) - nowhere, homes))
     return goods, Counter(cpu.package for cpu in cpus)
@@ -68,7 +68,7 @@ def _goods(spec: PodSpec, node: Node, policy: AlignmentPolicy) -> tuple[Goods, C
 def _in_packages(
     need: int, held: Mapping[int | None, int], package_in: Mapping[int | None, int | None]
 ) -> tuple[int, Mapping[int | None, int]]:
-    """Return how much has to be in packages, and how much each has."""
+    """Return how much has to come from packages, and how much each has."""
     found: Counter[int | None] = Counter()
     for cell, amount in held.items():
         found[package_in[cell]] += amount

@@ -1,4 +1,4 @@
-"""What pods ask of devices of which a strategy says how many they have (D9)."""
+"""Device requests of pods, with the strategies that set how many devices a pod has (D9)."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -12,9 +12,9 @@ from placer_models.shares import ShareNeed
 
 
 def requests_on(spec: PodSpec, node: Node) -> Resources:
-    """Return what the pod asks of the node, by what the node has.
+    """Return what the pod asks of the node, given what the node has.
 
-    Devices that follow those of another type are left out: how many there are is not known
+    Devices that follow those of another type are left out, because their number is not known
     before those are chosen.
     """
     strategies = dict(spec.strategies)
@@ -31,11 +31,11 @@ def requests_on(spec: PodSpec, node: Node) -> Resources:
 
 
 def share_needs(spec: PodSpec, nodes: Iterable[Node] = ()) -> tuple[ShareNeed, ...]:
-    """Return what the pod asks of parts of devices, and of devices by a strategy.
+    """Return the pod's needs for shares of devices, and for devices by a strategy.
 
     Args:
-        spec: Of the pod.
-        nodes: Whose devices say how large an amount is.
+        spec: The spec of the pod.
+        nodes: The nodes whose devices tell how large an amount is.
 
     """
     functions, strategies = dict(spec.functions), dict(spec.strategies)
@@ -57,7 +57,7 @@ def share_needs(spec: PodSpec, nodes: Iterable[Node] = ()) -> tuple[ShareNeed, .
 
 
 def _size_percent(kind: str, share: DeviceShare, nodes: Iterable[Node]) -> int:
-    """Return how much of the largest device of the type a share is: its largest part."""
+    """Return the percentage of the type's largest device that a share is, by its largest part."""
     parts = [1, share.percent or 0, share.memory_percent or 0]
     if asked := share.amounts:
         totals = {totals_of(d) for node in nodes for d in node.devices if d.type == kind}

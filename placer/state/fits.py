@@ -1,4 +1,4 @@
-"""What the specs of pods mean on the kinds of nodes: the constants of a Problem."""
+"""Fits: what the specs of pods mean on the kinds of nodes, as constants of a Problem."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -39,7 +39,7 @@ from placer_models.problem import Fit
 from placer_models.reasons import Blocker, Demand
 
 BY_CONTAINER = ", each container for itself"
-"""What the word of an alignment ends with where that is its scope."""
+"""The end of an alignment's word if its scope is the container."""
 
 
 def best_pair_minimum_of(spec: PodSpec, nodes: Iterable[Node]) -> int:
@@ -67,7 +67,7 @@ def fit_of(spec: PodSpec, node: Node) -> Fit | Blocker:
         return Blocker(unaligned)
     assert policy is not None  # else it cannot be aligned
     if by_container(spec, node):
-        policy = AlignmentPolicy.NONE  # of the pod as a whole
+        policy = AlignmentPolicy.NONE  # for the pod as a whole
     owns, each = spec.qos.owns_cpus, counted_per_cpu(spec, node, policy)
     needs, cells, real = aligned(requests_on(spec, node), node, milli_per_cpu=each)
     if (short := _short(spec, node, needs, cells)) is not None:
@@ -107,7 +107,7 @@ def fit_of(spec: PodSpec, node: Node) -> Fit | Blocker:
 
 
 def alignment_demanded(spec: PodSpec, node: Node) -> Demand | None:
-    """Return what alignment asks for the pod on the node; None: nothing is required."""
+    """Return what alignment demands for the pod on the node, or None if it requires nothing."""
     policy = effective_policy(spec.alignment, node.alignment)
     if policy is None:
         return Demand("alignment", word=f"pod asks {spec.alignment}, node has {node.alignment}")
@@ -134,16 +134,17 @@ def device_demanded(spec: PodSpec, node: Node, request: DeviceRequest) -> Demand
 
 
 def _devices_demanded(spec: PodSpec, node: Node, lacking: Sequence[DeviceRequest]) -> Demand:
-    """Return what requests that cannot all be had demand.
+    """Return the demand of requests that cannot all be met.
 
-    Whole devices and parts of others are counted together: with the parts, all are counted.
+    Whole devices and shares of others are counted together, by the rule of the shares if there
+    are any.
     """
     in_parts = [request for request in lacking if request.share]
     return device_demanded(spec, node, (in_parts or lacking)[0])
 
 
 def _barred(spec: PodSpec, node: Node) -> Demand | None:
-    """Return what bars the pod by what the node is, whatever it has how many of."""
+    """Return what bars the pod because of what the node is, not because of how much it has."""
     for rule in NODE_RULES.values():
         if not rule.kept(spec, node):
             return Demand(rule.name, word=rule.word(spec, node))
@@ -154,7 +155,7 @@ def _barred(spec: PodSpec, node: Node) -> Demand | None:
         return Demand("cpu-count")
     limited = spec.scopes or node.honors_table
     for kind in sorted({r.type for r in spec.requests.devices if r.count}) if limited else ():
-        # Whole devices and parts of others are one set.
+        # Whole devices and shares of others are one set.
         count, scope = spec.requests.count_of(kind), spec.scope_of(kind)
         if has_set(device_board(node, kind), count, scope):
             continue
@@ -172,7 +173,7 @@ def _barred(spec: PodSpec, node: Node) -> Demand | None:
 
 
 def _unalignable(spec: PodSpec, node: Node) -> bool:
-    """Return whether the words of pod and node on alignment exclude each other."""
+    """Return whether what pod and node say about alignment excludes each other."""
     if effective_policy(spec.alignment, node.alignment) is None or scopes_conflict(spec, node):
         return True
     in_parts = spec.strategies or any(request.share for request in spec.requests.devices)
@@ -182,7 +183,7 @@ def _unalignable(spec: PodSpec, node: Node) -> bool:
 def _short(
     spec: PodSpec, node: Node, needs: CellAmounts, cells: Sequence[CellAmounts]
 ) -> Demand | None:
-    """Return what the empty node has too little of."""
+    """Return what the empty node has too little of, or None if it has enough."""
     requests = requests_on(spec, node)
     has = had_by(node)
     for resource, want in wanted_by(spec).items():
@@ -208,14 +209,14 @@ def _short(
 
 
 def _in_parts_of_cpus(spec: PodSpec) -> bool:
-    """Return whether a container wants a part of a CPU that nobody else may have (C3)."""
+    """Return whether a container asks for a part of a CPU, though the pod owns its CPUs (C3)."""
     return spec.qos.owns_cpus and any(c.requests.cpu_milli % 1000 for c in spec.containers)
 
 
 def _fewest_groups(wish: Locality, spec: PodSpec, node: Node) -> int | None:
     """Return the packages or caches that the pod needs on the empty node.
 
-    None where nobody wishes for few of them, or the node has just one.
+    None if neither pod nor node wishes for few of them, or if the node has just one.
     """
     if not spec.qos.owns_cpus or wish not in (spec.locality or node.locality):
         return None

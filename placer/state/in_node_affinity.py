@@ -1,4 +1,4 @@
-"""Affinity inside a node as a Problem has it: who owns CPUs of which core and NUMA node (C18)."""
+"""Affinity inside a node as a Problem has it: owners of CPUs by core and NUMA node (C18)."""
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -24,7 +24,7 @@ class AffinitySide:
     """All that affinity looks at of a pod that owns CPUs.
 
     Attributes:
-        terms: What it asks of others inside a node; of a running pod, what still counts.
+        terms: What it asks of others inside a node; for a running pod, only what still counts.
 
     """
 
@@ -39,17 +39,17 @@ class AffinitySide:
 
 
 _Kind = tuple[AffinitySide, int]
-"""What a running pod is to others, and a number that tells it from others of its node."""
+"""The side of a running pod, and a number that tells it from equal ones on its node."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """Who meets whom inside nodes.
+    """The sides of pods inside nodes, and how they affect each other.
 
     Attributes:
-        of_shapes: One a shape; None where it is nothing to others.
-        running: Kinds of running pods -> their numbers.
-        counted: What running pods are that count one by one, for somebody who waits would
+        of_shapes: The affinity of each shape; None if it and others do not affect each other.
+        running: Kind of running pods -> its number.
+        counted: The sides of running pods that count one by one, because a waiting pod would
             rather be apart from each.
 
     """
@@ -60,7 +60,7 @@ class Sides:
 
     @property
     def on_cores(self) -> bool:
-        """Whether it matters who is on which core."""
+        """Whether it matters which pods are on which core."""
         return any(AffinityLevel.CORE in affinity.levels for affinity in self.of_shapes if affinity)
 
 
@@ -70,7 +70,7 @@ def ask_inside(specs: Iterable[PodSpec]) -> bool:
 
 
 def sides_of(accounts: Iterable[Account], asking: Sequence[tuple[PodSpec, str]]) -> Sides:
-    """Return who meets whom, of running pods and of shapes, each with its namespace."""
+    """Return the sides of running pods and of shapes, which are given with their namespaces."""
     waiting = {
         index: AffinitySide(namespace, spec.labels, tuple(t for t in spec.affinity if t.inside))
         for index, (spec, namespace) in enumerate(asking)
@@ -98,7 +98,7 @@ def with_sides(
     core_tiers: Collection[Tier],
     granularity: CoreGranularity,
 ) -> tuple[NodeState, ...]:
-    """Return the nodes with who owns CPUs of their cells and cores already."""
+    """Return the nodes with the guests that own CPUs of their cells and cores already."""
     met = {
         number
         for affinity in sides.of_shapes
@@ -107,7 +107,7 @@ def with_sides(
     }
 
     def said(numbers: Iterable[int]) -> frozenset[Guest]:
-        # Running pods that count one by one have a side of their own each.
+        # Running pods that count one by one each have a side of their own.
         return frozenset((number, 0) for number in met.intersection(numbers))
 
     found = []
@@ -139,7 +139,7 @@ def with_sides(
 def _counted(
     waiting: Collection[AffinitySide], running: Iterable[AffinitySide]
 ) -> frozenset[AffinitySide]:
-    """Return which of the running ones a preferred anti-affinity of the others means."""
+    """Return the running sides that a preferred anti-affinity of a waiting one means."""
     return frozenset(
         side
         for side in running
@@ -170,7 +170,7 @@ def _running_side(runner: RunningPod) -> AffinitySide:
 def _of_shape(
     index: int, waiting: Mapping[int, AffinitySide], everyone: Sequence[tuple[int, AffinitySide]]
 ) -> InNodeAffinity | None:
-    """Return what a shape is to others; None where that is nothing."""
+    """Return how a shape and others affect each other, or None if they do not."""
     mine = waiting[index]
     off: dict[AffinityLevel, set[int]] = {level: set() for level in INSIDE}
     rather_off: dict[AffinityLevel, Counter[int]] = {level: Counter() for level in INSIDE}
@@ -205,7 +205,7 @@ def _of_shape(
 
 
 def _looked_at(affinity: InNodeAffinity) -> Iterator[int]:
-    """Yield the sides whose presence says something to a shape."""
+    """Yield the sides whose presence matters to a shape."""
     for term in affinity.terms:
         yield from term.matches
     for _, sides in affinity.off:

@@ -1,4 +1,4 @@
-"""What devices side by side mean on a kind of node (D9)."""
+"""Joint allocation: what devices side by side mean on a kind of node (D9)."""
 
 from collections.abc import Mapping, Sequence
 
@@ -12,11 +12,11 @@ from placer_models.pod import PodSpec
 from placer_models.policy import JointScope, Strength
 
 _Group = str | int | None
-"""A PCIe switch, a PCIe root or a NUMA node; None where a device's is not known."""
+"""A PCIe switch, a PCIe root or a NUMA node; None if that of a device is not known."""
 
 
 def joint_fit_of(spec: PodSpec, node: Node) -> JointFit | None:
-    """Return what the pod's wish means on the node; None: there is nothing to hold together."""
+    """Return what the pod's wish means on the node, or None if it joins fewer than two types."""
     asked = _asked(spec)
     if spec.joint is None or len(asked) < 2:
         return None
@@ -38,7 +38,7 @@ def joint_fit_of(spec: PodSpec, node: Node) -> JointFit | None:
 def _asked(spec: PodSpec) -> dict[str, int]:
     """Return type -> count of the types that the pod wants side by side and asks for.
 
-    Types of which it has all there are, wherever they are, are none of these.
+    Types of which the pod gets all devices, wherever they are, are left out.
     """
     everywhere = {kind for kind, how in spec.strategies if how is DeviceStrategy.APPLY_FOR_ALL}
     types = [kind for kind in (spec.joint.types if spec.joint else ()) if kind not in everywhere]
@@ -47,12 +47,12 @@ def _asked(spec: PodSpec) -> dict[str, int]:
 
 
 def _each(spec: PodSpec, asked: Mapping[str, int]) -> tuple[int, ...]:
-    """Return the types, by index, of which each group gives one."""
+    """Return the types, by index, of which each group gives one device."""
     return tuple(i for i, kind in enumerate(asked) if kind in dict(spec.strategies))
 
 
 def _counted(counts: CellAmounts, each: Sequence[int]) -> CellAmounts:
-    """Return the counts with 0 for types of which each group gives one."""
+    """Return the counts with 0 for types of which each group gives one device."""
     return tuple(0 if i in each else count for i, count in enumerate(counts))
 
 
@@ -84,7 +84,7 @@ def _healthy_in(
 def _beside(
     spec: PodSpec, asked: Mapping[str, int], cells: list[CellAmounts]
 ) -> tuple[tuple[int, int], ...]:
-    """Return (a, b): each group that gives a device of type a gives one of type b."""
+    """Return (a, b), types by index: each group that gives a device of a gives one of b."""
     if spec.joint is None or spec.joint.strength is not Strength.REQUIRED:
         return ()
     counts, each = tuple(asked.values()), _each(spec, asked)
@@ -100,7 +100,7 @@ def _beside(
 
 
 def _in_full(counts: CellAmounts, cells: list[CellAmounts]) -> bool:
-    """Return whether the groups could give all devices so that each in use gives every type."""
+    """Return whether groups could give all devices so that each group in use gives every type."""
     wanted = [i for i, count in enumerate(counts) if count]
     full = [cell for cell in cells if all(cell[i] for i in wanted)]
     fewest = fewest_cells(full, counts)

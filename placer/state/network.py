@@ -21,7 +21,7 @@ def asked_levels(instance: Instance) -> tuple[str, ...]:
 
 
 def domains_of(instance: Instance, level: str) -> tuple[int, ...]:
-    """Return the number of each node's domain; a node without one is one of its own."""
+    """Return the number of each node's domain; a node without one is a domain of its own."""
     numbers: dict[tuple[str | None, str], int] = {}
     found = []
     for node in instance.nodes:

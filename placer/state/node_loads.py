@@ -1,4 +1,4 @@
-"""Who is on the nodes and what the batch asks of them, as node strategies see it."""
+"""Loads of nodes, and what the batch asks of them, as node strategies see it."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -14,12 +14,12 @@ from placer_models.resource_classes import ask_of, classes_of, load_of, totals_o
 def with_loads(
     problem: Problem, instance: Instance, specs: Sequence[PodSpec], kinds: Sequence[Node]
 ) -> Problem:
-    """Return the Problem with what a strategy has to know that looks at who is on a node.
+    """Return the Problem with what a strategy needs that looks at the pods on a node.
 
     Args:
-        problem: Without it.
-        instance: The nodes, what runs there and the strategy.
-        specs: Of each shape of the Problem.
+        problem: The Problem without that.
+        instance: The nodes, the pods that run there and the strategy.
+        specs: The spec of each shape of the Problem.
         kinds: The kinds of nodes.
 
     """

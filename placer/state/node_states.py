@@ -1,4 +1,4 @@
-"""What a Problem says about one node: its kind, and what is left on it."""
+"""The state of a node as a Problem has it: its kind, and what is left on it."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import fields, replace
@@ -24,17 +24,17 @@ from placer_models.rooms import rooms_of
 from placer_models.shares import ShareableDevice
 
 ALL_BUT_THE_NAME = attrgetter(*(f.name for f in fields(NodeState) if f.name != "name"))
-"""What idle nodes that are alike share, object by object."""
+"""The fields whose objects idle nodes that are alike share."""
 
 
 class RelevantFacts(NamedTuple):
-    """What the pods of a batch look at of nodes; in all else nodes of one kind may differ.
+    """The facts of nodes that the pods of a batch look at; nodes of a kind may differ in others.
 
     Attributes:
         labels: Keys that pods select by.
         extended: Extended resources that pods ask for.
         levels: Levels of the network that a node must have.
-        names: Nodes that pods tell from others.
+        names: Names of nodes that pods tell from others.
 
     """
 
@@ -48,11 +48,11 @@ class Encoding(NamedTuple):
     """How the states of nodes are written for a batch; as in ``Problem``.
 
     Attributes:
-        relevant: What tells kinds of nodes apart.
+        relevant: The facts that tell kinds of nodes apart.
         core_tiers: As in ``Problem``.
-        numa_strategy: Some tier looks at the NUMA strategies of nodes.
-        shared: Types of which shares are asked for, and whether virtual functions are too.
-        bound: There are, or may be, pods that are bound to a part of their pool.
+        numa_strategy: Whether some tier looks at the NUMA strategies of nodes.
+        shared: The types whose shares are asked for, and whether virtual functions are too.
+        bound: Whether there are, or may be, pods that are bound to a part of their pool.
 
     """
 
@@ -66,7 +66,7 @@ class Encoding(NamedTuple):
 
     @property
     def plain(self) -> "Encoding":
-        """The same in units of 1, and without shares."""
+        """The same encoding in units of 1, and without shares."""
         if not self.shared and all(dimension.unit == 1 for dimension in self.dimensions):
             return self
         dimensions = tuple(dimension._replace(unit=1) for dimension in self.dimensions)
@@ -74,7 +74,7 @@ class Encoding(NamedTuple):
 
 
 def tiers_of_cores(asked: Collection[Tier], specs: Iterable[PodSpec]) -> tuple[Tier, ...]:
-    """Return those of the tiers asked for that tell cores apart, where a pod wants any."""
+    """Return those of the tiers asked for that tell cores apart; none if no pod owns CPUs."""
     if not any(spec.qos.owns_cpus for spec in specs):
         return ()
     by_package = PACKAGES in asked or LOCALITY_PACKAGES in asked
@@ -82,16 +82,16 @@ def tiers_of_cores(asked: Collection[Tier], specs: Iterable[PodSpec]) -> tuple[T
 
 
 def kind_of(node: Node, machine: Machine, relevant: RelevantFacts) -> Node:
-    """Return the node without its name: nodes of one kind are equal when empty.
+    """Return the node without its name, as its kind: nodes of one kind are equal when empty.
 
-    A name stays where a pod asks for it. Labels that no pod looks at tell nothing apart; most
-    nodes have one of their own. Nor do extended resources that no pod asks for, and who is
-    offered is said by its state. Of the network it counts only which levels the node has.
+    The name stays if a pod asks for it. Labels that no pod looks at are dropped, because most
+    nodes have one of their own. So are extended resources that no pod asks for, and whether the
+    node is offered, which its state says. Of the network only the levels that it has are kept.
 
     Args:
         node: The node.
-        machine: Its machine `without_names`.
-        relevant: What pods look at.
+        machine: Its machine, as `without_names` returns it.
+        relevant: The facts that pods look at.
 
     """
     return replace(
@@ -106,7 +106,7 @@ def kind_of(node: Node, machine: Machine, relevant: RelevantFacts) -> Node:
 
 
 def without_names(machine: Machine) -> Machine:
-    """Return the machine without what it and its devices are called, which is no two nodes' alike.
+    """Return the machine without its name and those of its devices, which differ by node.
 
     Devices keep their minors, by which a solver knows them.
     """
@@ -128,7 +128,7 @@ class KindFacts(NamedTuple):
     """What the states of all nodes of a kind have in common.
 
     Attributes:
-        banks: Of the empty node.
+        banks: The banks of the empty node.
         rooms: As in ``NodeState``.
 
     """
@@ -177,8 +177,8 @@ def node_state(
         kind: The number of its kind in the Problem.
         facts: As `facts_of` returns them for its kind.
         account: What the running pods leave.
-        encoding: How it is written; `state_in` goes on from a plain one to another.
-        before: What was left on the same node, in the same encoding.
+        encoding: How it is written, plainly; `state_in` turns a plain state into another encoding.
+        before: Account and state of the same node before, in the same encoding.
 
     """
     of_cells = in_cells(encoding.dimensions)
@@ -228,7 +228,7 @@ def node_state(
 
 
 def cells_of(node: Node, account: Account, dimensions: Sequence[Dimension]) -> tuple[Cell, ...]:
-    """Return the node's NUMA nodes, and a last cell if a CPU belongs to none."""
+    """Return a cell for each NUMA node of the node, and a last one if a CPU belongs to none."""
     topology = node.machine.topology
     cells = [
         Cell(

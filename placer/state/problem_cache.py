@@ -1,11 +1,11 @@
-"""What is worked out for one Problem and is as true for the next one.
+"""The problem cache: what is worked out for one Problem and holds for the next one as well.
 
 Between two batches most nodes stay as they are. So what follows from a node and its
 account is kept until either is another object, and what follows from a spec and a kind of
-node as long as there is room. A Problem never depends on what was kept.
+node is kept as long as there is room. A Problem never depends on what was kept.
 
-Where the tuple of nodes is the one of the last time, only accounts are looked through, and
-those that stay cost next to nothing (`placer_models.incremental`).
+If the tuple of nodes is the same object as last time, only the accounts are looked through, and
+those that have not changed cost next to nothing (`placer_models.incremental`).
 """
 
 from collections.abc import Callable, Hashable
@@ -30,16 +30,16 @@ from placer_models.incremental import ChunkedReduce, PersistentTuple, changed_in
 from placer_models.node_state import NodeState
 
 MOST_LOOKS = 16
-"""Ways of looking at all nodes that are kept at a time, and ways of saying their states."""
+"""The most ways of telling kinds of nodes apart that are kept, and the most encodings."""
 
 MOST_VALUES = 20_000
-"""Kinds of nodes, and values about specs and kinds, that are kept at a time."""
+"""The most kinds of nodes that are kept, and the most values about specs and kinds."""
 
 MOST_BATCHES = 256
-"""Values about all that a batch asks for that are kept at a time; they may be large."""
+"""The most values about all that a batch asks for that are kept; they may be large."""
 
 MOST_OLD_MACHINES = 100
-"""Machines that are kept beyond one for each node."""
+"""The most machines that are kept beyond one for each node."""
 
 _FACTS = attrgetter(*(field.name for field in fields(Node) if field.name != "machine"))
 """All that tells nodes of one machine apart."""
@@ -57,7 +57,7 @@ class _Row(NamedTuple):
 
 
 class _KindCache:
-    """The nodes of the last time as a batch looks at them; what is known of each by name."""
+    """The nodes of last time with their kinds, for some relevant facts; and each kind by name."""
 
     def __init__(self) -> None:
         self.nodes: tuple[Node, ...] | None = None
@@ -67,7 +67,7 @@ class _KindCache:
 
 
 class _StateCache:
-    """The states of the last time in one encoding; what is known of each node by name."""
+    """The states of last time in one encoding; and what is known of each node, by name."""
 
     def __init__(self) -> None:
         self.nodes: tuple[Node, ...] | None = None
@@ -83,13 +83,13 @@ class _StateCache:
         numbers: tuple[int, ...],
         state_of: Callable[[int, _Row | None], NodeState],
     ) -> None:
-        """Say the states of nodes as they are now; those of nodes that stay are the same.
+        """Bring the states of nodes up to date; unchanged nodes keep the same objects.
 
         Args:
-            nodes: Names are unique.
-            accounts: Of each of them.
-            numbers: Of their kinds.
-            state_of: Says the state at a position, knowing what was there before.
+            nodes: The nodes; their names are unique.
+            accounts: The account of each node.
+            numbers: The number of each node's kind.
+            state_of: Returns the state of the node at a position, given its row before, if any.
 
         """
         same = self.nodes is nodes and self.numbers is numbers
@@ -99,7 +99,7 @@ class _StateCache:
             node, account, number = nodes[at], accounts[at], numbers[at]
             row = self.known.get(node.name)
             if row is None or row.node is not node or row.account is not account:
-                # Idle nodes of a kind share their account, and so all but the name.
+                # Idle nodes of a kind share their account, and so all of the state but the name.
                 state = alike.get((number, id(account)))
                 if state is None:
                     known = row is not None and row.node is node and row.number == number
@@ -140,10 +140,10 @@ class ProblemCache:
     ) -> tuple[tuple[Node, ...], tuple[int, ...]]:
         """Return the kinds of nodes, and the number of each node's kind.
 
-        Equal kinds are one object, here and in later calls. While nodes are the same tuple,
-        so are both.
+        Equal kinds are one object, here and in later calls. As long as ``nodes`` is the same
+        tuple, so are both answers.
         """
-        # Equal machines that are read anew again and again are of kinds that are known.
+        # Equal machines that are read anew again and again pile up without adding a kind.
         machines = len(self._machines) - len(nodes)
         if len(self._same_kinds) > MOST_VALUES or machines > MOST_OLD_MACHINES:
             self._forget()
@@ -166,7 +166,7 @@ class ProblemCache:
         return look.kinds, look.numbers
 
     def without_homes(self, kind: Node) -> Node:
-        """Return the kind that differs in nothing but the homes: it has none."""
+        """Return the kind that differs from this one only in having no homes."""
         return self._same(replace(kind, homes=())) if kind.homes else kind
 
     def states_of(
@@ -177,17 +177,17 @@ class ProblemCache:
         kind_numbers: tuple[int, ...],
         encoding: Encoding,
     ) -> PersistentTuple[NodeState]:
-        """Return what is left on each node; one object as long as nothing changes there.
+        """Return the state of each node, which is one object as long as nothing changes there.
 
-        Nodes are counted plainly, for all batches; the units of one, and shares of
-        devices, come after.
+        States are first counted plainly, for all batches. The units of one batch, and shares
+        of devices, come after that.
 
         Args:
-            nodes: Names are unique.
-            accounts: Of each of them.
+            nodes: The nodes; their names are unique.
+            accounts: The account of each node.
             kinds: As `kinds_of` returns them.
-            kind_numbers: As it returns them, too.
-            encoding: How they are written for the batch.
+            kind_numbers: As `kinds_of` returns them, too.
+            encoding: How the states are written for the batch.
 
         """
         plain = encoding.plain
@@ -214,9 +214,9 @@ class ProblemCache:
         """Return what follows from some kinds, as `kinds_of` returns them, and nothing else.
 
         Args:
-            what: Says, with the kinds, which value it is.
-            kinds: What it follows from.
-            make: Works it out.
+            what: What identifies the value, together with the kinds.
+            kinds: The kinds that it follows from.
+            make: Works the value out.
 
         """
         key = (what, tuple(map(id, kinds)))
@@ -224,19 +224,19 @@ class ProblemCache:
         if found is None:
             if len(self._values) >= MOST_VALUES:
                 self._values.clear()
-            # The kinds stay alive with the value, so that their ids are nobody else's.
+            # The kinds stay alive with the value, so that no other object gets their ids.
             found = self._values[key] = kinds, make()
         value: T = found[1]
         return value
 
     def batch_memo(self, what: Hashable, kinds: tuple[Node, ...], make: Callable[[], T]) -> T:
-        """Return as ``memo`` does what follows from all that a batch asks for."""
+        """Return what follows from all that a batch asks for, as ``memo`` does."""
         key = (what, tuple(map(id, kinds)))
         value: T = _recent(self._batch_values, key, lambda: (kinds, make()), MOST_BATCHES)[1]
         return value
 
     def _forget(self) -> None:
-        """Let all go together: equal kinds have to be one object, wherever they are kept."""
+        """Drop everything at once: equal kinds must stay one object wherever they are kept."""
         self._looks.clear()
         self._said.clear()
         self._machines.clear()
@@ -246,7 +246,7 @@ class ProblemCache:
         self._batch_values.clear()
 
     def _kind(self, node: Node, relevant: RelevantFacts) -> Node:
-        """Return the one object for the node's kind; a machine is read through but once."""
+        """Return the one object for the node's kind; each machine is read through only once."""
         machine = node.machine
         known = self._machines.get(id(machine))
         if known is None:
@@ -264,7 +264,7 @@ K = TypeVar("K", bound=Hashable)
 
 
 def _recent(kept: dict[K, T], key: K, make: Callable[[], T], most: int = MOST_LOOKS) -> T:
-    """Return what is kept under the key, as the latest; the oldest one may have to go."""
+    """Return what is kept under the key, or make it; the value used longest ago may have to go."""
     found = kept.pop(key, None)
     if found is None:
         found = make()

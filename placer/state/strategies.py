@@ -1,4 +1,4 @@
-"""What a node's NUMA allocate strategy looks at (C11)."""
+"""NUMA allocate strategies of nodes: what they look at on a node (C11)."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from placer_models.pod import PodSpec
 
 
 def cell_strategy_of(node: Node, free_cpus: CpuSet, cells: Sequence[Cell]) -> CellStrategy | None:
-    """Return the node's strategy; None: it has none, or nothing to choose from."""
+    """Return the node's strategy, or None if it has none or nothing to choose from."""
     room = _allocatable(node)
     if node.numa_strategy is None or len(room) < 2:
         return None
@@ -27,7 +27,7 @@ def cell_strategy_of(node: Node, free_cpus: CpuSet, cells: Sequence[Cell]) -> Ce
 
 
 def fewest_cpu_cells(spec: PodSpec, node: Node) -> int | None:
-    """Return the cells that the pod's own CPUs need on the empty node; None: nobody asks."""
+    """Return how many cells the pod's own CPUs need on the empty node; None if nothing asks."""
     want = spec.requests.cpu_milli // 1000 if spec.qos.owns_cpus else 0
     room = _allocatable(node)
     if node.numa_strategy is None or len(room) < 2 or not want:
@@ -36,6 +36,6 @@ def fewest_cpu_cells(spec: PodSpec, node: Node) -> int | None:
 
 
 def _allocatable(node: Node) -> Counter[int | None]:
-    """Return how many CPUs each NUMA node can give, and the place of those without one."""
+    """Return how many CPUs each NUMA node can give; None: those without a NUMA node."""
     topology = node.machine.topology
     return Counter(topology.cpu[cpu].numa_node for cpu in topology.online - node.reserved_cpus)

@@ -1,4 +1,4 @@
-"""What a Problem says of all nodes together: what divides their amounts, the most of any."""
+"""Sums over all nodes of a Problem: what divides their amounts, and the most that any has."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from math import gcd
@@ -19,9 +19,9 @@ class Sums:
         memory_unit: The largest number that divides what is left on every NUMA node.
         resources: Resource of nodes -> the largest number that divides what is left of it
             on every node, and the most that is left on any.
-        bound: Pods run there that are bound to a part of their pool.
-        affine: Pods run there that ask for others.
-        inside: Pods run there that ask for others inside a node.
+        bound: Whether pods run there that are bound to a part of their pool.
+        affine: Whether pods run there that ask for others.
+        inside: Whether pods run there that ask for others inside a node.
 
     """
 
@@ -32,7 +32,7 @@ class Sums:
     inside: bool
 
     def unit_of(self, resource: ResourceKey) -> int:
-        """Return what divides all that is left of a resource; 0: nothing is."""
+        """Return what divides all amounts left of a resource; 0: nothing is left of it."""
         return self.resources.get(resource, _NOTHING)[0]
 
     def most_of(self, resource: ResourceKey) -> int:
@@ -64,7 +64,7 @@ def sums_of(accounts: Sequence[Account]) -> Sums:
 
 
 def joined(parts: Iterable[Sums]) -> Sums:
-    """Return the sums of all nodes of which the parts are."""
+    """Return the sums of all nodes, given the sums of parts of them."""
     known = tuple(parts)
     keys = {key for part in known for key in part.resources}
     return Sums(
@@ -83,9 +83,9 @@ def joined(parts: Iterable[Sums]) -> Sums:
 
 
 def resources_of(specs: Iterable[PodSpec], left: Sums, *, absolute: bool) -> tuple[Dimension, ...]:
-    """Return the resources that pods take, ascending; limits that no node has are none of them.
+    """Return the resources that pods take, ascending; limits that no node has are left out.
 
-    Each is in the unit that divides all of its amounts, or in plain ones.
+    Each is in the largest unit that divides all of its amounts, or in units of 1 if ``absolute``.
     """
     units: dict[ResourceKey, int] = {}
     for spec in specs:

@@ -11,7 +11,7 @@ from placer_models.tasks import NO_DOMAIN, SpreadTask
 def spread_tasks(
     nodes: Sequence[Node], accounts: Sequence[Account], sides: Sequence[Side]
 ) -> tuple[SpreadTask, ...]:
-    """Return what the shapes ask of domains; a side for each shape."""
+    """Return what the shapes ask of domains; ``sides`` has one side per shape."""
     asking: dict[Spreading, set[int]] = {}
     for shape, (spec, namespace) in enumerate(sides):
         for spreading in spreadings_of(spec, namespace):

@@ -1,4 +1,4 @@
-"""What Koordinator's scheduler writes on a pod that it places (C14, D11, G1)."""
+"""Annotations that Koordinator's scheduler writes on a pod that it places (C14, D11, G1)."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -36,18 +36,17 @@ def annotations_of(
     part: KubePod | None = None,
     devices: DevicePart | None = None,
 ) -> dict[str, str]:
-    """Return what a pod's annotations say of its place, beside its gang's.
+    """Return a pod's annotations about its place, without those about its gang.
 
-    Devices stand there where the node's Device object lists their type: all others are given
-    out by the kubelet, which does not ask. Those of ResourceClaims are told of by the claims.
-    Where memory is counted that ``resource-status`` may not name is said in an annotation of
-    Placer's own.
+    They name devices whose type the node's Device object lists. All others are given out by the
+    kubelet, which does not ask, or named by ResourceClaims. An annotation of Placer's own tells
+    where memory is counted that ``resource-status`` may not name.
 
     Args:
         place: Where the pod goes.
         spec: What it asks for.
-        node: Where that is.
-        part: The pod as it is; what its annotations say of another place is written over.
+        node: The node of the place.
+        part: The pod as it is; annotations about another place are overwritten.
         devices: The Device object of the node.
 
     Raises:
@@ -82,12 +81,12 @@ def annotations_of(
 def gang_annotations(
     part: KubePod, groups: tuple[tuple[str, str], ...], members: int
 ) -> dict[str, str]:
-    """Return what a pod's annotations say of those that are bound with it.
+    """Return a pod's annotations about the pods that are bound with it.
 
     Args:
         part: The pod.
-        groups: Namespaces and names of the gangs that its PodGroup says come together.
-        members: So many pods of them are placed together.
+        groups: Namespaces and names of the gangs that its PodGroup groups together.
+        members: How many pods of these gangs are placed together.
 
     """
     if part.gang is None or part.gang.is_kubernetes or members < 2:
@@ -98,7 +97,7 @@ def gang_annotations(
 
 
 def annotations_by_pod(dump: PlacedDump) -> Iterator[tuple[PlacedPod, Annotations]]:
-    """Yield each pod that is placed, with all of its annotations that Placer writes."""
+    """Yield each placed pod with all annotations that Placer writes on it."""
     members = Counter(one.together for one in dump.pods)
     for one in dump.pods:
         written = annotations_of(
@@ -113,7 +112,7 @@ def annotations_by_pod(dump: PlacedDump) -> Iterator[tuple[PlacedPod, Annotation
 def metadata_of(
     identity: Identity, annotations: Annotations, *, with_version: bool = True
 ) -> Object:
-    """Return the metadata of an object that says which pod, in which state, is meant."""
+    """Return metadata that identify a pod, and the version of it that was read."""
     known = {
         "name": identity.name,
         "namespace": identity.namespace,
@@ -125,17 +124,17 @@ def metadata_of(
 
 
 def annotated_pod(identity: Identity, annotations: Annotations) -> Object:
-    """Return a Pod that says its annotations and nothing else.
+    """Return a Pod with annotations and nothing else.
 
-    It is a merge patch, and what ``kubectl apply --server-side`` takes. The uid and the
-    resourceVersion in it let the cluster refuse it where the pod is another one by now.
+    It works as a merge patch and for ``kubectl apply --server-side``. By the uid and the
+    resourceVersion in it the cluster refuses it if the pod has changed meanwhile.
     """
     metadata = metadata_of(identity, annotations)
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata}
 
 
 def annotations(dump: PlacedDump) -> Iterator[Written]:
-    """Yield one file with the annotations of all pods that get some."""
+    """Yield one file with the annotations of all pods that get any."""
     pods = tuple(
         annotated_pod(one.part.identity, written)
         for one, written in annotations_by_pod(dump)

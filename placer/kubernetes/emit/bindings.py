@@ -1,4 +1,4 @@
-"""Bindings: what gives a pod its node, all placed members of a gang or none (G1)."""
+"""Bindings, which give pods their nodes: all placed members of a gang, or none (G1)."""
 
 from collections.abc import Iterator
 
@@ -10,9 +10,9 @@ from placer_models.kubernetes.object_fields import Identity, Object
 def binding(identity: Identity, node: str, annotations: Annotations) -> Object:
     """Return a Binding of a pod, for ``POST pods/NAME/binding``.
 
-    The cluster writes its annotations on the pod together with the node, and refuses it where
-    the uid is another one or the pod has a node. It has no resourceVersion: pods that wait
-    change with each attempt of a scheduler.
+    The cluster writes its annotations on the pod together with the node. It refuses the Binding
+    if the uid differs or the pod has a node. There is no resourceVersion in it, because waiting
+    pods change with each attempt of a scheduler.
     """
     return {
         "apiVersion": "v1",
@@ -23,7 +23,7 @@ def binding(identity: Identity, node: str, annotations: Annotations) -> Object:
 
 
 def bindings(dump: PlacedDump) -> Iterator[Written]:
-    """Yield a Binding for each pod, in a folder with all that is bound together with it."""
+    """Yield a Binding for each pod, in one folder with those of all pods bound together with it."""
     for one, written in annotations_by_pod(dump):
         identity = one.part.identity
         namespace, together = one.together[0]

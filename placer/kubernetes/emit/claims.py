@@ -1,4 +1,4 @@
-"""ResourceClaims: which devices they were given, where these can be used, and by whom."""
+"""ResourceClaims: patches that say which devices they were given, where, and for whom."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -29,21 +29,21 @@ FINALIZER = "resource.kubernetes.io/delete-protection"
 """Keeps an allocated claim from being deleted while its devices are in use."""
 
 Handed = tuple[Given, tuple[PoolDevice, ...], CpuSet]
-"""What a request comes to, its devices, and its CPUs where one device stands for several."""
+"""A resolved request, its devices, and its CPUs if one device stands for several."""
 
 
 def claim_patch(claim: ClaimPart, status: Object) -> Object:
     """Return a merge patch of a claim's status.
 
-    With the uid in it the cluster refuses it where the claim is another one by now, with the
-    resourceVersion where it has changed; a claim that gets its finalizer first has no version.
+    By the uid the cluster refuses it if the claim is another one by now, by the resourceVersion
+    if it has changed. For a claim that gets its finalizer first there is no version in it.
     """
     has_finalizer = FINALIZER in claim.finalizers
     return {**_claim(claim.identity, with_version=has_finalizer), "status": status}
 
 
 def finalizer_patch(claim: ClaimPart) -> Object:
-    """Return a merge patch by which a claim stays as long as its devices are in use."""
+    """Return a merge patch that keeps a claim as long as its devices are in use."""
     found = _claim(claim.identity, with_version=True)
     metadata = dict(metadata_of(claim.identity, {}))
     metadata["finalizers"] = [*claim.finalizers, FINALIZER]
@@ -51,16 +51,16 @@ def finalizer_patch(claim: ClaimPart) -> Object:
 
 
 def consumer(pod: Identity) -> Object:
-    """Return how a claim says that a pod may use it."""
+    """Return a pod as a consumer that a claim is reserved for."""
     return {"resource": "pods", "name": pod.name, "uid": pod.uid}
 
 
 def allocation(node: str, given: Sequence[Handed], objects: Objects) -> Object:
-    """Return what a claim is given on a node.
+    """Return the allocation of a claim on a node.
 
     Args:
         node: Name of the node.
-        given: What each request of the claim comes to, and its devices.
+        given: Each request of the claim, resolved, with its devices.
         objects: The cluster.
 
     """
@@ -82,7 +82,7 @@ def allocation(node: str, given: Sequence[Handed], objects: Objects) -> Object:
 
 
 def claims(dump: PlacedDump) -> Iterator[Written]:
-    """Yield a patch for each claim of a pod that is placed; one more where it may be deleted.
+    """Yield a patch for each claim of a placed pod, and one more for its finalizer if needed.
 
     Raises:
         InputError: A pod with claims has no uid.
@@ -138,7 +138,7 @@ def _claim(identity: Identity, *, with_version: bool) -> dict[str, object]:
 
 
 def _devices_of(one: PlacedPod, asked: Claims, pools: DevicePools) -> list[Handed]:
-    """Return what each request of a pod's claims comes to, with its devices."""
+    """Return each request of a pod's claims, resolved, with its devices."""
     on_node = {
         (device.device.type, device.device.minor): device
         for device in pools.on_node.get(one.node.name, ())
@@ -167,7 +167,7 @@ def _devices_of(one: PlacedPod, asked: Claims, pools: DevicePools) -> list[Hande
 
 
 def _by_type(cpus: CpuSet, grants: Iterable[DeviceGrant]) -> dict[str, list[int]]:
-    """Return type -> ids, ascending; CPUs are of one type, however they are asked for."""
+    """Return type -> ids, ascending; CPUs have one type, however they are asked for."""
     found = {CPU_DRIVER: sorted(cpus)}
     for grant in sorted(grants, key=lambda grant: grant.minor):
         found.setdefault(grant.type, []).append(grant.minor)
@@ -175,7 +175,7 @@ def _by_type(cpus: CpuSet, grants: Iterable[DeviceGrant]) -> dict[str, list[int]
 
 
 def _configs(handed: Handed, objects: Objects) -> Iterator[Object]:
-    """Yield what drivers are told of a request: by its class, by the claim, which CPUs it has."""
+    """Yield the configurations of a request: its class's, its claim's, and its CPUs'."""
     one, _, cpus = handed
     names = [one.request.name]
     for config in objects.device_classes[one.request.device_class].configs:

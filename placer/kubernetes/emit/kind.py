@@ -1,10 +1,10 @@
-"""Kinds of objects that can be written of a placement."""
+"""Kinds of objects that can be written for a placement."""
 
 from enum import StrEnum
 
 
 class EmitKind(StrEnum):
-    """What is written for a cluster."""
+    """The kind of objects that are written for a cluster."""
 
     ANNOTATIONS = "annotations"
     """What Koordinator's scheduler writes on pods, all in one file for kubectl apply."""

@@ -1,4 +1,4 @@
-"""What was placed of a dump: each pod with its object, its gang and its node."""
+"""Placed pods of a dump, each with its object, its gang and its node."""
 
 from dataclasses import dataclass
 
@@ -16,9 +16,9 @@ class PlacedPod:
     """One pod that got a place.
 
     Attributes:
-        part: What its object says.
-        pod: The same in our words.
-        together: Keys of the gangs that come together with its own, that one included.
+        part: The contents of its object.
+        pod: The same pod in our words.
+        together: Keys of the gangs that are bound together with its own, which is included.
         devices: The Device object of its node.
 
     """
@@ -34,12 +34,13 @@ class PlacedPod:
 
 @dataclass(frozen=True, slots=True)
 class PlacedDump:
-    """What was read of a cluster, and what got a place there.
+    """The objects read from a cluster, and the pods that got a place there.
 
     Attributes:
-        pods: In the order of the instance, so that the members of a gang follow each other.
-        held_back: Pods with a claim that is not made of its template yet. Once they were bound
-            nobody would give it devices, so nothing is said of them, nor of who comes with them.
+        pods: The pods in the order of the instance, so that members of a gang are adjacent.
+        held_back: Pods with a claim that is not made from its template yet, and the pods bound
+            with them. Nothing is written for them: once they were bound, nobody would give that
+            claim devices.
 
     """
 
@@ -54,7 +55,7 @@ class Written:
     """A file for a cluster: objects, as YAML or JSON by its suffix.
 
     Attributes:
-        path: Below the folder that is written, with ``/`` between its steps.
+        path: Its path below the folder that is written, with ``/`` between the steps.
 
     """
 
@@ -63,11 +64,11 @@ class Written:
 
 
 def placed_dump(objects: Objects, instance: Instance, placement: Placement) -> PlacedDump:
-    """Return what was placed of a dump.
+    """Return the placed pods of a dump.
 
     Raises:
-        ValueError: A pod of the placement runs already: nothing that is written moves it; or a
-            gang, or a group of gangs, has too few of its pods in the placement.
+        ValueError: A pod of the placement runs already, and no object would move it; or a gang,
+            or a group of gangs, has too few of its pods in the placement.
 
     """
     places = {place.key: place for place in placement.pods}

@@ -1,4 +1,4 @@
-"""Whole pods with their node: what would run, to be created anew."""
+"""Whole Pods with their nodes, to be created anew."""
 
 from collections.abc import Iterator, Mapping
 from typing import cast
@@ -17,11 +17,11 @@ _OF_THE_CLUSTER = (
     "selfLink",
     "uid",
 )
-"""What a cluster says of an object of its own; a new one has none of it."""
+"""Metadata that a cluster adds to its objects; a new object has none of it."""
 
 
 def placed_pod(pod: Object, node: str, annotations: Annotations) -> Object:
-    """Return a Pod as it is, with its node and annotations and without what a cluster adds."""
+    """Return a Pod with its node and annotations, and without what a cluster has added."""
     metadata = dict(cast("Mapping[str, object]", pod["metadata"]))
     for name in _OF_THE_CLUSTER:
         metadata.pop(name, None)

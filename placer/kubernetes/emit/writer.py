@@ -19,7 +19,7 @@ def check_folder(folder: Path) -> None:
     """Refuse a place where no folder can be made, before there is anything to write.
 
     Raises:
-        OSError: It holds something already, is no folder, or has no folder above it.
+        OSError: The folder is not empty, is no folder, or has no folder above it.
 
     """
     if folder.is_dir():
@@ -38,7 +38,7 @@ def write_folder(folder: Path, files: Iterable[Written]) -> None:
     """Write the files into a folder that is new, or empty: it appears with all of them.
 
     Raises:
-        OSError: It cannot be written; nothing is left.
+        OSError: The folder cannot be written; nothing of it is left.
 
     """
     check_folder(folder)
@@ -57,7 +57,7 @@ def write_folder(folder: Path, files: Iterable[Written]) -> None:
 
 
 def text_of(file: Written) -> str:
-    """Return a file's text: JSON where its name says so, else a YAML document for each object."""
+    """Return a file's text: JSON if its name says so, else a YAML document for each object."""
     if file.path.endswith(".json"):
         return "".join(json.dumps(one, indent=2) + "\n" for one in file.objects)
     return yaml.dump_all(
