@@ -264,7 +264,7 @@ def _counted(node: Node, pool: Pool, wants: Sequence[_Want]) -> list[CpuMilli]:
                     for _ in said:
                         next(parts)
             return found
-    # Running pods may want more than there is; nobody new counts anything then.
+    # Running pods may want more than there is: who counts nowhere yet counts on its first cell.
     return [want.said or _at_first(want) for want in wants]
 
 

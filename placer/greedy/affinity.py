@@ -1,4 +1,4 @@
-"""Who is beside whom while pods are being placed: what affinity allows, and would like."""
+"""Affinity while pods are being placed: which nodes it allows, and which it would like."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -16,22 +16,22 @@ _Counts = NDArray[np.int64]
 
 
 WISH = 10**6
-"""What tier affinity weighs beside tier topology-spread, which comes after it."""
+"""Weight of tier affinity beside tier topology-spread, which comes after it."""
 
 
 class AffinityCounts:
     """How many pods of each shape are on each node.
 
-    Pods come one by one, and whoever is placed keeps what its affinities require: so a pod
+    Pods are placed one by one, and each of them keeps what its affinities require. So a pod
     that needs another one comes after it.
     """
 
     def __init__(self, problem: Problem) -> None:
-        """Begin with nothing placed but what runs."""
+        """Begin with the running pods, and nothing placed."""
         nodes = len(problem.nodes)
         self._tasks = problem.affinity.tasks
         self._domains = [_domains(task) for task in self._tasks]
-        # Of most shapes few terms say anything.
+        # Most shapes are the subject of few terms.
         self._about: list[list[int]] = [[] for _ in problem.shapes]
         for number, task in enumerate(self._tasks):
             for shape in {task.shape, *task.matches}:
@@ -44,12 +44,12 @@ class AffinityCounts:
         self._barred = [_mask(barred, nodes) for barred in problem.affinity.barred]
 
     def add(self, shape: int, node: int, count: int) -> None:
-        """Note that so many pods of the shape come to the node, or go."""
+        """Note that ``count`` more pods of the shape are on the node, or fewer if negative."""
         self._placed[shape, node] += count
         self._spread.add(shape, node, count)
 
     def allowed(self, shape: int) -> Mask:
-        """Return the nodes where one pod more of the shape breaks nothing required."""
+        """Return the nodes where one more pod of the shape breaks nothing that is required."""
         mask = ~self._barred[shape] & self._spread.allowed(shape)
         for number in self._about[shape]:
             task = self._tasks[number]
@@ -66,15 +66,15 @@ class AffinityCounts:
             means_itself = task.shape in task.matches
             if task.shape == shape and (there.any() or not means_itself):
                 mask &= there
-            # The first of its kind may be alone only while nobody else is meant anywhere.
+            # The first of its kind may be alone only while no other pod is meant anywhere.
             if shape in task.matches and self._is_alone(number):
                 mask &= (meant > 0) | ~self._belongs(number)
         return mask
 
     def wishes_lost(self, shape: int) -> _Counts:
-        """Return for each node how much more is lost with a pod of the shape.
+        """Return node -> how much more is lost with one more pod of the shape there.
 
-        In tier affinity, and by less than 1 of it in tier topology-spread.
+        What tier affinity loses counts `WISH` times as much as what tier topology-spread does.
         """
         return WISH * self._affinity_lost(shape) + self._spread.lost(shape)
 
@@ -101,15 +101,15 @@ class AffinityCounts:
         return lost
 
     def waived(self, shape: int) -> frozenset[int]:
-        """Return the positions of the terms inside a node that the shape need not keep now."""
+        """Return the positions of the in-node terms that the shape need not keep now."""
         return self._first.waived(shape, self._placed)
 
     def to_cover(self, shape: int, choices: Choices) -> tuple[int, AffinityPlaces] | None:
-        """Return where a pod of the shape has to be, for the sake of a first of its kind."""
+        """Return where a pod of the shape must be to join a first of its kind, or None."""
         return self._first.to_cover(shape, self._placed, choices)
 
     def covers(self, choice: Choice, node: int, places: AffinityPlaces) -> bool:
-        """Return whether a pod with the place is with a first one that is there."""
+        """Return whether a pod in the place is with the first of its kind that is there."""
         return self._first.covers(choice, node, places)
 
     def holds(self, choices: Choices) -> bool:
@@ -127,7 +127,7 @@ class AffinityCounts:
         return True
 
     def _is_alone(self, number: int) -> bool:
-        """Return whether one pod of the term is placed, means itself, and nobody else is meant."""
+        """Return whether the only pod of the term's shape is also the only one that it means."""
         task = self._tasks[number]
         if task.shape not in task.matches or self._runs[number].any():
             return False
@@ -140,7 +140,7 @@ class AffinityCounts:
         return self._in_domains(number, meant)
 
     def _in_domains(self, number: int, on_nodes: _Counts) -> _Counts:
-        """Return for each node how many are in its domain; none where it is in none."""
+        """Return node -> how many are in its domain, which is 0 if it is in no domain."""
         domains = self._domains[number]
         if domains is None:
             return on_nodes
@@ -150,7 +150,7 @@ class AffinityCounts:
         return found
 
     def _belongs(self, number: int) -> Mask:
-        """Return which nodes are in a domain of the term's."""
+        """Return which nodes are in a domain of the term."""
         domains = self._domains[number]
         if domains is None:
             return np.ones(self._placed.shape[1], dtype=np.bool_)
@@ -161,8 +161,8 @@ class _Domains(NamedTuple):
     """Domains of nodes.
 
     Attributes:
-        of_node: The number of each node's; of one in none it is `none`.
-        none: As many as there are domains.
+        of_node: Node -> number of its domain, or `none` if it is in no domain.
+        none: The number of domains, which stands for being in none.
 
     """
 
@@ -171,7 +171,7 @@ class _Domains(NamedTuple):
 
 
 def _domains(task: AffinityTask) -> _Domains | None:
-    """Return the domains that a term looks at; None: each node is one."""
+    """Return the domains that a term looks at, or None if each node is one."""
     if not task.domains:
         return None
     none = max(task.domains) + 1

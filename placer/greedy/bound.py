@@ -1,4 +1,4 @@
-"""Pods that are bound to a part of their pool, and a place for a pod beside them (C8, C12)."""
+"""Bound pods, which have a part of their pool, and a place for a pod beside them (C8, C12)."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator
@@ -15,20 +15,20 @@ from placer_models.problem import Choice, Fit, Shape
 POOLS = (QosClass.LS, QosClass.BE)
 
 MAX_TRIED = 256
-"""Sets of cells that are tried for one pod."""
+"""How many sets of cells of each size are tried for one pod."""
 
 
 def choose_beside_bound(node: NodeState, shape: Shape, fit: Fit, choose: Chooser) -> Offer | None:
-    """Return the cheapest place found for a pod of the shape; None: none was found.
+    """Return the cheapest place found for a pod of the shape, or None if none was found.
 
-    A pod under ConstrainedBurst gets the fewest cells that hold it, and of these the
-    tightest. An owner that would take too much from bound pods looks again at what they
-    leave, then without their cells.
+    A pod under ConstrainedBurst gets the fewest cells that hold it, and of such sets the
+    tightest. If an owner would take too much from bound pods, it looks again at only what
+    they leave, then at the node without their cells.
 
     Args:
-        node: What is left on it.
+        node: What is left on the node.
         shape: What the pod asks for.
-        fit: What that means here.
+        fit: What that means on the node.
         choose: Finds a place that may leave bound pods too little.
 
     """
@@ -63,7 +63,7 @@ def _views(node: NodeState, shape: Shape, short: Collection[int]) -> Iterator[No
 
 
 def _with_at_most(node: NodeState, most: list[int]) -> NodeState:
-    """Return the node with no more CPUs of each cell; where needed, with fewer."""
+    """Return the node with at most ``most`` CPUs of each cell, or with fewer where need be."""
     left = list(most)
     cores = []
     for c in node.cores:
@@ -118,9 +118,10 @@ def pools_without(
 
 
 def milli_left(node: NodeState, qos: QosClass) -> tuple[int, ...]:
-    """Return what one more bound pod could count in each cell, at most; 0 without a CPU.
+    """Return the most milli CPUs that one more bound pod could count in each cell.
 
-    What others count in one of several cells is not taken off: they may move over.
+    A cell without a CPU of the pool has 0. What others count in one of several cells is not
+    taken off, because they may move over.
     """
     pools = (cell.pool(qos) for cell in node.cells)
     left = [pool.milli if pool.cpus else 0 for pool in pools]
@@ -138,7 +139,7 @@ def has_room(node: NodeState, shape: Shape, pool: tuple[tuple[tuple[int, ...], i
 
 
 def _short_cells(node: NodeState, shape: Shape, choice: Choice) -> set[int]:
-    """Return the cells of pods that have too little there once a place is taken."""
+    """Return the cells of the bound pods that have too little once a place is taken."""
     node = replace(
         node,
         cells=pools_without(node, node.cells, shape, choice),
@@ -164,7 +165,7 @@ def _short_cells(node: NodeState, shape: Shape, choice: Choice) -> set[int]:
 def _owners_may_take(node: NodeState, shape: Shape) -> list[int] | None:
     """Return how many CPUs of each cell an owner may take as bound pods are spread now.
 
-    None where they have too little already.
+    The answer is None if these have too little already.
     """
     most = [1_000_000] * len(node.cells)
     for qos in POOLS if shape.exclusive else POOLS[:1]:

@@ -29,27 +29,27 @@ from placer_models.policy import AlignmentPolicy
 from placer_models.problem import NO_NODE, Choice, CoreTake, Fit, Shape
 
 MOST_CLOSE = 16
-"""Sets of cells of one size that are tried for a pod that no policy holds together."""
+"""How many sets of cells of one size are tried for a pod without an alignment policy."""
 
 MOST_SIZES = 3
-"""Sizes of these sets, from the smallest that could hold it on."""
+"""How many sizes of such sets are tried, from the smallest that could hold the pod."""
 
 MAX_TRIED = 128
-"""Sets of cells that are tried for one pod; of 8 cells any 4 are 70 sets."""
+"""How many sets of cells of one size are tried for one pod; 8 cells have 70 sets of 4."""
 
 
 def choose_among_others(
     node: NodeState, shape: Shape, fit: Fit, waived: Collection[int] = ()
 ) -> Offer | None:
-    """Return the cheapest place found that also keeps what is asked of who else is there.
+    """Return the cheapest place found that also keeps the rules about other pods there.
 
-    Each of these rules hides from the pod what it may not have, and asks the next one.
+    Each of these rules hides from the pod what it may not have, and asks the next chooser.
 
     Args:
-        node: What is left on it.
+        node: What is left on the node.
         shape: What the pod asks for.
-        fit: What that means here.
-        waived: Positions of its terms that it need not keep, as the first of its kind.
+        fit: What that means on the node.
+        waived: Positions of the affinity terms that it need not keep, as the first of its kind.
 
     """
 
@@ -63,13 +63,13 @@ def choose_among_others(
 
 
 def choose(node: NodeState, shape: Shape, fit: Fit) -> Offer | None:
-    """Return the cheapest place found for a pod of the shape; None: none was found.
+    """Return the cheapest place found for a pod of the shape, or None if none was found.
 
-    Without an alignment policy the pod may be anywhere; where that is on more cells or
-    packages than need be, smaller sets of cells are tried. With one, sets of cells are
-    tried: of the only size that is allowed, or under BestEffort of growing size. Within
-    a set CPUs, memory and devices do not get in each other's way, so each is chosen
-    for itself. The number of sets tried is bounded.
+    Without an alignment policy the pod may be anywhere. If that takes more cells or packages
+    than need be, smaller sets of cells are tried. With a policy, sets of cells are tried: of
+    the only size allowed, or of growing size under BestEffort. Within a set CPUs, memory and
+    devices do not get in each other's way, so each is chosen by itself. The number of sets
+    tried is bounded.
     """
     if not sums_allow(node, shape):
         return None
@@ -105,7 +105,7 @@ def choose(node: NodeState, shape: Shape, fit: Fit) -> Offer | None:
 
 
 def _close(node: NodeState, shape: Shape, fit: Fit, everywhere: tuple[int, ...]) -> Offer | None:
-    """Return the cheapest place found that may be on any cells; None: there is none."""
+    """Return the cheapest place found that may be on any cells, or None if there is none."""
     if not fit.by_cell:
         return _offer(node, shape, fit, everywhere)
     view = without_wishes(node)
@@ -155,14 +155,14 @@ def _sizes(
 
 
 def _spare(amounts: list[CellAmounts], need: CellAmounts, mask: tuple[int, ...]) -> int:
-    """Return how much more the cells hold than is asked for, in % of it, added up."""
+    """Return how much the cells hold in percent of what is asked for, added up."""
     return sum(
         100 * amounts[cell][i] // want for i, want in enumerate(need) if want for cell in mask
     )
 
 
 def _need(node: NodeState, shape: Shape, fit: Fit) -> CellAmounts:
-    """Return what the cells have to hold; devices of no cell are taken off."""
+    """Return what the cells have to hold, less the free devices that are in no cell."""
     of_no_cell = [
         sum(
             count
@@ -208,9 +208,9 @@ def _devices_in(node: NodeState, shape: Shape, cell: int) -> tuple[int, ...]:
 
 
 def _kind(node: NodeState, shape: Shape, fit: Fit, cell: int) -> Hashable:
-    """Return what makes a cell different for the pod.
+    """Return a key that is equal for cells that are alike to the pod.
 
-    Links make every cell different that has a device to give.
+    A cell that has a device to give is like no other, because of links.
     """
     if any(_devices_in(node, shape, cell)):
         return cell
@@ -227,7 +227,7 @@ def _kind(node: NodeState, shape: Shape, fit: Fit, cell: int) -> Hashable:
 
 
 def _offer(node: NodeState, shape: Shape, fit: Fit, cells: tuple[int, ...]) -> Offer | None:
-    """Return the best place on the cells; None: they have not enough."""
+    """Return the best place on the cells, or None if they do not have enough."""
     devices = pick_devices(node, shape, fit.joint, cells)
     if devices is None:
         return None
@@ -305,7 +305,10 @@ def _by_container(node: NodeState, shape: Shape, fit: Fit) -> Offer | None:
 def _pick_amounts(
     node: NodeState, shape: Shape, cells: tuple[int, ...], used: set[int]
 ) -> tuple[CellAmounts, ...] | None:
-    """Return what is taken of each dimension from each cell; the cells count as used then."""
+    """Return what is taken of each dimension from each cell, or None if it is too much.
+
+    The cells are added to ``used``.
+    """
     found = []
     held = zip(*(cell.amounts for cell in node.cells), strict=True)
     for left, want in zip(held, shape.in_cells, strict=True):
@@ -320,7 +323,7 @@ def _pick_amounts(
 def _pick_amount(
     left: tuple[int, ...], want: int, cells: tuple[int, ...], used: set[int]
 ) -> tuple[int, ...] | None:
-    """Return an amount from the cells; those already in use first, then the tightest."""
+    """Return the amount from each cell, or None: from cells in use first, then the tightest."""
     taken = [0] * len(left)
 
     def order(cell: int) -> tuple[bool, int, int]:

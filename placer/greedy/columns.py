@@ -1,4 +1,4 @@
-"""Columns of numbers that say what a node has left: all nodes at one look."""
+"""Columns of numbers that say what nodes have left, to look at all nodes at once."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from enum import IntEnum, auto
@@ -29,7 +29,7 @@ Mask = NDArray[np.bool_]
 
 
 class Column(IntEnum):
-    """Where in a row a number is that every node has."""
+    """Positions in a row of the numbers that every node has."""
 
     @staticmethod
     def _generate_next_value_(name: str, start: int, count: int, last_values: list[int]) -> int:
@@ -51,7 +51,7 @@ class Column(IntEnum):
 
 
 class CellColumn(IntEnum):
-    """Where in the row of a cell a number is that every cell has."""
+    """Positions in the row of a cell of the numbers that every cell has."""
 
     REAL = 0
     OWNABLE_CPUS = 1
@@ -62,30 +62,30 @@ class CellColumn(IntEnum):
 
 
 ROOM_MILLI = slice(len(Column), len(Column) + QUARTERS)
-"""The columns of what is left of CPUs beside a free room of one quarter of the node, of two,
-three, four; below 0 where there is no such room."""
+"""The columns of the milli CPUs left beside a free room of one quarter of the node, of two, three
+and four; below 0 if there is no such room."""
 
 ROOM_MEMORY = slice(ROOM_MILLI.stop, ROOM_MILLI.stop + QUARTERS)
-"""The same of memory."""
+"""The same for memory."""
 
 _COLUMNS = ROOM_MEMORY.stop
 _CELL_COLUMNS = len(CellColumn)
 _NO_ROOMS = (-1,) * (2 * QUARTERS)
 
 _LARGE = 2**31
-"""Quantities that are asked for in more than that are counted in units of ``_LARGE_UNIT``."""
+"""Quantities of which more than this is asked for are counted in units of ``_LARGE_UNIT``."""
 
 _LARGE_UNIT = 2**20
 
 _MOST_LEFT, _MOST_ASKED = 2**50, 2**33
-"""No number says more, so that no sum leaves 64 bits."""
+"""Limits of what is left and what is asked for, so that every sum stays within 64 bits."""
 
 
 class ShareQuantity(NamedTuple):
     """A quantity of devices of which pods ask for amounts.
 
     Attributes:
-        unit: What one stands for in the columns: left is rounded up, asked for down.
+        unit: What 1 in the columns stands for. What is left is rounded up, what is asked for down.
 
     """
 
@@ -98,8 +98,8 @@ class Row(NamedTuple):
     """What is left on a node.
 
     Attributes:
-        numbers: One a column.
-        cells: cells[cell, column], devices of no cell counted in each.
+        numbers: One per column.
+        cells: cells[cell, column]. Devices of no cell count in every cell.
         layout: Number of the state's layout.
 
     """
@@ -111,15 +111,15 @@ class Row(NamedTuple):
 
 @record(frozen=True, slots=True)
 class Columns:
-    """Which columns there are: those of `Column`, then the slices, one after the other.
+    """The columns of rows: those of `Column`, then the slices, one after the other.
 
     Attributes:
-        types: Device types; free devices are a column each.
-        cut_types: Those of MIG instances, which may overlap.
-        resources: Where resources of nodes are among the dimensions; a column each.
+        types: Device types, each with a column of free devices.
+        cut_types: The types of MIG instances, which may overlap.
+        resources: Indices of the resources of nodes among the dimensions, each with a column.
         strategy: What the last tier looks at.
-        parts: Quantities of devices that are asked for in amounts: two columns each, what is
-            left on all devices of the type, and the most that is left on one.
+        parts: Quantities of devices that are asked for in amounts, each with two columns: what
+            is left on all devices of the type, and the most that is left on one.
 
     """
 
@@ -147,7 +147,7 @@ class Columns:
 
     @property
     def percent(self) -> int:
-        """The column of what is left of devices that take shares; a free one has 100."""
+        """The column of the percent left on devices that take shares; a free one has 100."""
         return _COLUMNS + len(self.types)
 
     @property
@@ -193,7 +193,7 @@ class Columns:
         return _COLUMNS + self.types.index(device_type)
 
     def row_of(self, node: NodeState, layout: int) -> Row:
-        """Return what is left on a node in numbers, and its layout as it is given."""
+        """Return the row of a node: what is left on it in numbers, and its layout as given."""
         no_devices = [0] * len(self.types)
         cells = [
             [cell.real, 0, 0, cell.amounts[MEMORY], shared, best_effort, *no_devices]
@@ -251,7 +251,7 @@ class Columns:
     def least(self, shape: Shape, *, only_whole_cores: bool) -> Numbers:
         """Return what a node has to have left, at least, to host a pod of the shape.
 
-        Where that is 0 the node need not even have 0: pools may be overfull.
+        If that is 0, the node need not even have 0: pools may be overfull.
         """
         owned = shape.owned_cpus
         percent = sum(need.count * (need.share.percent or 0) for need in shape.shares)
@@ -277,7 +277,7 @@ class Columns:
         return [(column, max(amounts)) for column, amounts in asked if any(amounts)]
 
     def most(self, shape: Shape) -> Numbers:
-        """Return how much less of what is spare a node has, at most, with a pod more."""
+        """Return how much a pod of the shape takes, at most, of what is spare on a node."""
         percent = sum(need.count * (need.share.percent or 100) for need in shape.shares)
         most: Numbers = np.zeros(self.count, dtype=np.int64)
         most[Column.POOL_MILLI] = shape.most_amounts[SHARED_POOL]
@@ -293,8 +293,8 @@ class Columns:
     def least_in_cells(self, shape: Shape, *, only_whole_cores: bool) -> Numbers:
         """Return what the cells of a pod have to have left together, at least.
 
-        Whether they are NUMA nodes is not asked. Where a policy limits how many they are, a
-        pod of a pool is bound to them; what it counts there is in the columns of pools.
+        They need not be NUMA nodes here. If a policy limits how many they are, an LS or BE pod
+        is bound to them, and what it counts there is in the columns of pools.
         """
         whole = shape.owned_cpus if only_whole_cores else 0
         devices = (shape.whole_of(kind) for kind in self.types)
@@ -318,7 +318,7 @@ def _percent_left(node: NodeState) -> int:
 
 
 def _parts_asked(shapes: Iterable[Shape]) -> tuple[ShareQuantity, ...]:
-    """Return the quantities of which some share is an amount, and not a percentage alone."""
+    """Return the quantities of which some share asks for an amount, not only a percentage."""
     most: dict[tuple[str, str], int] = {}
     for shape in shapes:
         for need in shape.shares:
@@ -359,7 +359,7 @@ def _open_to_shares(node: NodeState, device_type: str) -> Iterator[ShareableDevi
         if bank.type == device_type:
             for openable, members in zip(bank.free, bank.shareable, strict=False):
                 yield from (device for device in members if device.shared)
-                # Those that nobody has a part of are alike; some may have been given whole.
+                # Devices that no pod has a part of are alike; some may have been given whole.
                 yield from [device for device in members if not device.shared][:openable]
 
 

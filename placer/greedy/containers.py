@@ -1,7 +1,7 @@
-"""A place for a pod whose containers are aligned each for itself (C12).
+"""Containers that are each aligned by themselves, and a place for their pod (C12).
 
-Containers are put down one after the other, each on a set of cells that holds what it
-asks for; what they have from each cell then decides the cores and devices of the pod.
+Containers are placed one after the other, each on a set of cells that holds what it asks
+for. What they have from each cell then decides the cores and devices of the pod.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,7 +23,7 @@ from placer_models.policy import AlignmentPolicy
 from placer_models.problem import CoreTake, Fit, Shape
 
 Rows = list[list[int]]
-"""For each good what each cell holds of it, and last what is in no cell."""
+"""For each good, the amount in each cell, and last the amount in no cell."""
 
 
 class AlignedContainers(NamedTuple):
@@ -44,11 +44,11 @@ class AlignedContainers(NamedTuple):
 
 
 def pick_containers(node: NodeState, shape: Shape, fit: Fit) -> AlignedContainers | None:
-    """Return a place in which every container keeps its policy; None: none was found."""
+    """Return a place in which every container keeps its policy, or None if none was found."""
     everywhere = tuple(range(len(node.cells)))
     picked: DevicesTaken | None = None
     banks = node.banks
-    # Where devices depend on one another, those of the pod come first.
+    # If devices depend on one another, the devices of the whole pod are picked first.
     if fit.joint or shape.scopes or any(bank.cuts or bank.board.honored for bank in banks):
         picked = pick_devices(node, shape, fit.joint, everywhere)
         if picked is None:
@@ -94,7 +94,7 @@ def _supply(node: NodeState, shape: Shape, fit: Fit, free: Sequence[tuple[int, .
                     devices[-1 if cell is None else cell] += count
         rows.append(devices)
     if shape.pool is not None and fit.binds(shape):
-        # Who is bound has nothing of a cell without a CPU of its pool.
+        # A bound pod has nothing of a cell without a CPU of its pool.
         has = [bool(cell.pool(shape.pool).cpus) for cell in node.cells]
         return [[n if i == cells or has[i] else 0 for i, n in enumerate(row)] for row in rows]
     return rows
@@ -103,7 +103,7 @@ def _supply(node: NodeState, shape: Shape, fit: Fit, free: Sequence[tuple[int, .
 def _deal(
     node: NodeState, shape: Shape, fit: Fit, order: Sequence[int], supply: Rows
 ) -> tuple[Rows, list[Rows]] | None:
-    """Return what the pod holds and what each container has of it; None: one finds none."""
+    """Return what the pod holds and each container has of it, or None if one finds no place."""
     cpus = shape.pool_milli if fit.binds(shape) else shape.owned_cpus
     total = (cpus, *shape.in_cells, *(n for _, n in shape.devices))
     left = [list(row) for row in supply]
@@ -138,7 +138,7 @@ def _part(
     again: Rows,
     spare: Sequence[int],
 ) -> tuple[Rows, Rows] | None:
-    """Return what the container has, and how much more the pod then holds."""
+    """Return what the container has and how much more the pod then holds, or None."""
     cells = range(len(node.cells))
     in_no_cell = [a[-1] + f[-1] for a, f in zip(again, left, strict=True)]
     need = tuple(max(0, n - f) for n, f in zip(container.need, in_no_cell, strict=True))
@@ -171,7 +171,7 @@ def _sizes(
 def _pour(
     need: Sequence[int], mask: Sequence[int], left: Rows, again: Rows, spare: Sequence[int]
 ) -> tuple[Rows, Rows] | None:
-    """Take each good from the mask: first what the pod holds already, then more of it."""
+    """Take each good from the mask: first what the pod may use again, then more of it."""
     part, more = [], []
     for want, free, held, room in zip(need, left, again, spare, strict=True):
         places = [*mask, len(free) - 1]
@@ -192,7 +192,7 @@ def _pour(
 def _inside(
     node: NodeState, shape: Shape, fit: Fit, held: Rows, picked: DevicesTaken | None
 ) -> tuple[tuple[CoreTake, ...], DevicesTaken] | None:
-    """Return cores and devices that are as many in each cell as the pod holds there."""
+    """Return cores and devices, as many in each cell as the pod holds there, or None."""
     cores = [NO_CORES] * len(node.cores)
     for cell, cpus in enumerate(held[0][:-1]):
         if cpus and shape.owned_cpus:

@@ -1,4 +1,4 @@
-"""How many whole cores and single threads of each core class a pod takes."""
+"""Cores: how many whole ones and single threads of each core class a pod takes."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
@@ -12,7 +12,7 @@ NO_CORES = CoreTake()
 
 
 def after_cores(c: CoreClass, take: CoreTake) -> CoreClass:
-    """Return what is left of a class; right only if ``broken`` stays within ``cores``."""
+    """Return what is left of a class, which is right only if ``broken`` is within ``cores``."""
     taken = c.taken + take.threads
     broken = max(-(-taken // c.free), c.broken, take.touched)
     return c._replace(cores=c.cores - take.whole, taken=taken, broken=broken)
@@ -35,18 +35,18 @@ def pick_cores(
     near: Collection[int],
     only: Collection[int] | None = None,
 ) -> tuple[CoreTake, ...] | None:
-    """Return what the pod takes of every class; None: the cells have not enough.
+    """Return what the pod takes of each class, or None if the cells do not have enough.
 
-    The bind policy is kept as far as it can be; then as few whole cores as can be are
-    lost to others; then cells in ``near`` come first and few cells are touched.
+    The bind policy is kept as far as possible. Then as few whole cores as possible are lost
+    to others. Then cells in ``near`` come first, and few cells are touched.
 
     Args:
-        node: What is left on it.
+        node: What is left on the node.
         shape: What the pod asks for.
-        fit: What that means here.
-        cells: Where its CPUs may be.
-        near: Where they had better be.
-        only: Classes that they may be of, by index; None: any.
+        fit: What that means on the node.
+        cells: Cells where its CPUs may be.
+        near: Cells where they had better be.
+        only: Indices of the classes that they may be of; None: any.
 
     """
     if not shape.owned_cpus:
@@ -84,7 +84,7 @@ def against_policy(node: NodeState, shape: Shape, fit: Fit, takes: Sequence[Core
 
 
 def whole_cores_lost(node: NodeState, takes: Sequence[CoreTake]) -> int:
-    """Return how many wholly free cores the node has less than before."""
+    """Return how many fewer wholly free cores the node has than before."""
     return sum(
         _lost(c, take) for c, take in zip(node.cores, takes, strict=True) if take is not NO_CORES
     )
@@ -107,7 +107,7 @@ def _on_cores_of_their_own(c: CoreClass) -> int:
 def _full(
     node: NodeState, usable: list[int], want: int, near: Collection[int], *, required: bool
 ) -> dict[int, CoreTake] | None:
-    """Whole cores first; the rest are single threads, if the policy allows any."""
+    """Take whole cores first, then single threads, or return None if these are not allowed."""
     classes = node.cores
     cores_of_size: defaultdict[int, dict[int, int]] = defaultdict(dict)
     for i in usable:
@@ -136,7 +136,7 @@ def _whole_counts(supply: Sequence[tuple[int, int]], want: int) -> tuple[int, ..
 
     Args:
         supply: (threads of a core, cores), widest first.
-        want: Threads.
+        want: Threads asked for.
 
     """
     if not supply:
@@ -187,7 +187,7 @@ def _best_for_singles(
 def _spread(
     node: NodeState, usable: list[int], want: int, near: Collection[int]
 ) -> dict[int, CoreTake]:
-    """One thread a core as far as there are cores; cores that are broken already first."""
+    """Take one thread per core as far as there are cores, those already broken first."""
     classes = node.cores
     threads = dict.fromkeys(usable, 0)
     most = {i: _on_cores_of_their_own(classes[i]) for i in usable}
@@ -218,7 +218,7 @@ def _free_of_loss(c: CoreClass, most: int) -> int:
 def _concentrated(
     want: int, room: dict[int, int], classes: Sequence[CoreClass], close: Collection[int]
 ) -> Iterator[tuple[int, int]]:
-    """Yield (class, amount): from one class if one is enough, the tightest; else the largest."""
+    """Yield (class, amount): the tightest class that is enough alone, else the largest first."""
     left = dict(room)
     while want:
         enough = [i for i in left if left[i] >= want]

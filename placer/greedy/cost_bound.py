@@ -1,7 +1,8 @@
-"""Bounds of what places for pods cost on every node, before anyone looks inside: all at once.
+"""Cost bounds: the least that places for pods can cost on each node, for all nodes at once.
 
-No place costs less than its bound. So nodes are looked into in the order of their bounds,
-and no further once a place costs no more than the bound of the next node.
+They are found without looking into nodes, and no place costs less than its bound. So nodes
+are looked into in the order of their bounds, and no further once a place costs no more than
+the bound of the next node.
 """
 
 from collections.abc import Iterable, Sequence
@@ -32,20 +33,20 @@ _POINTS: Numbers = np.array(POINTS, dtype=np.int64)
 """What the rooms of a node are worth, by its free quarters."""
 
 _SET_SIZES: Numbers = np.array(USABLE_SET_SIZES, dtype=np.int64)[:, np.newaxis]
-"""As a column, which stands beside the columns of nodes."""
+"""The usual set sizes, upright so that they broadcast over nodes."""
 
 _AT = {name: position for position, name in enumerate(Price._fields)}
 
 
 class CostBound:
-    """Lower bounds of what places for some pods cost that come to one node together."""
+    """Lower bounds of what places cost for pods that come to one node together."""
 
     def __init__(self, columns: Columns, counts: Iterable[tuple[Wanted, int]]) -> None:
         """Note what the pods ask for.
 
         Args:
-            columns: What there is in the rows.
-            counts: (What pods ask for, how many do), each once.
+            columns: The columns of the rows.
+            counts: (what pods ask for, how many pods do), each once.
 
         """
         self._shapes = [(ShapeBound(columns, wanted), count) for wanted, count in counts]
@@ -56,7 +57,7 @@ class CostBound:
             whole = bound.only_whole_cores
             least += count * columns.least(bound.shape, only_whole_cores=whole)
             most += count * columns.most(bound.shape)
-        # A pool that many pods run in needs one CPU all the same.
+        # A pool needs one CPU, however many pods run in it.
         in_pool = sum(count for shape, count in pods if shape.shared)
         best_effort = sum(count for shape, count in pods if shape.best_effort)
         least[Column.POOL_CPUS] -= max(0, in_pool - 1)
@@ -85,7 +86,7 @@ class CostBound:
 
         Args:
             rows: What the nodes have left.
-            layouts: A state of each, by number.
+            layouts: A state of each layout, by number.
 
         """
         return [bound.terms(rows, layouts) for bound, _ in self._shapes]
@@ -106,14 +107,15 @@ class CostBound:
         return found
 
     def costs(self, rows: NodeRows, terms: Sequence[TermColumns], largest: Numbers) -> Numbers:
-        """Return costs[position in a price, or after it what is spare; node].
+        """Return costs[position, node]: the parts of a price, then what is spare.
 
-        Places on a node, if there are any, cost together as much or more, compared as tuples.
+        Places for the pods on a node, if there are any, together cost as much or more, compared
+        as tuples.
 
         Args:
             rows: What the nodes have left.
             terms: As `terms` returns them for the rows.
-            largest: What of each column there is on the largest node.
+            largest: The most that any node has of each column.
 
         """
         costs: Numbers = np.zeros((len(Price._fields) + 1, len(rows)), dtype=np.int64)
@@ -137,13 +139,13 @@ class CostBound:
         costs[_AT["strategy"]] = lost
         left = np.maximum(rows.numbers[self._foreseen] - self._taken, 0)
         if self._largest is not largest:
-            # Where no node has any of it, none has any left.
+            # If no node has any of it, none has any left.
             self._largest, self._most = largest, np.maximum(largest[self._foreseen, np.newaxis], 1)
         costs[-1] = np.add.reduce(1000 * left // self._most, axis=0)
         return costs
 
     def _by_strategy(self, rows: NodeRows) -> Numbers:
-        """Return what the strategy counts of who is there, or the points of rooms that are lost."""
+        """Return what the strategy counts of the pods there, or the points of rooms lost."""
         there, coming = rows.numbers[Column.PODS], self._pods
         lost: Numbers = np.zeros(len(rows), dtype=np.int64)
         if self._strategy is NodeStrategy.PACK:
@@ -164,7 +166,7 @@ class CostBound:
         return lost
 
     def _shared(self, rows: NodeRows) -> Numbers:
-        """Return how many of the GPUs need not be opened, at most: they are shared already.
+        """Return how many of the GPUs, at most, need not be opened: they are shared already.
 
         Each pod has shares of different GPUs, but may have the same as another pod.
         """
@@ -186,20 +188,20 @@ class CostBound:
 
 
 def _upright(amounts: Sequence[int]) -> Numbers:
-    """Return the amounts as a column, which stands beside the columns of nodes."""
+    """Return the amounts as an upright column, so that they broadcast over nodes."""
     return np.array(amounts, dtype=np.int64)[:, np.newaxis]
 
 
 def _by_cores(
     rows: NodeRows, owners: Sequence[tuple[int, TermColumns, int]]
 ) -> tuple[Numbers, Numbers]:
-    """Return the CPUs against bind policies, and the whole cores lost with no more of them.
+    """Return the fewest CPUs against bind policies, and the fewest whole cores lost with these.
 
-    A pod that would like whole cores has single threads only where it cannot do otherwise.
+    A pod that would like whole cores has single threads only if it cannot do otherwise.
 
     Args:
         rows: What the nodes have left.
-        owners: (CPUs, what the shape means, pods).
+        owners: (CPUs of a pod, what its shape means, how many pods).
 
     """
     whole = rows.numbers[Column.CPUS_OF_WHOLE_CORES]
@@ -221,9 +223,10 @@ def _by_cores(
 
 
 def _foreseen(columns: Columns, shapes: Iterable[Shape]) -> list[int]:
-    """Return the columns of what is spare in which it is known what pods take at most.
+    """Return the columns of what is spare for which the most that pods take is known.
 
-    With a strategy they may have more devices than they count; MIG instances may overlap.
+    With a device strategy pods may have more devices than they count, MIG instances may
+    overlap, and shares in percent do not say what they take of other quantities.
     """
     unforeseen = set()
     for shape in shapes:
@@ -242,7 +245,7 @@ def _foreseen(columns: Columns, shapes: Iterable[Shape]) -> list[int]:
 
 
 def _takes_parts_unsaid(shape: Shape, part: ShareQuantity) -> bool:
-    """Return whether a pod takes some of a quantity without saying how much: by percent."""
+    """Return whether a pod takes an unsaid amount of a quantity: by percent, or all of it."""
     return shape.whole_of(part.type) > 0 or any(
         need.type == part.type
         and (need.share.percent is not None or need.share.memory_percent is not None)

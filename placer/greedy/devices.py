@@ -1,4 +1,4 @@
-"""Which devices a pod takes, in counts of equivalence classes."""
+"""Devices that a pod takes, in counts of equivalence classes."""
 
 from collections.abc import Collection
 from typing import NamedTuple
@@ -29,7 +29,7 @@ class DevicesTaken(NamedTuple):
 
     Attributes:
         counts: For each bank, whole devices from each equivalence class.
-        gpus: The GPUs among them, whole or in part; None where the pod asks for none.
+        gpus: The GPUs among them, whole or in part; None if the pod asks for none.
         cells: Cells that they are on.
         apart: What they cost in tier ``joint``.
         shares: Shares of devices, ascending.
@@ -46,10 +46,10 @@ class DevicesTaken(NamedTuple):
 def pick_devices(
     node: NodeState, shape: Shape, joint: JointFit | None, cells: Collection[int]
 ) -> DevicesTaken | None:
-    """Return devices from the cells, or of no cell; None: there are not enough.
+    """Return devices of the cells, or of no cell, or None if there are not enough.
 
-    What is wanted side by side comes first, then GPUs, by their links; the others as
-    close to them as can be.
+    Devices wanted side by side come first, then GPUs by their links, then the others as close
+    to these as possible.
     """
     asked = dict(shape.devices)
     shared = {need.type for need in shape.shares}
@@ -108,7 +108,7 @@ def pick_devices(
 def _pick(
     bank: DeviceBank, free: tuple[int, ...], want: int, shape: Shape, near: set[int]
 ) -> tuple[int, ...] | None:
-    """Return the best whole devices of one type; None: there is no set that may be."""
+    """Return the best whole devices of one type, or None if no set of them is permitted."""
     scope = shape.scope_of(bank.type)
     if bank.type == GPU:
         best = best_permitted(bank.board, want, free, scope)
@@ -126,7 +126,7 @@ def _cut(
     shape: Shape,
     near: set[int],
 ) -> tuple[int, ...] | None:
-    """Return MIG instances of one type, beside what the pod has already; None: no room."""
+    """Return MIG instances of one type beside what the pod has, or None if there is no room."""
     bank = node.banks[position]
     found = [
         picked[position]
@@ -137,7 +137,7 @@ def _cut(
 
 
 def _with_shares(counts: tuple[int, ...], shares: list[ShareTake]) -> tuple[int, ...]:
-    """Return the devices of each equivalence class with those that give shares."""
+    """Return the devices of each equivalence class, counting those that give shares."""
     touched = list(counts)
     for take in shares:
         touched[take.class_index] += 1
@@ -155,7 +155,7 @@ def reachable(
 
 
 def _hardness(bank: DeviceBank) -> tuple[bool, int]:
-    """Order GPUs first, and large MIG instances before small ones."""
+    """Return a key that orders GPUs first, and large MIG instances before small ones."""
     return bank.type != GPU, -len(bank.cuts[0].covers) if bank.cuts else 0
 
 
@@ -190,7 +190,7 @@ def points_lost(
 
 
 def outside_partitions(node: NodeState, gpus: DeviceSelection | None) -> int:
-    """Return 1 where the GPUs should be a partition and are none."""
+    """Return 1 if the GPUs should be a partition and are not, else 0."""
     return sum(
         bank.type == GPU
         and bank.board.partitions is not None

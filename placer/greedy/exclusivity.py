@@ -1,4 +1,4 @@
-"""A place for a pod that keeps apart from others, and what it then holds (C9)."""
+"""Exclusive pods: a place for one that keeps apart from others, and what it holds (C9)."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
@@ -12,11 +12,11 @@ from placer_models.problem import Choice, CoreTake, Fit, Shape
 
 
 def choose_apart(node: NodeState, shape: Shape, fit: Fit, choose: Chooser) -> Offer | None:
-    """Return the cheapest place found for a pod of the shape; None: none was found.
+    """Return the cheapest place found for a pod of the shape, or None if none was found.
 
-    To a pod that keeps apart from others, cores and NUMA nodes that it would share are
-    hidden: all of them at first; then NUMA nodes may be shared; then as few cores as give
-    it enough CPUs. What it, or who is there, requires to be apart stays hidden.
+    Cores and NUMA nodes that an exclusive pod would share are hidden from it: at first all
+    of them, then only the cores, then fewer and fewer cores until the CPUs suffice. Those
+    where it, or a pod there, requires to be apart stay hidden.
     """
     if shape.apart is ExclusivePolicy.NONE:
         return choose(node, shape, fit)
@@ -28,7 +28,7 @@ def choose_apart(node: NodeState, shape: Shape, fit: Fit, choose: Chooser) -> Of
 
 
 def _priced(node: NodeState, shape: Shape, offer: Offer) -> Price:
-    """Return the price with what the place shares."""
+    """Return the price with the cores and NUMA nodes that the place shares."""
     by_cell = shape.apart is ExclusivePolicy.NUMA_NODE_LEVEL
     used = cells_of_cpus(node, offer.choice.cores) if by_cell else set()
     cells = sum(node.cells[cell].held is not None for cell in used)
@@ -40,7 +40,7 @@ def _priced(node: NodeState, shape: Shape, offer: Offer) -> Price:
 
 
 def _cores_shared(node: NodeState, choice: Choice) -> int:
-    """Count the held cores that the single threads are on; a class of wide ones is one core."""
+    """Count the held cores that single threads are on; a held class of wide cores has one."""
     return sum(
         take.threads if c.free == 1 else min(1, take.threads)
         for c, take in zip(node.cores, choice.cores, strict=True)
@@ -49,7 +49,7 @@ def _cores_shared(node: NodeState, choice: Choice) -> int:
 
 
 def _views(node: NodeState, shape: Shape, fit: Fit) -> Iterator[NodeState]:
-    """Yield what the pod may see of the node, the best for it first."""
+    """Yield what the pod may see of the node, the best view for it first."""
     by_cell = shape.apart is ExclusivePolicy.NUMA_NODE_LEVEL
     held_cells = {
         i: cell.held for i, cell in enumerate(node.cells) if by_cell and cell.held is not None
@@ -59,7 +59,7 @@ def _views(node: NodeState, shape: Shape, fit: Fit) -> Iterator[NodeState]:
     }
     barred_cells = {c for c, held in held_cells.items() if _bars(held, shape)}
     barred_cores = {i for i, held in held_cores.items() if _bars(held, shape)}
-    # A pod that is alone on its NUMA nodes does not see who is on their cores.
+    # A pod that is alone on its NUMA nodes does not mind who is on their cores.
     yield _without(node, barred_cores if by_cell else held_cores, held_cells)
     if len(barred_cells) < len(held_cells):
         yield _without(node, held_cores, barred_cells)
@@ -80,7 +80,7 @@ def _sharing(
 ) -> Iterator[NodeState]:
     """Yield views with more and more of the held cores, those with most room first."""
     classes = node.cores
-    # One entry a core: a class of many has one free thread on each.
+    # One entry per core: a class of many cores has one free thread on each.
     rooms = [
         (min(classes[i].free, classes[i].free_threads), i)
         for i in held
@@ -108,7 +108,7 @@ def _without(
         node: What is left.
         cores: The classes to hide.
         cells: The cells to hide.
-        but: Of a class to hide, so many cores are shown all the same.
+        but: Class to hide -> how many of its cores are shown all the same.
 
     """
     shown = but or {}
@@ -124,10 +124,10 @@ def _without(
 
 
 def core_held(c: CoreClass, shape: Shape, take: CoreTake) -> CoreClass:
-    """Return the class as a pod that minds who shares its cores leaves it.
+    """Return the class as it is held once a pod of the shape has taken some of it.
 
-    Only a class of one core has to know: on others no two such pods can meet. A pod that
-    may fall back counts as if it had, for another may still come to its NUMA node.
+    This matters only for a class of one core: on others no two exclusive pods can meet. A pod
+    that may fall back counts as if it had, because another may still come to its NUMA node.
     """
     if not shape.keeps_cores or not take.threads:
         return c

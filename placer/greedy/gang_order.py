@@ -1,4 +1,4 @@
-"""In which order gangs are placed."""
+"""Orders in which gangs, and the pods of a gang, are placed."""
 
 from collections.abc import Callable, Iterable
 
@@ -13,7 +13,7 @@ _SortKey = tuple[int, ...]
 """Gangs of smaller keys come first."""
 
 Order = Callable[[Problem], Callable[[GangTask], _SortKey]]
-"""Makes the key of a problem's gangs."""
+"""Makes the sort key for the gangs of a problem."""
 
 
 def largest_first(problem: Problem) -> Callable[[GangTask], _SortKey]:
@@ -81,10 +81,10 @@ def _share(problem: Problem, amounts: Amounts) -> int:
 
 
 def _sizes(problem: Problem, pods: Iterable[int]) -> list[tuple[int, ...]]:
-    """Return what each pod asks for.
+    """Return what each pod asks for, as numbers in a fixed order.
 
-    GPUs, other devices, percent of shared ones, CPUs in milli, memory, and resources of nodes
-    by their share.
+    These are GPUs, other devices, percent of shared devices, milli CPUs, memory, and the
+    largest share of a resource of nodes.
     """
     found: list[tuple[int, ...]] = []
     for pod in pods:

@@ -1,4 +1,4 @@
-"""The best node for a gang whose members must be together."""
+"""Gathering: the best node for a gang whose members must be together."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +18,7 @@ class Gathering:
 
     Attributes:
         cost: Less is better; more members come before everything else.
-        members: Pod and place.
+        members: (pod, place) of each of them.
 
     """
 
@@ -29,7 +29,7 @@ class Gathering:
 def gather(table: NodeTable, pods: Sequence[int], minimum: int) -> list[tuple[int, Choice]]:
     """Return places on the node that hosts the most of the pods, at the least cost.
 
-    Empty where no node hosts the minimum. Nothing is taken.
+    The answer is empty if no node hosts the minimum. Nothing is taken.
     """
     looked = _Looked(table, pods, minimum)
     nodes, costs = table.nodes_by_bound([table.problem.pods[pod] for pod in pods])
@@ -47,11 +47,11 @@ def gather(table: NodeTable, pods: Sequence[int], minimum: int) -> list[tuple[in
 
 
 class _Looked:
-    """What was found on nodes that were looked into; equal nodes are looked into once.
+    """The best gathering on the nodes looked into. Equal nodes are looked into once.
 
     Attributes:
-        best: Cost and node of the best gathering; the first of equals.
-        members: Those of the best gathering.
+        best: (cost, node) of the best gathering, the first of equals; None: none was found.
+        members: The members of the best gathering.
 
     """
 
@@ -72,7 +72,7 @@ class _Looked:
 
 
 def _least(members: int, bound: tuple[int, ...]) -> tuple[int, ...]:
-    """Return what a gathering of all members costs at least, in the terms of its cost."""
+    """Return the least that a gathering of all members costs, as in `Gathering.cost`."""
     *priced, lost, spare = bound
     return (-members, *priced, 0, lost, spare)
 
@@ -100,10 +100,10 @@ def _one_by_one(table: NodeTable, state: int, view: int, pods: Sequence[int]) ->
     """Place the pods in turn, each at its best; those that do not fit are passed over.
 
     Args:
-        table: Its nodes do not change.
-        state: The node's.
-        view: What the pods see of it: the same, or less.
-        pods: In this order.
+        table: The table, whose nodes do not change.
+        state: The state of the node.
+        view: The state that the pods see: the same, or one with less left.
+        pods: The pods in the order in which they are placed.
 
     """
     problem = table.problem
@@ -133,7 +133,7 @@ def _one_by_one(table: NodeTable, state: int, view: int, pods: Sequence[int]) ->
 def _fence(table: NodeTable, state: int, found: Gathering) -> int | None:
     """Return the state without all GPUs but the best set that the members could share.
 
-    None where the members' GPUs together are the best set already.
+    The answer is None if the members' GPUs together are the best set already.
     """
     node = table.left(state)
     for i, bank in enumerate(node.banks):

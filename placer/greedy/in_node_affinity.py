@@ -1,8 +1,8 @@
-"""A place for a pod that cares who else owns CPUs of its cores and NUMA nodes (C18).
+"""In-node affinity: a place for a pod that minds who owns CPUs beside its own (C18).
 
-Where affinity inside a node means pods of one kind, the first of them may be alone while
-nobody else is meant. The next one that is meant has to be with it: it needs CPUs wherever
-the first has some.
+If such an affinity means pods of its own kind, the first of them may be alone while no other
+pod is meant. The next pod that is meant has to be with it: it needs CPUs of each core or NUMA
+node where the first has some.
 """
 
 from collections import Counter, defaultdict
@@ -20,31 +20,31 @@ from placer_models.problem import Choice, Fit, Problem, Shape
 from placer_models.tasks import InNodeAffinity, InNodeAffinityTerm
 
 AffinityPlaces = frozenset[tuple[AffinityLevel, int]]
-"""(Level, core class or cell) of a node."""
+"""(level, index of a core class or cell) for places of a node."""
 
 MOST_CROWDS = 8
-"""How crowded a place may be is tried in so many steps, and without a limit."""
+"""How many limits to how crowded a place may be are tried, before the loosest one."""
 
 _Guests = frozenset[Guest]
 
 Bars = Callable[[AffinityLevel, _Guests], bool]
-"""Whether a pod keeps off a place of the level where these are."""
+"""Returns whether a pod keeps off a place of the level where these guests are."""
 
 
 def choose_by_affinity(
     node: NodeState, shape: Shape, fit: Fit, choose: Chooser, waived: Collection[int]
 ) -> Offer | None:
-    """Return the cheapest place found for a pod of the shape; None: none was found.
+    """Return the cheapest place found for a pod of the shape, or None if none was found.
 
-    What the pod may not share, or has to and cannot, is hidden from it. So are at first
-    places where a wish is lost. Then more and more crowded ones are shown, and then wishes
-    for company are given up, the last ones first.
+    Places that the pod may not share, or where company that it requires is missing, are
+    hidden from it. At first, so are places where a wish is lost. Then more and more crowded
+    places are shown, and then wishes for company are given up, the lightest first.
 
     Args:
-        node: What is left on it.
+        node: What is left on the node.
         shape: What the pod asks for.
-        fit: What that means here.
-        choose: Finds a place for who does not care.
+        fit: What that means on the node.
+        choose: Finds a place for a pod that does not mind others.
         waived: Positions of its terms that it need not keep, as the first of its kind.
 
     """
@@ -79,13 +79,13 @@ def _strictest_first(
 
 
 def _guests_by_place(node: NodeState) -> Iterator[tuple[AffinityLevel, _Guests]]:
-    """Yield who is in each cell and on each core class."""
+    """Yield (level, guests) for each cell and each core class."""
     yield from ((AffinityLevel.NUMA, cell.guests) for cell in node.cells)
     yield from ((AffinityLevel.CORE, c.guests) for c in node.cores)
 
 
 def _pairs(affinity: InNodeAffinity, level: AffinityLevel, guests: _Guests) -> int:
-    """Return what the wishes to be apart weigh that are lost once the pod is with these."""
+    """Return the weight of the wishes to be apart that are lost if the pod joins these guests."""
     return sum(affinity.pairs_with(side, level) for side, _ in guests)
 
 
@@ -105,7 +105,7 @@ def _bars(affinity: InNodeAffinity, terms: Sequence[InNodeAffinityTerm], crowd: 
 
 
 def _without(node: NodeState, bars: Bars) -> NodeState:
-    """Return the node without the cores that the pod keeps off, or whose cell it does."""
+    """Return the node without the cores that the pod keeps off, or whose cell it keeps off."""
     cells = [bars(AffinityLevel.NUMA, cell.guests if cell.real else NOBODY) for cell in node.cells]
     return replace(
         node,
@@ -117,7 +117,7 @@ def _without(node: NodeState, bars: Bars) -> NodeState:
 
 
 def _lost(node: NodeState, affinity: InNodeAffinity, choice: Choice) -> int:
-    """Weigh what the place loses in tier affinity: wishes for company, and pairs too near."""
+    """Return what the place loses in tier affinity: wishes for company, and pairs too near."""
     lost = 0
     for level in (AffinityLevel.NUMA, AffinityLevel.CORE):
         met = list(_met(node, choice, level))
@@ -130,14 +130,14 @@ def _lost(node: NodeState, affinity: InNodeAffinity, choice: Choice) -> int:
 
 
 def _met(node: NodeState, choice: Choice, level: AffinityLevel) -> Iterator[_Guests]:
-    """Yield who is at each place of a level where the pod takes CPUs."""
+    """Yield the guests of each place of a level where the pod takes CPUs."""
     for c, take in zip(node.cores, choice.cores, strict=True):
         if take.whole or take.threads:
             yield c.guests if level is AffinityLevel.CORE else node.cells[c.cell].guests
 
 
 def guest_of(node: NodeState, shape: Shape) -> Guest | None:
-    """Return what a pod of the shape is to others once it is there; None: nothing."""
+    """Return the guest that a pod of the shape is once it is there, or None if it is none."""
     affinity = shape.in_node_affinity
     if affinity is None:
         return None
@@ -151,7 +151,7 @@ def guest_of(node: NodeState, shape: Shape) -> Guest | None:
 def core_joined(c: CoreClass, shape: Shape, guest: Guest | None) -> CoreClass:
     """Return the class once a pod of the shape has CPUs of it.
 
-    Only a class of one core has to know: on others no two new pods can meet.
+    Guests are noted only in a class of one core: on others no two new pods can meet.
     """
     if shape.in_node_affinity is None or guest is None or c.free == 1:
         return c
@@ -167,7 +167,7 @@ def cells_joined(
     choice: Choice,
     guest: Guest | None,
 ) -> tuple[Cell, ...]:
-    """Return the cells with who is there once a pod of the shape has the place."""
+    """Return the cells with their guests once a pod of the shape has the place."""
     if (
         shape.in_node_affinity is None
         or guest is None
@@ -182,7 +182,7 @@ def cells_joined(
 
 
 class FirstOfKind:
-    """Who may be the first of its kind, and who is; nothing but terms inside nodes."""
+    """The pods that may be, or are, the first of their kind; only terms inside nodes count."""
 
     def __init__(self, problem: Problem) -> None:
         """Look up the terms that mean pods of their own shape."""
@@ -198,7 +198,7 @@ class FirstOfKind:
         """Return the positions of the terms that a pod of the shape need not keep now.
 
         Args:
-            shape: Its index.
+            shape: Index of the shape.
             placed: How many pods of each shape are placed, node by node.
 
         """
@@ -213,7 +213,7 @@ class FirstOfKind:
     ) -> tuple[int, AffinityPlaces] | None:
         """Return the node, and the places there, where a pod of the shape has to be.
 
-        None: no first pod waits for its company.
+        The answer is None if no first pod waits for its company.
         """
         for number, _, term in self._terms:
             alone = shape in term.matches and self._meant(term, placed) == 1
@@ -224,7 +224,7 @@ class FirstOfKind:
         return None
 
     def covers(self, choice: Choice, node: int, places: AffinityPlaces) -> bool:
-        """Return whether a pod with the place is with a first one that is there."""
+        """Return whether a pod in the place is with the first of its kind that is there."""
         state = self._problem.nodes[node]
         together = all(
             state.cells[at].real if level is AffinityLevel.NUMA else state.cores[at].free > 1

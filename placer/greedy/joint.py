@@ -19,13 +19,13 @@ from placer_models.links import (
 from placer_models.policy import DeviceScope
 
 MOST_LOOKED_AT = 2_000
-"""Sets of the leading type that are looked through for one pod."""
+"""How many sets of the leading type are looked through for one pod, at most."""
 
 MOST_MASKS = 128
-"""Sets of groups that are tried where there are more sets of devices than that."""
+"""How many sets of groups of one size are tried if there are more sets of devices than that."""
 
 _Counts = tuple[int, ...]
-"""One an equivalence class."""
+"""One count per equivalence class."""
 
 Taken = Mapping[str, _Counts]
 """Device type -> what is taken of each equivalence class."""
@@ -34,11 +34,11 @@ Taken = Mapping[str, _Counts]
 def pick_together(
     wish: JointFit, boards: Mapping[str, Board], free: Mapping[str, _Counts]
 ) -> Taken | None:
-    """Return devices of all types of the wish; None: none were found that may be.
+    """Return devices of all types of the wish, or None if no permitted ones were found.
 
-    GPUs lead, best links first, and the others follow them; the first choice without a
-    group that lacks a type is taken, else the one with the fewest. A choice is always
-    found where one exists, unless there are very many sets, or more than two types.
+    GPUs lead, best links first, and the others follow them. The first choice without a group
+    that lacks a type is taken, else the one with the fewest such groups. A choice is always
+    found if one exists, unless there are very many sets, or more than two types.
 
     Args:
         wish: What is wanted side by side.
@@ -71,13 +71,13 @@ def pick_in_scopes(
     free: Mapping[str, _Counts],
     scopes: Mapping[str, DeviceScope],
 ) -> Taken | None:
-    """Return the same, each type within its scope: every choice of places is tried.
+    """Return the same with each type within its scope, after trying all choices of places.
 
     Args:
         wish: What is wanted side by side.
         boards: Device type -> its board.
         free: Device type -> what may be taken of each equivalence class.
-        scopes: Device type -> the scope of all its devices, where there is one.
+        scopes: Device type -> the scope of all its devices, if it has one.
 
     """
     options = [
@@ -96,7 +96,7 @@ def pick_in_scopes(
 
 
 def groups_apart(wish: JointFit, taken: Taken) -> int:
-    """Return what tier ``joint`` counts; 0 where it is no wish but required."""
+    """Return what tier ``joint`` counts, which is 0 if the wish is required."""
     if wish.beside:
         return 0
     given, nowhere = _given(wish, taken)
@@ -104,7 +104,7 @@ def groups_apart(wish: JointFit, taken: Taken) -> int:
 
 
 def _within_reach(wish: JointFit, free: Taken) -> Taken:
-    """Return what is free without what no choice can have: what would stand alone."""
+    """Return what is free without the devices that no choice can have: they would be alone."""
     left = dict(free)
     while True:
         before = dict(left)
@@ -122,7 +122,7 @@ def _within_reach(wish: JointFit, free: Taken) -> Taken:
 
 
 def _enough(wish: JointFit, free: Taken) -> bool:
-    """Return whether a choice may exist; where every group gives all types: whether it does."""
+    """Return whether a choice may exist: exactly, if every group has to give all types."""
     counted = [i for i in range(len(wish.types)) if i not in wish.each]
     need = tuple(wish.types[i][1] for i in counted)
     if any(sum(free[kind]) < count for kind, count in wish.types):
@@ -154,7 +154,7 @@ def _allowed(wish: JointFit, taken: Taken) -> bool:
 
 
 def _given(wish: JointFit, taken: Taken) -> tuple[dict[int, set[int]], int]:
-    """Return group -> types that it gives, by index; and how many devices are in no group."""
+    """Return group -> indices of the types that it gives; then how many are in no group."""
     given: defaultdict[int, set[int]] = defaultdict(set)
     nowhere = 0
     for i, ((kind, _), groups) in enumerate(zip(wish.types, wish.groups, strict=True)):
@@ -205,7 +205,7 @@ def _by_groups(
 def _followed(
     wish: JointFit, lead: int, counts: _Counts, free: Mapping[str, _Counts]
 ) -> Taken | None:
-    """Return the set of the leading type with those of the others, as near as can be."""
+    """Return the set of the leading type with sets of the others, as near as can be, or None."""
     taken = {wish.types[lead][0]: counts}
     near = {
         group
@@ -226,7 +226,7 @@ def _followed(
 
 
 def _one_each(groups: tuple[int | None, ...], free: _Counts, near: set[int | None]) -> _Counts:
-    """Take one of each group that is near; where none of them has one, one of another."""
+    """Take one device of each near group, or one of another group if none of these has any."""
     taken = [0] * len(free)
     left = set(near)
     for i, (group, count) in enumerate(zip(groups, free, strict=True)):
@@ -241,11 +241,11 @@ def _one_each(groups: tuple[int | None, ...], free: _Counts, near: set[int | Non
 def _covering(
     groups: tuple[int | None, ...], free: _Counts, size: int, near: set[int] | None = None
 ) -> _Counts:
-    """Take one of each group that is near, then more of these, then of as few as can be.
+    """Take one of each group to cover, then more of these, then of as few others as possible.
 
     Args:
         groups: The group of each equivalence class.
-        free: What may be taken; enough.
+        free: What may be taken, which is enough.
         size: How many to take.
         near: Groups to cover; None: all.
 

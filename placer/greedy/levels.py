@@ -1,8 +1,8 @@
 """Places for a gang that asks for levels of the network.
 
 Regions are tried in which the gang could be: first those that keep all its wishes, then
-those that keep fewer. Inside a region domains are filled one after the other, the tightest
-that holds all that is left first, else the roomiest. So few domains are used.
+those that keep fewer. Inside a region domains are filled one after the other: next comes the
+tightest that holds all that is left, or else the roomiest. So few domains are used.
 """
 
 from collections import defaultdict
@@ -20,7 +20,7 @@ from placer_models.problem import Choice
 from placer_models.tasks import GangTask, LevelTask
 
 MOST_REGIONS = 4
-"""Regions that are tried for one gang with one set of its wishes."""
+"""How many regions are tried for one gang with one set of its wishes."""
 
 DEARER = Price._fields.index("bind") + 1
 """How many parts of a price come before tier ``gathering``."""
@@ -56,13 +56,13 @@ def place_at_levels(table: NodeTable, gang: GangTask, most: int) -> bool:
     for pod, choice in best[1]:
         table.take(pod, choice)
     if table.affinity is not None and not table.affinity.holds(table.choices):
-        table.undo(mark)  # What was taken back had been somebody's company.
+        table.undo(mark)  # What was taken back had been the company of another pod.
         return False
     return True
 
 
 def allowed(table: NodeTable, gang: GangTask) -> NDArray[np.bool_]:
-    """Return which nodes may take one member more; those it has count."""
+    """Return which nodes may take one more member, given those already placed."""
     nodes = _nodes_of(table, gang)
     mask = np.ones(len(table.problem.nodes), dtype=np.bool_)
     if gang.gathered and nodes:
@@ -74,7 +74,7 @@ def allowed(table: NodeTable, gang: GangTask) -> NDArray[np.bool_]:
 
 
 def _open(table: NodeTable, task: LevelTask, nodes: Sequence[int]) -> NDArray[np.bool_]:
-    """Return the nodes where one member more keeps what the gang asks of a level."""
+    """Return the nodes where one more member keeps what the gang asks of a level."""
     domains = table.domains(task.level)
     taken = domains[list(nodes)]
     match task.grouping:
@@ -95,7 +95,7 @@ def _nodes_of(table: NodeTable, gang: GangTask) -> list[int]:
 
 @dataclass(slots=True)
 class _Filling:
-    """Fills regions with the members of one gang; the table holds what it does."""
+    """Fills regions with the members of one gang, which are then placed in the table."""
 
     table: NodeTable
     gang: GangTask
@@ -145,7 +145,7 @@ class _Filling:
         return (len(placed), *total[:DEARER], -short, *total[DEARER:])
 
     def cannot_gain(self, value: tuple[int, ...]) -> bool:
-        """Return whether fewer wishes kept are of no use: all is placed, at no price before."""
+        """Return whether fewer wishes cannot do better: all are placed, at no cost before them."""
         placed, *dearer = value[: 1 + DEARER]
         return placed >= self.most and not any(dearer)
 
@@ -215,7 +215,7 @@ class _Filling:
             self.table.take(pod, choice)
 
     def _find(self, pod: int, mask: NDArray[np.bool_]) -> Choice | None:
-        """Return the best place; where members should be few, if there is one."""
+        """Return the best place, if possible where a preferred spread allows one more member."""
         wished = mask
         nodes = _nodes_of(self.table, self.gang)
         for task in self.gang.levels:
@@ -225,7 +225,7 @@ class _Filling:
         return found if found is not None or wished is mask else self.table.find(pod, mask)
 
     def _trim(self, tasks: Sequence[LevelTask], mark: int) -> None:
-        """Take back what is left over of the multiples in each domain, the last ones first."""
+        """Take back the members left over from multiples in each domain, the last ones first."""
         tasks = [task for task in tasks if task.grouping is Grouping.MULTIPLES]
         kept = placed = self.table.since(mark)
         before = None

@@ -14,11 +14,11 @@ from placer_models.problem import CoreTake, Fit, Shape
 def core_options(
     node: NodeState, shape: Shape, fit: Fit, cells: Collection[int], near: Collection[int]
 ) -> Iterator[tuple[CoreTake, ...]]:
-    """Yield choices of cores worth comparing; one for a pod without such a wish.
+    """Yield choices of cores worth comparing, which is one for a pod without such a wish.
 
-    The first is the best by the bind policy. The others keep to the fewest packages, to
-    the fewest caches, and to the fewest caches of the fewest packages; counted once by
-    what keeps the bind policy, once by all CPUs. Those of a NUMA strategy come between.
+    The first is the best by the bind policy, and those of a NUMA strategy follow. The others
+    keep to the fewest packages, to the fewest caches, and to the fewest caches of the fewest
+    packages: first counting only the CPUs that keep the bind policy, then all CPUs.
     """
     plain = pick_cores(node, shape, fit, cells, near)
     if plain is None:
@@ -60,7 +60,7 @@ def groups_beyond(
 
 
 def without_wishes(node: NodeState) -> NodeState:
-    """Return the node without the amounts that others should have of its cells."""
+    """Return the node without the amounts that other pods had better have of its cells."""
     if not node.near:
         return node
     cells = []
@@ -71,7 +71,7 @@ def without_wishes(node: NodeState) -> NodeState:
 
 
 def numa_nodes_beyond(fit: Fit, used: Collection[int]) -> int:
-    """Return how many cells are used beyond the fewest; 0 where a policy sees to it."""
+    """Return how many cells are used beyond the fewest; 0 if locality does not count them."""
     if fit.locality is None or fit.locality.cells is None:
         return 0
     return len(used) - fit.locality.cells
@@ -80,7 +80,7 @@ def numa_nodes_beyond(fit: Fit, used: Collection[int]) -> int:
 def packages_beyond(
     node: NodeState, fit: Fit, takes: Sequence[CoreTake], used: Collection[int]
 ) -> int:
-    """Return how many packages anything of the pod is in beyond the fewest."""
+    """Return how many packages the pod has anything in, beyond the fewest."""
     if fit.locality is None or fit.locality.packages is None:
         return 0
     found = {node.cells[cell].package for cell in used}

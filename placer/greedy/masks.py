@@ -1,4 +1,4 @@
-"""Which sets of a node's cells are worth trying for a pod."""
+"""Masks: sets of a node's cells that are worth trying for a pod."""
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterator, Sequence
@@ -18,14 +18,13 @@ def masks(
 ) -> Iterator[tuple[int, ...]]:
     """Yield sets of at most ``size`` cells that together hold the need, richest first.
 
-    Of sets that differ only in cells that are alike one is yielded. Sets smaller than
-    ``size`` come only where there are no more cells that hold anything of use: a
-    larger set never holds less.
+    Of sets that differ only in cells that are alike, one is yielded. Sets smaller than
+    ``size`` come only if no more cells hold anything of use: a larger set never holds less.
 
     Args:
         amounts: What each cell holds of every resource.
         need: What is asked for of every resource.
-        size: Cells of a set.
+        size: How many cells a set has, at most.
         kinds: Cells of equal kind are alike.
 
     """

@@ -1,4 +1,4 @@
-"""Which MIG instances a pod takes: those that leave the most for others."""
+"""MIG instances that a pod takes: those that leave the most for others."""
 
 from collections.abc import Collection
 from dataclasses import replace
@@ -18,17 +18,17 @@ def pick_instances(
     want: int,
     near: Collection[int],
 ) -> _Counts | None:
-    """Return the counts with so many instances of one bank more; None: there is no room.
+    """Return the counts with ``want`` more instances of one bank, or None if there is no room.
 
-    One after the other: in a cell that is used already if that can be, then where the
-    fewest points are lost, then on the lowest GPU.
+    They are picked one after the other: in a cell that is used already if possible, then
+    where the fewest points are lost, then on the lowest GPU.
 
     Args:
         banks: What is left on the node.
         counts: What the pod takes already, of any bank.
-        position: The bank.
+        position: Index of the bank.
         room: Which of its instances may be taken.
-        want: How many are.
+        want: How many are to be taken.
         near: Cells that the pod uses.
 
     """

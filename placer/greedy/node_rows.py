@@ -55,7 +55,7 @@ class NodeRows:
 
 
 class Largest:
-    """The most of what is spare that any node has.
+    """The most that any node has in each column of what is spare.
 
     Attributes:
         numbers: numbers[column]; 0 in all columns but those of what is spare.
@@ -70,18 +70,18 @@ class Largest:
         self.renew(rows)
 
     def renew(self, rows: NodeRows) -> bool:
-        """Look through all nodes again; return whether anything is another number now."""
+        """Look through all nodes again. Return whether any number has changed."""
         found = np.maximum.reduce(rows.numbers[self._columns], axis=1, initial=0)
         most = list(zip(self._columns, found.tolist(), strict=True))
         differs = most != self._most
         self._most = most
-        # A new array: whoever has the old one keeps what it said.
+        # A new array, so that the old one stays as it was for those that have it.
         self.numbers = np.zeros_like(self.numbers)
         self.numbers[self._columns] = found
         return differs
 
     def may_differ(self, before: Row, after: Row) -> bool:
-        """Return whether something may once one node has another row."""
+        """Return whether a number may change once the row of one node does."""
         had, has = before.numbers, after.numbers
         return any(has[at] > most or has[at] < had[at] == most for at, most in self._most)
 

@@ -1,4 +1,4 @@
-"""What a place costs in the last tier, whichever strategy that is."""
+"""Costs of places in the last tier, whichever node strategy that is."""
 
 from collections.abc import Sequence
 
@@ -31,5 +31,5 @@ def usable_left(node: NodeState) -> int:
 
 
 def rooms_left(node: NodeState) -> int:
-    """Return the points of the rooms among them."""
+    """Return the points of tier ``usable`` for the free rooms of the node."""
     return room_points(node.rooms, node.pool_milli, node.memory)

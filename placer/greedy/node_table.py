@@ -24,24 +24,24 @@ Fits = tuple[Fit | None, ...]
 """What a shape means on each kind of node."""
 
 MOST_RANKINGS = 64
-"""Rankings that are kept at a time: each has a column of numbers for every node."""
+"""How many rankings are kept at a time. Each has a column of numbers for every node."""
 
 MOST_TABLES = 16
-"""Tables that are kept at a time; each is in terms of its own."""
+"""How many tables are kept at a time, each with terms of its own."""
 
 NEW_STATES = 1_000
-"""States that are met before those are forgotten that no node is in; half as many as were kept
-the last time if that is more. So forgetting costs little for each that is met."""
+"""How many new states are met before those that no node is in are forgotten, or half as many as
+were kept the last time if that is more. So forgetting costs little for each new state."""
 
 MOST_REMEMBERED = 64
-"""Bids, bounds, states and changes that a kept table may remember for each node, and for
-1,000 nodes more; rankings are few (``MOST_RANKINGS``)."""
+"""How many bids, bounds, states and changes a kept table may remember for each of its nodes and
+of 1,000 more. Rankings are few (``MOST_RANKINGS``)."""
 
 _NOTHING: frozenset[int] = frozenset()
 
 
 class TableTerms(NamedTuple):
-    """What Problems have to agree in so that a table can turn from one to the other."""
+    """What two Problems have to agree in so that a table can turn from one to the other."""
 
     nodes: int
     columns: Columns
@@ -57,8 +57,8 @@ class NodeTable:
 
     Attributes:
         problem: The batch that is placed now.
-        terms: What all problems agree in that it turns to, as `terms_of` has it.
-        affinity: Who is beside whom; None where no affinity asks.
+        terms: What all problems that it turns to agree in, as `terms_of` returns it.
+        affinity: Which pods are beside which; None if no pod asks about others.
 
     """
 
@@ -82,15 +82,15 @@ class NodeTable:
         self._changed: list[int] = []
         self._journal: list[tuple[int, int]] = []
         self._choices: Choices = {}
-        # What places that were found or taken leave: of a pod and a state, which and what.
+        # (pod, state) -> the place found or taken there, and the state that it leaves.
         self._left_by: dict[tuple[int, int], tuple[Choice, int]] = {}
         self._take_up(problem)
 
     def turn_to(self, problem: Problem) -> None:
-        """Take all back, and begin with another batch on nodes that may have changed.
+        """Take everything back, and begin with another batch on nodes that may have changed.
 
         Args:
-            problem: Has as many nodes, in the same terms (`terms_of`).
+            problem: The batch; it has as many nodes, and the same terms (`terms_of`).
 
         """
         before = {self._choices[pod].node: state for pod, state in reversed(self._journal)}
@@ -103,7 +103,7 @@ class NodeTable:
         for node, state in states.items():
             had, has = before.get(node, self.state(node)), state
             may_differ |= self._largest.may_differ(self._known.row(had), self._known.row(has))
-            # Most pods come to where they were placed, and what that leaves is known.
+            # Most pods now run where they were placed: these nodes are in their states already.
             if state != self.state(node):
                 self._set(node, state)
         self._nodes = nodes
@@ -115,7 +115,7 @@ class NodeTable:
         self._take_up(problem)
 
     def _forget(self) -> None:
-        """Forget the states that no node is in, but those that a bid would leave of one."""
+        """Forget the states that no node is in, except those that a bid on a node would leave."""
         there = set(self._states.tolist())
         bids = {key: bid for key, bid in self._bids.items() if key[1] in there}
         numbers = self._known.forget_others(there.union(bid.state for bid in bids.values() if bid))
@@ -173,11 +173,11 @@ class NodeTable:
         return int(self._states[node])
 
     def number(self, node: NodeState) -> int:
-        """Return the state of a node with so much left."""
+        """Return the number of a state."""
         return self._known.number(node)
 
     def find(self, pod: int, allowed: NDArray[np.bool_] | None = None) -> Choice | None:
-        """Return the best place for the pod; None: there is none. Nothing is taken.
+        """Return the best place for the pod, or None if there is none. Nothing is taken.
 
         Args:
             pod: Its index.
@@ -211,7 +211,7 @@ class NodeTable:
         return choice
 
     def bid(self, shape: int, state: int) -> Bid | None:
-        """Return what a node in the state offers to a pod of the shape."""
+        """Return what a node in the state offers to a pod of the shape, or None if nothing."""
         waived = self._waived(shape)
         key = (self._demand_of[shape], state, waived)
         if key not in self._bids:
@@ -219,7 +219,7 @@ class NodeTable:
         return self._bids[key]
 
     def leaves(self, shape: int, state: int, choice: Choice) -> int:
-        """Return the state that a place taken leaves of a state."""
+        """Return the state of a node once a pod of the shape has taken the place."""
         before = self.left(state)
         left = after(before, self.problem.shapes[shape], choice)
         fit = self.problem.fits[shape][before.kind]
@@ -228,7 +228,7 @@ class NodeTable:
         return self.number(left)
 
     def next_state(self, shape: int, state: int, bid: Bid) -> int:
-        """Return what a bid taken leaves of a state to pods that come there with its pod."""
+        """Return the state that a bid leaves to pods that come to the node with its pod."""
         return self.leaves(shape, state, bid.choice) if bid.choice.near else bid.state
 
     def hosts(self, shapes: Iterable[int]) -> list[int]:
@@ -240,7 +240,7 @@ class NodeTable:
         return [int(node) for node in np.flatnonzero(mask)]
 
     def nodes_by_bound(self, shapes: Sequence[int]) -> tuple[list[int], list[tuple[int, ...]]]:
-        """Return bounds of what nodes offer to pods that come there together, the best first.
+        """Return lower bounds of what pods cost that come to a node together, best node first.
 
         Args:
             shapes: The shape of each pod.
@@ -338,14 +338,14 @@ class NodeTable:
         return ranking
 
     def _expect(self, shape: int, ranking: Ranking, nodes: Indices, rows: NodeRows) -> None:
-        """Let the ranking know what nodes offer at best; the rows are theirs."""
+        """Let the ranking know what nodes offer at best, going by their rows."""
         bound, layouts = self._bound([shape]), self._known.layouts
         terms = bound.terms(rows, layouts)
         fits = bound.hosts(rows, terms)
         ranking.expect(nodes, fits, bound.costs(rows, terms, self._largest.numbers))
 
     def _best(self, shape: int, ranking: Ranking, allowed: NDArray[np.bool_] | None) -> int | None:
-        """Return the cheapest node; looks into nodes as long as one nodes_by_bound more."""
+        """Return the cheapest node, or None, after looking into nodes until the first is sure."""
         while (node := ranking.first(allowed)) is not None and not ranking.is_sure(node):
             state = self.state(node)
             bid = self.bid(shape, state)
@@ -364,13 +364,13 @@ class NodeTableCache:
     """The tables of earlier batches, for batches to come. For one thread at a time."""
 
     def __init__(self) -> None:
-        """Begin with none."""
+        """Begin with no table."""
         self._tables: dict[Hashable, NodeTable] = {}
 
     def of(self, problem: Problem) -> NodeTable:
         """Return the table of the problem, as good as new.
 
-        It is out of here until `keep`, so that none stays that failed in the middle.
+        It is out of the cache until `keep`, so that no table stays that failed half-way.
         """
         table = self._tables.pop(terms_of(problem), None)
         if table is None:

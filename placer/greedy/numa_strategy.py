@@ -1,4 +1,4 @@
-"""Cores as a node's NUMA allocate strategy would have them (C11)."""
+"""NUMA allocate strategies: cores as the strategy of a node would have them (C11)."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
@@ -13,7 +13,7 @@ from placer_models.policy import NumaStrategy
 from placer_models.problem import CoreTake, Fit, Shape
 
 MOST_CELLS = 16
-"""Cells that are tried one by one for a pod."""
+"""How many cells are tried for a pod: of the roomiest, and again of the tightest."""
 
 
 def against_strategy(node: NodeState, shape: Shape, fit: Fit, takes: Sequence[CoreTake]) -> int:
@@ -46,10 +46,10 @@ def against_strategy(node: NodeState, shape: Shape, fit: Fit, takes: Sequence[Co
 def strategy_options(
     node: NodeState, shape: Shape, fit: Fit, cells: Collection[int], near: Collection[int]
 ) -> Iterator[tuple[CoreTake, ...]]:
-    """Yield choices of cores that follow the strategy; none without one.
+    """Yield choices of cores that follow the node's strategy, if it has one.
 
-    Each cell that has room for all of the pod, else the fewest that have; and the even
-    shares over those with the most room.
+    These are each cell that has room for the whole pod, else the fewest cells that have.
+    Under DistributeEvenly, even shares over the roomiest cells come first.
     """
     chosen = node.strategy
     if chosen is None or fit.fewest_cpu_cells is None:

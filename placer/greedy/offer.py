@@ -9,27 +9,27 @@ from placer_models.records import record
 
 
 class Price(NamedTuple):
-    """What a place costs, dearest first; compared as a tuple, less is better.
+    """What a place costs, most important first. Prices compare as tuples: less is better.
 
     Attributes:
         opened: Offered nodes that are opened.
         shared_cores: Cores shared against the exclusive policy.
-        shared_numa_nodes: NUMA nodes shared against it.
-        affinity: Wishes about who else owns CPUs of a core or NUMA node that are not kept.
+        shared_numa_nodes: NUMA nodes shared against the exclusive policy.
+        affinity: Weights of wishes, about other owners of CPUs of a core or NUMA node, not kept.
         alignment: NUMA nodes beyond the fewest.
-        node_preference: Weights of what the pod would like of the node itself, not met.
+        node_preference: Weights of what the pod would like of the node and does not get.
         packages: Packages beyond the fewest, where the pod would like few.
         bind: CPUs against the bind policy.
-        caches: The same for last-level caches.
+        caches: Last-level caches beyond the fewest, where the pod would like few.
         joint: Groups that lack a type that is wanted there.
-        partitions: Whether the GPUs should be a partition and are none.
-        pair_minimum: 0.01 GB/s short of the best.
-        pair_sum: 0.01 GB/s short of the best.
+        partitions: Whether the GPUs should be a partition and are not.
+        pair_minimum: How far the slowest pair of GPUs is short of the best, in 0.01 GB/s.
+        pair_sum: How far the sum over pairs of GPUs is short of the best, in 0.01 GB/s.
         numa_strategy: Points against the node's NUMA strategy.
         numa_nodes: NUMA nodes beyond the fewest, where no policy asks.
         all_packages: Packages of all that the pod has, beyond the fewest.
-        device_choice: Millionths of use by others off the pod's device choice.
-        strategy: What the last tier counts, as `last_tier.cost_of` says.
+        device_choice: How far it is off the pod's device choice, in millionths of use by others.
+        strategy: What the last tier counts, as `node_strategy.cost_of` returns it.
 
     """
 
@@ -62,4 +62,4 @@ class Offer:
 
 
 Chooser = Callable[[NodeState, Shape, Fit], Offer | None]
-"""Returns the cheapest place found for a pod of the shape; None: none was found."""
+"""Returns the cheapest place found for a pod of the shape, or None if none was found."""

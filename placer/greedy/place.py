@@ -20,7 +20,7 @@ class PlacementUnit:
 
     Attributes:
         gangs: Their indices.
-        level: Of the most important of them.
+        level: Index of the priority of the most important of them.
 
     """
 
@@ -42,7 +42,7 @@ def place_greedily(
     Args:
         problem: The batch.
         order: Which gangs of a level come first.
-        tables: Of earlier batches; what is found does not depend on them.
+        tables: Tables of earlier batches; the answer does not depend on them.
 
     """
     tables = NodeTableCache() if tables is None else tables
@@ -51,7 +51,7 @@ def place_greedily(
     for level in range(len(problem.priorities)):
         _fill_level(table, level, units[level], order)
     if table.affinity is not None:
-        # Those that need company may find it by now.
+        # Gangs whose pods need company may find it by now.
         for level in range(len(problem.priorities)):
             late = [unit for unit in units[level] if not _is_placed(table, unit)]
             _run(table, level, _Attempt(_sorted(late, problem, order), minima_first=False))
@@ -77,7 +77,7 @@ class _Attempt:
     """One way to fill a level.
 
     Attributes:
-        units: In this order.
+        units: The units in the order in which they are placed.
         minima_first: Members above a minimum wait until every unit has had its turn.
 
     """
@@ -105,7 +105,7 @@ def _fill_level(table: NodeTable, level: int, units: Sequence[PlacementUnit], or
 def _attempts(
     table: NodeTable, level: int, units: Sequence[PlacementUnit], order: Order
 ) -> Iterator[_Attempt]:
-    """Yield ways to fill the level; the next is only asked for to better the last."""
+    """Yield ways to fill the level, as long as the last one left something to place."""
     problem = table.problem
     usual = _sorted(units, problem, order)
     yield _Attempt(usual, minima_first=False)
@@ -128,7 +128,7 @@ def _attempts(
 def _sorted(
     units: Sequence[PlacementUnit], problem: Problem, order: Order
 ) -> tuple[PlacementUnit, ...]:
-    """Return the units, and the gangs in them, in an order."""
+    """Return the units, and the gangs in each of them, in the order."""
     if len(units) == 1 and len(units[0].gangs) == 1:
         return tuple(units)
     key = order(problem)
@@ -186,9 +186,9 @@ def _place_minimum(table: NodeTable, gang: GangTask, *, alone: bool) -> bool:
     """Place as many members as the gang needs; return whether that worked.
 
     Args:
-        table: Members that were placed stay placed, also where they are too few.
-        gang: None of it is placed yet.
-        alone: The members above the minimum are not to be placed along with it.
+        table: The nodes; nothing stays placed if it did not work.
+        gang: The gang, of which nothing is placed yet.
+        alone: Whether the members above the minimum are not to be placed along with it.
 
     """
     if gang.levels or (gang.gathered and table.affinity is not None):
@@ -212,7 +212,7 @@ def _place_minimum(table: NodeTable, gang: GangTask, *, alone: bool) -> bool:
 
 
 def _place_members(table: NodeTable, pods: Sequence[int], most: int) -> int:
-    """Place pods in turn until enough are; return how many are."""
+    """Place pods in turn until ``most`` are placed. Return how many are."""
     placed = 0
     for pod in pods:
         if placed == most:
@@ -245,7 +245,7 @@ def _place_rest(table: NodeTable, gang: GangTask) -> None:
 
 
 def _place_rest_at_levels(table: NodeTable, gang: GangTask, waiting: Sequence[int]) -> None:
-    """Place members where what the gang asks of levels allows one more."""
+    """Place members on nodes where the levels that the gang asks for allow one more."""
     if any(task.grouping is Grouping.MULTIPLES for task in gang.levels):
         return  # They come together with the minimum, or not at all.
     for pod in waiting:

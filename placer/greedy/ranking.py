@@ -1,4 +1,4 @@
-"""What every node offers to the pods of one shape, kept up to date as nodes change."""
+"""Rankings: what each node offers to pods of one shape, kept up to date as nodes change."""
 
 from typing import NamedTuple
 
@@ -14,10 +14,10 @@ class Bid(NamedTuple):
     """What a node in some state offers to a pod of some shape.
 
     Attributes:
-        price: What it costs in the tiers.
+        price: What the place costs in the tiers.
         choice: The place, on no node yet.
-        state: The state in which it leaves the node, as a choice says it: without what should
-            come from near.
+        state: The state in which the place leaves the node, not counting ``near`` of the
+            choice.
 
     """
 
@@ -27,9 +27,9 @@ class Bid(NamedTuple):
 
 
 class Ranking:
-    """The nodes as pods of one shape see them: one column of costs a node.
+    """The nodes as pods of one shape see them: one column of costs per node.
 
-    Of a node that nobody has looked into since it changed, the costs are a bound.
+    The costs of a node that was not looked into since it changed are a bound.
 
     Attributes:
         seen: How many changes of nodes the ranking knows of.
@@ -49,7 +49,7 @@ class Ranking:
 
         Args:
             nodes: The nodes.
-            fits: For each whether it may have a place.
+            fits: For each of them, whether it may have a place.
             costs: costs[i, node]: what a place there costs at least.
 
         """
@@ -59,12 +59,12 @@ class Ranking:
         self._tell(np.logical_or.reduce(costs, axis=1))
 
     def put(self, nodes: Indices, cost: tuple[int, ...] | None) -> bool:
-        """Write down what places on nodes, all in one state, do cost; None: there are none.
+        """Write down the true cost of a place on nodes in one state, or None if there is none.
 
-        What is spare after it is the last part of a cost: the least is the fullest node.
+        The last part of a cost is what is spare afterwards: it is least on the fullest node.
 
         Returns:
-            Whether all of them cost just what was written: then the first node stays first.
+            Whether they cost exactly what was written, so that the first node stays first.
 
         """
         self._fits[nodes] = cost is not None
@@ -79,13 +79,14 @@ class Ranking:
         return False
 
     def is_sure(self, node: int) -> bool:
-        """Return whether a place on the node costs just what is written."""
+        """Return whether a place on the node costs exactly what is written."""
         return bool(self._sure[node])
 
     def first(self, allowed: NDArray[np.bool_] | None = None) -> int | None:
-        """Return the cheapest node as written, the first of equals; None: none has a place.
+        """Return the cheapest node as written, or None if no node has a place.
 
-        If it is sure then it is the best of all, for no place costs less than its bound.
+        Of equal nodes it is the first. If it is sure, it is the best of all, because no place
+        costs less than its bound.
 
         Args:
             allowed: The nodes that may be taken; None: all.
@@ -102,7 +103,7 @@ class Ranking:
         return int(nodes[0])
 
     def _tell(self, positions: NDArray[np.bool_]) -> None:
-        """Note the costs in which nodes may differ: where all are zero none does."""
+        """Note the positions in costs where nodes may differ: those that are not zero for all."""
         more = set(positions.nonzero()[0].tolist()).difference(self._telling)
         if more:
             self._telling = sorted(more.union(self._telling))

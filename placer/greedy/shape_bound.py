@@ -1,4 +1,4 @@
-"""What a shape means on nodes, as numbers for all nodes at once."""
+"""Shape bounds: what a shape means on nodes, as numbers for all nodes at once."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -18,17 +18,17 @@ Wanted = tuple[Shape, tuple[Fit | None, ...]]
 
 
 class _Terms(NamedTuple):
-    """What a shape means on nodes of a layout; all numbers.
+    """What a shape means on nodes of a layout, in numbers only.
 
     Attributes:
         possible: Whether it may run there at all.
         cell_limit: As in ``Fit``; 0 for none.
-        beyond_one: Cells beyond the fewest that count where one cell is not enough.
-        close_beyond_one: The same where no policy asks but default locality does.
-        spread: Whether single threads are to be on cores of their own.
-        priced: Whether single threads cost something beyond those that are free.
+        beyond_one: Cells beyond the fewest that BestEffort counts if one cell is not enough.
+        close_beyond_one: The same for default locality, where no policy asks.
+        spread: Whether each single thread is to be on a core of its own.
+        priced: Whether single threads beyond ``free_singles`` cost something.
         free_singles: Single threads that cost nothing.
-        spread_lost: CPUs against a wish to spread that whole cores cannot keep, at least.
+        spread_lost: The fewest CPUs that whole cores put against a wish to spread.
         widest: Threads of the widest core.
         even: Whether all cores are that wide.
         pair_minimum: The price of the best set of GPUs on the empty node.
@@ -51,7 +51,7 @@ class _Terms(NamedTuple):
 
 
 TermColumns = dict[str, Numbers]
-"""Each term, for every node."""
+"""Name of a term -> its value for every node."""
 
 
 class ShapeBound:
@@ -59,10 +59,10 @@ class ShapeBound:
 
     Attributes:
         shape: What pods ask for.
-        only_whole_cores: Wherever pods of the shape run they own whole cores alone.
-        linked: Its GPUs may be closer to each other on some nodes than on others.
-        minds_nodes: On some nodes it misses what it would like of them.
-        wishes_for_few_cells: (Part of a price, its term) of what looks at cells anywhere.
+        only_whole_cores: Whether its pods own nothing but whole cores, wherever they run.
+        linked: Whether its GPUs may be closer to each other on some nodes than on others.
+        minds_nodes: Whether it misses something that it would like of its node on some nodes.
+        wishes_for_few_cells: (part of a price, its term) for each wish to use few cells.
 
     """
 
@@ -111,7 +111,7 @@ class ShapeBound:
         return beyond
 
     def _fits_in(self, rows: NodeRows, nodes: Indices, limit: int) -> Mask:
-        """Return for which nodes so many of their NUMA nodes could hold a pod."""
+        """Return for which nodes ``limit`` of their NUMA nodes could hold a pod."""
         if limit == 1:
             return self._fits_in_one(rows, nodes, real=True)
         found: Mask = np.ones(len(nodes), dtype=np.bool_)
@@ -122,7 +122,7 @@ class ShapeBound:
         return found
 
     def _fits_in_one(self, rows: NodeRows, nodes: Indices, *, real: bool = False) -> Mask:
-        """Return for which nodes one cell alone, or one NUMA node, could hold a pod."""
+        """Return for which nodes one cell, or one NUMA node if ``real``, could hold a pod."""
         each: Mask = rows.cells[int(CellColumn.REAL), nodes] >= int(real)
         for column, least in self._least if real else self._floating:
             each &= rows.cells[column, nodes] >= least

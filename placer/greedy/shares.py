@@ -1,6 +1,6 @@
-"""Which devices give shares to a pod: those of its choice, else the fullest that fit.
+"""Shares of devices for a pod: from the devices of its choice, else the fullest that fit.
 
-So free devices stay free unless the pod would rather have those.
+So free devices stay free, unless the pod would rather have them.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -21,17 +21,17 @@ from placer_models.shares import ShareableDevice, ShareNeed, ShareTake
 T = TypeVar("T")
 
 Wish = tuple[int, ShareNeed | None]
-"""Index of a need of the shape and the need; None for a whole device."""
+"""(Index of a need of the shape, the need); (-1, None) for a whole device."""
 
 
 class Candidate(NamedTuple):
-    """A device that could give a share; the least is liked best.
+    """A device that could give a share. The smallest candidate is the best.
 
     Attributes:
-        off: What others use of it, as the pod's device choice counts it.
-        opens: Nobody has a part of it yet.
+        off: How much of it others use, in millionths, signed so that the pod's choice is least.
+        opens: Whether no pod has a part of it yet.
         lost: Usable points that are lost if it is opened.
-        left: What would be left of it, of what is asked for first.
+        left: What would be left of it, beginning with the quantities asked for.
 
     """
 
@@ -52,14 +52,14 @@ def pick_shares(
 ) -> tuple[tuple[int, ...], list[ShareTake]] | None:
     """Return the whole devices of each class, and the shares, that the pod has of a bank.
 
-    None: they do not fit, or no set of devices was found that may be.
+    The answer is None if they do not fit, or if no permitted set of devices was found.
 
     Args:
-        node: What is left on it.
-        shape: The pod's.
-        cells: Devices of these cells, or of none.
+        node: What is left on the node.
+        shape: The shape of the pod.
+        cells: Cells whose devices may be taken; devices of no cell always may.
         position: Index of the bank.
-        together: So many of each equivalence class, for they stand beside others; None: any.
+        together: How many of each equivalence class, as they stand beside others; None: any.
 
     """
     bank = node.banks[position]
@@ -89,7 +89,7 @@ def _parts(
 def _wishes(shape: Shape, bank: DeviceBank, together: tuple[int, ...] | None) -> list[Wish]:
     """Return what the pod wants of each of its devices of the bank, the hardest first.
 
-    With a strategy as many as stand beside others, or the fewest that it may have.
+    With a strategy there are as many as stand beside others, or the fewest that it may have.
     """
     shares = [
         (index, need)
@@ -196,7 +196,7 @@ def _with(items: tuple[T, ...], at: int, item: T) -> tuple[T, ...]:
 def _after_function(
     device: ShareableDevice, wanted: FunctionSelector | None
 ) -> tuple[tuple[Labels, int], ...]:
-    """Return the virtual functions that are left: of the kind that most are free of, one less."""
+    """Return the virtual functions left: one fewer of the fitting kind that has the most."""
     if wanted is None:
         return device.functions
     fitting = [(count, labels) for labels, count in device.functions if selects(wanted, labels)]
@@ -219,7 +219,7 @@ def _hardness(asked: tuple[int, ShareNeed]) -> tuple[int, ...]:
 def _candidates(
     node: NodeState, position: int, need: ShareNeed | None, cells: Collection[int]
 ) -> Iterator[Candidate]:
-    """Yield the devices that could give a share; None: those that could be given whole."""
+    """Yield the devices that could give the need a share, or be given whole if it is None."""
     bank = node.banks[position]
     for class_index, (members, cell) in enumerate(zip(bank.shareable, bank.cells, strict=False)):
         if cell is not None and cell not in cells:
@@ -242,7 +242,7 @@ def _candidates(
 
 
 def _use(device: ShareableDevice, asked: ShareAmounts, choice: DeviceChoice | None) -> int:
-    """Return what is used of a device that may give a share; the less the better."""
+    """Return the use of a device in millionths, signed so that less is better for the pod."""
     if choice is None:
         return 0
     has = room(device.totals)
@@ -251,7 +251,7 @@ def _use(device: ShareableDevice, asked: ShareAmounts, choice: DeviceChoice | No
 
 
 def off_the_choice(node: NodeState, shape: Shape, takes: Sequence[ShareTake]) -> int:
-    """Return how far devices are off what the pod would choose, were it the last one."""
+    """Return how far devices are off what the pod would choose if it came last."""
     off = 0
     for take in takes:
         need = shape.shares[take.need]
@@ -280,7 +280,7 @@ def _lost(bank: DeviceBank, class_index: int) -> int:
 
 
 def _of_classes(found: list[Candidate], counts: tuple[int, ...]) -> list[Candidate]:
-    """Return the best candidates of each equivalence class, so many as are counted."""
+    """Return the best candidates of each equivalence class, as many as ``counts`` says."""
     kept: list[Candidate] = []
     for class_index, count in enumerate(counts):
         kept += [candidate for candidate in found if candidate.class_index == class_index][:count]
@@ -288,7 +288,7 @@ def _of_classes(found: list[Candidate], counts: tuple[int, ...]) -> list[Candida
 
 
 def _match(wishes: Sequence[Sequence[Candidate]]) -> list[Candidate] | None:
-    """Return a device of its own for each wish, liked ones first; None: there is no way."""
+    """Return a device of its own for each wish, best ones first, or None if there is no way."""
     owner: dict[tuple[int, int], int] = {}
     given: dict[int, Candidate] = {}
 

@@ -1,4 +1,4 @@
-"""The states that nodes were met in: each different one is a small number."""
+"""States of nodes, each different one known by a small number."""
 
 from collections.abc import Hashable, Iterable
 
@@ -9,18 +9,18 @@ from placer_models.node_state import NodeState
 
 
 class States:
-    """States of nodes by number, with what is left in columns; nodes that are alike share one.
+    """States of nodes by number, each with its row. Nodes that are alike share a state.
 
     Attributes:
-        layouts: A state of each layout: of a kind, with cores of some widths, and a board of GPUs.
+        layouts: One state of each layout: a kind, the widths of the cores, and the GPU boards.
 
     """
 
     def __init__(self, columns: Columns) -> None:
-        """Begin with none.
+        """Begin with no state known.
 
         Args:
-            columns: What rows have.
+            columns: The columns of the rows.
 
         """
         self.layouts: list[NodeState] = []
@@ -31,11 +31,11 @@ class States:
         self._rows: list[Row] = []
 
     def __len__(self) -> int:
-        """Return how many are known."""
+        """Return how many states are known."""
         return len(self._states)
 
     def of_all(self, nodes: Iterable[NodeState]) -> list[int]:
-        """Return the state of each node; nodes that share all they have are looked at once."""
+        """Return the state of each node. Nodes that share all their parts are looked at once."""
         known: dict[tuple[int, ...], int] = {}
         states = []
         for node in nodes:
@@ -46,7 +46,7 @@ class States:
         return states
 
     def number(self, node: NodeState) -> int:
-        """Return the number of a state."""
+        """Return the number of a state, which is a new one if the state is new."""
         state = self._known.setdefault(node, len(self._states))
         if state == len(self._states):
             self._states.append(node)
@@ -54,15 +54,15 @@ class States:
         return state
 
     def left(self, state: int) -> NodeState:
-        """Return what is left on a node in the state; its name is that of the first one."""
+        """Return what is left on a node in the state, under the name of the first such node."""
         return self._states[state]
 
     def row(self, state: int) -> Row:
-        """Return the same in numbers."""
+        """Return what is left on a node in the state, as a row of numbers."""
         return self._rows[state]
 
     def forget_others(self, kept: Iterable[int]) -> dict[int, int]:
-        """Forget all states but some; return what number each of those has now."""
+        """Forget all states but those kept. Return old number -> new number of these."""
         numbers = {state: number for number, state in enumerate(sorted(set(kept)))}
         self._states = [self._states[state] for state in numbers]
         self._rows = [self._rows[state] for state in numbers]

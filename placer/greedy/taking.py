@@ -1,4 +1,4 @@
-"""What a place taken leaves of a node."""
+"""The state that a node is left in once a place on it is taken."""
 
 from dataclasses import replace
 from operator import add
@@ -14,7 +14,7 @@ from placer_models.node_state import Cell, CoreClass, Guest, NodeState
 from placer_models.problem import Choice, CoreTake, Shape
 
 InCells = tuple[Amounts, ...]
-"""Of several dimensions, how much in each cell."""
+"""For each of several dimensions, the amount in each cell."""
 
 
 def sums_allow(node: NodeState, shape: Shape) -> bool:
@@ -25,14 +25,14 @@ def sums_allow(node: NodeState, shape: Shape) -> bool:
     best_effort_left = node.best_effort_cpus - exclusive
     return (
         fits(shape.amounts_on(node), node.amounts)
-        # Who takes no CPU out of a pool cannot empty it; it may be empty already.
+        # A pod that takes no CPU from a pool cannot empty it; it may be empty already.
         and pool_left >= (shape.shared or (owned > 0 and node.has_shared))
         and best_effort_left >= (shape.best_effort or (exclusive > 0 and node.has_best_effort))
     )
 
 
 def after(node: NodeState, shape: Shape, choice: Choice) -> NodeState:
-    """Return what is left once a pod of the shape has the place; who is there stays the same."""
+    """Return what is left once a pod of the shape has the place, with the load unchanged."""
     exclusive_cpus = shape.owned_cpus if shape.exclusive else 0
     banks = node.banks
     if any(map(any, choice.devices)):

@@ -16,9 +16,9 @@ class _Domains(NamedTuple):
     """The domains of one task, and how many of its pods each has.
 
     Attributes:
-        of_node: The number of each node's; of one that is not looked at it is one beyond them.
-        counts: Pods that count, running ones too.
-        asking: Placed pods that ask.
+        of_node: Node -> number of its domain; one beyond the last domain if it is not looked at.
+        counts: Domain -> how many pods count there, running ones included.
+        asking: Domain -> how many placed pods ask.
 
     """
 
@@ -31,7 +31,7 @@ class SpreadCounts:
     """How many pods are in each domain that a constraint looks at."""
 
     def __init__(self, problem: Problem) -> None:
-        """Begin with nothing placed but what runs."""
+        """Begin with the running pods, and nothing placed."""
         self._nodes = len(problem.nodes)
         self._tasks = problem.affinity.spreads
         self._domains = [_domains(task) for task in self._tasks]
@@ -41,7 +41,7 @@ class SpreadCounts:
                 self._about[shape].append(number)
 
     def add(self, shape: int, node: int, count: int) -> None:
-        """Note that so many pods of the shape come to the node, or go."""
+        """Note that ``count`` more pods of the shape are on the node, or fewer if negative."""
         for number in self._about[shape]:
             task, domain = self._tasks[number], self._tasks[number].domains[node]
             if domain != NO_DOMAIN:
@@ -49,7 +49,7 @@ class SpreadCounts:
                 self._domains[number].asking[domain] += count * (shape in task.asking)
 
     def allowed(self, shape: int) -> Mask:
-        """Return the nodes where one pod more of the shape breaks nothing required."""
+        """Return the nodes where one more pod of the shape breaks no required constraint."""
         mask = np.ones(self._nodes, dtype=np.bool_)
         for number in self._about[shape]:
             task = self._tasks[number]
@@ -60,7 +60,7 @@ class SpreadCounts:
         return mask
 
     def lost(self, shape: int) -> _Counts:
-        """Return for each node how much more is lost in the tier with a pod of the shape."""
+        """Return node -> how much more the tier loses with one more pod of the shape there."""
         lost: _Counts = np.zeros(self._nodes, dtype=np.int64)
         for number in self._about[shape]:
             task = self._tasks[number]
@@ -70,7 +70,7 @@ class SpreadCounts:
             before = np.maximum(counts - counts.min() - task.max_skew, 0) * asking
             after, fewest, asked = self._with_one_more(number, shape)
             here = np.maximum(after - fewest - task.max_skew, 0) * asked - before
-            # Where the fewest become more, all others are beyond them by less.
+            # If the fewest rise, all other domains are beyond them by less.
             risen = (fewest - counts.min()) * int((before > 0).sum())
             lost += self._on_nodes(number, here - risen, 0)
         return lost
@@ -85,7 +85,7 @@ class SpreadCounts:
         return True
 
     def _with_one_more(self, number: int, shape: int) -> tuple[_Counts, _Counts, Mask]:
-        """Return for each domain, had it one pod more: its count, the fewest, whether one asks."""
+        """Return by domain, if it had one more pod: its count, the fewest, whether a pod asks."""
         task, domains = self._tasks[number], self._domains[number]
         after = domains.counts + (shape in task.matches)
         asked = (domains.asking > 0) | (shape in task.asking)
@@ -98,7 +98,7 @@ class SpreadCounts:
         return after, after, asked
 
     def _on_nodes(self, number: int, of_domains: _Counts, otherwise: int) -> _Counts:
-        """Return for each node what is said of its domain."""
+        """Return node -> the value of its domain, or ``otherwise`` if it is not looked at."""
         found: _Counts = np.append(of_domains, otherwise)[self._domains[number].of_node]
         return found
 

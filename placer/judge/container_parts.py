@@ -1,4 +1,4 @@
-"""The rule about what each container holds: devices, and all else if aligned for itself."""
+"""The rule about what each container holds: devices, and all else if aligned by itself."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -29,7 +29,7 @@ class _Part(NamedTuple):
 def container_parts(scene: Scene) -> Iterator[Finding]:
     """Each container holds its devices, as a part of what its pod holds.
 
-    If each container is aligned for itself, the same holds of all that it asks for (C12).
+    If each container is aligned by itself, the same holds of all that it asks for (C12).
     Containers that run together share nothing. An init container runs beside the sidecars
     before it, and later containers may have what it had.
     """

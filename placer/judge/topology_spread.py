@@ -9,7 +9,7 @@ from placer_models.spreading import Spreading, spreadings_of
 
 
 def topology_spread(scene: Scene) -> Iterator[Finding]:
-    """The domain of a pod has at most the skew more pods than the domain with the fewest.
+    """A pod's domain has at most the allowed skew more pods than the domain with the fewest.
 
     What running pods ask of each other is never blamed.
     """

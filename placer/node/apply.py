@@ -1,9 +1,9 @@
-"""Applies a document to a node: all of it, or none; and picks up after a crash (C19).
+"""Application of a document to a node: all of it or nothing, with recovery after a crash (C19).
 
-Nothing is written before the journal is safe on the disk. Each write is checked against what
-the kernel made of it. When one fails, all before it are taken back in reverse, through the same
-states in which no exclusive CPU is in two places. When that fails, too, nothing more is written
-until somebody has looked.
+Nothing is written before the journal is safe on disk. Each write is checked against its effect
+in the kernel. If one fails, all before it are taken back in reverse, through the same states, in
+none of which an exclusive CPU is in two places. If that fails as well, nothing more is written
+until a person has looked.
 """
 
 import errno
@@ -37,11 +37,11 @@ _RIGHTS = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """What was done.
+    """The result of applying a document.
 
     Attributes:
-        plan: What was to be done; without operations all was as it should be.
-        recovered: What an earlier run had left, in words; empty: nothing.
+        plan: What was to be done; it has no operations if nothing differed.
+        recovered: What an earlier run had left unfinished, in words; empty if nothing.
 
     """
 
@@ -65,7 +65,7 @@ def apply(
     Raises:
         DocumentError: The document is wrong, out of date, or not for this machine.
         RefusedError: The node cannot do it; all is as it was before.
-        ObserveOnlyError: It cannot even be taken back, or could not earlier.
+        ObserveOnlyError: Taking it back failed, now or earlier.
 
     """
     recovered = recover(cgroups, state)
@@ -81,7 +81,7 @@ def apply(
 
 
 def carry_out(document: NodePlacement, plan: Plan, cgroups: Cgroups, state: AppliedState) -> None:
-    """Do what was planned, all of it or nothing; nothing may have changed since.
+    """Carry out a plan, all of it or nothing; nothing may have changed since it was made.
 
     Raises:
         RefusedError: The node cannot do it; all is as it was before.
@@ -94,7 +94,7 @@ def carry_out(document: NodePlacement, plan: Plan, cgroups: Cgroups, state: Appl
 
 
 def check_generation(document: NodePlacement, state: AppliedState) -> None:
-    """Refuse a document that is older than what was applied, or says something else of its age.
+    """Refuse a document older than the applied one, or another one of the same generation.
 
     Raises:
         DocumentError: It is.
@@ -117,7 +117,7 @@ def check_generation(document: NodePlacement, state: AppliedState) -> None:
 
 
 def recover(cgroups: Cgroups, state: AppliedState) -> str:
-    """Take back what was begun, or finish what was committed; return in words what was left.
+    """Take back what was begun or finish what was committed, and return what that was in words.
 
     Raises:
         ObserveOnlyError: The journal cannot be read, or it cannot be taken back.
@@ -164,7 +164,7 @@ def _carry_out(plan: Plan, cgroups: Cgroups, state: AppliedState) -> None:
 
 
 def _verify(operations: Sequence[Operation], cgroups: Cgroups) -> None:
-    """See that in the end every set is in effect: a later write may have undone an earlier."""
+    """Check in the end that every set is in effect: a later write may have undone an earlier."""
     last = {
         (o.cgroup, o.file): o.new
         for o in operations
@@ -179,7 +179,7 @@ def _verify(operations: Sequence[Operation], cgroups: Cgroups) -> None:
 
 
 def _finish(document: NodePlacement, plan: Plan, cgroups: Cgroups, state: AppliedState) -> None:
-    """Clear up; what cannot be removed now is found again by the next run."""
+    """Clean up; what cannot be removed now is found again by the next run."""
     for operation in plan.finish:
         try:
             perform(operation, cgroups)
@@ -197,7 +197,7 @@ def _finish(document: NodePlacement, plan: Plan, cgroups: Cgroups, state: Applie
 def _undo(operations: Sequence[Operation], cgroups: Cgroups, state: AppliedState, why: str) -> None:
     """Take back, in reverse, those of the operations that were carried out.
 
-    Which ones were is read from the kernel: a file says what one of the operations wrote, or
+    The kernel's files tell which these are: a file holds what one of the operations wrote, or
     what was there before the first of them.
     """
     before: dict[tuple[str, str, str], list[str]] = {}

@@ -1,4 +1,4 @@
-"""The cgroup files of a node on which nothing is yet: a plan for a machine that is elsewhere."""
+"""Blank cgroup files, of a node without any cgroup: for plans for a machine elsewhere."""
 
 import errno
 import os
@@ -11,7 +11,7 @@ from placer_models.cpuset import format_cpu_list
 
 
 class BlankFiles:
-    """A root with all controllers and all that the node has; nothing can be written."""
+    """A root cgroup with all controllers and all resources of the node; it cannot be written to."""
 
     version: Literal[1, 2] = 2
 

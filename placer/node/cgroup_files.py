@@ -1,4 +1,4 @@
-"""The kernel's cgroup files: everything that is read or written there goes through here.
+"""Cgroup files of the kernel: all reads and writes of them go through here.
 
 A path names a file beneath its hierarchy's root, with ``/`` between the parts and no ``..``:
 ``kubepods/pod1/cpuset.cpus``. On version 1 its first part is the controller, each of which has
@@ -50,7 +50,7 @@ class CgroupFiles(Protocol):
 
 
 class KernelFiles:
-    """The real ones.
+    """The kernel's own cgroup files.
 
     A path is walked part by part from the mount, without following a symbolic link and
     without leaving the mount, which must be a cgroup file system.
@@ -167,7 +167,7 @@ class KernelFiles:
 
     @contextmanager
     def _walk(self, mount: Path, parts: list[str]) -> Iterator[int]:
-        """Open the directory below the mount; nobody can lead us elsewhere meanwhile."""
+        """Open the directory below the mount, safe against links that are changed meanwhile."""
         flags = os.O_RDONLY | os.O_DIRECTORY
         directory = os.open(mount, flags | os.O_CLOEXEC)
         try:
@@ -207,7 +207,7 @@ def _with_path(error: OSError, path: str) -> OSError:
 
 
 def _openat2(directory: int, path: str, flags: int) -> int:
-    """Open a path beneath a directory: over no link, and into no other file system."""
+    """Open a path beneath a directory without following links or entering other file systems."""
     how = (ctypes.c_uint64 * 3)(flags | os.O_CLOEXEC, 0, _STRICTLY_BENEATH)
     file = int(_LIBC.syscall(_OPENAT2, directory, path.encode(), how, ctypes.sizeof(how)))
     if file < 0:

@@ -1,4 +1,4 @@
-"""The tree of cgroups as both versions have it: names of files, sets, who is in."""
+"""Cgroup trees of both versions: names of files, sets, processes."""
 
 import errno
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ class Cgroups:
     """Reads cgroups by their path below the root, ``""``, on either version.
 
     Attributes:
-        units: Whose cgroups systemd owns, and writes when asked.
+        units: The systemd units; systemd owns their cgroups and writes them when asked.
 
     """
 
@@ -65,7 +65,7 @@ class Cgroups:
             return self.effective(parent(cgroup), name)  # without the controller: as above
 
     def configured(self, cgroup: str, name: str) -> str:
-        """Return what is written in the cgroup's cpus or mems; nothing, without the controller."""
+        """Return the text in the cgroup's cpus or mems, empty without the controller."""
         try:
             return self.files.read(self.path(CPUSET, cgroup, name)).strip()
         except FileNotFoundError:
@@ -102,7 +102,7 @@ class Cgroups:
 
 @lru_cache(1024)
 def as_set(text: str) -> CpuSet:
-    """Return the set that a cpuset file says; hundreds of containers of a pool say the same."""
+    """Return the set in a cpuset file's text; cached, as hundreds of containers have the same."""
     return parse_cpu_list(text.strip())
 
 

@@ -1,4 +1,4 @@
-"""Where the containers of pods are: found in /proc by pod uid or container id, or our own."""
+"""Lookup of pods' containers: found in /proc by pod uid or container id, or made by us."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -10,7 +10,7 @@ from placer_models.node_placement import NodePod
 from placer_models.pod import Pod
 
 OUR_ROOT = "placer"
-"""The cgroup below which those of our own are."""
+"""The cgroup below which our own ones are."""
 
 _ROOT = re.compile(r"(?!.*(?:^|/)\.\.?(?:/|$))[A-Za-z0-9@._:-]+(?:/[A-Za-z0-9@._:-]+)*")
 _PROCESS = re.compile(r"[0-9]+")
@@ -68,7 +68,7 @@ class Running:
     def cgroups_of(self, one: NodePod, container: str) -> tuple[str, ...]:
         """Return the cgroups of a container of a pod that is not our own.
 
-        By its id; where that is not told, all containers of the pod.
+        They are found by the container's id; without one, those of all containers of the pod.
         """
         told = dict(one.container_ids).get(container)
         if told is not None:

@@ -1,8 +1,8 @@
-"""The order in which containers get their CPUs, so that no exclusive CPU is ever in two places.
+"""Order in which containers get their CPUs, so that no exclusive CPU is ever in two places.
 
-First everyone shrinks to what it has now and keeps. Then whoever waits for nobody gets its new
-set; that frees what others wait for. Where containers wait for each other in a circle, one that
-owns its CPUs is parked on CPUs of the shared pool, which ends the circle.
+First every container shrinks to the CPUs that it has and keeps. Then each one that waits for no
+other gets its new set, which frees CPUs that others wait for. Where containers wait for each
+other in a circle, one that owns CPUs is parked in the shared pool, which ends the circle.
 """
 
 from collections.abc import Iterable, Sequence
@@ -20,8 +20,8 @@ class Holder:
     Attributes:
         name: For messages.
         owner: Its pod: containers of one pod may be on the same CPUs.
-        fixed: Somebody else writes its cpuset: it stays as it is.
-        was: Its class before, which holds until it has left its CPUs; None: the same.
+        fixed: Whether another writer owns its cpuset, so that it stays as it is.
+        was: Its class before, which counts until it has left its CPUs; None if unchanged.
 
     """
 
@@ -35,7 +35,7 @@ class Holder:
 
     @property
     def classes(self) -> frozenset[QosClass]:
-        """Its class, and that which it had."""
+        """Its class, and the one that it had before."""
         return frozenset({self.qos, self.was or self.qos})
 
     @property
@@ -48,7 +48,7 @@ class Step(NamedTuple):
     """One container gets a set of CPUs.
 
     Attributes:
-        holder: Its position.
+        holder: The container's index.
 
     """
 
@@ -70,10 +70,10 @@ def conflict(one: QosClass, other: QosClass) -> bool:
 
 
 def steps_of(holders: Sequence[Holder], shared: CpuSet) -> tuple[Step, ...]:
-    """Return who gets which CPUs, one after the other.
+    """Return the steps, in order, by which containers get their CPUs.
 
     Args:
-        holders: Their goals are in no conflict with each other.
+        holders: The containers; their goals do not conflict with each other.
         shared: The shared pool as it is to be; a container is parked on a part of it.
 
     Raises:
@@ -135,7 +135,7 @@ class _Order:
         self._has[i] = cpus
 
     def _blockers(self, i: int, goal: CpuSet) -> list[int]:
-        """Return who is on CPUs of a goal and may not be there together with its holder."""
+        """Return the containers on CPUs of a goal that may not be there beside its holder."""
         me = self._holders[i]
         tables = (self._owners, self._others) if me.qos.owns_cpus else (self._owners,)
         there = {

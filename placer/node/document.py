@@ -1,4 +1,4 @@
-"""The document of one node: made of an instance and its placement, and looked through."""
+"""Documents of nodes: made of an instance and its placement, and checked."""
 
 from collections.abc import Iterator
 
@@ -23,7 +23,7 @@ _RULES = (
     "device-exclusive",
     "device-count",
 )
-"""What must hold of a node's pods together, however they came there."""
+"""Rules that must hold for a node's pods together, however they came there."""
 
 
 def document_for(
@@ -40,7 +40,7 @@ def document_for(
 def documents_for(instance: Instance, placement: Placement) -> Iterator[NodePlacement]:
     """Yield what each node of the instance is to do, of generation 1.
 
-    Nodes that are offered and stay closed are not there, and have nothing to do.
+    Offered nodes that stay closed do not exist, and have nothing to do.
     """
     found = _by_node(instance, placement)
     for node in instance.nodes:
@@ -66,7 +66,7 @@ def _by_node(instance: Instance, placement: Placement) -> dict[str, list[NodePod
 
 
 def wrong_with(document: NodePlacement) -> tuple[str, ...]:
-    """Return what the document asks of its node that cannot be, each in one line."""
+    """Return the impossible demands of the document, each in one line."""
     document = settled(document)
     gangs = tuple(
         Gang(one.pod.name, one.pod.namespace, (one.pod,), 1, lone=True) for one in document.pods
@@ -91,7 +91,7 @@ def wrong_with(document: NodePlacement) -> tuple[str, ...]:
 
 
 def offline_owner(document: NodePlacement, online: CpuSet) -> str | None:
-    """Return which pod owns CPUs that are not online, in words; None: no pod does."""
+    """Return in words which pod owns CPUs that are not online, or None if no pod does."""
     for one in document.pods:
         if not one.pod.spec.qos.owns_cpus:
             continue

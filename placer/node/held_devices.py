@@ -14,10 +14,10 @@ from placer_models.node_placement import NodePlacement, NodePod
 
 
 def given_twice(document: NodePlacement, held: Sequence[HeldByKubelet]) -> Iterator[str]:
-    """Yield which pods of a document are given what another pod holds, each in one line.
+    """Yield the pods of a document that are given what another pod holds, each in one line.
 
-    Who else is given a device by the document itself is left to the document's own rules. A
-    pod without a uid is none that the kubelet runs.
+    Devices that the document itself gives twice are left to the document's own rules. A pod
+    without a uid is not one that the kubelet runs.
     """
     given = [(one, _devices_of(one)) for one in document.pods]
     by_uid = {one.uid: devices for one, devices in given if one.uid}
@@ -36,7 +36,7 @@ def given_twice(document: NodePlacement, held: Sequence[HeldByKubelet]) -> Itera
 
 
 def _devices_of(one: NodePod) -> frozenset[DeviceKey]:
-    """Return the devices that a pod is given; of an instance of a GPU the GPU."""
+    """Return the devices that a pod is given; for a MIG instance its GPU."""
     return frozenset(
         (GPU, gpu_of(grant.minor)) if is_instance(grant.type) else (grant.type, grant.minor)
         for grant in one.placement.devices

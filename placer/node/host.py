@@ -1,4 +1,4 @@
-"""A host besides its cgroups: its name, its CPUs, who else writes there."""
+"""Facts about a host beyond its cgroups: its name, its CPUs, other writers."""
 
 import socket
 from collections.abc import Callable
@@ -36,10 +36,10 @@ class Host:
         present: CPUs that it has, online or not; None: not known.
         running: The cgroups that have processes.
         systemd: Whether systemd runs it: then the cgroups of units are systemd's.
-        static_policy: Whether the kubelet gives CPUs out itself, or nobody can tell.
-        static_memory: Whether it gives memory of NUMA nodes out, or nobody can tell.
+        static_policy: Whether the kubelet gives out CPUs itself, or that is unknown.
+        static_memory: Whether it gives out memory of NUMA nodes, or that is unknown.
         kubelet_fault: What is wrong with the file in which the kubelet says so.
-        disputed: Cgroups that somebody wrote again each time that we did.
+        disputed: Cgroups that another writer changed back each time that we wrote them.
         page_sizes: Sizes in bytes of the hugepages that its kernel has; None: not known.
         counts_swap: Whether its kernel limits swap.
         held: Devices that the kubelet has given to pods.
@@ -61,7 +61,7 @@ class Host:
     held_fault: str = ""
 
     def rival(self, cgroup: str, units: Units | None = None) -> str | None:
-        """Return who else writes a cgroup, in words; None: nobody that we know of.
+        """Return the other writer of a cgroup, in words, or None if there is none that we know of.
 
         Args:
             cgroup: Its path.
@@ -130,7 +130,7 @@ def _says(root: Path, option: str) -> bool:
 def _checkpoint(root: Path, path: str, read: Callable[[str], _State]) -> tuple[_State | None, str]:
     """Return what a checkpoint of the kubelet says, and what is wrong with it (C16).
 
-    Where something is, nobody can tell what has been given out, and all of it counts as given.
+    If something is wrong with it, everything counts as given out.
     """
     try:
         return read((root / path).read_bytes().decode()), ""

@@ -1,4 +1,4 @@
-"""Finds the cgroup file systems of a machine, and refuses those that are half of each version."""
+"""Mounts of a machine's cgroup file systems; a mixture of both versions is refused."""
 
 import errno
 from pathlib import Path
@@ -8,7 +8,7 @@ from placer.node.cgroups import CPU, CPUSET, HUGETLB, MEMORY, PIDS
 from placer.node.errors import RefusedError
 
 _USED = (CPUSET, CPU, MEMORY, PIDS)
-"""Needed, all on one version."""
+"""The controllers that are needed, all on one version."""
 
 
 class MountError(RefusedError):

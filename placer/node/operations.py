@@ -1,4 +1,4 @@
-"""One change of the cgroup tree: what it was, what it becomes, and why."""
+"""Operations: single changes of the cgroup tree, with old value, new value and reason."""
 
 import time
 from contextlib import suppress
@@ -32,7 +32,7 @@ class Operation:
     """One change.
 
     Attributes:
-        controller: Whose hierarchy it is in, on version 1.
+        controller: The controller whose hierarchy it is in, on version 1.
         cgroup: Path below the root.
         file: Name in the cgroup; empty where the cgroup itself is made or removed.
         old: What the file said before: for ENABLE the controllers that were on.
@@ -65,11 +65,11 @@ _EFFECT_STEP_S = 0.01
 
 
 class WrongEffectError(Exception):
-    """The kernel took a value, and made something else of it."""
+    """The kernel accepted a value, but its effect is another one."""
 
 
 def perform(operation: Operation, cgroups: Cgroups) -> None:
-    """Carry an operation out, and see that the kernel did what it says.
+    """Carry out an operation, and check that the kernel did what it says.
 
     Raises:
         OSError: The kernel refused.
@@ -97,7 +97,7 @@ def perform(operation: Operation, cgroups: Cgroups) -> None:
 
 
 def revert(operation: Operation, cgroups: Cgroups) -> None:
-    """Take an operation back that was carried out.
+    """Undo an operation that was carried out.
 
     Raises:
         OSError: The kernel refused.

@@ -38,15 +38,15 @@ _LONGEST_NAME = 255
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is to be done on a node.
+    """The operations to carry out on a node.
 
     Attributes:
-        operations: In order; taken back in reverse where one fails.
-        finish: What follows once all of them are done: clearing up, never undone.
+        operations: The operations in order; if one fails they are taken back in reverse.
+        finish: The cleaning up after all of them are done, which is never undone.
         absent: Containers that do not run here, by name.
-        observed: What somebody else writes, and differs: it is left alone. In words.
-        cgroups: Of the containers that run here or are ours, once all of it is done.
-        lacking: What is not written because this kernel has nothing to write it to. In words.
+        observed: Differences in files of other writers, which are left alone, in words.
+        cgroups: Cgroups of the containers that run here or are ours, after the plan is done.
+        lacking: Settings that are not written because this kernel has no file for them, in words.
 
     """
 
@@ -67,7 +67,7 @@ def plan_of(
     previous: NodePlacement | None = None,
     in_force: bool = False,
 ) -> Plan:
-    """Return what makes the cgroups of this machine say what the document wants.
+    """Return the plan that makes the cgroups of this machine as the document wants them.
 
     Args:
         document: For this node.

@@ -17,7 +17,7 @@ from placer_models.policy import QosClass
 
 @dataclass(frozen=True, slots=True)
 class NodePools:
-    """Who has which CPUs of a node.
+    """The CPUs of a node by pool and owner.
 
     Attributes:
         shared: CPUs of LS pods: online and owned by nobody.
@@ -96,8 +96,8 @@ def memory_nodes(
 ) -> frozenset[int]:
     """Return the NUMA nodes whose memory a container may use.
 
-    Those on which its memory or its pod's is placed, where the pod has CPUs of its own or is
-    bound to NUMA nodes; any that has memory else, for then it says where memory is counted.
+    These are the ones where its memory or its pod's is placed, if the pod has CPUs of its own or
+    is bound to NUMA nodes. Otherwise they are all with memory: the placement only counts there.
     """
     node = document.node
     with_memory = frozenset(

@@ -15,19 +15,19 @@ _NONE: CpuSet = frozenset()
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """The cgroup of one container, and what it says.
+    """The cgroup of one container with its present values and its target.
 
     Attributes:
-        target: What it is to say; None: its pod is gone, and it still has processes.
-        ours: It is below our root.
+        target: What it is to become, or None if its pod is gone but processes remain.
+        ours: Whether it is below our root.
         exists: Whether it is there yet.
         cpus: CPUs that its processes can use now.
         mems: NUMA nodes that they can use.
         cpus_text: What is written in its cpuset.cpus.
         mems_text: The same of cpuset.mems.
-        rival: Who else writes it; None: nobody.
+        rival: Another writer of it, or None.
         unit: The unit of systemd that it is the cgroup of: systemd is asked to write it.
-        was: The class of its pod in the document before; None: it was not there.
+        was: The class of its pod in the document before, or None if it was not there.
 
     """
 
@@ -112,7 +112,7 @@ class Reader:
         )
 
     def _effective(self, cgroup: str, name: str) -> CpuSet | None:
-        """Return what a cgroup has; None: it is not there."""
+        """Return the effective set of a cgroup, or None if the cgroup is not there."""
         try:
             return as_set(self._cgroups.files.read(self._cgroups.effective_path(cgroup, name)))
         except FileNotFoundError:  # or without the controller

@@ -1,4 +1,4 @@
-"""Writes of what is no set: quotas, weights, limits, and whether memory moves with its nodes."""
+"""Writes of all settings but sets: quotas, weights, limits, and memory migration."""
 
 from collections.abc import Iterable, Iterator
 
@@ -17,10 +17,10 @@ from placer.node.render.cgroup import (
 
 
 class SettingWriter:
-    """Plans these writes, and remembers what cannot be written.
+    """A planner of these writes, which also notes what cannot be written.
 
     Attributes:
-        lacking: What this kernel has no file for, in words: named, and not written.
+        lacking: Settings that this kernel has no file for, in words; they are not written.
 
     """
 
@@ -82,7 +82,7 @@ class SettingWriter:
             )
 
     def _lack(self, controller: str, file: str) -> str | None:
-        """Return why no cgroup here has a file, in words; None: a cgroup of ours will have it."""
+        """Return in words why no cgroup here has a file, or None if ours will have it."""
         files, top = self._cgroups.files, self._cgroups.path(controller, "", file)
         if controller == HUGETLB:
             if (lack := self.hugetlb_lack()) is not None:
@@ -98,7 +98,7 @@ class SettingWriter:
         return None
 
     def hugetlb_lack(self) -> str | None:
-        """Return what stands between a cgroup of ours and hugetlb, in words; None: nothing."""
+        """Return in words what keeps hugetlb from a cgroup of ours, or None if nothing does."""
         groups, above = self._cgroups, parent(self._root)
         if groups.version == 1:
             there = groups.files.exists(HUGETLB)

@@ -107,15 +107,15 @@ class AppliedState:
         self._remove(COMMITTED)
 
     def unfinished(self) -> tuple[NodePlacement, Plan] | None:
-        """Return what was begun and not committed; None: nothing."""
+        """Return what was begun and not committed, or None."""
         return self._read_journal(JOURNAL)
 
     def committed(self) -> tuple[NodePlacement, Plan] | None:
-        """Return what was committed and not finished; None: nothing."""
+        """Return what was committed and not finished, or None."""
         return self._read_journal(COMMITTED)
 
     def applied(self) -> NodePlacement | None:
-        """Return the document that was applied last; None: there was none."""
+        """Return the document that was applied last, or None if there was none."""
         data = self._read(APPLIED)
         if data is None:
             self._last = None
@@ -242,7 +242,7 @@ def _head(body: bytes) -> bytes:
 
 
 def _sealed(text: str) -> bytes:
-    """Return a text behind a line with its checksum."""
+    """Return a text after a line with its checksum."""
     body = f"{text}\n".encode()
     return _head(body) + b"\n" + body
 

@@ -1,7 +1,7 @@
-"""The door to systemd: units whose cgroups it owns get their sets from it, over D-Bus.
+"""Systemd's units: it owns their cgroups, so they get their sets from it, over D-Bus.
 
-Who writes the cgroup of a unit behind systemd's back loses it at the next reload. So systemd is
-asked to write it, as a property of the unit that lasts until the next boot.
+A value written to a unit's cgroup behind systemd's back is lost at the next reload. So systemd
+is asked to write it, as a property of the unit that lasts until the next boot.
 """
 
 import importlib
@@ -21,10 +21,10 @@ CPUSET_SINCE = 244
 """The first version with AllowedCPUs and AllowedMemoryNodes."""
 
 ANSWER_S = 10.0
-"""So long systemd may take for one answer; a reload of many units takes seconds."""
+"""Seconds that systemd may take for one answer; a reload of many units takes seconds."""
 
 SETTLE_S = 20.0
-"""So long systemd may be away, such as while it starts anew, before an undo is given up."""
+"""Seconds that systemd may be away, as during its restart, before an undo is given up."""
 
 _SYSTEMD = "org.freedesktop.systemd1"
 _PATH = "/org/freedesktop/systemd1"
@@ -66,7 +66,7 @@ class Units(Protocol):
     """The units of this machine.
 
     Attributes:
-        answer_s: So long an answer, or its effect, may take.
+        answer_s: Seconds that an answer, or its effect, may take.
 
     """
 
@@ -93,7 +93,7 @@ class Units(Protocol):
 
 
 class NoUnits:
-    """Nobody to ask."""
+    """Stands for systemd where there is none to ask."""
 
     answer_s = ANSWER_S
 
@@ -109,12 +109,12 @@ class NoUnits:
         raise UnitError(f"{unit}: {self._why}")
 
     def settle(self) -> None:
-        """Refuse: what was asked by another run may still come."""
+        """Refuse: changes that another run asked for may still come."""
         raise UnitError(self._why)
 
 
 class SystemdUnits:
-    """Those of the system's systemd; the bus is opened when it is first needed."""
+    """The units of the system's systemd; the bus is opened when it is first needed."""
 
     def __init__(
         self,
@@ -123,12 +123,12 @@ class SystemdUnits:
         answer_s: float = ANSWER_S,
         settle_s: float = SETTLE_S,
     ) -> None:
-        """Take where the bus is.
+        """Remember the address of the bus.
 
         Args:
-            address: Of the bus, as D-Bus writes it; None: the system's.
-            answer_s: So long an answer may take.
-            settle_s: So long systemd may be away before it is given up.
+            address: The bus's address, as D-Bus writes it; None for the system bus.
+            answer_s: Seconds that an answer may take.
+            settle_s: Seconds that systemd may be away before it is given up.
 
         """
         self.answer_s = answer_s

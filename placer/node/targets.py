@@ -13,15 +13,15 @@ from placer_models.policy import QosClass
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What one container gets.
+    """The target of one container.
 
     Attributes:
         one: Its pod.
         mems: NUMA nodes whose memory it may use.
         cpu_milli: Its CPU request.
-        hugepages: (page size in bytes, bytes) for every size that the node has or it asks for,
-            ascending: it gets what it asks for and no more.
-        stranded: All its own CPUs are offline, so that it is on shared ones.
+        hugepages: (page size in bytes, bytes) for every size that the node has or the container
+            asks for, ascending; it gets what it asks for and no more.
+        stranded: Whether all its own CPUs are offline, so that it runs on shared ones.
 
     """
 
@@ -36,7 +36,7 @@ class Target:
 
     @property
     def qos(self) -> QosClass:
-        """The class of its pod; a stranded one is as one that shares its CPUs."""
+        """The class of its pod; a stranded container counts as one that shares CPUs."""
         return QosClass.LS if self.stranded else self.one.pod.spec.qos
 
     @property
@@ -57,9 +57,9 @@ def targets_of(
 
     Args:
         document: Of the node.
-        online: CPUs that are online now; pools lose the others. None: as the document says.
-        make_do: Owners lose them, too. A container that has none left has what is left of its
-            pod's, and one whose pod has none left is stranded on the shared pool.
+        online: CPUs that are online now; pools lose the others. None: those of the document.
+        make_do: Whether owners lose them, too. A container without any left gets what is left
+            of its pod's, and if its pod has none left it is stranded on the shared pool.
 
     """
     found = []

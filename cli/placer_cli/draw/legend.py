@@ -139,7 +139,7 @@ def held_of(place: _Held, node: Node, canvas: Canvas, *, own: bool) -> tuple[str
 def containers_of(resident: Resident, node: Node, canvas: Canvas) -> list[tuple[str, ...]]:
     """Return the name of each container and what it has, where that is not all of the pod's.
 
-    So it is where each is aligned for itself, and where several have devices.
+    This is so if each is aligned by itself, or if several have devices.
     """
     spec, parts = resident.pod.spec, resident.place.containers
     is_aligned = effective_policy(spec.alignment, node.alignment) not in (

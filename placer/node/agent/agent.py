@@ -1,4 +1,4 @@
-"""The agent's round each time that it wakes: take a document, look at the node, repair it."""
+"""The agent's round at each wake-up: take a document, look at the node, repair it."""
 
 import logging
 import time
@@ -24,14 +24,14 @@ from placer_models.node_placement import NodePlacement
 log = logging.getLogger(__name__)
 
 REPAIRS_A_MINUTE = 5
-"""A cgroup that needs more is one that somebody else writes, too."""
+"""The most repairs of a cgroup before another writer is taken to be at work there."""
 
 MOST_TOLD = 20
-"""So many changes are told one by one in a line of the log."""
+"""The most changes that one line of the log lists one by one."""
 
 
 class OnDrift(StrEnum):
-    """What becomes of a node that is not as its document says."""
+    """What to do with a node that differs from its document."""
 
     REPAIR = "repair"
     """It is made so again."""
@@ -42,13 +42,13 @@ class OnDrift(StrEnum):
 
 @dataclass(slots=True)
 class Status:
-    """How the node is, as of the last look.
+    """The state of the node at the last look.
 
     Attributes:
-        observe_only: Why nothing may be written; empty: it may.
-        refused: Why the document in force cannot be done now.
-        drift: What is not as it should be, and was not repaired, in words.
-        refused_files: What came and was not taken, in words.
+        observe_only: Why nothing may be written; empty if writing is allowed.
+        refused: Why the document in force cannot be carried out now.
+        drift: Differences that were not repaired, in words.
+        refused_files: Files that arrived and were refused, in words.
         offline: CPUs that pods own and that are offline, in words.
         unhealthy: Devices that pods hold, in words.
 
@@ -63,19 +63,19 @@ class Status:
     plan: Plan = field(default_factory=Plan)
 
     def refusals(self) -> tuple[str, ...]:
-        """Return what the node refuses, and what is only observed."""
+        """Return why the node refuses its document, or is only observed."""
         found = (self.observe_only, self.refused, *self.plan.observed)
         return tuple(text for text in found if text)
 
     def trouble(self) -> list[str]:
-        """Return why the node does not do what its document says; nothing: it does."""
+        """Return why the node does not obey its document; empty if it does."""
         offline = (self.offline,) if self.offline else ()
         return [*self.refusals(), *offline, *self.drift, *self.unhealthy]
 
 
 @dataclass(slots=True)
 class AgentCounts:
-    """How often things happened since the start."""
+    """Counters of events since the start."""
 
     applied: int = 0
     refused: int = 0
@@ -84,7 +84,7 @@ class AgentCounts:
 
 
 class Agent:
-    """One node; its state is locked by whoever runs it."""
+    """The agent of one node, whose state is locked by the caller."""
 
     def __init__(
         self,
@@ -101,14 +101,14 @@ class Agent:
         """Take what the agent works with.
 
         Args:
-            cgroups: Of the machine.
-            read_host: Reads what else is true of it.
-            state: Where the journal is.
-            inbox: Where documents arrive.
+            cgroups: The cgroups of the machine.
+            read_host: Reads the other facts about the machine.
+            state: The folder with the journal.
+            inbox: The folder in which documents arrive.
             root: The cgroup below which those of our own are.
-            on_drift: What becomes of drift.
-            unhealthy_devices: Says the id of each device that is ill, and what it has.
-            clock: Seconds.
+            on_drift: What to do about drift.
+            unhealthy_devices: Returns id of an unhealthy device -> what is wrong with it.
+            clock: Returns seconds of a monotonic clock.
 
         """
         self._cgroups = cgroups
@@ -127,7 +127,7 @@ class Agent:
         self.counts = AgentCounts()
 
     def begin(self) -> None:
-        """Pick up what an earlier run left: finish it, or take it back."""
+        """Resume what an earlier run left unfinished: finish it, or take it back."""
         try:
             if recovered := recover(self._cgroups, self._state):
                 log.warning("recovered", extra={"what": recovered})
@@ -172,7 +172,7 @@ class Agent:
         self.status.refused_files = faults
 
     def look(self) -> None:
-        """See whether the node is as its document says; repair it, or say what is wrong."""
+        """Compare the node with its document, and repair it or report the drift."""
         if self.document is None:
             return
         status = self.status
@@ -207,7 +207,7 @@ class Agent:
             self._refuse(f"{error.filename or 'the cgroup files'}: {error.strerror or error}")
 
     def look_at_devices(self) -> None:
-        """See whether devices that pods hold are ill; nothing can be repaired about that."""
+        """Look for unhealthy devices that pods hold; they are reported, not repaired."""
         pods = self.document.pods if self.document else ()
         held = [(one, grant) for one in pods for grant in one.placement.devices if grant.id]
         ill = self._unhealthy_devices() if held else {}
@@ -222,7 +222,7 @@ class Agent:
         self.status.unhealthy = found
 
     def effective_files(self) -> tuple[str, ...]:
-        """Return the files that say which CPUs and memory nodes the containers really have."""
+        """Return the files with the CPUs and memory nodes that containers effectively have."""
         found = []
         above = {""}
         for cgroup in self.status.plan.cgroups:
@@ -242,10 +242,10 @@ class Agent:
         )
 
     def concerns(self, cgroup: str, setting: bool) -> bool:
-        """Return whether a change in a cgroup can be one of the node that its document means.
+        """Return whether a change in a cgroup may matter to the document.
 
         Args:
-            cgroup: Where something was written, came or went.
+            cgroup: The cgroup that was written to, came or went.
             setting: What changed says what the cgroup may use; else who is in it, or that it
                 came or went.
 
@@ -300,7 +300,7 @@ class Agent:
         )
 
     def _count_repairs(self, plan: Plan) -> None:
-        """Count what was written again, and stop where somebody else writes it each time."""
+        """Count repairs, and stop repairing cgroups that another writer changes back each time."""
         self.counts.repairs += 1
         now = self._clock()
         for cgroup in {one.cgroup for one in plan.operations if one.kind is OperationKind.WRITE}:

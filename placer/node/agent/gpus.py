@@ -1,8 +1,8 @@
-"""Ill GPUs of NVIDIA's, as far as NVML says (the extra ``placer[nvidia]``).
+"""Health of NVIDIA's GPUs according to NVML (the extra ``placer[nvidia]``).
 
-NVML tells of critical errors (Xid) as events. For the rest there is none: a row of memory that
-could not be remapped, a GPU that is gone. That is asked for once a second, by one call a GPU,
-and only while pods hold devices. Both in a thread of its own, for a sick driver answers late.
+NVML reports critical errors (Xid) as events. There is no event for a row of memory that could
+not be remapped or a GPU that is gone: these are asked for once a second, by one call per GPU,
+and only while pods hold devices. Both run in a thread of their own: a sick driver answers late.
 """
 
 import importlib
@@ -15,14 +15,14 @@ from typing import Any
 log = logging.getLogger(__name__)
 
 ASK_S = 1.0
-"""How often GPUs are asked for what has no event."""
+"""Seconds between two questions for faults that have no event."""
 
 RETRY_S = 30.0
-"""How often a driver that is not there is looked for."""
+"""Seconds between two attempts to find a missing driver."""
 
 HARMLESS_XIDS = frozenset({13, 31, 43, 45, 63, 68, 94, 109})
-"""Errors of programs, and those after which the GPU works on: 63 says that a row was remapped,
-94 that an error of memory reached no other program."""
+"""Errors of programs, and errors after which the GPU works on: 63 says that a row was remapped,
+94 that a memory error reached no other program."""
 
 
 class GpuHealth:
@@ -32,8 +32,8 @@ class GpuHealth:
         """Watch nothing yet.
 
         Args:
-            changed: Is called, in a thread of its own, whenever the answer becomes another one.
-            ask_s: How often GPUs are asked.
+            changed: Called, in a thread of its own, whenever the answer changes.
+            ask_s: Seconds between two questions to the GPUs.
 
         """
         self._changed = changed
@@ -46,7 +46,7 @@ class GpuHealth:
         self._thread: threading.Thread | None = None
 
     def __call__(self) -> dict[str, str]:
-        """Return the UUID of each GPU that is ill, and what it has."""
+        """Return UUID of an unhealthy GPU -> what is wrong with it."""
         if self._thread is None:
             self._thread = threading.Thread(target=self._watch, name="gpu-health", daemon=True)
             self._thread.start()
@@ -54,7 +54,7 @@ class GpuHealth:
         return self._ill
 
     def close(self) -> None:
-        """Watch no more."""
+        """Stop watching."""
         self._stop.set()
         if self._thread is not None:
             self._thread.join(5 + self._ask_s)
@@ -104,7 +104,7 @@ class GpuHealth:
 
     @staticmethod
     def _register(nvml: Any, gpu: object, events: object) -> bool:
-        """Listen to a GPU; return whether it tells of errors."""
+        """Register for a GPU's events, and return whether it reports errors."""
         kind = nvml.nvmlEventTypeXidCriticalError
         try:
             if not nvml.nvmlDeviceGetSupportedEventTypes(gpu) & kind:
@@ -139,7 +139,7 @@ class GpuHealth:
             self._tell(self._ill)
 
     def _tell(self, ill: dict[str, str]) -> None:
-        """Say which GPUs are ill, those of earlier errors among them."""
+        """Publish which GPUs are unhealthy, including those with earlier errors."""
         now = self._by_xid | ill
         if now != self._ill:
             self._ill = now
@@ -161,7 +161,7 @@ def _gpus(nvml: Any) -> dict[str, object]:
 
 
 def _uuid(nvml: Any, gpu: object) -> str:
-    """Return the UUID of a GPU; empty: it does not say it. Older bindings answer in bytes."""
+    """Return the UUID of a GPU, or an empty text if it has none. Older bindings answer in bytes."""
     try:
         answer = nvml.nvmlDeviceGetUUID(gpu)
     except nvml.NVMLError:
@@ -170,7 +170,7 @@ def _uuid(nvml: Any, gpu: object) -> str:
 
 
 def _ask(nvml: Any, gpu: object) -> str:
-    """Return what a GPU has, in words; empty: nothing that is known."""
+    """Return what is wrong with a GPU, in words, or an empty text if nothing is known."""
     try:
         try:
             *_, failed = nvml.nvmlDeviceGetRemappedRows(gpu)

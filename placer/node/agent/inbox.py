@@ -1,7 +1,7 @@
-"""The folder in which documents arrive: the newest one for this node is taken.
+"""Inbox: the folder in which documents arrive; the newest one for this node is taken.
 
-A document arrives by rename, so that no half of one is ever read. A file that somebody still
-writes, or that was changed in place, is refused and said so. A file that goes changes nothing.
+A document arrives by rename, so that half a document is never read. A file that is still being
+written, or was changed in place, is refused and reported. Removing a file changes nothing.
 """
 
 import errno
@@ -25,9 +25,9 @@ class _Seen:
     """A file as it was read.
 
     Attributes:
-        version: Tells one content of the file from another.
-        document: None where it is refused.
-        fault: Why, in words.
+        version: Identifies the content of the file.
+        document: The document, or None if the file is refused.
+        fault: Why it is refused, in words.
 
     """
 
@@ -38,7 +38,7 @@ class _Seen:
 
 
 class Inbox:
-    """Reads the folder; files that did not change are not read again."""
+    """A reader of the folder, which does not read unchanged files again."""
 
     def __init__(self, folder: Path, node: str) -> None:
         self.folder = folder
@@ -49,7 +49,7 @@ class Inbox:
         """Refuse a folder into which others could put documents.
 
         Raises:
-            RefusedError: It is not there, not ours, or open to others.
+            RefusedError: The folder is missing, not ours, or writable by others.
 
         """
         try:
@@ -131,7 +131,7 @@ class Inbox:
         return _Seen(inode, version, document)
 
     def _fault(self, file: int, found: os.stat_result) -> str:
-        """Return why a file is not read, in words; empty: it may be."""
+        """Return why a file must not be read, in words, or an empty text if it may be read."""
         if not stat.S_ISREG(found.st_mode):
             return "it is no regular file; rename one to this name"
         if found.st_uid != os.geteuid() or found.st_mode & 0o022:

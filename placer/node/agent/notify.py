@@ -1,4 +1,4 @@
-"""Tells systemd what the agent does (sd_notify): a datagram to the socket that systemd names."""
+"""Notifications to systemd (sd_notify): a datagram to the socket that systemd names."""
 
 import os
 import socket
@@ -20,7 +20,7 @@ def notify(*lines: str) -> bool:
 
 
 def watchdog_s() -> float | None:
-    """Return how often systemd wants to hear of us; None: it does not."""
+    """Return the seconds within which systemd wants to hear from us, or None if it does not."""
     if os.environ.get("WATCHDOG_PID", str(os.getpid())) != str(os.getpid()):
         return None
     microseconds = os.environ.get("WATCHDOG_USEC", "")

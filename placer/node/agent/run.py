@@ -1,4 +1,4 @@
-"""Runs the agent until it is told to stop."""
+"""Main loop of the agent, until it is told to stop."""
 
 import logging
 import signal
@@ -26,10 +26,10 @@ from placer_models.files.errors import counted
 log = logging.getLogger(__name__)
 
 SWEEP_S = 30
-"""How often the sets in effect are looked at, should the kernel have told nothing."""
+"""Seconds between two looks at the effective sets, in case the kernel reported nothing."""
 
 WHOLE_LOOK_S = 600
-"""How often everything is."""
+"""Seconds between two looks at everything."""
 
 ALIVE_S = 60
 ONLINE = Path("/sys/devices/system/cpu/online")
@@ -37,14 +37,14 @@ ONLINE = Path("/sys/devices/system/cpu/online")
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What the command is told.
+    """Options of the command.
 
     Attributes:
         documents: The folder in which documents arrive.
         state: The folder of the journal.
         node: The name of this node in documents.
         root: The cgroup below which those of our own are.
-        listen: Where metrics and health are; empty: nowhere.
+        listen: The address of metrics and health; empty for none.
 
     """
 
@@ -57,7 +57,7 @@ class Options:
 
 
 def run(options: Options) -> tuple[str, ...]:
-    """Run until SIGTERM or SIGINT; return why the node does not obey then; nothing: it does.
+    """Run until SIGTERM or SIGINT; then return why the node does not obey, empty if it does.
 
     Raises:
         MountError: The cgroup file systems cannot be used.
@@ -122,7 +122,7 @@ def run(options: Options) -> tuple[str, ...]:
 
 
 class _Turns:
-    """Decides at each wake-up what is to be looked at."""
+    """The choice, at each wake-up, of what to look at."""
 
     def __init__(
         self,
@@ -146,7 +146,7 @@ class _Turns:
         self._status = ""
 
     def turn(self, paths: frozenset[str], documents: Path) -> None:
-        """Do what one wake-up asks for; paths are those that changed."""
+        """Do what one wake-up calls for, given the paths that changed."""
         now = self._turned = time.monotonic()
         arrived = any(path.startswith(f"{documents}/") for path in paths)
         written = {path for path in paths if self._concerns(path)}
@@ -189,7 +189,7 @@ class _Turns:
         self._tell_watchdog(now)
 
     def settle(self) -> None:
-        """Remember how the node is now, and say so."""
+        """Remember the node's state, and report it."""
         files = [self._path(file) for file in self._agent.effective_files()]
         above = [path for path in files if path.parent in self._mounts.values()]
         self._written = {str(self._path(file)) for file in self._agent.written_files()}
@@ -202,7 +202,7 @@ class _Turns:
         return time.monotonic() - self._turned < ALIVE_S
 
     def in_words(self) -> str:
-        """Return how the node is, in one line."""
+        """Return the node's state in one line."""
         document = self._agent.document
         if document is None:
             return "no document yet"

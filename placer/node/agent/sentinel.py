@@ -1,7 +1,7 @@
-"""Files that are read again and again, and tell when what they say is another thing.
+"""Sentinel: files that are read again and again to see whether their contents changed.
 
-They stay open: to read one costs a few microseconds, so that the sets of hundreds of
-containers can be looked at without anybody noticing.
+They stay open, so that reading one takes a few microseconds and the sets of hundreds of
+containers can be checked at hardly any cost.
 """
 
 import os
@@ -13,7 +13,7 @@ _LONGEST = 1 << 16
 
 
 class Sentinel:
-    """Remembers what files said when they were put under watch, or renewed."""
+    """The contents of files as they were when watching began or was renewed."""
 
     def __init__(self) -> None:
         self._files: dict[Path, tuple[int, bytes | None]] = {}
@@ -28,10 +28,10 @@ class Sentinel:
                 self._files[path] = (file, _read(file))
 
     def renew(self) -> None:
-        """Take what the files say now for what they are to say.
+        """Take the current contents of the files as the expected ones.
 
-        Before one looks at what they stand for, never after: what changes while one looks is
-        then seen later.
+        Call it before looking at what the files stand for, never after: a change made meanwhile
+        is then still noticed.
         """
         for path, (file, _) in list(self._files.items()):
             text = _read(file)
@@ -41,16 +41,16 @@ class Sentinel:
                 self._files[path] = (file, text)
 
     def changed(self) -> bool:
-        """Return whether any of the files says another thing, or is no more."""
+        """Return whether the contents of any file have changed, or a file is gone."""
         return any(_read(file) != text for file, text in self._files.values())
 
     def close(self) -> None:
-        """Watch nothing any more."""
+        """Stop watching."""
         self.watch(())
 
 
 def allow_many_files() -> None:
-    """Let this process keep as many files open as it may at all."""
+    """Raise this process's limit of open files as far as it may."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 

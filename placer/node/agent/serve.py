@@ -27,10 +27,10 @@ UNIX = "unix:"
 
 
 class Server:
-    """Answers in a thread of its own until it is closed.
+    """A server that answers in a thread of its own until it is closed.
 
     Attributes:
-        port: Where it listens on loopback; 0: on a Unix socket.
+        port: The port on loopback, or 0 for a Unix socket.
 
     """
 
@@ -66,7 +66,7 @@ class Server:
                 return "client"
 
             def log_message(self, *_: object) -> None:
-                """Say nothing: who asks for metrics is no news."""
+                """Log nothing: requests for metrics are no news."""
 
         self._socket_file: Path | None = None
         try:
@@ -89,7 +89,7 @@ class Server:
         self._thread.start()
 
     def close(self) -> None:
-        """Answer no more."""
+        """Stop answering."""
         self._end.ring()
         self._thread.join()
         self._server.server_close()
@@ -99,7 +99,7 @@ class Server:
                 self._socket_file.unlink()
 
     def _serve(self) -> None:
-        """Sleep until somebody asks; the loop of socketserver would wake twice a second."""
+        """Sleep until a request comes; the loop of socketserver would wake twice a second."""
         waits = select.poll()
         for file in (self._server.fileno(), self._end.fileno()):
             waits.register(file, select.POLLIN)
@@ -129,7 +129,7 @@ def _page(
 
 
 def check_address(address: str) -> None:
-    """Refuse what is no address on this machine alone.
+    """Refuse an address that is not on this machine alone.
 
     Raises:
         ValueError: It is none.

@@ -1,4 +1,4 @@
-"""Brings processes back that the kernel moved out of a cpuset (version 1).
+"""Strays: processes that the kernel moved out of a cpuset (version 1), brought back.
 
 When the last CPU of a cpuset goes offline, its processes go to the cpuset above, and stay there
 when the CPU comes back. The other hierarchies keep them, and so say where they belong.
@@ -13,7 +13,7 @@ log = logging.getLogger(__name__)
 
 
 def bring_back(cgroups: Cgroups, leaves: Iterable[str]) -> int:
-    """Move what strayed from the cgroups of containers; return how many processes that were."""
+    """Move strayed processes back to their containers' cgroups, and return how many there were."""
     if cgroups.version == 2:
         return 0
     moved = 0

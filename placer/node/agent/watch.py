@@ -1,7 +1,7 @@
-"""Tells when a cgroup file is written, a cgroup comes or goes, or a document arrives (inotify).
+"""Watch, by inotify, for writes to cgroup files, cgroups that come or go, and new documents.
 
-The kernel tells of a write to a cgroup file as of one to any file. What it does on its own, such
-as taking a CPU away, it does not tell; so whoever waits here waits for `POLL_S` at most.
+The kernel reports writes to cgroup files as those to any file. It does not report what it does
+on its own, such as taking a CPU away, so a wait lasts `POLL_S` at most.
 """
 
 import ctypes
@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 
 POLL_S = 0.5
 SETTLE_S = 0.02
-"""What comes so soon after a first change is taken together with it."""
+"""Changes within this many seconds after a first one are taken together with it."""
 
 _PROCESSES = frozenset({"cgroup.procs", "cgroup.events"})
 """Cgroup files that change when a container starts or ends."""
@@ -49,10 +49,10 @@ _SETTINGS = frozenset(
 """Cgroup files whose change may be drift."""
 
 _HUGEPAGES = re.compile(r"hugetlb\.\d+[KMG]B\.(rsvd\.)?(max|limit_in_bytes)")
-"""The same, of which there is one for each size."""
+"""Such files that exist once for each page size."""
 
 ANYTHING = "*"
-"""Stands for every path, where changes cannot be watched, or too many came at once."""
+"""Stands for all paths, if changes cannot be watched or too many came at once."""
 
 _LIBC = ctypes.CDLL(None, use_errno=True)
 _EVENT = struct.Struct("iIII")  # watch, what happened, cookie, length of the name that follows
@@ -60,7 +60,7 @@ _READ_BYTES = 1 << 16
 
 
 class _Happened(IntFlag):
-    """What inotify(7) tells, and how it is asked to."""
+    """Events and flags of inotify(7)."""
 
     MODIFY = 0x2
     ATTRIB = 0x4
@@ -102,13 +102,13 @@ def is_setting(path: str) -> bool:
 
 
 class Alarm:
-    """Ends the wait that is under way, or else the next one."""
+    """An alarm that ends the wait under way, or else the next one."""
 
     def __init__(self) -> None:
         self._file = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
 
     def ring(self) -> None:
-        """End it, from any thread or handler of a signal."""
+        """End the wait, from any thread or signal handler."""
         os.eventfd_write(self._file, 1)
 
     def quiet(self) -> None:
@@ -129,7 +129,7 @@ class Watch:
     """Watches all cgroups below some mounts, and one folder of documents."""
 
     def __init__(self, mounts: Sequence[Path], documents: Path, alarm: Alarm) -> None:
-        """Begin to watch; what cannot be watched is told as `ANYTHING`, again and again."""
+        """Begin to watch; what cannot be watched is reported as `ANYTHING`, again and again."""
         self._mounts = mounts
         self._documents = documents
         self._alarm = alarm
@@ -145,7 +145,7 @@ class Watch:
         self._close_inotify()
 
     def changes(self, timeout_s: float = POLL_S) -> frozenset[str]:
-        """Return the paths that changed, once some did; none: the time is over, or it rang."""
+        """Wait for changes, and return their paths; none if time is over or the alarm rang."""
         if self._inotify is not None and not self._documents_watched:
             self._watch_documents()  # the folder went, and may be there again
         until = time.monotonic() + timeout_s
@@ -163,7 +163,7 @@ class Watch:
         return frozenset(found | self._read())
 
     def _read(self) -> set[str]:
-        """Return what changed since; watch cgroups that came."""
+        """Return the paths changed since the last call, and watch new cgroups."""
         found: set[str] = set()
         try:
             for number, happened, name in self._events():
@@ -179,7 +179,7 @@ class Watch:
         return found
 
     def _meant(self, number: int, happened: int, name: str) -> Iterator[str]:
-        """Yield the paths that one event is about, if they are of those that matter."""
+        """Yield the paths that one event is about, if they matter."""
         if happened & _Happened.IGNORED:
             if self._folders.pop(number, None) == str(self._documents):
                 self._documents_watched = False
@@ -240,7 +240,7 @@ class Watch:
         self._folders.clear()
 
     def _add_tree(self, folder: str) -> Iterator[str]:
-        """Watch a cgroup and those below it; yield these: some may be older than the watch."""
+        """Watch a cgroup and those below it, and yield them: some may be older than the watch."""
         if not self._add(folder, _IN_CGROUPS):
             return
         yield folder
@@ -248,7 +248,7 @@ class Watch:
             yield from self._add_tree(below)
 
     def _add(self, folder: str, happened: _Happened) -> bool:
-        """Watch a folder; return whether it is there."""
+        """Watch a folder, and return whether it exists."""
         assert self._inotify is not None
         try:
             number = _checked(

@@ -14,7 +14,7 @@ COPROCESSOR, PROCESSING_ACCELERATOR = 0x0B40, 0x12
 """A class of PCI devices, and the base class of others."""
 
 GPU_VENDORS = (0x10DE, 0x1002)
-"""Their accelerators are GPUs, of which their drivers tell."""
+"""Vendors whose accelerators are GPUs, which their drivers report."""
 
 
 def read_accelerators(files: MachineFiles) -> FoundDevices:

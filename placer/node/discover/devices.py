@@ -1,4 +1,4 @@
-"""All devices of a machine, whoever tells of them."""
+"""Devices of a machine, from all sources."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,6 +1,6 @@
 """Holdings of pods on a machine by the kubelet's account, and what they leave of a node.
 
-CPUs are reserved by whoever asks for them; memory and devices are taken off here (C16, D12).
+Held CPUs become reserved CPUs elsewhere; memory and devices are taken off here (C16, D12).
 """
 
 from collections.abc import Sequence
@@ -40,7 +40,7 @@ def hugepages_name(page_bytes: int) -> str:
 
 
 def what_pods_hold(inventory: Inventory, devices: Sequence[Device]) -> list[str]:
-    """Say what pods hold, and by which rule a node of the machine does without it."""
+    """Return in words what pods hold, and by which rule a node of the machine goes without it."""
     said = []
     if owned := frozenset[int]().union(*(pod.cpuset for pod in inventory.pod_cpus)):
         said.append(f"pods own {named_cpus(owned)}; rule: a node of this machine reserves them")
@@ -71,9 +71,9 @@ def what_pods_hold(inventory: Inventory, devices: Sequence[Device]) -> list[str]
 
 
 def held_entries(inventory: Inventory, devices: Sequence[Device]) -> list[Json]:
-    """Return what pods hold, as the annotation of a Device object has it.
+    """Return what pods hold, in the form of the annotation of a Device object.
 
-    Devices go by their own ids; where nobody knows which they are, as their plugin calls them.
+    Devices are named by their own ids, or by their plugin's ids if it is unknown which they are.
     """
     by_key = {(one.type, one.minor): one.id or one.bus_id for one in devices}
     found: list[Json] = []
@@ -93,7 +93,7 @@ def held_entries(inventory: Inventory, devices: Sequence[Device]) -> list[Json]:
 
 
 def _devices_held(inventory: Inventory, devices: Sequence[Device]) -> frozenset[DeviceKey]:
-    """Return the devices that pods hold; all of a type where nobody knows which of them."""
+    """Return the devices that pods hold, or all of a type if it is unknown which of them."""
     held: set[DeviceKey] = set()
     for entry in inventory.plugin_devices:
         meant = _meant(entry, inventory, devices)
@@ -107,7 +107,7 @@ def _devices_held(inventory: Inventory, devices: Sequence[Device]) -> frozenset[
 def _meant(
     entry: HeldByKubelet, inventory: Inventory, devices: Sequence[Device]
 ) -> frozenset[DeviceKey] | None:
-    """Return the devices that an entry means; None: some of a type, nobody knows which."""
+    """Return the devices that an entry means, or None if it is unknown which of a type."""
     return devices_of(entry, devices, inventory.found.modes)
 
 

@@ -1,4 +1,4 @@
-"""What the kubelet of a machine has given out, from its own checkpoints (C15, C16, D12)."""
+"""Resources that a machine's kubelet has given out, from its checkpoints (C15, C16, D12)."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -58,7 +58,7 @@ def _read(
     what: str,
     warnings: list[str],
 ) -> _State | None:
-    """Return what a checkpoint says; None: there is none, or nobody may read it."""
+    """Return the contents of a checkpoint, or None if there is none or it may not be read."""
     try:
         text = files.read(path)
     except UnreadableError:

@@ -1,4 +1,4 @@
-"""The machine and the node that were found; a warning says what words cannot hold, and the rule."""
+"""Machines and nodes made of an inventory; warnings tell what could not be expressed, and why."""
 
 import re
 from collections import Counter, defaultdict
@@ -25,11 +25,11 @@ _NO_NAME = re.compile(r"[^A-Za-z0-9._-]+")
 
 @dataclass(frozen=True, slots=True)
 class Discovered:
-    """A machine as our words have it.
+    """A discovered machine in our words.
 
     Attributes:
-        warnings: What the words could not hold, and by which rule it was made to fit; and
-            what could not be found out.
+        warnings: What our words cannot express, and by which rule it was made to fit; and what
+            could not be found out.
 
     """
 

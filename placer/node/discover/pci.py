@@ -1,4 +1,4 @@
-"""Where devices sit on PCI Express, from sysfs, and how the paths between GPUs are called."""
+"""PCI Express topology of devices, from sysfs, and the names of paths between GPUs."""
 
 import re
 from collections.abc import Mapping, Sequence

@@ -1,1 +1,1 @@
-"""A document of a node, in the words of those who enforce it: pure functions, one place each."""
+"""Rendering of a node's document for those who enforce it: pure functions, one file each."""

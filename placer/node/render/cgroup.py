@@ -24,10 +24,10 @@ PERIOD_US = 100_000
 """The kernel's own period of CPU quotas."""
 
 LEAST_QUOTA_US = 1_000
-"""The kernel refuses a smaller quota."""
+"""The smallest quota that the kernel accepts."""
 
 NO_LIMIT = ("max", "-1")
-"""What says that there is no limit, on version 2 and on version 1."""
+"""The values that mean no limit, on version 2 and on version 1."""
 
 SWAP = "memory.swap.max"
 

@@ -1,4 +1,4 @@
-"""All that can be rendered of a document, as files: path -> text."""
+"""Folders of everything that is rendered from a document, as files: path -> text."""
 
 import json
 
