@@ -10,7 +10,7 @@ from placer_models.annotations.resource_spec import (
     ResourceSpec,
     read_resource_spec,
 )
-from placer_models.policy import BindPolicy, Strength
+from placer_models.policy import Strength
 
 
 def test_each_policy_has_its_word() -> None:
@@ -37,37 +37,26 @@ def test_each_policy_has_its_word() -> None:
 @pytest.mark.parametrize(
     ("document", "bind"),
     [
-        ({}, (BindPolicy.DEFAULT, Strength.PREFERRED)),
-        ({"preferredCPUBindPolicy": ""}, (BindPolicy.DEFAULT, Strength.PREFERRED)),
-        ({"preferredCPUBindPolicy": "Default"}, (BindPolicy.DEFAULT, Strength.PREFERRED)),
+        ({}, (CpuBindPolicy.DEFAULT, Strength.PREFERRED)),
+        ({"preferredCPUBindPolicy": ""}, (CpuBindPolicy.DEFAULT, Strength.PREFERRED)),
+        ({"preferredCPUBindPolicy": "Default"}, (CpuBindPolicy.DEFAULT, Strength.PREFERRED)),
         (
             {"preferredCPUBindPolicy": "SpreadByPCPUs", "requiredCPUBindPolicy": ""},
-            (BindPolicy.SPREAD_BY_PCPUS, Strength.PREFERRED),
+            (CpuBindPolicy.SPREAD_BY_PCPUS, Strength.PREFERRED),
         ),
         (
             {"preferredCPUBindPolicy": "SpreadByPCPUs", "requiredCPUBindPolicy": "FullPCPUs"},
-            (BindPolicy.FULL_PCPUS, Strength.REQUIRED),
+            (CpuBindPolicy.FULL_PCPUS, Strength.REQUIRED),
         ),
     ],
 )
 def test_a_required_bind_policy_goes_before_a_preferred_one(
-    document: dict[str, str], bind: tuple[BindPolicy, Strength]
+    document: dict[str, str], bind: tuple[CpuBindPolicy, Strength]
 ) -> None:
     """
     And where neither says anything, Default is preferred.
     """
     assert read_resource_spec(text_of(document)).bind == bind
-
-
-def test_a_policy_that_no_pod_can_have_yet_is_refused_by_name() -> None:
-    """
-    ConstrainedBurst can be read; to ask for it is another matter.
-    """
-    spec = read_resource_spec('{"preferredCPUBindPolicy":"ConstrainedBurst"}')
-
-    assert spec.preferred_bind is CpuBindPolicy.CONSTRAINED_BURST
-    with pytest.raises(ValueError, match="ConstrainedBurst is not supported yet; use Default"):
-        _ = spec.bind
 
 
 @pytest.mark.parametrize(

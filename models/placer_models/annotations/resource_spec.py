@@ -5,7 +5,7 @@ from enum import StrEnum
 
 from placer_models.annotations.json_parts import JsonPart, Word, parse_json
 from placer_models.annotations.names import RESOURCE_SPEC
-from placer_models.policy import BindPolicy, Strength
+from placer_models.policy import Strength
 
 
 class CpuBindPolicy(StrEnum):
@@ -44,21 +44,10 @@ class ResourceSpec:
     preferred_exclusive: CpuExclusivePolicy | None = None
 
     @property
-    def bind(self) -> tuple[BindPolicy, Strength]:
-        """The bind policy in the words of a pod; what is required wins.
-
-        Raises:
-            ValueError: It is ConstrainedBurst, which no pod can have yet.
-
-        """
+    def bind(self) -> tuple[CpuBindPolicy, Strength]:
+        """The bind policy and its strength: required takes precedence over preferred."""
         strength = Strength.PREFERRED if self.required_bind is None else Strength.REQUIRED
-        policy = self.required_bind or self.preferred_bind or CpuBindPolicy.DEFAULT
-        if policy is CpuBindPolicy.CONSTRAINED_BURST:
-            raise ValueError(
-                f"{RESOURCE_SPEC}: {policy} is not supported yet; "
-                "use Default, FullPCPUs or SpreadByPCPUs"
-            )
-        return BindPolicy(policy.value), strength
+        return self.required_bind or self.preferred_bind or CpuBindPolicy.DEFAULT, strength
 
 
 _FIELDS = (

@@ -161,12 +161,12 @@ def may_own_cpus(part: KubePod) -> bool:
 
 
 def _bind(part: KubePod, qos: QosClass) -> tuple[CpuBindPolicy, Strength]:
-    """Return the bind policy, which as in Koordinator has no effect without CPUs of its own."""
-    policy = part.cpus.required_bind or part.cpus.preferred_bind or CpuBindPolicy.DEFAULT
-    if not qos.owns_cpus and policy is not CpuBindPolicy.CONSTRAINED_BURST:
-        return CpuBindPolicy.DEFAULT, Strength.PREFERRED
-    required = part.cpus.required_bind is not None and qos.owns_cpus
-    return policy, Strength.REQUIRED if required else Strength.PREFERRED
+    """Return the bind policy; without CPUs of its own only ConstrainedBurst means anything."""
+    policy, strength = part.cpus.bind
+    if qos.owns_cpus:
+        return policy, strength
+    bursts = policy is CpuBindPolicy.CONSTRAINED_BURST
+    return policy if bursts else CpuBindPolicy.DEFAULT, Strength.PREFERRED
 
 
 def _exclusive(part: KubePod, qos: QosClass) -> tuple[ExclusivePolicy, Strength]:
