@@ -58,9 +58,9 @@ def apply(
     root: str = OUR_ROOT,
     in_force: bool = False,
 ) -> Applied:
-    """Make the cgroups of this machine say what the document wants; the state is locked.
+    """Make this machine's cgroups say what the document wants; the caller has locked the state.
 
-    A document that is `in_force` was applied before (`plan_of`).
+    A document that is `in_force` was applied before (see `plan_of`).
 
     Raises:
         DocumentError: The document is wrong, out of date, or not for this machine.
@@ -97,7 +97,7 @@ def check_generation(document: NodePlacement, state: AppliedState) -> None:
     """Refuse a document older than the applied one, or another one of the same generation.
 
     Raises:
-        DocumentError: It is.
+        DocumentError: The document is one of these.
 
     """
     previous = state.applied()
@@ -120,7 +120,7 @@ def recover(cgroups: Cgroups, state: AppliedState) -> str:
     """Take back what was begun or finish what was committed, and return what that was in words.
 
     Raises:
-        ObserveOnlyError: The journal cannot be read, or it cannot be taken back.
+        ObserveOnlyError: The journal cannot be read, or taking back failed, now or earlier.
 
     """
     state.check_may_write()
@@ -147,7 +147,7 @@ def _begin(document: NodePlacement, plan: Plan, state: AppliedState) -> None:
 
 
 def _carry_out(plan: Plan, cgroups: Cgroups, state: AppliedState) -> None:
-    """Do all of it and commit, or take it back."""
+    """Carry out all operations and commit, or take them back."""
     done = 0
     try:
         for operation in plan.operations:
@@ -164,7 +164,7 @@ def _carry_out(plan: Plan, cgroups: Cgroups, state: AppliedState) -> None:
 
 
 def _verify(operations: Sequence[Operation], cgroups: Cgroups) -> None:
-    """Check in the end that every set is in effect: a later write may have undone an earlier."""
+    """Check at the end that every set is in effect: a later write may undo an earlier one."""
     last = {
         (o.cgroup, o.file): o.new
         for o in operations
@@ -207,7 +207,7 @@ def _undo(operations: Sequence[Operation], cgroups: Cgroups, state: AppliedState
         values.append(operation.old)
         chains.append(tuple(values))
     if any(operation.unit for operation in operations):
-        try:  # it may still be about to do what was asked of it last
+        try:  # systemd may still be about to do what it was asked last
             cgroups.units.settle()
         except UnitError as error:
             raise _gave_up(
@@ -240,7 +240,7 @@ def _was_done(operation: Operation, earlier: Sequence[str], cgroups: Cgroups) ->
             return cgroups.exists(operation.cgroup, operation.controller)
         case OperationKind.ENABLE:
             on = (present_value(operation, cgroups) or "").split()
-            # What is fresh goes with its cgroup; and controllers of cgroups below may hold it.
+            # What is fresh goes with its cgroup, and cgroups below may still hold the controllers.
             return not operation.fresh and any(name in on for name in operation.new.split())
         case OperationKind.WRITE if operation.fresh:
             return False  # it goes with its cgroup

@@ -46,7 +46,7 @@ class BlankFiles:
         return []
 
     def exists(self, path: str) -> bool:
-        """Return whether it is the root, or a file of it."""
+        """Return whether the path is the root, or a file of it."""
         return path == "" or path in self._texts
 
     @staticmethod

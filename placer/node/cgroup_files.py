@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 CGROUP_MAGIC: dict[int, int] = {1: 0x27E0EB, 2: 0x63677270}
-"""Version -> what statfs(2) calls the file system."""
+"""Version -> the magic number of its file system, as statfs(2) returns it."""
 
 _READ_BYTES = 1 << 16
 _OPEN_TO_READ = 0o755
@@ -92,7 +92,7 @@ class KernelFiles:
         """Make a cgroup; the one above it must be there."""
         with self._parent(path) as (directory, name):
             os.mkdir(name, _OPEN_TO_READ, dir_fd=directory)
-            # Not what the umask left of it: those who run in there look up their limits.
+            # Undo the umask: processes in the cgroup look up their limits there.
             os.chmod(name, _OPEN_TO_READ, dir_fd=directory)
 
     def remove_directory(self, path: str) -> None:
@@ -139,7 +139,7 @@ class KernelFiles:
             raise error if error.filename else _with_path(error, path) from None
 
     def _base(self, mount: Path) -> int:
-        """Return the open mount, once it is known to be a cgroup file system; it stays open."""
+        """Return the open mount, checked to be a cgroup file system; it stays open."""
         if (base := self._bases.get(mount)) is None:
             base = os.open(mount, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
             try:
@@ -192,7 +192,7 @@ def _open(name: str, flags: int, directory: int) -> int:
 
 @contextmanager
 def _named(path: str) -> Iterator[None]:
-    """Let errors name the whole path, not its last part."""
+    """Let errors name the whole path, not only its last part."""
     try:
         yield
     except OSError as error:

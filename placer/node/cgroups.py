@@ -62,7 +62,7 @@ class Cgroups:
         except FileNotFoundError:
             if self.version == 1 or not cgroup:
                 return as_set(self.files.read(self.path(CPUSET, cgroup, name)))
-            return self.effective(parent(cgroup), name)  # without the controller: as above
+            return self.effective(parent(cgroup), name)  # no controller: as in the one above
 
     def configured(self, cgroup: str, name: str) -> str:
         """Return the text in the cgroup's cpus or mems, empty without the controller."""
@@ -133,9 +133,9 @@ def is_unit(cgroup: str) -> bool:
 
 
 def is_system_unit(cgroup: str) -> bool:
-    """Return whether it is a unit of the system's own systemd: only slices are above it.
+    """Return whether a cgroup is a unit of the system's own systemd: only slices are above it.
 
-    Inside another unit a systemd of its own may run, as in a container or for a user.
+    Inside any other unit a second systemd may run, as in a container or for a user.
     """
     *above, _ = cgroup.split("/")
     return is_unit(cgroup) and all(name.endswith(".slice") for name in above)

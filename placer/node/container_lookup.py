@@ -10,7 +10,7 @@ from placer_models.node_placement import NodePod
 from placer_models.pod import Pod
 
 OUR_ROOT = "placer"
-"""The cgroup below which our own ones are."""
+"""The cgroup below which our own cgroups are."""
 
 _ROOT = re.compile(r"(?!.*(?:^|/)\.\.?(?:/|$))[A-Za-z0-9@._:-]+(?:/[A-Za-z0-9@._:-]+)*")
 _PROCESS = re.compile(r"[0-9]+")
@@ -18,10 +18,10 @@ _RUNTIME = re.compile(r"(?:[a-z-]+-)?(?P<id>[A-Za-z0-9][A-Za-z0-9_.-]*?)(?:\.sco
 
 
 def check_root(root: str) -> None:
-    """Refuse what is no path of a cgroup.
+    """Refuse a root that is no path of a cgroup.
 
     Raises:
-        DocumentError: It is none.
+        DocumentError: It is no such path.
 
     """
     if not _ROOT.fullmatch(root):
@@ -31,7 +31,7 @@ def check_root(root: str) -> None:
 
 
 def our_cgroup(root: str, pod: Pod, container: str) -> str:
-    """Return the cgroup of our own for a container; ``@`` keeps names apart from files'."""
+    """Return our own cgroup for a container; ``@`` keeps its name apart from those of files."""
     return f"{root}/{pod.name}@{pod.namespace}/{container}@{pod.name}"
 
 
@@ -55,7 +55,7 @@ def cgroups_of_processes(proc: Path, version: int) -> frozenset[str]:
 
 
 class Running:
-    """The cgroups that have processes, and those above them, asked for pods and containers."""
+    """The cgroups that have processes, and those above them, searched for pods and containers."""
 
     def __init__(self, cgroups: Iterable[str]) -> None:
         above = {up for cgroup in cgroups for up in _upwards(cgroup)}
@@ -68,7 +68,8 @@ class Running:
     def cgroups_of(self, one: NodePod, container: str) -> tuple[str, ...]:
         """Return the cgroups of a container of a pod that is not our own.
 
-        They are found by the container's id; without one, those of all containers of the pod.
+        They are found by the container's id. If it is not known, those of all containers of the pod
+        are returned.
         """
         told = dict(one.container_ids).get(container)
         if told is not None:

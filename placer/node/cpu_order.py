@@ -62,7 +62,7 @@ class NoOrderError(Exception):
 
 
 def conflict(one: QosClass, other: QosClass) -> bool:
-    """Return whether pods of the classes may not be on one CPU (C4)."""
+    """Return whether pods of the two classes may not share a CPU (C4)."""
     classes = {one, other}
     if QosClass.LSE in classes:
         return True
@@ -77,8 +77,8 @@ def steps_of(holders: Sequence[Holder], shared: CpuSet) -> tuple[Step, ...]:
         shared: The shared pool as it is to be; a container is parked on a part of it.
 
     Raises:
-        NoOrderError: Containers wait for each other, and no CPU is shared; or for one that
-            stays as it is.
+        NoOrderError: Containers wait for each other and no CPU is shared, or they wait for one
+            that stays as it is.
 
     """
     return tuple(_Order(holders, shared).steps())
@@ -88,8 +88,8 @@ class _Order:
     def __init__(self, holders: Sequence[Holder], shared: CpuSet) -> None:
         self._holders = holders
         self._shared = shared
-        # Set of CPUs -> the owners that have it, and the others: hundreds of a pool have one,
-        # and need not be looked through for each of them.
+        # Set of CPUs -> the containers that have it: owners of CPUs, then all others. Hundreds
+        # of containers of a pool have the same set, and need not be looked through one by one.
         self._owners: dict[CpuSet, set[int]] = {}
         self._others: dict[CpuSet, set[int]] = {}
         self._has: list[CpuSet] = [frozenset()] * len(holders)
@@ -153,12 +153,12 @@ class _Order:
         )
 
     def _classes(self, i: int) -> frozenset[QosClass]:
-        """Return what a container counts as where it is now."""
+        """Return the classes that a container counts as on its present CPUs."""
         holder = self._holders[i]
         return frozenset({holder.qos}) if self._has[i] == holder.goal else holder.classes
 
     def _one_of_a_circle(self, stuck: list[int]) -> int:
-        """Return an owner of CPUs for which others of a circle wait; the smallest, if several."""
+        """Return the owner with the fewest CPUs in a circle of containers that block each other."""
         path: list[int] = []
         at = stuck[0]
         while at not in path:

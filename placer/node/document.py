@@ -1,4 +1,4 @@
-"""Documents of nodes: made of an instance and its placement, and checked."""
+"""Documents of nodes: made from an instance and its placement, and checked."""
 
 from collections.abc import Iterator
 
@@ -29,18 +29,18 @@ _RULES = (
 def document_for(
     node: Node, instance: Instance, placement: Placement, generation: int = 1
 ) -> NodePlacement:
-    """Return what a node of the instance is to do: its running pods, and those placed there.
+    """Return the document of a node of the instance: its running pods, and those placed there.
 
-    A running pod that the placement names has its place there, and none where it was.
+    A running pod that the placement names is where the placement says, and not where it was.
     """
     found = _by_node(instance, placement).get(node.name, ())
     return settled(NodePlacement(node, tuple(found), generation))
 
 
 def documents_for(instance: Instance, placement: Placement) -> Iterator[NodePlacement]:
-    """Yield what each node of the instance is to do, of generation 1.
+    """Yield the document of each node of the instance, of generation 1.
 
-    Offered nodes that stay closed do not exist, and have nothing to do.
+    Offered nodes that stay closed do not exist, and have no document.
     """
     found = _by_node(instance, placement)
     for node in instance.nodes:
@@ -52,7 +52,7 @@ def _by_node(instance: Instance, placement: Placement) -> dict[str, list[NodePod
     pods = {pod.key: pod for pod in pods_of(instance.gangs)}
     pods |= {runner.pod.key: runner.pod for runner in instance.running}
     told = {seat.key for seat in placement.pods}
-    # What stands for the system is no pod that a node could find.
+    # A pod that stands for the system is not one that a node could find.
     seats = [
         runner.placement
         for runner in instance.running

@@ -2,11 +2,11 @@
 
 
 class DocumentError(Exception):
-    """The document asks for what cannot be, here or anywhere; ``str()`` says what."""
+    """The document asks for something impossible, here or anywhere; ``str()`` says what."""
 
 
 class RefusedError(Exception):
-    """The node does not do it, and nothing is changed; ``str()`` says why and what helps."""
+    """The node refuses, and nothing is changed; ``str()`` says why and what helps."""
 
 
 class ObserveOnlyError(RefusedError):

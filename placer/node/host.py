@@ -33,17 +33,17 @@ class Host:
     """The machine.
 
     Attributes:
-        present: CPUs that it has, online or not; None: not known.
+        present: CPUs that it has, online or not; None if unknown.
         running: The cgroups that have processes.
         systemd: Whether systemd runs it: then the cgroups of units are systemd's.
         static_policy: Whether the kubelet gives out CPUs itself, or that is unknown.
-        static_memory: Whether it gives out memory of NUMA nodes, or that is unknown.
+        static_memory: Whether the kubelet gives out memory of NUMA nodes, or that is unknown.
         kubelet_fault: What is wrong with the file in which the kubelet says so.
         disputed: Cgroups that another writer changed back each time that we wrote them.
-        page_sizes: Sizes in bytes of the hugepages that its kernel has; None: not known.
+        page_sizes: Sizes in bytes of the hugepages that its kernel has; None if unknown.
         counts_swap: Whether its kernel limits swap.
         held: Devices that the kubelet has given to pods.
-        held_fault: What is wrong with the file in which the kubelet says so.
+        held_fault: What is wrong with the file that lists these devices.
 
     """
 
@@ -65,7 +65,7 @@ class Host:
 
         Args:
             cgroup: Its path.
-            units: Where systemd can be asked to write those of its units.
+            units: The systemd units, if systemd can be asked to write their cgroups.
 
         """
         if self.kubelet_fault:
@@ -87,7 +87,7 @@ class Host:
         return None
 
     def unit_of(self, cgroup: str) -> str:
-        """Return the unit whose cgroup systemd is to be asked to write; empty: it is no unit's."""
+        """Return the unit by which systemd is asked to write a cgroup; empty if it is no unit's."""
         return cgroup.rpartition("/")[2] if self.systemd and is_unit(cgroup) else ""
 
 

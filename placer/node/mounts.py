@@ -74,7 +74,7 @@ def _controllers(mount: Path) -> tuple[str, ...]:
 
 
 def _unescaped(path: str) -> str:
-    """Return a path of mountinfo, in which blanks stand as octal numbers."""
+    """Return the path that mountinfo means: it writes blanks and backslashes as octal numbers."""
     for code, character in (("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")):
         path = path.replace(code, character)
     return path

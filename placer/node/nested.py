@@ -1,8 +1,8 @@
 """Writes of a container's set, and of the cgroups that it may have made inside itself.
 
 On version 1 a cgroup may only have what the one above it has, and a cgroup above may not lose
-what one below has. So a set changes in three steps there where the container has cgroups of
-its own: old and new together, then what is inside, then the new one alone.
+what one below has. So if the container has cgroups of its own there, a set changes in three
+steps: old and new together, then what is inside, then the new one alone.
 """
 
 from collections.abc import Iterator
@@ -28,8 +28,8 @@ class SetWriter:
         Args:
             leaf: The container's cgroup.
             file: Its ``cpuset.cpus`` or ``cpuset.mems``.
-            old: What it says before the plan.
-            goal: The set.
+            old: What the file says before the plan.
+            goal: The set to bring it to.
             why: For people.
 
         """

@@ -12,7 +12,7 @@ from placer_models.cpuset import format_cpu_list
 
 
 class OperationKind(StrEnum):
-    """What is done."""
+    """The kind of an operation."""
 
     MAKE = "make"
     """A cgroup is made."""
@@ -32,14 +32,14 @@ class Operation:
     """One change.
 
     Attributes:
-        controller: The controller whose hierarchy it is in, on version 1.
-        cgroup: Path below the root.
-        file: Name in the cgroup; empty where the cgroup itself is made or removed.
-        old: What the file said before: for ENABLE the controllers that were on.
-        new: What it is to say; for ENABLE the controllers that are put on.
-        fresh: The file comes with an earlier operation of the same plan, and goes when that is
-            taken back.
-        unit: The unit of systemd that is asked to write the file; empty: Placer writes it.
+        controller: The controller whose hierarchy the cgroup is in, on version 1.
+        cgroup: The cgroup's path below the root.
+        file: The file's name in the cgroup; empty if the cgroup itself is made or removed.
+        old: What the file said before; for ENABLE the controllers that were on.
+        new: What the file is to say; for ENABLE the controllers to turn on.
+        fresh: Whether the file comes with an earlier operation of the same plan, and goes when
+            that one is taken back.
+        unit: The unit through which systemd is asked to write the file; empty if Placer writes it.
 
     """
 
@@ -73,8 +73,8 @@ def perform(operation: Operation, cgroups: Cgroups) -> None:
 
     Raises:
         OSError: The kernel refused.
-        UnitError: systemd did, or did not answer.
-        WrongEffectError: Nobody did, and yet the effect is another one.
+        UnitError: systemd refused, or did not answer.
+        WrongEffectError: Nobody refused, and yet the effect is another one.
 
     """
     files = cgroups.files
@@ -101,8 +101,8 @@ def revert(operation: Operation, cgroups: Cgroups) -> None:
 
     Raises:
         OSError: The kernel refused.
-        UnitError: systemd did, or did not answer.
-        WrongEffectError: Nobody did, and yet the effect is another one.
+        UnitError: systemd refused, or did not answer.
+        WrongEffectError: Nobody refused, and yet the effect is another one.
 
     """
     files = cgroups.files
@@ -124,7 +124,7 @@ def revert(operation: Operation, cgroups: Cgroups) -> None:
 
 
 def present_value(operation: Operation, cgroups: Cgroups) -> str | None:
-    """Return what the file of an operation says now; None where it is not there."""
+    """Return what the file of an operation says now, or None if it is not there."""
     path = cgroups.path(operation.controller, operation.cgroup, operation.file)
     try:
         return cgroups.files.read(path).strip()
@@ -133,7 +133,7 @@ def present_value(operation: Operation, cgroups: Cgroups) -> str | None:
 
 
 def _ask_systemd(operation: Operation, text: str, cgroups: Cgroups) -> None:
-    """Let systemd write a file, and wait until the kernel says so: it may answer before."""
+    """Let systemd write a file, and wait for the kernel to say so: systemd may answer earlier."""
     cgroups.units.set(operation.unit, [property_for(operation.file, text)])
     give_up = time.monotonic() + cgroups.units.answer_s
     while not _says(operation, text, cgroups) and time.monotonic() < give_up:
@@ -143,7 +143,7 @@ def _ask_systemd(operation: Operation, text: str, cgroups: Cgroups) -> None:
 def _says(operation: Operation, text: str, cgroups: Cgroups) -> bool:
     now = present_value(operation, cgroups)
     if now is None and operation.unit and text in NO_LIMIT:
-        return True  # systemd takes a controller away that no unit has a limit of
+        return True  # systemd takes away a controller for which no unit has a limit
     return same(operation.file, now or "", text)
 
 
@@ -166,7 +166,7 @@ def _check_effect(operation: Operation, cgroups: Cgroups) -> None:
 
 
 def _restore_unit(operation: Operation, cgroups: Cgroups) -> None:
-    """Let systemd write the old value again; no set means all that the cgroup above has.
+    """Let systemd write the old value again; if it is empty, all that the cgroup above has.
 
     CPUs of an old set may be offline by now, and systemd rounds quotas: that is no failure.
     """
@@ -183,8 +183,8 @@ def _restore_unit(operation: Operation, cgroups: Cgroups) -> None:
 def _restore_set(operation: Operation, path: str, cgroups: Cgroups) -> None:
     """Write the old set again, or what is left of it.
 
-    A CPU of it may be offline by now. And not every kernel empties a cpuset with processes: it
-    gets all that the cgroup above has, which means the same on version 2.
+    A CPU of it may be offline by now. And not every kernel lets a cpuset with processes become
+    empty: it then gets all that the cgroup above has, which means the same on version 2.
     """
     try:
         cgroups.files.write(path, operation.old)

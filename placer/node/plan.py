@@ -70,14 +70,14 @@ def plan_of(
     """Return the plan that makes the cgroups of this machine as the document wants them.
 
     Args:
-        document: For this node.
-        cgroups: As they are; they are only read.
+        document: The document of this node.
+        cgroups: The cgroups of the machine, which are only read.
         host: What else is true of the machine.
-        root: The cgroup below which those of our own are.
+        root: The cgroup below which our own cgroups are.
         previous: The document that was applied before, if any: what it held may be left over.
-        in_force: The document was applied before, and so is not looked through again. Whoever
-            owns a CPU that went offline makes do with the others, or with shared ones; else
-            the plan is refused.
+        in_force: Whether the document was applied before. Then it is not checked again, and
+            pods that own a CPU that went offline make do with their others, or with shared
+            ones. Otherwise the plan is refused because of such a pod.
 
     Raises:
         DocumentError: The document is wrong, or is not for this machine.
@@ -157,7 +157,7 @@ class _Planner:
         )
 
     def _wanted(self, reader: Reader) -> Iterator[Leaf]:
-        """Yield the cgroup of each container, several where a pod's are not told apart."""
+        """Yield the cgroup of each container, or several if those of its pod are not told apart."""
         by_cgroup: dict[str, Leaf] = {}
         for target in targets_of(self._document, self._online, make_do=self._make_do):
             found = reader.cgroups_of(target)
@@ -207,13 +207,13 @@ class _Planner:
         self._check_memory(leaf)
 
     def _has(self, above: str, name: str) -> CpuSet:
-        """Return what a cgroup above containers has; one is above hundreds of them."""
+        """Return what a cgroup above containers has; cached, as one is above hundreds of them."""
         if (above, name) not in self._above:
             self._above[above, name] = self._cgroups.effective(above, name)
         return self._above[above, name]
 
     def _lacks_cpuset(self, cgroup: str) -> str | None:
-        """Return the first cgroup, from the root, that does not hand the controller down."""
+        """Return the first cgroup, from the root, that does not hand cpuset down, or None."""
         if self._cgroups.version == 1 or self._cgroups.has_file(cgroup, CPUS):
             return None
         at = ""
@@ -241,7 +241,7 @@ class _Planner:
             )
 
     def _ancestors(self, moving: list[Leaf]) -> Iterator[Operation]:
-        """Make what is ours, from the top: each with all that the cgroup above our root has.
+        """Make our cgroups from the top, each with all that the cgroup above our root has.
 
         So no container is ever held back by a cgroup of ours that is above it.
         """
@@ -384,7 +384,7 @@ class _Planner:
         if self._cgroups.exists(self._root):
             gone += [pod for pod in self._cgroups.children(self._root) if pod not in keep]
         for cgroup in sorted(gone, key=lambda one: (-one.count("/"), one)):
-            # That of cpusets last: it says whether there are processes, and what is left over.
+            # The cpuset hierarchy last: it says if there are processes, and what is left over.
             others = (CPU, MEMORY, PIDS, HUGETLB) if self._cgroups.version == 1 else ()
             for controller in (*others, CPUSET):
                 if self._cgroups.exists(cgroup, controller):

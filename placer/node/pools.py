@@ -1,7 +1,8 @@
 """The pools of a node, and the CPUs and memory nodes of each of its containers (C4 to C7).
 
 The shared pool is what no pod owns, the BE pool what no LSE pod owns; CPUs that are reserved
-for the system are inside both (C5, C6). A pod that is bound to NUMA nodes has the pool there.
+for the system are inside both (C5, C6). A pod that is bound to NUMA nodes has its pool's CPUs
+there.
 """
 
 from collections.abc import Mapping
@@ -57,7 +58,7 @@ def pools_of(document: NodePlacement) -> NodePools:
 
 
 def settled(document: NodePlacement) -> NodePlacement:
-    """Return the document with the CPUs of every container, pools as all its pods leave them.
+    """Return the document with the CPUs of every container; pools are as all its pods leave them.
 
     A pod of a pool runs in the whole of it, whatever its placement says: that was written
     before others came or went (C7).
@@ -84,7 +85,7 @@ def _settled(one: NodePod, document: NodePlacement, pools: NodePools) -> NodePod
     )
     cpuset = _pool_there(pool, homes, document)
     milli = seat.cpu_milli
-    if milli is None:  # said once, so that nobody has to tell it from the cpuset again
+    if milli is None:  # noted once, so that nobody has to derive it from the cpuset again
         milli = tuple((home, 0) for home in sorted(homes))
         if milli:
             milli = ((milli[0][0], spec.requests.cpu_milli), *milli[1:])
@@ -97,7 +98,8 @@ def memory_nodes(
     """Return the NUMA nodes whose memory a container may use.
 
     These are the ones where its memory or its pod's is placed, if the pod has CPUs of its own or
-    is bound to NUMA nodes. Otherwise they are all with memory: the placement only counts there.
+    is bound to NUMA nodes. Otherwise they are all with memory: then the placement only serves
+    for counting.
     """
     node = document.node
     with_memory = frozenset(

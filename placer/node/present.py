@@ -24,9 +24,9 @@ class Leaf:
         cpus: CPUs that its processes can use now.
         mems: NUMA nodes that they can use.
         cpus_text: What is written in its cpuset.cpus.
-        mems_text: The same of cpuset.mems.
+        mems_text: What is written in its cpuset.mems.
         rival: Another writer of it, or None.
-        unit: The unit of systemd that it is the cgroup of: systemd is asked to write it.
+        unit: The systemd unit whose cgroup it is, so that systemd is asked to write it; or empty.
         was: The class of its pod in the document before, or None if it was not there.
 
     """
@@ -52,12 +52,12 @@ class Leaf:
 
     @property
     def owner(self) -> str:
-        """Whose it is: a pod's, or its own."""
+        """The pod that it belongs to, or the cgroup itself if its pod is gone."""
         return self.target.one.pod.title if self.target else self.cgroup
 
     @property
     def qos(self) -> QosClass:
-        """The class of its pod; one whose pod is gone shares its CPUs."""
+        """The class of its pod; LS if its pod is gone, as it then shares CPUs."""
         return self.target.qos if self.target else QosClass.LS
 
     @property
@@ -67,7 +67,7 @@ class Leaf:
 
     @property
     def mems_differ(self) -> bool:
-        """The same of its NUMA nodes."""
+        """Whether its NUMA nodes, as written or in effect, are not what they are to be."""
         return self.mems != self.goal_mems or as_set(self.mems_text) != self.goal_mems
 
 
@@ -90,7 +90,7 @@ class Reader:
     def leaf(
         self, cgroup: str, target: Target | None, cpus: CpuSet, mems: CpuSet, *, ours: bool
     ) -> Leaf:
-        """Return a cgroup with what it says, and is to say."""
+        """Return a cgroup with what it says now and what it is to say."""
         groups = self._cgroups
         rival = self._host.rival(cgroup, groups.units)
         if (has := self._effective(cgroup, CPUS)) is None:
@@ -115,11 +115,11 @@ class Reader:
         """Return the effective set of a cgroup, or None if the cgroup is not there."""
         try:
             return as_set(self._cgroups.files.read(self._cgroups.effective_path(cgroup, name)))
-        except FileNotFoundError:  # or without the controller
+        except FileNotFoundError:  # it is missing, or lacks the controller
             return self._cgroups.effective(cgroup, name) if self._cgroups.exists(cgroup) else None
 
     def cgroups_of(self, target: Target) -> tuple[str, ...]:
-        """Return the cgroups of a container; none: it does not run, and is not ours to make."""
+        """Return the cgroups of a container; none if it does not run and is not ours to make."""
         return self._found(target.one, target.container)
 
     def _found(self, one: NodePod, container: str) -> tuple[str, ...]:

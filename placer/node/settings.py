@@ -1,4 +1,4 @@
-"""Writes of all settings but sets: quotas, weights, limits, and memory migration."""
+"""Writes of all settings other than sets: quotas, weights, limits, and memory migration."""
 
 from collections.abc import Iterable, Iterator
 
@@ -31,18 +31,18 @@ class SettingWriter:
         self.lacking: dict[str, None] = {}
 
     def before_sets(self, leaves: Iterable[Leaf]) -> Iterator[Operation]:
-        """Yield the writes that say how cpusets change."""
+        """Yield the writes that come before those of sets, as they say how cpusets change."""
         if self._cgroups.version == 1:
             for leaf in leaves:
                 yield from self._writes(leaf, before=True)
 
     def writes(self, leaves: Iterable[Leaf]) -> Iterator[Operation]:
-        """Yield the others, the limits of memory in an order that the kernel takes."""
+        """Yield the other writes, with the memory limits in an order that the kernel accepts."""
         for leaf in leaves:
             found = list(self._writes(leaf, before=False))
             both = next((one for one in found if one.file == MEMSW), None)
             if both is not None and is_more(both.new, both.old):
-                # Never below the limit of memory: it grows first, and shrinks last.
+                # It is never below the memory limit: it grows first, and shrinks last.
                 found = [both, *(one for one in found if one is not both)]
             yield from found
 

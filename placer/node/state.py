@@ -82,7 +82,7 @@ class AppliedState:
             os.close(lock)
 
     def begin(self, document: NodePlacement, plan: Plan) -> None:
-        """Note what is about to be done, before the first of it."""
+        """Note what is about to be done, before the first operation."""
         body = (
             f'{{"document":{self._written(document)},"operations":{_written(plan.operations)},'
             f'"finish":{_written(plan.finish)}}}'
@@ -94,7 +94,7 @@ class AppliedState:
         self._rename(JOURNAL, COMMITTED)
 
     def abandon(self) -> None:
-        """Forget what was being done: it is taken back."""
+        """Forget what was being done, which has been taken back."""
         self._remove(COMMITTED)
         self._remove(JOURNAL)
 
@@ -132,11 +132,11 @@ class AppliedState:
 
     def stop_writing(self, why: str) -> None:
         """Note that nothing may be written here until somebody has looked."""
-        with suppress(OSError):  # a full disk: the journal, which stays, says it, too
+        with suppress(OSError):  # if the disk is full, the journal, which stays, says it too
             self._write(OBSERVE_ONLY, f"{why}\n".encode())
 
     def check_may_write(self) -> None:
-        """Refuse where an earlier undo failed.
+        """Refuse if an earlier undo failed.
 
         Raises:
             ObserveOnlyError: Somebody has to look first.
@@ -154,7 +154,7 @@ class AppliedState:
         )
 
     def _written(self, document: NodePlacement) -> str:
-        """Return a document as text; that of the last one is kept."""
+        """Return a document as text; that of the last document is cached."""
         if self._text is None or self._text[0] is not document:
             tree = node_placement_to_dict(document)
             self._text = document, json.dumps(tree, separators=(",", ":"))
@@ -197,7 +197,7 @@ class AppliedState:
             return stream.read()
 
     def _tree(self, name: str, data: bytes) -> Any:
-        """Return what a file says, which is as it was written."""
+        """Return what a file says, after checking that it is as it was written."""
         head, _, body = data.partition(b"\n")
         if head != _head(body):
             raise self._unreadable(name, "its checksum differs")
@@ -242,7 +242,7 @@ def _head(body: bytes) -> bytes:
 
 
 def _sealed(text: str) -> bytes:
-    """Return a text after a line with its checksum."""
+    """Return a text as bytes, with a line before it that has its checksum."""
     body = f"{text}\n".encode()
     return _head(body) + b"\n" + body
 

@@ -1,4 +1,4 @@
-"""Systemd's units: it owns their cgroups, so they get their sets from it, over D-Bus.
+"""Systemd units: systemd owns their cgroups, so they get their sets from it, over D-Bus.
 
 A value written to a unit's cgroup behind systemd's back is lost at the next reload. So systemd
 is asked to write it, as a property of the unit that lasts until the next boot.
@@ -32,7 +32,7 @@ _MANAGER = "org.freedesktop.systemd1.Manager"
 _AWAY = {
     f"org.freedesktop.DBus.Error.{name}" for name in ("NameHasNoOwner", "NoReply", "ServiceUnknown")
 }
-"""What the D-Bus daemon says in its place."""
+"""Errors that the D-Bus daemon returns while systemd is away."""
 
 
 _Value = bytes | int | str
@@ -43,7 +43,7 @@ class Property:
     """One property of a unit.
 
     Attributes:
-        name: In unit files and for ``systemctl set-property``.
+        name: Its name in unit files and for ``systemctl set-property``.
         text: Its value there.
         bus_name: Its name on D-Bus.
         signature: Its type on D-Bus: ``ay`` a bit for each CPU, ``t`` a number, ``s`` a text.
@@ -73,13 +73,13 @@ class Units(Protocol):
     answer_s: float
 
     def trouble(self) -> str:
-        """Return why systemd cannot be asked for CPUs, in words; empty: it can."""
+        """Return why systemd cannot be asked for CPUs, in words; empty if it can."""
 
     def set(self, unit: str, properties: Sequence[Property]) -> None:
         """Give properties to a unit until the next boot; the kernel may be told a little later.
 
         Raises:
-            UnitError: It refused, or did not answer: then it may still do it.
+            UnitError: systemd refused, or did not answer: then it may still do it.
 
         """
 
@@ -87,7 +87,7 @@ class Units(Protocol):
         """Wait until all that was asked before is done or refused, whoever asked.
 
         Raises:
-            UnitError: It did not answer.
+            UnitError: systemd did not answer.
 
         """
 
@@ -101,7 +101,7 @@ class NoUnits:
         self._why = why
 
     def trouble(self) -> str:
-        """Return why."""
+        """Return why there is none to ask."""
         return self._why
 
     def set(self, unit: str, properties: Sequence[Property]) -> None:
@@ -139,7 +139,7 @@ class SystemdUnits:
         self._able = False
 
     def trouble(self) -> str:
-        """Return why systemd cannot be asked for CPUs, in words; empty: it can."""
+        """Return why systemd cannot be asked for CPUs, in words; empty if it can."""
         if self._able and self._bus is not None and self._bus.connected:
             return ""
         try:
@@ -157,7 +157,7 @@ class SystemdUnits:
         """Give properties to a unit until the next boot; the kernel may be told a little later.
 
         Raises:
-            UnitError: It refused, or did not answer: then it may still do it.
+            UnitError: systemd refused, or did not answer: then it may still do it.
 
         """
         variant = _bindings().Variant
@@ -173,7 +173,7 @@ class SystemdUnits:
         systemd takes one message after the other, and writes cgroups before it takes the next.
 
         Raises:
-            UnitError: It did not answer.
+            UnitError: systemd did not answer.
 
         """
         give_up = time.monotonic() + self._settle_s
@@ -224,7 +224,7 @@ class SystemdUnits:
         return list(reply.body)
 
     async def _answer(self, message: "Message") -> "Message":
-        """Send a message and wait for its answer; the bus is opened anew where it went away."""
+        """Send a message and wait for its answer; the bus is opened again if it went away."""
         import asyncio
 
         from dbus_fast import AuthError, DBusError, InvalidAddressError

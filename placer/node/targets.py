@@ -56,10 +56,10 @@ def targets_of(
     """Return what each container gets, in the order of the document.
 
     Args:
-        document: Of the node.
-        online: CPUs that are online now; pools lose the others. None: those of the document.
-        make_do: Whether owners lose them, too. A container without any left gets what is left
-            of its pod's, and if its pod has none left it is stranded on the shared pool.
+        document: The document of the node.
+        online: CPUs that are online now; pools lose the others. None for those of the document.
+        make_do: Whether owners lose the others, too. A container with no CPU left gets those
+            that its pod has left; if its pod has none either, it is stranded on the shared pool.
 
     """
     found = []

@@ -24,7 +24,7 @@ from placer_models.node_placement import NodePlacement
 log = logging.getLogger(__name__)
 
 REPAIRS_A_MINUTE = 5
-"""The most repairs of a cgroup before another writer is taken to be at work there."""
+"""The most repairs of a cgroup within a minute before another writer is assumed to be at work."""
 
 MOST_TOLD = 20
 """The most changes that one line of the log lists one by one."""
@@ -34,10 +34,10 @@ class OnDrift(StrEnum):
     """What to do with a node that differs from its document."""
 
     REPAIR = "repair"
-    """It is made so again."""
+    """The node is made again what the document says."""
 
     REPORT = "report"
-    """It is said, in logs, metrics and health, and left as it is."""
+    """The drift is reported in logs, metrics and health, and the node is left as it is."""
 
 
 @dataclass(slots=True)
@@ -49,8 +49,8 @@ class Status:
         refused: Why the document in force cannot be carried out now.
         drift: Differences that were not repaired, in words.
         refused_files: Files that arrived and were refused, in words.
-        offline: CPUs that pods own and that are offline, in words.
-        unhealthy: Devices that pods hold, in words.
+        offline: The pod that owns CPUs that are offline, in words; empty if there is none.
+        unhealthy: Unhealthy devices that pods hold, in words.
 
     """
 
@@ -105,7 +105,7 @@ class Agent:
             read_host: Reads the other facts about the machine.
             state: The folder with the journal.
             inbox: The folder in which documents arrive.
-            root: The cgroup below which those of our own are.
+            root: The cgroup below which our own cgroups are.
             on_drift: What to do about drift.
             unhealthy_devices: Returns id of an unhealthy device -> what is wrong with it.
             clock: Returns seconds of a monotonic clock.
@@ -222,7 +222,7 @@ class Agent:
         self.status.unhealthy = found
 
     def effective_files(self) -> tuple[str, ...]:
-        """Return the files with the CPUs and memory nodes that containers effectively have."""
+        """Return the files with the effective CPUs and NUMA nodes of containers and those above."""
         found = []
         above = {""}
         for cgroup in self.status.plan.cgroups:
@@ -246,8 +246,8 @@ class Agent:
 
         Args:
             cgroup: The cgroup that was written to, came or went.
-            setting: What changed says what the cgroup may use; else who is in it, or that it
-                came or went.
+            setting: Whether the change is to what the cgroup may use. Otherwise its processes
+                changed, or the cgroup came or went.
 
         """
         if cgroup == self._root or cgroup.startswith(f"{self._root}/"):
@@ -255,7 +255,7 @@ class Agent:
         leaves = self.status.plan.cgroups
         if setting:
             return any(leaf == cgroup or leaf.startswith(f"{cgroup}/") for leaf in leaves)
-        # A container that does not run yet may come anywhere; others beside those of their pod.
+        # A container that does not run yet may come anywhere, any other beside those of its pod.
         return bool(self.status.plan.absent) or any(
             cgroup in (leaf, parent(leaf), parent(parent(leaf))) or parent(cgroup) == parent(leaf)
             for leaf in leaves
@@ -280,7 +280,7 @@ class Agent:
         )
 
     def _apply(self, document: NodePlacement) -> Plan:
-        # A new document must fit the CPUs that are online; one in force makes do.
+        # A new document must fit the CPUs that are online; the one in force makes do with them.
         return apply(
             document,
             self._cgroups,

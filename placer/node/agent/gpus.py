@@ -26,7 +26,7 @@ HARMLESS_XIDS = frozenset({13, 31, 43, 45, 63, 68, 94, 109})
 
 
 class GpuHealth:
-    """Watches the GPUs of this machine from the first question on."""
+    """Watches the GPUs of this machine from the first call on."""
 
     def __init__(self, changed: Callable[[], None] = lambda: None, ask_s: float = ASK_S) -> None:
         """Watch nothing yet.
@@ -60,7 +60,7 @@ class GpuHealth:
             self._thread.join(5 + self._ask_s)
 
     def _watch(self) -> None:
-        """Ask and listen until closed; a driver that went may come back."""
+        """Ask and listen until closed; if the driver went away, try again: it may come back."""
         try:
             nvml = importlib.import_module("pynvml")
         except ImportError:
@@ -82,7 +82,7 @@ class GpuHealth:
                 nvml.nvmlShutdown()
 
     def _listen(self, nvml: Any) -> None:
-        """Ask, and between two questions wait for events."""
+        """Ask the GPUs again and again, and wait for events in between."""
         gpus = _gpus(nvml)
         gone = dict.fromkeys(self._seen - gpus.keys(), "the driver does not know it any more")
         self._seen |= gpus.keys()
@@ -94,7 +94,7 @@ class GpuHealth:
                 asked = {uuid: why for uuid, gpu in gpus.items() if (why := _ask(nvml, gpu))}
                 self._tell(gone | asked)
                 if nvml.nvmlDeviceGetCount() != count:
-                    return  # one came or went
+                    return  # a GPU came or went
                 if any(heard):
                     self._wait(nvml, events)
                 else:
@@ -125,7 +125,7 @@ class GpuHealth:
             except nvml.NVMLError as error:
                 if error.value == nvml.NVML_ERROR_TIMEOUT:
                     return
-                if error.value == nvml.NVML_ERROR_GPU_IS_LOST:  # at once, and each time
+                if error.value == nvml.NVML_ERROR_GPU_IS_LOST:  # answered at once, and each time
                     self._stop.wait(left_s)
                     return
                 raise
@@ -134,7 +134,7 @@ class GpuHealth:
             if event.eventData in HARMLESS_XIDS:
                 continue
             if not (uuid := _uuid(nvml, event.device)):
-                return  # it is asked at once
+                return  # without an id: the GPUs are asked again right away
             self._by_xid[uuid] = f"the driver told of the error Xid {event.eventData}"
             self._tell(self._ill)
 
@@ -148,7 +148,7 @@ class GpuHealth:
 
 
 def _gpus(nvml: Any) -> dict[str, object]:
-    """Return the GPUs by their UUIDs; one that is lost from the beginning has none."""
+    """Return the GPUs by UUID, without those that were lost from the beginning and have none."""
     found: dict[str, object] = {}
     for index in range(nvml.nvmlDeviceGetCount()):
         try:
@@ -177,7 +177,7 @@ def _ask(nvml: Any, gpu: object) -> str:
         except nvml.NVMLError as error:
             if error.value != nvml.NVML_ERROR_NOT_SUPPORTED:
                 raise
-            failed = False  # an older GPU remaps no rows; it tells otherwise whether it is there
+            failed = False  # an older GPU remaps no rows: ask something else to see if it is there
             nvml.nvmlDeviceGetMemoryInfo(gpu)
     except nvml.NVMLError as error:
         if error.value == nvml.NVML_ERROR_GPU_IS_LOST:

@@ -103,7 +103,7 @@ class Inbox:
         try:
             file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         except FileNotFoundError:
-            return None  # it went meanwhile
+            return None  # it was removed meanwhile
         except OSError as error:
             return _Seen((0, 0), (0, 0), None, f"{path}: {error.strerror}")
         try:
@@ -113,7 +113,7 @@ class Inbox:
             if before is not None and (before.inode, before.version) == (inode, version):
                 return before
             if fault := self._fault(file, found):
-                return _Seen(inode, (0, 0), None, f"{path}: {fault}")  # looked at again
+                return _Seen(inode, (0, 0), None, f"{path}: {fault}")  # no version: look again
             if before is not None and before.inode == inode and before.document is not None:
                 fault = "it was changed in place; write a new file, and rename it to this name"
                 return _Seen(inode, version, None, f"{path}: {fault}")

@@ -1,4 +1,4 @@
-"""Metrics of the agent and of its node, for Prometheus; read when they are asked for."""
+"""Metrics of the agent and of its node, for Prometheus, collected at each request."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ from placer.node.agent.agent import Agent
 
 
 class Metrics(Collector):
-    """A registry of our own, with the process's memory and CPU time beside."""
+    """A collector with a registry of its own, which also has the process's memory and CPU time."""
 
     def __init__(self, agent: Agent) -> None:
         self._agent = agent
@@ -25,7 +25,7 @@ class Metrics(Collector):
         )
 
     def collect(self) -> Iterator[Metric]:
-        """Yield each metric with what it says now."""
+        """Yield each metric with its present value."""
         document, status, counts = self._agent.document, self._agent.status, self._agent.counts
         for name, text, value in (
             (

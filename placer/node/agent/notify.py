@@ -9,7 +9,7 @@ def notify(*lines: str) -> bool:
     address = os.environ.get("NOTIFY_SOCKET", "")
     if not address:
         return False
-    if address.startswith("@"):  # a name that is not in the file system
+    if address.startswith("@"):  # an abstract name, which is not in the file system
         address = "\0" + address[1:]
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as sender:
@@ -20,7 +20,7 @@ def notify(*lines: str) -> bool:
 
 
 def watchdog_s() -> float | None:
-    """Return the seconds within which systemd wants to hear from us, or None if it does not."""
+    """Return half of the seconds within which systemd wants to hear from us, or None if never."""
     if os.environ.get("WATCHDOG_PID", str(os.getpid())) != str(os.getpid()):
         return None
     microseconds = os.environ.get("WATCHDOG_USEC", "")

@@ -43,7 +43,7 @@ class Options:
         documents: The folder in which documents arrive.
         state: The folder of the journal.
         node: The name of this node in documents.
-        root: The cgroup below which those of our own are.
+        root: The cgroup below which our own cgroups are.
         listen: The address of metrics and health; empty for none.
 
     """
@@ -110,7 +110,7 @@ def run(options: Options) -> tuple[str, ...]:
         turns.settle()
         watch = Watch(list(files.mounts.values()), options.documents, alarm)
         open_things.callback(watch.close)
-        turns.turn(frozenset(), options.documents)  # what came before it was watched
+        turns.turn(frozenset(), options.documents)  # for what came before the watch began
         notify("READY=1", f"STATUS={turns.in_words()}")
         log.info("ready", extra={"node": options.node, "cgroup_version": files.version})
         while not stop.is_set():
@@ -153,7 +153,7 @@ class _Turns:
         if written and written <= self._written and not self._all.changed():
             written = set()  # what we wrote ourselves
         swept = now - self._swept >= SWEEP_S
-        arrived = arrived or self._first  # before anybody watched
+        arrived = arrived or self._first  # it may have come before the watch began
         self._first = False
         if arrived or swept:  # what was refused may be possible by now
             with self.metrics.seconds.time():
@@ -178,8 +178,8 @@ class _Turns:
             with self.metrics.seconds.time():
                 self._agent.look()
             self._looked = now
-            # A cgroup comes before its first process; and what was written just now is seen
-            # from the next look on.
+            # Look again: a cgroup comes before its first process, and only the next look sees
+            # what was written just now.
             self._again = bool(self._agent.written_files()) or any(
                 not is_setting(path) for path in written
             )
@@ -198,7 +198,7 @@ class _Turns:
         self._say()
 
     def alive(self) -> bool:
-        """Return whether the agent turned lately."""
+        """Return whether the main loop turned within the last `ALIVE_S` seconds."""
         return time.monotonic() - self._turned < ALIVE_S
 
     def in_words(self) -> str:
@@ -217,7 +217,7 @@ class _Turns:
             notify(f"STATUS={status}")
 
     def _concerns(self, path: str) -> bool:
-        """Return whether a changed path is that of a cgroup of this node's document."""
+        """Return whether a change of a path may matter to this node's document."""
         for mount in self._mounts.values():
             if path.startswith(f"{mount}/"):
                 cgroup = path.removeprefix(f"{mount}/")

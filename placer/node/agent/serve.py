@@ -83,7 +83,7 @@ class Server:
             ) from None
         where = self._server.server_address
         self.port = 0 if isinstance(where, str | bytes) else int(where[1])
-        self._server.timeout = 0  # a request is taken once it is there
+        self._server.timeout = 0  # handle_request is called once a request is there
         self._end = Alarm()
         self._thread = threading.Thread(target=self._serve, name="server", daemon=True)
         self._thread.start()
@@ -99,7 +99,7 @@ class Server:
                 self._socket_file.unlink()
 
     def _serve(self) -> None:
-        """Sleep until a request comes; the loop of socketserver would wake twice a second."""
+        """Answer requests, asleep in between; socketserver's own loop would wake twice a second."""
         waits = select.poll()
         for file in (self._server.fileno(), self._end.fileno()):
             waits.register(file, select.POLLIN)
@@ -132,7 +132,7 @@ def check_address(address: str) -> None:
     """Refuse an address that is not on this machine alone.
 
     Raises:
-        ValueError: It is none.
+        ValueError: It is malformed, or can be reached from other machines.
 
     """
     if address.startswith(UNIX):
@@ -171,7 +171,7 @@ def _loopback(address: str, handler: type[BaseHTTPRequestHandler]) -> socketserv
 
 
 def _unix(path: Path, handler: type[BaseHTTPRequestHandler]) -> socketserver.UnixStreamServer:
-    """Listen at a path; a socket that an earlier agent left is replaced, nothing else."""
+    """Listen at a path; replace a socket that an earlier agent left, refuse anything else."""
     with suppress(FileNotFoundError):
         if not stat.S_ISSOCK(path.lstat().st_mode):
             raise RefusedError(f"{path} is there and no socket; name another path")

@@ -1,4 +1,4 @@
-"""Watch, by inotify, for writes to cgroup files, cgroups that come or go, and new documents.
+"""Inotify watch for writes to cgroup files, cgroups that come or go, and new documents.
 
 The kernel reports writes to cgroup files as those to any file. It does not report what it does
 on its own, such as taking a CPU away, so a wait lasts `POLL_S` at most.
@@ -49,7 +49,7 @@ _SETTINGS = frozenset(
 """Cgroup files whose change may be drift."""
 
 _HUGEPAGES = re.compile(r"hugetlb\.\d+[KMG]B\.(rsvd\.)?(max|limit_in_bytes)")
-"""Such files that exist once for each page size."""
+"""Names of such files that exist once for each page size."""
 
 ANYTHING = "*"
 """Stands for all paths, if changes cannot be watched or too many came at once."""
@@ -117,7 +117,7 @@ class Alarm:
             os.eventfd_read(self._file)
 
     def fileno(self) -> int:
-        """Return the file that can be read while it rings."""
+        """Return the file descriptor that can be read while the alarm rings."""
         return self._file
 
     def close(self) -> None:
@@ -129,7 +129,7 @@ class Watch:
     """Watches all cgroups below some mounts, and one folder of documents."""
 
     def __init__(self, mounts: Sequence[Path], documents: Path, alarm: Alarm) -> None:
-        """Begin to watch; what cannot be watched is reported as `ANYTHING`, again and again."""
+        """Begin to watch; if that is impossible, each wait reports `ANYTHING`."""
         self._mounts = mounts
         self._documents = documents
         self._alarm = alarm
@@ -145,7 +145,7 @@ class Watch:
         self._close_inotify()
 
     def changes(self, timeout_s: float = POLL_S) -> frozenset[str]:
-        """Wait for changes, and return their paths; none if time is over or the alarm rang."""
+        """Wait for changes, and return their paths; none if the time is up or the alarm rang."""
         if self._inotify is not None and not self._documents_watched:
             self._watch_documents()  # the folder went, and may be there again
         until = time.monotonic() + timeout_s

@@ -1,4 +1,4 @@
-"""Insides of a machine, read from the kernel's files, dumps of them, and drivers (C1, D15)."""
+"""Discovery of a machine's insides in the kernel's files, dumps of them and drivers (C1, D15)."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -22,7 +22,7 @@ HOST = Path("/")
 
 
 def take_inventory(root: Path = HOST, nvidia_smi: Sequence[Path] = ()) -> Inventory:
-    """Return everything that is found of the machine whose files these are.
+    """Return everything that is found out about the machine whose files these are.
 
     Args:
         root: The root of a Linux system, a folder or tar archive with a copy of its /sys
@@ -53,10 +53,10 @@ def take_inventory(root: Path = HOST, nvidia_smi: Sequence[Path] = ()) -> Invent
 
 
 def told_apart(files: Sequence[Path]) -> tuple[Path, list[Path]]:
-    """Return the dump among the files, and the texts of nvidia-smi; no dump is this machine.
+    """Return the dump among the files, and the texts of nvidia-smi; `HOST` if there is no dump.
 
     Raises:
-        InputError: There are two dumps, or texts alone: whose GPUs they tell of is not said.
+        InputError: There are two dumps, or texts alone, which do not say whose GPUs they show.
 
     """
     texts = [file for file in files if is_smi_text(file)]

@@ -1,4 +1,4 @@
-"""Accelerators that are no GPUs, from PCI Express: vector engines, FPGAs, co-processors."""
+"""Accelerators that are not GPUs, found on PCI Express: vector engines, FPGAs, co-processors."""
 
 import re
 
@@ -8,17 +8,19 @@ from placer.node.discover.pci import PCI, identity_of, place_of
 from placer_models.device import Device
 
 ACCELERATOR = "accelerator"
-"""The type of one whose driver gives it no class of its own."""
+"""The type of an accelerator whose driver gives it no class of its own."""
 
 COPROCESSOR, PROCESSING_ACCELERATOR = 0x0B40, 0x12
-"""A class of PCI devices, and the base class of others."""
+"""The PCI class of co-processors, and the PCI base class of other accelerators."""
 
 GPU_VENDORS = (0x10DE, 0x1002)
 """Vendors whose accelerators are GPUs, which their drivers report."""
 
 
 def read_accelerators(files: MachineFiles) -> FoundDevices:
-    """Return the accelerators, by type and bus id. A type is the kernel's class, such as ``ve``.
+    """Return the accelerators, numbered type by type in the order of their bus ids.
+
+    A type is the kernel's class, such as ``ve``.
 
     Raises:
         InputError: A file is not what the kernel writes.

@@ -10,7 +10,7 @@ from placer.node.discover.machine_files import CPU, MAX_READ_BYTES, NOT_A_DUMP, 
 from placer_models.files.errors import InputError, shown
 
 MAX_ARCHIVE_BYTES = 2**28
-"""What an archive may hold when it is unpacked."""
+"""The most bytes that an archive may hold when it is unpacked."""
 
 MAX_ARCHIVE_MEMBERS = 500_000
 _DEEPEST = 64
@@ -27,7 +27,7 @@ _BROKEN = (
 
 
 class Members:
-    """What an archive holds, in memory.
+    """The contents of an archive, in memory.
 
     Attributes:
         found: Path -> content of a file, target of a link, or the names in a folder.
@@ -39,11 +39,11 @@ class Members:
         self._base = base
 
     def below(self, folder: str) -> "Members":
-        """Return what lies in a folder."""
+        """Return the part of the archive that lies in a folder."""
         return Members(self._found, "/".join(filter(None, (self._base, folder))))
 
     def machines(self) -> list[str]:
-        """Return the folders that hold a machine: the base itself, else those in it."""
+        """Return the folders that hold a machine: the base itself, or else those below it."""
         if self.kind(CPU) == "folder":
             return [""]
         start = f"{self._base}/" if self._base else ""
@@ -54,7 +54,7 @@ class Members:
         )
 
     def kind(self, path: str) -> EntryKind | None:
-        """Return what is there."""
+        """Return what kind of entry is at a path, or None if there is none."""
         match self._found.get(self._at(path)):
             case None:
                 return None
@@ -84,10 +84,10 @@ class Members:
 
 
 def read_archive(path: Path) -> Members:
-    """Return what a tar archive holds.
+    """Return the contents of a tar archive.
 
     Raises:
-        InputError: It is damaged, too large, or reaches out of itself.
+        InputError: The archive is damaged, too large, or has a member outside of itself.
 
     """
     found: dict[str, bytes | str | set[str]] = {"": set()}

@@ -1,4 +1,4 @@
-"""Koordinator's Device object of a machine that was looked into (D11, D12)."""
+"""Koordinator's Device object, written for a discovered machine (D11, D12)."""
 
 import json
 
@@ -18,15 +18,15 @@ _PERCENT_OF = {kind: name for name, kind in PERCENT_TYPES.items()}
 
 
 def write_device_object(found: Discovered) -> Json:
-    """Return such an object: the devices of the node, with what pods may have of each.
+    """Return the Device object of the node: its devices, with what pods may have of each.
 
-    What device plugins have given to pods stands in an annotation, by the ids of the object.
-    A GPU in MIG mode is not healthy there: it is not to be had as a whole, and the object has no
-    word for instances.
+    What device plugins have given to pods is in an annotation, by the ids of the object. A GPU
+    in MIG mode is written as unhealthy: it cannot be had as a whole, and the object has no word
+    for instances.
 
     Raises:
-        InputError: Some device is known by its number alone, as in the zones of another agent's
-            NodeResourceTopology: nobody could find it by such an object.
+        InputError: A device is known by its number alone, as in the zones of another agent's
+            NodeResourceTopology: nobody could find it from the object.
 
     """
     node = found.whole_node()
@@ -54,7 +54,7 @@ def write_device_object(found: Discovered) -> Json:
 
 
 def _as_label(model: str) -> str:
-    """Return the model as a label can say it."""
+    """Return the model, reduced to what a label's value may hold."""
     text = "".join(c if c.isascii() and (c.isalnum() or c in "-_.") else "-" for c in model)
     return text.strip("-_.")[:63].strip("-_.")
 
@@ -67,7 +67,7 @@ def _device(device: Device, node: Node) -> Json:
         "health": node.is_healthy(device),
         "resources": _resources(device),
         "topology": {
-            # -1 as Koordinator's agent writes it: nobody knows.
+            # -1 means unknown, as Koordinator's agent writes it.
             "socketID": -1 if device.package is None else device.package,
             "nodeID": -1 if device.numa_node is None else device.numa_node,
             "pcieID": device.pcie_switch or device.pcie_root or "",

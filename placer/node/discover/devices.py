@@ -17,7 +17,7 @@ from placer_models.device import GPU
 
 
 def read_devices(files: MachineFiles, texts: Sequence[SmiText]) -> FoundDevices:
-    """Return the devices that drivers, sysfs and texts of nvidia-smi tell of.
+    """Return the devices that drivers, sysfs and texts of nvidia-smi report.
 
     Raises:
         InputError: A file is not what the kernel writes, or the texts are of another machine.
@@ -29,7 +29,7 @@ def read_devices(files: MachineFiles, texts: Sequence[SmiText]) -> FoundDevices:
 
 
 def merged(nvidia: FoundDevices, amd: FoundDevices, others: FoundDevices) -> FoundDevices:
-    """Return all of them; what two tell of, such as ports, counts as the last one says."""
+    """Return all the devices; if `others` has some type, such as ports, `nvidia`'s are dropped."""
     warnings = [*nvidia.warnings, *amd.warnings, *others.warnings]
     known = {device.type for device in others.devices}
     first = [device for device in nvidia.devices if device.type not in known]

@@ -1,4 +1,4 @@
-"""Holdings of pods on a machine by the kubelet's account, and what they leave of a node.
+"""Holdings of pods on a machine, according to the kubelet, and what they leave of a node.
 
 Held CPUs become reserved CPUs elsewhere; memory and devices are taken off here (C16, D12).
 """
@@ -112,7 +112,7 @@ def _meant(
 
 
 def _less(numa: NumaNode, memory: MemoryManagerState) -> NumaNode:
-    """Return a NUMA node without what is kept of it."""
+    """Return a NUMA node without the memory and hugepages that are given or kept there."""
     lost, pages = memory.kept_bytes(numa.id, MEMORY), []
     for kind in numa.hugepages:
         kept = -(-memory.kept_bytes(numa.id, hugepages_name(kind.page_bytes)) // kind.page_bytes)

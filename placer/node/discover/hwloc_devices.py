@@ -44,7 +44,7 @@ class _Gpu:
         return told
 
     def index(self, backend: str) -> int | None:
-        """Return the number that a back end gives it."""
+        """Return the number that a back end gives the GPU, or None if it gives none."""
         for element in self.elements:
             match = _BACKEND.fullmatch(element.get("name", ""))
             if match and match[1] == backend:
@@ -56,7 +56,7 @@ def places_in(tree: HwlocTree, numa_nodes: Sequence[FoundNumaNode]) -> dict[str,
     """Return bus id -> where the device sits.
 
     Raises:
-        InputError: A bus id is none.
+        InputError: A bus id is malformed.
 
     """
     return {
@@ -69,7 +69,7 @@ def places_in(tree: HwlocTree, numa_nodes: Sequence[FoundNumaNode]) -> dict[str,
 def read_hwloc_devices(
     tree: HwlocTree, numa_nodes: Sequence[FoundNumaNode], *, gpus_too: bool = True
 ) -> FoundDevices:
-    """Return the RDMA ports that the file tells of, and the GPUs unless others tell of them.
+    """Return the file's RDMA ports and accelerators, and its GPUs unless other sources have them.
 
     Raises:
         InputError: A device is not as hwloc writes it.
@@ -91,7 +91,7 @@ def read_hwloc_devices(
 
 
 def _is_flat(links: LinkMatrix) -> bool:
-    """Return whether every pair has the same xGMI: drivers have told hwloc so, of any machine."""
+    """Return whether every pair has the same xGMI link: some drivers say so of any machine."""
     return {kind for row in links.kinds for kind in row} == {SELF, "XGMI"}
 
 
@@ -132,7 +132,7 @@ def _gpus(tree: HwlocTree, places: Mapping[str, PciPlace]) -> list[_Gpu]:
         if not (back or (is_one and match and (match[1] in _COMPUTE or speaks))):
             continue
         place = places[_bus_id(tree, element)]
-        # A GPU in partitions shows several times in one back end.
+        # A GPU in partitions appears several times in one back end.
         for part in range(max(map(len, back.values()), default=1)):
             elements = [osdevs[part] for osdevs in back.values() if part < len(osdevs)]
             others = [e for e in inside if _OPENCL.fullmatch(e.get("name", ""))][:1]
@@ -141,7 +141,7 @@ def _gpus(tree: HwlocTree, places: Mapping[str, PciPlace]) -> list[_Gpu]:
 
 
 def _numbered(gpus: Sequence[_Gpu]) -> list[tuple[int, _Gpu]]:
-    """Return the GPUs ascending by minor: as a driver numbers all of them, else by bus id."""
+    """Return the GPUs ascending by minor: as one driver numbers them all, or else by bus id."""
     for backend in ("nvml", "rsmi", "cuda"):
         minors = [gpu.index(backend) for gpu in gpus]
         if gpus and None not in minors and len(set(minors)) == len(minors):
@@ -168,7 +168,7 @@ def _device(minor: int, gpu: _Gpu) -> Device:
 
 
 def _links(tree: HwlocTree, gpus: Sequence[tuple[int, _Gpu]]) -> LinkMatrix | None:
-    """Return the links of the GPUs; None where the file does not say them."""
+    """Return the links of the GPUs, or None if the file does not say them."""
     position = {
         element.get("gp_index", ""): i
         for i, (_, gpu) in enumerate(gpus)
@@ -192,11 +192,11 @@ def _links(tree: HwlocTree, gpus: Sequence[tuple[int, _Gpu]]) -> LinkMatrix | No
 def _direct(
     kind: str, ends: Sequence[int | None], values: Sequence[int]
 ) -> tuple[dict[tuple[int, int], tuple[str, float]], bool]:
-    """Return what goes from GPU to GPU, in GB/s, and whether it goes through switches.
+    """Return the bandwidth from GPU to GPU, in GB/s, and whether some of it is through switches.
 
     Args:
         kind: What the links are called.
-        ends: For each row of the matrix the position of a GPU; None: it is a switch.
+        ends: For each row of the matrix, the position of its GPU, or None if it is a switch.
         values: The cells of the matrix, in MB/s.
 
     """
@@ -250,7 +250,7 @@ def _rdma(tree: HwlocTree, places: Mapping[str, PciPlace]) -> tuple[list[Device]
 
 
 def _accelerators(tree: HwlocTree, places: Mapping[str, PciPlace]) -> list[Device]:
-    """Return the accelerators that are no GPUs, of the types that hwloc's names begin with."""
+    """Return the accelerators that are not GPUs; the types are hwloc's names less their numbers."""
     found: list[Device] = []
     counts: dict[str, int] = {}
     for element, _ in tree.of_type("PCIDev"):

@@ -25,10 +25,10 @@ _MOST_BRIDGES = 64
 
 @dataclass(frozen=True, slots=True)
 class HwlocPlace:
-    """What an object lies in.
+    """The objects that an object lies in.
 
     Attributes:
-        cpus: Of the nearest object that has CPUs.
+        cpus: The CPUs of the nearest object that has some.
         bridges: PCI bridges, outermost first.
 
     """
@@ -51,13 +51,13 @@ class HwlocTree:
     objects: tuple[tuple[Element, HwlocPlace], ...]
 
     def wrong(self, element: Element, message: str) -> InputError:
-        """Return the error about an object, for who raises it."""
+        """Return the error about an object, for the caller to raise."""
         what = element.get("type") or element.tag
         name = element.get("name") or element.get("os_index") or element.get("pci_busid")
         return InputError(self.file, None, f"{what} {name}" if name else what, message)
 
     def number(self, element: Element, name: str) -> int | None:
-        """Return an attribute that is a whole number; None where there is none."""
+        """Return an attribute that is a whole number, or None if it is missing."""
         text = element.get(name)
         if text is None:
             return None
@@ -66,7 +66,7 @@ class HwlocTree:
         return int(text)
 
     def set_of(self, element: Element, name: str) -> CpuSet | None:
-        """Return an attribute that is a set of CPUs or NUMA nodes."""
+        """Return an attribute that is a set of CPUs or NUMA nodes, or None if it is missing."""
         text = element.get(name)
         try:
             return None if text is None else parse_bitmap(text)
@@ -81,10 +81,10 @@ class HwlocTree:
 def parse_bitmap(text: str) -> CpuSet:
     """Read a set as hwloc writes it: ``0x0000ffff,0xffffffff``; an empty word is 0.
 
-    A set without end, which begins with ``0xf...f``, goes as far as ids go.
+    A set without an end, which begins with ``0xf...f``, reaches to the highest id.
 
     Raises:
-        ValueError: It is none.
+        ValueError: The text is no such set.
 
     """
     endless = text.startswith(_ENDLESS)
@@ -109,7 +109,7 @@ def parse_bitmap(text: str) -> CpuSet:
 
 
 def infos(element: Element) -> dict[str, str]:
-    """Return the infos of an object by name."""
+    """Return the ``info`` elements of an object: name -> value."""
     return {
         info.get("name", ""): " ".join(info.get("value", "").split())
         for info in element.iterfind("info")
@@ -160,7 +160,7 @@ def tree_of(data: bytes, file: str) -> HwlocTree:
 
 
 def _walk(tree: HwlocTree, machine: Element) -> Iterator[tuple[Element, HwlocPlace]]:
-    """Yield every object with what it lies in; not by recursion, for files nest at will."""
+    """Yield every object with what it lies in, without recursion: files may nest to any depth."""
     packages = [e for e in machine.iter("object") if e.get("type") in _PACKAGES]
     numbers = [tree.number(package, "os_index") for package in packages]
     unique = None not in numbers and len(set(numbers)) == len(numbers)
@@ -195,13 +195,13 @@ def _walk(tree: HwlocTree, machine: Element) -> Iterator[tuple[Element, HwlocPla
 
 
 def _bridge(element: Element) -> str:
-    """Name a bridge: by its address, or by the buses behind it where it is the host's."""
+    """Return a bridge's name: its address, or the buses behind it if it is the host's."""
     behind = element.get("bridge_pci", "")
     return element.get("pci_busid") or behind.replace("[", "").partition("-")[0]
 
 
 def read_hwloc(tree: HwlocTree) -> Inventory:
-    """Return what the file says of a machine, without its devices.
+    """Return what the file says about a machine, without its devices.
 
     Raises:
         InputError: It contradicts itself.
@@ -260,7 +260,7 @@ def _cpus(tree: HwlocTree, machine: Element) -> tuple[FoundCpu, ...]:
 def _members(
     cpus: Iterable[int], object_of: Mapping[int, Element | None]
 ) -> dict[int, CpuSet | None]:
-    """Return CPU -> all CPUs that lie in the same object; None where it lies in none."""
+    """Return CPU -> all CPUs that lie in the same object, or None if it lies in none."""
     inside: dict[int, set[int]] = {}
     for cpu, element in object_of.items():
         if element is not None:
@@ -308,7 +308,7 @@ def _hugepages(tree: HwlocTree, element: Element) -> tuple[Hugepages, ...]:
     for page in element.iterfind("page_type"):
         size, count = tree.number(page, "size") or 0, tree.number(page, "count") or 0
         counts[size] += count
-    sizes = sorted(counts)[1:]  # The smallest is that of plain pages.
+    sizes = sorted(counts)[1:]  # The smallest size is that of plain pages.
     return tuple(Hugepages(size, counts[size]) for size in sizes if counts[size])
 
 
@@ -343,7 +343,7 @@ def indexes_of(element: Element) -> list[str]:
 
 
 def values_of(element: Element) -> list[int]:
-    """Return the cells of such a matrix, row by row; nothing where one is no number."""
+    """Return the cells of such a matrix, row by row; nothing if one of them is no number."""
     words = " ".join(part.text or "" for part in element.iterfind("u64values")).split()
     good = all(word.isascii() and word.isdigit() and len(word) < 20 for word in words)
     return [int(word) for word in words] if good else []

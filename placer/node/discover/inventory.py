@@ -1,4 +1,4 @@
-"""The inventory of a machine, as its kernel says it, before it becomes a word of ours."""
+"""The inventory of a machine, as its kernel describes it, before it is put in our own words."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -19,14 +19,14 @@ class FoundCpu:
 
     Attributes:
         threads: The threads of its core, itself among them; None where nothing says so.
-        package: What numbers its package, outermost first: drawer and book where there are
-            some, then the package's own number, below 0 where it has none. Empty where
+        package: The numbers that name its package, outermost first: drawer and book where
+            there are some, then the package's own number, below 0 if it has none. Empty where
             nothing says so.
         package_cpus: The CPUs of its package; None where nothing says so.
         die: The CPUs of its die; None where nothing says so.
         llc: The CPUs of its last-level cache; None where nothing says so.
-        capacity: How much it computes beside the others, as the kernel rates it.
-        efficient: Whether the kernel counts it among the efficiency cores; None: it
+        capacity: Its computing power relative to the others, as the kernel rates it.
+        efficient: Whether the kernel counts it among the efficiency cores; None if it
             does not say.
 
     """
@@ -47,9 +47,9 @@ class FoundNumaNode:
     """One NUMA node, as the kernel describes it.
 
     Attributes:
-        cpus: As listed: CPUs that are offline, or listed by another node too, included.
+        cpus: The CPUs as listed, even if offline or listed by another NUMA node too.
         memory_bytes: None where nothing says how much.
-        of_gpu: It is the memory of a GPU, and nothing that pods could ask for.
+        of_gpu: Whether it is the memory of a GPU, which pods cannot ask for.
 
     """
 
@@ -82,27 +82,27 @@ class FoundDevices:
 
 @dataclass(frozen=True, slots=True)
 class Inventory:
-    """Everything that was found of one machine.
+    """Everything that was found out about one machine.
 
     Attributes:
         source: Where it was found, for people.
         host: The machine's name; empty where nothing says so.
         architecture: As ``uname -m`` says it; empty where nothing says so.
-        model: Of its processor or of the whole machine, for people.
+        model: The model of its processor or of the whole machine, for people.
         cpus: Every present CPU, ascending by id.
         numa_nodes: Ascending by id; there may be none.
-        memory_bytes: Of the whole machine; None where nothing says how much.
+        memory_bytes: Memory of the whole machine; None where nothing says how much.
         isolated: CPUs that the kernel's scheduler leaves alone (``isolcpus``).
         nohz_full: CPUs without a timer tick.
-        allowed_cpus: CPUs that whoever looked may use; None where nothing says so.
-        allowed_numa_nodes: NUMA nodes whose memory whoever looked may use.
+        allowed_cpus: CPUs that whoever took the inventory may use; None where nothing says so.
+        allowed_numa_nodes: NUMA nodes whose memory whoever took the inventory may use.
         policy: How the kubelet gives out CPUs; None where nothing says so.
-        pod_cpus: CPUs that it has given to pods.
-        pod_memory: Memory that it has given to pods or keeps for the system; None where
-            nothing says so.
-        plugin_devices: Devices that its device plugins have given to pods.
-        alignment: How it aligns pods with NUMA nodes.
-        scope: What it aligns together; None where nothing says so.
+        pod_cpus: CPUs that the kubelet has given to pods.
+        pod_memory: Memory that the kubelet has given to pods or keeps for the system; None
+            where nothing says so.
+        plugin_devices: Devices that the kubelet's device plugins have given to pods.
+        alignment: How the kubelet aligns pods with NUMA nodes.
+        scope: What the kubelet aligns together; None where nothing says so.
         warnings: What could not be found out, or contradicts itself.
 
     """
@@ -144,22 +144,22 @@ class Inventory:
 
     @property
     def dies(self) -> int:
-        """How many dies there are; 0 where nothing tells of them."""
+        """How many dies there are; 0 where nothing describes them."""
         return len(_groups(self, "die"))
 
     @property
     def packages(self) -> int:
-        """How many numbers of packages there are. They may repeat in books and drawers."""
+        """How many distinct package numbers there are. They may repeat in books and drawers."""
         return len({cpu.package[-1] for cpu in self.cpus if cpu.online and cpu.package})
 
     @property
     def threads_per_core(self) -> dict[int, int]:
-        """Online threads of a core -> how many cores have so many."""
+        """Number of online threads of a core -> how many cores have that many."""
         return dict(sorted(Counter(len(cpus) for cpus in self.cores.values()).items()))
 
 
 def _groups(inventory: Inventory, name: str) -> dict[CpuSet, CpuSet]:
-    """Return the distinct sets of online CPUs that CPUs name, and who names each."""
+    """Return each distinct set of online CPUs that CPUs name -> the CPUs that name it."""
     online = inventory.online
     members: dict[CpuSet, set[int]] = {}
     for cpu in inventory.cpus:

@@ -17,7 +17,7 @@ _UNNAMED = ("", "ip discovery")
 
 
 def read_kfd(files: MachineFiles) -> FoundDevices:
-    """Return AMD's GPUs, in the order of their driver: the order that ROCm numbers them in.
+    """Return AMD's GPUs in their driver's order, which is also how ROCm numbers them.
 
     Raises:
         InputError: A file is not what the driver writes.
@@ -66,7 +66,7 @@ def _nodes(files: MachineFiles) -> dict[int, str]:
 
 
 def _facts(files: MachineFiles, path: str) -> dict[str, int]:
-    """Return name -> number, as the driver's properties are written."""
+    """Return name -> number, from a file of properties that the driver writes."""
     lines = (line.split() for line in (files.read(path) or "").splitlines())
     return {
         line[0]: int(line[1])

@@ -1,4 +1,4 @@
-"""Machines and nodes made of an inventory; warnings tell what could not be expressed, and why."""
+"""Machines and nodes made from an inventory; warnings tell what could not be expressed, and why."""
 
 import re
 from collections import Counter, defaultdict
@@ -48,12 +48,12 @@ class Discovered:
 
     @property
     def pinned(self) -> CpuSet:
-        """Online CPUs that pods own by the kubelet's account."""
+        """Online CPUs that pods own according to the kubelet."""
         owned = frozenset[int]().union(*(pod.cpuset for pod in self.inventory.pod_cpus))
         return self.machine.topology.online & owned
 
     def node(self) -> Node:
-        """Return a node of this machine, which gives out what nobody holds."""
+        """Return a node of this machine that gives out only what nobody holds."""
         return without_held(self.whole_node(), self.inventory)
 
     def whole_node(self) -> Node:
@@ -79,11 +79,11 @@ def as_name(text: str) -> str:
 
 
 def to_machine(inventory: Inventory, name: str = "") -> Discovered:
-    """Return the machine that the inventory tells of.
+    """Return the machine that the inventory describes.
 
     Args:
         inventory: What was found.
-        name: What the machine is called; as its host is where this is empty.
+        name: The machine's name; if empty, it is named after its host or its dump.
 
     """
     inventory = _with_gpu_memory(inventory)
@@ -124,9 +124,9 @@ def to_machine(inventory: Inventory, name: str = "") -> Discovered:
 
 
 def _with_gpu_memory(inventory: Inventory) -> Inventory:
-    """Return the inventory with NUMA nodes marked that are the memory of a GPU to the byte.
+    """Return the inventory with `of_gpu` set on NUMA nodes as large as a GPU's memory, to the byte.
 
-    Dumps do not always say so. A NUMA node with CPUs is none.
+    Dumps do not always say so. A NUMA node with CPUs is not marked.
     """
     sizes = Counter(d.memory_bytes for d in inventory.found.devices if d.type == GPU)
     nodes = [node for node in inventory.numa_nodes if not node.cpus and node.memory_bytes]
@@ -207,7 +207,7 @@ def _cpus(inventory: Inventory, numa_of: Mapping[int, int], warnings: list[str])
     efficient = _efficient(inventory, warnings)
     by_id = {cpu.id: cpu for cpu in inventory.cpus}
     online = inventory.online
-    # What the threads of a core share is what its first one has that is online.
+    # What the threads of a core share is taken from its first online thread.
     first = {cpu: min(core & online or core) for core in cores for cpu in core}
     llcs = defaultdict(set)
     for cpu, one in first.items():
@@ -241,7 +241,7 @@ def _cpus(inventory: Inventory, numa_of: Mapping[int, int], warnings: list[str])
 
 
 def _cores(inventory: Inventory, warnings: list[str]) -> list[CpuSet]:
-    """Return the cores: CPUs that name the same threads. Offline ones join where they are named."""
+    """Return the cores: CPUs that name the same threads. Offline CPUs join the core they name."""
     online = inventory.online
     cores = dict(inventory.cores)
     alone = []
@@ -310,7 +310,7 @@ def _packages(
 
 
 def _package_key(cpu: FoundCpu, known: bool) -> tuple[int, ...]:
-    """Return what tells the CPU's package from others; its CPUs do where it has no number."""
+    """Return a key that tells the CPU's package from others: by lowest CPU if it has no number."""
     *outer, number = cpu.package
     if number < 0:
         number = min(cpu.package_cpus or (0,)) if known else 0
@@ -336,7 +336,7 @@ def _efficient(inventory: Inventory, warnings: list[str]) -> CpuSet:
 
 
 def _package_of(topology: Topology) -> dict[int, int | None]:
-    """Return NUMA node -> package; one without CPUs has that of the nearest one with some."""
+    """Return NUMA node -> package; one without CPUs has that of the nearest one with CPUs."""
     found: dict[int, int | None] = {}
     ids = [node.id for node in topology.numa_nodes]
     with_cpus = {cpu.numa_node for cpu in topology.cpus}

@@ -12,10 +12,10 @@ from placer_models.cpuset import MAX_CPU_ID, CpuSet, parse_cpu_list
 from placer_models.files.errors import InputError, shown
 
 MAX_READ_BYTES = 8 * 2**20
-"""No file of the kernel that is read here is larger."""
+"""The most bytes that a file may have; no file of the kernel that is read here is larger."""
 
 CPU = "sys/devices/system/cpu"
-"""The folder by which a machine's files are known."""
+"""The folder by which a machine's files are recognized."""
 
 NODE = "sys/devices/system/node"
 """The folder of its NUMA nodes."""
@@ -41,7 +41,7 @@ _SILENT = frozenset(
         errno.EAGAIN,
     }
 )
-"""With these the kernel says that it does not answer now, or not for this device."""
+"""Errors by which the kernel says that it does not answer now, or not for this device."""
 
 EntryKind = Literal["file", "folder", "link"]
 
@@ -51,10 +51,10 @@ class UnreadableError(InputError):
 
 
 class Entries(Protocol):
-    """Where files lie. Paths have no link but perhaps as their last part."""
+    """The place where files lie. Only the last part of a path may be a link."""
 
     def kind(self, path: str) -> EntryKind | None:
-        """Return what is there."""
+        """Return what kind of entry is there, or None if there is none."""
 
     def target(self, path: str) -> str:
         """Return where a link leads."""
@@ -71,7 +71,7 @@ class MachineFiles:
 
     Attributes:
         source: The folder or archive, for messages.
-        is_host: They are those of the machine that this runs on.
+        is_host: Whether they are the files of the machine that this runs on.
 
     """
 
@@ -82,9 +82,9 @@ class MachineFiles:
         self._real: dict[str, str | None] = {"": ""}
 
     def read(self, path: str) -> str | None:
-        """Return the text of a file without the blanks around it; None: there is none.
+        """Return the text of a file without the blanks around it, or None if there is no file.
 
-        A file that the kernel has but does not answer for counts as none.
+        A file that the kernel has but does not answer for counts as missing.
 
         Raises:
             UnreadableError: It may not be read.
@@ -131,7 +131,7 @@ class MachineFiles:
         return self.real(path) is not None
 
     def real(self, path: str) -> str | None:
-        """Return where a path leads when all links are followed; None: nowhere.
+        """Return where a path leads when all links are followed, or None if nowhere.
 
         Raises:
             InputError: It leads out of the root.
@@ -140,7 +140,7 @@ class MachineFiles:
         return self._follow(path, path, _MAX_LINKS)
 
     def cpus(self, list_path: str, mask_path: str = "") -> CpuSet | None:
-        """Return the CPUs or NUMA nodes of a file, from its list or else from its mask."""
+        """Return CPUs or NUMA nodes from a list, or else from a mask; None if there is neither."""
         text = self.read(list_path)
         if text is not None:
             # Some kernels print this for a mask that was never set.
@@ -154,7 +154,7 @@ class MachineFiles:
             raise self.wrong(mask_path, str(error)) from None
 
     def number(self, path: str) -> int | None:
-        """Return the whole number that a file holds."""
+        """Return the whole number that a file holds, or None if there is no file."""
         text = self.read(path)
         if text is None:
             return None
@@ -164,7 +164,7 @@ class MachineFiles:
             raise self.wrong(path, f"got {shown(text)}; expected a whole number") from None
 
     def wrong(self, path: str, message: str) -> InputError:
-        """Return the error about a file, for who raises it."""
+        """Return the error about a file, for the caller to raise."""
         return InputError(self.source, None, path, message)
 
     def cpus_of(self, text: str, path: str) -> CpuSet:
@@ -214,7 +214,7 @@ def parse_mask(text: str) -> CpuSet:
     """Read the kernel's hexadecimal mask, in words of 32 bits: ``00000001,ffffffff``.
 
     Raises:
-        ValueError: It is none.
+        ValueError: The text is no such mask.
 
     """
     words = text.split(",")

@@ -43,27 +43,27 @@ from placer_models.quantity import format_bytes
 from placer_models.topology import Hugepages
 
 DOCUMENTS = (".yaml", ".yml", ".json")
-"""How the files of such objects end."""
+"""The endings of the files of such objects."""
 
 DEVICE_TYPES: Mapping[str, str] = {
     "nvidia.com/gpu": GPU,
     "amd.com/gpu": GPU,
     "rdma/hca": RDMA,
 }
-"""Resources that are devices of a type with a name of its own; others are named as they are."""
+"""Resource -> the device type that it is; other resources are types of their own name."""
 
 MOST_DEVICES = 1024
-"""A machine has no more of one type."""
+"""The most devices of one type that a machine has."""
 
 _NO_ZONE = Zone(NOTHING, NOTHING, NOTHING)
 _RESOURCE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,252}")
 
 
 def read_node_resource_topology(path: Path) -> Inventory:
-    """Return what such an object says of its node.
+    """Return what a NodeResourceTopology says about its node.
 
     Raises:
-        InputError: The file is none, or does not say where the node's CPUs are.
+        InputError: The file is no such object, or does not say where the node's CPUs are.
 
     """
     objects = list(read_objects(path))
@@ -113,7 +113,7 @@ def _cpus(reported: tuple[ReportedCpu, ...]) -> tuple[FoundCpu, ...]:
 
 
 def _numa_nodes(part: TopologyPart) -> tuple[FoundNumaNode, ...]:
-    """Return the NUMA nodes that CPUs or zones name; memory has its hugepages in it."""
+    """Return the NUMA nodes that CPUs or zones name; memory includes its hugepages."""
     ids = sorted({cpu.numa_node for cpu in part.cpus} | part.zones.keys())
     nodes = []
     for id in ids:
@@ -157,7 +157,7 @@ def _devices(part: TopologyPart) -> tuple[Device, ...]:
 
 
 def write_node_resource_topology(found: Discovered) -> Json:
-    """Return such an object: what is reserved on the node is capacity, and not allocatable."""
+    """Return such an object; what is reserved on the node is capacity, but not allocatable."""
     topology, inventory = found.machine.topology, found.inventory
     owned = frozenset[int]().union(*(pod.cpuset for pod in inventory.pod_cpus))
     known = inventory.policy or CpuManagerPolicy()

@@ -1,4 +1,4 @@
-"""NVIDIA's GPUs: what NVML, nvidia-smi or the kernel's files tell of each becomes devices."""
+"""NVIDIA's GPUs as devices, from what NVML, nvidia-smi or the kernel's files say about each."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -17,12 +17,12 @@ _DISPLAY = (0x0300, 0x0302)
 
 @dataclass(frozen=True, slots=True)
 class NvidiaGpu:
-    """What is told of one GPU.
+    """One GPU as a driver or the kernel describes it.
 
     Attributes:
-        minor: None where nothing says it; then GPUs count up in the order of their bus ids.
+        minor: None where nothing says it; then GPUs are numbered in the order of their bus ids.
         bus_id: As the kernel writes it; empty where nothing says it.
-        numa_node: Where a driver says it; else sysfs is asked.
+        numa_node: As a driver says it; it counts only where the GPU's place names none.
         peers: Bus id of a GPU -> how many NVLinks lead there.
         switch_links: How many NVLinks lead to switches.
         link_gb_per_s: What one NVLink carries per direction.
@@ -52,9 +52,9 @@ def to_devices(
     """Return the GPUs as devices, and the links between them.
 
     Args:
-        gpus: What is told of them.
-        place_of: Where they sit.
-        links_known: Whether NVLinks are told of; if not, there is no saying how they
+        gpus: The GPUs as they are described.
+        place_of: Says where each GPU sits.
+        links_known: Whether the source reports NVLinks; if not, it is unknown how the GPUs
             are linked.
 
     """
@@ -100,7 +100,7 @@ def to_devices(
 
 
 def mig_table(gpu: NvidiaGpu) -> str:
-    """Return the table of MIG profiles of a GPU; empty where none is known."""
+    """Return the name of a GPU's table of MIG profiles; empty if none is known."""
     gib = gpu.memory_bytes / 2**30
     for name, least, most in (("A100-40GB", 35, 45), ("A100-80GB", 70, 85), ("H100-80GB", 70, 85)):
         if name.partition("-")[0] in gpu.model and least <= gib <= most:
@@ -109,7 +109,7 @@ def mig_table(gpu: NvidiaGpu) -> str:
 
 
 def read_kernel(files: MachineFiles) -> tuple[NvidiaGpu, ...]:
-    """Return what the kernel's files tell of NVIDIA's GPUs: where they are, and who they are."""
+    """Return NVIDIA's GPUs as the kernel's files describe them: their places and identities."""
     found: dict[str, NvidiaGpu] = {}
     for name in files.names(PCI):
         vendor, kind = identity_of(files, name)
@@ -132,7 +132,10 @@ def read_kernel(files: MachineFiles) -> tuple[NvidiaGpu, ...]:
 
 
 def with_minors(gpus: Sequence[NvidiaGpu]) -> list[NvidiaGpu]:
-    """Return the GPUs as they come, each with a minor of its own: by bus id where none is told."""
+    """Return the GPUs in the given order, each with a minor of its own.
+
+    If a minor is missing or not unique, all are numbered in the order of their bus ids.
+    """
     minors = [gpu.minor for gpu in gpus]
     if None not in minors and len(set(minors)) == len(minors):
         return list(gpus)
@@ -149,7 +152,7 @@ def _place(gpu: NvidiaGpu, place_of: PlaceOf) -> PciPlace:
 def _nvlinks(gpus: Sequence[NvidiaGpu]) -> dict[tuple[int, int], tuple[str, float]]:
     """Return the NVLinks between every two GPUs: direct ones, else those through switches.
 
-    A link counts where both of its ends tell of it.
+    A link counts if both of its ends report it.
     """
     direct: dict[tuple[int, int], tuple[str, float]] = {}
     for i, a in enumerate(gpus):

@@ -17,7 +17,7 @@ from placer_models.files.errors import InputError, counted
 from placer_models.machines.nvidia_topo import TopoError, read_topo
 
 LONGEST_S = 30.0
-"""A driver that takes longer to answer is stuck."""
+"""Seconds after which a driver that has not answered is stuck."""
 
 _SECTION = re.compile(r"GPU ([0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7])")
 _LISTED = re.compile(r"GPU ([0-9]{1,4}): (.+) \(UUID: (\S+)\)")
@@ -32,7 +32,7 @@ _NOTHING = ("", "N/A", "[N/A]", "None", "No")
 
 @dataclass(frozen=True, slots=True)
 class SmiText:
-    """What one text tells.
+    """The contents of one text.
 
     Attributes:
         matrix: The machine of ``topo -m``; None where the text has no such table.
@@ -45,7 +45,7 @@ class SmiText:
 
 
 def is_smi_text(path: Path) -> bool:
-    """Return whether a file begins as the output of one of the commands does."""
+    """Return whether the head of a file has what one of the commands prints."""
     if not path.is_file():
         return False
     with path.open("rb") as stream:
@@ -54,20 +54,20 @@ def is_smi_text(path: Path) -> bool:
 
 
 def read_smi_file(path: Path) -> SmiText:
-    """Return what a file tells.
+    """Return the contents of a file.
 
     Raises:
-        InputError: It cannot be read, or nothing in it is of nvidia-smi.
+        InputError: It cannot be read, or nothing in it comes from nvidia-smi.
 
     """
     return read_smi(read_text(path), name_of(path))
 
 
 def read_smi(text: str, source: str) -> SmiText:
-    """Return what a text tells: the output of one of the commands, or of several.
+    """Return the contents of a text: the output of one of the commands, or of several.
 
     Raises:
-        InputError: Nothing in it is of nvidia-smi, or a table in it is damaged.
+        InputError: Nothing in it comes from nvidia-smi, or a table in it is damaged.
 
     """
     lines = text.splitlines()
@@ -85,7 +85,7 @@ def read_smi(text: str, source: str) -> SmiText:
 
 
 def run_smi() -> SmiText | None:
-    """Ask nvidia-smi on this machine; None where there is none, or it has no answer."""
+    """Return the answer of this machine's nvidia-smi, or None if it is missing or has no answer."""
     command = shutil.which("nvidia-smi")
     if command is None:
         return None
@@ -108,7 +108,7 @@ def run_smi() -> SmiText | None:
 
 
 def smi_devices(texts: Sequence[SmiText], place_of: PlaceOf) -> FoundDevices:
-    """Return the devices that the texts tell of together: who they are, and how they are linked.
+    """Return the devices that the texts describe together: which they are and how they are linked.
 
     Raises:
         InputError: The texts are of different machines.
@@ -132,7 +132,7 @@ def smi_devices(texts: Sequence[SmiText], place_of: PlaceOf) -> FoundDevices:
             f"shows {counted(len(shown), 'GPU')}, but {best.source} {len(best.gpus)}; "
             "expected texts of one machine",
         )
-    # Both count GPUs in the order of their bus ids, and minors need not follow it.
+    # Both texts list GPUs in the order of their bus ids, which minors need not follow.
     in_order = sorted(best.gpus, key=lambda gpu: gpu.bus_id) if best.gpus[0].bus_id else best.gpus
     gpus = [
         replace(
@@ -155,13 +155,13 @@ def smi_devices(texts: Sequence[SmiText], place_of: PlaceOf) -> FoundDevices:
 
 
 def _rates(matrix: Machine) -> tuple[str, ...]:
-    """Return what had to be assumed of bandwidths, out of the notes of a machine."""
+    """Return what had to be assumed about bandwidths, from the notes of a machine."""
     match = re.search(r"Bandwidth is nominal.*?(?=\.(?: |$))", matrix.notes)
     return (match[0],) if match else ()
 
 
 def _renumbered(links: LinkMatrix | None, minors: Sequence[int]) -> LinkMatrix | None:
-    """Return the matrix with other minors, in ascending order of them."""
+    """Return the matrix with other minors, put in ascending order of these."""
     if links is None:
         return None
     order = sorted(range(len(minors)), key=lambda i: minors[i])
@@ -180,7 +180,7 @@ def _listed(lines: Sequence[str]) -> tuple[NvidiaGpu, ...]:
 
 
 def _queried(lines: Sequence[str], source: str) -> tuple[NvidiaGpu, ...]:
-    """Read ``nvidia-smi -q``: a section for each GPU, with names by indentation."""
+    """Read ``nvidia-smi -q``: a section for each GPU, with names nested by indentation."""
     gpus: list[NvidiaGpu] = []
     said: dict[str, str] = {}
     bus_id = ""

@@ -9,8 +9,8 @@ from placer.node.discover.nvidia import NvidiaGpu
 from placer.node.discover.pci import bus_id_of
 
 GB_PER_S_BY_VERSION = {1: 20.0, 2: 25.0, 3: 25.0, 4: 25.0, 5: 14.06, 6: 25.0, 7: 50.0, 8: 100.0}
-"""NVML's code of an NVLink's version -> GB/s of one link per direction, without overhead:
-1.0, 2.0, 2.2, 3.0, 3.1, 4.0, 5.0, 6.0."""
+"""NVML's code of an NVLink's version -> GB/s of one link per direction, without overhead.
+The codes stand for the versions 1.0, 2.0, 2.2, 3.0, 3.1, 4.0, 5.0 and 6.0."""
 
 _USUAL_GB_PER_S = 25.0
 _MOST_LINKS = 36
@@ -22,7 +22,7 @@ class NoNvmlError(Exception):
 
 
 def read_nvml() -> tuple[NvidiaGpu, ...]:
-    """Return what NVML tells of the GPUs of this machine.
+    """Return the GPUs of this machine as NVML describes them.
 
     Raises:
         NoNvmlError: The bindings or the driver's library are not there.
@@ -49,7 +49,7 @@ def _gpu(nvml: Any, index: int) -> NvidiaGpu:
     lost = False
 
     def ask(function: str, *arguments: object) -> Any:
-        """Return the answer; None where this GPU, its driver or the bindings have none."""
+        """Return the answer, or None if this GPU, its driver or the bindings have none."""
         nonlocal lost
         call: Callable[..., Any] | None = getattr(nvml, function, None)
         if call is None:
@@ -109,7 +109,7 @@ def _links(nvml: Any, ask: Callable[..., Any], handle: object) -> tuple[dict[str
 
 
 def _numa_node(ask: Callable[..., Any], handle: object) -> int | None:
-    """Return the NUMA node whose memory is nearest; None where NVML names none or several."""
+    """Return the NUMA node whose memory is nearest, or None if NVML names none or several."""
     words = ask("nvmlDeviceGetMemoryAffinity", handle, _MASK_WORDS, 0)
     if words is None:
         return None

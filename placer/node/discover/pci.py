@@ -13,7 +13,7 @@ from placer_models.machines.sketch import MAX_LINKS_OF_A_GPU
 PCI = "sys/bus/pci/devices"
 
 PCIE_GB_PER_S = 31.5
-"""Of a slot of which nothing is known: 16 lanes of the fourth generation, per direction."""
+"""Bandwidth per direction of a slot about which nothing is known: 16 lanes of generation four."""
 
 _BUS_ID = re.compile(r"([0-9a-fA-F]{4,8}):([0-9a-fA-F]{2}):([0-9a-fA-F]{2})\.([0-7])")
 _HOST_BRIDGE = re.compile(r"pci([0-9a-fA-F]{4,8}:[0-9a-fA-F]{2})")
@@ -41,7 +41,7 @@ class PciPlace:
 
     @property
     def switch(self) -> str | None:
-        """Address of the nearest PCIe switch; None where it is on a port of the host.
+        """Address of the nearest PCIe switch, or None if the device is on a port of the host.
 
         The way to a device on a switch is: root port, the switch's upstream port,
         its downstream port.
@@ -53,7 +53,7 @@ def bus_id_of(text: str) -> str:
     """Return a bus id as the kernel writes it: NVIDIA's tools give domains of 8 digits.
 
     Raises:
-        ValueError: It is none.
+        ValueError: The text is no bus id.
 
     """
     match = _BUS_ID.fullmatch(text.strip())
@@ -91,7 +91,7 @@ def identity_of(files: MachineFiles, bus_id: str) -> tuple[int, int]:
 
 
 def nearest(cpus: CpuSet, numa_nodes: Mapping[int, CpuSet]) -> int | None:
-    """Return the smallest NUMA node that holds all these CPUs; None where there is none."""
+    """Return the smallest NUMA node that holds all these CPUs, or None if there is none."""
     around = [(len(own), node) for node, own in numa_nodes.items() if cpus and cpus <= own]
     return min(around)[1] if around else None
 
@@ -140,17 +140,17 @@ def gpu_links(
     *,
     shared_egress: bool = False,
 ) -> LinkMatrix | None:
-    """Return the links between GPUs; None where there are fewer than two.
+    """Return the links between GPUs, or None if there are fewer than two.
 
-    All paths over PCIe count what the slowest slot carries: it is their common bound.
+    All paths over PCIe get the bandwidth of the slowest slot, which bounds them all.
 
     Args:
         minors: The GPUs, ascending.
         places: Where each sits.
         direct: Pair of positions, the smaller first -> kind and GB/s per direction of a
             link that is not PCIe.
-        shared_egress: Whether it is known that pairs share what a GPU sends; else it
-            shows in more NVLinks than a GPU has.
+        shared_egress: Whether it is known that pairs share what a GPU sends. Otherwise it is
+            inferred where pairs have more NVLinks than a GPU has.
 
     """
     if len(minors) < 2:
@@ -171,7 +171,7 @@ def gpu_links(
     for i, j in _pairs(len(minors)):
         rates_of.setdefault(names[i][j], set()).add(rates[i][j])
     for i, j in _pairs(len(minors)):
-        if len(rates_of[names[i][j]]) > 1:  # Their bandwidths tell them apart.
+        if len(rates_of[names[i][j]]) > 1:  # The bandwidth tells them apart.
             names[i][j] = names[j][i] = f"{names[i][j]}@{rates[i][j] / 100:g}"
     return LinkMatrix(
         minors=tuple(minors),

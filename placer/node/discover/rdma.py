@@ -16,10 +16,10 @@ _DOWN = "1: DOWN"
 
 
 def read_rdma(files: MachineFiles) -> FoundDevices:
-    """Return the RDMA devices; minors count up in the order of their names.
+    """Return the RDMA devices, with minors in the order of their names.
 
-    Virtual functions belong to the device that they are functions of; what is on no
-    PCI device, such as Soft-RoCE, is no device to give out.
+    Virtual functions belong to the device that they are functions of. What is on no
+    PCI device, such as Soft-RoCE, is left out: it is no device to give out.
     """
     devices: list[Device] = []
     down: list[str] = []
@@ -62,7 +62,7 @@ def down_warnings(names: Sequence[str]) -> list[str]:
 
 
 def in_number_order(name: str) -> tuple[object, ...]:
-    """Return what sorts ``mlx5_2`` before ``mlx5_10``."""
+    """Return a sort key that puts ``mlx5_2`` before ``mlx5_10``."""
     parts = re.split(r"([0-9]{1,9})", name)
     return tuple((int(part), "") if part.isdecimal() else (-1, part) for part in parts)
 

@@ -1,4 +1,4 @@
-"""The documents of what was found: the inventory as it is, a machine, an instance of one node."""
+"""Documents that say what was found: the inventory as it is, a machine, an instance of one node."""
 
 from collections.abc import Iterable
 from enum import StrEnum
@@ -17,10 +17,10 @@ from placer_models.quantity import format_bytes
 
 
 class DocumentKind(StrEnum):
-    """What is written of a discovered machine."""
+    """The kind of document that is written about a discovered machine."""
 
     MACHINE = "machine"
-    """A machine, as the catalogue has them."""
+    """A machine, in the form of the catalogue."""
 
     INSTANCE = "instance"
     """An instance with one node of this machine, whose forbidden CPUs are reserved."""

@@ -1,4 +1,4 @@
-"""Finds the machine in a folder or an archive: there, or a few levels below."""
+"""Root of a machine's files in a folder or an archive: at the top, or a few levels below."""
 
 import os
 import stat
@@ -21,7 +21,7 @@ _DEEPEST = 4
 def open_files(path: Path) -> MachineFiles:
     """Return the files of the machine at a path: a folder, or an archive of one.
 
-    A path that goes on behind an archive names a machine inside it.
+    A path that continues past an archive names a machine inside it.
 
     Raises:
         InputError: There is no machine, there are several, or the archive is damaged.
@@ -110,7 +110,7 @@ class _Folder:
         return [entry.name for entry in os.scandir(f"{self._root}/{path}")]
 
     def data(self, path: str) -> bytes:
-        # What became a link or a pipe since it was looked at is not opened, or does not block.
+        # If it has become a link meanwhile, it is not opened; a pipe does not block.
         flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         with os.fdopen(os.open(f"{self._root}/{path}", flags), "rb") as stream:
             return stream.read(MAX_READ_BYTES + 1)

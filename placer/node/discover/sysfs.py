@@ -28,7 +28,7 @@ _MODEL_LINES = ("model name", "Model Name", "cpu model", "cpu", "processor 0")
 
 
 def read_sysfs(files: MachineFiles) -> Inventory:
-    """Return what the files say of a machine, without its devices.
+    """Return what the files say about a machine, without its devices.
 
     Raises:
         InputError: They show no machine, or a file is not what the kernel writes.
@@ -91,7 +91,7 @@ def _cpu(files: MachineFiles, cpu: int, at: str, online: bool, efficient: bool |
 
 
 def _siblings(files: MachineFiles, topology: str, *names: str) -> CpuSet | None:
-    """Return the first of these sets that there is; older kernels know older names."""
+    """Return the first of these sets that exists; older kernels use older names."""
     for name in names:
         found = files.cpus(f"{topology}/{name}_list", f"{topology}/{name}")
         if found:
@@ -105,7 +105,7 @@ def _has_die(files: MachineFiles, topology: str) -> bool:
 
 
 def _last_level_cache(files: MachineFiles, folder: str) -> CpuSet | None:
-    """Return who shares the CPU's cache of the highest level that holds data."""
+    """Return the CPUs that share the CPU's highest-level cache that holds data."""
     best: tuple[int, CpuSet] | None = None
     for at in files.numbered(folder, "index").values():
         level = files.number(f"{at}/level")
@@ -171,7 +171,7 @@ def _mem_total(text: str | None) -> int | None:
 
 
 def _allowed(files: MachineFiles, line: str, name: str) -> CpuSet | None:
-    """Return what the process may use that looked at this, or the shell that copied it."""
+    """Return what the process that reads these files, or the shell that copied them, may use."""
     status = files.read("proc/self/status") or ""
     if match := re.search(_STATUS_LINE.format(line), status, re.MULTILINE):
         return files.cpus_of(match[1], "proc/self/status")
@@ -194,7 +194,7 @@ def _allowed(files: MachineFiles, line: str, name: str) -> CpuSet | None:
 
 
 def _cgroups(files: MachineFiles) -> list[tuple[str, int]]:
-    """Return the control groups whose cpuset holds for this process, with their version."""
+    """Return the control groups whose cpuset applies to this process, with their version."""
     found = []
     for entry in (files.read("proc/self/cgroup") or "").splitlines():
         _, _, rest = entry.partition(":")
@@ -225,7 +225,7 @@ def _architecture(files: MachineFiles, cpuinfo: str) -> str:
 
 
 def _gathered(files: MachineFiles, key: str) -> str:
-    """Return what hwloc's tool for gathering dumps wrote beside them."""
+    """Return the value of a key that hwloc's tool for dumps wrote beside the dump."""
     text = files.read("proc/hwloc-nofile-info") or ""
     match = re.search(rf"^{key}: *(\S+)", text, re.MULTILINE)
     return match[1] if match else ""

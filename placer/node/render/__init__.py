@@ -1,1 +1,1 @@
-"""Rendering of a node's document for those who enforce it: pure functions, one file each."""
+"""Rendering of a node's document for whatever enforces it: pure functions, one file each."""

@@ -1,4 +1,4 @@
-"""A CDI spec: container runtimes give a container the environment that its placement wants.
+"""CDI spec by which container runtimes give a container the environment of its placement.
 
 CDI says nothing about cgroups: sets and limits go another way.
 """
@@ -11,7 +11,7 @@ from placer.node.targets import Target
 from placer_models.cluster import Node
 
 CDI_VERSION = "1.0.0"
-"""No field is used that is younger than 0.5, but older readers are not asked for."""
+"""No field in use is newer than version 0.5, but no older readers need to be supported."""
 
 KIND = "placer.dev/container"
 
@@ -21,7 +21,7 @@ _NO_NAME = re.compile(r"[^A-Za-z0-9_.:-]+")
 def cdi_spec(targets: Sequence[Target], node: Node) -> dict[str, object]:
     """Return the spec in which each container of a node is a device of its own.
 
-    A runtime gets it by ``--device placer.dev/container=NAMESPACE:POD:CONTAINER``.
+    A runtime is given one by ``--device placer.dev/container=NAMESPACE:POD:CONTAINER``.
     """
     return {
         "cdiVersion": CDI_VERSION,

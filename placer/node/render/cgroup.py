@@ -34,7 +34,7 @@ SWAP = "memory.swap.max"
 _MEMORY_V1 = "memory.limit_in_bytes"
 
 UNLIMITED_BYTES = 2**62
-"""Limits of memory beyond this stand for none; version 1 has no word for it."""
+"""Memory limits beyond this mean no limit, for which version 1 has no word."""
 
 
 class Setting(NamedTuple):
@@ -50,7 +50,7 @@ def settings(target: Target, version: Literal[1, 2], *, ours: bool) -> tuple[Set
     """Return what the files of a container's cgroup are to say, cpuset first.
 
     In a cgroup that the kubelet made, weights and limits are the kubelet's: there only the
-    cpuset is set, and the quota of a pod with CPUs of its own taken away.
+    cpuset is set, and the quota of a pod with CPUs of its own is taken away.
     """
     found = []
     if version == 1:
@@ -84,7 +84,7 @@ def settings(target: Target, version: Literal[1, 2], *, ours: bool) -> tuple[Set
 def hugetlb_files(page_bytes: int, version: Literal[1, 2]) -> tuple[str, str]:
     """Return the files that limit hugepages of a size: those in use, and those reserved.
 
-    Without the second a process that maps too many is ended when it touches them.
+    Without the second, a process that maps too many is killed when it touches them.
     """
     ending = "max" if version == 2 else "limit_in_bytes"
     size = page_size_name(page_bytes)
@@ -114,7 +114,7 @@ def weight_of(shares: int) -> int:
 
 
 def quota_us(limit_milli: int) -> int:
-    """Return the CPU time in a period that a limit allows."""
+    """Return the CPU time in a period that a limit allows, in microseconds."""
     return max(LEAST_QUOTA_US, limit_milli * PERIOD_US // 1000)
 
 
@@ -129,7 +129,7 @@ def same(file: str, present: str, wanted: str) -> bool:
 
 
 def is_more(limit: str, other: str) -> bool:
-    """Return whether a limit of version 1 allows more bytes than another; empty: no limit."""
+    """Return whether a limit of version 1 allows more bytes than another (empty for no limit)."""
     this, that = _bytes(limit.split()), _bytes(other.split() or [NO_LIMIT[1]])
     return that is not None and (this is None or this > that)
 

@@ -1,4 +1,4 @@
-"""Command lines that start something where a container of a document would be."""
+"""Command lines that start a process where a container of a document would run."""
 
 from placer.node.render.cgroup import PERIOD_US, quota_us, shares_of
 from placer.node.render.environment import grants_of
@@ -12,13 +12,13 @@ _CDI_KIND = {GpuVendor.NVIDIA: "nvidia.com/gpu", GpuVendor.AMD: "amd.com/gpu"}
 
 
 def numactl_line(target: Target) -> str:
-    """Return the words before a command that keep it to the CPUs and the memory."""
+    """Return the words before a command that keep it to the container's CPUs and memory."""
     cpus, mems = format_cpu_list(target.cpus), format_cpu_list(target.mems)
     return f"numactl --physcpubind={cpus} --membind={mems} --"
 
 
 def taskset_line(target: Target) -> str:
-    """Return the words before a command that keep it to the CPUs; memory comes from anywhere."""
+    """Return the words before a command that keep it to the CPUs; its memory may be anywhere."""
     return f"taskset --cpu-list {format_cpu_list(target.cpus)}"
 
 
@@ -34,7 +34,7 @@ def runtime_flags(target: Target, node: Node) -> tuple[str, ...]:
         found += [f"--cpu-period={PERIOD_US}", f"--cpu-quota={quota_us(limits.cpu_milli)}"]
     if limits.memory_bytes is not None:
         found.append(f"--memory={limits.memory_bytes}b")
-        if limits.swap_bytes is not None:  # of both together
+        if limits.swap_bytes is not None:  # the limit of both together
             found.append(f"--memory-swap={limits.memory_bytes + limits.swap_bytes}b")
     if limits.pids is not None:
         found.append(f"--pids-limit={limits.pids}")

@@ -1,8 +1,8 @@
 """The environment of a container: its GPUs, its threads, its network cards.
 
 GPUs are named by UUID wherever they have one, for that is right everywhere. Where they have
-none, a variable that the container's runtime reads has the numbers of the node, and one that
-a process in the container reads counts from 0 what the container was given; none has both.
+none, a variable that the container's runtime reads holds the node's numbers, and one that a
+process in the container reads counts the container's GPUs from 0. No variable mixes the two.
 """
 
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ _OF_PROCESSES = {
 def environment_of(target: Target, node: Node) -> Env:
     """Return the environment of one container, ascending by variable.
 
-    What its placement says goes before what follows from its devices and CPUs.
+    What its placement says takes precedence over what follows from its devices and CPUs.
     """
     grants = grants_of(target)
     gpus = [device for device in node.machine.devices if device.type == GPU]
@@ -55,7 +55,7 @@ def environment_file(env: Env) -> str:
     """Return the text of an environment file, as docker, podman and systemd read it.
 
     Raises:
-        ValueError: A value has several lines, which such a file cannot say.
+        ValueError: A value has several lines, which such a file cannot hold.
 
     """
     for name, value in env:
@@ -76,7 +76,7 @@ def grants_of(target: Target) -> tuple[DeviceGrant, ...]:
 def _for_processes(
     held: set[int], gpus: Sequence[Device], *, has_instances: bool
 ) -> dict[str, str]:
-    """Name the GPUs to what runs in the container: by UUID, else counted from 0."""
+    """Name the GPUs for processes in the container: by UUID, or else counted from 0."""
     found = {}
     for vendor, variable in _OF_PROCESSES.items():
         of_vendor = [gpu for gpu in gpus if vendor_of(gpu) is vendor]
@@ -90,7 +90,7 @@ def _for_processes(
 
 
 def _threads(target: Target) -> dict[str, str]:
-    """Say how many threads OpenMP may start, and on CPUs of its own where each belongs."""
+    """Say how many threads OpenMP may start and, if the CPUs are its own, where each belongs."""
     if not target.pinned:
         return {"OMP_NUM_THREADS": str(max(1, -(-target.cpu_milli // 1000)))}
     cpus = sorted(target.cpus)
@@ -103,7 +103,7 @@ def _threads(target: Target) -> dict[str, str]:
 
 
 def _network_cards(grants: Sequence[DeviceGrant], node: Node) -> dict[str, str]:
-    """Name the RDMA cards that NCCL may use; ``=`` wants the names whole."""
+    """Name the RDMA cards that NCCL may use; ``=`` asks for exact names."""
     ids = {(d.type, d.minor): d.id for d in node.devices}
     cards = [ids.get((grant.type, grant.minor), "") for grant in grants if grant.type == RDMA]
     return {"NCCL_IB_HCA": f"={','.join(cards)}"} if cards and all(cards) else {}

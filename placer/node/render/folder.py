@@ -1,4 +1,4 @@
-"""Folders of everything that is rendered from a document, as files: path -> text."""
+"""Folder of all files that are rendered from a document: path -> text."""
 
 import json
 
@@ -15,9 +15,9 @@ from placer_models.node_placement import NodePlacement
 def rendered(document: NodePlacement, root: str = OUR_ROOT) -> dict[str, str]:
     """Return the files for the containers of a node.
 
-    One folder a container: its environment, a drop-in for its systemd unit, the parts of an
-    OCI config.json, the words before a command, the flags of docker and podman. Beside them
-    one CDI spec for all.
+    Each container has a folder with its environment, a drop-in for its systemd unit, the parts
+    of an OCI config.json, the words before a command, and the flags of docker and podman. Beside
+    these folders is one CDI spec for all.
 
     Raises:
         ValueError: An environment cannot be written as a file.
@@ -47,10 +47,10 @@ def edited_bundle(document: NodePlacement, name: str, config: str, root: str = O
     """Return the text of a bundle's config.json with what the document says of a container.
 
     Args:
-        document: Of the node.
+        document: The document of the node.
         name: ``pod/container``, or ``namespace/pod/container``.
-        config: The text as it is.
-        root: The cgroup below which our own are.
+        config: The text before the edit.
+        root: The cgroup below which our own cgroups are.
 
     Raises:
         ValueError: The document has no such container, or the text is no config.json.

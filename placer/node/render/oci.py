@@ -1,4 +1,4 @@
-"""Edits of an OCI bundle's config.json, for runc, crun and whatever reads it."""
+"""Edits of an OCI bundle's config.json, for runc, crun and whatever else reads it."""
 
 from collections.abc import Mapping
 from copy import deepcopy
@@ -24,10 +24,10 @@ def edited_config(
     """Return a container's config.json with what its placement says; all else stays.
 
     Args:
-        config: As it is.
+        config: The config before the edit.
         target: What the container gets.
         env: Its environment; variables of the same name are replaced.
-        cgroup: Its cgroup, below the root; None: it stays where the config says.
+        cgroup: Its cgroup, below the root; None to leave it where the config says.
         features: What ``runc features`` or ``crun features`` prints; without it nothing is
             written that older runtimes do not know.
 
@@ -53,7 +53,7 @@ def edited_config(
     if limits.memory_bytes is not None:
         memory = resources.setdefault("memory", {})
         memory["limit"] = limits.memory_bytes
-        if limits.swap_bytes is not None:  # of both together, in the words of version 1
+        if limits.swap_bytes is not None:  # the limit of both together, as on version 1
             memory["swap"] = limits.memory_bytes + limits.swap_bytes
     if limits.pids is not None:
         resources.setdefault("pids", {})["limit"] = limits.pids

@@ -1,7 +1,7 @@
 """Properties of a systemd unit: what ``systemctl set-property`` and systemd's D-Bus take.
 
-Who writes the cgroup of a unit directly loses it at the next reload, so a unit gets its sets
-from systemd. systemd wants whole sets: one that is reset to nothing leaves the old file.
+A value that is written to a unit's cgroup directly is lost at the next reload, so a unit gets
+its sets from systemd. systemd wants whole sets: resetting one to nothing leaves the old file.
 """
 
 from placer.node.render.cgroup import NO_LIMIT, PERIOD_US, quota_us, shares_of, weight_of
@@ -13,10 +13,10 @@ PARTITION_SINCE = 261
 """The first version with CPUSetPartition."""
 
 _QUOTA_STEP_US = 10_000
-"""systemd rounds CPU time of a second up to this."""
+"""systemd rounds the CPU time per second up to a multiple of this."""
 
 INFINITY = 2**64 - 1
-"""How D-Bus says that there is no limit."""
+"""The value that means no limit on D-Bus."""
 
 
 def properties_of(
@@ -29,7 +29,7 @@ def properties_of(
         systemd: Version of systemd.
         partition: ``root`` or ``isolated``, if the cpuset is to be a partition of its own;
             left out where systemd does not know it. The kernel may refuse it, which systemd
-            only warns of: read ``cpuset.cpus.partition`` back.
+            only warns about: read ``cpuset.cpus.partition`` back.
 
     Raises:
         ValueError: systemd is too old for cpusets.
@@ -98,7 +98,7 @@ def _set(name: str, ids: CpuSet) -> Property:
 
 
 def _quota(second_us: int | None) -> Property:
-    """Return the CPU time that a second has; None: all of it."""
+    """Return the property for CPU time per second, in microseconds; None means no limit."""
     if second_us is None:
         return _number("CPUQuota", "", "CPUQuotaPerSecUSec", INFINITY)
     second_us = -(-second_us // _QUOTA_STEP_US) * _QUOTA_STEP_US
