@@ -1,4 +1,4 @@
-"""All nodes of a problem while pods are being placed, with exact undo."""
+"""Table of all nodes of a problem while pods are being placed, with exact undo."""
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence

@@ -14,17 +14,20 @@ MODULES = sorted(
     for file in (CHECKOUT / package).rglob("*.py")
 )
 LONGEST = 400
+NO_NOUN = {"what", "who", "which", "how", "where", "when", "why"}
 
 
 @pytest.mark.parametrize("module", MODULES)
 def test_a_module_is_one_idea_and_says_which(module: str) -> None:
     """
-    A file of the packages ends by line 400, and opens with a sentence on what lives there.
+    A file of the packages ends by line 400, and opens with the noun that it is about.
     """
     source = (CHECKOUT / module).read_text("utf-8")
 
     assert len(source.splitlines()) <= LONGEST
-    assert ast.get_docstring(ast.parse(source)), f"{module}: its docstring says what lives here"
+    says = ast.get_docstring(ast.parse(source))
+    assert says, f"{module}: its docstring says what lives here"
+    assert says.split()[0].lower() not in NO_NOUN, f"{module}: a reader greps for a noun"
 
 
 @pytest.mark.parametrize("package", PACKAGES)
