@@ -1,4 +1,4 @@
-"""Loading of any input document: recognizes its kind, and finds machines by name or path."""
+"""Loader of any input document, which recognizes its kind and finds machines by name or path."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -49,11 +49,11 @@ def load_instance(
 ) -> Instance:
     """Return the instance that the files make together; ``-`` is standard input.
 
-    Nodes may stand in one file and pods in another, machines in a third. Files of Kubernetes'
+    Nodes may stand in one file, pods in another and machines in a third. Files of Kubernetes'
     objects are read as a dump of a cluster.
 
     Raises:
-        InputError: Something is wrong; one message, for the first fault.
+        InputError: Something is wrong; there is one message, for the first fault.
 
     """
     dumps = [path for path in paths if holds_objects(path)]
@@ -88,7 +88,7 @@ def _no_objects(path: Path, mend: str) -> InputError:
     """Return the error of a file without objects of Kubernetes.
 
     Raises:
-        InputError: It cannot be read.
+        InputError: The file cannot be read.
 
     """
     message = f"holds no objects of Kubernetes{mend}"
@@ -153,7 +153,7 @@ def load_any(
 def in_catalogue(machine: Machine) -> bool:
     """Return whether a file that names the machine means this very machine.
 
-    For the writer of instances, which writes other machines out.
+    The writer of instances asks this: it writes other machines out in full.
     """
     return machine.name in machine_names() and load_machine(machine.name) == machine
 
@@ -170,7 +170,7 @@ def load_machine_file(path: Path) -> Machine:
         return _read_topo(text, path)
     documents = documents_of(text, path)
     kinds = [kind_of(document) for document in documents]
-    # By its kind, before it is read: an instance might lead to further files, and back here.
+    # Told by the kind, before reading: an instance might lead to further files, and back here.
     if kinds != [MACHINE]:
         message = (
             f"got {', '.join(kinds)}; expected one document of 'kind: {MACHINE}', "

@@ -46,7 +46,7 @@ class BoundPodReader:
         topology: What the node's agent says of its CPUs and their owners.
         devices: What is known of its devices.
         claims: Devices that ResourceClaims were given.
-        reading: The facts that containers are read with.
+        reading: The facts that are needed to read containers.
         summary: Gets the assumptions that are made.
         unknown: Types of which some pod holds devices, but it is unknown which.
         unasked: Devices that some pod has or sees without asking for them.
@@ -83,7 +83,7 @@ class BoundPodReader:
         cpus = self._cpus(part)
         asked = self._asked(part, cpus)
         if part.claims and self.claims.cpus.of_pod(part) is None:
-            # Of CPUs that nobody names those that its containers do not ask for count, too.
+            # CPUs that nobody names count, too, beyond those that its containers ask for.
             more_milli = self.claims.cpus.milli_of_pod(part) - asked.spec.requests.cpu_milli
             shared_milli = max(asked.shared_milli, more_milli)
             asked = replace(asked, shared_milli=shared_milli)
@@ -99,7 +99,7 @@ class BoundPodReader:
         return BoundPod(part, asked, cpus, grants)
 
     def _cpus(self, part: KubePod) -> CpuSet:
-        """Return the CPUs named as the pod's own, or by claims if claims give all of them."""
+        """Return the CPUs named as the pod's own, or by its claims if these give all of them."""
         cpus = _cpus_of(part, self.topology)
         if cpus or not part.claims:
             return cpus
@@ -170,7 +170,7 @@ def _cpus_of(part: KubePod, topology: TopologyPart | None) -> CpuSet:
 
 
 def _shared(spec: PodSpec) -> PodSpec:
-    """Return the spec of a pod whose own CPUs are unknown."""
+    """Return the spec of a pod whose own CPUs are unknown, as of one that shares CPUs."""
     plain = PodSpec(spec.containers)
     return replace(
         plain,
@@ -191,7 +191,7 @@ def _own(part: KubePod, spec: PodSpec, cpus: CpuSet, node: Node, owners: dict[in
     """Give a pod its CPUs.
 
     Raises:
-        ObjectError: The node lacks them, another pod has them, or they are not as many as asked.
+        ObjectError: The node lacks them, another pod has them, or the pod asks for another number.
 
     """
     title = part.identity.title

@@ -85,7 +85,7 @@ def bound_pods(
     for one in read:
         owned[one.asked.spec.qos] = owned.get(one.asked.spec.qos, frozenset()) | one.cpus
     room, pages = node.memory_bytes_in(), node.pages_in()
-    # Who says where its memory is has it there, whoever stands before it in the dump.
+    # Pods that say where their memory is come first, whatever their order in the dump.
     saying_first = sorted(read, key=lambda one: not one.part.memory)
     places = {id(one): _placement(one, node, owned, room, pages) for one in saying_first}
     for one in read:
@@ -135,7 +135,10 @@ def _placement(
 
 
 def _counted(homes: tuple[NumaShare, ...], want: int) -> tuple[tuple[int, int], ...]:
-    """Return how much of a bound pod's request counts on which NUMA node, as the pod says."""
+    """Return how much of a bound pod's CPU request counts on each NUMA node, as the pod says.
+
+    If what it says is not the whole request, all of it counts on the first NUMA node.
+    """
     said = tuple((share.node, share.cpu_milli) for share in homes)
     if sum(milli for _, milli in said) == want:
         return said
@@ -146,9 +149,10 @@ def _counted(homes: tuple[NumaShare, ...], want: int) -> tuple[tuple[int, int], 
 def _memory(
     one: BoundPod, near: frozenset[int | None], room: dict[int, int]
 ) -> tuple[tuple[int, int], ...]:
-    """Return the memory of a pod by NUMA node: as the pod says, or else where most is free.
+    """Return the memory of a pod by NUMA node: as it says, or else near its CPUs and devices.
 
-    Memory beyond what there is counts as well, because running pods may ask for more.
+    Among NUMA nodes that are equally near, the one with the most free gives first. Memory beyond
+    what there is counts as well, because running pods may ask for more.
     """
     want = one.asked.spec.requests.memory_bytes
     said = {share.node: share.memory_bytes for share in one.part.memory}

@@ -1,4 +1,4 @@
-"""ResourceClaims of waiting pods, turned into requests, or reasons to leave a pod out."""
+"""ResourceClaims of waiting pods, turned into requests or into reasons to leave a pod out."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -38,7 +38,7 @@ from placer_models.placement import NamespacedName
 from placer_models.policy import AlignmentPolicy
 
 CLAIMABLE = "placer/claimable"
-"""A label of the nodes that have what pods claim; further sets of nodes get a number."""
+"""A label of the nodes that have what pods claim; for further sets of nodes a number is added."""
 
 Label = tuple[str, str]
 
@@ -121,7 +121,7 @@ class Claims:
         )
 
     def _label(self, nodes: frozenset[str], part: KubePod) -> Label:
-        """Return the label of the nodes to which claims keep a pod."""
+        """Return the label of the nodes to which claims restrict a pod."""
         if nodes not in self._labels:
             number = f"-{len(self._labels) + 1}" if self._labels else ""
             self._labels[nodes] = f"{CLAIMABLE}{number}", "true"
@@ -219,7 +219,7 @@ class Claims:
         ]
 
     def _is_told_cpus(self, one: Given, spec: ClaimSpec) -> bool:
-        """Return whether class or claim configure the driver's CPUs, so that Placer may not."""
+        """Return whether the class or the claim configures the CPUs, so that Placer may not."""
         configs = list(self._objects.device_classes[one.request.device_class].configs)
         configs += [{**config, "requests": list(names)} for names, config in spec.configs]
         return bool(configs_for(configs, one.request.name))
@@ -231,7 +231,7 @@ class Claims:
         claim: ClaimPart | None,
         found: PodClaims,
     ) -> Given | None:
-        """Return what the first alternative that can be given at all amounts to."""
+        """Return the first alternative that can be given at all, resolved, or None if none can."""
         tried = [PodClaims() for _ in choices]
         for request, own in zip(choices, tried, strict=True):
             given = self._given(title, request, claim, own)
@@ -255,7 +255,7 @@ class Claims:
     def _given(
         self, title: str, request: ClaimRequest, claim: ClaimPart | None, found: PodClaims
     ) -> Given | None:
-        """Return what a request amounts to, or None if Placer cannot express it."""
+        """Return a request, resolved, or None if Placer cannot express it or lacks its class."""
         name = f"request {request.name} of {title}"
         lacks = list(request.lacks)
         match = self._matches.of(request)
@@ -296,9 +296,9 @@ class Claims:
 
 
 def _cpus_asked(request: ClaimRequest, match: Match) -> tuple[int, str]:
-    """Return how many CPUs a request asks of a device of several CPUs, or why that is unclear.
+    """Return how many CPUs of a device of several CPUs a request asks for, or why that is unclear.
 
-    Without a capacity it asks for all of them. CPUs of a whole machine may be given by count.
+    Without a capacity it asks for all of them, or of a whole machine for as many as its count.
     """
     asked_milli = request.capacity_milli.get(CPU_CAPACITY)
     count = match.counts[0] if request.count is None else request.count

@@ -35,7 +35,7 @@ class ClassResources:
             self._elsewhere.update(WHOLE_GPUS)
 
     def lacks(self, part: KubePod) -> list[str]:
-        """Return a waiting pod's demands that only such a resource could meet.
+        """Return a waiting pod's demands that only a DeviceClass's resource could meet.
 
         If some nodes have the resource from a device plugin, the pod goes to one of them.
         """

@@ -1,4 +1,4 @@
-"""Faults of claims with CPUs that dra-driver-cpu would never have given."""
+"""Faults of claims that were given CPUs as dra-driver-cpu would never give them."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ class CpuClaimFaults:
 
     Attributes:
         owners: (Node, CPU) -> title of the claim that has it.
-        taken_milli: Key of a device -> how much of it claims have.
+        taken_milli: Key of a device -> how many milli CPUs of it claims have.
 
     """
 
@@ -30,7 +30,7 @@ class CpuClaimFaults:
     taken_milli: dict[tuple[str, str, str], int] = field(default_factory=dict)
 
     def of(self, claim: ClaimPart) -> Iterator[ObjectError]:
-        """Yield the faults of one claim beside the claims that were checked before."""
+        """Yield the faults of one claim, given the claims that were checked before it."""
         if claim.allocation is None:
             return
         first: dict[str, str] = {}
@@ -78,7 +78,7 @@ class CpuClaimFaults:
         """Check that the CPUs named are the device's, in the right number, and nobody else's."""
         title, device = claim.identity.title, self.pools.several_cpus[one.key]
         if not configs:
-            return  # the driver takes which it likes
+            return  # the driver chooses the CPUs itself
         (k, config), *others = configs
         at = (*_DEVICES, "config", k)
         if others:

@@ -29,7 +29,7 @@ class SeveralCpus:
         capacity_milli: How much of it claims can have, in thousandths of a CPU.
         cpus: The CPUs that claims can take; empty if they are unknown.
         says_ids: Whether the driver lists their ids, which leaves the choice to the scheduler.
-        device: The device as Placer gives it out, or None if to nobody.
+        device: The device as Placer gives it out, or None if it is given to nobody.
         why: Why it is given to nobody.
 
     """
@@ -47,9 +47,9 @@ def several_cpus(
 ) -> list[SeveralCpus]:
     """Return the devices of several CPUs of one node.
 
-    A device is the whole node or one NUMA node, which a socket may be as well. Placer cannot
+    A device stands for the whole node or one NUMA node, which may be a socket, too. Placer cannot
     express a socket of several NUMA nodes beside another socket. No device is given out unless
-    the CPUs of all of them are known: pods of one could get the CPUs of another.
+    the CPUs of all devices are known: otherwise pods of one could get the CPUs of another.
 
     Args:
         node: Name of the node.
@@ -92,7 +92,7 @@ def _one(
 
 
 def _here(listed: ListedDevice, known: Sequence[ReportedCpu]) -> list[ReportedCpu]:
-    """Return the CPUs of the socket, NUMA node or node that a device stands for, reserved too."""
+    """Return the CPUs of the socket, NUMA node or node that a device is, reserved ones included."""
     numa, socket = listed.number(*CPU_NUMA), listed.number(f"{CPU_DRIVER}/socketID")
     if numa is not None:
         return [cpu for cpu in known if cpu.numa_node == numa]

@@ -15,7 +15,7 @@ from placer_models.kubernetes.device_selector import (
 from placer_models.kubernetes.resource_claim import ClaimRequest
 
 
-@dataclass(frozen=True)  # without slots: what nodes have is worked out once
+@dataclass(frozen=True)  # without slots, because it caches what nodes have
 class Match:
     """The devices that a request can be given.
 
@@ -23,7 +23,7 @@ class Match:
         nodes: Name of a node -> its devices that match, all of one type.
         partly: Nodes where only some devices of a type match, or devices of several types.
         faulty: Nodes with a device for which a selector is an error.
-        apart: Devices that match but are given to nobody -> why.
+        apart: Reasons why devices that match are given to nobody.
         lacks: What Placer cannot express of the request; may be empty.
         missing: What the request names that is not there; may be empty.
 
@@ -48,7 +48,7 @@ class Match:
 
     @cached_property
     def counts(self) -> tuple[int, ...]:
-        """How many devices nodes have, ascending."""
+        """The different numbers of devices that nodes have, ascending."""
         return tuple(sorted({len(devices) for devices in self.nodes.values()}))
 
     @cached_property

@@ -53,7 +53,7 @@ class DevicePools:
     Attributes:
         on_node: Name of a node -> its devices that can be given out.
         by_key: The same devices by key.
-        apart: Devices that are given to nobody, and why.
+        apart: Key -> a device that is given to nobody, and why.
         cpus: Name of a node -> CPUs that a driver gives out.
         several_cpus: Key of a device of several CPUs -> what is known of it.
         counts: (Name of a node, type) -> how many devices the node has, including those that
@@ -118,7 +118,7 @@ class DevicePools:
         return tuple(device for device in known if device.type not in CPU_TYPES)
 
     def offered_cpus(self, node: str) -> CpuSet | None:
-        """Return the CPUs that a driver gives out by id, or None if it gives none so."""
+        """Return the CPUs that a driver gives out by id, or None if no driver does so."""
         found: set[int] = set()
         offers = False
         for one in self.on_node.get(node, ()):
@@ -131,7 +131,7 @@ class DevicePools:
         return frozenset(found) if offers else None
 
     def topology(self, node: str) -> TopologyPart | None:
-        """Return the topology of a node's CPUs by a driver that gives them out one by one."""
+        """Return a node's topology if a driver lists all of its CPUs one by one, or else None."""
         devices = self.cpus.get(node, [])
         cpus = [reported_cpu(listed) for _, listed, _ in devices]
         known = tuple(sorted((cpu for cpu in cpus if cpu is not None), key=lambda cpu: cpu.id))

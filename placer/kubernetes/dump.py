@@ -39,7 +39,7 @@ def read_dump(paths: Sequence[Path], objects: Objects | None = None) -> tuple[In
         objects: Gets the objects that were read.
 
     Raises:
-        DumpError: Something is wrong with them; it has every fault.
+        DumpError: Something is wrong with them; the error has every fault.
 
     """
     objects = Objects() if objects is None else objects
@@ -59,7 +59,7 @@ def instance_of(objects: Objects) -> tuple[Instance, Summary]:
     """Return the instance that the objects of a cluster describe together.
 
     Raises:
-        DumpError: Something is wrong with them; it has every fault.
+        DumpError: Something is wrong with them; the error has every fault.
 
     """
     summary = Summary(_read(objects), objects.skipped)
@@ -79,7 +79,7 @@ def instance_of(objects: Objects) -> tuple[Instance, Summary]:
     running: list[RunningPod] = []
     for name, one in joined.items():
         if title_of("Device", "", name) in objects.refused:
-            continue  # what pods have of its devices cannot be held against it
+            continue  # what pods have of its devices cannot be checked against it
         pods = bound[name]
         topology = objects.topologies.get(name) or pools.topology(name)
         devices = objects.devices.get(name)
@@ -189,7 +189,7 @@ def _bound(objects: Objects) -> dict[str, list[KubePod]]:
 
 
 def _as_all_read(node: Node, reading: Reading, summary: Summary) -> Node:
-    """Return the node with plain amounts of all resources that no node has as devices."""
+    """Return the node with plain amounts only of resources that no node has as devices."""
     amounts = dict(node.extended)
     devices = {name for name in amounts if name in reading.types} | (
         amounts.keys() & set(WHOLE_GPUS) if GPU in reading.types else set()
@@ -228,8 +228,8 @@ def _beside_claims(
 def _beside_cpus(node: Node, claimed: set[int], owned: set[int], hidden: int) -> Node:
     """Return a node without the CPUs that claims have, and with `hidden` unknown CPUs fewer.
 
-    Pods that share CPUs have that many fewer, whichever they are. No pod gets CPUs of its own
-    there any more.
+    If there are hidden ones, pods that share CPUs have that many fewer, whichever they are, and
+    no pod gets CPUs of its own there any more.
     """
     reserved = node.reserved_cpus | (claimed - owned)
     if not hidden:
@@ -248,7 +248,7 @@ def _labelled(node: Node, more: Iterable[tuple[str, str]]) -> Node:
 
 
 def _beside(node: Node, here: BoundPods) -> Node:
-    """Return the node without what might be held: types and CPUs of unknown holders."""
+    """Return the node without the devices and CPUs that its pods might hold unseen."""
     held = {(g.type, g.minor) for one in here.running for g in one.placement.devices}
     lost = {
         (device.type, device.minor)
@@ -260,7 +260,7 @@ def _beside(node: Node, here: BoundPods) -> Node:
         node = _without_ids(node)
     most = node.max_pods
     if most is not None:
-        # The system's stand-in is a pod to us and none to the node.
+        # The system's stand-in counts as a pod here, but not on the node itself.
         most += sum(one.pod.namespace == SYSTEM_NAMESPACE for one in here.running)
     return replace(
         node,

@@ -21,7 +21,7 @@ _GangKey = tuple[bool, str, str]
 
 @dataclass(slots=True)
 class _Waiting:
-    """A gang as far as it is read.
+    """A waiting gang, as far as it has been read.
 
     Attributes:
         minimum: The minimum, or None if it is not given.
@@ -142,7 +142,7 @@ def _made(
     objects: Objects,
     summary: Summary,
 ) -> Gang | None:
-    """Return a gang whose pods can be placed, or None: then the summary says why not."""
+    """Return the gang, or None if its pods cannot be placed, as the summary then explains."""
     _, namespace, name = key
     pods = tuple(pod for _, pod in gang.members)
     title = title_of("PodGroup", namespace, name)
@@ -175,7 +175,7 @@ def _groups(
     bound: Counter[_GangKey],
     summary: Summary,
 ) -> tuple[GangGroup, ...]:
-    """Return the groups of gangs; one that misses a gang is taken out of what waits."""
+    """Return the groups of gangs; a gang whose group misses another is taken out of ``gangs``."""
     groups: dict[frozenset[tuple[str, str]], GangGroup] = {}
     for key, gang in found.items():
         wanted = frozenset(gang.groups)

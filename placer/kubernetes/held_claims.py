@@ -132,6 +132,6 @@ class HeldClaims:
         return found
 
     def _devices(self, claim: ClaimPart) -> list[PoolDevice | None]:
-        """Return the devices that a claim was given; None for each that Placer gives nobody."""
+        """Return the devices that a claim was given; None for each that Placer gives to nobody."""
         given = claim.allocation.devices if claim.allocation else ()
         return [self.pools.by_key.get(one.key) for one in given]

@@ -47,8 +47,8 @@ class HeldCpus:
         """Return node -> how many unnamed CPUs claims have there.
 
         Args:
-            holders: Keys of the claims that bound pods have; their pods' requests count instead.
-            summary: Is told of them.
+            holders: Keys of the claims of bound pods, left out: the pods' requests count instead.
+            summary: Is told of these claims.
 
         """
         found: dict[str, int] = {}

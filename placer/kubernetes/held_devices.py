@@ -44,9 +44,9 @@ def held_devices(
 ) -> HeldDevices:
     """Return the devices that a pod holds.
 
-    Its annotation tells, or else the Device object by its status or the kubelet's checkpoint,
-    or else the environment of its containers. Of devices that only zones know it has some that
-    the zones call taken.
+    Its annotation names them, or else the Device object in its status or the kubelet's checkpoint,
+    or else the environment of its containers. Of devices that only zones know, it gets as many as
+    it asks for from those that the zones call taken.
 
     Args:
         part: The pod.

@@ -50,7 +50,7 @@ class Objects:
     """The objects that are known of a cluster.
 
     Attributes:
-        nodes: Nodes by name in the order of reading, as are all other kinds.
+        nodes: Nodes by name, in the order of reading, like all other kinds.
         groups: PodGroups by (Kubernetes' own, namespace, name).
         skipped: Kinds that are not read -> how many.
         faults: Faults of objects and of files.
@@ -58,7 +58,7 @@ class Objects:
         refused: Titles of the faulty objects.
         cut_off: Whether some file could not be read to its end.
         keeps_whole: Whether waiting pods are kept as they were written.
-        whole: Those pods.
+        whole: Those pods, by key.
 
     """
 

@@ -15,7 +15,7 @@ _SCOPES = {
     PCIE_ROOT: (DeviceScope.PCIE, JointScope.SAME_PCIE),
     NUMA_NODE: (DeviceScope.NUMA_NODE, JointScope.SAME_NUMA_NODE),
 }
-"""Attribute of devices about their place -> what shares one value of it."""
+"""Attribute of devices that tells their place -> the scopes of devices with one value of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +41,8 @@ class PodClaims:
 
     Attributes:
         given: Its requests, resolved.
-        parts: Requests that are together on one NUMA node, each part with CPUs of one NUMA node.
-        nodes: Names of the nodes that have it, or None if any node will do.
+        parts: Requests in parts that are each on one NUMA node, with CPUs of that NUMA node.
+        nodes: Names of the nodes that have what it asks for, or None if any node will do.
         cpus: How many CPUs of its own it asks for.
         lacks: Demands that Placer cannot express.
         missing: Objects that are not in the dump.
@@ -60,7 +60,7 @@ class PodClaims:
     assumed: list[str] = field(default_factory=list)
 
     def keep(self, nodes: Iterable[str]) -> None:
-        """Keep the pod to some nodes."""
+        """Restrict the pod to some nodes."""
         found = frozenset(nodes)
         self.nodes = found if self.nodes is None else self.nodes & found
 
@@ -70,7 +70,7 @@ Constraint = tuple[SameAttribute, list[Given]]
 
 
 AlikeDevices = dict[tuple[str, frozenset[int]], tuple[frozenset[str], frozenset[str]]]
-"""(Attribute, matches) -> nodes whose matching devices all have one value; nodes with any."""
+"""(Attribute, matches) -> nodes whose devices all share one value; nodes where each has a value."""
 
 
 def constrain(
@@ -79,7 +79,7 @@ def constrain(
     numa_known: frozenset[str],
     known: AlikeDevices,
 ) -> None:
-    """Add what devices must have in common, which completes what the claims ask for.
+    """Complete what the claims ask for with what the devices must have in common.
 
     Args:
         constraints: What devices must have in common.
@@ -135,7 +135,7 @@ def constrain(
 def _of_one_numa_node(attribute: str, given: Sequence[Given]) -> frozenset[str]:
     """Return the nodes where devices with equal values of an attribute are on one NUMA node.
 
-    The attribute is the NUMA node itself, or a socket that has no other NUMA node.
+    The attribute is the NUMA node itself, or a socket, if each socket is one NUMA node.
     """
     known = []
     for one in given:
@@ -168,7 +168,7 @@ def _numa_part(part: Sequence[Given]) -> NumaPart:
 
 
 def _keep(nodes: frozenset[str], found: PodClaims, why: str) -> None:
-    """Keep a pod to the nodes that Placer can express, and note why others are left out."""
+    """Restrict a pod to the nodes that Placer can express, and note why others are left out."""
     before = found.nodes or frozenset()
     if before and not nodes:
         found.lacks.append(f"claims on nodes where {why}")
@@ -180,7 +180,7 @@ def _keep(nodes: frozenset[str], found: PodClaims, why: str) -> None:
 def _alike(
     attribute: str, given: Sequence[Given], known: AlikeDevices
 ) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the nodes whose matching devices have one value of an attribute, and some value."""
+    """Return the nodes whose devices share one attribute value, and those where each has one."""
     matches = {id(one.match): one.match for one in given}
     key = attribute, frozenset(matches)
     if key not in known:

@@ -6,7 +6,7 @@ from typing import IO, NamedTuple
 CHUNK = 2**20
 
 MAX_OBJECT_CHARACTERS = 64 * 2**20
-"""A cluster keeps no object larger than a few MiB."""
+"""The most characters of one object; a cluster keeps none larger than a few MiB."""
 
 ChunkValue = None | bool | int | float | str | list["ChunkValue"] | dict[str, "ChunkValue"]
 """Values of YAML and JSON."""

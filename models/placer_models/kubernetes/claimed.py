@@ -16,9 +16,9 @@ from placer_models.policy import (
 )
 
 OF_THE_CLAIMS = "resource-claims"
-"""The container that stands for what a pod has by claims. It is there from start to end.
+"""The name of the container that stands for what a pod has by claims, from its start to its end.
 
-If CPUs have to be of one NUMA node there are several such containers, numbered.
+If CPUs have to be of one NUMA node, there are several such containers, numbered.
 """
 
 _OF_CLAIMS = re.compile(rf"{OF_THE_CLAIMS}(-[0-9]+)?")
@@ -30,7 +30,7 @@ def is_of_claims(container: str) -> bool:
 
 
 def part_name(index: int) -> str:
-    """Return the name of the container that stands for one of the parts of claims."""
+    """Return the name of the container that stands for one part of the claims."""
     return f"{OF_THE_CLAIMS}-{index + 1}"
 
 
@@ -48,8 +48,9 @@ class Claimed:
 
     Attributes:
         devices: Type -> how many whole devices.
-        scopes: Types whose devices all have to be in one place, with the kind of place.
-        joint: Types whose devices have to be side by side, and within what; may be empty.
+        scopes: Type -> the kind of place that all its devices have to share.
+        joint: Types whose devices have to be side by side; may be empty.
+        joint_scope: The kind of place that these devices have to share.
         numa_parts: All CPUs by claims and some of the devices, in parts that are each on one
             NUMA node; empty if the CPUs may be anywhere.
 
@@ -98,9 +99,9 @@ def with_claimed(asked: AskedPod, claimed: Claimed) -> AskedPod:
 
 
 def _parts(claimed: Claimed) -> Iterator[tuple[str, Resources]]:
-    """Yield name and amounts of each container that stands for claimed resources.
+    """Yield the name and amounts of each container that stands for claimed resources.
 
-    Beside parts on one NUMA node, each other device is a part of its own and may be anywhere.
+    If some parts are each on one NUMA node, each other device is a part of its own, anywhere.
     """
     left = Counter(claimed.devices)
     for i, part in enumerate(claimed.numa_parts):

@@ -13,7 +13,7 @@ _API = "v1alpha1"
 
 
 def cpu_config(request: str, cpus: CpuSet) -> Object:
-    """Return the configuration of one request; the driver accepts no two requests in one."""
+    """Return the configuration of a request; the driver accepts one request per configuration."""
     parameters = {"apiVersion": _API, "cpuConfig": {"cpuset": format_cpu_list(cpus)}}
     return {
         "source": "FromClaim",

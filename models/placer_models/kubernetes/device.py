@@ -39,12 +39,12 @@ from placer_models.policy import PartitionPolicy
 KIND = "Device"
 
 _OF_WHOLE = frozenset({GPU_CORE, GPU_MEMORY_RATIO, *PERCENT_TYPES})
-"""Resources that count 100 for a whole device."""
+"""Resources of which a whole device has 100."""
 
 
 @dataclass(frozen=True, slots=True)
 class StatusHolder:
-    """A pod that holds devices, by the status of the object."""
+    """A pod that holds devices, according to the status of a Device object."""
 
     namespace: str
     name: str
@@ -60,7 +60,7 @@ class DevicePart:
         devices: Ascending by (type, minor).
         partitions: The partition table, or None if it has none.
         checkpoints: Devices that the kubelet gave out.
-        holders: Pods that hold devices, by the object's status.
+        holders: Pods that hold devices, according to the object's status.
 
     """
 

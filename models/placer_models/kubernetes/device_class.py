@@ -48,7 +48,7 @@ def selectors_in(part: Field) -> tuple[str, ...]:
     """Return the expressions of a list of selectors.
 
     Raises:
-        ObjectError: One is not in CEL.
+        ObjectError: A selector is not in CEL.
 
     """
     return tuple(item.get("cel", "expression").text() for item in part.items())

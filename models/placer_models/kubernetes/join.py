@@ -1,4 +1,4 @@
-"""Joining of the objects of one node into a Node."""
+"""Join of the objects of one node into a Node."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -69,7 +69,7 @@ def join(
 ) -> JoinedNode:
     """Return the node that the objects of a node describe together.
 
-    Without a NodeResourceTopology it is a single NUMA node whose CPUs no pod may own and where
+    Without a NodeResourceTopology the node has a single NUMA node, no pod may own CPUs there, and
     nothing can be aligned. Without a Device object or ResourceSlices its GPUs are an extended
     resource.
 
@@ -79,11 +79,11 @@ def join(
         devices: Its Device object.
         listed: Devices that drivers publish in ResourceSlices; for one that the Device object
             has as well, this entry takes precedence.
-        offered: CPUs that a driver gives out, with all others reserved; None if there is no
-            such driver.
+        offered: CPUs that a driver gives out, so that all others are reserved; None if there
+            is no such driver.
 
     Raises:
-        ObjectError: They contradict each other.
+        ObjectError: The objects contradict each other.
 
     """
     assumed: list[str] = []
@@ -114,7 +114,7 @@ def join(
         reserved_cpus=reserved,
         unpooled_cpus=kubelet.reserved if kubelet.has("strict-cpu-reservation") else frozenset(),
         alignment=alignment or AlignmentPolicy.NONE,
-        # Of the node, so that machines that differ in nothing else are one.
+        # Kept on the node, so that machines that differ in nothing else are one.
         unhealthy=frozenset(
             (one.type, one.minor)
             for one in (*(devices.devices if devices else ()), *listed)
@@ -148,7 +148,8 @@ def join(
 
 
 def _cpus(node: KubeNode, topology: TopologyPart | None, assumed: list[str]) -> tuple[Cpu, ...]:
-    # What a part of a CPU lacks to a whole one is kept, beside all else that is not allocatable.
+    # A part of a CPU counts as a whole one here. What it lacks is kept for the system, like all
+    # else that is not allocatable.
     capacity = -(-(node.capacity.cpu_milli or 0) // 1000)
     if topology is not None and topology.cpus:
         cores = sorted({(cpu.package, cpu.core) for cpu in topology.cpus})
@@ -199,7 +200,7 @@ def _layout(
 def _reserved(node: KubeNode, topology: TopologyPart | None, layout: Topology) -> CpuSet:
     """Return the CPUs that are kept for the system."""
     if topology is None or not topology.cpus:
-        # Their ids are ours: of each zone so many as it keeps.
+        # The ids are made up here: in each zone, as many CPUs are reserved as it keeps.
         found: set[int] = set()
         for numa, zone in topology.zones.items() if topology else ():
             kept = (zone.capacity.cpu_milli or 0) - (zone.allocatable.cpu_milli or 0)
@@ -286,7 +287,7 @@ def _closed(node: KubeNode, topology: TopologyPart | None, assumed: list[str]) -
 
 
 def _bind(node: KubeNode, kubelet: CpuManagerPolicy) -> NodeBindPolicy:
-    """Return the bind policy: the kubelet's, which admits nothing else, or the label's (C10)."""
+    """Return the bind policy: the kubelet's, if it admits nothing else, or the label's (C10)."""
     if kubelet.has("full-pcpus-only"):
         return NodeBindPolicy.FULL_PCPUS_ONLY
     return node.bind or NodeBindPolicy.NONE

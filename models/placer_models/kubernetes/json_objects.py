@@ -13,7 +13,7 @@ _BLANKS = re.compile(r"[ \t\r\n]*+")
 
 
 def json_parts(chunks: Chunks, file: str) -> Iterator[Chunk]:
-    """Yield each item of a List and each value as soon as it ends; several values may follow.
+    """Yield each item of a List, and each of the file's values, as soon as it ends.
 
     Raises:
         InputError: The text is not JSON.
@@ -85,7 +85,7 @@ class _Text:
                 return self._window[end : end + 1]
 
     def take(self, mark: str, expected: str) -> str:
-        """Take the mark that must come now, and return it after the line breaks before it."""
+        """Take the mark that must come next, and return it with the line breaks before it."""
         line = self.line
         if self.mark() != mark:
             self.refuse(f"expected {expected}")
@@ -109,7 +109,7 @@ class _Text:
                 self.refuse(error.msg)
             except (ValueError, RecursionError) as error:
                 self.refuse(str(error))
-            # A number may go on behind the window; what is whole is followed by a mark or a blank.
+            # A number may go on beyond the window; after a whole value comes a mark or a blank.
             if self._window[end : end + 1] in _AFTER or not self._more():
                 break
         written = self._window[self._at : end]
@@ -134,7 +134,7 @@ class _Text:
             return False
         if len(self._window) - self._at > MAX_OBJECT_CHARACTERS:
             self.refuse(f"an object of more than {MAX_OBJECT_CHARACTERS:,} characters")
-        # Twice as much each time: what is larger than a chunk is not begun over and over.
+        # Twice as much each time, so that a value larger than a chunk is not parsed over and over.
         wanted = max(CHUNK, len(self._window) - self._at)
         parts = [self._window[self._at :]]
         while wanted > 0 and (text := self._chunks.read(wanted)):

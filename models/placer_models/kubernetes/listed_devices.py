@@ -21,7 +21,7 @@ CPU_MACHINE = "dra.cpu/machine"
 """The type of a device that stands for all CPUs of a node; claims take a number of them."""
 
 CPU_GROUP = "dra.cpu/numa"
-"""The type of devices that each stand for all CPUs of a NUMA node; taken by number, too."""
+"""The type of devices that each stand for all CPUs of a NUMA node; claims take a number, too."""
 
 SEVERAL_CPUS = (CPU_MACHINE, CPU_GROUP)
 
@@ -31,13 +31,13 @@ CPU_CAPACITY = "dra.cpu/cpu"
 """The capacity that holds the number of CPUs of a device that stands for several."""
 
 CPU_IDS = "dra.cpu/cpuIDs"
-"""The attribute that lists these CPUs, if the driver leaves the choice to the scheduler."""
+"""The attribute that lists the CPUs of such a device, if the driver lets the scheduler choose."""
 
 CPU_NUMA = (NUMA_NODE, f"{CPU_DRIVER}/numaNodeID", "dra.net/numaNode")
 """The driver's attributes for the NUMA node of CPUs, the deprecated names last."""
 
 _GPU_KINDS = ("", "gpu", "amdgpu")
-"""The kinds by which drivers call a whole GPU, if they name a kind."""
+"""The kinds that drivers give to a whole GPU; empty if they name none."""
 
 _RDMA = ("dra.net/rdma", "sriovnetwork.k8snetworkplumbingwg.io/rdmaCapable")
 _BUS = ("pciAddressDomain", "pciAddressBus", "pciAddressDevice", "pciAddressFunction")
@@ -139,7 +139,7 @@ def reported_cpu(listed: ListedDevice) -> ReportedCpu | None:
 
 
 def is_whole_machine(listed: ListedDevice) -> bool:
-    """Return whether a device stands for all CPUs of its node, whose ids others give."""
+    """Return whether a device stands for all CPUs of its node, whose ids other objects give."""
     return has_several_cpus(listed) and listed.number(*CPU_NUMA, f"{CPU_DRIVER}/socketID") is None
 
 

@@ -1,6 +1,6 @@
 """Labels and annotations of Kubernetes' objects, except those about pods' devices.
 
-Where a proposal and today's Koordinator differ both are read; today's is first in a tuple.
+Where a proposal and today's Koordinator differ, both names are read; today's is first in a tuple.
 """
 
 NODE_DOMAIN = "node.koordinator.sh/"
@@ -38,7 +38,7 @@ GANG_NAMES = (
     "scheduling.k8s.io/group-name",
     "scheduling.volcano.sh/group-name",
 )
-"""Annotations; the last two are Volcano's."""
+"""Annotations that name a pod's gang; the last two are Volcano's."""
 
 GANG_MINIMUMS = (
     f"{GANG_DOMAIN}min-available",
@@ -60,10 +60,10 @@ REQUESTED_CPU = "placer/requested-cpu-milli"
 """The extended resource that sums up what all pods of a node ask for as `cpu`, in milli CPUs."""
 
 KNOWS_CPUS = ("placer/cpu-ids", "known")
-"""A label that nodes get whose CPUs are known by id; pods that own CPUs select it."""
+"""A label for nodes whose CPUs are known by id; pods that own CPUs select it."""
 
 KNOWS_NUMA_NODES = ("placer/numa-nodes", "known")
-"""A label that nodes get whose NUMA nodes are known; pods that are aligned select it."""
+"""A label for nodes whose NUMA nodes are known; pods that are aligned select it."""
 
 SYSTEM_NAMESPACE = "node-system"
-"""The namespace of the pods that stand for what the system keeps of nodes; no cluster has them."""
+"""The namespace of pods that stand for what the system keeps of nodes; no cluster has such pods."""

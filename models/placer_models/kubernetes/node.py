@@ -34,22 +34,23 @@ _CLOSING = {"DiskPressure", "PIDPressure", "NetworkUnavailable", "MemoryPressure
 """Conditions for which Kubernetes keeps new pods off a node."""
 
 MOST_MILLI_PER_CPU = 100_000
-"""The most that a node may make of a CPU by amplification."""
+"""The most milli CPUs that amplification may make of one CPU."""
 
 _BIND_ALIASES = {"PCPUOnly": NodeBindPolicy.FULL_PCPUS_ONLY}
 
 
 @dataclass(frozen=True, slots=True)
 class KubeNode:
-    """What a Node object says.
+    """The contents of a Node object.
 
     Attributes:
-        conditions: Conditions that keep new pods off: ``Ready`` if it is false, and pressures
-            that exist.
+        conditions: Conditions that keep new pods off: ``NotReady``, and those such as
+            ``DiskPressure`` that are true.
         reserved_cpus: CPUs that are kept for the system, by annotations.
-        reserved_milli: The same as an amount, if only that is given, or what the CPUs count.
+        reserved_milli: What the reservation takes of the allocatable CPUs, in milli: 1000 for each
+            CPU that it names, or else its amount.
         reserved_bytes: Memory kept for the system, by annotation.
-        milli_per_cpu: How much pods may ask for of each CPU that no pod owns.
+        milli_per_cpu: How many milli CPUs pods may ask for of each CPU that no pod owns.
         amplified: Other amplified resources of the node, each with its ratio.
         alignment: The policy that a label gives, or None.
         bind: The bind policy that a label gives, or None.
@@ -79,7 +80,7 @@ class KubeNode:
 
 
 def node_part(found: Object) -> KubeNode:
-    """Return what a Node object says.
+    """Return the contents of a Node object.
 
     Raises:
         ObjectError: Something is wrong with it.
@@ -164,7 +165,7 @@ def _system_cpus(root: Field) -> CpuSet:
     def read(whole: JsonPart) -> CpuSet:
         fields = whole.fields(("cpuset", "cpusetExclusive"))
         alone = fields.get("cpusetExclusive")
-        # Koordinator's own default: nobody else runs there.
+        # Koordinator's own default is exclusive: nobody else runs there.
         return frozenset() if alone and alone.value is False else cpus_in(fields.get("cpuset"))
 
     return in_annotation(said, read)

@@ -33,7 +33,7 @@ class NodeAccess:
 
 
 def access_of(part: Field) -> NodeAccess | None:
-    """Return the access that a ResourceSlice, or a device of one, gives; None if it says nothing.
+    """Return the access that a ResourceSlice or a device in it gives, or None if it gives none.
 
     Raises:
         ObjectError: It gives access in several ways, or in none that can be read.

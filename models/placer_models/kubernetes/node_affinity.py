@@ -8,7 +8,7 @@ from placer_models.selectors import LabelExpression, SelectorOperator
 
 
 def node_affinity_of(part: Field) -> NodeAffinity | None:
-    """Return what a pod asks of its node, or would like, or None if that is nothing.
+    """Return what a pod requires or prefers of its node, or None if that is nothing.
 
     Raises:
         ObjectError: Something is wrong with what it says.

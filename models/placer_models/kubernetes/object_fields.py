@@ -107,7 +107,7 @@ class Field:
         raise ObjectError(self.title, self.path, message)
 
     def get(self, *names: str) -> "Field":
-        """Return the field at these steps below; its value is None if it is left out.
+        """Return the field that these steps lead to; its value is None if it is left out.
 
         Raises:
             ObjectError: A step leads into something that is no mapping.
@@ -162,7 +162,7 @@ class Field:
         """Return a text, which may be left out only if there is a default.
 
         Raises:
-            ObjectError: It is none.
+            ObjectError: The value is no text.
 
         """
         if self.value is None and default is not None:
@@ -179,7 +179,7 @@ class Field:
         """Return a mapping of texts, such as labels.
 
         Raises:
-            ObjectError: It is none.
+            ObjectError: The value is no mapping of texts.
 
         """
         value = self.value
@@ -191,7 +191,7 @@ class Field:
         """Return a truth value, which is false if left out.
 
         Raises:
-            ObjectError: It is neither.
+            ObjectError: The value is neither true nor false.
 
         """
         if self.value is not None and not isinstance(self.value, bool):
@@ -202,7 +202,7 @@ class Field:
         """Return a whole number of 32 bits, which may be left out only if there is a default.
 
         Raises:
-            ObjectError: It is none.
+            ObjectError: The value is no such number.
 
         """
         if self.value is None and default is not None:
@@ -228,7 +228,7 @@ class Field:
         """Return a text that is one of the words, or another spelling of one.
 
         Raises:
-            ObjectError: It is none of them.
+            ObjectError: The text is none of them.
 
         """
         text = self.text()

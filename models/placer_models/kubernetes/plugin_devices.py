@@ -18,10 +18,10 @@ _OTHER_GPUS = re.compile(r"nvidia\.com/(gpu\.shared|mig-.+)|amd\.com/[a-z]+_.+")
 """Resources that are GPUs or parts of them: time-sliced, instances, partitions."""
 
 _INSTANCE = "MIG-"
-"""How the ids of MIG instances begin."""
+"""The prefix of the ids of MIG instances."""
 
 _REPLICA = re.compile(r"::[0-9]+$")
-"""What separates the replicas of a shared GPU in the ids of NVIDIA's plugin."""
+"""The suffix that tells the replicas of a shared GPU apart in the ids of NVIDIA's plugin."""
 
 _MOUNTED = re.compile(r"/var/run/nvidia-container-devices/(?!cdi/|imex/)([^/]+)")
 _DEVICE_NODE = re.compile(r"/dev/nvidia([0-9]+)")
@@ -71,7 +71,7 @@ def gpus_of(response: AllocateResponse, devices: Sequence[Device]) -> frozenset[
 
 
 def _values(response: AllocateResponse, vendor: GpuVendor) -> Iterator[str]:
-    """Yield texts that may name GPUs in the form of the vendor's variable, the surest first."""
+    """Yield texts that may name GPUs in the form of the vendor's variable, most reliable first."""
     yield from (value for name, value in response.environment if name == vendor.value)
     prefix = f"{_CDI[vendor]}="
     names = [*response.cdi_devices]
@@ -87,7 +87,7 @@ def _values(response: AllocateResponse, vendor: GpuVendor) -> Iterator[str]:
 
 
 def _by_id(id: str, kind: str, devices: Sequence[Device]) -> set[DeviceKey]:
-    """Return the devices that a plugin's id means: by their id, address or minor."""
+    """Return the devices that a plugin's id means, matched by their id, address or minor."""
     plain = _REPLICA.sub("", id)
     address = _address(plain)
     found = {

@@ -83,7 +83,7 @@ NO_WISHES = DeviceWishes()
 
 @dataclass(frozen=True, slots=True)
 class KubePod:
-    """What a Pod object says.
+    """The contents of a Pod object.
 
     Attributes:
         node: The node that it is bound to; empty if it waits.
@@ -91,7 +91,7 @@ class KubePod:
         gated: Whether it is not to be placed yet.
         leaving: Whether it is being deleted; it holds what it has until it is gone.
         priority: The value, or None if it is not given.
-        containers: The containers as they start, init containers first.
+        containers: The containers in the order of their start, init containers first.
         overhead: Overhead of the pod, beside its containers.
         own: Requests of the pod as a whole, which take precedence over its containers'.
         alignment: Its own NUMA policy, or None if it has none.
@@ -126,14 +126,14 @@ class KubePod:
 
     @property
     def memory(self) -> tuple[NumaShare, ...]:
-        """The NUMA nodes that it has memory on, hugepages included; empty if that is not said."""
+        """Its memory by NUMA node, hugepages included; empty if that is not said."""
         if self.memory_status is not None and self.memory_status.numa:
             return self.memory_status.numa
         return self.status.numa if self.status else ()
 
 
 def pod_part(found: Object) -> KubePod:
-    """Return what a Pod object says.
+    """Return the contents of a Pod object.
 
     Raises:
         ObjectError: Something is wrong with it.
@@ -209,7 +209,7 @@ def _without(one: KubeContainer, claimed: frozenset[tuple[str, str]]) -> KubeCon
 
 
 def _requests(part: Field) -> tuple[ResourceList, ResourceList]:
-    """Return requests and limits; a resource with a limit alone is requested up to it."""
+    """Return requests and limits; a resource that has only a limit is requested up to it."""
     asked = part.get("requests")
     requests, limits = resources_in(asked), resources_in(part.get("limits"))
     for what, want, most in (
@@ -241,8 +241,8 @@ def _resized(
 ) -> tuple[KubeContainer, ...]:
     """Return the containers of a bound pod; during a resize the larger amounts count.
 
-    These are the larger ones of what it is to get and what it has. What it has counts alone if
-    the kubelet says that it can never get the former.
+    These are the larger of what a container is to get and what it has. If the kubelet says that
+    it can never get the former, only what it has counts.
     """
     statuses = {
         item.get("name").text(): item
@@ -257,7 +257,7 @@ def _resized(
             asked, now = item.get("resources"), has.get("resources")
             allocated = has.get("allocatedResources").value
             if asked.value == now.value and asked.get("requests").value == allocated:
-                del statuses[item.get("name").text()]  # as of nearly all: nothing is resized
+                del statuses[item.get("name").text()]  # as for nearly all: nothing is resized
     if not statuses:
         return containers
     never = any(

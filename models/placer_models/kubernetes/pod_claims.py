@@ -14,7 +14,7 @@ class PodClaim:
         claim: Name of the ResourceClaim; empty if none is made from the template yet.
         template: Name of the template that it is made from; empty for a claim by name.
         containers: Names of the containers that use it.
-        source: What it is made from, if that is neither of the two.
+        source: What it is made from, if that is neither a claim nor a template.
 
     """
 
@@ -29,7 +29,7 @@ def pod_claims(spec: Field, status: Field) -> tuple[PodClaim, ...]:
     """Return the claims of a pod.
 
     Raises:
-        ObjectError: A container uses a claim that the pod does not have, or one has no source.
+        ObjectError: A container uses a claim that the pod does not have, or a claim has no source.
 
     """
     items = spec.get("resourceClaims").items()

@@ -29,7 +29,7 @@ SYSTEM = "SYSTEM"
 """Koordinator's class of system pods, which run where LS pods run."""
 
 _UNFIT = {
-    # As Koordinator's webhook has it, but that it wants LSR and BE pods to have a class at all.
+    # As in Koordinator's webhook, except that it wants LSR and BE pods to have a class at all.
     QosClass.LSE: (PriorityClass.MID, PriorityClass.BATCH, PriorityClass.FREE),
     QosClass.LSR: (PriorityClass.MID, PriorityClass.BATCH, PriorityClass.FREE),
     QosClass.BE: (PriorityClass.PROD,),
@@ -42,7 +42,7 @@ class PodClass:
 
     Attributes:
         qos: The class in its label, or None if it has no such label.
-        priority: NONE if neither a label nor the value of its priority tells it.
+        priority: The priority class; NONE if neither a label nor the pod's priority gives one.
 
     """
 

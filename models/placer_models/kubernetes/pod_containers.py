@@ -30,13 +30,13 @@ _Amounts = Mapping[str, int]
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The facts about a cluster that the requests of its pods are read with.
+    """The facts about a cluster that are needed to read its pods' requests.
 
     Attributes:
         types: Types of the devices that are known one by one; all others are plain amounts.
-        label_keys: Keys of the pod labels that affinities look at.
+        label_keys: Keys of the pod labels that affinity and spread look at.
         sums_cpus: Whether some pod of the BE pool asks for `cpu`. The scheduler and the kubelet
-            count it with all others, so the sum is a resource of its own.
+            count that with all other requests, so the sum is a resource of its own.
 
     """
 
@@ -50,8 +50,8 @@ def containers_of(
 ) -> tuple[tuple[Container, ...], tuple[DeviceDemand, ...]]:
     """Return the containers of a pod, and what they ask of devices.
 
-    Overhead is a sidecar that starts before all others. So is what the pod asks for as a whole;
-    it replaces what its containers ask of the same resource.
+    Overhead becomes a sidecar that starts before all others. So does what the pod asks for as a
+    whole, which replaces what its containers ask for of the same resource.
 
     Raises:
         ObjectError: A request for devices breaks a rule.
@@ -142,7 +142,7 @@ def _devices(other: _Amounts, reading: Reading) -> dict[str, int]:
 def _in_one(
     parts: Sequence[KubeContainer], devices: Sequence[dict[str, int]]
 ) -> list[dict[str, int]]:
-    """Return all shares on the first container that asks for some: only the pod's sum counts."""
+    """Return all device requests on the first container with a share: only the pod's sum counts."""
     sidecars: Counter[str] = Counter()
     phases: list[Counter[str]] = []
     apps: Counter[str] = Counter()

@@ -26,14 +26,14 @@ _SCOPES = {
 
 
 def heard(demand: DeviceDemand, hint: DeviceHint | None) -> DeviceDemand:
-    """Return a demand after a hint that turns its percent into a number of devices."""
+    """Return a demand, its percent turned into a number of devices if a hint says so."""
     if hint is None or hint.strategy is not AllocateStrategy.REQUESTS_AS_COUNT:
         return demand
     return hinted(demand, hint, ())
 
 
 def scopes_of(hints: Hints, asked: Collection[str]) -> tuple[tuple[str, DeviceScope], ...]:
-    """Return the scope within which all devices of a type must be, by type."""
+    """Return each type whose devices must all be within one scope, with that scope."""
     return tuple(
         (kind, _SCOPES[hint.scope])
         for kind, hint in sorted(hints.items())
@@ -74,7 +74,7 @@ def unspoken(hints: Hints, asked: Collection[str]) -> tuple[str, ...]:
 
 
 def _function_selector(selector: Selector) -> FunctionSelector | None:
-    """Return the labels that are wanted, or None if more is wanted than values of labels."""
+    """Return the labels that are wanted, or None if more than label values is asked for."""
     wanted: dict[str, tuple[str, ...]] = {}
     for requirement in selector:
         if requirement.operator is not HintOperator.IN or requirement.key in wanted:

@@ -1,4 +1,4 @@
-"""Gangs: the one that a pod names, and PodGroup objects (G1)."""
+"""Gangs as pods name them, and PodGroup objects (G1)."""
 
 import json
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ class GangRef:
     Attributes:
         key: Namespace and name.
         is_kubernetes: Whether ``spec.schedulingGroup`` names it, not a label or annotation.
-        minimum: The pod's annotation, or None if the PodGroup gives the minimum.
+        minimum: The minimum that the pod itself gives, or None if the PodGroup gives it.
         groups: Gangs that are placed together, by annotation.
         lacks: Its demands that Placer cannot express.
 
@@ -51,7 +51,7 @@ class GangRef:
 
 @dataclass(frozen=True, slots=True)
 class PodGroupPart:
-    """What a PodGroup object says.
+    """The contents of a PodGroup object.
 
     Attributes:
         is_kubernetes: Whether it is Kubernetes' own PodGroup.

@@ -31,7 +31,7 @@ class AskedPod:
         shared_milli: The request of containers that share CPUs while others own some; it is
             not in the spec.
         lacks: Demands that Placer cannot express; a waiting pod with any is not placed.
-        missing: Objects that it names but that were not read, with the same outcome.
+        missing: Objects that it names but that were not read; with any it is not placed, either.
 
     """
 
@@ -53,7 +53,7 @@ def asked_by(
 
     Args:
         part: The pod.
-        reading: The facts that its requests are read with.
+        reading: The facts that are needed to read its requests.
         owns_cpus: Whether it has CPUs of its own though no class says so, as Guaranteed pods
             have under the kubelet's static policy, in containers of whole CPUs (C2).
         select: Further labels that its node must have.
@@ -127,10 +127,10 @@ def _sharing_nothing(container: Container) -> Container:
 
 
 def qos_of(part: KubePod, *, owns_cpus: bool = False) -> QosClass:
-    """Return how a pod shares CPUs, by its label, its priority class or what it asks for.
+    """Return the QoS class of a pod, by its label, its priority class or what it asks for.
 
     A pod that asks for CPUs themselves, not for what others leave of them (batch-cpu), counts
-    beside all pods that do so, whatever its priority, as in the kubelet and the scheduler.
+    among all pods that do so, whatever its priority, as in the kubelet and the scheduler.
     """
     if part.pod_class.qos is not None:
         return part.pod_class.qos

@@ -11,7 +11,7 @@ from placer_models.selectors import LabelExpression, Labels, SelectorOperator
 from placer_models.topology_spread import SpreadConstraint
 
 OF_NAMESPACES = "kubernetes.io/metadata.name"
-"""The label that every namespace has: its name."""
+"""The label that every namespace has, with its name as the value."""
 
 OPERATORS = (
     SelectorOperator.IN,
@@ -78,7 +78,7 @@ def _of_expression(part: Field) -> PodSelector:
 
 
 def with_own_labels(selector: PodSelector, part: Field, own: Labels) -> PodSelector:
-    """Return the selector with the values that the pod's own labels have for the keys it names."""
+    """Return the selector narrowed by the pod's own labels, for the keys that its term names."""
     has = dict(own)
     for name, operator in (
         ("matchLabelKeys", SelectorOperator.IN),
@@ -96,11 +96,11 @@ def with_own_labels(selector: PodSelector, part: Field, own: Labels) -> PodSelec
 def affinity_terms(
     affinity: Field, namespace: str, own: Labels, lacks: list[str], waived: list[str]
 ) -> Iterator[AffinityTerm]:
-    """Yield what a pod asks of others, required terms first.
+    """Yield the terms of pod affinity, then of anti-affinity, the required ones first in each.
 
     Args:
         affinity: The pod's affinity.
-        namespace: Its own.
+        namespace: Its namespace.
         own: Its labels.
         lacks: Gets demands that Placer cannot express.
         waived: Gets wishes that Placer cannot express.
@@ -157,7 +157,7 @@ def _term(
 def _meant_by_all(
     terms: Sequence[AffinityTerm], namespace: str, lacks: list[str]
 ) -> Iterator[AffinityTerm]:
-    """Yield required affinities so that each means only pods that all of them mean.
+    """Yield required affinities, narrowed so that each means only pods that all of them mean.
 
     In Kubernetes a pod counts as company only if all terms mean it.
     """
@@ -200,7 +200,7 @@ def _namespaces(part: Field, namespace: str) -> tuple[str, ...] | None:
 
 
 def _named(names: set[str], namespace: str) -> tuple[str, ...]:
-    """Return names of namespaces, or nothing if that is just the pod's own."""
+    """Return the names of namespaces, or nothing if there is just the pod's own."""
     return () if names == {namespace} else tuple(sorted(names))
 
 

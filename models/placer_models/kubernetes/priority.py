@@ -8,12 +8,12 @@ SYSTEM_PRIORITIES = {
     "system-cluster-critical": 2_000_000_000,
     "system-node-critical": 2_000_001_000,
 }
-"""The classes that every cluster has."""
+"""The priority classes that every cluster has, with their values."""
 
 
 @dataclass(frozen=True, slots=True)
 class PriorityClassPart:
-    """What a PriorityClass says.
+    """The contents of a PriorityClass.
 
     Attributes:
         is_default: Whether pods that name no class are of this one.
@@ -26,7 +26,7 @@ class PriorityClassPart:
 
 
 def priority_class_part(found: Object) -> PriorityClassPart:
-    """Return what a PriorityClass says.
+    """Return the contents of a PriorityClass.
 
     Raises:
         ObjectError: Something is wrong with it.

@@ -12,12 +12,12 @@ KIND = "ResourceClaim"
 TEMPLATE_KIND = "ResourceClaimTemplate"
 
 MOST_DEVICES = 32
-"""An allocation names no more."""
+"""The most devices that an allocation names."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimRequest:
-    """Devices of one class.
+    """A request for devices of one class.
 
     Attributes:
         name: Its name in allocations: ``gpu``, or ``gpu/large`` for one of several alternatives.
@@ -53,7 +53,7 @@ class ClaimSpec:
     """What a claim asks for.
 
     Attributes:
-        requests: For each request its alternatives, the best first; most have one.
+        requests: For each request its alternatives, the best first; most requests have only one.
         configs: Configurations for drivers, each with the names of its requests.
 
     """
@@ -102,7 +102,7 @@ class ClaimAllocation:
 
 @dataclass(frozen=True, slots=True)
 class ClaimPart:
-    """What a ResourceClaim says.
+    """The contents of a ResourceClaim.
 
     Attributes:
         allocation: The devices that it was given, or None if there are none yet.
@@ -126,7 +126,7 @@ class ClaimTemplatePart:
 
 
 def claim_part(found: Object) -> ClaimPart:
-    """Return what a ResourceClaim says.
+    """Return the contents of a ResourceClaim.
 
     Raises:
         ObjectError: Something is wrong with it.
@@ -145,7 +145,7 @@ def claim_part(found: Object) -> ClaimPart:
 
 
 def claim_template_part(found: Object) -> ClaimTemplatePart:
-    """Return what a ResourceClaimTemplate says.
+    """Return the contents of a ResourceClaimTemplate.
 
     Raises:
         ObjectError: Something is wrong with it.
@@ -195,7 +195,7 @@ def _alternatives(part: Field, name: str) -> tuple[ClaimRequest, ...]:
     choices = part.get("firstAvailable").items()
     if choices:
         return tuple(_request(one, f"{name}/{one.get('name').text()}") for one in choices)
-    # v1beta1 has what is asked for one step above.
+    # In v1beta1 these fields stand one step above.
     exactly = part.get("exactly")
     return (_request(exactly if exactly.there else part, name),)
 

@@ -33,7 +33,7 @@ _LISTS = {"bools": "bool", "ints": "int", "strings": "string", "versions": "vers
 
 @dataclass(frozen=True, slots=True)
 class SlicePart:
-    """What a ResourceSlice says.
+    """The contents of a ResourceSlice.
 
     Attributes:
         slices: The number of slices that the pool has in this generation.
@@ -52,7 +52,7 @@ class SlicePart:
 
 
 def slice_part(found: Object) -> SlicePart:
-    """Return what a ResourceSlice says.
+    """Return the contents of a ResourceSlice.
 
     Raises:
         ObjectError: Something is wrong with it.
@@ -94,7 +94,7 @@ def slice_part(found: Object) -> SlicePart:
 
 def _device(part: Field, driver: str) -> tuple[ListedDevice, NodeAccess | None]:
     name = part.get("name").text()
-    # v1beta1 has all else of a device one step below.
+    # In v1beta1 all other fields of a device stand one step below.
     body = part.get("basic") if part.get("basic").there else part
     device = ListedDevice(
         driver,

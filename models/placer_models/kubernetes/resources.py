@@ -101,7 +101,7 @@ def resources_in(part: Field) -> ResourceList:
 
 
 def largest(lists: Sequence[ResourceList]) -> ResourceList:
-    """Return the largest amount of each resource that some of the lists name."""
+    """Return the largest amount of each resource that any of the lists names."""
     return ResourceList(
         max((one.cpu_milli for one in lists if one.cpu_milli is not None), default=None),
         max((one.memory_bytes for one in lists if one.memory_bytes is not None), default=None),

@@ -1,4 +1,4 @@
-"""Streams of Kubernetes' objects, read from files one object at a time, Lists opened."""
+"""Streams of Kubernetes' objects, read from files one object at a time, with Lists unpacked."""
 
 import re
 import sys
@@ -78,7 +78,7 @@ def holds_objects(path: Path) -> bool:
             with path.open("rb") as stream:
                 head = stream.read(HEAD_BYTES)
     except (OSError, ValueError, AttributeError):
-        return False  # who reads it says why it cannot
+        return False  # whoever reads it says why it cannot
     said: dict[str, str] = {}
     for match in _FIRST.finditer(head.decode(errors="replace")):
         said.setdefault(match[1], match[2])
@@ -88,7 +88,7 @@ def holds_objects(path: Path) -> bool:
 
 
 def read_objects(path: Path) -> Iterator[Found]:
-    """Yield the objects of a YAML or JSON file, and its errors where they are met.
+    """Yield the objects of a YAML or JSON file, and its errors where they occur.
 
     Documents may be objects or Lists of them; ``-`` is standard input.
     """
@@ -123,7 +123,7 @@ def _objects(stream: IO[bytes], path: Path, file: str) -> Iterator[Found]:
         if part.root is not None:
             count += 1
             if _lacks_kind(part) and not _kind_of_items(part.root):
-                unnamed.append(part)  # its List may say it at its end
+                unnamed.append(part)  # its List may give the kind at its end
             else:
                 yield _object(part, part.root, file, is_json=is_json)
             continue

@@ -86,7 +86,7 @@ class TopologyPart:
 
 
 def topology_part(found: Object) -> TopologyPart:
-    """Return what a NodeResourceTopology says.
+    """Return the contents of a NodeResourceTopology.
 
     Raises:
         ObjectError: Something is wrong with it.
@@ -162,7 +162,7 @@ def _zones(part: Field) -> dict[int, Zone]:
 
 
 def _amounts(resources: Field, *columns: str) -> ResourceList:
-    """Return the first of these columns that a zone's resource has, or else its capacity."""
+    """Return each resource of a zone, by the first of these columns that it has or its capacity."""
     amounts: dict[str, object] = {}
     for item in resources.items():
         name = item.get("name").text()

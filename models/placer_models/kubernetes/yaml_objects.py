@@ -19,7 +19,7 @@ def yaml_parts(chunks: Chunks, file: str) -> Iterator[Chunk]:
     Aliases and tags are refused, as in our own files.
 
     Raises:
-        InputError: The text is not YAML, or uses what is not read here.
+        InputError: The text is not YAML, or uses a feature that is not read here.
 
     """
     kept = _Kept(chunks)

@@ -39,8 +39,8 @@ def annotations_of(
     """Return a pod's annotations about its place, without those about its gang.
 
     They name devices whose type the node's Device object lists. All others are given out by the
-    kubelet, which does not ask, or named by ResourceClaims. An annotation of Placer's own tells
-    where memory is counted that ``resource-status`` may not name.
+    kubelet, which asks nobody, or named by ResourceClaims. An annotation of Placer's own tells
+    where memory is counted if ``resource-status`` may not name it.
 
     Args:
         place: Where the pod goes.
@@ -112,7 +112,7 @@ def annotations_by_pod(dump: PlacedDump) -> Iterator[tuple[PlacedPod, Annotation
 def metadata_of(
     identity: Identity, annotations: Annotations, *, with_version: bool = True
 ) -> Object:
-    """Return metadata that identify a pod, and the version of it that was read."""
+    """Return metadata that identify an object, with annotations and the version that was read."""
     known = {
         "name": identity.name,
         "namespace": identity.namespace,
@@ -126,8 +126,8 @@ def metadata_of(
 def annotated_pod(identity: Identity, annotations: Annotations) -> Object:
     """Return a Pod with annotations and nothing else.
 
-    It works as a merge patch and for ``kubectl apply --server-side``. By the uid and the
-    resourceVersion in it the cluster refuses it if the pod has changed meanwhile.
+    It works as a merge patch and for ``kubectl apply --server-side``. It has the uid and
+    the resourceVersion, so the cluster refuses it if the pod has changed meanwhile.
     """
     metadata = metadata_of(identity, annotations)
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata}

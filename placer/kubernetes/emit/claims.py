@@ -26,7 +26,7 @@ from placer_models.node_affinity import NAME_FIELD
 from placer_models.placement import DeviceGrant
 
 FINALIZER = "resource.kubernetes.io/delete-protection"
-"""Keeps an allocated claim from being deleted while its devices are in use."""
+"""The finalizer that keeps an allocated claim from being deleted while its devices are in use."""
 
 Handed = tuple[Given, tuple[PoolDevice, ...], CpuSet]
 """A resolved request, its devices, and its CPUs if one device stands for several."""
@@ -35,8 +35,8 @@ Handed = tuple[Given, tuple[PoolDevice, ...], CpuSet]
 def claim_patch(claim: ClaimPart, status: Object) -> Object:
     """Return a merge patch of a claim's status.
 
-    By the uid the cluster refuses it if the claim is another one by now, by the resourceVersion
-    if it has changed. For a claim that gets its finalizer first there is no version in it.
+    Its uid makes the cluster refuse it if the claim is another one by now, its resourceVersion if
+    the claim has changed. If the claim gets its finalizer first, the patch has no version.
     """
     has_finalizer = FINALIZER in claim.finalizers
     return {**_claim(claim.identity, with_version=has_finalizer), "status": status}
@@ -101,7 +101,7 @@ def claims(dump: PlacedDump) -> Iterator[Written]:
         for source in one.part.claims:
             claim = dump.objects.claims.get((one.part.identity.namespace, source.claim))
             if claim is None:
-                continue  # it is not made of its template yet
+                continue  # it is not made from its template yet
             key = claim.identity.key
             status = statuses.setdefault(key, {"reservedFor": list(claim.reserved_for)})
             users = status["reservedFor"]

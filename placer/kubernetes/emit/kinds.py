@@ -16,7 +16,7 @@ KINDS: Mapping[EmitKind, Callable[[PlacedDump], Iterable[Written]]] = {
     EmitKind.CLAIMS: claims,
     EmitKind.YAML: pods,
 }
-"""Pure functions: what was placed -> files of objects."""
+"""Kind -> a pure function that turns what was placed into files of objects."""
 
 
 def emitted(dump: PlacedDump, kinds: Iterable[EmitKind]) -> tuple[Written, ...]:

@@ -18,7 +18,7 @@ class PlacedPod:
     Attributes:
         part: The contents of its object.
         pod: The same pod in our words.
-        together: Keys of the gangs that are bound together with its own, which is included.
+        together: Keys of the gangs that are bound together, its own included.
         devices: The Device object of its node.
 
     """

@@ -35,7 +35,7 @@ def check_folder(folder: Path) -> None:
 
 
 def write_folder(folder: Path, files: Iterable[Written]) -> None:
-    """Write the files into a folder that is new, or empty: it appears with all of them.
+    """Write the files into a new or empty folder, which appears with all of them at once.
 
     Raises:
         OSError: The folder cannot be written; nothing of it is left.

@@ -1,1 +1,1 @@
-"""Checkpoints of a kubelet: what it has given out, checked more strictly than it does itself."""
+"""Checkpoints of a kubelet: what it has given out, checked more strictly than the kubelet does."""

@@ -12,7 +12,7 @@ _BYTES = 2
 
 _ENVS, _MOUNTS, _DEVICES, _ANNOTATIONS, _CDI_DEVICES = 1, 2, 3, 4, 5
 _FIRST, _SECOND = 1, 2
-"""Key and value of an entry of a map; paths in the container and on the host."""
+"""Field numbers: key and value of a map entry, or the paths in the container and on the host."""
 
 _NO_MESSAGE = "is no ContainerAllocateResponse of a device plugin"
 
@@ -22,10 +22,10 @@ class AllocateResponse:
     """What a container gets with its devices.
 
     Attributes:
-        environment: (Variable, value).
+        environment: Pairs of variable and value.
         mounts: Paths in the container.
         devices: Paths on the host.
-        annotations: (Key, value).
+        annotations: Pairs of key and value.
         cdi_devices: Names such as ``nvidia.com/gpu=0``.
 
     """
@@ -41,7 +41,7 @@ NO_RESPONSE = AllocateResponse()
 
 
 def read_allocate_response(data: bytes) -> AllocateResponse:
-    """Return what the message says.
+    """Return the contents of the message.
 
     Raises:
         ValueError: The bytes are not such a message.
@@ -65,7 +65,7 @@ def _pair(entry: dict[int, str]) -> tuple[str, str]:
 
 
 def _texts(data: bytes) -> dict[int, str]:
-    """Return the texts among the fields of a message."""
+    """Return the text fields of a message, by field number."""
     try:
         return {number: value.decode() for number, value in _fields(data) if value is not None}
     except UnicodeDecodeError:
@@ -73,7 +73,7 @@ def _texts(data: bytes) -> dict[int, str]:
 
 
 def _fields(data: bytes) -> Iterator[tuple[int, bytes | None]]:
-    """Yield the fields of a message: the number, and the bytes if it has some."""
+    """Yield the number of each field, and its bytes, or None if its wire type is a number."""
     at = 0
     while at < len(data):
         key, at = _varint(data, at)

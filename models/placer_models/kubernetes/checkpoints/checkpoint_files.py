@@ -34,7 +34,7 @@ def is_checkpoint(name: str) -> bool:
 
 
 def read_checkpoint(name: str, text: str) -> Checkpoint:
-    """Return what the checkpoint in a file of this name says.
+    """Return the contents of the checkpoint in a file of this name.
 
     Raises:
         CheckpointError: It is not what a kubelet writes, or a checksum is wrong.

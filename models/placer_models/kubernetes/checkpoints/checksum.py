@@ -6,9 +6,9 @@ from placer_models.kubernetes.checkpoints.go_types import MEND, CheckpointError
 
 
 def verify(checksum: int, shown: Sequence[str], field: str) -> None:
-    """Check that a checksum is that of the contents of a checkpoint.
+    """Check that a checksum matches the contents of a checkpoint.
 
-    A kubelet accepts 0 unchecked, because the first ones wrote no checksum. Here it is refused.
+    A kubelet accepts 0 unchecked, because the first kubelets wrote no checksum. Here 0 is refused.
 
     Args:
         checksum: The checksum in the checkpoint.
@@ -16,7 +16,7 @@ def verify(checksum: int, shown: Sequence[str], field: str) -> None:
         field: The field that holds the checksum.
 
     Raises:
-        CheckpointError: The checksum is none of theirs.
+        CheckpointError: The checksum is 0, or matches none of these texts.
 
     """
     sums = [fnv_1a(one.encode()) for one in shown]
@@ -36,7 +36,7 @@ def verify_data(checksum: int, data: str, field: str) -> None:
     """Check the checksum of a text that a checkpoint holds.
 
     Raises:
-        CheckpointError: The text has another checksum.
+        CheckpointError: The checksum is 0, or does not match the text.
 
     """
     verify(checksum, [f"(string){data}"], field)

@@ -1,4 +1,4 @@
-"""``cpu_manager_state``: which CPUs a kubelet has given to which pods, versions 1 to 4 (C16)."""
+"""``cpu_manager_state``: the CPUs that a kubelet has given to pods, versions 1 to 4 (C16)."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -41,7 +41,7 @@ class CpuManagerState:
 
     @property
     def gives_out(self) -> bool:
-        """Whether the policy gives CPUs out; an unknown policy may."""
+        """Whether the policy gives out CPUs; an unknown policy is taken to do so."""
         return self.policy != "none"
 
 
@@ -65,10 +65,10 @@ _DATA = struct(f"{_NAME}Data", _POLICY, _DEFAULT, _ENTRIES, _PODS, _BASELINES)
 
 
 def read_cpu_manager_state(text: str) -> CpuManagerState:
-    """Return what the checkpoint says, whichever its version.
+    """Return the contents of the checkpoint, whatever its version.
 
     Raises:
-        CheckpointError: It is not what a kubelet writes, or a checksum is not that of the rest.
+        CheckpointError: It is not what a kubelet writes, or a checksum does not match the rest.
 
     """
     tree = parse(text)
@@ -87,14 +87,14 @@ def read_cpu_manager_state(text: str) -> CpuManagerState:
 
 
 def _lists_containers(entries: object) -> bool:
-    """Return whether the entries are CPUs of containers, as in version 1."""
+    """Return whether the entries map container ids to CPUs, as in version 1."""
     return isinstance(entries, dict) and any(isinstance(one, str) for one in entries.values())
 
 
 def _shown(value: Mapping[str, Any]) -> Iterator[str]:
     """Yield what spew prints for the struct of each version that may have written these fields.
 
-    Later versions keep the first one's name for the struct; some kubelets failed to.
+    Kubelets should print each version under the struct's name in version 1; some failed to.
     """
     versions: list[GoType] = [_V2, _V3]
     if _lists_containers(value["Entries"]):

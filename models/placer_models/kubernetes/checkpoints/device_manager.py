@@ -1,4 +1,4 @@
-"""``kubelet_internal_checkpoint``: which devices of plugins a kubelet gave to which pods (D12)."""
+"""``kubelet_internal_checkpoint``: the plugin devices that a kubelet has given to pods (D12)."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -82,10 +82,10 @@ _V2 = _version(map_of(INT64, slice_of(TEXT), "checkpoint.DevicesPerNUMA"))
 
 
 def read_device_manager_checkpoint(text: str) -> DeviceManagerState:
-    """Return what the checkpoint says, whichever its version.
+    """Return the contents of the checkpoint, whatever its version.
 
     Raises:
-        CheckpointError: It is not what a kubelet writes, or its checksum is not that of the rest.
+        CheckpointError: It is not what a kubelet writes, or its checksum does not match the rest.
 
     """
     tree = parse(text)

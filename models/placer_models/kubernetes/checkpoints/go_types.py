@@ -1,7 +1,7 @@
-"""Types of Go: how JSON is read into one, and how the library spew shows its values for a hash.
+"""Types of Go: how JSON is read into a type, and how the library spew prints its values for a hash.
 
-Reading is strict where Go is lax: it refuses fields that are unknown, in another case or there
-twice, and second spellings of a value. So each changed byte changes a value or is refused.
+Reading is strict where Go is lax: it refuses fields that are unknown, in another case or
+repeated, and second spellings of a value. So a changed byte either changes a value or is refused.
 """
 
 import json
@@ -39,11 +39,11 @@ class CheckpointError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class GoType:
-    """A type.
+    """A type of Go.
 
     Attributes:
         name: Its name in Go.
-        read: Returns the value of a piece of JSON; its path is given for messages.
+        read: Takes a piece of JSON, and its path for messages, and returns its value.
         show: Returns a value as spew prints it, without its type.
 
     """
@@ -64,7 +64,7 @@ class GoField:
     Attributes:
         name: Its name in Go.
         key: Its key in JSON.
-        default: In a tuple the value if it is left out; empty if it may not be left out.
+        default: The value if the field is left out, in a tuple; empty if it may not be left out.
 
     """
 
@@ -203,7 +203,7 @@ CPU_SET = GoType(
 
 
 def slice_of(item: GoType) -> GoType:
-    """Return the type of lists of the item; None is a nil slice."""
+    """Return the type of slices of an item type; None is a nil slice."""
 
     def read(value: object, path: str) -> list[Any] | None:
         if value is None:
@@ -257,7 +257,7 @@ def map_of(key: GoType, item: GoType, name: str = "") -> GoType:
 
 
 def struct(name: str, *fields: GoField) -> GoType:
-    """Return the type of a struct, whose values are mappings by the fields' names in Go."""
+    """Return the type of a struct; its values are mappings from the fields' names in Go."""
     keys = [field.key for field in fields]
 
     def read(value: object, path: str) -> dict[str, Any]:

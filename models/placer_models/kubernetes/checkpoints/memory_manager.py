@@ -1,4 +1,4 @@
-"""``memory_manager_state``: which memory a kubelet has given to which pods, versions 1 to 3."""
+"""``memory_manager_state``: the memory that a kubelet has given to pods, versions 1 to 3."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -50,7 +50,7 @@ class MemoryManagerState:
         policy: Its memory manager policy.
         given_bytes: (NUMA node, resource) -> bytes that pods have there.
         system_bytes: (NUMA node, resource) -> bytes that are kept for the system there.
-        pods: What each pod has, by its UID.
+        pods: UID of a pod -> its memory.
 
     """
 
@@ -60,13 +60,13 @@ class MemoryManagerState:
     pods: Mapping[str, tuple[MemoryBlock, ...]]
 
     def kept_bytes(self, numa_node: int, resource: str) -> int:
-        """Return the bytes of a resource that are given or kept on a NUMA node."""
+        """Return the bytes of a resource on a NUMA node that pods have or the system keeps."""
         key = numa_node, resource
         return self.given_bytes.get(key, 0) + self.system_bytes.get(key, 0)
 
     @property
     def gives_out(self) -> bool:
-        """Whether the policy gives out memory of NUMA nodes; an unknown policy may."""
+        """Whether the policy gives out memory of NUMA nodes; an unknown one is taken to do so."""
         return self.policy.lower() != "none"
 
 
@@ -117,10 +117,10 @@ _DATA = struct(f"{_NAME}Data", _POLICY, _MACHINE, _ENTRIES, _PODS)
 
 
 def read_memory_manager_state(text: str) -> MemoryManagerState:
-    """Return what the checkpoint says, whichever its version.
+    """Return the contents of the checkpoint, whatever its version.
 
     Raises:
-        CheckpointError: It is not what a kubelet writes, or a checksum is not that of the rest.
+        CheckpointError: It is not what a kubelet writes, or a checksum does not match the rest.
 
     """
     tree = parse(text)

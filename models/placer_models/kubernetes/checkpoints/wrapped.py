@@ -19,11 +19,11 @@ from placer_models.kubernetes.checkpoints.go_types import (
 _DATA, _DATA_CHECKSUM, _CHECKSUM = "data", "dataChecksum", "checksum"
 
 _INSIDE_ALONE = ("podEntries", "baselines")
-"""Fields that older kubelets do not know."""
+"""Fields that may stand inside alone, because older kubelets do not know them."""
 
 
 def is_wrapped(tree: object) -> bool:
-    """Return whether a document has such a text, or a trace of one."""
+    """Return whether a document has such a text inside, or at least its checksum."""
     return isinstance(tree, dict) and (_DATA in tree or _DATA_CHECKSUM in tree)
 
 
@@ -35,7 +35,7 @@ def read_wrapped(
 ) -> Mapping[str, Any]:
     """Return the fields of the text inside.
 
-    The checksum of the fields outside may be 0 or left out: that of the text covers both.
+    The checksum of the fields outside may be 0 or left out: the checksum of the text covers both.
 
     Args:
         tree: The document.
