@@ -7,7 +7,7 @@ from placer_models.cluster import Node
 from placer_models.node_affinity import NodeAffinity, NodeTerm
 from placer_models.placement import PodPlacement
 from placer_models.pod import Pod
-from placer_models.policy import QosClass
+from placer_models.policy import QosClass, Strength
 from placer_models.selectors import LabelExpression, SelectorOperator
 from placer_models.taints import Taint, TaintEffect, Toleration, TolerationOperator
 from placer_models.topology_spread import SpreadConstraint
@@ -52,6 +52,9 @@ A, B, C = (web(name, EVENLY) for name in "abc")
 PLAIN = web("plain")
 BY_NODE = SpreadConstraint("node", labels=(("app", "web"),))
 TWICE = (EVENLY, BY_NODE)
+BY_RACK = SpreadConstraint("rack", labels=(("app", "web"),))
+RACKED = (replace(node("n"), labels=(("rack", "x"), ("zone", "a"))), in_zone("m", "b"))
+WISHED_RACKS = (EVENLY, replace(BY_RACK, strength=Strength.PREFERRED))
 
 TOPOLOGY_SPREAD_CASES = (
     Case(
@@ -177,6 +180,20 @@ TOPOLOGY_SPREAD_CASES = (
             nodes=ZONES[:3],
             running=[(web("r"), on("r", "o"))],
         ),
+    ),
+    Case(
+        "topology-spread",
+        "only nodes in a domain of every key are looked at",
+        world(web("a", EVENLY, BY_RACK), web("b", EVENLY, BY_RACK), nodes=RACKED),
+        good=placed(on("a", "n"), on("b", "n")),
+        bad=placed(on("a", "n"), on("b", "m")),
+    ),
+    Case(
+        "topology-spread",
+        "the keys of preferred constraints are asked of no node that a required one looks at",
+        world(web("a", *WISHED_RACKS), web("b", *WISHED_RACKS), nodes=RACKED),
+        good=placed(on("a", "n"), on("b", "m")),
+        bad=placed(on("a", "n"), on("b", "n")),
     ),
     Case(
         "topology-spread",
