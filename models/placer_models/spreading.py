@@ -1,4 +1,4 @@
-"""Spreading: what a pod's spread constraints look at, for judge and solver alike."""
+"""Spreading: what a pod's spread constraints look at. The judge has its own version."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -65,13 +65,12 @@ def spreadings_of(spec: PodSpec, namespace: str) -> Iterator[Spreading]:
     for constraint in spec.spread:
         alike = (c.topology for c in spec.spread if c.required is constraint.required)
         selector = spec.node_selector if constraint.by_selector else ()
+        asked = spec.node_affinity.required if spec.node_affinity else ()
         yield Spreading(
             constraint,
             namespace,
             tuple(sorted(set(alike))),
             tuple(label for label in selector if not label[0].startswith(OWN_PREFIX)),
-            NodeAffinity(spec.node_affinity.required)
-            if constraint.by_selector and spec.node_affinity
-            else None,
+            NodeAffinity(asked) if constraint.by_selector and asked else None,
             spec.tolerations if constraint.by_taints else (),
         )

@@ -34,6 +34,6 @@ def weights_missed(scene: Scene) -> int:
         spec = tenant.pod.spec
         if (wished := spec.node_affinity) is not None:
             missed += wished.weight_missed(site.node.name, site.node.labels)
-        soft = (taint for taint in taints_met(site.node, spec) if not taint.keeps_off)
+        soft = (taint for taint in taints_met(site.node, spec.tolerations) if not taint.keeps_off)
         missed += sum(TAINT_WEIGHT for _ in soft)
     return missed

@@ -1,18 +1,18 @@
 """Taints: pods that do not tolerate those of a node should be elsewhere, or have to be."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from placer.judge.finding import Finding
 from placer.judge.scene import Scene
 from placer_models.cluster import Node
-from placer_models.pod import PodSpec
-from placer_models.taints import Taint
+from placer_models.taints import Taint, Toleration
 
 
 def taints(scene: Scene) -> Iterator[Finding]:
     """The pod tolerates each taint of its node that keeps new pods off."""
     for site, tenant in scene.newcomers:
-        met = [taint for taint in taints_met(site.node, tenant.pod.spec) if taint.keeps_off]
+        tolerations = tenant.pod.spec.tolerations
+        met = [taint for taint in taints_met(site.node, tolerations) if taint.keeps_off]
         if met:
             yield Finding(
                 tenant.title,
@@ -21,10 +21,10 @@ def taints(scene: Scene) -> Iterator[Finding]:
             )
 
 
-def taints_met(node: Node, spec: PodSpec) -> list[Taint]:
+def taints_met(node: Node, tolerations: Sequence[Toleration]) -> list[Taint]:
     """Return the taints of a node that a pod does not tolerate."""
     return [
         taint
         for taint in node.taints
-        if not any(toleration.tolerates(taint) for toleration in spec.tolerations)
+        if not any(toleration.tolerates(taint) for toleration in tolerations)
     ]

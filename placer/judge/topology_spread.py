@@ -1,11 +1,42 @@
 """Topology spread: rule and tier about pods spread evenly over domains of nodes."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 from placer.judge.finding import Finding
 from placer.judge.scene import Scene, Site, Tenant
-from placer_models.spreading import Spreading, spreadings_of
+from placer.judge.taints import taints_met
+from placer_models.cluster import Node
+from placer_models.node_affinity import NodeTerm
+from placer_models.selectors import Labels
+from placer_models.taints import Toleration
+from placer_models.topology_spread import SpreadConstraint
+
+_OWN_LABELS = "placer/"
+"""Prefix of labels that say what a node can give, and are not labels of the cluster."""
+
+
+class _Spread(NamedTuple):
+    """A constraint of a pod, and what the pod asks of the nodes that it looks at.
+
+    Constraints that are equal in all of this are one.
+
+    Attributes:
+        namespace: Namespace of the pods that count.
+        keys: Keys over which the pod spreads as strongly; a node is in a domain of each.
+        labels: Labels that a node has.
+        terms: A node meets one of these, if there are any.
+        tolerations: What the pod tolerates, if the constraint looks at taints.
+
+    """
+
+    constraint: SpreadConstraint
+    namespace: str
+    keys: frozenset[str]
+    labels: Labels
+    terms: tuple[NodeTerm, ...]
+    tolerations: tuple[Toleration, ...]
 
 
 def topology_spread(scene: Scene) -> Iterator[Finding]:
@@ -13,24 +44,26 @@ def topology_spread(scene: Scene) -> Iterator[Finding]:
 
     What running pods ask of each other is never blamed.
     """
-    counted: dict[Spreading, dict[str, int]] = {}
-    for site, tenant, spreading in _asked(scene, required=True):
-        if spreading not in counted:
-            counted[spreading] = _counts(scene, spreading)
-        counts = counted[spreading]
-        constraint, here = spreading.constraint, spreading.domain(site.node)
-        if here is None:
-            yield _finding(site, tenant, f"in no domain of {', '.join(spreading.keys)}")
-            continue
-        skew = counts[here] - spreading.fewest([*counts.values()])
-        if skew > constraint.max_skew:
-            what = f"in {constraint.topology} {here} with {counts[here]} pods that it spreads with"
-            yield _finding(
-                site,
-                tenant,
-                f"{what}, {skew} more than the fewest of {len(counts)} domains; "
-                f"the skew is {constraint.max_skew} at most",
-            )
+    counted: dict[_Spread, Mapping[str, int]] = {}
+    for site, tenant in scene.newcomers:
+        for spread in _spreads(tenant, required=True):
+            if spread not in counted:
+                counted[spread] = _counts(scene, spread)
+            counts, constraint = counted[spread], spread.constraint
+            here = _domain(site.node, spread)
+            if here is None:
+                yield _finding(site, tenant, f"in no domain of {', '.join(sorted(spread.keys))}")
+                continue
+            fewest = min(counts.values()) if len(counts) >= constraint.min_domains else 0
+            skew = counts[here] - fewest
+            if skew > constraint.max_skew:
+                what = f"in {constraint.topology} {here} with {counts[here]} pods"
+                yield _finding(
+                    site,
+                    tenant,
+                    f"{what} that it spreads with, {skew} more than the fewest of "
+                    f"{len(counts)} domains; the skew is {constraint.max_skew} at most",
+                )
 
 
 def beyond_the_skew(scene: Scene) -> int:
@@ -38,34 +71,64 @@ def beyond_the_skew(scene: Scene) -> int:
 
     Each constraint counts once for each domain where a new pod asks for it.
     """
-    asking: dict[Spreading, set[str]] = {}
-    for site, _, spreading in _asked(scene, required=False):
-        if (here := spreading.domain(site.node)) is not None:
-            asking.setdefault(spreading, set()).add(here)
+    asking = {
+        (spread, here)
+        for site, tenant in scene.newcomers
+        for spread in _spreads(tenant, required=False)
+        if (here := _domain(site.node, spread)) is not None
+    }
+    counted = {spread: _counts(scene, spread) for spread in {spread for spread, _ in asking}}
     lost = 0
-    for spreading, domains in asking.items():
-        counts = _counts(scene, spreading)
-        most = spreading.fewest([*counts.values()]) + spreading.constraint.max_skew
-        lost += sum(max(0, counts[domain] - most) for domain in domains)
+    for spread, here in asking:
+        counts = counted[spread]
+        lost += max(0, counts[here] - min(counts.values()) - spread.constraint.max_skew)
     return lost
 
 
-def _asked(scene: Scene, *, required: bool) -> Iterator[tuple[Site, Tenant, Spreading]]:
-    for site, tenant in scene.newcomers:
-        for spreading in spreadings_of(tenant.pod.spec, tenant.pod.namespace):
-            if spreading.constraint.required is required:
-                yield site, tenant, spreading
+def _spreads(tenant: Tenant, *, required: bool) -> Iterator[_Spread]:
+    """Yield the constraints of a pod that are, or are not, required."""
+    spec = tenant.pod.spec
+    equally_strong = [one for one in spec.spread if one.required is required]
+    keys = frozenset(one.topology for one in equally_strong)
+    labels = tuple(label for label in spec.node_selector if not label[0].startswith(_OWN_LABELS))
+    terms = spec.node_affinity.required if spec.node_affinity is not None else ()
+    for one in equally_strong:
+        yield _Spread(
+            one,
+            tenant.pod.namespace,
+            keys,
+            labels if one.by_selector else (),
+            terms if one.by_selector else (),
+            spec.tolerations if one.by_taints else (),
+        )
 
 
-def _counts(scene: Scene, spreading: Spreading) -> dict[str, int]:
-    """Return domain -> how many of its pods the constraint counts."""
+def _domain(node: Node, spread: _Spread) -> str | None:
+    """Return the domain that the node is in, or None if the constraint does not look at it."""
+    constraint = spread.constraint
+    if not set(spread.labels) <= set(node.labels):
+        return None
+    if spread.terms and not any(term.met_by(node.name, node.labels) for term in spread.terms):
+        return None
+    if constraint.by_taints and node.cordoned:
+        return None
+    if constraint.by_taints and any(t.keeps_off for t in taints_met(node, spread.tolerations)):
+        return None
+    domains = {key: node.topology_domain(key) for key in spread.keys}
+    return None if None in domains.values() else domains[constraint.topology]
+
+
+def _counts(scene: Scene, spread: _Spread) -> Mapping[str, int]:
+    """Return domain -> how many of its pods the constraint counts, those that have none too."""
     counts: Counter[str] = Counter()
     for site in scene.everywhere():
-        domain = spreading.domain(site.node)
-        if domain is not None:
-            pods = (tenant.pod for tenant in site.tenants)
-            counts[domain] += sum(spreading.means(pod.spec, pod.namespace) for pod in pods)
-    return dict(counts)
+        if (domain := _domain(site.node, spread)) is not None:
+            counts[domain] += sum(
+                tenant.pod.namespace == spread.namespace
+                and spread.constraint.means(tenant.pod.spec.labels)
+                for tenant in site.tenants
+            )
+    return counts
 
 
 def _finding(site: Site, tenant: Tenant, what: str) -> Finding:

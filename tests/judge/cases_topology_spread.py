@@ -54,6 +54,12 @@ BY_NODE = SpreadConstraint("node", labels=(("app", "web"),))
 TWICE = (EVENLY, BY_NODE)
 BY_RACK = SpreadConstraint("rack", labels=(("app", "web"),))
 RACKED = (replace(node("n"), labels=(("rack", "x"), ("zone", "a"))), in_zone("m", "b"))
+OF_DISKS = tuple(
+    replace(each, labels=(("disk", "ssd"), ("placer/claimable", "disk"), ("zone", "a")))
+    if each.name != "o"
+    else each
+    for each in ZONES
+)
 WISHED_RACKS = (EVENLY, replace(BY_RACK, strength=Strength.PREFERRED))
 
 TOPOLOGY_SPREAD_CASES = (
@@ -113,6 +119,22 @@ TOPOLOGY_SPREAD_CASES = (
         bad_world=world(
             web("a", replace(EVENLY, by_selector=False), zone="a"),
             nodes=ZONES,
+            running=[(web("r"), on("r", "n"))],
+        ),
+    ),
+    Case(
+        "topology-spread",
+        "a label that says what a node can give is none that the pod selects nodes by",
+        world(
+            web("a", EVENLY, **{"disk": "ssd"}),
+            nodes=OF_DISKS,
+            running=[(web("r"), on("r", "n"))],
+        ),
+        good=placed(on("a", "m")),
+        bad=placed(on("a", "m")),
+        bad_world=world(
+            web("a", EVENLY, **{"placer/claimable": "disk"}),
+            nodes=OF_DISKS,
             running=[(web("r"), on("r", "n"))],
         ),
     ),
