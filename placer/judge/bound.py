@@ -3,13 +3,12 @@
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from placer.judge.cells import cells_used, claims_of, is_bound, policy_of, without_homes
+from placer.judge.cells import bound_to, cells_used, claims_of, is_bound, policy_of, without_homes
 from placer.judge.finding import Finding
+from placer.judge.homes import stays
 from placer.judge.pools import pool_here, pool_of, withheld
 from placer.judge.scene import CellId, Scene, Site, Tenant
-from placer_models.bound import bound_to
 from placer_models.cpuset import CpuSet, format_cpu_list
-from placer_models.moves import stays
 from placer_models.placement import PodPlacement
 from placer_models.policy import BINDING, AlignmentPolicy, QosClass
 
@@ -56,7 +55,7 @@ def _stays(tenant: Tenant, home: PodPlacement | None) -> bool:
 
 
 def _homes(site: Site, tenant: Tenant) -> Homes:
-    return bound_to(tenant.place, tenant.pod.spec, site.node)
+    return bound_to(site, tenant)
 
 
 def _limit_is_held(site: Site, tenant: Tenant) -> Iterator[Finding]:

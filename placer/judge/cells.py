@@ -1,14 +1,13 @@
 """The cells of a node: which of them a pod or a container uses, and what they could hold."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from placer.judge.device_strategy import asked_here
 from placer.judge.scene import CellId, Inside, Site, Tenant
 from placer_models.alignment import CellAmounts, effective_policy, effective_scope
-from placer_models.bound import bound_to
 from placer_models.cpuset import NO_CPUS, CpuSet
-from placer_models.placement import DeviceGrant
+from placer_models.placement import ContainerPlacement, DeviceGrant, PodPlacement
 from placer_models.pod import Resources
 from placer_models.policy import BINDING, AlignmentPolicy, AlignmentScope
 
@@ -55,7 +54,7 @@ def claims_of(site: Site, tenant: Tenant) -> list[Claim]:
     place, owns = tenant.place, tenant.qos.owns_cpus
     bound = not owns and policy_of(site, tenant) in BINDING
     if scope_of(site, tenant) is not AlignmentScope.CONTAINER:
-        homes = bound_to(place, tenant.pod.spec, site.node) if bound else _NO_HOMES
+        homes = bound_to(site, tenant) if bound else _NO_HOMES
         return [whole_claim(site, tenant)._replace(by_cpu=owns or bound, homes=homes)]
     given = {container.name: container for container in place.containers}
     claims = []
@@ -98,6 +97,48 @@ def is_bound(site: Site, tenant: Tenant, claim: Claim) -> bool:
         numa_nodes = [numa.id for numa in site.inside.topology.numa_nodes]
         return bool(empty_cells(site.inside, claim, numa_nodes)[1])
     return policy_of(site, tenant) is AlignmentPolicy.SINGLE_NUMA_NODE
+
+
+def bound_to(site: Site, tenant: Tenant) -> frozenset[int]:
+    """Return the NUMA nodes to whose pool a pod is bound; none if it floats over all of it.
+
+    The placement says which, or its cpuset does, or else what it holds. ConstrainedBurst is about
+    CPUs, so that what such a pod holds says nothing.
+    """
+    place, burst = tenant.place, tenant.pod.spec.constrained_burst
+    if tenant.qos.owns_cpus:
+        return _NO_HOMES
+    if place.cpu_milli is not None:
+        return frozenset(numa_node for numa_node, _ in place.cpu_milli)
+    if not burst and policy_of(site, tenant) not in BINDING:
+        return _NO_HOMES
+    if not burst and not place.cpuset:
+        return numa_nodes_held(site, place, place.devices)
+    cpus = site.inside.topology.cpu
+    cells = {cpus[cpu].numa_node if cpu in cpus else None for cpu in place.cpuset}
+    # Who also runs on a CPU of no NUMA node floats.
+    return _NO_HOMES if None in cells and not burst else _known(cells)
+
+
+def numa_nodes_held(
+    site: Site, place: PodPlacement | ContainerPlacement, devices: Iterable[DeviceGrant]
+) -> frozenset[int]:
+    """Return the NUMA nodes of the memory, the hugepages and the devices of a pod or container."""
+    cells: set[CellId] = {numa_node for numa_node, held in place.memory_bytes if held > 0}
+    cells.update(numa_node for numa_node, _, pages in place.hugepages if pages > 0)
+    held = (site.inside.devices.get((grant.type, grant.minor)) for grant in devices)
+    cells.update(device.numa_node for device in held if device is not None)
+    return _known(cells) & {numa.id for numa in site.inside.topology.numa_nodes}
+
+
+def cpus_of(site: Site, pool: CpuSet, numa_nodes: Collection[int]) -> CpuSet:
+    """Return the CPUs of a pool on some NUMA nodes."""
+    cpus = site.inside.topology.cpu
+    return frozenset(cpu for cpu in pool if cpu in cpus and cpus[cpu].numa_node in numa_nodes)
+
+
+def _known(cells: Iterable[CellId]) -> frozenset[int]:
+    return frozenset(cell for cell in cells if cell is not None)
 
 
 def cells_used(site: Site, claim: Claim) -> frozenset[CellId]:

@@ -2,14 +2,12 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
-from placer.judge.cells import claims_of, is_bound, scope_of
+from placer.judge.cells import claims_of, is_bound, numa_nodes_held, scope_of
 from placer.judge.finding import Finding
 from placer.judge.scene import Scene, Site, Tenant
-from placer_models.bound import numa_nodes_held
-from placer_models.device_share import DeviceShare, part_of
+from placer_models.device_share import DeviceShare
 from placer_models.placement import ContainerPlacement, DeviceGrant, PodPlacement
 from placer_models.pod import Container, ContainerRole
 from placer_models.policy import AlignmentScope
@@ -131,9 +129,14 @@ def _devices(tenant: Tenant, part: _Part, *, whole: bool) -> Iterator[str]:
 def _shares(grants: Iterable[DeviceGrant]) -> _Shares:
     shares: _Shares = {}
     for grant in grants:
-        part = grant.type, part_of(grant.share)
+        part = grant.type, _part(grant.share)
         shares[part] = shares.get(part, 0) + 1
     return shares
+
+
+def _part(share: DeviceShare | None) -> DeviceShare | None:
+    """Return the share, or None if it leaves nothing to others."""
+    return share if share is not None and share.shared else None
 
 
 def _devices_wanted(tenant: Tenant, container: Container, *, whole: bool) -> _Shares:
@@ -148,7 +151,7 @@ def _devices_wanted(tenant: Tenant, container: Container, *, whole: bool) -> _Sh
         if not whole and not _others_ask(tenant, container, request.type):
             alone.add(request.type)
         elif request.count:
-            part = request.type, part_of(request.share)
+            part = request.type, _part(request.share)
             wanted[part] = wanted.get(part, 0) + request.count
     return wanted | _shares(grant for grant in tenant.place.devices if grant.type in alone)
 
@@ -180,7 +183,7 @@ def _pool_counts(site: Site, tenant: Tenant, part: _Part) -> Iterator[str]:
     """Check the NUMA nodes to whose pool a container is bound against its request and parts."""
     who = f"container {part.container.name!r}"
     counted = dict(part.place.cpu_milli or ())
-    held = numa_nodes_held(replace(part.place, devices=part.devices), site.node)
+    held = numa_nodes_held(site, part.place, part.devices)
     asked = part.container.requests.cpu_milli
     if sum(counted.values()) != asked or any(milli < 0 for milli in counted.values()):
         yield (

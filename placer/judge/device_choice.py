@@ -5,9 +5,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from operator import add
 
+from placer.judge.functions import is_wanted
 from placer.judge.scene import Scene, Site, Tenant
 from placer.judge.shares import matched
-from placer_models.device import Device, DeviceKey, selects
+from placer_models.device import Device, DeviceKey
 from placer_models.device_share import (
     DeviceShare,
     ShareAmounts,
@@ -95,7 +96,7 @@ class _Use:
             return False
         wish = dict(tenant.pod.spec.functions).get(device.type)
         if wish is not None and not any(
-            selects(wish, function.labels) and (*key, function.minor) not in self.functions
+            is_wanted(wish, dict(function.labels)) and (*key, function.minor) not in self.functions
             for function in device.virtual_functions
         ):
             return False

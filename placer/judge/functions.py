@@ -1,10 +1,10 @@
 """The rule about virtual functions of devices (D9)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from placer.judge.finding import Finding
 from placer.judge.scene import Scene, Site, Tenant
-from placer_models.device import FunctionSelector, selects
+from placer_models.device import FunctionSelector
 from placer_models.placement import DeviceGrant
 
 
@@ -34,9 +34,14 @@ def _fault(site: Site, grant: DeviceGrant, wish: FunctionSelector | None) -> str
     labels = has.get(grant.vfs[0])
     if labels is None:
         return f"the device has {', '.join(map(str, has)) or 'none'}"
-    if not selects(wish, labels):
+    if not is_wanted(wish, dict(labels)):
         return "it wants " + " and ".join(f"{key} {' or '.join(own)}" for key, own in wish)
     return None
+
+
+def is_wanted(wish: FunctionSelector, labels: Mapping[str, str]) -> bool:
+    """Return whether a virtual function with these labels is one that the pod wants."""
+    return all(labels.get(key) in values for key, values in wish)
 
 
 def _twice(site: Site) -> Iterator[Finding]:

@@ -6,6 +6,7 @@ from functools import lru_cache
 
 from placer.judge.cells import (
     Claim,
+    bound_to,
     cells_used,
     claims_of,
     empty_cells,
@@ -15,7 +16,6 @@ from placer.judge.cells import (
 )
 from placer.judge.scene import CellId, Inside, Scene, Site, Tenant
 from placer_models.alignment import CellAmounts, fewest_cells
-from placer_models.bound import bound_to
 from placer_models.policy import BINDING, AlignmentPolicy, AlignmentScope, Locality
 from placer_models.topology import Cpu
 
@@ -63,7 +63,7 @@ def _claim(site: Site, tenant: Tenant) -> Claim:
         return claim
     if not _aligned_as_a_whole(site, tenant):
         return claim
-    return claim._replace(homes=bound_to(tenant.place, tenant.pod.spec, site.node), by_cpu=True)
+    return claim._replace(homes=bound_to(site, tenant), by_cpu=True)
 
 
 def _aligned_as_a_whole(site: Site, tenant: Tenant) -> bool:

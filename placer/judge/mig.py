@@ -6,8 +6,17 @@ from placer.judge.finding import Finding
 from placer.judge.scene import Scene, Site, Tenant
 from placer_models.device import GPU
 from placer_models.goals import MIG_POINTS
-from placer_models.mig import MEDIA, SLICES, TABLES, covered, gpu_of, is_instance
+from placer_models.mig import PREFIX, TABLES, Profile
 from placer_models.placement import DeviceGrant
+
+SLICES = 8
+"""Memory slices of a GPU, which the minors of its instances count in."""
+
+MEDIA = "media"
+"""The media engine of a GPU, of which it has one."""
+
+Part = int | str
+"""A slice of a GPU, or its media engine."""
 
 
 def mig(scene: Scene) -> Iterator[Finding]:
@@ -15,7 +24,7 @@ def mig(scene: Scene) -> Iterator[Finding]:
     for site in scene.entered:
         if not site.node.mig:
             continue
-        holder: dict[tuple[int, int], tuple[Tenant, DeviceGrant]] = {}
+        holder: dict[tuple[int, Part], tuple[Tenant, DeviceGrant]] = {}
         for tenant in site.tenants:
             for grant in tenant.place.devices:
                 gpu, parts = _parts(site, grant)
@@ -46,7 +55,7 @@ def instance_points(site: Site) -> int:
     """Return the points of all instances that the node's GPUs could still be cut into."""
     if not site.node.mig:
         return 0
-    busy: dict[int, set[int]] = {minor: set() for minor, _ in site.node.mig}
+    busy: dict[int, set[Part]] = {minor: set() for minor, _ in site.node.mig}
     for tenant in site.tenants:
         for grant in tenant.place.devices:
             gpu, parts = _parts(site, grant)
@@ -59,23 +68,34 @@ def instance_points(site: Site) -> int:
             continue
         for profile in TABLES[table]:
             for start in profile.starts if profile.usual else ():
-                if busy[minor].isdisjoint(profile.covers(start)):
+                if busy[minor].isdisjoint(_parts_of(profile, start)):
                     points += MIG_POINTS * profile.compute
     return points
 
 
-def _parts(site: Site, grant: DeviceGrant) -> tuple[int, tuple[int, ...]]:
+def _parts(site: Site, grant: DeviceGrant) -> tuple[int, tuple[Part, ...]]:
     """Return the GPU in MIG mode that a device is part of, and the parts that it takes."""
-    if is_instance(grant.type):
-        return gpu_of(grant.minor), covered(site.node.mig, grant.type, grant.minor)
-    if grant.type == GPU and grant.minor in dict(site.node.mig):
-        return grant.minor, tuple(range(MEDIA + 1))
+    tables = dict(site.node.mig)
+    if grant.type.startswith(PREFIX):
+        gpu, start = divmod(grant.minor, SLICES)
+        for profile in TABLES.get(tables.get(gpu, ""), ()):
+            if grant.type == PREFIX + profile.name and start in profile.starts:
+                return gpu, _parts_of(profile, start)
+        return gpu, ()
+    if grant.type == GPU and grant.minor in tables:
+        return grant.minor, (*range(SLICES), MEDIA)
     return 0, ()
+
+
+def _parts_of(profile: Profile, start: int) -> tuple[Part, ...]:
+    """Return the slices of an instance that begins there, and the media engine if it has it."""
+    slices = range(start, start + profile.slices)
+    return (*slices, MEDIA) if profile.media else tuple(slices)
 
 
 def _text(grant: DeviceGrant) -> str:
     if grant.type == GPU:
         whole = grant.share is None
         return f"gpu {grant.minor} whole" if whole else f"a share of gpu {grant.minor}"
-    start = grant.minor % SLICES
-    return f"{grant.type} at start {start} of gpu {gpu_of(grant.minor)}"
+    gpu, start = divmod(grant.minor, SLICES)
+    return f"{grant.type} at start {start} of gpu {gpu}"

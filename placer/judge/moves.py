@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from placer.judge.finding import Finding
+from placer.judge.homes import moved
 from placer.judge.scene import Scene
-from placer_models.moves import moved
 from placer_models.placement import title_of
 
 
@@ -20,7 +20,7 @@ def moves(scene: Scene) -> Iterator[Finding]:
             yield Finding(
                 title, f"pod {title!r} runs on node {home.node!r} and is given no place any more"
             )
-    gone = moved(instance, scene.placement)
+    gone = moved(instance, scene.placement.pods)
     if len(gone) > instance.move_budget:
         names = ", ".join(title_of(*home.key) for home in gone)
         yield Finding(
@@ -32,4 +32,4 @@ def moves(scene: Scene) -> Iterator[Finding]:
 
 def pods_moved(scene: Scene) -> int:
     """Return tier ``moves``: how many running pods get another place."""
-    return len(moved(scene.instance, scene.placement))
+    return len(moved(scene.instance, scene.placement.pods))

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from placer.judge.finding import Finding
+from placer.judge.open_nodes import meets_affinity, taints_met
 from placer.judge.scene import Scene
-from placer.judge.taints import taints_met
 from placer_models.taints import TAINT_WEIGHT
 
 
@@ -12,7 +12,7 @@ def node_affinity(scene: Scene) -> Iterator[Finding]:
     """The node meets one of the terms that the pod requires, if it requires any."""
     for site, tenant in scene.newcomers:
         wanted = tenant.pod.spec.node_affinity
-        if wanted is None or wanted.allows(site.node.name, site.node.labels):
+        if wanted is None or meets_affinity(site.node, tenant.pod.spec):
             continue
         keys = dict.fromkeys(key for term in wanted.required for key in term.label_keys)
         has = dict(site.node.labels)
@@ -32,8 +32,9 @@ def weights_missed(scene: Scene) -> int:
     missed = 0
     for site, tenant in scene.newcomers:
         spec = tenant.pod.spec
-        if (wished := spec.node_affinity) is not None:
-            missed += wished.weight_missed(site.node.name, site.node.labels)
+        wishes = spec.node_affinity.preferred if spec.node_affinity is not None else ()
+        name, labels = site.node.name, site.node.labels
+        missed += sum(wish.weight for wish in wishes if not wish.term.met_by(name, labels))
         soft = (taint for taint in taints_met(site.node, spec.tolerations) if not taint.keeps_off)
         missed += sum(TAINT_WEIGHT for _ in soft)
     return missed

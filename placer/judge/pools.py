@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
+from placer.judge.cells import bound_to, cpus_of
 from placer.judge.finding import Finding
 from placer.judge.scene import Scene, Site, Tenant
-from placer_models.bound import bound_to, within
 from placer_models.cpuset import CpuSet, format_cpu_list, is_same, without
 from placer_models.placement import ContainerPlacement
 from placer_models.pod import ContainerRole
@@ -54,11 +54,11 @@ def pool_of(site: Site, qos: QosClass) -> CpuSet:
 
 def pool_here(site: Site, tenant: Tenant, container: ContainerPlacement | None = None) -> CpuSet:
     """Return the part of the node's pool that a pod, or a container of it, runs in."""
-    homes = bound_to(tenant.place, tenant.pod.spec, site.node)
+    homes = bound_to(site, tenant)
     if container is not None and container.cpu_milli:
         homes = frozenset(numa for numa, _ in container.cpu_milli)
     pool = pool_of(site, tenant.qos)
-    return within(pool, homes, site.inside.topology) if homes else pool
+    return cpus_of(site, pool, homes) if homes else pool
 
 
 def withheld(site: Site, qos: QosClass) -> CpuSet:
@@ -98,7 +98,7 @@ def _pool_holds(site: Site, qos: QosClass) -> Iterator[Finding]:
     for tenant in site.new:
         if tenant.qos is not qos or is_same(tenant.place.cpuset, pool):
             continue
-        if not bound_to(tenant.place, tenant.pod.spec, site.node):  # else rule bound-pool
+        if not bound_to(site, tenant):  # else rule bound-pool
             yield Finding(
                 tenant.title,
                 f"{qos} pod {tenant.title!r} runs on CPUs {_text(tenant.place.cpuset)}; "

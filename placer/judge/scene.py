@@ -1,17 +1,17 @@
 """A placement laid over its instance: who holds what on which node."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from placer.judge.homes import stays
+from placer.judge.open_nodes import is_open
 from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.cpuset import NO_CPUS, CpuSet
 from placer_models.device import GPU, Device
 from placer_models.incremental import PersistentMap, PersistentTuple, changed_indices
 from placer_models.links import Board, best_permitted_minimum, board_of
-from placer_models.moves import stays
-from placer_models.node_rules import admits, asked_of_nodes
 from placer_models.placement import NamespacedName, Placement, PodPlacement
 from placer_models.pod import Gang, Pod, PodSpec, Resources
 from placer_models.policy import CoreKind, DeviceScope, QosClass
@@ -115,7 +115,7 @@ class GpuSet(NamedTuple):
 
     size: int
     scope: DeviceScope
-    nodes: Hashable
+    nodes: tuple[object, ...]
 
 
 class NodesBefore:
@@ -140,7 +140,8 @@ class NodesBefore:
 
         The answer is 0 if no node has such a set.
         """
-        wanted = GpuSet(size, spec.scope_of(GPU), asked_of_nodes(spec))
+        asked = spec.node_selector, spec.node_affinity, spec.tolerations
+        wanted = GpuSet(size, spec.scope_of(GPU), asked)
         if wanted not in self._minima:
             if len(self._minima) >= MOST_INSIDES:
                 self._minima.clear()
@@ -148,7 +149,7 @@ class NodesBefore:
             for site in self.sites.values():
                 # Nodes share their insides, so that most are known after a look at a few.
                 known = id(site.inside) in boards
-                if not known and admits(site.node, spec):
+                if not known and is_open(site.node, spec):
                     boards[id(site.inside)] = site.inside.gpus
             minima = (
                 best_permitted_minimum(board, wanted.size, wanted.scope)

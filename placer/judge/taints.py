@@ -1,11 +1,10 @@
 """Taints: pods that do not tolerate those of a node should be elsewhere, or have to be."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from placer.judge.finding import Finding
+from placer.judge.open_nodes import taints_met
 from placer.judge.scene import Scene
-from placer_models.cluster import Node
-from placer_models.taints import Taint, Toleration
 
 
 def taints(scene: Scene) -> Iterator[Finding]:
@@ -19,12 +18,3 @@ def taints(scene: Scene) -> Iterator[Finding]:
                 f"pod {tenant.title!r} does not tolerate {', '.join(map(str, met))} of node "
                 f"{site.node.name!r}; give it a toleration, or another node",
             )
-
-
-def taints_met(node: Node, tolerations: Sequence[Toleration]) -> list[Taint]:
-    """Return the taints of a node that a pod does not tolerate."""
-    return [
-        taint
-        for taint in node.taints
-        if not any(toleration.tolerates(taint) for toleration in tolerations)
-    ]

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from placer.judge.finding import Finding
+from placer.judge.open_nodes import taints_met
 from placer.judge.scene import Scene, Site, Tenant
-from placer.judge.taints import taints_met
 from placer_models.cluster import Node
 from placer_models.node_affinity import NodeTerm
 from placer_models.selectors import Labels
