@@ -37,16 +37,21 @@ def questions(instance: Instance) -> Iterator[Instance]:
     if not instance.move_budget or not instance.gangs:
         yield instance
         return
+    fitting, breaking = may_move(instance)
+    for number in range(len(breaking) + 1):
+        for leaving in combinations(breaking, number):
+            yield asked_of(instance, fitting, leaving, [g for g in breaking if g not in leaving])
+
+
+def may_move(instance: Instance) -> tuple[list[Group], list[Group]]:
+    """Return the groups that may move: those that fit where they are, and those in breach."""
     able = [
         group
         for group in _groups(instance)
         if group and all(_says_it_may(pod, _node(instance, pod)) for pod in group)
     ]
     fitting = [group for group in able if _could_be_new_there(instance, group)]
-    breaking = [group for group in able if group not in fitting]
-    for number in range(len(breaking) + 1):
-        for leaving in combinations(breaking, number):
-            yield _asked(instance, fitting, leaving, [g for g in breaking if g not in leaving])
+    return fitting, [group for group in able if group not in fitting]
 
 
 def _groups(instance: Instance) -> Iterator[Group]:
@@ -93,7 +98,7 @@ def _says_it_may(running: RunningPod, node: Node) -> bool:
 
 def _could_be_new_there(instance: Instance, group: Group) -> bool:
     """Return whether the pods break no rule where they are, if they come there as new ones."""
-    asked = _asked(replace(instance, gangs=(), groups=()), [group])
+    asked = asked_of(replace(instance, gangs=(), groups=()), [group])
     places = []
     for running in group:
         node = _node(instance, running)
@@ -109,7 +114,7 @@ def _could_be_new_there(instance: Instance, group: Group) -> bool:
     return not broken(asked, Placement(tuple(places)), tuple(RULES))
 
 
-def _asked(
+def asked_of(
     instance: Instance,
     fitting: Sequence[Group],
     leaving: Sequence[Group] = (),
