@@ -9,6 +9,7 @@ from judge.hand import MACHINE
 from placer.judge.open_nodes import is_open
 from placer_models.affinity import EVERY_NAMESPACE, AffinityLevel, AffinityTerm
 from placer_models.cluster import Node
+from placer_models.network import Grouping, LevelRule
 from placer_models.node_affinity import NAME_FIELD, NodeAffinity, NodeTerm, PreferredTerm
 from placer_models.node_rules import admits, weight_missed
 from placer_models.policy import Strength
@@ -225,3 +226,5 @@ def test_wishes_of_nodes_and_strengths_are_what_they_say() -> None:
     assert AffinityTerm(()).required
     assert not SpreadConstraint("k", strength=Strength.PREFERRED).required
     assert not AffinityTerm((), strength=Strength.PREFERRED).required
+    assert LevelRule("rack", Grouping.GATHER).required
+    assert not LevelRule("rack", Grouping.GATHER, Strength.PREFERRED).required

@@ -20,7 +20,7 @@ from placer_models.device import Device
 from placer_models.device_share import DeviceShare
 from placer_models.device_strategy import DeviceStrategy
 from placer_models.goals import TIERS_OF
-from placer_models.node_strategy import NodeStrategy
+from placer_models.node_strategy import LoadAsk, NodeLoad, NodeStrategy
 from placer_models.placement import Placement, PodPlacement
 from placer_models.pod import Container, DeviceRequest, Pod, PodSpec, Resources, pods_of
 from placer_models.policy import QosClass
@@ -216,6 +216,19 @@ def test_classes_are_those_of_the_page() -> None:
                 ask = ask_of(spec, classes, has)
                 assert ask.amounts == tuple(taken(spec, has).get(name, 0) for name in classes)
                 assert {classes[i] for i in ask.classes} == asks_for(spec) & has.keys()
+
+
+def test_a_load_counts_the_pods_that_come() -> None:
+    """
+    Equal ones together, in whatever order they come.
+    """
+    load = NodeLoad(NodeStrategy.SPREAD, 2, (0,), (9,))
+    small, large = LoadAsk((1,), (0,)), LoadAsk((2,), (0,))
+    three = load.with_pod(large).with_pod(small).with_pod(large)
+
+    assert three == load.with_pod(small).with_pod(large).with_pod(large)
+    assert three.new == ((small, 1), (large, 2))
+    assert [one.newcomers for one in (load, load.with_pod(small), three)] == [0, 1, 3]
 
 
 def shared_world(seed: int) -> Instance:

@@ -18,7 +18,7 @@ from placer_models.taints import TaintEffect
 from second_tellings.drawing import mixed_worlds
 from spices_misfits import spice_breaches
 
-IN_ORDER = [
+IN_ORDER = (
     "opened",
     "moves",
     "exclusivity.cores",
@@ -47,7 +47,7 @@ IN_ORDER = [
     "spread.used",
     "least-requested",
     "most-balanced",
-]
+)
 """The rows of the page after ``placed.priority-P``."""
 
 ALWAYS = {"alignment", "bind", "links.pod-minimum", "links.pod-sum", "links.gang-sum"}
