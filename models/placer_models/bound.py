@@ -1,4 +1,7 @@
-"""LS and BE pods that are bound to the pool of some NUMA nodes (C8, C12)."""
+"""LS and BE pods that are bound to the pool of some NUMA nodes (C8, C12).
+
+The judge has its own version, in `placer.judge.cells`.
+"""
 
 from collections.abc import Collection
 
