@@ -4,9 +4,10 @@ The judge has its own version, in `placer.judge.cells`.
 """
 
 from collections.abc import Collection
+from dataclasses import replace
 
 from placer_models.alignment import effective_policy
-from placer_models.cluster import Node
+from placer_models.cluster import Node, RunningPod
 from placer_models.cpuset import CpuSet
 from placer_models.placement import ContainerPlacement, PodPlacement
 from placer_models.pod import PodSpec
@@ -38,6 +39,16 @@ def bound_to(placement: PodPlacement, spec: PodSpec, node: Node) -> frozenset[in
         return numa_nodes_held(placement, node)
     floats = not spec.constrained_burst and cpus != within(cpus, homes, topology)
     return frozenset() if floats else homes
+
+
+def naming_homes(running: RunningPod, node: Node) -> PodPlacement:
+    """Return a pod's place, completed by the NUMA nodes to whose pool it is bound."""
+    place, spec = running.placement, running.pod.spec
+    if spec.qos.owns_cpus or place.cpu_milli is not None:
+        return place
+    homes = sorted(bound_to(place, spec, node))
+    counts = [spec.requests.cpu_milli, *[0] * len(homes)]
+    return replace(place, cpu_milli=tuple(zip(homes, counts, strict=False)))
 
 
 def numa_nodes_of(cpus: CpuSet, topology: Topology) -> frozenset[int]:

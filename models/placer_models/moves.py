@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, S
 from dataclasses import replace
 from typing import Protocol
 
-from placer_models.bound import bound_to, within
+from placer_models.bound import bound_to, naming_homes, within
 from placer_models.cluster import Instance, Node, RunningGang, RunningPod
 from placer_models.cpuset import CpuSet
 from placer_models.legal import spec_faults
@@ -117,7 +117,7 @@ def with_movable_pods(
         and (place := place_of.get(running.pod.key)) is not None
         and not stays(
             place,
-            _said(running, nodes[running.placement.node]),
+            naming_homes(running, nodes[running.placement.node]),
             owns_cpus=running.pod.spec.qos.owns_cpus,
         )
     }
@@ -276,7 +276,7 @@ def with_homes(
     """
     nodes = {node.name: node for node in instance.nodes}
     asked = [
-        replace(running, placement=_said(running, nodes[running.placement.node]))
+        replace(running, placement=naming_homes(running, nodes[running.placement.node]))
         for running in instance.running
         if running.pod.key in movable
     ]
@@ -319,16 +319,6 @@ def with_homes(
         gone=gone,
         is_question=True,
     )
-
-
-def _said(running: RunningPod, node: Node) -> PodPlacement:
-    """Return a pod's place, completed by the NUMA nodes to whose pool it is bound."""
-    place, spec = running.placement, running.pod.spec
-    if spec.qos.owns_cpus or place.cpu_milli is not None:
-        return place
-    homes = sorted(bound_to(place, spec, node))
-    counts = [spec.requests.cpu_milli, *[0] * len(homes)]
-    return replace(place, cpu_milli=tuple(zip(homes, counts, strict=False)))
 
 
 def stays(place: PodPlacement, home: PodPlacement, *, owns_cpus: bool) -> bool:

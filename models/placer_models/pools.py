@@ -37,7 +37,8 @@ class Bound:
 
     Attributes:
         qos: LS or BE, for the shared pool or the BE pool.
-        cells: The cells of its NUMA nodes, ascending (in an account: the ids of the nodes).
+        cells: The cells of its NUMA nodes, ascending (in an account: the ids of the nodes). Those
+            without a CPU of the pool are none of them, so a running pod may have none at all.
         milli: CPU request, shared out over the cells in any way.
         cpus: How many CPUs of the pool it needs there: at least 1; it needs one in each cell, too.
 

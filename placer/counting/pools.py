@@ -150,7 +150,8 @@ def with_bound(state: NodeState, node: Node, pools: Pools) -> NodeState:
         known = [index[numa] for numa in one.cells if numa in index]
         parts = best_effort if one.qos is QosClass.BE else shared
         cells = [cell for cell in known if parts[cell].cpus]
-        # A running pod may have less than it needs; then no new pod may take any of it.
+        # A running pod may have less than it needs; then no new pod may take any of it. It may
+        # even have no cell: then its request fits nowhere, and nothing may be added to it.
         there = sum(parts[cell].cpus for cell in cells)
         bound.append(replace(one, cells=tuple(sorted(cells)), cpus=min(one.cpus, there)))
     return replace(

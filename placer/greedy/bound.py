@@ -38,17 +38,17 @@ def choose_beside_bound(node: NodeState, shape: Shape, fit: Fit, choose: Chooser
     if shape.burst_cpus:
         for cells in _cells(node, shape):
             choice = replace(offer.choice, pool=((cells, shape.pool_milli),))
-            if not _short_cells(node, shape, choice):
+            if _short_cells(node, shape, choice) is None:
                 return Offer(offer.price, choice)
         return None
     if not shape.owned_cpus or not node.bound:
         return offer
     short = _short_cells(node, shape, offer.choice)
-    if not short:
+    if short is None:
         return offer
     for view in _views(node, shape, short):
         offer = choose(view, shape, fit)
-        if offer is not None and not _short_cells(node, shape, offer.choice):
+        if offer is not None and _short_cells(node, shape, offer.choice) is None:
             return offer
     return None
 
@@ -132,33 +132,47 @@ def milli_left(node: NodeState, qos: QosClass) -> tuple[int, ...]:
 
 
 def has_room(node: NodeState, shape: Shape, pool: tuple[tuple[tuple[int, ...], int], ...]) -> bool:
-    """Return whether what a pod would count in the pool of cells fits beside all bound pods."""
+    """Return whether what a pod would count in the pool of cells fits beside all bound pods.
+
+    A pod that asks for no CPU always does.
+    """
     assert shape.pool is not None
+    if not any(milli for _, milli in pool):
+        return True
     wants = [(b.cells, b.milli) for b in node.bound if b.qos is shape.pool]
     return requests_fit(_room(node, shape.pool), [*wants, *pool])
 
 
-def _short_cells(node: NodeState, shape: Shape, choice: Choice) -> set[int]:
-    """Return the cells of the bound pods that have too little once a place is taken."""
+def _short_cells(node: NodeState, shape: Shape, choice: Choice) -> set[int] | None:
+    """Return the cells of the bound pods that have too little once a place is taken.
+
+    Only pods of pools of which the place takes something are looked at. The answer is None if
+    none of them has too little. It is empty if those that do are on NUMA nodes without a CPU of
+    their pool, which are no cells of theirs: then nothing that is hidden from the pod helps.
+    """
     node = replace(
         node,
         cells=pools_without(node, node.cells, shape, choice),
         bound=bound_with(node, shape, choice),
     )
-    short: set[int] = set()
+    short: set[int] | None = None
     for qos in POOLS:
+        owns = bool(shape.owned_cpus) and (qos is QosClass.LS or shape.exclusive)
+        if not owns and not (choice.pool and shape.pool is qos):
+            continue
         bound = [one for one in node.bound if one.qos is qos]
         cpus = [cell.pool(qos).cpus for cell in node.cells]
-        lacking = {
-            cell
+        lacking = [
+            one
             for one in bound
             if sum(cpus[c] for c in one.cells) < one.cpus or not all(cpus[c] for c in one.cells)
-            for cell in one.cells
-        }
+        ]
         wants = [(one.cells, one.milli) for one in bound]
-        if not lacking and not requests_fit(_room(node, qos), wants):
-            lacking = {cell for one in bound for cell in one.cells}
-        short |= lacking
+        asks = owns or shape.pool_milli > 0
+        if not lacking and asks and not requests_fit(_room(node, qos), wants):
+            lacking = bound
+        if lacking:
+            short = (short or set()).union(*(one.cells for one in lacking))
     return short
 
 

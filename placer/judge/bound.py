@@ -156,40 +156,59 @@ def _counts_its_request(tenant: Tenant) -> Iterator[Finding]:
         )
 
 
+def asks_for_what_is_lacking(scene: Scene) -> bool:
+    """Return whether the bound pods of a node would lack fewer CPUs without some new one."""
+    for site in scene.entered:
+        for tenant in site.new:
+            bound = [t for t in site.tenants if t.qos is tenant.qos and _homes(site, t)]
+            others = [t for t in bound if t is not tenant]
+            if _lacking(site, tenant.qos, bound) > _lacking(site, tenant.qos, others):
+                return True
+    return False
+
+
 def _requests_fit(
-    site: Site, qos: QosClass, bound: Iterable[Tenant], come: Sequence[Tenant]
+    site: Site, qos: QosClass, bound: Sequence[Tenant], come: Sequence[Tenant]
 ) -> Iterator[Finding]:
     """Check that the NUMA nodes have enough for the requests of the bound pods.
 
     If running pods alone do not fit, no new pod may take CPUs of the pool.
     """
+    gone = withheld(site, qos)
+    takes = any(t.new and t.requests.cpu_milli for t in bound) or any(
+        t.owned & gone for t in site.new
+    )
+    short = _lacking(site, qos, bound, come) if takes else 0
+    if short:
+        asked_milli = sum(tenant.requests.cpu_milli for tenant in bound)
+        yield Finding(
+            site.node.name,
+            f"the bound {qos} pods of node {site.node.name!r} ask for {asked_milli / 1000:g} CPUs; "
+            f"their NUMA nodes lack {short / 1000:g} of them",
+        )
+
+
+def _lacking(
+    site: Site, qos: QosClass, bound: Iterable[Tenant], come: Sequence[Tenant] = ()
+) -> int:
+    """Return how many milli CPUs the NUMA nodes of bound pods lack for their requests.
+
+    Those who come count as they say; what others ask for is shared out in any way.
+    """
     asked: list[_Asked] = []
-    newly = False
     for tenant in bound:
-        homes, said = _homes(site, tenant), tenant.place.cpu_milli
+        said = tenant.place.cpu_milli
         in_parts = any(part.cpu_milli is not None for part in tenant.place.containers)
         if said and (in_parts or tenant in come):
             asked += [((numa,), milli) for numa, milli in said]
         else:
-            asked.append((homes, tenant.requests.cpu_milli))
-        newly |= bool(tenant.new and tenant.requests.cpu_milli)
-    if not asked:
-        return
-    gone = withheld(site, qos)
+            asked.append((_homes(site, tenant), tenant.requests.cpu_milli))
     cpu = site.inside.topology.cpu
-    free = Counter(cpu[c].numa_node for c in site.inside.allocatable - gone)
-    takes = newly or any(t.owned & gone for t in site.new)
+    free = Counter(cpu[c].numa_node for c in site.inside.allocatable - withheld(site, qos))
     room = {
         home: site.node.milli_per_cpu * count for home, count in free.items() if home is not None
     }
-    short = _short(room, asked) if takes else 0
-    if short:
-        yield Finding(
-            site.node.name,
-            f"the bound {qos} pods of node {site.node.name!r} ask for "
-            f"{sum(milli for _, milli in asked) / 1000:g} CPUs; their NUMA nodes lack "
-            f"{short / 1000:g} of them",
-        )
+    return _short(room, asked)
 
 
 def _short(room: Mapping[int, int], asked: Sequence[_Asked]) -> int:

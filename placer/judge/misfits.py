@@ -7,7 +7,9 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from placer.judge.breaches import blamed, breaches
+from placer.judge.bound import asks_for_what_is_lacking
+from placer.judge.breaches import Breach, blamed, broken_in
+from placer.judge.scene import scene_of
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.moves import Mended, movable_pods, rules_mended
 from placer_models.placement import Placement
@@ -22,14 +24,17 @@ _NOT_OF_THE_NODE = frozenset({"containers", "container-parts", "environment"})
 _OF_PARTS = frozenset({"alignment", "bound-pool"})
 """The rules that look at what each container holds, where containers are aligned."""
 
+_OF_POOLS = frozenset({"shared-pool", "be-pool", "bound-pool", "constrained-burst"})
+"""Rules about pods that share CPUs: who owns CPUs does not break them by running on."""
+
 
 @dataclass(frozen=True, slots=True)
 class Misfit:
-    """A running pod that could not be placed where it is if it were placed there now.
+    """A running pod that breaks a rule of its own: it could not come to where it is now.
 
     Attributes:
         pod: Namespace and name.
-        rule: The rule that it would break, as in docs/rules.md.
+        rule: The rule that it would break, as in docs/rules.md. A pod is listed once for each.
         message: What is wrong and what is allowed, in one line.
 
     """
@@ -52,7 +57,8 @@ def misfits_on(node: Node, running: Sequence[RunningPod]) -> tuple[Misfit, ...]:
     """Return what the judge would find if each pod were placed now where it already runs.
 
     Neither a cordon nor a taint other than NoExecute sends a pod away, so they are no reason.
-    Pods on other nodes of a domain are no reason either.
+    Pods on other nodes of a domain are no reason either. Where pods that share CPUs lack some,
+    those are named that would lack them, not the owners of the others.
 
     Args:
         node: The node.
@@ -64,20 +70,43 @@ def misfits_on(node: Node, running: Sequence[RunningPod]) -> tuple[Misfit, ...]:
     places = [replace(runner.placement, gang=None) for runner in running]
     running = [replace(runner, pod=of_one_node(runner.pod)) for runner in running]
     gangs = [_alone(runner.pod) for runner in running]
-    together = Instance((open_node,), tuple(gangs))
-    if not any(_of_the_node(b.rule) for b in breaches(together, Placement(tuple(places)))):
+    # These are their homes, so that what they count on NUMA nodes may be shared out anew.
+    together = Instance((open_node,), tuple(gangs), homes=tuple(places))
+    if not any(_of_the_node(b.rule) for b in blamed(together, Placement(tuple(places)))):
         return ()
     found = []
     for runner, gang, place in zip(running, gangs, places, strict=True):
         others = tuple(other for other in running if other is not runner)
-        asked = Instance((open_node,), (gang,), running=others)
+        asked = Instance((open_node,), (gang,), running=others, homes=(place,))
+        scene = scene_of(asked, Placement((place,)))
+        own: defaultdict[str, list[Breach]] = defaultdict(list)
+        for breach in broken_in(scene):
+            if _is_its_own(breach, runner, node):
+                own[breach.rule].append(breach)
+        if "bound-pool" in own and not asks_for_what_is_lacking(scene):
+            # Others lack CPUs on NUMA nodes where this pod counts none.
+            own["bound-pool"] = [b for b in own["bound-pool"] if b.subject == runner.pod.title]
         found += [
-            Misfit(runner.pod.key, node.name, breach.rule, breach.message)
-            for breach in breaches(asked, Placement((place,)))
-            if _of_the_node(breach.rule)
-            and (breach.rule not in _OF_PARTS or _parts_are_known(node, runner))
+            Misfit(runner.pod.key, node.name, rule, _message(runner, some))
+            for rule, some in own.items()
+            if some
         ]
     return tuple(found)
+
+
+def _is_its_own(breach: Breach, runner: RunningPod, node: Node) -> bool:
+    """Return whether a breach that is found when a pod comes is one of the pod, and of today."""
+    return (
+        _of_the_node(breach.rule)
+        and not (runner.pod.spec.qos.owns_cpus and breach.rule in _OF_POOLS)
+        and (breach.rule not in _OF_PARTS or _parts_are_known(node, runner))
+    )
+
+
+def _message(runner: RunningPod, found: Sequence[Breach]) -> str:
+    """Say what is wrong with the pod itself, or else with all pods of the node together."""
+    own = [breach.message for breach in found if breach.subject == runner.pod.title]
+    return "; ".join(dict.fromkeys(own or (breach.message for breach in found)))
 
 
 def mended_by(instance: Instance, placement: Placement) -> Mended:

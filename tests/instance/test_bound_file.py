@@ -73,6 +73,28 @@ def test_a_pool_that_owners_have_wholly_is_remembered(read: Read) -> None:
     assert (place.cpuset, place.cpu_milli) == (frozenset(), ((0, 0),))
 
 
+@pytest.mark.parametrize("where", ['{"2": 1Gi}', '{"0": 1Gi, "2": 1Gi}'])
+def test_a_numa_node_without_cpus_is_named_by_memory(
+    where: str, read: Read, tmp_path: Path
+) -> None:
+    """
+    Its pod is bound there by its memory; no cpuset can say so, so none is written.
+    """
+    bare = BOX.replace("cpus: 8-15}", "cpus: 8-15}, {id: 2, memory: 32Gi}")
+    size = 1 + where.count(",")
+    instance = read(
+        f"{bare}running: [{{name: r, node: n, requests: {{cpu: 1, memory: {size}Gi}}, "
+        f"memory: {where}}}]"
+    )
+    (runner,) = instance.running
+    path = tmp_path / "again.yaml"
+    path.write_text(instance_to_yaml(instance, lambda _: False))
+    (again,) = load_instance([path]).running
+
+    assert 2 in bound_to(runner.placement, runner.pod.spec, instance.nodes[0])
+    assert again == runner
+
+
 def test_a_pod_that_nothing_binds_has_no_cpuset(read: Read) -> None:
     """
     Where the node has no policy a cpuset is refused, as it ever was.

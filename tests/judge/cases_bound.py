@@ -29,6 +29,15 @@ def counting(place: PodPlacement, milli: dict[int, int]) -> PodPlacement:
     return replace(place, cpu_milli=tuple(sorted(milli.items())))
 
 
+LOST_OWNER = (plain("o", 4), put("o", "0-3"))
+"""A pod that owns every CPU of NUMA node 0."""
+
+
+def lost(cpu: float) -> tuple[Pod, PodPlacement]:
+    """Return a running LS pod that is bound to NUMA node 0 by its memory."""
+    return ls("r", cpu, 1), put("r", memory={0: 1})
+
+
 BOUND_CASES = (
     Case(
         RULE,
@@ -165,5 +174,28 @@ BOUND_CASES = (
         good=placed(put("a", ALL_CPUS)),
         bad=placed(put("a", "4-7")),
         bad_world=world(ls("a", 1), nodes=SINGLE, running=[(ls("r", 4.5), put("r", "0-3"))]),
+    ),
+    Case(
+        RULE,
+        "so it is where owners have every CPU of a running pod's NUMA node, if it asks for some",
+        world(plain("a", 1), nodes=SINGLE, running=[LOST_OWNER, lost(0)]),
+        good=placed(put("a", "4")),
+        bad=placed(put("a", "4")),
+        bad_world=world(plain("a", 1), nodes=SINGLE, running=[LOST_OWNER, lost(0.001)]),
+    ),
+    Case(
+        RULE,
+        "then an LS pod comes only if it asks for no CPU",
+        world(ls("a", 0, memory=1), nodes=SINGLE, running=[LOST_OWNER, lost(1)]),
+        good=placed(put("a", "4-7", memory={1: 1})),
+        bad=placed(put("a", "4-7", memory={1: 1})),
+        bad_world=world(ls("a", 0.001, memory=1), nodes=SINGLE, running=[LOST_OWNER, lost(1)]),
+    ),
+    Case(
+        RULE,
+        "the BE pool, of which nobody lacks a CPU, is open",
+        world(be("a", 1), nodes=SINGLE, running=[LOST_OWNER, lost(1)]),
+        good=placed(put("a", "0-3")),
+        bad=placed(put("a", "0-2", parts={"app": "0-3"})),
     ),
 )

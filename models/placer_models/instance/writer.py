@@ -16,7 +16,7 @@ from placer_models.instance.gangs import (
 )
 from placer_models.instance.machine_writer import machine_to_dict
 from placer_models.instance.nodes import node_to_dict
-from placer_models.instance.running import running_to_dict
+from placer_models.instance.running_writer import running_to_dict
 from placer_models.instance.schema import InstanceFile
 from placer_models.node_strategy import NodeStrategy
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from placer.counting.node_resources import NODE_RESOURCES
 from placer.search.reasons.question import Question
 from placer_models.affinity import AffinityTerm
-from placer_models.bound import bound_to
+from placer_models.bound import bound_to, naming_homes
 from placer_models.cluster import RunningPod
 from placer_models.cpuset import CpuSet
 from placer_models.device_strategy import DeviceStrategy
@@ -238,10 +238,13 @@ def _floating(runner: RunningPod) -> RunningPod:
 
 
 def _not_aligned(asked: Question, _: Demand) -> Question:
+    """Drop the policy that the pod would come under; who runs there stays bound as it is."""
+    running = (replace(r, placement=naming_homes(r, asked.node)) for r in asked.running)
     return replace(
         asked,
         spec=replace(asked.spec, alignment=AlignmentPolicy.NONE, scope=None),
         node=replace(asked.node, alignment=AlignmentPolicy.NONE, scope=None),
+        running=tuple(running),
     )
 
 
