@@ -37,8 +37,13 @@ class OwnParts:
 
 
 def is_by_container(stay: Stay) -> bool:
-    """Return whether the pod has a policy there, and each container is aligned for itself."""
+    """Return whether the pod has a policy there, and each container is aligned for itself.
+
+    Never so under ConstrainedBurst.
+    """
     spec, node = stay.pod.spec, stay.node
+    if spec.constrained_burst:
+        return False
     policies = {spec.alignment, node.alignment} - {AlignmentPolicy.NONE}
     scopes = {spec.scope, node.scope} - {None}
     return len(policies) == 1 and scopes == {AlignmentScope.CONTAINER}

@@ -21,13 +21,7 @@ def spice_burst(rng: Random, instance: Instance) -> Instance:
             replace(c, cpu_limit_milli=c.requests.cpu_milli + rng.choice((0, 500, 1000, 2000)))
             for c in pod.spec.containers
         )
-        spec = replace(
-            pod.spec,
-            containers=containers,
-            alignment=AlignmentPolicy.NONE,
-            constrained_burst=True,
-        )
-        return replace(pod, spec=spec)
+        return replace(pod, spec=replace(pod.spec, containers=containers, constrained_burst=True))
 
     def members(gang: Gang) -> tuple[Pod, ...]:
         pods = tuple(map(bound, gang.pods))
@@ -74,16 +68,23 @@ def some_of(rng: Random, pool: CpuSet, node: Node) -> CpuSet:
 
 
 def _crowded(rng: Random, instance: Instance) -> Instance:
-    """Let the pods want a few CPUs and little else, owned or of the pool."""
+    """Let the pods want a few CPUs, owned or of the pool, and mostly little else.
+
+    In most worlds they have memory too, which may be far from the CPUs of the pool.
+    """
+    most = max(numa.memory_bytes for n in instance.nodes for numa in n.machine.topology.numa_nodes)
+    memories = rng.choice(((0,), (0, most // 2, most), (most // 2, most, most + most // 4)))
+    with_policies = rng.random() < 0.5
 
     def modest(pod: Pod) -> Pod:
         owns = rng.random() < 0.4
         milli = rng.choice((1000, 2000, 3000)) if owns else rng.choice((0, 500, 1500, 2000, 2500))
+        memory = rng.choice(memories)
         spec = replace(
             pod.spec,
-            containers=(Container("app", Resources(milli)),),
+            containers=(Container("app", Resources(milli, memory)),),
             qos=rng.choice((QosClass.LSR, QosClass.LSE)) if owns else QosClass.LS,
-            alignment=pod.spec.alignment if owns else AlignmentPolicy.NONE,
+            alignment=pod.spec.alignment if owns or with_policies else AlignmentPolicy.NONE,
             exclusive=ExclusivePolicy.NONE,
             node_selector=(),
         )
@@ -92,7 +93,7 @@ def _crowded(rng: Random, instance: Instance) -> Instance:
     return replace(
         instance,
         nodes=tuple(
-            replace(n, alignment=AlignmentPolicy.NONE if rng.random() < 0.9 else n.alignment)
+            replace(n, alignment=n.alignment if with_policies else AlignmentPolicy.NONE)
             for n in instance.nodes
         ),
         gangs=tuple(replace(gang, pods=tuple(map(modest, gang.pods))) for gang in instance.gangs),

@@ -164,8 +164,8 @@ class PodSpec(CachedHash):
         spread: How evenly pods of its kind have to be spread over domains of nodes.
 
     Raises:
-        ValueError: A pod under ConstrainedBurst is not LS, has an alignment policy, or has a
-            container without a CPU limit; or a strategy does not go with what is asked for.
+        ValueError: A pod under ConstrainedBurst is not LS, or has a container without a CPU limit;
+            or a strategy does not go with what is asked for.
 
     """
 
@@ -199,12 +199,10 @@ class PodSpec(CachedHash):
             self._check_strategies()
         if self.constrained_burst and (
             self.qos is not QosClass.LS
-            or self.alignment is not AlignmentPolicy.NONE
             or any(container.cpu_limit_milli is None for container in self.containers)
         ):
             raise ValueError(
-                "a pod of ConstrainedBurst is LS, has no alignment policy, and each of its "
-                "containers has a CPU limit"
+                "a pod of ConstrainedBurst is LS, and each of its containers has a CPU limit"
             )
 
     def _check_strategies(self) -> None:
@@ -233,10 +231,11 @@ class PodSpec(CachedHash):
     def wants_locality(self) -> bool:
         """Whether it matters how far apart the things that the pod holds are.
 
-        It does if the pod owns CPUs or has devices, and holds more than one thing in all.
+        It does if the pod owns CPUs, has devices, or is kept where the pool holds its limit, and
+        holds more than one thing in all.
         """
         asked = self.requests
-        things = sum(request.count for request in asked.devices)
+        things = sum(request.count for request in asked.devices) + self.burst_cpus
         things += asked.cpu_milli // 1000 if self.qos.owns_cpus else 0
         several = things > 1 or asked.memory_bytes or asked.hugepages or self.strategies
         return bool(things and several)

@@ -189,7 +189,7 @@ class Fit(CachedHash):
 
     def uses_cells(self, shape: Shape) -> bool:
         """Return whether a pod of the shape always uses some cell."""
-        return bool(shape.owned_cpus or any(shape.in_cells)) or (
+        return bool(shape.owned_cpus or shape.burst_cpus or any(shape.in_cells)) or (
             self.binds(shape) and shape.pool_milli > 0
         )
 

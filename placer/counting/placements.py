@@ -182,7 +182,10 @@ def _nearest(
     grants: Sequence[DeviceGrant],
     choice: Choice,
 ) -> tuple[int, ...]:
-    """Return the cells of a pod's CPUs and devices, those with most of them first."""
+    """Return the cells of a pod's CPUs and devices, those with most of them first.
+
+    A pod of a pool has CPUs in the cells that it is bound to.
+    """
     cell_of = {cell.numa_node: index for index, cell in enumerate(state.cells)}
     held = {(grant.type, grant.minor) for grant in grants}
     there = [cell_of[node.machine.topology.cpu[cpu].numa_node] for cpu in own]
@@ -191,7 +194,7 @@ def _nearest(
         for d in (account.devices.healthy if held else ())
         if (d.type, d.minor) in held and d.numa_node is not None
     ]
-    near = Counter(there)
+    near = Counter([*there, *choice.pool_cells])
     nearest = sorted(near, key=lambda cell: (-near[cell], cell))
     return (*nearest, *(cell for cell in choice.near_cells if cell not in near))
 

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import replace
-from itertools import combinations, islice
 
 from placer.counting.sharing_out import requests_fit, shared_out
 from placer.greedy.offer import Chooser, Offer
@@ -14,16 +13,12 @@ from placer_models.problem import Choice, Fit, Shape
 
 POOLS = (QosClass.LS, QosClass.BE)
 
-MAX_TRIED = 256
-"""How many sets of cells of each size are tried for one pod."""
-
 
 def choose_beside_bound(node: NodeState, shape: Shape, fit: Fit, choose: Chooser) -> Offer | None:
     """Return the cheapest place found for a pod of the shape, or None if none was found.
 
-    A pod under ConstrainedBurst gets the fewest cells that hold it, and of such sets the
-    tightest. If an owner would take too much from bound pods, it looks again at only what
-    they leave, then at the node without their cells.
+    If an owner would take too much from bound pods, it looks again at only what they leave, then
+    at the node without their cells.
 
     Args:
         node: What is left on the node.
@@ -34,12 +29,6 @@ def choose_beside_bound(node: NodeState, shape: Shape, fit: Fit, choose: Chooser
     """
     offer = choose(node, shape, fit)
     if offer is None:
-        return None
-    if shape.burst_cpus:
-        for cells in _cells(node, shape):
-            choice = replace(offer.choice, pool=((cells, shape.pool_milli),))
-            if _short_cells(node, shape, choice) is None:
-                return Offer(offer.price, choice)
         return None
     if not shape.owned_cpus or not node.bound:
         return offer
@@ -75,19 +64,6 @@ def _with_at_most(node: NodeState, most: list[int]) -> NodeState:
         left[c.cell] -= shown.free_threads
         cores.append(shown)
     return replace(node, cores=tuple(cores))
-
-
-def _cells(node: NodeState, shape: Shape) -> Iterator[tuple[int, ...]]:
-    """Yield sets of cells whose pools hold the limit, fewest and tightest first."""
-    pool = [cell.shared.cpus for cell in node.cells]
-    real = [cell for cell, cpus in enumerate(pool) if cpus]
-    # The largest first, so that some of the sets tried hold the limit if any does.
-    real.sort(key=lambda cell: (-node.cells[cell].shared.milli, -pool[cell], cell))
-    for size in range(1, len(real) + 1):
-        tried = islice(combinations(real, size), MAX_TRIED)
-        held = [c for c in tried if sum(pool[cell] for cell in c) >= shape.burst_cpus]
-        for cells in sorted(held, key=lambda c: (sum(pool[cell] for cell in c), c)):
-            yield tuple(sorted(cells))
 
 
 def bound_with(node: NodeState, shape: Shape, choice: Choice) -> tuple[Bound, ...]:

@@ -4,6 +4,7 @@ from collections.abc import Collection, Hashable, Iterator
 from itertools import islice
 
 from placer.greedy.bound import choose_beside_bound, has_room, milli_left
+from placer.greedy.burst import burst_cells
 from placer.greedy.containers import AlignedContainers, pick_containers
 from placer.greedy.cores import against_policy, capacity
 from placer.greedy.devices import DevicesTaken, outside_partitions, pick_devices
@@ -177,7 +178,9 @@ def _need(node: NodeState, shape: Shape, fit: Fit) -> CellAmounts:
         max(0, count - free) for (_, count), free in zip(shape.devices, of_no_cell, strict=True)
     )
     shares = (max(0, n.count - devices_fitting(node, n, None)) for n in shape.shares)
-    cpus = shape.pool_milli if fit.binds(shape) else shape.owned_cpus
+    cpus = shape.burst_cpus or shape.owned_cpus
+    if fit.binds(shape) and not shape.burst_cpus:
+        cpus = shape.pool_milli
     return (cpus, *shape.in_cells, *devices, *shares)
 
 
@@ -191,6 +194,8 @@ def _amounts(node: NodeState, shape: Shape, fit: Fit, cell: int) -> CellAmounts:
         if not has.pool(shape.pool).cpus:
             return (0,) * (1 + len(has.amounts) + len(shape.devices) + len(shape.shares))
         cpus = milli_left(node, shape.pool)[cell]
+    if shape.burst_cpus:
+        cpus = has.shared.cpus
     return (cpus, *has.amounts, *_devices_in(node, shape, cell))
 
 
@@ -214,7 +219,8 @@ def _kind(node: NodeState, shape: Shape, fit: Fit, cell: int) -> Hashable:
     """
     if any(_devices_in(node, shape, cell)):
         return cell
-    if fit.binds(shape) and any(cell in bound.cells for bound in node.bound):
+    runs_there = fit.binds(shape) or shape.burst_cpus
+    if runs_there and any(cell in bound.cells for bound in node.bound):
         return cell
     cores = tuple(
         c._replace(cell=0, cache=None, efficient=False)
@@ -222,7 +228,7 @@ def _kind(node: NodeState, shape: Shape, fit: Fit, cell: int) -> Hashable:
         if c.cell == cell and shape.owned_cpus
     )
     has = node.cells[cell]
-    pool = has.pool(shape.pool) if shape.pool and fit.binds(shape) else None
+    pool = has.pool(shape.pool) if shape.pool and runs_there else None
     return (has.amounts, cores, pool)
 
 
@@ -249,18 +255,29 @@ def _offer_of(
     """Return the best place on the cells with these devices and cores."""
     classes = zip(node.cores, cores, strict=True)
     used = {*devices.cells, *(c.cell for c, take in classes if take.whole or take.threads)}
+    homes = burst_cells(node, shape, cells, used) if shape.burst_cpus else ()
+    if homes is None:
+        return None
+    used.update(homes)
     amounts = _pick_amounts(node, shape, cells, used) if fit.by_cell else ()
     if amounts is None:
         return None
     aligned = fit.alignment is not AlignmentPolicy.NONE
     pool: tuple[tuple[tuple[int, ...], int], ...] = ()
-    if shape.pool is not None and fit.binds(shape):
+    beside = 0
+    if shape.burst_cpus:
+        in_pool = [cell for cell in sorted(used) if node.cells[cell].shared.cpus]
+        beside = len(used) - len(in_pool)
+        if beside and fit.binds(shape):
+            return None
+        pool = ((tuple(in_pool), shape.pool_milli),)
+    elif shape.pool is not None and fit.binds(shape):
         milli = _pick_amount(milli_left(node, shape.pool), shape.pool_milli, cells, used)
         used.update(cell for cell, amount in enumerate(milli or ()) if amount)
         pool = ((tuple(sorted(used)), shape.pool_milli),) if used else ()
         if milli is None or not has_room(node, shape, pool):
             return None
-    price = _price(node, shape, fit, devices, cores, used)
+    price = _price(node, shape, fit, devices, cores, used, beside)
     return Offer(
         price,
         Choice(
@@ -343,6 +360,7 @@ def _price(
     devices: DevicesTaken,
     cores: tuple[CoreTake, ...],
     cells_used: set[int],
+    beside_pool: int = 0,
 ) -> Price:
     best_effort = fit.alignment is AlignmentPolicy.BEST_EFFORT
     bind = 0
@@ -352,7 +370,7 @@ def _price(
     linked = gpus is not None and sum(gpus.counts) > 1
     return Price(
         opened=int(node.offered),
-        alignment=len(cells_used) - fit.fewest_cells if best_effort else 0,
+        alignment=len(cells_used) - fit.fewest_cells + beside_pool if best_effort else 0,
         node_preference=fit.weight_missed,
         bind=bind,
         joint=devices.apart,
@@ -362,7 +380,7 @@ def _price(
         pair_minimum=shape.best_pair_minimum - gpus.pair_minimum if gpus and linked else 0,
         pair_sum=fit.best_pair_sum - gpus.pair_sum if gpus and linked else 0,
         numa_strategy=against_strategy(node, shape, fit, cores),
-        numa_nodes=numa_nodes_beyond(fit, cells_used),
+        numa_nodes=numa_nodes_beyond(fit, cells_used, beside_pool),
         all_packages=packages_beyond(node, fit, cores, cells_used),
         device_choice=off_the_choice(node, shape, devices.shares),
         strategy=cost_of(node, shape, fit, devices, cores),

@@ -70,11 +70,19 @@ def without_wishes(node: NodeState) -> NodeState:
     return replace(node, cells=tuple(cells))
 
 
-def numa_nodes_beyond(fit: Fit, used: Collection[int]) -> int:
-    """Return how many cells are used beyond the fewest; 0 if locality does not count them."""
+def numa_nodes_beyond(fit: Fit, used: Collection[int], beside_pool: int = 0) -> int:
+    """Return how many cells are used beyond the fewest; 0 if locality does not count them.
+
+    Args:
+        fit: What the pod means on the node.
+        used: The cells.
+        beside_pool: How many of them hold something of a pod under ConstrainedBurst that has no
+            CPUs there; they count once more.
+
+    """
     if fit.locality is None or fit.locality.cells is None:
         return 0
-    return len(used) - fit.locality.cells
+    return len(used) - fit.locality.cells + beside_pool
 
 
 def packages_beyond(

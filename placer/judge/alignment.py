@@ -3,7 +3,16 @@
 from collections.abc import Iterator
 from functools import lru_cache
 
-from placer.judge.cells import Claim, cells_used, claims_of, empty_cells, policy_of, scope_of
+from placer.judge.cells import (
+    Claim,
+    beside_its_pool,
+    by_allocatable_cpus,
+    cells_used,
+    claims_of,
+    empty_cells,
+    policy_of,
+    scope_of,
+)
 from placer.judge.finding import Finding
 from placer.judge.scene import CellId, Scene, Site, Tenant
 from placer_models.alignment import CellAmounts, fewest_cells, restricted_width
@@ -59,7 +68,8 @@ def _claim_fault(site: Site, claim: Claim, policy: AlignmentPolicy) -> str | Non
             most: int | None = 1
         case AlignmentPolicy.RESTRICTED:
             numa_nodes = [numa.id for numa in site.inside.topology.numa_nodes]
-            cells, need = empty_cells(site.inside, claim, numa_nodes)
+            asked = by_allocatable_cpus(site, claim)
+            cells, need = empty_cells(site.inside, asked, numa_nodes)
             if not need:  # nothing that has a width
                 return None
             most = restricted_width(cells, need)
@@ -84,7 +94,10 @@ def _text(cells: frozenset[CellId]) -> str:
 
 
 def cells_beyond_fewest(scene: Scene) -> int:
-    """Return tier ``alignment``: the sum over the newly placed pods under BestEffort."""
+    """Return tier ``alignment``: the sum over the newly placed pods under BestEffort.
+
+    What a pod under ConstrainedBurst has beside its pool counts once more.
+    """
     beyond = 0
     for site, tenant in scene.newcomers:
         if policy_of(site, tenant) is AlignmentPolicy.BEST_EFFORT:
@@ -93,6 +106,7 @@ def cells_beyond_fewest(scene: Scene) -> int:
             for claim in claims_of(site, tenant):
                 fewest = _fewest_cells(*empty_cells(site.inside, claim, every_cell))
                 beyond += len(cells_used(site, claim)) - fewest
+                beyond += len(beside_its_pool(site, claim))
     return beyond
 
 

@@ -10,7 +10,7 @@ from placer.judge.pools import pool_here, pool_of, withheld
 from placer.judge.scene import CellId, Scene, Site, Tenant
 from placer_models.cpuset import CpuSet, format_cpu_list
 from placer_models.placement import PodPlacement
-from placer_models.policy import BINDING, AlignmentPolicy, QosClass
+from placer_models.policy import BINDING, QosClass
 
 Homes = frozenset[int]
 """The NUMA nodes to whose pool a pod is bound."""
@@ -20,7 +20,7 @@ _Asked = tuple[Collection[int], int]
 
 
 def constrained_burst(scene: Scene) -> Iterator[Finding]:
-    """The pool of a ConstrainedBurst pod holds its limit, and its node has no NUMA policy."""
+    """The pool of a ConstrainedBurst pod on its NUMA nodes holds its limit."""
     for site in scene.entered:
         for tenant in site.tenants:
             if tenant.pod.spec.constrained_burst:
@@ -61,12 +61,6 @@ def _homes(site: Site, tenant: Tenant) -> Homes:
 def _limit_is_held(site: Site, tenant: Tenant) -> Iterator[Finding]:
     who, node = f"ConstrainedBurst pod {tenant.title!r}", site.node.name
     pool, limit = pool_here(site, tenant), tenant.pod.spec.burst_cpus
-    if tenant.new and policy_of(site, tenant) is not AlignmentPolicy.NONE:
-        yield Finding(
-            tenant.title,
-            f"{who} is on node {node!r}, which aligns by {site.node.alignment}; it goes to nodes "
-            "without a NUMA policy",
-        )
     if len(pool) < limit and (tenant.new or _taken_there(site, tenant)):
         yield Finding(
             tenant.title,

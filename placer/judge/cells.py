@@ -1,11 +1,14 @@
 """The cells of a node: which of them a pod or a container uses, and what they could hold."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from placer.judge.device_strategy import asked_here
 from placer.judge.scene import CellId, Inside, Site, Tenant
 from placer_models.alignment import CellAmounts, effective_policy, effective_scope
+from placer_models.cluster import Node
 from placer_models.cpuset import NO_CPUS, CpuSet
 from placer_models.placement import ContainerPlacement, DeviceGrant, PodPlacement
 from placer_models.pod import Resources
@@ -23,6 +26,9 @@ class Claim(NamedTuple):
         cpus: Its own CPUs.
         homes: The NUMA nodes to whose pool it is bound.
         milli_per_cpu: How much of the CPU request one CPU of the node holds, in milli CPUs.
+        limit_cpus: How many CPUs hold its limit, which counts in place of its CPU request; 0
+            where nothing keeps it to a pool that holds the limit (ConstrainedBurst).
+        limit_room: How many CPUs of each cell count for that limit.
 
     """
 
@@ -35,6 +41,8 @@ class Claim(NamedTuple):
     hugepages: tuple[tuple[int, int, int], ...]
     devices: tuple[DeviceGrant, ...]
     milli_per_cpu: int
+    limit_cpus: int = 0
+    limit_room: Mapping[CellId, int] = MappingProxyType({})
 
 
 def policy_of(site: Site, tenant: Tenant) -> AlignmentPolicy | None:
@@ -43,10 +51,14 @@ def policy_of(site: Site, tenant: Tenant) -> AlignmentPolicy | None:
 
 
 def scope_of(site: Site, tenant: Tenant) -> AlignmentScope | None:
-    """Return the scope of the policy that holds there, or None if pod and node conflict."""
+    """Return the scope of the policy that holds there, or None if pod and node conflict.
+
+    A pod under ConstrainedBurst is aligned as a whole: its limit is that of the pod.
+    """
     if policy_of(site, tenant) in (None, AlignmentPolicy.NONE):
         return AlignmentScope.POD
-    return effective_scope(tenant.pod.spec.scope, site.node.scope)
+    scope = effective_scope(tenant.pod.spec.scope, site.node.scope)
+    return AlignmentScope.POD if scope and tenant.pod.spec.constrained_burst else scope
 
 
 def claims_of(site: Site, tenant: Tenant) -> list[Claim]:
@@ -54,8 +66,10 @@ def claims_of(site: Site, tenant: Tenant) -> list[Claim]:
     place, owns = tenant.place, tenant.qos.owns_cpus
     bound = not owns and policy_of(site, tenant) in BINDING
     if scope_of(site, tenant) is not AlignmentScope.CONTAINER:
-        homes = bound_to(site, tenant) if bound else _NO_HOMES
-        return [whole_claim(site, tenant)._replace(by_cpu=owns or bound, homes=homes)]
+        whole = whole_claim(site, tenant)
+        if bound:
+            whole = whole._replace(by_cpu=True, homes=bound_to(site, tenant))
+        return [whole]
     given = {container.name: container for container in place.containers}
     claims = []
     for container in tenant.pod.spec.containers:
@@ -70,11 +84,49 @@ def claims_of(site: Site, tenant: Tenant) -> list[Claim]:
 
 
 def whole_claim(site: Site, tenant: Tenant) -> Claim:
-    """Return all that the pod holds by place, as if it were bound to no NUMA node."""
-    place = tenant.place
+    """Return all that the pod holds by place, as if no policy bound it to NUMA nodes.
+
+    A pod under ConstrainedBurst is bound to some without a policy.
+    """
+    place, spec = tenant.place, tenant.pod.spec
     held = (tenant.owned, _NO_HOMES, place.memory_bytes, place.hugepages, place.devices)
     each = _held_by_cpu(site, tenant)
-    return Claim("", asked_here(site, tenant), tenant.qos.owns_cpus, *held, each)
+    claim = Claim("", asked_here(site, tenant), tenant.qos.owns_cpus, *held, each)
+    if not spec.constrained_burst:
+        return claim
+    return claim._replace(
+        by_cpu=True,
+        homes=bound_to(site, tenant),
+        limit_cpus=spec.burst_cpus,
+        limit_room=_by_numa_node(site, pool_when_empty(site.node)),
+    )
+
+
+def pool_when_empty(node: Node) -> CpuSet:
+    """Return the CPUs of the shared pool while nothing runs on the node: reserved ones, too."""
+    return node.machine.topology.online - node.out_of_pools(NO_CPUS)
+
+
+def by_allocatable_cpus(site: Site, claim: Claim) -> Claim:
+    """Return the claim as Restricted counts it, by what can be allocated.
+
+    A limit that not even all CPUs of NUMA nodes that can be allocated hold is counted by pools.
+    """
+    if not claim.limit_cpus:
+        return claim
+    room = _by_numa_node(site, site.inside.allocatable)
+    return claim._replace(limit_room=room) if room.total() >= claim.limit_cpus else claim
+
+
+def _by_numa_node(site: Site, cpus: CpuSet) -> Counter[CellId]:
+    homes = (site.inside.topology.cpu[cpu].numa_node for cpu in cpus)
+    return Counter(home for home in homes if home is not None)
+
+
+def beside_its_pool(site: Site, claim: Claim) -> frozenset[CellId]:
+    """Return the cells of what a pod under ConstrainedBurst holds where it has no CPUs."""
+    held = cells_used(site, without_homes(claim)) if claim.limit_cpus else frozenset()
+    return held - claim.homes
 
 
 def _held_by_cpu(site: Site, tenant: Tenant) -> int:
@@ -167,7 +219,10 @@ def empty_cells(
     """
     need: list[int] = []
     columns: list[list[int]] = []
-    if claim.by_cpu and claim.requests.cpu_milli:
+    if claim.limit_cpus:
+        need.append(claim.limit_cpus)
+        columns.append([claim.limit_room.get(cell, 0) for cell in cells])
+    elif claim.by_cpu and claim.requests.cpu_milli:
         need.append(claim.requests.cpu_milli)
         columns.append([claim.milli_per_cpu * inside.cpus_in.get(cell, 0) for cell in cells])
     if claim.requests.memory_bytes:

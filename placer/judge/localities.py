@@ -6,6 +6,7 @@ from functools import lru_cache
 
 from placer.judge.cells import (
     Claim,
+    beside_its_pool,
     bound_to,
     cells_used,
     claims_of,
@@ -26,21 +27,24 @@ _Places = Mapping[CellId, int]
 def numa_nodes_beyond_fewest(scene: Scene) -> int:
     """Return tier ``locality.numa-nodes``: the NUMA nodes that pods use beyond the fewest.
 
-    It sums over new pods with CPUs or devices of their own, under no NUMA policy as a whole.
+    It sums over new pods with CPUs or devices of their own, and those under ConstrainedBurst,
+    under no NUMA policy as a whole. What the latter have beside their pool counts once more.
     """
     beyond = 0
     for site, tenant in _wanting(scene):
         if len(site.inside.topology.package_in) > 1 and not _aligned_as_a_whole(site, tenant):
             claim = _claim(site, tenant)
             beyond += len(cells_used(site, claim)) - _fewest(_by_numa_node(site.inside, claim))
+            beyond += len(beside_its_pool(site, claim))
     return beyond
 
 
 def all_packages_beyond_fewest(scene: Scene) -> int:
     """Return tier ``locality.packages``: the packages that pods use beyond the fewest.
 
-    It sums over new pods with CPUs or devices of their own. Memory, devices and the pool of a
-    bound pod are in the package of their NUMA node, if that is known.
+    It sums over new pods with CPUs or devices of their own, and those under ConstrainedBurst.
+    Memory, devices and the pool of a bound pod are in the package of their NUMA node, if that is
+    known.
     """
     beyond = 0
     for site, tenant in _wanting(scene):
@@ -57,7 +61,7 @@ def _wanting(scene: Scene) -> Iterator[tuple[Site, Tenant]]:
 
 
 def _claim(site: Site, tenant: Tenant) -> Claim:
-    """Return all that the pod holds by place, and where its pool is if a policy binds it whole."""
+    """Return all that the pod holds by place, and where its pool is if it is bound as a whole."""
     claim = whole_claim(site, tenant)
     if tenant.qos.owns_cpus or policy_of(site, tenant) not in BINDING:
         return claim
@@ -86,7 +90,9 @@ def _packages_used(site: Site, claim: Claim) -> set[int]:
 
 def _by_numa_node(inside: Inside, claim: Claim) -> Iterator[tuple[int, _Places]]:
     """Yield, for each resource asked for, the need and how much each empty NUMA node has."""
-    if claim.by_cpu:
+    if claim.limit_cpus:
+        yield claim.limit_cpus, claim.limit_room
+    elif claim.by_cpu:
         each = claim.milli_per_cpu
         yield claim.requests.cpu_milli, {cell: each * n for cell, n in inside.cpus_in.items()}
     yield claim.requests.memory_bytes, inside.memory_bytes_in
@@ -103,7 +109,7 @@ def _by_package(inside: Inside, claim: Claim) -> Iterator[tuple[int, _Places]]:
     """Yield the same by package. What is there in no known package lowers the need."""
     package_in = inside.topology.package_in
     for position, (need, held) in enumerate(_by_numa_node(inside, claim)):
-        if claim.by_cpu and not claim.homes and position == 0:
+        if claim.by_cpu and not (claim.homes or claim.limit_cpus) and position == 0:
             yield need, {package: 1000 * n for package, n in inside.cpus_in_package.items()}
             continue
         by_package: defaultdict[CellId, int] = defaultdict(int)

@@ -1,5 +1,6 @@
 """Alignment (C12) on a kind of node: what a pod, or each container, needs of NUMA nodes."""
 
+from collections import Counter
 from collections.abc import Sequence
 
 from placer.counting.boards import healthy
@@ -13,16 +14,21 @@ from placer_models.alignment import (
 )
 from placer_models.cluster import Node
 from placer_models.container_fit import ContainerFit
+from placer_models.cpuset import NO_CPUS, CpuSet
 from placer_models.dimensions import Dimension
 from placer_models.pod import ContainerRole, PodSpec, Resources
 from placer_models.policy import BINDING, AlignmentPolicy, AlignmentScope
 
 
 def by_container(spec: PodSpec, node: Node) -> bool:
-    """Return whether each container of the pod is aligned by itself on the node (C12)."""
+    """Return whether each container of the pod is aligned by itself on the node (C12).
+
+    A pod under ConstrainedBurst is aligned as a whole: its limit is that of the pod.
+    """
     policy = effective_policy(spec.alignment, node.alignment)
     scope = effective_scope(spec.scope, node.scope)
-    return policy not in (None, AlignmentPolicy.NONE) and scope is AlignmentScope.CONTAINER
+    by_itself = scope is AlignmentScope.CONTAINER and not spec.constrained_burst
+    return policy not in (None, AlignmentPolicy.NONE) and by_itself
 
 
 def scopes_conflict(spec: PodSpec, node: Node) -> bool:
@@ -93,10 +99,57 @@ def aligned(
     return needs, [*real, amounts(None)], real
 
 
+def pool_when_empty(node: Node) -> Counter[int]:
+    """Return NUMA node -> CPUs of the shared pool while nothing runs there, reserved ones too."""
+    return _by_numa_node(node, node.machine.topology.online - node.out_of_pools(NO_CPUS))
+
+
+def with_limit(
+    spec: PodSpec,
+    node: Node,
+    needs: CellAmounts,
+    cells: Sequence[CellAmounts],
+) -> tuple[CellAmounts, list[CellAmounts], list[CellAmounts]]:
+    """Return what `aligned` does for a pod whose pool has to hold its limit (ConstrainedBurst).
+
+    The first number is then CPUs: those of the limit, and those of the empty pool. In the second
+    list it is the CPUs that can be allocated, by which Restricted counts, unless not even all of
+    them hold the limit.
+
+    Args:
+        spec: The spec of a pod under ConstrainedBurst.
+        node: The node.
+        needs: What `aligned` returns, and so ``cells``.
+        cells: The cell of CPUs without a NUMA node is the last.
+
+    """
+    topology = node.machine.topology
+    pool = pool_when_empty(node)
+    allocatable = _by_numa_node(node, topology.online - node.reserved_cpus)
+    counted = allocatable if allocatable.total() >= spec.burst_cpus else pool
+    homes = [numa.id for numa in topology.numa_nodes]
+
+    def beside(room: Counter[int]) -> list[CellAmounts]:
+        return [(room[home], *cell[1:]) for home, cell in zip(homes, cells, strict=False)]
+
+    nowhere = (0, *cells[-1][1:])
+    return (spec.burst_cpus, *needs[1:]), [*beside(pool), nowhere], beside(counted)
+
+
+def _by_numa_node(node: Node, cpus: CpuSet) -> Counter[int]:
+    homes = (node.machine.topology.cpu[cpu].numa_node for cpu in cpus)
+    return Counter(home for home in homes if home is not None)
+
+
 def counted_per_cpu(spec: PodSpec, node: Node, policy: AlignmentPolicy) -> int:
-    """Return how much of an aligned pod's CPU request a CPU holds; 0: its CPUs are not aligned."""
+    """Return how much of an aligned pod's CPU request a CPU holds; 0: its CPUs are not aligned.
+
+    Under ConstrainedBurst not the request is aligned, but the limit (`with_limit`).
+    """
     if spec.qos.owns_cpus:
         return 1000
+    if spec.constrained_burst:
+        return 0
     return node.milli_per_cpu if policy in BINDING else 0
 
 

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from placer.counting.boards import healthy
+from placer.state.alignment import pool_when_empty
 from placer.state.device_counts import requests_on
 from placer_models.alignment import fewest_cells
 from placer_models.cluster import Node
@@ -42,15 +43,19 @@ def locality_fit(spec: PodSpec, node: Node, policy: AlignmentPolicy) -> Locality
 
 
 def _goods(spec: PodSpec, node: Node, policy: AlignmentPolicy) -> tuple[Goods, Counter[int | None]]:
-    """Return the goods by cell, milli CPUs first, and how many CPUs each package has."""
+    """Return the goods by cell, CPUs first, and how many CPUs each package has."""
     topology = node.machine.topology
     requests = requests_on(spec, node)
     cpus = [topology.cpu[cpu] for cpu in topology.online - node.reserved_cpus]
     # A CPU request that floats in its pool is in no place.
     placed = requests.cpu_milli if spec.qos.owns_cpus or policy in BINDING else 0
     each = 1000 if spec.qos.owns_cpus else node.milli_per_cpu
+    room: Counter[int | None] = Counter(cpu.numa_node for cpu in cpus)
+    if spec.constrained_burst:
+        placed, each, room = spec.burst_cpus, 1, Counter()
+        room.update(pool_when_empty(node))
     goods: Goods = [
-        (placed, {at: each * n for at, n in Counter(cpu.numa_node for cpu in cpus).items()}),
+        (placed, {at: each * n for at, n in room.items()}),
         (requests.memory_bytes, dict[int | None, int](node.memory_bytes_in().items())),
     ]
     pages_in = node.pages_in()

@@ -11,6 +11,7 @@ from placer.state.alignment import (
     counted_per_cpu,
     limit_of,
     scopes_conflict,
+    with_limit,
 )
 from placer.state.binding import binding_of, has_cores_for
 from placer.state.default_locality import locality_fit
@@ -70,6 +71,8 @@ def fit_of(spec: PodSpec, node: Node) -> Fit | Blocker:
         policy = AlignmentPolicy.NONE  # for the pod as a whole
     owns, each = spec.qos.owns_cpus, counted_per_cpu(spec, node, policy)
     needs, cells, real = aligned(requests_on(spec, node), node, milli_per_cpu=each)
+    if spec.constrained_burst:
+        needs, cells, real = with_limit(spec, node, needs, cells)
     if (short := _short(spec, node, needs, cells)) is not None:
         return Blocker(short)
     allocatable = node.machine.topology.online - node.reserved_cpus
@@ -164,11 +167,6 @@ def _barred(spec: PodSpec, node: Node) -> Demand | None:
         if scope is not DeviceScope.NODE and count > 1:
             return Demand("device-scope", kind, scope)
         return _devices_demanded(spec, node, [r for r in spec.requests.devices if r.type == kind])
-    if spec.constrained_burst and effective_policy(spec.alignment, node.alignment) not in (
-        None,
-        AlignmentPolicy.NONE,
-    ):
-        return Demand("constrained-burst", word=node.alignment)
     return None
 
 
@@ -199,7 +197,8 @@ def _short(
         ]
         return _devices_demanded(spec, node, lacking)
     if short[0]:
-        return Demand("cpu-count" if spec.qos.owns_cpus else "alignment")
+        of_pool = "constrained-burst" if spec.constrained_burst else "alignment"
+        return Demand("cpu-count" if spec.qos.owns_cpus else of_pool)
     if short[1]:
         return Demand("memory")
     for asked, lacks in zip(spec.requests.hugepages, short[2 : 2 + pages], strict=True):

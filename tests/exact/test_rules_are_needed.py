@@ -16,6 +16,7 @@ from placer_models.cpsat.batch_model import RULES
 from placer_models.cpsat.bound import (
     a_bound_pod_has_a_cpu_on_each_of_its_cells,
     a_burst_pod_has_a_pool_for_its_limit,
+    a_burst_pod_uses_the_cells_of_its_pool,
     owners_leave_bound_pods_their_cpus,
     requests_of_bound_pods_fit_their_cells,
 )
@@ -182,6 +183,7 @@ WORLDS: dict[AddRule, MakeWorld] = {
     a_container_uses_the_cells_it_takes_from: container_instance,
     containers_share_what_the_pod_holds: container_instance,
     a_burst_pod_has_a_pool_for_its_limit: burst_instance,
+    a_burst_pod_uses_the_cells_of_its_pool: burst_instance,
     a_bound_pod_has_a_cpu_on_each_of_its_cells: bound_instance,
     owners_leave_bound_pods_their_cpus: burst_instance,
     requests_of_bound_pods_fit_their_cells: bound_instance,

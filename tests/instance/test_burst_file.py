@@ -9,7 +9,7 @@ from instance.test_round_trip import read_back
 from placer.load import in_catalogue
 from placer_models.instance.writer import instance_to_yaml
 from placer_models.pod import Container, PodSpec, Resources
-from placer_models.policy import QosClass
+from placer_models.policy import AlignmentPolicy, QosClass
 
 FILE = """
 apiVersion: placer/v1
@@ -51,12 +51,25 @@ def test_it_is_read_and_written(tmp_path: Path) -> None:
     assert read_back(instance_to_yaml(instance, in_catalogue), tmp_path) == instance
 
 
+def test_a_numa_policy_may_stand_beside_it(tmp_path: Path) -> None:
+    """
+    Of the pod, or of its node: it says which NUMA nodes hold the limit together.
+    """
+    text = FILE.replace("qos: LS\n", "qos: LS\n    numaPolicy: Restricted\n")
+    instance = read_back(
+        text.replace("machine: box}", "machine: box, numaPolicy: Restricted}"), tmp_path
+    )
+    spec = instance.gangs[0].pods[0].spec
+
+    assert (spec.constrained_burst, spec.alignment) == (True, AlignmentPolicy.RESTRICTED)
+    assert read_back(instance_to_yaml(instance, in_catalogue), tmp_path) == instance
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
         ("qos: LS\n", "qos: BE\n", "which are LS"),
         (", limits: {cpu: 1500m}", "", "containers[0].limits: container 'app' has no CPU limit"),
-        ("qos: LS\n", "qos: LS\n    numaPolicy: Restricted\n", "with a NUMA policy"),
         ('cpuset: "4"}', 'cpuset: "14"}', "name CPUs of the NUMA nodes of node n"),
         (',\n     cpuset: "4"}', "}", "name CPUs of the NUMA nodes of node n"),
     ],

@@ -1,22 +1,41 @@
 """The edges of the rule about LS pods in the shared pool of some NUMA nodes."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
-from judge.hand import Case, node, placed, put, world
+from judge.hand import Case, asks, node, placed, put, world
 from judge.hand import pod as plain
-from placer_models.pod import Pod
-from placer_models.policy import AlignmentPolicy, QosClass
+from placer_models.cluster import Node
+from placer_models.pod import Container, Pod
+from placer_models.policy import AlignmentPolicy, AlignmentScope, QosClass
 
 LS = QosClass.LS
 RULE = "constrained-burst"
+SINGLE: list[Node] = [node(alignment=AlignmentPolicy.SINGLE_NUMA_NODE)]
+RESTRICTED: list[Node] = [node(alignment=AlignmentPolicy.RESTRICTED)]
+BEST_EFFORT: list[Node] = [node(alignment=AlignmentPolicy.BEST_EFFORT)]
+RESTRICTED_AND_RESERVED = node(reserved="0,4", alignment=AlignmentPolicy.RESTRICTED)
+"""Three of the four CPUs of each NUMA node can be allocated."""
+BY_CONTAINER = replace(SINGLE[0], scope=AlignmentScope.CONTAINER)
+LIMITED = Container("log", asks(), cpu_limit_milli=1000)
 
 
-def burst(name: str, cpu: float, limit: float) -> Pod:
-    """Return a pod of one container with a CPU limit, under ConstrainedBurst."""
-    pod = plain(name, cpu, qos=LS)
-    (app,) = pod.spec.containers
+def burst(
+    name: str,
+    cpu: float,
+    limit: float,
+    *,
+    memory: int = 0,
+    gpus: int = 0,
+    beside: Sequence[Container] = (),
+    alignment: AlignmentPolicy = AlignmentPolicy.NONE,
+) -> Pod:
+    """Return a pod whose container ``app`` has a CPU limit, under ConstrainedBurst."""
+    found = plain(name, cpu, memory=memory, gpus=gpus, beside=beside, qos=LS, alignment=alignment)
+    *others, app = found.spec.containers
     app = replace(app, cpu_limit_milli=round(1000 * limit))
-    return replace(pod, spec=replace(pod.spec, containers=(app,), constrained_burst=True))
+    spec = replace(found.spec, containers=(*others, app), constrained_burst=True)
+    return replace(found, spec=spec)
 
 
 BURST_CASES = (
@@ -97,11 +116,70 @@ BURST_CASES = (
         bad=placed(put("a", "0")),
     ),
     Case(
+        "alignment",
+        "under SingleNUMANode one NUMA node holds its limit",
+        world(burst("b", 1, 4), nodes=SINGLE),
+        good=placed(put("b", "0-3")),
+        bad=placed(put("b", "0-7")),
+    ),
+    Case(
         RULE,
-        "it goes to nodes without a NUMA policy",
-        world(burst("b", 1, 2)),
+        "and no more than that",
+        world(burst("b", 1, 4), nodes=SINGLE),
         good=placed(put("b", "0-3")),
         bad=placed(put("b", "0-3")),
-        bad_world=world(burst("b", 1, 2), nodes=[node(alignment=AlignmentPolicy.BEST_EFFORT)]),
+        bad_world=world(burst("b", 1, 4.001), nodes=SINGLE),
+    ),
+    Case(
+        "bound-pool",
+        "under a policy its memory is of the NUMA nodes of its CPUs",
+        world(burst("b", 1, 4, memory=5), nodes=[RESTRICTED_AND_RESERVED]),
+        good=placed(put("b", "0-7", memory={0: 4, 1: 1})),
+        bad=placed(put("b", "0-3", memory={0: 4, 1: 1})),
+    ),
+    Case(
+        "alignment",
+        "Restricted counts its limit, not its request",
+        world(burst("b", 1, 5, memory=5), nodes=RESTRICTED),
+        good=placed(put("b", "0-7", memory={0: 4, 1: 1})),
+        bad=placed(put("b", "0-7", memory={0: 4})),
+        bad_world=world(burst("b", 1, 5, memory=4), nodes=RESTRICTED),
+    ),
+    Case(
+        "alignment",
+        "by the CPUs that can be allocated",
+        world(burst("b", 1, 3, memory=1), nodes=[RESTRICTED_AND_RESERVED]),
+        good=placed(put("b", "0-3", memory={0: 1})),
+        bad=placed(put("b", "0-3", memory={0: 1})),
+        bad_world=world(burst("b", 1, 4, memory=1), nodes=[RESTRICTED_AND_RESERVED]),
+    ),
+    Case(
+        "alignment",
+        "or by the pools, where not even all of those hold it",
+        world(burst("b", 1, 7), nodes=[RESTRICTED_AND_RESERVED]),
+        good=placed(put("b", "0-7")),
+        bad=placed(put("b", "0-7", memory={0: 1})),
+        bad_world=world(burst("b", 1, 7, memory=1), nodes=[RESTRICTED_AND_RESERVED]),
+    ),
+    Case(
+        "alignment",
+        "its own policy holds as the node's does",
+        world(burst("b", 1, 2, alignment=AlignmentPolicy.SINGLE_NUMA_NODE)),
+        good=placed(put("b", "4-7")),
+        bad=placed(put("b", "0-7")),
+    ),
+    Case(
+        "alignment",
+        "it is aligned as a whole, whatever the scope",
+        world(burst("b", 1, 2, beside=[LIMITED]), nodes=[BY_CONTAINER]),
+        good=placed(put("b", "0-3", parts={"log": "0-3", "app": "0-3"})),
+        bad=placed(put("b", "0-7", parts={"log": "0-7", "app": "0-7"})),
+    ),
+    Case(
+        RULE,
+        "under BestEffort it has a place as without a policy",
+        world(burst("b", 1, 5), nodes=BEST_EFFORT),
+        good=placed(put("b", "0-7")),
+        bad=placed(put("b", "4-7")),
     ),
 )

@@ -404,6 +404,9 @@ def test_constrained_burst_is_for_ls_pods_with_a_limit() -> None:
     burst = asked_by(pod_part(pod(requests=asked, limits={"cpu": "4"}, annotations=said)), GPUS)
     assert burst.spec.burst_cpus == 4
     assert not asked_by(pod_part(pod(requests=asked, annotations=said)), GPUS).spec.burst_cpus
+    said[f"{DOMAIN}numa-topology-spec"] = {"numaTopologyPolicy": "Restricted"}
+    aligned = asked_by(pod_part(pod(requests=asked, limits={"cpu": "4"}, annotations=said)), GPUS)
+    assert (aligned.spec.burst_cpus, aligned.spec.alignment) == (4, AlignmentPolicy.RESTRICTED)
 
 
 def test_what_has_no_word_yet_is_named() -> None:

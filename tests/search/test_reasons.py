@@ -64,6 +64,13 @@ def spreading(waiting: Pod) -> Pod:
     return replace(waiting, spec=spec)
 
 
+def bursting(waiting: Pod, limit: int) -> Pod:
+    """Return the LS pod under ConstrainedBurst, with a limit of so many CPUs."""
+    (app,) = waiting.spec.containers
+    app = replace(app, cpu_limit_milli=1000 * limit)
+    return replace(waiting, spec=replace(waiting.spec, containers=(app,), constrained_burst=True))
+
+
 def running(runner: Pod, node: str, cpus: str = "", gpus: tuple[int, ...] = ()) -> RunningPod:
     grants = tuple(DeviceGrant("gpu", minor) for minor in gpus)
     place = PodPlacement(runner.name, "default", None, node, parse_cpu_list(cpus), devices=grants)
@@ -110,6 +117,31 @@ TOO_WIDE = [
     ),
     pytest.param(
         pod("p", 20, gpus=2), box(), "device-count asks 2 gpu", id="no GPU goes before few CPUs"
+    ),
+    pytest.param(
+        bursting(pod("p", 1, qos=LS, alignment=SINGLE), 9),
+        box(),
+        "alignment asks a pool of 9 CPUs on one NUMA node",
+        id="a limit of 9 CPUs on 8 and 8",
+    ),
+    pytest.param(
+        bursting(pod("p", 1, qos=LS, memory_gib=4), 9),
+        replace(box(), alignment=AlignmentPolicy.RESTRICTED),
+        "alignment asks 4Gi and a pool of 9 CPUs on the same NUMA nodes, as few as each needs "
+        "(Restricted)",
+        id="a limit of two NUMA nodes, memory of one",
+    ),
+    pytest.param(
+        bursting(pod("p", 1, qos=LS, memory_gib=33, alignment=SINGLE), 2),
+        box(),
+        "alignment asks 33Gi on one NUMA node",
+        id="memory alone keeps a limit off",
+    ),
+    pytest.param(
+        bursting(pod("p", 1, qos=LS), 17),
+        replace(box(), alignment=SINGLE),
+        "constrained-burst asks a pool of 17 CPUs",
+        id="a limit of 17 CPUs of 16",
     ),
     pytest.param(
         spreading(pod("p", 5, alignment=SINGLE)),

@@ -147,6 +147,7 @@ def containers_of(resident: Resident, node: Node, canvas: Canvas) -> list[tuple[
         AlignmentPolicy.NONE,
     )
     by_container = effective_scope(spec.scope, node.scope) is AlignmentScope.CONTAINER
+    by_container = by_container and not spec.constrained_burst
     if not (is_aligned and by_container) and sum(bool(part.devices) for part in parts) < 2:
         return []
     return [(part.name, *held_of(part, node, canvas, own=resident.owns_cpus)) for part in parts]

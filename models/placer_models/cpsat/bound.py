@@ -1,6 +1,6 @@
 """LS and BE pods that are bound to the pool of some NUMA nodes (C8, C12)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ortools.sat.python.cp_model import CpModel, LinearExpr
@@ -12,8 +12,9 @@ from placer_models.cpsat.devices import touched
 from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.family import Family, Hint, KnownPlaces, Value, always, hints, never
 from placer_models.cpsat.numa import goods_of
+from placer_models.goals import ALIGNMENT, LOCALITY_NUMA_NODES
 from placer_models.node_state import NodeState
-from placer_models.policy import QosClass
+from placer_models.policy import AlignmentPolicy, QosClass
 from placer_models.pools import NO_POOL, CellPool
 from placer_models.problem import Choice, Problem, Shape
 from placer_models.rule_family import RuleFamily
@@ -45,8 +46,10 @@ def pool_part(model: CpModel, problem: Problem, assignment: Assignment) -> PoolP
     pools = _pools(node, shape)
     if shape.burst_cpus:
         most = [min(shape.burst_cpus, pool.cpus) for pool in pools]
+        aligned = fit.binds(shape) and len(node.cells) > 1
         return PoolPart(
-            used=_literals(model, most, name),
+            # Under a binding policy it runs wherever it has anything.
+            used=goods_of(assignment).used if aligned else _literals(model, most, name),
             milli=_amounts(model, most, shape.pool_milli, name),
             cpus=tuple(
                 model.new_int_var(0, cpus, f"burst[{name},{i}]") if cpus else 0
@@ -100,6 +103,21 @@ def a_burst_pod_has_a_pool_for_its_limit(model: CpModel, problem: Problem, x: Va
                     model.add(cpus <= assignment.shape.burst_cpus * used)
                     model.add(used <= cpus)
                     model.add(used <= assignment.count)
+
+
+def a_burst_pod_uses_the_cells_of_its_pool(model: CpModel, problem: Problem, x: Variables) -> None:
+    """Where something asks which cells a burst pod uses, those of its pool are among them."""
+    for assignment, pool in _near_its_pool(x):
+        for used, bound in zip(goods_of(assignment).used, pool.used, strict=True):
+            model.add(bound <= used)
+
+
+def _near_its_pool(x: Variables) -> Iterator[tuple[Assignment, PoolPart]]:
+    """Yield burst pods that would like what they hold to be near their pool, but need not."""
+    for assignment in x.assignments:
+        pool, used = assignment.part(PoolPart), goods_of(assignment).used
+        if pool is not None and pool.cpus and len(used) > 1 and used is not pool.used:
+            yield assignment, pool
 
 
 def a_bound_pod_has_a_cpu_on_each_of_its_cells(
@@ -200,18 +218,22 @@ def _owned(
     )
 
 
-def _cells_kept(milli: Sequence[int], cpus: Sequence[int], limit: int) -> tuple[int, ...]:
+def _cells_kept(
+    milli: Sequence[int], cpus: Sequence[int], limit: int, held: Collection[int]
+) -> tuple[int, ...]:
     """Return the cells that a pod under ConstrainedBurst needs, out of those that it may use.
 
     Args:
         milli: How much of the pod's request each cell carries.
         cpus: How many CPUs of each cell's pool count for the pod; they sum to the limit or more.
         limit: How many CPUs the pod needs.
+        held: Cells of its memory and devices, which it had better be bound to.
 
     """
     kept = dict(enumerate(cpus))
     for cell in sorted(kept, key=lambda cell: (cpus[cell], cell)):
-        if not milli[cell] and sum(kept.values()) - cpus[cell] >= limit:
+        needless = not milli[cell] and cell not in held
+        if needless and sum(kept.values()) - cpus[cell] >= limit:
             del kept[cell]
     return tuple(cell for cell in kept if cpus[cell])
 
@@ -249,19 +271,48 @@ def _wanted(
         return (((0,), milli),)
     # On a node of one cell, a pod that asks for devices only is bound if one of them is there.
     counted = list(map(value, pool.milli)) if pool else []
-    if pool and shape.burst_cpus:
-        kept = _cells_kept(counted, list(map(value, pool.cpus)), shape.burst_cpus)
-        return ((kept, milli),)
     if place.containers:
         return pools_of(assignment.fit.containers, place.containers)
-    cells = {cell for cell, count in enumerate(counted) if count}
+    held: set[int] = set()
     for row in goods.pinned:
-        cells.update(cell for cell, amount in enumerate(row) if value(amount))
+        held.update(cell for cell, amount in enumerate(row) if value(amount))
     for index, bank in enumerate(problem.nodes[assignment.node].banks):
         for class_index, cell in enumerate(bank.cells):
             if cell is not None and value(touched(assignment, index, class_index)):
-                cells.add(cell)
+                held.add(cell)
+    if pool and shape.burst_cpus:
+        kept = _cells_kept(counted, list(map(value, pool.cpus)), shape.burst_cpus, held)
+        return ((kept, milli),)
+    cells = held | {cell for cell, count in enumerate(counted) if count}
     return ((tuple(sorted(cells)), milli),) if cells else ()
+
+
+def held_beside_the_pool_under_best_effort(
+    model: CpModel, problem: Problem, x: Variables
+) -> Expression:
+    """Count the cells of burst pods under BestEffort that their pool is not in (``alignment``)."""
+    return LinearExpr.sum(
+        [
+            _beside(assignment, pool)
+            for assignment, pool in _near_its_pool(x)
+            if assignment.fit.alignment is AlignmentPolicy.BEST_EFFORT
+        ]
+    )
+
+
+def held_beside_the_pool(model: CpModel, problem: Problem, x: Variables) -> Expression:
+    """Count those of burst pods without a policy (tier ``locality.numa-nodes``)."""
+    return LinearExpr.sum(
+        [
+            _beside(assignment, pool)
+            for assignment, pool in _near_its_pool(x)
+            if (locality := assignment.fit.locality) is not None and locality.cells is not None
+        ]
+    )
+
+
+def _beside(assignment: Assignment, pool: PoolPart) -> Expression:
+    return LinearExpr.sum(list(goods_of(assignment).used)) - LinearExpr.sum(list(pool.used))
 
 
 def has_no_burst(problem: Problem, thing: int) -> bool:
@@ -274,10 +325,15 @@ FAMILY = Family(
     decide=pool_part,
     rules=(
         a_burst_pod_has_a_pool_for_its_limit,
+        a_burst_pod_uses_the_cells_of_its_pool,
         a_bound_pod_has_a_cpu_on_each_of_its_cells,
         owners_leave_bound_pods_their_cpus,
         requests_of_bound_pods_fit_their_cells,
     ),
+    tiers={
+        ALIGNMENT: held_beside_the_pool_under_best_effort,
+        LOCALITY_NUMA_NODES: held_beside_the_pool,
+    },
     hint=pool_hints,
     read=read_pools,
     countable=has_no_burst,

@@ -9,7 +9,7 @@ from placer_models.instance.fields import PodBind
 from placer_models.instance.schema import SpecPart
 from placer_models.instance.wish_schema import BindPart, ExclusivePart
 from placer_models.pod import Container, PodSpec
-from placer_models.policy import AlignmentPolicy, BindPolicy, ExclusivePolicy, QosClass, Strength
+from placer_models.policy import BindPolicy, ExclusivePolicy, QosClass, Strength
 
 
 def read_bind(part: SpecPart) -> tuple[BindPolicy, Strength]:
@@ -75,11 +75,6 @@ def read_burst(
         place.at("cpuBindPolicy").fault(
             f"the qos of this pod is {qos}; ConstrainedBurst is for pods of the shared pool, "
             "which are LS"
-        )
-        ok = False
-    if part.numa_policy not in (None, AlignmentPolicy.NONE):
-        place.at("numaPolicy").fault(
-            "ConstrainedBurst with a NUMA policy is not supported yet; leave one of them out"
         )
         ok = False
     for i, (container, limit) in enumerate(zip(containers, limits, strict=True)):

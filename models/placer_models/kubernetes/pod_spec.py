@@ -76,7 +76,6 @@ def asked_by(
     burst = (
         bind is CpuBindPolicy.CONSTRAINED_BURST
         and not qos.owns_cpus
-        and part.alignment in (None, AlignmentPolicy.NONE)
         and all(limits.get(one.name) is not None for one in containers)
     )
     bind = CpuBindPolicy.DEFAULT if bind is CpuBindPolicy.CONSTRAINED_BURST else bind

@@ -9,7 +9,6 @@ from placer_models.bound import bound_to
 from placer_models.device import GPU
 from placer_models.node_rules import NODE_RULES
 from placer_models.policy import (
-    AlignmentPolicy,
     DeviceScope,
     ExclusivePolicy,
     NodeBindPolicy,
@@ -154,10 +153,7 @@ def _of_places(asked: Question) -> Iterator[Demand]:
     ):
         yield Demand("anti-affinity inside")
     if spec.constrained_burst:
-        # By this rule the node must have no policy.
-        none = node.alignment is AlignmentPolicy.NONE
-        yield Demand("constrained-burst", word="" if none else node.alignment)
-        return
+        yield Demand("constrained-burst")
     if spec.qos.owns_cpus:
         beside = [r for r in asked.running if bound_to(r.placement, r.pod.spec, node)]
         if not all(r.pod.spec.constrained_burst for r in beside):

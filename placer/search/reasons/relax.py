@@ -219,7 +219,9 @@ def _no_burst(asked: Question, _: Demand) -> Question:
         return _floating(replace(runner, pod=replace(runner.pod, spec=spec)))
 
     if asked.spec.constrained_burst:
-        asked = _not_aligned(asked, Demand("alignment"))
+        # Restricted counts the limit: with the request alone it may allow other sets of NUMA nodes.
+        if AlignmentPolicy.RESTRICTED in (asked.spec.alignment, asked.node.alignment):
+            asked = _not_aligned(asked, Demand("alignment"))
         return replace(asked, spec=replace(asked.spec, constrained_burst=False))
     return replace(asked, running=tuple(map(freed, asked.running)))
 

@@ -170,15 +170,18 @@ def _anti_affinity_inside(_: Demand, others: Sequence[Demand], spec: PodSpec) ->
     return text, _of("cpu-count", others)
 
 
-def _burst(demand: Demand, others: Sequence[Demand], spec: PodSpec) -> Said:
-    if demand.word:
-        return f"constrained-burst: node has the NUMA policy {demand.word}", ()
+def _burst(_: Demand, others: Sequence[Demand], spec: PodSpec) -> Said:
     if spec.qos.owns_cpus:
         text = f"constrained-burst needs CPUs that the pod would own, {_own(spec)} of them"
         return text, _of("cpu-count", others)
     if pool := _of("shared-pool", others):
         return f"constrained-burst asks {spec.requests.cpu_milli / 1000:g} CPUs on NUMA nodes", pool
-    return f"constrained-burst asks a pool of {spec.burst_cpus} CPUs", ()
+    return f"constrained-burst asks {_limit(spec)}", ()
+
+
+def _limit(spec: PodSpec) -> str:
+    """Return what a pod under ConstrainedBurst wants of NUMA nodes."""
+    return f"a pool of {spec.burst_cpus} CPUs"
 
 
 def _alignment(demand: Demand, others: Sequence[Demand], spec: PodSpec) -> Said:
@@ -191,7 +194,8 @@ def _alignment(demand: Demand, others: Sequence[Demand], spec: PodSpec) -> Said:
         ):
             if told := _of(rule, others):
                 return f"alignment: {what} are not parted among containers", told
-    amounts = [other for other in others if other.rule in _AMOUNTS]
+    limit = () if spec.qos.owns_cpus else ("constrained-burst",)
+    amounts = [other for other in others if other.rule in (*_AMOUNTS, *limit)]
     if not amounts:
         return f"alignment: {demand.word}", ()
     wanted = _listed([_brief(other, spec) for other in amounts])
@@ -271,6 +275,8 @@ def _brief(demand: Demand, spec: PodSpec) -> str:
             return f"{_own(spec)} CPUs"
         case "shared-pool" | "be-pool" if not spec.qos.owns_cpus:
             return f"{requests.cpu_milli / 1000:g} CPUs"
+        case "constrained-burst" if not spec.qos.owns_cpus:
+            return _limit(spec)
         case "memory":
             return format_bytes(requests.memory_bytes)
         case "hugepages":
