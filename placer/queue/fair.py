@@ -252,11 +252,9 @@ class FairQueue(ThreadQueue):
         """Dispatch the unit of the job at the position in its queue; its counts go with it."""
         self._note(job)
         held_since_us, job.held_since_us = job.held_since_us, None
-        reserved = None if position else self._reservation_of(job)
+        reserved = None if position or self.reserved is None else self._reservation_of(job)
         ticket = super()._start(job, position, now_us)
-        if position == 0:
-            if reserved is not None:
-                self.reserved = None
+        if position == 0 and (job.overtaken or held_since_us is not None or reserved):
             ticket = ticket._replace(
                 passes=job.overtaken,
                 held_since_us=held_since_us,
@@ -264,6 +262,8 @@ class FairQueue(ThreadQueue):
             )
             self.in_flight[ticket.sequence] = ticket
             job.overtaken = 0
+            if reserved:
+                self.reserved = None
         if self._attempt is not None:
             self._attempt.started.append((job, position, ticket))
         return ticket
