@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from placer.queue.fair import FairQueue
-from placer.queue.model import Charge, Ticket, WorkUnit
+from placer.queue.model import Charge, HeldUnit, Ticket, WorkUnit
 
 TOP = ""
 
@@ -22,7 +22,8 @@ class World:
         arrivals: (time, job, lengths): units that arrive together.
         changes: (time, threads): capacity that comes and goes; a thread in use leaves
             when its unit ends.
-    widths: Threads that each unit of a job needs at once; 1 where it is not said.
+        widths: Threads that each unit of a job needs at once; 1 where it is not said.
+        unknown: Jobs of whose units the queue is told no length.
     """
 
     parents: dict[str, str]
@@ -34,6 +35,7 @@ class World:
     guess_us: int = 60
     widths: dict[str, int] = field(default_factory=dict)
     bypass_limit: int = 8
+    unknown: frozenset[str] = frozenset()
 
     def path(self, job: str) -> list[str]:
         """Return the job and the groups above it, without the top."""
@@ -150,8 +152,50 @@ def say(text: str) -> None:
     sys.stdout.write(f"{text}\n")
 
 
+@dataclass
+class Capacity:
+    """Threads of capacity at one moment: what the queue is told, and what is foreseen of them.
+
+    Attributes:
+        ends: (told end, threads) of what runs; None: the queue was not told a length.
+    """
+
+    now: int
+    free: int
+    ends: list[tuple[int | None, int]]
+
+    def fits(self, unit: WorkUnit) -> bool:
+        """Return whether enough threads are free."""
+        return unit.width <= self.free
+
+    def free_at(self, time: int) -> int:
+        """Return how many threads are free then, if nothing starts."""
+        return self.free + sum(n for end, n in self.ends if end is not None and end <= time)
+
+    def due_us(self, unit: WorkUnit) -> int | None:
+        """Return the first moment at which enough are free."""
+        times = [self.now, *(end for end, _ in self.ends if end is not None)]
+        return min((t for t in times if self.free_at(t) >= unit.width), default=None)
+
+    def delays(self, unit: WorkUnit, reserved: WorkUnit) -> bool:
+        """Return whether that moment comes later with the unit started: by trying it."""
+        due = self.due_us(reserved)
+        end = None if unit.length_us is None else self.now + unit.length_us
+        after = Capacity(self.now, self.free - unit.width, [*self.ends, (end, unit.width)])
+        later = after.due_us(reserved)
+        return due is not None and (later is None or later > due)
+
+
 class Meter:
     """What a run may be watched with; ``run`` calls it at every event."""
+
+    def asking(self, queue: FairQueue, capacity: Capacity) -> None:
+        """Note that the queue is about to be asked for a unit."""
+
+    def answered(
+        self, queue: FairQueue, capacity: Capacity, chosen: Ticket | HeldUnit | None
+    ) -> None:
+        """Note what it answered; the capacity is as it was when it was asked."""
 
     def arrived(self, job: str, units: int, now: int) -> None:
         """Note that units of the job wait."""
@@ -168,11 +212,14 @@ def run(
     queue: FairQueue,
     *meters: Meter,
     renew: Callable[[FairQueue], FairQueue] = lambda queue: queue,
+    foresee: bool = False,
 ) -> list[tuple[int, str, int]]:
     """Run the world to its end; return (start, job, length) of every unit in order.
 
-    ``renew`` may put another queue in the place of the one that runs, at every event.
+    ``renew`` may put another queue in the place of the one that runs, at every event. With
+    ``foresee`` the queue has a forecast.
     """
+    running: dict[int, tuple[int | None, int]] = {}
     lengths: dict[tuple[str, int | str], int] = {}
     events: list[tuple[int, int, int, Any]] = []
     for i, arrival in enumerate(world.arrivals):
@@ -186,6 +233,7 @@ def run(
         if kind == 0:
             ticket, length = what
             queue.finish(ticket, now)
+            del running[ticket.sequence]
             busy -= ticket.unit.width
             for meter in meters:
                 meter.finished(ticket, length, now)
@@ -198,14 +246,26 @@ def run(
             for i, length in enumerate(burst, start=first):
                 lengths[job, i] = length
                 width = world.widths.get(job, 1)
-                units.append(WorkUnit(i, length if world.known else None, width))
+                told = length if world.known and job not in world.unknown else None
+                units.append(WorkUnit(i, told, width))
             queue.submit(job, *units, now_us=now)
             for meter in meters:
                 meter.arrived(job, len(units), now)
         if events and events[0][0] == now:
             continue
-        while busy < capacity and (ticket := _next(world, queue, capacity - busy, now)) is not None:
+        while busy < capacity:
+            before = Capacity(now, capacity - busy, list(running.values()))
+            for meter in meters:
+                meter.asking(queue, before)
+            chosen = _next(world, queue, before, foresee=foresee)
+            for meter in meters:
+                meter.answered(queue, before, chosen)
+            if not isinstance(chosen, Ticket):
+                break
+            ticket = chosen
             length = lengths[ticket.job, ticket.unit.key]
+            told = ticket.unit.length_us
+            running[ticket.sequence] = (told and now + told, ticket.unit.width)
             busy += ticket.unit.width
             log.append((now, ticket.job, length))
             heapq.heappush(events, (now + length, 0, ticket.sequence, (ticket, length)))
@@ -216,8 +276,9 @@ def run(
     return log
 
 
-def _next(world: World, queue: FairQueue, free: int, now: int) -> Ticket | None:
+def _next(
+    world: World, queue: FairQueue, capacity: Capacity, *, foresee: bool
+) -> Ticket | HeldUnit | None:
     if not world.widths:
-        return queue.next(now)
-    chosen = queue.next_that_fits(now, lambda unit: unit.width <= free)
-    return chosen if isinstance(chosen, Ticket) else None
+        return queue.next(capacity.now)
+    return queue.next_that_fits(capacity.now, capacity.fits, capacity if foresee else None)

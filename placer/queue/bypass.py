@@ -8,12 +8,14 @@ length, so the limit of passes bounds the gap (Q9).
 """
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import NamedTuple
 
 from placer.queue.flow import Flow, FlowGroup, Job
-from placer.queue.model import Charge, WorkUnit
+from placer.queue.model import Charge, Ticket, WorkUnit
+from placer.queue.reservation import Forecast, Reservation
 
 UnitFits = Callable[[WorkUnit], bool]
 """Whether a unit can start now."""
@@ -41,19 +43,31 @@ class BlockedJob(NamedTuple):
     job: Job
 
 
-class Search(NamedTuple):
-    """A search for the least served unit that fits."""
+@dataclass(slots=True)
+class Search:
+    """A search for the unit whose turn is first, of those that may start.
+
+    Attributes:
+        forecast: What is known of the time to come; None: nothing, and nothing is reserved.
+        reserved: The job whose oldest unit does not fit and has the reservation. If none has
+            it when the search begins, it is that of the first unit that does not fit.
+        refused: Whether some unit fits, but could make the reserved one due later.
+
+    """
 
     charge: Charge
     now_us: int
     fits: UnitFits
     limit: int
     look_ahead: int
+    forecast: Forecast | None = None
+    reserved: Job | None = None
+    refused: bool = False
 
     def below(self, group: FlowGroup) -> StartableUnit | BlockedJob | None:
         """Return the unit whose turn is first below the group, or the job that blocks all others.
 
-        Return None if no unit that was tried fits.
+        Return None if no unit that was tried may start.
         """
         skipped: list[Flow] = []
         tried: list[Job] = []
@@ -75,9 +89,22 @@ class Search(NamedTuple):
     def _of(self, job: Job) -> StartableUnit | BlockedJob | None:
         depth = 1 if job.overtaken >= self.limit else self.look_ahead
         for position, unit in enumerate(islice(job.waiting, depth)):
-            if self.fits(unit):
+            if position == 0 and job is self.reserved:
+                continue  # It does not fit, which was tried before the search.
+            if self._may_start(unit):
                 return StartableUnit(job, position, (), (job,) if position else ())
+            if position == 0 and self.reserved is None and self.forecast is not None:
+                self.reserved = job
         return BlockedJob(job) if job.overtaken >= self.limit else None
+
+    def _may_start(self, unit: WorkUnit) -> bool:
+        if not self.fits(unit):
+            return False
+        if self.reserved is None or self.forecast is None:
+            return True
+        delays = self.forecast.delays(unit, self.reserved.waiting[0])
+        self.refused |= delays
+        return not delays
 
     def _first(self, flow: Flow) -> Job:
         while isinstance(flow, FlowGroup):
@@ -91,10 +118,53 @@ def pass_over(flow: Flow, by: Flow, charge: Charge, now_us: int, times: int = 1)
     flow.behind = max(flow.behind, by.key(by.standing(charge, now_us)))
 
 
+def standing_before(job: Job, charge: Charge, now_us: int) -> Iterator[tuple[Flow, Flow]]:
+    """Yield the flows that stand before a job, each paired with its sibling on the job's path."""
+    for flow in job.path():
+        siblings = flow.parent.in_order(charge, now_us) if flow.parent else iter(())
+        for other in siblings:
+            if other is flow:
+                break
+            yield other, flow
+
+
 def is_held(job: Job, limit: int, charge: Charge, now_us: int) -> bool:
     """Return whether nothing may go before the job's oldest unit any more."""
     passed = (flow.passes_now(charge, now_us) for flow in job.path())
     return job.overtaken >= limit or max(passed) >= limit
+
+
+@dataclass(slots=True)
+class Attempt:
+    """Dispatches that are taken back if not all of them work, and the counts before them.
+
+    Attributes:
+        started: Each with its job, and with its position in the job's queue.
+        counts: Of each flow whose counts have changed: its passes, how far it is behind, how
+            often its oldest unit was overtaken, and since when that is held.
+
+    """
+
+    reserved: Reservation | None
+    started: list[tuple[Job, int, Ticket]] = field(default_factory=list)
+    counts: dict[Flow, tuple[int, int, int, int | None]] = field(default_factory=dict)
+
+    def note(self, flow: Flow) -> None:
+        """Note the counts of a flow before they change."""
+        job = (flow.overtaken, flow.held_since_us) if isinstance(flow, Job) else (0, None)
+        self.counts.setdefault(flow, (flow.passes, flow.behind, *job))
+
+    def forget(self, job: Job) -> None:
+        """Let the counts of a job and of the groups above it stay as they are now."""
+        for flow in job.path():
+            self.counts.pop(flow, None)
+
+    def restore(self) -> None:
+        """Put all counts back."""
+        for flow, (passes, behind, overtaken, held_since_us) in self.counts.items():
+            flow.passes, flow.behind = passes, behind
+            if isinstance(flow, Job):
+                flow.overtaken, flow.held_since_us = overtaken, held_since_us
 
 
 def turns_out_of_order(batch: Sequence[tuple[Job, bool]]) -> dict[tuple[Flow, Flow], int]:

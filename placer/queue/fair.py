@@ -13,46 +13,44 @@ fit where there is room for a smaller one: ``next_that_fits`` and ``select`` let
 go before it, a bounded number of times. A decision costs O(log n) for n flows.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 
 from placer.queue.bypass import (
-    BlockedJob,
+    Attempt,
     Search,
+    StartableUnit,
     UnitFits,
     is_held,
     pass_over,
+    standing_before,
     turns_out_of_order,
 )
-from placer.queue.explain import steps_down
-from placer.queue.flow import Flow, FlowGroup, Job
-from placer.queue.flow_tree import FlowTree
+from placer.queue.flow import Flow, Job
 from placer.queue.model import (
-    ONE_MILLI,
     US_PER_S,
     Bypass,
     Charge,
-    FlowChoice,
-    FlowReport,
     HeldUnit,
     Pick,
     Selection,
     Ticket,
     WorkUnit,
 )
+from placer.queue.reservation import Forecast, Reservation
+from placer.queue.threads import ThreadQueue, check_at_least
 
 
-class FairQueue:
+class FairQueue(ThreadQueue):
     """A queue that decides whose unit is next. It reads no clock: callers tell it the time.
 
     Attributes:
-        tree: The flows and their accounts.
-        guess_us: Length charged for a unit of unknown length before any of its job has ended.
         bypass_limit: How often others may go before the oldest unit of a job, or before a
             flow that stands before them. After that it is held: nothing goes before it.
         hold_us: How long a unit may be held before it is set aside.
         look_ahead: How many units of a job are tried when its oldest does not fit.
-        in_flight: Tickets not finished, by sequence number.
         set_aside: Units that found no room while they were held, each with its job.
+        reserved: The reservation of the unit that did not fit when its turn came, if there is one.
 
     """
 
@@ -65,96 +63,80 @@ class FairQueue:
         hold_us: int = 600 * US_PER_S,
         look_ahead: int = 16,
     ) -> None:
-        for name, value, least in (
-            ("guess_us", guess_us, 1),
-            ("bypass_limit", bypass_limit, 0),
-            ("hold_us", hold_us, 0),
-            ("look_ahead", look_ahead, 1),
-        ):
-            if value < least:
-                raise ValueError(f"{name} is {value}; it must be {least} or more")
-        self.tree = FlowTree(charge)
-        self.guess_us = guess_us
+        super().__init__(charge=charge, guess_us=guess_us)
+        check_at_least("bypass_limit", bypass_limit, 0)
+        check_at_least("hold_us", hold_us, 0)
+        check_at_least("look_ahead", look_ahead, 1)
         self.bypass_limit = bypass_limit
         self.hold_us = hold_us
         self.look_ahead = look_ahead
-        self.in_flight: dict[int, Ticket] = {}
         self.set_aside: list[tuple[str, WorkUnit]] = []
-
-    def add_group(
-        self, name: str, *, weight_milli: int = ONE_MILLI, parent: str | None = None
-    ) -> None:
-        """Add a group of flows below another group, or at the top."""
-        self.tree.add_group(name, weight_milli, parent)
-
-    def add_job(
-        self,
-        name: str,
-        *,
-        weight_milli: int = ONE_MILLI,
-        group: str | None = None,
-        served: int | None = None,
-    ) -> None:
-        """Add a job to a group; without one, to the default group.
-
-        ``served`` is its recent past in thread-microseconds, from which it starts; without
-        one it starts at the virtual time of its group.
-
-        """
-        job = self.tree.add_job(name, weight_milli, group)
-        if served is not None:
-            self.tree.set_recent(job, served)
+        self.reserved: Reservation | None = None
+        self._attempt: Attempt | None = None
 
     def remove(self, name: str) -> None:
         """Forget a job that has no units any more, or a group without flows."""
         if any(job == name for job, _ in self.set_aside):
             raise ValueError(f"a unit of '{name}' is set aside; retry it before the job is removed")
-        self.tree.remove(name)
+        super().remove(name)
 
-    def submit(self, job: str, *units: WorkUnit, now_us: int = 0) -> None:
-        """Queue units behind those of the job that wait already."""
-        flow = self.tree.job(job)
-        for unit in units:
-            if unit.width < 1 or (unit.length_us is not None and unit.length_us < 1):
-                raise ValueError(
-                    f"unit {unit.key!r} of job '{job}' has length {unit.length_us} us and width "
-                    f"{unit.width}; both are at least 1, and an unknown length is None"
-                )
-        flow.waiting.extend(units)
-        if units and flow.entry is None:
-            self.tree.wake(flow, now_us)
+    def next_that_fits(
+        self, now_us: int, fits: UnitFits, forecast: Forecast | None = None
+    ) -> Ticket | HeldUnit | None:
+        """Dispatch the least served unit that may start.
 
-    def next(self, now_us: int) -> Ticket | None:
-        """Dispatch the oldest unit of the least served job, or return None if nothing waits."""
-        job = self._least_served(now_us)
-        return None if job is None else self._start(job, 0, now_us)
+        Younger units of a job may go before its oldest, then units of other jobs, up to the
+        limit. With a forecast, the first unit that does not fit has a reservation: it starts
+        as soon as it fits, and only those go before it that cannot put it off.
 
-    def next_that_fits(self, now_us: int, fits: UnitFits) -> Ticket | HeldUnit | None:
-        """Dispatch the least served unit that fits, or return None if none that was tried does.
+        Returns:
+            The ticket of the unit that starts. Or a unit that waits and that nothing may go
+            before of what fits. Or None if nothing fits.
 
-        Younger units of a job may go before its oldest, then units of other jobs. A unit
-        that is held and does not fit yet is returned instead: nothing may go before it.
         """
-        search = Search(self.tree.charge, now_us, fits, self.bypass_limit, self.look_ahead)
-        while isinstance(found := search.below(self.tree.root), BlockedJob):
-            if not self._hold_ends(found.job, now_us):
-                return HeldUnit(found.job.name, found.job.waiting[0], found.job.overtaken)
-        if found is None:
-            return None
-        for job in found.tried:
-            job.overtaken += 1
-        ticket = self._start(found.job, found.position, now_us)
-        for flow, by in found.skipped:
-            pass_over(flow, by, self.tree.charge, now_us)
-        return ticket
+        while True:
+            reserved = self._reserved_job(forecast)
+            if reserved is not None and fits(reserved.waiting[0]):
+                return self._start_reserved(reserved, now_us)
+            blocking = reserved
+            if reserved is None or not self._is_held(reserved, now_us):
+                search = Search(
+                    self.tree.charge,
+                    now_us,
+                    fits,
+                    self.bypass_limit,
+                    self.look_ahead,
+                    forecast,
+                    reserved,
+                )
+                found = search.below(self.tree.root)
+                self._reserve(search)
+                if isinstance(found, StartableUnit):
+                    return self._start_found(found, search.reserved, now_us)
+                if found is None and not search.refused:
+                    return None
+                blocking = search.reserved or (found.job if found else None)
+            assert blocking is not None  # Something is blocked, so something blocks it.
+            if not self._hold_ends(blocking, now_us):
+                return HeldUnit(blocking.name, blocking.waiting[0], blocking.overtaken)
 
-    def explain(self, now_us: int) -> tuple[FlowChoice, ...]:
-        """Return the reasons for what ``next`` would choose, from the top of the tree down."""
-        return steps_down(self.tree.root, self.tree.charge, now_us)
+    @contextmanager
+    def all_or_none(self) -> Iterator[None]:
+        """Take back all that is dispatched inside if it ends with an error.
 
-    def adopt(self, job: str, unit: WorkUnit, now_us: int) -> Ticket:
-        """Charge a unit that runs already although the queue did not choose it."""
-        return self._ticket(self.tree.job(job), unit, now_us)
+        The queue is then as if none of it had left, counts of passes included.
+        """
+        self._attempt = attempt = Attempt(self.reserved)
+        try:
+            yield
+        except BaseException:
+            for job, position, ticket in reversed(attempt.started):
+                self._take_back(job, ticket, position)
+            attempt.restore()
+            self.reserved = attempt.reserved
+            raise
+        finally:
+            self._attempt = None
 
     def select(self, now_us: int, limit: int) -> Selection:
         """Choose at most ``limit`` units for a batch, in order of fairness (Q12).
@@ -199,20 +181,6 @@ class FairQueue:
                 self._hold_ends(job, now_us)
         return tuple(bypasses)
 
-    def finish(self, ticket: Ticket, now_us: int) -> None:
-        """End a unit, and charge its flows what it executed in place of the estimate."""
-        elapsed_us = now_us - ticket.start_us
-        if elapsed_us < 0:
-            raise ValueError(
-                f"unit {ticket.unit.key!r} of job '{ticket.job}' started at {ticket.start_us} us "
-                f"and cannot end at {now_us} us; times must not go backwards"
-            )
-        self._land(ticket)
-        job = self.tree.job(ticket.job)
-        job.ended += 1
-        job.ended_us += elapsed_us
-        self.tree.end(job, ticket, elapsed_us * ticket.unit.width)
-
     def retry(self, now_us: int) -> None:
         """Put units that were set aside back at the front of their jobs: something has changed."""
         units, self.set_aside = self.set_aside, []
@@ -227,79 +195,107 @@ class FairQueue:
         jobs = (flow for flow in self.tree.flows.values() if isinstance(flow, Job))
         return tuple(self._bypass(job, now_us) for job in jobs if job.overtaken and job.waiting)
 
-    def report(self, name: str, now_us: int) -> FlowReport:
-        """Return a report on a flow: what it has had, what waits and what runs."""
-        flow = self.tree.flow(name)
-        return FlowReport(
-            name=name,
-            group=flow.parent.name or None if flow.parent else None,
-            weight_milli=flow.weight_milli,
-            service=flow.service(now_us),
-            tally=flow.standing(self.tree.charge, now_us),
-            queued=flow.queued(),
-            running=flow.holds(),
-        )
+    def _reserved_job(self, forecast: Forecast | None) -> Job | None:
+        """Return the job whose oldest unit has the reservation, if it waits still."""
+        if forecast is None or self.reserved is None:
+            return None
+        job = self.tree.flows.get(self.reserved.job)
+        if not isinstance(job, Job) or self._reservation_of(job) is None:
+            self.reserved = None
+            return None
+        if self.reserved.due_us is None:
+            self.reserved = self.reserved._replace(due_us=forecast.due_us(self.reserved.unit))
+        return job
 
-    def _least_served(self, now_us: int) -> Job | None:
-        flow: Flow = self.tree.root
-        running = self.tree.charge is Charge.RUNNING
-        while isinstance(flow, FlowGroup):
-            if not flow.active:
-                return None
-            flow = next(flow.in_order(Charge.RUNNING, now_us)) if running else flow.first()
-        return flow
+    def _reserve(self, search: Search) -> None:
+        """Give the reservation to the first unit that did not fit, if none had it before."""
+        if self.reserved is None and search.reserved is not None and search.forecast is not None:
+            unit = search.reserved.waiting[0]
+            due_us = search.forecast.due_us(unit)
+            self.reserved = Reservation(search.reserved.name, unit, search.now_us, due_us)
 
-    def _start(self, job: Job, position: int, now_us: int) -> Ticket:
-        """Dispatch the unit of the job at the position in its queue."""
-        if position:
-            unit = job.waiting[position]
-            del job.waiting[position]
-            job.held_since_us = None
-            return self._ticket(job, unit, now_us)
-        passes, held_since_us = job.overtaken, job.held_since_us
-        job.overtaken, job.held_since_us = 0, None
-        return self._ticket(job, job.waiting.popleft(), now_us, passes, held_since_us)
-
-    def _ticket(
-        self,
-        job: Job,
-        unit: WorkUnit,
-        now_us: int,
-        passes: int = 0,
-        held_since_us: int | None = None,
-    ) -> Ticket:
-        """Charge a unit that starts, by the present estimate if its length is unknown."""
-        charge = 0
-        if self.tree.charge is Charge.DISPATCH:
-            length_us = unit.length_us
-            if length_us is None:
-                length_us = job.estimate_us(self.guess_us)
-            charge = length_us * unit.width
-        sequence = self.tree.sequence
-        rises = self.tree.start(job, unit, now_us, charge)
-        ticket = Ticket(sequence, job.name, unit, now_us, charge, passes, held_since_us, rises)
-        self.in_flight[sequence] = ticket
+    def _start_reserved(self, job: Job, now_us: int) -> Ticket:
+        """Dispatch the unit that has the reservation; it goes before all that stand before it."""
+        before = tuple(standing_before(job, self.tree.charge, now_us))
+        ticket = self._start(job, 0, now_us)
+        for flow, by in before:
+            self._pass_over(flow, by, now_us)
         return ticket
 
-    def _take_back(self, job: Job, ticket: Ticket) -> None:
-        self._land(ticket)
-        job.waiting.appendleft(ticket.unit)
-        self.tree.undo(job, ticket)
+    def _start_found(self, found: StartableUnit, reserved: Job | None, now_us: int) -> Ticket:
+        """Dispatch a unit that a search has found, and count whom it has gone before."""
+        overtaken = found.tried
+        if reserved is not None:
+            self._note(reserved)
+            reserved.held_since_us = None
+            if reserved not in found.tried and self.reserved and self.reserved.due_us is None:
+                # Whatever starts may put it off, so it counts, even if its turn is before.
+                overtaken = (*found.tried, reserved)
+        for job in overtaken:
+            self._note(job)
+            job.overtaken += 1
+        ticket = self._start(found.job, found.position, now_us)
+        for flow, by in found.skipped:
+            self._pass_over(flow, by, now_us)
+        return ticket
 
-    def _land(self, ticket: Ticket) -> None:
-        if self.in_flight.get(ticket.sequence) != ticket:
-            raise ValueError(
-                f"unit {ticket.unit.key!r} of job '{ticket.job}' is not in flight; "
-                "it ended before, was taken back, or belongs to another queue"
+    def _pass_over(self, flow: Flow, by: Flow, now_us: int) -> None:
+        self._note(flow)
+        pass_over(flow, by, self.tree.charge, now_us)
+
+    def _note(self, flow: Flow) -> None:
+        """Note the counts of a flow that are about to change, in case they are put back."""
+        if self._attempt is not None:
+            self._attempt.note(flow)
+
+    def _start(self, job: Job, position: int, now_us: int) -> Ticket:
+        """Dispatch the unit of the job at the position in its queue; its counts go with it."""
+        self._note(job)
+        held_since_us, job.held_since_us = job.held_since_us, None
+        reserved = None if position or self.reserved is None else self._reservation_of(job)
+        ticket = super()._start(job, position, now_us)
+        if position == 0 and (job.overtaken or held_since_us is not None or reserved):
+            ticket = ticket._replace(
+                passes=job.overtaken,
+                held_since_us=held_since_us,
+                turn_us=reserved.since_us if reserved else None,
             )
-        del self.in_flight[ticket.sequence]
+            self.in_flight[ticket.sequence] = ticket
+            job.overtaken = 0
+            if reserved:
+                self.reserved = None
+        if self._attempt is not None:
+            self._attempt.started.append((job, position, ticket))
+        return ticket
+
+    def _reservation_of(self, job: Job) -> Reservation | None:
+        """Return the reservation if the job's oldest unit has it."""
+        reserved = self.reserved
+        has_it = (
+            reserved is not None
+            and reserved.job == job.name
+            and bool(job.waiting)
+            and reserved.unit == job.waiting[0]
+        )
+        return reserved if has_it else None
 
     def _hold_ends(self, job: Job, now_us: int) -> bool:
-        """Set the job's oldest unit aside if it was held for too long; return whether it was."""
+        """Set the job's oldest unit aside if it was held for too long; return whether it was.
+
+        A unit with a reservation is not held for too long before it is due.
+        """
+        self._note(job)
         if job.held_since_us is None:
             job.held_since_us = now_us
-        if now_us - job.held_since_us < self.hold_us:
+        reserved = self._reservation_of(job)
+        due_us = reserved.due_us if reserved else None
+        if now_us - max(job.held_since_us, due_us or 0) < self.hold_us:
             return False
+        if reserved is not None:
+            self.reserved = None
+        if self._attempt is not None:
+            self._attempt.forget(job)
+            self._attempt.reserved = None
         self.set_aside.append((job.name, job.waiting.popleft()))
         job.overtaken, job.held_since_us = 0, None
         for flow in job.path():

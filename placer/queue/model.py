@@ -87,6 +87,7 @@ class Ticket(NamedTuple):
         passes: How often others had gone before it while it was the oldest of its job.
         held_since_us: The time since which nothing could go before it, or None if it was
             not held.
+        turn_us: When its turn came, if it did not fit then and had the reservation.
         rises: What it did to the virtual time of each group, from the job's group upward.
 
     """
@@ -98,12 +99,13 @@ class Ticket(NamedTuple):
     charge: int
     passes: int = 0
     held_since_us: int | None = None
+    turn_us: int | None = None
     rises: tuple[Rise, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class HeldUnit:
-    """A unit that nothing may go before any more, and that does not fit yet.
+    """A unit that does not fit yet, and that nothing may go before of what was tried.
 
     Attributes:
         passes: How often others went before it.

@@ -10,6 +10,7 @@ from typing import Any
 from placer.queue.fair import FairQueue
 from placer.queue.flow import Flow, FlowGroup, Job, Passed
 from placer.queue.model import Charge, Rise, Ticket, WorkUnit
+from placer.queue.reservation import Reservation
 
 VERSION = 2
 
@@ -75,6 +76,7 @@ class QueueSnapshot:
     flows: tuple[FlowState, ...]
     in_flight: tuple[Ticket, ...]
     set_aside: tuple[tuple[str, WorkUnit], ...]
+    reserved: Reservation | None = None
 
 
 def take(queue: FairQueue) -> QueueSnapshot:
@@ -91,6 +93,7 @@ def take(queue: FairQueue) -> QueueSnapshot:
         flows=tuple(_state(flow) for flow in queue.tree.flows.values()),
         in_flight=tuple(queue.in_flight.values()),
         set_aside=tuple(queue.set_aside),
+        reserved=queue.reserved,
     )
 
 
@@ -116,6 +119,7 @@ def restore(snapshot: QueueSnapshot) -> FairQueue:
         job.starts_sum += ticket.unit.width * ticket.start_us
     queue.in_flight = {ticket.sequence: ticket for ticket in snapshot.in_flight}
     queue.set_aside = list(snapshot.set_aside)
+    queue.reserved = snapshot.reserved
     _resume_group(tree.root, snapshot.top)
     tree.sequence, tree.ranks = snapshot.sequence, snapshot.ranks
     for flow in tuple(tree.flows.values()):
@@ -154,6 +158,9 @@ def from_json(text: str) -> QueueSnapshot:
     )
     fields["in_flight"] = tuple(_ticket(values) for values in fields["in_flight"])
     fields["set_aside"] = tuple((job, WorkUnit(*unit)) for job, unit in fields["set_aside"])
+    if reserved := fields.get("reserved"):
+        job, unit, *times = reserved
+        fields["reserved"] = Reservation(job, WorkUnit(*unit), *times)
     return QueueSnapshot(**fields)
 
 

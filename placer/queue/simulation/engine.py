@@ -15,6 +15,7 @@ from placer.queue.fairness import FairnessMeter
 from placer.queue.model import DEFAULT_GROUP, FlowChoice, HeldUnit, Ticket, WorkUnit
 from placer.queue.simulation.bounds import lower_bound_us, upper_bound_us
 from placer.queue.simulation.floor import Floor
+from placer.queue.simulation.forecast import FloorForecast, HeldThreads
 from placer.queue.simulation.result import JobResult, Run, Simulated
 from placer.queue.simulation.scenario import JobSpec, Scenario
 
@@ -98,11 +99,12 @@ class _Engine:
         while self._floor.free:
             steps = self._queue.explain(now_us)
             if self._gangs:
-                chosen = self._queue.next_that_fits(now_us, lambda u: u.width <= self._floor.free)
+                forecast = FloorForecast(self._floor, self._held_until(now_us), now_us)
+                chosen = self._queue.next_that_fits(now_us, forecast.fits, forecast)
             else:
                 chosen = self._queue.next(now_us)
             if isinstance(chosen, HeldUnit):
-                self._push_look_again(now_us + self._scenario.hold_us)
+                self._push_look_again(self._hold_ends_us(now_us))
                 return
             if chosen is None:
                 return
@@ -111,13 +113,30 @@ class _Engine:
                 service = (run.end_us - run.start_us) * chosen.unit.width
                 self._meter.dispatched(chosen.job, service, now_us)
 
+    def _held_until(self, now_us: int) -> list[HeldThreads]:
+        """Return when running gangs should let their threads go, as far as the queue was told."""
+        return [
+            HeldThreads(
+                None
+                if ticket.unit.length_us is None
+                else max(now_us, ticket.start_us + ticket.unit.length_us),
+                run.on,
+            )
+            for ticket, run in self._running.values()
+        ]
+
+    def _hold_ends_us(self, now_us: int) -> int:
+        reserved = self._queue.reserved
+        due_us = reserved.due_us if reserved else None
+        return max(now_us, due_us or 0) + self._scenario.hold_us
+
     def _start(
         self, ticket: Ticket, on: tuple[int, ...], now_us: int, steps: tuple[FlowChoice, ...]
     ) -> Run:
         thread = int(ticket.unit.key)
         length_us = self._specs[ticket.job].lengths_us[thread]
         end_us = now_us + self._floor.duration_us(length_us, on)
-        run = Run(ticket.job, thread + 1, on, now_us, end_us, ticket.passes, steps)
+        run = Run(ticket.job, thread + 1, on, now_us, end_us, ticket.passes, steps, ticket.turn_us)
         self._runs.append(run)
         self._running[ticket.sequence] = (ticket, run)
         self._push(end_us, _Kind.END, ticket.sequence)

@@ -27,6 +27,10 @@ class Floor:
         """How many threads are there, including those that leave once their work has ended."""
         return len(self._free) + self._held
 
+    def comes_back(self, number: int) -> bool:
+        """Return whether a thread that is held is free again once it is let go."""
+        return number <= self._target
+
     def take(self, count: int) -> tuple[int, ...]:
         """Hold the free threads with the lowest numbers, and return the numbers."""
         self._held += count

@@ -17,6 +17,7 @@ class Run:
         on: Numbers of the threads of capacity; several for a gang.
         passes: How often others went before it while it was the oldest of its job.
         steps: Why it was next; empty if it ran before the simulation began.
+        turn_us: When its turn came, if it did not fit then; capacity was kept for it from then on.
 
     """
 
@@ -27,6 +28,7 @@ class Run:
     end_us: int
     passes: int = 0
     steps: tuple[FlowChoice, ...] = ()
+    turn_us: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
