@@ -1,14 +1,8 @@
-"""The examples of the two proposals, written down anew: each annotation and object reads."""
+"""Each form that the proposal of CPU orchestration gives, written down anew: all of them read."""
 
-import json
-
-import pytest
-
-from kubernetes_worlds import Json, device, node, pod, topology
-from placer_models.kubernetes.device import device_part
+from kubernetes_worlds import Json, node, pod, topology
 from placer_models.kubernetes.join import join
 from placer_models.kubernetes.node import node_part
-from placer_models.kubernetes.object_fields import ObjectError
 from placer_models.kubernetes.pod import pod_part
 from placer_models.kubernetes.pod_containers import Reading
 from placer_models.kubernetes.pod_spec import asked_by
@@ -16,69 +10,6 @@ from placer_models.kubernetes.topology import topology_part
 from placer_models.policy import AlignmentPolicy, BindPolicy, ExclusivePolicy, NumaStrategy
 
 GPUS = Reading(types=frozenset({"gpu", "rdma"}))
-
-
-@pytest.mark.parametrize(
-    ("requests", "each"),
-    [
-        ({"nvidia.com/gpu": "2"}, (2, None, None)),
-        ({"kubernetes.io/gpu": "50"}, (1, 50, 50)),
-        ({"kubernetes.io/gpu-core": "50", "kubernetes.io/gpu-memory-ratio": "60"}, (1, 50, 60)),
-        ({"kubernetes.io/gpu-core": "60", "kubernetes.io/gpu-memory": "4Gi"}, (1, 60, None)),
-    ],
-)
-def test_requests_of_the_device_proposal(requests: dict[str, str], each: object) -> None:
-    """
-    Whole GPUs, the shorthand, and compute and memory apart (D2, D3).
-    """
-    asked = asked_by(pod_part(pod(requests={"cpu": "4", "memory": "8Gi", **requests})), GPUS)
-    (request,) = asked.spec.requests.devices
-    share = request.share
-    assert each == (request.count, share and share.percent, share and share.memory_percent)
-
-
-def test_devices_of_the_device_proposal() -> None:
-    """
-    A Device object with the deprecated names of resources, and the kubelet's checkpoint (D12).
-    """
-    ids = ["GPU-98583a5c-c155-9cf6-f955-03c189d3dbfb", "GPU-7f6410b9-bdf7-f9a5-de09-aa5ec31a7124"]
-    given = [
-        {
-            "health": True,
-            "id": id,
-            "minor": minor,
-            "resources": {
-                "kubernetes.io/gpu-core": "100",
-                "kubernetes.io/gpu-memory": "15472384Ki",
-                "kubernetes.io/gpu-memory-ratio": "100",
-            },
-            "type": "gpu",
-        }
-        for minor, id in enumerate(ids)
-    ]
-    entry = {
-        "podUID": "fa8983dc-bb76-4eeb-8dcc-556fbd44d7ce",
-        "containerName": "cuda-container",
-        "resourceName": "nvidia.com/gpu",
-        "deviceIDs": ["GPU-36b27e44-b086-46f7-f2dc-73c36dc65991"],
-    }
-    key = "node.koordinator.sh/gpu-checkpoints"
-    part = device_part(device(devices=given, annotations={key: json.dumps([entry])}))
-    assert [(d.minor, d.id, d.memory_bytes) for d in part.devices] == [
-        (minor, id, 15472384 * 1024) for minor, id in enumerate(ids)
-    ]
-    assert part.checkpoints[0].pod_uid == entry["podUID"]
-
-
-def test_amounts_of_a_node_in_the_device_proposal() -> None:
-    """
-    Sums over its devices are no resources of their own; '32GB' is no amount of Kubernetes.
-    """
-    sums = {"kubernetes.io/gpu-core": "400", "kubernetes.io/gpu-memory-ratio": "400"}
-    joined = join(node_part(node(amounts={**sums, "kubernetes.io/gpu-memory": "32G"})))
-    assert (joined.node.extended, joined.node.max_pods) == ((), 110)
-    with pytest.raises(ObjectError, match="gpu-memory: '32GB' is no amount"):
-        node_part(node(amounts={"kubernetes.io/gpu-memory": "32GB"}))
 
 
 def test_the_pod_of_the_cpu_proposal() -> None:
