@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from kubernetes_worlds import Json, device, node, pod
+from kubernetes_dumps import faults, read
+from kubernetes_worlds import Json, device, node, pod, topology
 from placer.kubernetes.dump import read_dump
 from placer_models.device import Device
+from placer_models.device_share import DeviceShare
 from placer_models.kubernetes.device import DevicePart, device_part
 from placer_models.kubernetes.join import join
 from placer_models.kubernetes.node import node_part
@@ -17,6 +19,9 @@ from placer_models.kubernetes.object_fields import ObjectError
 from placer_models.kubernetes.pod import pod_part
 from placer_models.kubernetes.pod_containers import Reading
 from placer_models.kubernetes.pod_spec import asked_by
+from placer_models.kubernetes.topology import topology_part
+from placer_models.placement import DeviceGrant
+from placer_models.pod import DeviceRequest
 
 GPUS = Reading(types=frozenset({"gpu", "rdma"}))
 
@@ -215,12 +220,135 @@ def test_requests_of_the_device_proposal(requests: dict[str, str], each: object)
     assert each == (request.count, share and share.percent, share and share.memory_percent)
 
 
-def test_amounts_of_a_node_in_the_device_proposal() -> None:
+TOTALS = {
+    "GPUs": 'kubernetes.io/gpu-core: 400, kubernetes.io/gpu-memory: "32GB", '
+    "kubernetes.io/gpu-memory-ratio: 400",
+    "a NIC and an FPGA": "kubernetes.io/rdma: 100, kubernetes.io/fpga: 100",
+    "in both spellings": "kubernetes.io/gpu-core: 400, koordinator.sh/gpu-core: 400",
+}
+
+
+@pytest.mark.parametrize("totals", TOTALS.values(), ids=TOTALS)
+def test_a_node_with_totals_of_its_devices_reads(totals: str, tmp_path: Path) -> None:
     """
-    Sums over its devices are no resources of their own; '32GB' is no amount of Kubernetes.
+    They are no resources of their own: the devices are. '32GB' is no amount of Kubernetes.
     """
-    sums = {"kubernetes.io/gpu-core": "400", "kubernetes.io/gpu-memory-ratio": "400"}
-    joined = join(node_part(node(amounts={**sums, "kubernetes.io/gpu-memory": "32G"})))
-    assert (joined.node.extended, joined.node.max_pods) == ((), 110)
-    with pytest.raises(ObjectError, match="gpu-memory: '32GB' is no amount"):
-        node_part(node(amounts={"kubernetes.io/gpu-memory": "32GB"}))
+    file = tmp_path / "cluster.yaml"
+    amounts = f"{{cpu: 8, memory: 16Gi, {totals}}}"
+    file.write_text(
+        "apiVersion: v1\nkind: Node\nmetadata: {name: node-1}\nstatus:\n"
+        f"  capacity: {amounts}\n  allocatable: {amounts}\n"
+    )
+    instance, _ = read_dump([file])
+    assert instance.nodes[0].extended == ()
+
+
+def test_zones_with_totals_of_their_devices_read() -> None:
+    """
+    As the node has them.
+    """
+    found = topology()
+    total = {"name": "kubernetes.io/gpu-memory", "capacity": "32GB", "allocatable": "32GB"}
+    found["zones"][0]["resources"].append(total)
+    assert join(node_part(node()), topology_part(found)).node.devices == ()
+
+
+def test_no_other_amount_is_read_in_that_unit() -> None:
+    """
+    What counts is an amount of Kubernetes, or refused: of the node itself, of a device, of a pod.
+    """
+    for make, message in (
+        (lambda: node_part(node(amounts={"memory": "32GB"})), "memory: '32GB' is no amount"),
+        (lambda: node_part(node(amounts={"example.com/gpu-memory": "1GB"})), "'1GB' is no amount"),
+        (
+            lambda: device_part(
+                device(devices=[{"type": "gpu", "resources": {"kubernetes.io/gpu-memory": "8GB"}}])
+            ),
+            "gpu-memory: '8GB' is no amount",
+        ),
+        (lambda: pod_part(pod("p", {"kubernetes.io/gpu-memory": "8GB"})), "'8GB' is no amount"),
+    ):
+        with pytest.raises(ObjectError, match=message):
+            make()
+
+
+TRANSLATED = {
+    "of whole GPUs": ("200", "200", "30944768Ki", DeviceRequest("gpu", 2)),
+    "of a part": ("50", "50", "4Gi", DeviceRequest("gpu", 1, DeviceShare(50, None, 50))),
+}
+
+
+@pytest.mark.parametrize(("core", "ratio", "size", "expected"), TRANSLATED.values(), ids=TRANSLATED)
+def test_a_bound_pod_has_what_its_request_was_translated_to(
+    core: str, ratio: str, size: str, expected: DeviceRequest
+) -> None:
+    """
+    The scheduler writes compute, percent of memory and its bytes: the bytes are of that percent.
+    """
+    amounts = {
+        "kubernetes.io/gpu-core": core,
+        "kubernetes.io/gpu-memory-ratio": ratio,
+        "kubernetes.io/gpu-memory": size,
+        "cpu": "4",
+        "memory": "8Gi",
+    }
+    bound = pod("p", amounts, limits=amounts, nodeName="n1")
+    instance, _ = read(node(), device(devices=listed(type="gpu", resources=AMOUNTS)), bound)
+    assert instance.running[0].pod.spec.requests.devices == (expected,)
+
+
+@pytest.mark.parametrize(
+    ("name", "more"),
+    [("a pod that waits", {}), ("a pod that is bound", {"nodeName": "n1"})],
+    ids=["waits", "bound"],
+)
+def test_nobody_asks_for_memory_twice(name: str, more: dict[str, str]) -> None:
+    """
+    In bytes and in percent, as Koordinator refuses it; a translation has the compute, too (D4).
+    """
+    amounts = {"kubernetes.io/gpu-memory": "4Gi", "kubernetes.io/gpu-memory-ratio": "50"}
+    if not more:
+        amounts |= {"kubernetes.io/gpu-core": "50"}
+    (fault,) = faults(node(), device(), pod("p", amounts, limits=amounts, **more))
+    assert "device-combination: " in fault, name
+
+
+FULL = {
+    "kubernetes.io/gpu-core": 100,
+    "kubernetes.io/gpu-mem-ratio": 100,
+    "kubernetes.io/gpu-mem": "16Gi",
+}
+HALF = {**FULL, "kubernetes.io/gpu-core": 50, "kubernetes.io/gpu-mem-ratio": 50}
+del HALF["kubernetes.io/gpu-mem"]
+SHARE = DeviceShare(50, None, 50)
+
+ALLOCATED = {
+    "the example": ([{"minor": 0, "resouurces": FULL}, {"minor": 1, "resouurces": FULL}], None),
+    "a part, as the example": ([{"minor": m, "resouurces": HALF} for m in (0, 1)], SHARE),
+    "the Go type, which has no tags": ([{"Minor": m, "Resources": HALF} for m in (0, 1)], SHARE),
+}
+
+
+@pytest.mark.parametrize(("listed", "share"), ALLOCATED.values(), ids=ALLOCATED)
+def test_an_allocation_reads(listed: list[Json], share: DeviceShare | None) -> None:
+    """
+    The example misspells its field of resources, and what it says there counts (D11).
+    """
+    key = "scheduling.koordinator.sh/device-allocated"
+    asks = {"kubernetes.io/gpu-core": "100", "kubernetes.io/gpu-memory-ratio": "100"}
+    holder = pod("p", asks, annotations={key: {"gpu": listed}}, nodeName="n1")
+    instance, _ = read(node(), device(), holder)
+    assert instance.running[0].placement.devices == tuple(
+        DeviceGrant("gpu", minor, share=share) for minor in (0, 1)
+    )
+
+
+def test_an_allocation_in_both_spellings_is_refused() -> None:
+    """
+    Nobody can know which of them is meant.
+    """
+    key = "scheduling.koordinator.sh/device-allocated"
+    one = {"minor": 0, "resouurces": HALF, "resources": FULL}
+    holder = pod("p", {"nvidia.com/gpu": "1"}, annotations={key: {"gpu": [one]}}, nodeName="n1")
+    (fault,) = faults(node(), device(), holder)
+    assert "$.gpu[0].resources: the field resources is there twice" in fault

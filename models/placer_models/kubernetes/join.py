@@ -14,7 +14,7 @@ from placer_models.kubernetes.node import KubeNode
 from placer_models.kubernetes.numa_memory import memory_of
 from placer_models.kubernetes.object_fields import ObjectError
 from placer_models.kubernetes.resources import PODS
-from placer_models.kubernetes.topology import SUMS, TopologyPart, zone_devices
+from placer_models.kubernetes.topology import TopologyPart, zone_devices
 from placer_models.policy import (
     BINDING,
     AlignmentPolicy,
@@ -309,6 +309,6 @@ def _locality(kubelet: CpuManagerPolicy) -> tuple[Locality, ...]:
 def _extended(node: KubeNode, found: tuple[Device, ...]) -> tuple[tuple[str, int], ...]:
     """Return the node's extended resources: all but the devices that are known one by one."""
     types = {device.type for device in found}
-    gone = types | SUMS | {PODS} | (frozenset(WHOLE_GPUS) if GPU in types else frozenset())
+    gone = types | {PODS} | (frozenset(WHOLE_GPUS) if GPU in types else frozenset())
     other = node.allocatable.other
     return tuple(sorted((name, n) for name, n in other.items() if n and name not in gone))

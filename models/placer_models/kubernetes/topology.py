@@ -20,15 +20,11 @@ from placer_models.annotations.node_topology import (
     read_cpu_topology,
     read_pod_cpu_allocs,
 )
-from placer_models.device_request import DEVICE_RESOURCES, WHOLE_GPUS
 from placer_models.kubernetes.object_fields import Field, Identity, Object, annotation, identity_of
-from placer_models.kubernetes.resources import PODS, ResourceList, resources_in
+from placer_models.kubernetes.resources import PODS, SUMS, ResourceList, resources_in
 from placer_models.policy import AlignmentPolicy, AlignmentScope
 
 KIND = "NodeResourceTopology"
-
-SUMS = DEVICE_RESOURCES - frozenset(WHOLE_GPUS)
-"""Resources that Koordinator adds up over the devices of a node."""
 
 _NO_DEVICES = (PODS, "ephemeral-storage")
 _ZONE = re.compile(r"[A-Za-z]*-?([0-9]{1,5})")
@@ -58,7 +54,7 @@ def zone_devices(amounts: ResourceList) -> list[tuple[str, int]]:
     return sorted(
         (name, count)
         for name, count in amounts.other.items()
-        if not (name in SUMS or name in _NO_DEVICES or "batch-" in name)
+        if not (name in _NO_DEVICES or "batch-" in name)
     )
 
 
@@ -172,7 +168,7 @@ def _amounts(resources: Field, *columns: str) -> ResourceList:
             item.get("capacity").refuse("is missing; a zone says how much it has")
         said = [item.get(column).value for column in (*columns, "capacity")]
         amounts[name] = next(value for value in said if value is not None)
-    return resources_in(Field(resources.title, amounts, resources.path))
+    return resources_in(Field(resources.title, amounts, resources.path), without=SUMS)
 
 
 def _distances(part: Field) -> dict[int, int]:
