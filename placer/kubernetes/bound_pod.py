@@ -99,8 +99,15 @@ class BoundPodReader:
         return BoundPod(part, asked, cpus, grants)
 
     def _cpus(self, part: KubePod) -> CpuSet:
-        """Return the CPUs named as the pod's own, or by its claims if these give all of them."""
+        """Return the CPUs named as the pod's own, or by its claims if these give all of them.
+
+        A pod is not believed about CPUs that its node lacks if the node contradicts itself, too.
+        """
         cpus = _cpus_of(part, self.topology)
+        doubted = self.topology is not None and self.topology.doubted
+        if doubted and not cpus <= self.joined.node.machine.topology.cpu.keys():
+            self._hide_cpus(part)
+            cpus = frozenset()
         if cpus or not part.claims:
             return cpus
         claimed = self.claims.cpus.of_pod(part)
@@ -159,7 +166,7 @@ def _cpus_of(part: KubePod, topology: TopologyPart | None) -> CpuSet:
     """Return the CPUs that a pod owns, as far as they are named."""
     if part.status is not None and part.status.cpuset:
         return part.status.cpuset
-    for alloc in topology.allocs if topology else ():
+    for alloc in topology.owners if topology else ():
         if (
             alloc.uid == part.identity.uid
             if alloc.uid and part.identity.uid

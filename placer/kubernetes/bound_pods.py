@@ -115,7 +115,7 @@ def _placement(
     cpuset, cpu_milli = one.cpus, None
     if not spec.qos.owns_cpus:
         cpuset = pool_of(spec.qos, node, owned)
-        homes = one.part.status.numa if one.part.status else ()
+        homes = one.part.status.homes if one.part.status else ()
         if homes and (binds(spec, node) or spec.constrained_burst):
             cpuset = within(cpuset, [share.node for share in homes], topology)
             cpu_milli = _counted(homes, spec.requests.cpu_milli)
