@@ -96,13 +96,14 @@ def device_part(found: Object) -> DevicePart:
         devices[device.type, device.minor] = device
     table = annotation(root, *GPU_PARTITIONS)
     policy = label(root, GPU_PARTITION_POLICY)
-    held = annotation(root, *DEVICE_CHECKPOINTS)
+    # Neither key hides what the other says.
+    held = [part for key in DEVICE_CHECKPOINTS if (part := annotation(root, key))]
     return DevicePart(
         identity=identity,
         devices=tuple(devices[key] for key in sorted(devices)),
         partitions=_partitions(table) if table else None,
         partition_policy=policy.word(PartitionPolicy) if policy else None,
-        checkpoints=in_annotation(held, _checkpoints) if held else (),
+        checkpoints=tuple(one for part in held for one in in_annotation(part, _checkpoints)),
         holders=tuple(_holders(root.get("status", "allocations"))),
     )
 
