@@ -62,7 +62,9 @@ class Node:
             no part of the capacity that requests are counted against.
         alignment: The node's NUMA alignment policy (C12).
         unhealthy: (type, minor) of devices that are broken on this node, besides
-            those that its machine calls unhealthy (D6).
+            those that its machine calls unhealthy (D6), or are given to nobody for another reason.
+        checkpoint_devices: Those of ``unhealthy`` that work, and are kept from pods because a
+            kubelet's checkpoint gives them to pods that are not here, or may do so (D12).
         cordoned: No new pod is placed here.
         cpu_bind: The bind policy that every pod that owns CPUs has to keep to here (C10).
         hugepages: (NUMA node, page size in bytes, pages), ascending: what this node
@@ -111,6 +113,7 @@ class Node:
     taints: tuple[Taint, ...] = ()
     milli_per_cpu: int = 1000
     unpooled_cpus: CpuSet = frozenset()
+    checkpoint_devices: frozenset[tuple[str, int]] = frozenset()
 
     @property
     def devices(self) -> tuple[Device, ...]:

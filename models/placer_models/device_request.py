@@ -166,6 +166,18 @@ def convert(amounts: Mapping[str, int]) -> dict[str, int]:
     return converted
 
 
+def untranslated(amounts: Mapping[str, int]) -> dict[str, int]:
+    """Return what a scheduler translated a request to, as it may be asked for (D3).
+
+    The proposal's scheduler writes compute, percent of memory and the bytes of that percent on
+    the GPU that it has chosen; the bytes are left out, because the percent is exact.
+    """
+    found = dict(amounts)
+    if {GPU_CORE, GPU_MEMORY_RATIO} <= found.keys():
+        found.pop(GPU_MEMORY, None)
+    return found
+
+
 def _amounts(requests: Mapping[str, str | float]) -> dict[str, int]:
     amounts: dict[str, int] = {}
     for written, quantity in requests.items():

@@ -145,6 +145,23 @@ class UnknownName:
 
 
 @dataclass(frozen=True, slots=True)
+class KeptByCheckpoint:
+    """Checkpoints of kubelets keep devices from the pod that nobody in the instance holds.
+
+    Attributes:
+        devices: How many devices of the type.
+        nodes: On how many nodes they are.
+        all_nodes: How many nodes there are.
+
+    """
+
+    device_type: str
+    devices: int
+    nodes: int
+    all_nodes: int
+
+
+@dataclass(frozen=True, slots=True)
 class MovesAllowed:
     """How many running pods could move, and how many of them may."""
 
@@ -189,6 +206,7 @@ Reason = (
     | OutOfTime
     | NotFound
     | UnknownName
+    | KeptByCheckpoint
     | MovesAllowed
     | GangAsks
     | GangMinimum

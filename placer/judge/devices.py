@@ -39,10 +39,12 @@ def device_health(scene: Scene) -> Iterator[Finding]:
             in_mig_mode = grant.type == GPU and grant.minor in dict(site.node.mig)
             if device is not None and not in_mig_mode and not site.node.is_healthy(device):
                 healthy = [str(d.minor) for d in site.inside.healthy.get(grant.type, ())]
+                kept = (grant.type, grant.minor) in site.node.checkpoint_devices
+                why = "a kubelet's checkpoint keeps from it" if kept else "is unhealthy"
                 yield Finding(
                     tenant.title,
                     f"pod {tenant.title!r} holds {grant.type} {grant.minor} of node "
-                    f"{site.node.name!r}, which is unhealthy; "
+                    f"{site.node.name!r}, which {why}; "
                     f"healthy are {', '.join(healthy) or 'none'}",
                 )
 

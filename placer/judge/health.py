@@ -44,5 +44,6 @@ def broken_devices_held(instance: Instance) -> tuple[BrokenDevice, ...]:
         for node in instance.nodes
         for device in node.machine.devices
         if not node.is_healthy(device)
+        and (device.type, device.minor) not in node.checkpoint_devices
         and (pods := holders.get((node.name, device.type, device.minor)))
     )

@@ -50,6 +50,8 @@ class BoundPodReader:
         summary: Gets the assumptions that are made.
         unknown: Types of which some pod holds devices, but it is unknown which.
         unasked: Devices that some pod has or sees without asking for them.
+        checkpoint: Those of ``unasked`` that the kubelet's checkpoint names.
+        unresolved: Those of ``unknown`` of which the checkpoint has ids that nobody knows.
         hides_cpus: Whether some pod owns CPUs, but it is unknown which.
         owners: CPU -> title of the pod that owns it.
         holders: The holders of the node's devices.
@@ -65,6 +67,8 @@ class BoundPodReader:
     summary: Summary
     unknown: set[str] = field(default_factory=set)
     unasked: set[DeviceKey] = field(default_factory=set)
+    checkpoint: set[DeviceKey] = field(default_factory=set)
+    unresolved: set[str] = field(default_factory=set)
     hides_cpus: bool = False
     owners: dict[int, str] = field(default_factory=dict)
     holders: DeviceHolders = field(default_factory=DeviceHolders)
@@ -99,8 +103,15 @@ class BoundPodReader:
         return BoundPod(part, asked, cpus, grants)
 
     def _cpus(self, part: KubePod) -> CpuSet:
-        """Return the CPUs named as the pod's own, or by its claims if these give all of them."""
+        """Return the CPUs named as the pod's own, or by its claims if these give all of them.
+
+        A pod is not believed about CPUs that its node lacks if the node contradicts itself, too.
+        """
         cpus = _cpus_of(part, self.topology)
+        doubted = self.topology is not None and self.topology.doubted
+        if doubted and not cpus <= self.joined.node.machine.topology.cpu.keys():
+            self._hide_cpus(part)
+            cpus = frozenset()
         if cpus or not part.claims:
             return cpus
         claimed = self.claims.cpus.of_pod(part)
@@ -131,12 +142,18 @@ class BoundPodReader:
     def _granted(self, part: KubePod, spec: PodSpec) -> tuple[DeviceGrant, ...]:
         """Return the devices that a pod holds, except those of its claims."""
         held = held_devices(part, spec, self.joined.node, self.devices, self.holders, self.taken)
-        if held.unknown:
-            self.summary.assume(
-                "pods whose devices nobody names: no more of the type are given out there",
-                part.identity.title,
-            )
-            self.unknown |= held.unknown
+        for kinds, what in (
+            (held.unresolved, "a kubelet's checkpoint names by ids that nobody knows"),
+            (held.unknown - held.unresolved, "nobody names"),
+        ):
+            if kinds:
+                self.summary.assume(
+                    f"pods whose devices {what}: no more of the type are given out there",
+                    part.identity.title,
+                )
+        self.unknown |= held.unknown
+        self.unresolved |= held.unresolved
+        self.checkpoint |= held.checkpoint
         if held.unasked:
             self.summary.assume(
                 "pods that see devices beyond what they ask for: these are given to nobody",
@@ -159,7 +176,7 @@ def _cpus_of(part: KubePod, topology: TopologyPart | None) -> CpuSet:
     """Return the CPUs that a pod owns, as far as they are named."""
     if part.status is not None and part.status.cpuset:
         return part.status.cpuset
-    for alloc in topology.allocs if topology else ():
+    for alloc in topology.owners if topology else ():
         if (
             alloc.uid == part.identity.uid
             if alloc.uid and part.identity.uid

@@ -38,6 +38,8 @@ class BoundPods:
         running: The pods that hold something there.
         unknown: Types of which some pod holds devices, but it is unknown which.
         unasked: Devices that some pod has or sees without asking for them.
+        checkpoint: Those of ``unasked`` that the kubelet's checkpoint names.
+        unresolved: Those of ``unknown`` of which the checkpoint has ids that nobody knows.
         hides_cpus: Whether some pod owns CPUs, but it is unknown which.
         pinned: CPUs that the kubelet has pinned to Guaranteed pods: BE pods do not share them,
             as they do those of other LSR pods (C6).
@@ -47,6 +49,8 @@ class BoundPods:
     running: list[RunningPod]
     unknown: set[str]
     unasked: set[DeviceKey]
+    checkpoint: set[DeviceKey]
+    unresolved: set[str]
     hides_cpus: bool
     pinned: CpuSet
 
@@ -79,7 +83,15 @@ def bound_pods(
         one.asked = replace(one.asked, spec=specs.setdefault(one.asked.spec, one.asked.spec))
         read.append(one)
     pinned: CpuSet = frozenset().union(*(one.cpus for one in read if _is_pinned(one.part)))
-    found = BoundPods([], reader.unknown, reader.unasked, reader.hides_cpus, pinned)
+    found = BoundPods(
+        [],
+        reader.unknown,
+        reader.unasked,
+        reader.checkpoint,
+        reader.unresolved,
+        reader.hides_cpus,
+        pinned,
+    )
     owned: dict[QosClass, CpuSet] = {}
     node = replace(joined.node, unpooled_cpus=joined.node.unpooled_cpus | pinned)
     for one in read:
@@ -115,7 +127,7 @@ def _placement(
     cpuset, cpu_milli = one.cpus, None
     if not spec.qos.owns_cpus:
         cpuset = pool_of(spec.qos, node, owned)
-        homes = one.part.status.numa if one.part.status else ()
+        homes = one.part.status.homes if one.part.status else ()
         if homes and (binds(spec, node) or spec.constrained_burst):
             cpuset = within(cpuset, [share.node for share in homes], topology)
             cpu_milli = _counted(homes, spec.requests.cpu_milli)

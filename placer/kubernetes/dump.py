@@ -256,6 +256,7 @@ def _beside(node: Node, here: BoundPods) -> Node:
         if (device.type in here.unknown or (device.type, device.minor) in here.unasked)
         and (device.type, device.minor) not in held
     }
+    kept = {key for key in lost if key in here.checkpoint or key[0] in here.unresolved}
     if here.hides_cpus:
         node = _without_ids(node)
     most = node.max_pods
@@ -265,6 +266,7 @@ def _beside(node: Node, here: BoundPods) -> Node:
     return replace(
         node,
         unhealthy=node.unhealthy | lost,
+        checkpoint_devices=node.checkpoint_devices | (kept - node.unhealthy),
         max_pods=most,
         unpooled_cpus=node.unpooled_cpus | here.pinned,
     )

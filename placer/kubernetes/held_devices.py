@@ -1,5 +1,7 @@
 """Devices that a bound pod holds, as far as anything tells which (D12)."""
 
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from placer_models.annotations.device_allocated import DeviceAllocation, grants_of
@@ -9,7 +11,7 @@ from placer_models.device import GPU, DeviceKey
 from placer_models.instance.device_holders import DeviceHolders
 from placer_models.kubernetes.device import DevicePart
 from placer_models.kubernetes.object_fields import ObjectError
-from placer_models.kubernetes.plugin_devices import devices_of, type_of
+from placer_models.kubernetes.plugin_devices import devices_of, gpus_elsewhere, type_of
 from placer_models.kubernetes.pod import KubePod
 from placer_models.placement import DeviceGrant
 from placer_models.pod import PodSpec
@@ -26,12 +28,16 @@ class HeldDevices:
         grants: Devices that it asks for.
         unasked: Devices that it has or sees without asking for them.
         unknown: Types of which it holds devices, but it is unknown which.
+        checkpoint: Those of ``unasked`` that the kubelet's checkpoint names.
+        unresolved: Those of ``unknown`` of which the checkpoint has ids that nobody knows.
 
     """
 
     grants: tuple[DeviceGrant, ...] = ()
     unasked: frozenset[DeviceKey] = frozenset()
     unknown: frozenset[str] = frozenset()
+    checkpoint: frozenset[DeviceKey] = frozenset()
+    unresolved: frozenset[str] = frozenset()
 
 
 def held_devices(
@@ -95,9 +101,15 @@ def _otherwise(
     holders: DeviceHolders,
     taken: list[DeviceKey],
 ) -> HeldDevices:
-    """Return the devices that a pod without the annotation holds, type by type."""
+    """Return the devices that a pod without the annotation holds, type by type.
+
+    GPUs that its node lacks count among those that it asks for.
+    """
     known = {(device.type, device.minor): device for device in node.devices}
-    told, lost = _told(part, node, devices)
+    kubelet = _by_kubelet(part, node, devices)
+    told, lost = set(kubelet.devices), set(kubelet.unresolved)
+    _see(part, node, kubelet, told, lost)
+    elsewhere = Counter(kubelet.elsewhere)
     grants: list[DeviceGrant] = []
     whole = True
     for request in spec.requests.devices:
@@ -106,10 +118,13 @@ def _otherwise(
         if not minors:
             minors = sorted(minor for of, minor in told if of == kind)
         if not minors:
-            minors = [minor for of, minor in taken if of == kind][: request.count]
+            count = request.count - elsewhere[kind]
+            minors = [minor for of, minor in taken if of == kind][: max(0, count)]
+        apart = min(elsewhere[kind], max(0, request.count - len(minors)))
+        elsewhere[kind] -= apart
         if len(minors) == request.count:
             lost.discard(kind)
-        else:
+        elif len(minors) + apart != request.count:
             whole = False
             if len(minors) < request.count:
                 lost.add(kind)
@@ -124,8 +139,14 @@ def _otherwise(
         for grant in grants
     ):
         grants = []
-    granted = {(grant.type, grant.minor) for grant in grants}
-    return HeldDevices(tuple(grants), frozenset(told - granted), frozenset(lost))
+    unasked = frozenset(told - {(grant.type, grant.minor) for grant in grants})
+    return HeldDevices(
+        tuple(grants),
+        unasked,
+        frozenset(lost),
+        unasked & kubelet.devices,
+        kubelet.unresolved & lost,
+    )
 
 
 def _by_status(part: KubePod, kind: str, devices: DevicePart | None) -> list[int]:
@@ -135,28 +156,51 @@ def _by_status(part: KubePod, kind: str, devices: DevicePart | None) -> list[int
     return []
 
 
-def _told(part: KubePod, node: Node, devices: DevicePart | None) -> tuple[set[DeviceKey], set[str]]:
-    """Return the devices that a pod has according to the kubelet, or else to its environment.
+@dataclass(frozen=True, slots=True)
+class _ByKubelet:
+    """What the kubelet's checkpoint says that a pod has.
 
-    The second set has the types of which it has devices, but it is unknown which.
+    Attributes:
+        devices: Devices of the node.
+        unresolved: Types of which it has devices by ids that nobody knows.
+        elsewhere: Type -> how many devices it has that the node lacks.
+
     """
+
+    devices: frozenset[DeviceKey]
+    unresolved: frozenset[str]
+    elsewhere: Mapping[str, int]
+
+
+def _by_kubelet(part: KubePod, node: Node, devices: DevicePart | None) -> _ByKubelet:
     found: set[DeviceKey] = set()
-    lost: set[str] = set()
+    unresolved: set[str] = set()
+    elsewhere: dict[str, frozenset[str]] = {}
     uid = part.identity.uid
     for entry in devices.checkpoints if devices and uid else ():
         if entry.pod_uid == uid:
-            meant = devices_of(entry, node.machine.devices)
+            meant, kind = devices_of(entry, node.machine.devices), type_of(entry.resource)
             found |= meant or set()
             if meant is None:
-                lost.add(type_of(entry.resource))
-    if not any(kind == GPU for kind, _ in found):
-        visible = _visible(part, node)
-        if visible is None:
-            lost.add(GPU)
-        elif visible:
-            lost.discard(GPU)
-            found |= {(GPU, minor) for minor in visible}
-    return found, lost
+                unresolved.add(kind)
+            more = gpus_elsewhere(entry, node.machine.devices)
+            elsewhere[kind] = elsewhere.get(kind, frozenset()) | more
+    counts = {kind: len(uuids) for kind, uuids in elsewhere.items()}
+    return _ByKubelet(frozenset(found), frozenset(unresolved), counts)
+
+
+def _see(
+    part: KubePod, node: Node, kubelet: _ByKubelet, told: set[DeviceKey], lost: set[str]
+) -> None:
+    """Add what a pod sees by its environment, where the kubelet names no GPU that it has."""
+    if any(kind == GPU for kind, _ in kubelet.devices) or kubelet.elsewhere.get(GPU):
+        return
+    visible = _visible(part, node)
+    if visible is None:
+        lost.add(GPU)
+    elif visible:
+        lost.discard(GPU)
+        told |= {(GPU, minor) for minor in visible}
 
 
 def _visible(part: KubePod, node: Node) -> set[int] | None:

@@ -1,11 +1,14 @@
 """Strangers: pods that nodes name but the dump lacks; what they hold is given to nobody (D12)."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from placer.kubernetes.objects import Objects
 from placer.kubernetes.summary import Summary
 from placer_models.cluster import Node
-from placer_models.kubernetes.plugin_devices import devices_of, type_of
+from placer_models.device import DeviceKey
+from placer_models.kubernetes.checkpoints.device_manager import HeldByKubelet
+from placer_models.kubernetes.plugin_devices import devices_of, gpus_elsewhere, type_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,15 +40,11 @@ class Strangers:
             if not self._known((alloc.namespace or "default", alloc.name), alloc.uid):
                 cpus |= alloc.cpuset & node.machine.topology.cpu.keys()
         known = {(device.type, device.minor) for device in node.machine.devices}
-        for entry in found.checkpoints if found else ():
-            if entry.pod_uid and entry.pod_uid not in self.uids:
-                meant = devices_of(entry, node.machine.devices)
-                kind = type_of(entry.resource)
-                devices |= {one for one in known if one[0] == kind} if meant is None else meant
         for holder in found.holders if found else ():
             if not self._known((holder.namespace, holder.name), ""):
                 devices |= {(holder.type, minor) for minor in holder.minors}
-        devices &= known
+        given = self._by_checkpoint(node, found.checkpoints if found else (), summary)
+        devices = devices & known | given
         if not (cpus or devices):
             return node
         what = "nodes that name pods which are not in the dump: what these hold is given to nobody"
@@ -55,7 +54,30 @@ class Strangers:
             reserved_cpus=node.reserved_cpus | cpus,
             unpooled_cpus=node.unpooled_cpus | cpus,
             unhealthy=node.unhealthy | devices,
+            checkpoint_devices=node.checkpoint_devices | (given - node.unhealthy),
         )
+
+    def _by_checkpoint(
+        self, node: Node, entries: Sequence[HeldByKubelet], summary: Summary
+    ) -> set[DeviceKey]:
+        """Return the devices that a kubelet gave to strangers, or may have given to them.
+
+        An entry that says of no pod is a stranger's, too.
+        """
+        devices = node.machine.devices
+        if any(gpus_elsewhere(entry, devices) for entry in entries):
+            what = "nodes whose kubelet's checkpoint names GPUs that they do not have"
+            summary.assume(what, node.name)
+        strange = [entry for entry in entries if entry.pod_uid not in self.uids]
+        meant = [devices_of(entry, devices) for entry in strange]
+        lost = {
+            type_of(entry.resource) for entry, of in zip(strange, meant, strict=True) if of is None
+        }
+        if lost:
+            what = "nodes whose kubelet's checkpoint names devices by ids that nobody knows"
+            summary.assume(f"{what}: no more of the type are given out there", node.name)
+        found = {key for of in meant for key in of or ()}
+        return found | {(one.type, one.minor) for one in devices if one.type in lost}
 
     def _known(self, key: tuple[str, str], uid: str) -> bool:
         return uid in self.uids or key in self.keys

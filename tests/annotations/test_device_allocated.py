@@ -169,7 +169,7 @@ def test_virtual_functions_are_read_without_what_is_0() -> None:
     assert '"vfs":[{"busID":"0000:09:00.2"}]' in write_device_allocated([held])
 
 
-@pytest.mark.parametrize("resources", [{}, {"resources": {}}, {"resouurces": {"x/a": 1}}])
+@pytest.mark.parametrize("resources", [{}, {"resources": {}}, {"amounts": {"x/a": 1}}])
 def test_a_device_of_which_no_resources_are_named_is_held_whole(resources: object) -> None:
     """
     As a share of nothing it would be given to others as well.

@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 
 from cli_samples import written
+from placer.load import load_instance
 from placer_cli.app import main
 from placer_cli.exits import Exit
+from placer_models.instance.nodes import node_to_dict
 
 INSTANCE = """
 apiVersion: placer/v1
@@ -57,3 +59,88 @@ def test_verify_names_them_in_both_formats(
     assert json.loads(capsys.readouterr().out)["broken"] == [
         {"node": "n", "type": "gpu", "minor": 1, "pods": ["a", "b"]}
     ]
+
+
+KEPT = """
+apiVersion: placer/v1
+kind: Instance
+machines:
+  - name: box
+    numaNodes: [{id: 0, memory: 8Gi, cpus: 0-3}]
+    devices: [{type: gpu, count: 3, memory: 16Gi}]
+nodes:
+  - {name: n, machine: box, unhealthyDevices: {gpu: [0]}, checkpointDevices: {gpu: [0, 1]}}
+  - {name: m, machine: box, unhealthyDevices: {gpu: [0, 1]}}
+running: [{name: a, node: n, requests: {koordinator.sh/gpu: 50}, devices: {gpu: [1]}}]
+pods: [{name: waits, requests: {gpu: 2}}]
+"""
+
+
+def test_devices_that_a_checkpoint_keeps_are_given_to_nobody_and_not_called_broken(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """
+    The reason names the checkpoint, which kept one GPU: the other is broken (D12).
+    """
+    file = written(tmp_path, KEPT)
+    assert main(["solve", file, "--workers", "1", "--work-limit", "10"]) == Exit.NOT_ALL
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "never fits (2 of 2 nodes: device-count asks 2 gpu)" in shown
+    assert "on 1 of 2 nodes a kubelet's checkpoint keeps 1 gpu from it" in shown
+
+    assert main(["show", file, "--node", "n"]) == Exit.DONE
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "unhealthy, or kept by a checkpoint" in shown
+    assert "is unhealthy, and running" not in shown
+
+    place = {
+        **{"name": "waits", "namespace": "default", "node": "n", "cpuset": "0-3"},
+        "devices": [{"type": "gpu", "minor": minor} for minor in (0, 1)],
+    }
+    document = {"apiVersion": "placer/v1", "kind": "Placement", "pods": [place]}
+    placement = written(tmp_path, json.dumps(document), "p.json")
+    assert main(["verify", file, placement]) == Exit.NOT_ALL
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "gpu 0 of node 'n', which is unhealthy; healthy are 2" in shown
+    assert "gpu 1 of node 'n', which a kubelet's checkpoint keeps from it; healthy are 2" in shown
+
+
+def test_devices_that_a_checkpoint_keeps_are_written_as_they_were_read(tmp_path: Path) -> None:
+    """
+    What is broken besides stays so.
+    """
+    (node, _) = load_instance([Path(written(tmp_path, KEPT))]).nodes
+    assert node.unhealthy == {("gpu", 0), ("gpu", 1)}
+    assert node.checkpoint_devices == {("gpu", 1)}
+    text = node_to_dict(node, "box")
+    assert (text["unhealthyDevices"], text["checkpointDevices"]) == ({"gpu": [0]}, {"gpu": [1]})
+
+
+def test_a_checkpoint_keeps_devices_that_are_there(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """
+    Another is a slip of the pen.
+    """
+    wrong = KEPT.replace("checkpointDevices: {gpu: [0, 1]}", "checkpointDevices: {gpu: [0, 3]}")
+    assert main(["validate", written(tmp_path, wrong)]) == Exit.BAD_INPUT
+    said = capsys.readouterr().err
+    assert "checkpointDevices.gpu[1]: the machine box has no gpu 3; it has gpu 0-2" in said
+
+
+def test_a_gang_hears_of_the_checkpoint_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """
+    Each member would fit by itself.
+    """
+    gang = "gangs: [{name: g, minimum: 2, pods: [{name: p, replicas: 2, requests: {gpu: 1}}]}]\n"
+    file = written(tmp_path, KEPT.replace("pods: [{name: waits, requests: {gpu: 2}}]\n", gang))
+    assert main(["solve", file, "--workers", "1", "--work-limit", "10"]) == Exit.DONE
+    one = KEPT.replace("unhealthyDevices: {gpu: [0, 1]}", "unhealthyDevices: {gpu: [0, 1, 2]}")
+    file = written(tmp_path, one.replace("pods: [{name: waits, requests: {gpu: 2}}]\n", gang))
+    capsys.readouterr()
+    assert main(["solve", file, "--workers", "1", "--work-limit", "10"]) == Exit.NOT_ALL
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "of gang g 1 of 2 members fit on empty nodes, minimum 2" in shown
+    assert "on 1 of 2 nodes a kubelet's checkpoint keeps 1 gpu from it" in shown

@@ -75,6 +75,7 @@ def test_devices_of_pods_are_given_to_nobody() -> None:
     machine = to_machine(inventory)
 
     assert machine.node().unhealthy == {("gpu", 1), ("gpu", 2), ("gpu", 3)}
+    assert machine.node().checkpoint_devices == machine.node().unhealthy
     assert all(device.healthy for device in machine.machine.devices)
     assert "pods hold gpu 1-3; rule: a node of this machine gives them to nobody" in (
         machine.warnings
@@ -95,6 +96,26 @@ def test_a_device_object_says_what_pods_hold(ids: list[str], free: list[int]) ->
 
     (read_back,) = instance.nodes
     assert free == [gpu.minor for gpu in read_back.devices if read_back.is_healthy(gpu)]
+
+
+def test_a_gpu_that_the_machine_does_not_have_keeps_nothing() -> None:
+    """
+    It is told, and the Device object names it, for when it is there (D12).
+    """
+    here = [f"GPU-{i}0000000-0000-0000-0000-000000000000" for i in range(2)]
+    other = "GPU-36b27e44-b086-46f7-f2dc-73c36dc65991"
+    gpus = tuple(Device("gpu", i, id=id, numa_node=0) for i, id in enumerate(here))
+    for ids, held in (([other], []), ([other, here[1]], [1])):
+        machine = to_machine(found(given(ids), gpus), "n1")
+        assert machine.node().unhealthy == {("gpu", minor) for minor in held}
+        assert any(
+            f"a pod holds nvidia.com/gpu {other}, which this machine does not have; rule: nothing "
+            "is kept for it" in warning
+            for warning in machine.warnings
+        )
+        written = write_device_object(machine)
+        (text,) = written["metadata"]["annotations"].values()
+        assert json.loads(text)[0]["deviceIDs"] == [*(here[minor] for minor in held), other]
 
 
 def test_no_device_of_a_type_is_given_where_nobody_knows_which_is_held() -> None:

@@ -230,3 +230,18 @@ def test_any_part_of_an_object_may_be_anything(
         message = str(error)
 
     assert not message or message.startswith(str(folder))
+
+
+def test_cpus_of_pods_that_the_object_lacks_are_told_and_left_out(tmp_path: Path) -> None:
+    """
+    No node can reserve them; those that it has it reserves.
+    """
+    wrong = an_object()
+    annotations = wrong["metadata"]["annotations"]
+    alloc = [{"name": "a", "uid": "u", "cpuset": "3,7"}]
+    annotations["node.koordinator.sh/pod-cpu-allocs"] = json.dumps(alloc)
+    file = tmp_path / "nrt.json"
+    file.write_text(json.dumps(wrong))
+    found = to_machine(take_inventory(file))
+    assert found.reserved == {0, 3}
+    assert "CPUs in pod-cpu-allocs that cpu-topology lacks are left out" in found.warnings

@@ -59,6 +59,7 @@ TAKEN = [
     *(f"name: a, numaPolicy: {word}" for word in ("none", "best-effort", "restricted")),
     "name: a, numaPolicy: single-numa-node",
     "name: a, unhealthyDevices: {gpu: [2]}",
+    "name: a, checkpointDevices: {gpu: [2]}",
 ]
 POD = "name: p, qos: LSR, requests: {cpu: 2, memory: 2e9}"
 TAKEN_PODS = [
@@ -87,6 +88,7 @@ REFUSED_NODES = [
     "name: a, numaPolicy: strict",
     "name: a, cordoned:",
     "name: a, unhealthyDevices: {gpu: }",
+    "name: a, checkpointDevices: [2]",
     "name: a, cordoned: 1",
     "nome: a",
 ]

@@ -118,6 +118,8 @@ def quoted_requests() -> list[dict[str, str]]:
 def test_quoted_requests_read_or_say_why() -> None:
     """
     Those that a proposal gives as examples, on a node with GPUs.
+
+    What the scheduler translates some to is what a bound pod may have, and none may ask for.
     """
     named = set()
     for requests in quoted_requests():
@@ -127,6 +129,9 @@ def test_quoted_requests_read_or_say_why() -> None:
         if message := REQUESTS[names]:
             (fault,) = faults(node(), device(), asking)
             assert message in fault
+            asking = {**asking, "spec": {**asking["spec"], "nodeName": "n1"}}
+            instance, _ = read(node(), device(), asking)
+            assert len(instance.running[0].pod.spec.requests.devices) == 1
         else:
             instance, _ = read(node(), device(), asking)
             assert len(instance.gangs[0].pods[0].spec.containers[0].requests.devices) == 1
@@ -136,7 +141,7 @@ def test_quoted_requests_read_or_say_why() -> None:
 
 def test_a_quoted_allocation_reads() -> None:
     """
-    It spells resources otherwise, which are passed over: the pod holds all of both GPUs.
+    It spells resources otherwise: the pod holds all of both GPUs.
     """
     text = shared(DEVICES).read_text("utf-8")
     (quoted,) = re.findall(r"^/\*\n(\{.*?\n\})\n\*/$", text, re.DOTALL | re.MULTILINE)

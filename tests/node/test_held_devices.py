@@ -59,6 +59,19 @@ def instance(pod: NodePod, gpu: int) -> NodePod:
 A, B = a_pod("a"), a_pod("b", uid=UID)
 MIG: Modes = ((2, "A100-40GB"), (3, "A100-40GB"))
 
+OTHER = "GPU-36b27e44-b086-46f7-f2dc-73c36dc65991"
+
+
+def listed(*pods: NodePod, ids: Sequence[str] = ("8", "9")) -> NodePlacement:
+    """Return the document of a node whose GPUs have the ids that a driver gives."""
+    gpus = [
+        Device("gpu", i, id=f"GPU-{id}0000000-0000-0000-0000-000000000000")
+        for i, id in enumerate(ids)
+    ]
+    node = a_node()
+    return a_document(*pods, node=replace(node, machine=replace(node.machine, devices=(*gpus,))))
+
+
 FREE: dict[str, tuple[NodePlacement, Sequence[HeldByKubelet]]] = {
     "other devices": (document(holding(A, gpu=(0, 1))), [held("GPU-2"), held("GPU-3")]),
     "its own": (document(holding(B, gpu=(0, 1))), [held("GPU-0", "GPU-1")]),
@@ -70,6 +83,7 @@ FREE: dict[str, tuple[NodePlacement, Sequence[HeldByKubelet]]] = {
     "both have a share": (document(half(A, 0), half(B, 0)), [held("GPU-0::1")]),
     "unknown of another type": (document(holding(A, gpu=(0,))), [held("x", resource="x/rdma")]),
     "no devices at all": (document(A, B), [held("GPU-0"), held("tegra", uid="c")]),
+    "a GPU that the node does not have": (listed(holding(A, gpu=(0, 1))), [held(OTHER)]),
     "an instance of another GPU": (
         document(instance(A, 2), mig=MIG),
         [held("MIG-GPU-3/7/0", resource="nvidia.com/mig-1g.5gb")],
@@ -106,6 +120,11 @@ TWICE: dict[str, tuple[NodePlacement, Sequence[HeldByKubelet], list[str]]] = {
         document(holding(A, gpu=(3,))),
         [held("tegra")],
         ["a': placement.devices: gpu 3 may be another"],
+    ),
+    "a GPU that may be one without such an id": (
+        listed(holding(A, gpu=(0,)), ids=("8", "x")),
+        [held(OTHER)],
+        ["a': placement.devices: gpu 0 may be another"],
     ),
     "another type": (
         document(holding(A, rdma=(0,))),

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from placer_cli.draw.bars import bar
 from placer_cli.draw.canvas import Canvas, Marks
-from placer_cli.draw.mig import IN_MIG_MODE, has_broken
+from placer_cli.draw.mig import IN_MIG_MODE, broken_words, has_broken
 from placer_cli.draw.palette import (
     ACCENT,
     BAD,
@@ -237,5 +237,5 @@ def _key(instance: Instance, parties: Mapping[str, StyledMark], canvas: Canvas) 
     if any(node.mig for node in instance.nodes):
         pieces.append(Text(f"{IN_MIG_MODE} in MIG mode", QUIET))
     if any(has_broken(node) for node in instance.nodes):
-        pieces.append(Text.assemble((marks.broken, BAD), (" unhealthy", QUIET)))
+        pieces.append(Text.assemble((marks.broken, BAD), (broken_words(instance.nodes), QUIET)))
     return flow(pieces, canvas.width)

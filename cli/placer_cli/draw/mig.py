@@ -1,5 +1,7 @@
 """GPUs in MIG mode in pictures: neither free nor broken, but cut into instances."""
 
+from collections.abc import Iterable
+
 from placer_models.cluster import Node
 from placer_models.device import GPU
 
@@ -14,3 +16,9 @@ def has_broken(node: Node) -> bool:
         node.is_healthy(device) or (device.type == GPU and device.minor in modes)
         for device in node.machine.devices
     )
+
+
+def broken_words(nodes: Iterable[Node]) -> str:
+    """Return the words of the legend for devices that are given to nobody."""
+    kept = any(node.checkpoint_devices for node in nodes)
+    return " unhealthy, or kept by a checkpoint" if kept else " unhealthy"

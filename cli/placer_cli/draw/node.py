@@ -11,7 +11,7 @@ from placer_cli.draw.bars import bar
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.legend import MarkedPod, legend, tenants_of
 from placer_cli.draw.links import draw_links
-from placer_cli.draw.mig import IN_MIG_MODE, has_broken
+from placer_cli.draw.mig import IN_MIG_MODE, broken_words, has_broken
 from placer_cli.draw.packages import Paint, draw_packages
 from placer_cli.draw.palette import BAD, FRAME, QUIET, STRONG
 from placer_cli.draw.residents import Resident, amount_taken, pods_on
@@ -168,7 +168,7 @@ def _marks_line(node: Node, claims: _Claims, canvas: Canvas) -> Text:
     if node.mig:
         pieces.append(Text(f"{IN_MIG_MODE} in MIG mode", QUIET))
     if has_broken(node):
-        pieces.append(Text.assemble((marks.broken, BAD), (" unhealthy", QUIET)))
+        pieces.append(Text.assemble((marks.broken, BAD), (broken_words([node]), QUIET)))
     if claims.twice:
         pieces.append(Text.assemble((marks.broken, BAD), (" claimed twice", BAD)))
     return flow(pieces, canvas.width)

@@ -30,6 +30,9 @@ from placer_models.quantity import format_bytes, parse_bytes
 
 _PERCENT_OF = {GPU: GPU_CORE, **{kind: name for name, kind in PERCENT_TYPES.items()}}
 
+_MISSPELT = "resouurces"
+"""The resources of a device as the example of the proposal spells them."""
+
 _NOTHING = DeviceShare()
 
 
@@ -212,7 +215,7 @@ def _resources(held: DeviceAllocation) -> dict[str, str]:
 
 
 def _read(kind: str, part: JsonPart) -> DeviceAllocation:
-    fields = part.fields(("minor", "resources", "id", "extension"))
+    fields = part.fields(("minor", "resources", "id", "extension"), {_MISSPELT: "resources"})
     extension = (
         fields["extension"].fields(("vfs", "gpuSharedResourceTemplate"))
         if ("extension" in fields)

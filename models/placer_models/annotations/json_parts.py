@@ -1,7 +1,7 @@
 """JSON that strangers wrote, checked part by part: each fault is one message with its path."""
 
 import json
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import StrEnum
@@ -71,11 +71,18 @@ class JsonPart:
         """
         raise AnnotationError(self.key, self.path, message)
 
-    def fields(self, known: Collection[str], *, strict: bool = False) -> dict[str, "JsonPart"]:
+    def fields(
+        self,
+        known: Collection[str],
+        aliases: Mapping[str, str] | None = None,
+        *,
+        strict: bool = False,
+    ) -> dict[str, "JsonPart"]:
         """Return the known fields that are there; others are passed over.
 
         Args:
             known: Names of the fields.
+            aliases: Another spelling -> the name of the field.
             strict: A field that is not known is refused.
 
         Raises:
@@ -83,6 +90,7 @@ class JsonPart:
 
         """
         spelt = {name.lower(): name for name in known}
+        spelt |= {other.lower(): name for other, name in (aliases or {}).items()}
         found: dict[str, JsonPart] = {}
         for name, part in self.members().items():
             field = spelt.get(name.lower())

@@ -188,14 +188,15 @@ def _items(part: JsonPart) -> list[JsonPart]:
 
 
 def _alloc(part: JsonPart) -> PodCpuAlloc:
-    fields = part.fields(("namespace", "name", "uid", "cpuset", "cpu", "managedByKubelet"))
+    # The proposal's example calls it cpu, its Go type cpuset.
+    names = ("namespace", "name", "uid", "cpuset", "managedByKubelet")
+    fields = part.fields(names, {"cpu": "cpuset"})
     managed = fields.get("managedByKubelet")
     return PodCpuAlloc(
         namespace=_text(fields.get("namespace")),
         name=_text(fields.get("name")),
         uid=_text(fields.get("uid")),
-        # The proposal calls it cpu.
-        cpuset=cpus_in(fields.get("cpuset") or fields.get("cpu")),
+        cpuset=cpus_in(fields.get("cpuset")),
         managed_by_kubelet=managed is not None and managed.value in (True, "true"),
     )
 

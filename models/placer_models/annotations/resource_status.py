@@ -46,7 +46,7 @@ class ResourceStatus:
     Attributes:
         cpuset: The pod's own CPUs; empty for a pod that owns none.
         numa: Ascending by NUMA node.
-        shared_pools: The pools that the pod is bound to, ascending by NUMA node. The
+        shared_pools: The pools that the pod is bound to, ascending by NUMA node and package. The
             proposal has them; Koordinator's node agent reads ``numa`` instead.
 
     """
@@ -54,6 +54,11 @@ class ResourceStatus:
     cpuset: CpuSet = frozenset()
     numa: tuple[NumaShare, ...] = ()
     shared_pools: tuple[SharedPool, ...] = ()
+
+    @property
+    def homes(self) -> tuple[NumaShare, ...]:
+        """The NUMA nodes that a pod of a pool is bound to, as either field names them."""
+        return self.numa or tuple(map(NumaShare, sorted({pool.node for pool in self.shared_pools})))
 
 
 def status_of(placement: PodPlacement, spec: PodSpec, node: Node) -> ResourceStatus:
@@ -171,13 +176,15 @@ _Entry = TypeVar("_Entry", NumaShare, SharedPool)
 
 
 def _entries(part: JsonPart | None, read: Callable[[JsonPart], _Entry]) -> tuple[_Entry, ...]:
-    found: dict[int, _Entry] = {}
+    found: dict[tuple[int, int], _Entry] = {}
     for item in part.items() if part else ():
         entry = read(item)
-        if entry.node in found:
+        # A NUMA node of several packages has a pool for each.
+        key = entry.node, entry.package if isinstance(entry, SharedPool) else 0
+        if key in found:
             item.refuse(f"NUMA node {entry.node} is there twice; keep one of them")
-        found[entry.node] = entry
-    return tuple(found[node] for node in sorted(found))
+        found[key] = entry
+    return tuple(found[key] for key in sorted(found))
 
 
 def _numa(part: JsonPart) -> NumaShare:

@@ -1,7 +1,7 @@
 """Nodes in files, read and written."""
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from placer_models.cluster import Machine, Node
 from placer_models.cpuset import format_cpu_list, parse_cpu_list
@@ -78,7 +78,8 @@ class NodeReader:
                     f"the machine {machine.name} has no {named_cpus(unknown)}; "
                     f"it has {format_cpu_list(machine.topology.cpu)}"
                 )
-        unhealthy = self._unhealthy(part, machine, place.at("unhealthyDevices"))
+        unhealthy = self._devices(part.unhealthy_devices, machine, place.at("unhealthyDevices"))
+        kept = self._devices(part.checkpoint_devices, machine, place.at("checkpointDevices"))
         cpu_bind = cpu_bind_of(part)
         if part.cpu_bind_policy not in (None, NodeBindPolicy.NONE, cpu_bind):
             at = place.at("cpuBindPolicy")
@@ -109,7 +110,7 @@ class NodeReader:
                     labels,
                     reserved,
                     part.numa_policy or AlignmentPolicy.NONE,
-                    unhealthy,
+                    unhealthy | kept,
                     part.cordoned,
                     cpu_bind,
                     hugepages,
@@ -126,6 +127,7 @@ class NodeReader:
                     unpooled_cpus=unpooled,
                     taints=tuple(Taint(one.key, one.value, one.effect) for one in part.taints),
                     milli_per_cpu=parse_milli(part.cpu_amplification),
+                    checkpoint_devices=kept - unhealthy,
                 )
             )
         return tuple(nodes)
@@ -211,11 +213,12 @@ class NodeReader:
                     found[minor] = table
         return tuple(sorted(found.items()))
 
-    def _unhealthy(
-        self, part: NodePart, machine: Machine, place: Place
+    def _devices(
+        self, named: Mapping[str, Sequence[int]], machine: Machine, place: Place
     ) -> frozenset[tuple[str, int]]:
+        """Return the devices of the machine that a field names by type."""
         found = set()
-        for written, minors in part.unhealthy_devices.items():
+        for written, minors in named.items():
             kind = device_type_of(written)
             have = {d.minor for d in machine.devices if d.type == kind}
             for i, minor in enumerate(minors):
@@ -266,7 +269,8 @@ def node_to_dict(node: Node, machine: str) -> Json:
         cpu_locality=node.locality or None,
         numa_policy=unless(node.alignment, AlignmentPolicy.NONE),
         numa_scope=node.scope,
-        unhealthy_devices=minors_by_type(sorted(node.unhealthy)),
+        unhealthy_devices=minors_by_type(sorted(node.unhealthy - node.checkpoint_devices)),
+        checkpoint_devices=minors_by_type(sorted(node.checkpoint_devices)),
         hugepages=pages_to_dict(node.hugepages),
         cordoned=node.cordoned,
         partitions=None if node.partitions is None else write_partitions(node.partitions),

@@ -89,6 +89,10 @@ class NodePart(Part):
     numa_policy: Alignment | None = None
     numa_scope: AlignmentScope | None = None
     unhealthy_devices: dict[str, tuple[Minor, ...]] = Field(default_factory=dict)
+    checkpoint_devices: dict[str, tuple[Minor, ...]] = Field(
+        default_factory=dict,
+        description="Given to nobody, as by a kubelet's checkpoint unknown pods may have them.",
+    )
     cordoned: bool = False
     hugepages: Pages = Field(
         default_factory=dict, description="Pages by NUMA node and size: {'0': {1Gi: 64}}."

@@ -38,6 +38,10 @@ from placer_models.policy import PartitionPolicy
 
 KIND = "Device"
 
+_TYPE = ("type", "deviceType")
+_RESOURCES = ("resources", "resource")
+"""Tags of a device in use today, then those of the proposal's Go type; its example has today's."""
+
 _OF_WHOLE = frozenset({GPU_CORE, GPU_MEMORY_RATIO, *PERCENT_TYPES})
 """Resources of which a whole device has 100."""
 
@@ -92,22 +96,25 @@ def device_part(found: Object) -> DevicePart:
         devices[device.type, device.minor] = device
     table = annotation(root, *GPU_PARTITIONS)
     policy = label(root, GPU_PARTITION_POLICY)
-    held = annotation(root, *DEVICE_CHECKPOINTS)
+    # Neither key hides what the other says.
+    held = [part for key in DEVICE_CHECKPOINTS if (part := annotation(root, key))]
     return DevicePart(
         identity=identity,
         devices=tuple(devices[key] for key in sorted(devices)),
         partitions=_partitions(table) if table else None,
         partition_policy=policy.word(PartitionPolicy) if policy else None,
-        checkpoints=in_annotation(held, _checkpoints) if held else (),
+        checkpoints=tuple(one for part in held for one in in_annotation(part, _checkpoints)),
         holders=tuple(_holders(root.get("status", "allocations"))),
     )
 
 
 def _device(part: Field, gpu_model: str) -> Device:
-    kind = part.get("type").text()
-    if not kind:
-        part.get("type").refuse("is empty; expected a type such as gpu or rdma")
-    amounts = resources_in(part.get("resources"))
+    kind = _kind(part)
+    resources, *again = _spelt(part, _RESOURCES, empty={})
+    amounts = resources_in(resources)
+    for other in again:
+        if resources_in(other) != amounts:
+            other.refuse("says something else than resources; keep one of them")
     topology = part.get("topology")
     switch = topology.get("pcieID").text("") or None
     return Device(
@@ -123,8 +130,25 @@ def _device(part: Field, gpu_model: str) -> Device:
         pcie_switch=switch,
         bus_id=topology.get("busID").text(""),
         virtual_functions=_functions(part.get("vfGroups")),
-        capacity=_capacity(kind, amounts, part.get("resources")),
+        capacity=_capacity(kind, amounts, resources),
     )
+
+
+def _kind(part: Field) -> str:
+    said, *again = _spelt(part, _TYPE, empty="")
+    if said.value in (None, ""):
+        said.refuse("is missing; expected a type such as gpu or rdma")
+    kind = said.text()
+    for other in again:
+        if other.text() != kind:
+            other.refuse(f"got {other.got}, and type says {said.got}; keep one of them")
+    return kind
+
+
+def _spelt(part: Field, tags: tuple[str, ...], *, empty: object) -> list[Field]:
+    """Return what stands under each of the tags; the first one if there is nothing under any."""
+    found = [part.get(tag) for tag in tags]
+    return [one for one in found if one.value not in (None, empty)] or found[:1]
 
 
 def _place(part: Field) -> int | None:

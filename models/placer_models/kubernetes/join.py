@@ -14,7 +14,7 @@ from placer_models.kubernetes.node import KubeNode
 from placer_models.kubernetes.numa_memory import memory_of
 from placer_models.kubernetes.object_fields import ObjectError
 from placer_models.kubernetes.resources import PODS
-from placer_models.kubernetes.topology import SUMS, TopologyPart, zone_devices
+from placer_models.kubernetes.topology import TopologyPart, zone_devices
 from placer_models.policy import (
     BINDING,
     AlignmentPolicy,
@@ -95,8 +95,9 @@ def join(
     found, taken = _devices(topology, devices, listed, layout)
     labels = dict(node.identity.labels)
     labels.update([KNOWS_NUMA_NODES] if topology else [])
-    labels.update([KNOWS_CPUS] if topology and topology.cpus else [])
+    labels.update([KNOWS_CPUS] if topology and topology.knows_cpus else [])
     kubelet = (topology.policy if topology else None) or CpuManagerPolicy()
+    kept = kubelet.reserved.intersection(layout.cpu)
     policy = node.partition_policy or (devices.partition_policy if devices else None)
     table = devices.partitions if devices else None
     if policy is not None and not table:
@@ -112,7 +113,7 @@ def join(
         labels=tuple(sorted(labels.items())),
         taints=tuple(sorted(node.taints, key=str)),
         reserved_cpus=reserved,
-        unpooled_cpus=kubelet.reserved if kubelet.has("strict-cpu-reservation") else frozenset(),
+        unpooled_cpus=kept if kubelet.has("strict-cpu-reservation") else frozenset(),
         alignment=alignment or AlignmentPolicy.NONE,
         # Kept on the node, so that machines that differ in nothing else are one.
         unhealthy=frozenset(
@@ -137,10 +138,15 @@ def join(
         assumed.append("without a NodeResourceTopology: one NUMA node, CPUs not known by id")
     elif not topology.cpus:
         assumed.append("whose NodeResourceTopology names no CPUs: they are not known by id")
+    elif topology.doubted:
+        assumed.append(
+            f"with CPUs in {' and '.join(topology.doubted)} that cpu-topology lacks: set aside, "
+            "and no CPUs are given out by id there"
+        )
     return JoinedNode(
         joined,
         kept_milli=max(0, room_milli - max(0, allocatable)),
-        knows_cpus=bool(topology and topology.cpus),
+        knows_cpus=bool(topology and topology.knows_cpus),
         taken=taken,
         assumed=tuple(assumed),
         kubelet_is_static=kubelet.is_static,
@@ -208,10 +214,12 @@ def _reserved(node: KubeNode, topology: TopologyPart | None, layout: Topology) -
             found.update(here[: max(0, kept // 1000)])
         return frozenset(found)
     policy = topology.policy
-    reserved = node.reserved_cpus | (policy.reserved if policy else frozenset())
+    reserved = node.reserved_cpus
+    if policy is not None:
+        reserved |= policy.reserved.intersection(layout.cpu)
     if unknown := reserved - layout.cpu.keys():
         raise ObjectError(
-            node.identity.title if unknown & node.reserved_cpus else topology.identity.title,
+            node.identity.title,
             ("metadata", "annotations"),
             f"CPUs {format_cpu_list(unknown)} are reserved, which the node does not have; it has "
             f"{format_cpu_list(layout.cpu)}",
@@ -309,6 +317,6 @@ def _locality(kubelet: CpuManagerPolicy) -> tuple[Locality, ...]:
 def _extended(node: KubeNode, found: tuple[Device, ...]) -> tuple[tuple[str, int], ...]:
     """Return the node's extended resources: all but the devices that are known one by one."""
     types = {device.type for device in found}
-    gone = types | SUMS | {PODS} | (frozenset(WHOLE_GPUS) if GPU in types else frozenset())
+    gone = types | {PODS} | (frozenset(WHOLE_GPUS) if GPU in types else frozenset())
     other = node.allocatable.other
     return tuple(sorted((name, n) for name, n in other.items() if n and name not in gone))

@@ -23,7 +23,7 @@ from placer_models.kubernetes.object_fields import (
     in_annotation,
     label,
 )
-from placer_models.kubernetes.resources import CPU, MEMORY, ResourceList, resources_in
+from placer_models.kubernetes.resources import CPU, MEMORY, SUMS, ResourceList, resources_in
 from placer_models.policy import AlignmentPolicy, NodeBindPolicy, NumaStrategy, PartitionPolicy
 from placer_models.quantity import parse_bytes, parse_milli
 from placer_models.taints import Taint, TaintEffect
@@ -88,8 +88,8 @@ def node_part(found: Object) -> KubeNode:
     """
     identity, root = identity_of(found, KIND, namespaced=False)
     spec, status = root.get("spec"), root.get("status")
-    capacity = resources_in(status.get("capacity"))
-    allocatable = resources_in(status.get("allocatable"))
+    capacity = resources_in(status.get("capacity"), without=SUMS)
+    allocatable = resources_in(status.get("allocatable"), without=SUMS)
     reserved_cpus, milli, size = _reservation(root)
     reserved_cpus |= _system_cpus(root)
     bind = label(root, CPU_BIND_POLICY)

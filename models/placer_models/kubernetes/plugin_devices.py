@@ -20,7 +20,10 @@ _OTHER_GPUS = re.compile(r"nvidia\.com/(gpu\.shared|mig-.+)|amd\.com/[a-z]+_.+")
 _INSTANCE = "MIG-"
 """The prefix of the ids of MIG instances."""
 
-_REPLICA = re.compile(r"::[0-9]+$")
+_UUID = re.compile(r"GPU-[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+"""A GPU's id as NVIDIA's driver writes it; no two GPUs have the same."""
+
+_REPLICA = re.compile(r"::[0-9]+\Z")
 """The suffix that tells the replicas of a shared GPU apart in the ids of NVIDIA's plugin."""
 
 _MOUNTED = re.compile(r"/var/run/nvidia-container-devices/(?!cdi/|imex/)([^/]+)")
@@ -40,21 +43,37 @@ def devices_of(
 ) -> frozenset[DeviceKey] | None:
     """Return the devices of a node that an entry means, or None if it is unknown which.
 
-    MIG instances hold their GPU; if that is unknown they hold all GPUs in MIG mode.
+    MIG instances hold their GPU; if that is unknown they hold all GPUs in MIG mode. GPUs that the
+    node lacks (``gpus_elsewhere``) are none of its devices.
     """
     kind = type_of(entry.resource)
     found: set[DeviceKey] = set()
-    unknown = False
+    unknown: list[str] = []
     for id in entry.ids:
         named = _by_id(id, kind, devices)
         found |= named
-        unknown |= not named
+        unknown += [] if named else [id]
     if (unknown or not entry.ids) and (told := gpus_of(entry.response, devices)):
         return frozenset(found | {(GPU, minor) for minor in told})
     if unknown and modes and all(id.startswith(_INSTANCE) for id in entry.ids):
         return frozenset((GPU, minor) for minor, _ in modes)
-    lost = unknown and any(device.type == kind for device in devices)
-    return None if lost else frozenset(found)
+    elsewhere = gpus_elsewhere(entry, devices)
+    lost = any(_uuid(id) not in elsewhere for id in unknown)
+    return None if lost and any(device.type == kind for device in devices) else frozenset(found)
+
+
+def gpus_elsewhere(entry: HeldByKubelet, devices: Sequence[Device]) -> frozenset[str]:
+    """Return the UUIDs of GPUs in an entry that are none of the node's devices.
+
+    That is certain only if all of the node's devices of the type have such UUIDs, too, and the
+    plugin told the runtime of none of them. Then the entry is of a GPU that was taken out, or
+    that nobody has listed yet.
+    """
+    kind = type_of(entry.resource)
+    known = {_uuid(device.id) for device in devices if device.type == kind}
+    if not known or "" in known or gpus_of(entry.response, devices):
+        return frozenset()
+    return frozenset(uuid for uuid in map(_uuid, entry.ids) if uuid) - known
 
 
 def gpus_of(response: AllocateResponse, devices: Sequence[Device]) -> frozenset[int] | None:
@@ -88,12 +107,13 @@ def _values(response: AllocateResponse, vendor: GpuVendor) -> Iterator[str]:
 
 def _by_id(id: str, kind: str, devices: Sequence[Device]) -> set[DeviceKey]:
     """Return the devices that a plugin's id means, matched by their id, address or minor."""
-    plain = _REPLICA.sub("", id)
+    plain, uuid = _plain(id), _uuid(id)
     address = _address(plain)
     found = {
         (one.type, one.minor)
         for one in devices
         if plain == one.id
+        or (uuid and uuid == _uuid(one.id))
         or (address and address in {_address(a) for a in (one.bus_id, *_functions(one))})
     }
     of_kind = [one for one in devices if one.type == kind]
@@ -102,6 +122,17 @@ def _by_id(id: str, kind: str, devices: Sequence[Device]) -> set[DeviceKey]:
     if not found and plain.isascii() and plain.isdecimal():
         found = {(kind, one.minor) for one in of_kind if str(one.minor) == plain}
     return found
+
+
+def _plain(id: str) -> str:
+    """Return a plugin's id without what tells replicas apart."""
+    return _REPLICA.sub("", id)
+
+
+def _uuid(id: str) -> str:
+    """Return the UUID of a GPU in small letters, or an empty text if the id is none."""
+    plain = _plain(id)
+    return f"{plain[:4]}{plain[4:].lower()}" if _UUID.fullmatch(plain) else ""
 
 
 def _functions(device: Device) -> Iterator[str]:

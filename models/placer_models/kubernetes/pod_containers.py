@@ -10,6 +10,7 @@ from placer_models.device_request import (
     WHOLE_GPUS,
     DeviceRequestError,
     translate,
+    untranslated,
 )
 from placer_models.device_share import DeviceDemand
 from placer_models.kubernetes.names import REQUESTED_CPU
@@ -163,9 +164,10 @@ def _in_one(
 def _demands(part: KubePod, one: KubeContainer, asked: _Amounts) -> tuple[DeviceDemand, ...]:
     if not asked:
         return ()
+    amounts = untranslated(asked) if part.node else dict(asked)
     try:
         return tuple(
-            heard(demand, part.devices.hints.get(demand.type)) for demand in translate(dict(asked))
+            heard(demand, part.devices.hints.get(demand.type)) for demand in translate(amounts)
         )
     except DeviceRequestError as error:
         raise ObjectError(

@@ -1,12 +1,12 @@
 """Lists of resources (``requests``, ``allocatable``) in whole units."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, reduce
 from operator import or_
 
-from placer_models.device_request import OTHER_SPELLINGS
+from placer_models.device_request import DEVICE_RESOURCES, OTHER_SPELLINGS, WHOLE_GPUS
 from placer_models.kubernetes.object_fields import Field
 from placer_models.quantity import parse_bytes, round_up
 
@@ -14,6 +14,9 @@ CPU = "cpu"
 MEMORY = "memory"
 PODS = "pods"
 HUGEPAGES = "hugepages-"
+
+SUMS = DEVICE_RESOURCES - frozenset(WHOLE_GPUS)
+"""Resources that Koordinator adds up over the devices of a node."""
 
 # Koordinator's own spelling of resources for batch pods was given up: it is no legal name.
 _BATCH = {
@@ -67,8 +70,12 @@ class ResourceList:
 NOTHING = ResourceList()
 
 
-def resources_in(part: Field) -> ResourceList:
+def resources_in(part: Field, *, without: Collection[str] = ()) -> ResourceList:
     """Return the amounts of a list of resources, devices under their current names.
+
+    Args:
+        part: The list.
+        without: Current names of resources that are passed over, whatever their amounts.
 
     Raises:
         ObjectError: An amount is negative, no amount, or given twice in two spellings.
@@ -94,6 +101,8 @@ def resources_in(part: Field) -> ResourceList:
             hugepages[size] = held
         elif not name.startswith(_NOT_COUNTED):
             today = _BATCH.get(name, OTHER_SPELLINGS.get(name, name) if "/" in name else name)
+            if today in without:
+                continue
             if today in other:
                 amount.refuse(f"{today} is there twice, in two spellings; keep one of them")
             other[today] = amount.amount(_bytes)

@@ -1,7 +1,7 @@
 """NodeResourceTopology: where the CPUs, the memory and the devices of a node are (C15)."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field
 
 from placer_models.annotations.cpus import SharedPool
@@ -20,15 +20,12 @@ from placer_models.annotations.node_topology import (
     read_cpu_topology,
     read_pod_cpu_allocs,
 )
-from placer_models.device_request import DEVICE_RESOURCES, WHOLE_GPUS
+from placer_models.cpuset import CpuSet
 from placer_models.kubernetes.object_fields import Field, Identity, Object, annotation, identity_of
-from placer_models.kubernetes.resources import PODS, ResourceList, resources_in
+from placer_models.kubernetes.resources import PODS, SUMS, ResourceList, resources_in
 from placer_models.policy import AlignmentPolicy, AlignmentScope
 
 KIND = "NodeResourceTopology"
-
-SUMS = DEVICE_RESOURCES - frozenset(WHOLE_GPUS)
-"""Resources that Koordinator adds up over the devices of a node."""
 
 _NO_DEVICES = (PODS, "ephemeral-storage")
 _ZONE = re.compile(r"[A-Za-z]*-?([0-9]{1,5})")
@@ -58,7 +55,7 @@ def zone_devices(amounts: ResourceList) -> list[tuple[str, int]]:
     return sorted(
         (name, count)
         for name, count in amounts.other.items()
-        if not (name in SUMS or name in _NO_DEVICES or "batch-" in name)
+        if not (name in _NO_DEVICES or "batch-" in name)
     )
 
 
@@ -72,6 +69,8 @@ class TopologyPart:
         zones: NUMA node -> its resources, ascending.
         alignment: The topology manager's policy, or None if it is not said.
         allocs: CPUs that pods own, according to the node's agent.
+        doubted: What names CPUs that are not among ``cpus``, in words, ascending: annotations that
+            are set aside. Nobody knows then which CPUs the node has.
 
     """
 
@@ -83,6 +82,17 @@ class TopologyPart:
     zones: Mapping[int, Zone] = field(default_factory=dict)
     alignment: AlignmentPolicy | None = None
     scope: AlignmentScope | None = None
+    doubted: tuple[str, ...] = ()
+
+    @property
+    def knows_cpus(self) -> bool:
+        """Whether the node's CPUs are known by id, so that pods may own some."""
+        return bool(self.cpus) and not self.doubted
+
+    @property
+    def owners(self) -> tuple[PodCpuAlloc, ...]:
+        """The CPUs that pods own, or none if it names CPUs that the node lacks."""
+        return () if _name_of(POD_CPU_ALLOCS) in self.doubted else self.allocs
 
 
 def topology_part(found: Object) -> TopologyPart:
@@ -105,17 +115,34 @@ def topology_part(found: Object) -> TopologyPart:
     given = allocs.checked(read_pod_cpu_allocs, allocs.text()) if allocs else ()
     if allocs:
         _check_allocs(given, allocs)
+    manager = policy.checked(read_cpu_manager_policy, policy.text()) if policy else None
+    shared = pools.checked(read_cpu_shared_pools, pools.text()) if pools else ()
+    named = {
+        _name_of(POD_CPU_ALLOCS): [alloc.cpuset for alloc in given],
+        _name_of(CPU_SHARED_POOLS): [pool.cpuset for pool in shared],
+        f"reservedCPUs of {_name_of(CPU_MANAGER_POLICY)}": [manager.reserved] if manager else [],
+    }
     alignment, scope = _alignment(root)
     return TopologyPart(
         identity=identity,
         cpus=reported,
-        policy=policy.checked(read_cpu_manager_policy, policy.text()) if policy else None,
+        policy=manager,
         allocs=given,
-        shared_pools=pools.checked(read_cpu_shared_pools, pools.text()) if pools else (),
+        shared_pools=shared,
         zones=_zones(root.get("zones")),
         alignment=alignment,
         scope=scope,
+        doubted=_beyond({cpu.id for cpu in reported}, named) if cpus else (),
     )
+
+
+def _name_of(key: str) -> str:
+    return key.rpartition("/")[2]
+
+
+def _beyond(known: Set[int], named: Mapping[str, Iterable[CpuSet]]) -> tuple[str, ...]:
+    """Return, ascending, the names under which there are CPUs that are not known."""
+    return tuple(sorted(name for name, of in named.items() if any(cpus - known for cpus in of)))
 
 
 def _check_cores(cpus: tuple[ReportedCpu, ...], part: Field) -> None:
@@ -172,7 +199,7 @@ def _amounts(resources: Field, *columns: str) -> ResourceList:
             item.get("capacity").refuse("is missing; a zone says how much it has")
         said = [item.get(column).value for column in (*columns, "capacity")]
         amounts[name] = next(value for value in said if value is not None)
-    return resources_in(Field(resources.title, amounts, resources.path))
+    return resources_in(Field(resources.title, amounts, resources.path), without=SUMS)
 
 
 def _distances(part: Field) -> dict[int, int]:

@@ -14,7 +14,7 @@ from placer_models.files.errors import named_cpus, shown
 from placer_models.files.part import Json
 from placer_models.kubernetes.checkpoints.device_manager import HeldByKubelet
 from placer_models.kubernetes.checkpoints.memory_manager import MEMORY, MemoryManagerState
-from placer_models.kubernetes.plugin_devices import devices_of, type_of
+from placer_models.kubernetes.plugin_devices import devices_of, gpus_elsewhere, type_of
 from placer_models.kubernetes.resources import HUGEPAGES
 from placer_models.quantity import format_bytes
 from placer_models.topology import NumaNode
@@ -23,7 +23,11 @@ from placer_models.topology import NumaNode
 def without_held(node: Node, inventory: Inventory) -> Node:
     """Return a node that gives nobody the memory and the devices that pods hold."""
     held = _devices_held(inventory, node.machine.devices)
-    node = replace(node, unhealthy=node.unhealthy | held)
+    node = replace(
+        node,
+        unhealthy=node.unhealthy | held,
+        checkpoint_devices=node.checkpoint_devices | (held - node.unhealthy),
+    )
     if (memory := inventory.pod_memory) is None:
         return node
     machine = node.machine
@@ -54,6 +58,11 @@ def what_pods_hold(inventory: Inventory, devices: Sequence[Device]) -> list[str]
                 f"a pod holds {entry.resource} {ids}, and nothing says which {kind} that is; "
                 f"rule: a node of this machine gives no {kind} to anybody"
             )
+        if elsewhere := gpus_elsewhere(entry, devices):
+            said.append(
+                f"a pod holds {entry.resource} {', '.join(sorted(elsewhere))}, which this machine "
+                "does not have; rule: nothing is kept for it"
+            )
         for kind, minor in meant or ():
             by_type.setdefault(kind, set()).add(minor)
     if by_type:
@@ -73,20 +82,23 @@ def what_pods_hold(inventory: Inventory, devices: Sequence[Device]) -> list[str]
 def held_entries(inventory: Inventory, devices: Sequence[Device]) -> list[Json]:
     """Return what pods hold, in the form of the annotation of a Device object.
 
-    Devices are named by their own ids, or by their plugin's ids if it is unknown which they are.
+    Devices are named by their own ids, or by their plugin's ids if it is unknown which they are or
+    if the machine does not have them.
     """
     by_key = {(one.type, one.minor): one.id or one.bus_id for one in devices}
     found: list[Json] = []
     for entry in inventory.plugin_devices:
         meant = _meant(entry, inventory, devices)
-        ids = entry.ids if meant is None else [by_key[key] for key in sorted(meant)]
+        ids = [*entry.ids]
+        if meant is not None:
+            ids = [by_key[key] for key in sorted(meant)] + sorted(gpus_elsewhere(entry, devices))
         if ids:
             found.append(
                 {
                     "podUID": entry.pod_uid,
                     "containerName": entry.container,
                     "resourceName": entry.resource,
-                    "deviceIDs": [*ids],
+                    "deviceIDs": ids,
                 }
             )
     return found

@@ -84,16 +84,20 @@ def _inventory(part: TopologyPart, source: str) -> Inventory:
     if not part.cpus:
         at = ("metadata", "annotations", CPU_TOPOLOGY)
         raise ObjectError(part.identity.title, at, "names no CPU; it says where CPUs are")
+    known = frozenset(cpu.id for cpu in part.cpus)
     return Inventory(
         source=source,
         host=part.identity.name,
         cpus=_cpus(part.cpus),
         numa_nodes=_numa_nodes(part),
         policy=part.policy,
-        pod_cpus=part.allocs,
+        pod_cpus=tuple(replace(one, cpuset=one.cpuset & known) for one in part.allocs),
         alignment=part.alignment or AlignmentPolicy.NONE,
         scope=part.scope,
         found=FoundDevices(_devices(part)),
+        warnings=tuple(
+            f"CPUs in {name} that cpu-topology lacks are left out" for name in part.doubted
+        ),
     )
 
 

@@ -15,6 +15,7 @@ from placer_models.reasons import (
     GangMinimum,
     GroupIsWhole,
     GroupTooLarge,
+    KeptByCheckpoint,
     MovesAllowed,
     NameOf,
     NotFound,
@@ -64,6 +65,11 @@ def _sentence(reason: Reason, spec: PodSpec) -> str:
             return f"no place was found for it, though node {reason.node} has room"
         case UnknownName():
             return _unknown(reason)
+        case KeptByCheckpoint():
+            return (
+                f"on {reason.nodes} of {reason.all_nodes} nodes a kubelet's checkpoint keeps "
+                f"{reason.devices} {reason.device_type} from it"
+            )
         case MovesAllowed():
             return f"moves: of {reason.could} running pods that could move, {reason.may} may"
         case GangAsks():

@@ -14,6 +14,7 @@ from functools import partial
 from placer.counting.account import Account
 from placer.search.budget import Budget
 from placer.search.reasons.alone import OutOfTimeError, budget_for
+from placer.search.reasons.checkpoints import kept_by_checkpoints, kept_from
 from placer.search.reasons.gangs import Short, gang_short, group_short, level_blocker
 from placer.search.reasons.sentences import sentences
 from placer.search.reasons.stages import Stage, stages_of
@@ -107,6 +108,7 @@ class _Reasons:
         self._pods: dict[Hashable, _Verdict] = {}
         self._gangs: dict[Hashable, list[Short]] = {}
         self._names: KnownNames | None = None
+        self._kept = kept_by_checkpoints(instance.nodes)
         nodes = {node.name: node for node in instance.nodes}
         node_of = {place.key: nodes[place.node] for place in placement.pods}
         self._members = {
@@ -144,6 +146,8 @@ class _Reasons:
             yield NotFound(node=verdict.room)
         else:
             yield NotFound(gang=gang.name)
+        if first is not None and self._kept:
+            yield from kept_from(pod.spec, first.why, self._kept)
         if verdict.short and verdict.short.when is When.EMPTY:
             self._names = self._names or KnownNames(self._instance.nodes)
             yield from self._names.unknown_names(pod.spec)
