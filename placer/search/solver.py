@@ -40,11 +40,13 @@ from placer_models.placement import (
     TierValue,
 )
 from placer_models.pod import pods_of
+from placer_models.typed import typed
 
 ENDING = 3
 """How many times as long as realising and judging once the end of a search takes."""
 
 
+@typed
 def solve(
     instance: Instance,
     options: SolveOptions | None = None,
