@@ -226,7 +226,7 @@ class Infeasible:
 
 @dataclass(frozen=True, slots=True)
 class GaveUp:
-    """The time ran out before any placement was found, or ruled out."""
+    """No placement was found, and none ruled out: the time ran out, or the fast path was all."""
 
     after_s: float
     unplaced: tuple[Unplaced, ...]
