@@ -27,6 +27,7 @@ from placer_models.kubernetes.stream import holds_objects
 from placer_models.machines.catalogue import load_machine, machine_names
 from placer_models.machines.nvidia_topo import TopoError, read_topo
 from placer_models.placement import Placement
+from placer_models.typed import typed
 
 if TYPE_CHECKING:
     from placer.kubernetes.objects import Objects
@@ -44,6 +45,7 @@ OnSummary = Callable[["Summary"], object]
 """Called with the summary of what became of the objects of a dump."""
 
 
+@typed
 def load_instance(
     paths: Sequence[Path], on_file: OnFile | None = None, on_summary: OnSummary | None = None
 ) -> Instance:
@@ -100,6 +102,7 @@ def _no_objects(path: Path, mend: str) -> InputError:
     return InputError(name_of(path), None, "", message)
 
 
+@typed
 def load_placement(path: Path) -> Placement:
     """Return the placement of a file, written by ``placer solve`` or otherwise.
 

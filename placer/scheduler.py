@@ -19,6 +19,7 @@ from placer.search.baseline import SolveCache
 from placer.search.options import SolveOptions
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.placement import NamespacedName, PodPlacement
+from placer_models.typed import typed
 
 CONFIRM_S = 1.0
 """Seconds that `confirm` may take if pods are laid anew, unless told otherwise."""
@@ -43,6 +44,7 @@ class Scheduler:
     Processes share nothing; a signal handler must not call what changes something.
     """
 
+    @typed
     def __init__(self, nodes: Iterable[Node] = (), running: Iterable[RunningPod] = ()) -> None:
         """Begin with nodes and the pods that run on them, as found.
 
@@ -57,6 +59,7 @@ class Scheduler:
         self._state = _opened(tuple(nodes), tuple(running), 0)
 
     @classmethod
+    @typed
     def restore(cls, snapshot: Snapshot) -> "Scheduler":
         """Return a Scheduler that continues from a snapshot.
 
@@ -84,6 +87,7 @@ class Scheduler:
             state.version,
         )
 
+    @typed
     def placement_of(self, pod: NamespacedName) -> PodPlacement:
         """Return where a pod runs now; LS and BE pods run in their pool as it is now (C7).
 
@@ -97,6 +101,7 @@ class Scheduler:
         pods = state.of(state.node_of[pod]).pods
         return next(runner.placement for runner in pods if runner.pod.key == pod)
 
+    @typed
     def running_on(self, node: str) -> tuple[RunningPod, ...]:
         """Return what runs on a node, ascending by key.
 
@@ -106,6 +111,7 @@ class Scheduler:
         """
         return self._state.of(node).pods
 
+    @typed
     def account_of(self, node: str) -> Account:
         """Count what is left on a node.
 
@@ -123,6 +129,7 @@ class Scheduler:
             for misfit in misfits_on(record.node, record.pods)
         )
 
+    @typed
     def place(
         self,
         batch: Batch,
@@ -161,6 +168,7 @@ class Scheduler:
             self._state = after
         return taken
 
+    @typed
     def confirm(
         self,
         decision: Decision,
@@ -195,6 +203,7 @@ class Scheduler:
             self._state = after
         return change
 
+    @typed
     def release(self, pods: Iterable[NamespacedName]) -> Change:
         """Take pods off their nodes: all that are named, or none of them.
 
@@ -209,6 +218,7 @@ class Scheduler:
                 raise UnknownPodError(unknown)
             return self._become(self._state.without_pods(keys))
 
+    @typed
     def add_node(self, node: Node) -> Change:
         """Add a node on which nothing runs yet.
 
@@ -221,6 +231,7 @@ class Scheduler:
                 raise NodeExistsError(node.name)
             return self._become(self._state.with_node(node))
 
+    @typed
     def update_node(self, node: Node) -> Change:
         """Replace the facts about a node: machine, labels, health, cordon.
 
@@ -235,6 +246,7 @@ class Scheduler:
             record = after.of(node.name)
             return self._become(after, misfits_on(record.node, record.pods))
 
+    @typed
     def remove_node(self, name: str) -> Change:
         """Remove a node on which nothing runs.
 
@@ -249,6 +261,7 @@ class Scheduler:
                 raise NodeInUseError(name, tuple(runner.pod.key for runner in pods))
             return self._become(self._state.without_node(name))
 
+    @typed
     def cordon(self, name: str) -> Change:
         """Let nothing new run on a node; what runs there stays.
 
@@ -258,6 +271,7 @@ class Scheduler:
         """
         return self._cordoned(name, cordoned=True)
 
+    @typed
     def uncordon(self, name: str) -> Change:
         """Let new pods run on a node again.
 

@@ -23,6 +23,7 @@ from placer_models.policy import (
 )
 from placer_models.taints import Taint
 from placer_models.topology import Topology
+from placer_models.typed import TrustedParts, check_types
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,9 @@ class Machine:
     partitions: PartitionTable = ()
     sources: tuple[str, ...] = ()
     notes: str = ""
+
+    def __post_init__(self) -> None:
+        check_types(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +119,9 @@ class Node:
     unpooled_cpus: CpuSet = frozenset()
     checkpoint_devices: frozenset[tuple[str, int]] = frozenset()
 
+    def __post_init__(self) -> None:
+        check_types(self)
+
     @property
     def devices(self) -> tuple[Device, ...]:
         """The machine's devices, and every instance that its GPUs could be cut into.
@@ -177,7 +184,7 @@ class Node:
         return self.domain(key) if value is None else value
 
 
-class Nodes(tuple[Node, ...]):
+class Nodes(tuple[Node, ...], TrustedParts):
     """Nodes, with facts about all of them that are worked out once.
 
     It is a tuple like any other. A caller that asks about the same nodes again and again
@@ -257,6 +264,9 @@ class RunningPod:
     placement: PodPlacement
     movable: bool = True
 
+    def __post_init__(self) -> None:
+        check_types(self)
+
 
 @dataclass(frozen=True, slots=True)
 class RunningGang:
@@ -274,6 +284,9 @@ class RunningGang:
     namespace: str
     gather: GatherLevel | None = None
     levels: tuple[LevelRule, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_types(self)
 
     @property
     def key(self) -> tuple[str, str]:
@@ -314,3 +327,6 @@ class Instance:
     is_question: bool = False
     running_gangs: tuple[RunningGang, ...] = ()
     strategy: NodeStrategy = NodeStrategy.USABLE
+
+    def __post_init__(self) -> None:
+        check_types(self)

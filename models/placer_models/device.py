@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from placer_models.capacity import Quantity
 from placer_models.selectors import Labels
+from placer_models.typed import check_types
 
 GPU = "gpu"
 """The device type that has links."""
@@ -26,6 +27,9 @@ class VirtualFunction:
     minor: int
     bus_id: str
     labels: Labels = ()
+
+    def __post_init__(self) -> None:
+        check_types(self)
 
 
 def selects(selector: FunctionSelector, labels: Labels) -> bool:
@@ -62,6 +66,9 @@ class Device:
     virtual_functions: tuple[VirtualFunction, ...] = ()
     capacity: tuple[Quantity, ...] = ()
 
+    def __post_init__(self) -> None:
+        check_types(self)
+
 
 @dataclass(frozen=True, slots=True)
 class LinkMatrix:
@@ -85,6 +92,7 @@ class LinkMatrix:
     shared_egress: bool = False
 
     def __post_init__(self) -> None:
+        check_types(self)
         n = len(self.minors)
         for name, matrix in (("bandwidths", self.centi_gb_per_s), ("kinds", self.kinds)):
             if [len(row) for row in matrix] != [n] * n:

@@ -10,6 +10,8 @@ from itertools import chain, compress, count
 from operator import is_not
 from typing import Generic, TypeVar, overload
 
+from placer_models.typed import TrustedParts
+
 PIECE = 32
 """How many entries of a sequence are shared, compared or worked out again at a time."""
 
@@ -21,7 +23,7 @@ T = TypeVar("T")
 V = TypeVar("V")
 
 
-class PersistentTuple(Sequence[T]):
+class PersistentTuple(TrustedParts, Sequence[T]):
     """A tuple in pieces; equal to any sequence of the same entries."""
 
     __slots__ = ("pieces",)
@@ -173,7 +175,7 @@ class PersistentMap(Mapping[K, V]):
         return PersistentMap(tuple(parts))
 
 
-class Concatenation(Sequence[T]):
+class Concatenation(TrustedParts, Sequence[T]):
     """Tuples one after the other as one sequence; equal to any sequence of the same entries."""
 
     def __init__(self, parts: Iterable[tuple[T, ...]]) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from placer_models.policy import Strength
+from placer_models.typed import check_types
 
 NODE_LEVEL = "node"
 """The narrowest level, which every node has."""
@@ -40,6 +41,9 @@ class LevelRule:
     grouping: Grouping
     strength: Strength = Strength.REQUIRED
     count: int = 1
+
+    def __post_init__(self) -> None:
+        check_types(self)
 
     @property
     def required(self) -> bool:

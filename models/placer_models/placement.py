@@ -7,6 +7,7 @@ from placer_models.cpuset import CpuSet
 from placer_models.device_share import DeviceShare
 from placer_models.goals import Tier
 from placer_models.reasons import Reason
+from placer_models.typed import check_types
 from placer_models.visible_devices import Env
 
 NamespacedName = tuple[str, str]
@@ -35,6 +36,9 @@ class DeviceGrant:
     share: DeviceShare | None = None
     vfs: tuple[int, ...] = ()
 
+    def __post_init__(self) -> None:
+        check_types(self)
+
 
 @dataclass(frozen=True, slots=True)
 class ContainerPlacement:
@@ -59,6 +63,9 @@ class ContainerPlacement:
     devices: tuple[DeviceGrant, ...] = ()
     env: Env = ()
     cpu_milli: tuple[tuple[int, int], ...] | None = None
+
+    def __post_init__(self) -> None:
+        check_types(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +98,9 @@ class PodPlacement:
     env: Env = ()
     cpu_milli: tuple[tuple[int, int], ...] | None = None
 
+    def __post_init__(self) -> None:
+        check_types(self)
+
     @property
     def key(self) -> tuple[str, str]:
         """Namespace and name."""
@@ -106,6 +116,9 @@ class Placement:
     """Places for some of the pods that wait; running pods are not repeated."""
 
     pods: tuple[PodPlacement, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_types(self)
 
 
 class Move(NamedTuple):
@@ -162,6 +175,9 @@ class Unplaced:
     reasons: tuple[str, ...]
     why: tuple[Reason, ...] = ()
 
+    def __post_init__(self) -> None:
+        check_types(self)
+
 
 @dataclass(frozen=True, slots=True)
 class Placed:
@@ -175,6 +191,9 @@ class Placed:
     placement: Placement
     tiers: tuple[TierValue, ...]
     moves: tuple[Move, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_types(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +210,9 @@ class PartlyPlaced:
     unplaced: tuple[Unplaced, ...]
     moves: tuple[Move, ...] = ()
 
+    def __post_init__(self) -> None:
+        check_types(self)
+
 
 @dataclass(frozen=True, slots=True)
 class Infeasible:
@@ -198,13 +220,19 @@ class Infeasible:
 
     unplaced: tuple[Unplaced, ...]
 
+    def __post_init__(self) -> None:
+        check_types(self)
+
 
 @dataclass(frozen=True, slots=True)
 class GaveUp:
-    """The time ran out before any placement was found, or ruled out."""
+    """No placement was found, and none ruled out: the time ran out, or the fast path was all."""
 
     after_s: float
     unplaced: tuple[Unplaced, ...]
+
+    def __post_init__(self) -> None:
+        check_types(self)
 
 
 Answer = Placed | PartlyPlaced | Infeasible | GaveUp

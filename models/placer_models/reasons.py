@@ -5,6 +5,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from placer_models.network import LevelRule
+from placer_models.typed import check_types
 
 
 class When(Enum):
@@ -68,6 +69,9 @@ class Blocked:
     nodes: tuple[tuple[Blocker, int], ...]
     alone: bool = False
 
+    def __post_init__(self) -> None:
+        check_types(self)
+
 
 @dataclass(frozen=True, slots=True)
 class FewMembers:
@@ -86,6 +90,9 @@ class FewMembers:
     most: int
     is_bound: bool
 
+    def __post_init__(self) -> None:
+        check_types(self)
+
 
 @dataclass(frozen=True, slots=True)
 class GroupTooLarge:
@@ -93,6 +100,9 @@ class GroupTooLarge:
 
     when: When
     group: str
+
+    def __post_init__(self) -> None:
+        check_types(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +122,9 @@ class NotFound:
 
     node: str = ""
     gang: str = ""
+
+    def __post_init__(self) -> None:
+        check_types(self)
 
 
 class NameOf(Enum):
@@ -143,6 +156,9 @@ class UnknownName:
     label: str = ""
     device_type: str = ""
 
+    def __post_init__(self) -> None:
+        check_types(self)
+
 
 @dataclass(frozen=True, slots=True)
 class KeptByCheckpoint:
@@ -168,12 +184,18 @@ class MovesAllowed:
     could: int
     may: int
 
+    def __post_init__(self) -> None:
+        check_types(self)
+
 
 @dataclass(frozen=True, slots=True)
 class GangAsks:
     """What the gang asks of the places of its members."""
 
     rule: LevelRule
+
+    def __post_init__(self) -> None:
+        check_types(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +212,9 @@ class GangMinimum:
     members: int
     minimum: int
 
+    def __post_init__(self) -> None:
+        check_types(self)
+
 
 @dataclass(frozen=True, slots=True)
 class GroupIsWhole:
@@ -197,6 +222,9 @@ class GroupIsWhole:
 
     group: str
     gangs: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        check_types(self)
 
 
 Reason = (

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from placer_models.cpuset import CpuSet, format_cpu_list
 from placer_models.policy import CoreKind
+from placer_models.typed import check_types
 
 ARM = "aarch64"
 """The architecture of Arm machines; ``arm64``, its name in container images, is read as this."""
@@ -34,6 +35,9 @@ class Cpu:
     kind: CoreKind = CoreKind.PERFORMANCE
     online: bool = True
 
+    def __post_init__(self) -> None:
+        check_types(self)
+
 
 @dataclass(frozen=True, slots=True)
 class Hugepages:
@@ -41,6 +45,9 @@ class Hugepages:
 
     page_bytes: int
     count: int
+
+    def __post_init__(self) -> None:
+        check_types(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +62,9 @@ class NumaNode:
     id: int
     memory_bytes: int
     hugepages: tuple[Hugepages, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_types(self)
 
 
 class Core(NamedTuple):
@@ -111,6 +121,7 @@ class Topology:
     packages: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        check_types(self)
         _check_ids("CPU", [cpu.id for cpu in self.cpus])
         _check_ids("NUMA node", [node.id for node in self.numa_nodes])
         if not self.numa_nodes:

@@ -1,27 +1,44 @@
-"""Type checks: each argument of a word must have the type that its annotation names."""
+"""Type checks: each argument of a word or a call must have the type that its annotation names."""
 
-from collections.abc import Iterator
+from collections import abc
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from functools import cache
+from functools import cache, wraps
+from inspect import signature
+from operator import attrgetter
 from types import NoneType, UnionType
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Any, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_Fits = Callable[[Any], bool]
+"""Says whether a value has a type."""
+
+
+class TrustedParts:
+    """A sequence whose entries were checked when they came in, and are not looked at again."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
 class _Argument:
-    """The types that one argument may have.
+    """The type of one argument.
 
     Attributes:
         hint: The annotation.
-        plain: Classes that the argument may have.
-        parts: Classes that the parts may have if the argument is a tuple.
+        plain: Classes that settle the matter: objects of them have the type.
+        fits: Settles it for all other values.
+        many: Whether it is any iterable, which can be gone through only once.
 
     """
 
     name: str
     hint: Any
     plain: frozenset[type]
-    parts: frozenset[type]
+    fits: _Fits
+    many: bool
 
 
 def check_types(word: Any) -> None:
@@ -31,35 +48,134 @@ def check_types(word: Any) -> None:
         TypeError: An argument has another type; the message names it.
 
     """
-    for argument in _arguments(word.__class__):
-        value = getattr(word, argument.name)
-        if value.__class__ in argument.plain:
-            continue
-        if value.__class__ is tuple and argument.parts:
-            for part in value:
-                if part.__class__ not in argument.parts:
-                    break
-            else:
-                continue
-        for where, found in _wrong(argument.hint, value):
-            raise TypeError(
-                f"{type(word).__name__}: {argument.name}{where} is {found!r:.60}, of type "
-                f"{type(found).__name__}; expected {_text(argument.hint)}"
-            )
+    kind = word.__class__
+    values_of, arguments = _arguments(kind)
+    for argument, value in zip(arguments, values_of(word), strict=True):
+        if value.__class__ not in argument.plain and not argument.fits(value):
+            raise _error(kind.__name__, argument, value)
+
+
+def typed(call: Callable[P, R]) -> Callable[P, R]:
+    """Let a function or a method check the types of its arguments before anything else.
+
+    An argument that is any iterable arrives as a tuple. Annotations have to be types, and no texts
+    that name types.
+
+    Raises:
+        TypeError: An argument has another type; the message names it.
+
+    """
+    plain = signature(call)
+    names = tuple(plain.parameters)
+    known = {
+        name: _argument(name, parameter.annotation)
+        for name, parameter in plain.parameters.items()
+        if parameter.annotation is not parameter.empty
+    }
+
+    def checked(name: str, value: Any) -> Any:
+        argument = known.get(name)
+        if argument is None or value.__class__ in argument.plain:
+            return value
+        if argument.many and isinstance(value, Iterable) and not isinstance(value, str | bytes):
+            value = tuple(value)
+        if not argument.fits(value):
+            raise _error(call.__qualname__.removesuffix(".__init__"), argument, value)
+        return value
+
+    @wraps(call)
+    def careful(*args: P.args, **kwargs: P.kwargs) -> R:
+        found: Any = tuple(map(checked, names, args)) + args[len(names) :]
+        named: Any = {name: checked(name, value) for name, value in kwargs.items()}
+        return call(*found, **named)
+
+    return careful
+
+
+def _error(title: str, argument: _Argument, value: Any) -> TypeError:
+    """Return the error that says where in an argument the type is wrong."""
+    where, found = next(_wrong(argument.hint, value))
+    return TypeError(
+        f"{title}: {argument.name}{where} is {found!r:.60}, of type {type(found).__name__}; "
+        f"expected {_text(argument.hint)}"
+    )
 
 
 @cache
-def _arguments(kind: Any) -> tuple[_Argument, ...]:
-    """Return the types that the arguments of a dataclass may have."""
+def _arguments(kind: Any) -> tuple[Callable[[Any], tuple[Any, ...]], tuple[_Argument, ...]]:
+    """Return what gets the arguments of a dataclass, and their types."""
     hints = get_type_hints(kind)
-    found = []
-    for field in fields(kind):
-        options = _options(hints[field.name])
-        plain = {option for option in options if isinstance(option, type) and not get_args(option)}
-        parts = [get_args(o)[0] for o in options if get_args(o)[1:] == (Ellipsis,)]
-        classes = {part for part in parts if isinstance(part, type) and not get_args(part)}
-        found.append(_Argument(field.name, hints[field.name], frozenset(plain), frozenset(classes)))
-    return tuple(found)
+    names = [field.name for field in fields(kind) if field.init]
+    values_of = attrgetter(*names)
+    found = tuple(_argument(name, hints[name]) for name in names)
+    return (values_of if len(names) > 1 else lambda word: (values_of(word),)), found
+
+
+def _argument(name: str, hint: Any) -> _Argument:
+    return _Argument(name, hint, _classes(hint), _fits(hint), get_origin(hint) is Iterable)
+
+
+def _classes(hint: Any) -> frozenset[type]:
+    """Return the classes that a type names by themselves, not as types of parts."""
+    return frozenset(one for one in _options(hint) if isinstance(one, type) and not get_args(one))
+
+
+def _fits(hint: Any) -> _Fits:
+    """Return what says whether a value has a type. It is quick where the value is right."""
+    options = _options(hint)
+    if len(options) > 1:
+        each = [_fits(option) for option in options]
+        return lambda value: any(fits(value) for fits in each)
+    origin, args = get_origin(hint), get_args(hint)
+    if origin is tuple and args[1:] != (Ellipsis,):
+        return _all_of_row(args)
+    if origin in _MANY:
+        return _all_parts(origin, args[0])
+    if origin is not None:
+        return lambda value: isinstance(value, origin)
+    if hint is float:
+        return lambda value: isinstance(value, int | float) and not isinstance(value, bool)
+    if hint is int:
+        return lambda value: isinstance(value, int) and not isinstance(value, bool)
+    return lambda value: isinstance(value, hint)
+
+
+def _all_of_row(hints: tuple[Any, ...]) -> _Fits:
+    each = [_fits(hint) for hint in hints]
+
+    def fits(value: Any) -> bool:
+        return (
+            isinstance(value, tuple)
+            and len(value) == len(each)
+            and (
+                tuple(map(type, value)) == hints
+                or all(one(part) for one, part in zip(each, value, strict=True))
+            )
+        )
+
+    return fits
+
+
+def _all_parts(origin: Any, hint: Any) -> _Fits:
+    of_one, plain = _fits(hint), _classes(hint)
+    last: object = () if issubclass(tuple, origin) else None
+
+    def fits(value: Any) -> bool:
+        nonlocal last
+        # A pod, its containers and their pool have one set of CPUs, often of hundreds.
+        if value is last:
+            return True
+        if not isinstance(value, origin) or isinstance(value, str | bytes):
+            return False
+        if isinstance(value, TrustedParts):
+            return True
+        # The classes of many parts are gathered faster than the parts are gone through.
+        found = plain.issuperset(map(type, value)) or all(map(of_one, value))
+        if found and origin is frozenset:
+            last = value
+        return found
+
+    return fits
 
 
 def _wrong(hint: Any, value: object) -> Iterator[tuple[str, object]]:
@@ -74,19 +190,20 @@ def _wrong(hint: Any, value: object) -> Iterator[tuple[str, object]]:
 
 def _not(option: Any, value: object) -> Iterator[tuple[str, object]]:
     """Yield the places in a value that do not have the type of one option, and what is there."""
-    args = get_args(option)
-    if get_origin(option) is tuple and isinstance(value, tuple):
-        if args[1:] == (Ellipsis,):
-            args = (args[0],) * len(value)
-        if len(args) != len(value):
+    origin, args = get_origin(option), get_args(option)
+    has_parts = origin in _MANY
+    if has_parts and isinstance(value, origin) and not isinstance(value, str | bytes):
+        parts = list(value)
+        each = [args[0]] * len(parts)
+        if origin is tuple and args[1:] != (Ellipsis,):
+            each = list(args)
+        if len(each) != len(parts):
             yield "", value
             return
-        for i, (arg, part) in enumerate(zip(args, value, strict=True)):
+        for i, (arg, part) in enumerate(zip(each, parts, strict=True)):
             for where, found in _wrong(arg, part):
-                yield f"[{i}]{where}", found
-    elif not isinstance(value, get_origin(option) or option) or (
-        option is int and isinstance(value, bool)
-    ):
+                yield " (one of them)" if origin is frozenset else f"[{i}]{where}", found
+    elif not _fits(option)(value):
         yield "", value
 
 
@@ -96,13 +213,24 @@ def _options(hint: Any) -> tuple[Any, ...]:
 
 def _text(hint: Any) -> str:
     """Return a type for people: ``int``, ``a tuple of Container``, ``DeviceShare or None``."""
-    if get_origin(hint) in (Union, UnionType):
-        return " or ".join(_text(part) for part in get_args(hint))
-    if get_origin(hint) is tuple:
-        args = get_args(hint)
-        if len(args) == 2 and args[1] is Ellipsis:
-            return f"a tuple of {_text(args[0])}"
+    origin, args = get_origin(hint), get_args(hint)
+    if origin in (Union, UnionType):
+        return " or ".join(_text(part) for part in args)
+    if origin in _MANY and (origin is not tuple or args[1:] == (Ellipsis,)):
+        return f"{_MANY[origin]} of {_text(args[0]).removeprefix('a tuple ')}"
+    if origin is tuple:
         return f"a tuple ({', '.join(map(_text, args))})"
+    if origin is abc.Callable:
+        return "a function"
     if hint is NoneType:
         return "None"
-    return getattr(hint, "__name__", str(hint))
+    return "a number" if hint is float else getattr(origin or hint, "__name__", str(hint))
+
+
+_MANY: Mapping[Any, str] = {
+    tuple: "a tuple",
+    frozenset: "a frozenset",
+    Sequence: "a sequence",
+    Iterable: "an iterable",
+}
+"""Types of many things of one kind -> what messages call them."""

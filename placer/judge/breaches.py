@@ -43,6 +43,7 @@ from placer.judge.topology_spread import topology_spread
 from placer_models.cluster import Instance
 from placer_models.moves import complete_with_current, with_movable_pods
 from placer_models.placement import Placement
+from placer_models.typed import typed
 
 RULES: Mapping[str, Rule] = {
     "known": known,
@@ -110,6 +111,7 @@ class Breach:
     message: str
 
 
+@typed
 def breaches(
     instance: Instance, placement: Placement, nodes_before: NodesBefore | None = None
 ) -> tuple[Breach, ...]:

@@ -61,6 +61,7 @@ from placer_models.goals import (
 )
 from placer_models.optional_tiers import optional_tiers
 from placer_models.placement import Placement
+from placer_models.typed import typed
 
 Worth = tuple[tuple[Tier, int], ...]
 """A value for each tier, most important first."""
@@ -93,6 +94,7 @@ MEASURES: Mapping[Tier, Callable[[Scene], int]] = {
 """How each tier after the first is measured."""
 
 
+@typed
 def measure(
     instance: Instance, placement: Placement, nodes_before: NodesBefore | None = None
 ) -> Worth:

@@ -17,6 +17,7 @@ from placer_models.pod import Gang, Pod
 from placer_models.policy import AlignmentScope
 from placer_models.reach import of_one_node
 from placer_models.taints import TaintEffect
+from placer_models.typed import check_types
 
 _NOT_OF_THE_NODE = frozenset({"containers", "container-parts", "environment"})
 """Rules about what a pod was given when it came: no update of a node can break them."""
@@ -43,6 +44,9 @@ class Misfit:
     node: str
     rule: str
     message: str
+
+    def __post_init__(self) -> None:
+        check_types(self)
 
 
 def misfits_of(instance: Instance) -> tuple[Misfit, ...]:

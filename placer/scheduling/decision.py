@@ -12,7 +12,7 @@ from placer_models.placement import (
     PodPlacement,
 )
 from placer_models.pod import Gang, GangGroup, Pod
-from placer_models.typed import check_types
+from placer_models.typed import check_types, typed
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +58,9 @@ class Change:
     misfits: tuple[Misfit, ...] = ()
     laid_anew: tuple[PodPlacement, ...] = ()
 
+    def __post_init__(self) -> None:
+        check_types(self)
+
 
 @dataclass(frozen=True, slots=True)
 class Decision:
@@ -74,6 +77,9 @@ class Decision:
     answer: Answer
     version: int
     change: Change | None = None
+
+    def __post_init__(self) -> None:
+        check_types(self)
 
     @property
     def placement(self) -> Placement:
@@ -96,7 +102,11 @@ class Snapshot:
     instance: Instance
     version: int
 
+    def __post_init__(self) -> None:
+        check_types(self)
 
+
+@typed
 def lone_gang(pod: Pod, *, priority: int = 0, weight: int = 1) -> Gang:
     """Return the gang of one pod that stands for a pod without a gang."""
     return Gang(

@@ -200,6 +200,8 @@ def _anew(
     answer = solve(asked, replace(options, engine=Engine.GREEDY))
     if isinstance(answer, Placed) and _no_worse(asked, answer.placement, decided):
         return answer
+    if isinstance(answer, Infeasible):
+        return answer
     if options.engine is Engine.GREEDY:
         return answer if isinstance(answer, Placed) else None
     left_s = max(LEAST_TIME_S, options.time_limit_s - (monotonic() - began_s))

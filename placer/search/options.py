@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from placer.search.halt import Halt
 from placer_models.node_strategy import NodeStrategy
+from placer_models.typed import check_types
 
 
 class Engine(StrEnum):
@@ -46,3 +47,6 @@ class SolveOptions:
     seed: int = 0
     strategy: NodeStrategy | None = None
     halt: Halt | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        check_types(self)

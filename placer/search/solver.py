@@ -15,6 +15,7 @@ from placer.search.judged import Judged, judged, realised
 from placer.search.leaving import SHARE_OF_STAYING, Leaving, Searched, joint_search
 from placer.search.move_order import in_move_order
 from placer.search.options import Engine, SolveOptions
+from placer.search.reasons.ruled_out import all_ruled_out
 from placer.search.reasons.unplaced import why_unplaced
 from placer.search.tiers import Progress, silent
 from placer.state.batch import build_problem
@@ -40,11 +41,13 @@ from placer_models.placement import (
     TierValue,
 )
 from placer_models.pod import pods_of
+from placer_models.typed import typed
 
 ENDING = 3
 """How many times as long as realising and judging once the end of a search takes."""
 
 
+@typed
 def solve(
     instance: Instance,
     options: SolveOptions | None = None,
@@ -60,8 +63,9 @@ def solve(
         baseline: The instance's nodes, if the caller has counted them and checked its pods.
 
     Returns:
-        The placement with its tiers and bounds, the proof that nothing can be placed,
-        or the news that time ran out first. Never worse than the greedy answer.
+        The placement with its tiers and bounds, the proof that nothing can be placed, by search
+        or by the reasons of each pod, or the news that neither was found. Never worse than the
+        greedy answer.
 
     Raises:
         IllegalPodError: A pod asks for what no pod may ask for.
@@ -138,7 +142,8 @@ def _answer(
     homes = {home.key for home in asked.homes}
     if left_out and all(place.key in homes for place in placement.pods):
         levels = len({gang.priority for gang in asked.gangs})
-        if all(value.proven for value in tiers[:levels]):
+        proven = all(value.proven for value in tiers[:levels])
+        if proven or all_ruled_out(asked, left_out):
             return Infeasible(left_out)
         return GaveUp(budget.elapsed_s, left_out)
     moves: tuple[Move, ...] = ()

@@ -262,13 +262,34 @@ def test_no_placement_is_an_answer_too(
     assert "never fits: 9 gpu of 8" in out
 
 
+def test_nothing_placed_greedily_is_proven_by_reasons_that_leave_no_doubt(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """
+    Who fits no node at all is not sent to a search.
+    """
+    text = SMALL.split("gangs:")[0] + "pods: [{name: huge, requests: {gpu: 9}}]\n"
+
+    code = main(["solve", written(tmp_path, text), "--engine", "greedy"])
+
+    assert code == Exit.NOT_ALL
+    assert capsys.readouterr().out.startswith(
+        "0 of 1 pod placed: it is proven that nothing that waits can have a place.\n"
+    )
+
+
 def test_nothing_placed_greedily_is_no_matter_of_time(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """
-    The greedy path proves nothing: who gets nothing of it is sent to a search.
+    Otherwise the greedy path proves nothing: who gets nothing of it is sent to a search.
     """
-    text = SMALL.split("gangs:")[0] + "pods: [{name: huge, requests: {gpu: 9}}]\n"
+    each_wants_the_other = """\
+pods:
+  - {name: a, labels: {app: a}, affinity: {required: {matchLabels: {app: b}}}}
+  - {name: b, labels: {app: b}, affinity: {required: {matchLabels: {app: a}}}}
+"""
+    text = SMALL.split("gangs:")[0] + each_wants_the_other
 
     code = main(["solve", written(tmp_path, text), "--engine", "greedy"])
 

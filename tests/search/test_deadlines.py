@@ -37,19 +37,16 @@ def test_the_greedy_answer_is_never_cut_short(engine: Engine) -> None:
 
 def test_a_halted_search_answers_with_what_it_has() -> None:
     """
-    Ended before anything is searched, the answer is the greedy one.
+    Ended before anything is searched, the answer is the greedy one; reasons may lack the time to
+    prove that there is none.
     """
     for seed in range(25):
         instance = tiny_instance(seed)
         halt = Halt()
         halt.call()
-        greedy = solve(instance, options(60, Engine.GREEDY))
-        found = solve(instance, replace(options(60), halt=halt))
+        greedy = placement_of(instance, options(60, Engine.GREEDY))
 
-        assert type(found) is type(greedy)
-        if not isinstance(found, Infeasible | GaveUp):
-            assert not isinstance(greedy, Infeasible | GaveUp)
-            assert found.placement == greedy.placement
+        assert placement_of(instance, replace(options(60), halt=halt)) == greedy
 
 
 def test_a_halt_ends_what_runs() -> None:

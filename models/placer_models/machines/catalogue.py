@@ -9,6 +9,7 @@ import yaml
 
 from placer_models.cluster import Machine
 from placer_models.instance.machine_schema import MachineFile, to_machine
+from placer_models.typed import typed
 
 _FILES = files("placer_models.machines") / "catalogue"
 
@@ -32,6 +33,7 @@ def machine_names() -> tuple[str, ...]:
     return tuple(sorted(n.removesuffix(".yaml") for n in names if n.endswith(".yaml")))
 
 
+@typed
 @cache
 def load_machine(name: str) -> Machine:
     """Return the machine of that name.
