@@ -149,8 +149,10 @@ def asked_of(
                     levels=gang.levels,
                 )
             )
+    busy = {running.placement.node for running in instance.running}
     return replace(
         instance,
+        nodes=tuple(replace(node, opened=node.name in busy) for node in instance.nodes),
         gangs=(*instance.gangs, *gangs),
         running=tuple(r for r in instance.running if r.pod.key not in gone),
         homes=tuple(_home(running, _node(instance, running)) for running in moving),

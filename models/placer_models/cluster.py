@@ -91,6 +91,8 @@ class Node:
             system alone, or owned by running pods that a kubelet has pinned.
         homes: What running pods that may move hold here (CPUs only where they own them). A
             solver tells these resources apart from others like them.
+        opened: Whether pods run on the offered node, though a question counts them among
+            those that want a place (`Instance.homes`). The node stays open if they leave.
 
     """
 
@@ -118,6 +120,7 @@ class Node:
     milli_per_cpu: int = 1000
     unpooled_cpus: CpuSet = frozenset()
     checkpoint_devices: frozenset[tuple[str, int]] = frozenset()
+    opened: bool = False
 
     def __post_init__(self) -> None:
         check_types(self)

@@ -275,6 +275,7 @@ def with_homes(
     are worth nothing. The pods in ``gone`` cannot stay.
     """
     nodes = {node.name: node for node in instance.nodes}
+    in_use = {running.placement.node for running in instance.running}
     asked = [
         replace(running, placement=naming_homes(running, nodes[running.placement.node]))
         for running in instance.running
@@ -310,7 +311,9 @@ def with_homes(
     return replace(
         instance,
         nodes=tuple(
-            replace(node, homes=tuple(at_home[node.name])) if node.name in at_home else node
+            _with_home(node, at_home[node.name], in_use=node.name in in_use)
+            if node.name in at_home or (node.offered and node.name in in_use)
+            else node
             for node in instance.nodes
         ),
         gangs=(*instance.gangs, *gangs),
@@ -319,6 +322,11 @@ def with_homes(
         gone=gone,
         is_question=True,
     )
+
+
+def _with_home(node: Node, homes: Sequence[PodPlacement], *, in_use: bool) -> Node:
+    """Return the node as the question has it: who is at home there, and whether it is open."""
+    return replace(node, homes=tuple(homes), opened=node.offered and in_use)
 
 
 def stays(place: PodPlacement, home: PodPlacement, *, owns_cpus: bool) -> bool:

@@ -40,7 +40,7 @@ class Account:
 
     Attributes:
         resources: (rule, subject) of each resource of nodes -> what is left of it.
-        offered: Whether the node is offered, and no running pod has opened it.
+        offered: Whether the node is offered, and no pod that runs or may move has opened it.
 
     """
 
@@ -64,7 +64,7 @@ def account_of(node: Node, running: Iterable[RunningPod]) -> Account:
         devices=devices_left(node, pods),
         resources=left_by(node, (pod.pod.spec for pod in pods)),
         tenants=_tenants(pods),
-        offered=node.offered and not pods,
+        offered=node.offered and not node.opened and not pods,
     )
 
 
@@ -110,6 +110,7 @@ def alike_when_idle(node: Node) -> Hashable:
         *facts,
         *had_by(node).items(),
         node.offered,
+        node.opened,
         node.mig,
         node.milli_per_cpu,
         node.unpooled_cpus,

@@ -4,5 +4,11 @@ from placer.judge.scene import Scene
 
 
 def nodes_opened(scene: Scene) -> int:
-    """Count the offered nodes with new pods alone: a node where a pod runs is already open."""
-    return sum(site.node.offered and len(site.new) == len(site.tenants) for site in scene.entered)
+    """Count the offered nodes with new pods alone: a node where a pod runs is already open.
+
+    So is one where a pod ran that may move, wherever that pod is now.
+    """
+    return sum(
+        site.node.offered and not site.node.opened and len(site.new) == len(site.tenants)
+        for site in scene.entered
+    )

@@ -101,6 +101,7 @@ def kind_of(node: Node, machine: Machine, relevant: RelevantFacts) -> Node:
         labels=tuple(label for label in node.labels if label[0] in relevant.labels),
         extended=tuple(item for item in node.extended if item[0] in relevant.extended),
         offered=False,
+        opened=False,
         domains=tuple((level, "") for level, _ in node.domains if level in relevant.levels),
     )
 

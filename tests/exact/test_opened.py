@@ -5,24 +5,33 @@ from random import Random
 
 import pytest
 
+from exact.test_moves import exactly
 from exact_checks import check_worlds
 from judge.hand import ALL_CPUS, node, placed, pod, put, world
+from moving_worlds import moving_instance, tied_instance
 from placer.judge.measure import measure
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
-from placer_models.cluster import Instance
-from placer_models.goals import OPENED
+from placer_models.cluster import Instance, RunningPod
+from placer_models.goals import MOVES, OPENED
 from placer_models.placement import Placed
 from placer_models.policy import QosClass
 from spices_opened import with_offers
 from worlds import tiny_instance
 
 BATCHES = 10
+MOVING_BATCHES = 5
 
 
 def offered_world(seed: int) -> Instance:
     """Draw a tiny instance in which some nodes are offered."""
     return with_offers(Random(f"offers-{seed}"), tiny_instance(seed))
+
+
+def offered_moving_world(seed: int) -> Instance:
+    """Draw nodes, some of them offered, where small pods run in the way of large ones."""
+    drawn = tied_instance if seed % 3 == 0 else moving_instance
+    return with_offers(Random(f"offered-moves-{seed}"), drawn(seed))
 
 
 @pytest.mark.parametrize("batch", range(BATCHES))
@@ -40,6 +49,23 @@ def test_many_worlds_with_offered_nodes(batch: int) -> None:
     The same on 1,000 others.
     """
     check_worlds(offered_world, 10_000 + batch, BATCHES, 100)
+
+
+@pytest.mark.parametrize("batch", range(MOVING_BATCHES))
+def test_worlds_with_offers_and_moves_are_solved_as_by_brute_force(batch: int) -> None:
+    """
+    The same on 100 worlds in which pods run on offered nodes and may move.
+    """
+    check_worlds(offered_moving_world, batch, MOVING_BATCHES, 20)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("batch", range(BATCHES))
+def test_many_worlds_with_offers_and_moves(batch: int) -> None:
+    """
+    The same on 500 others.
+    """
+    check_worlds(offered_moving_world, 10_000 + batch, BATCHES, 50)
 
 
 OFFERS = tuple(replace(node(f"new-{i}"), offered=True) for i in range(4))
@@ -85,3 +111,87 @@ def test_all_that_can_be_placed_is_worth_any_number_of_nodes() -> None:
     assert isinstance(answer, Placed)
     opened = next(t for t in answer.tiers if t.tier == OPENED)
     assert (opened.value, opened.bound, opened.proven) == (4, 4, True)
+
+
+def runs(name: str, cpus: str, on: str) -> RunningPod:
+    """Return a running pod that owns CPUs and may move."""
+    place = put(name, cpus, on=on)
+    return RunningPod(pod(name, len(place.cpuset)), place)
+
+
+def test_nobody_leaves_a_node_that_it_has_opened() -> None:
+    """
+    A pod runs on an offered node and may move. The node is open, so leaving it saves nothing.
+    """
+    instance = replace(
+        world(pod("a", 2), nodes=[node("old"), OFFERS[0]]),
+        running=(runs("r", "0-1", "new-0"),),
+        move_budget=1,
+    )
+
+    answer = exactly(instance)
+
+    assert isinstance(answer, Placed)
+    values = {t.tier: (t.value, t.bound, t.proven) for t in answer.tiers}
+    assert (values[OPENED], values[MOVES]) == ((0, 0, True), (0, 0, True))
+    assert answer.moves == ()
+
+
+def test_a_node_that_its_pod_leaves_is_open_to_others() -> None:
+    """
+    A large pod has room only where a small one runs, on an offered node; the small one moves to
+    another such node. Both are open. A third that nobody was on would be opened.
+    """
+    instance = replace(
+        world(pod("large", 9), nodes=OFFERS[:2]),
+        running=(runs("r", "0-1", "new-0"), runs("s", "0-1", "new-1")),
+        move_budget=1,
+    )
+
+    answer = exactly(instance)
+
+    assert isinstance(answer, Placed)
+    values = {t.tier: t.value for t in answer.tiers}
+    assert (values[OPENED], values[MOVES]) == (0, 1)
+
+    alone = replace(instance, running=instance.running[:1], nodes=OFFERS[:2])
+    answer = exactly(alone)
+    assert isinstance(answer, Placed)
+    values = {t.tier: t.value for t in answer.tiers}
+    assert (values[OPENED], values[MOVES]) == (1, 0)
+
+
+def test_who_leaves_a_node_in_breach_of_a_rule_had_opened_it() -> None:
+    """
+    The pod ran on CPUs that are reserved by now, and goes; who comes in its place opens nothing.
+    """
+    worn = replace(OFFERS[0], reserved_cpus=frozenset({0}))
+    full = RunningPod(pod("s", 6), put("s", "0-5", on="old"), movable=False)
+    instance = replace(
+        world(pod("large", 8), nodes=[node("old"), worn]),
+        running=(runs("r", "0-1", "new-0"), full),
+        move_budget=1,
+    )
+
+    answer = exactly(instance)
+
+    assert isinstance(answer, Placed)
+    ((home, to, mends),) = answer.moves
+    assert (home.name, to.node, mends) == ("r", "old", ("cpu-allocatable",))
+    assert {t.tier: t.value for t in answer.tiers}[OPENED] == 0
+
+
+def test_the_greedy_answer_counts_the_nodes_of_running_pods_as_open() -> None:
+    """
+    With a budget of moves as without one.
+    """
+    instance = replace(
+        world(pod("a", 2), nodes=[node("old"), OFFERS[0]]),
+        running=(runs("r", "0-1", "new-0"),),
+    )
+    for budget in (0, 1):
+        answer = solve(
+            replace(instance, move_budget=budget), SolveOptions(engine=Engine.GREEDY, workers=1)
+        )
+        assert isinstance(answer, Placed)
+        assert {t.tier: t.value for t in answer.tiers}[OPENED] == 0

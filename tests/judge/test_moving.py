@@ -13,7 +13,7 @@ from placer.judge.breaches import blamed, breaches
 from placer.judge.measure import measure
 from placer_models.affinity import AffinityTerm
 from placer_models.cluster import Instance, RunningGang, RunningPod
-from placer_models.goals import MOVES
+from placer_models.goals import MOVES, OPENED
 from placer_models.moves import with_movable_pods
 from placer_models.network import Grouping, LevelRule
 from placer_models.placement import Placement, PodPlacement
@@ -111,6 +111,29 @@ def test_who_is_not_named_stays() -> None:
     assert dict(measure(instance, Placement()))[MOVES] == 0
     (breach,) = breaches(instance, placed(put("a", "0")))
     assert breach.rule == "cpu-exclusive"
+
+
+@pytest.mark.parametrize(
+    ("places", "opened"),
+    [
+        ((), 0),
+        ((put("a", "4"),), 0),
+        ((put("r", "0-1", memory={0: 2}, gpus=[0], on="m"),), 1),
+        ((put("r", "0-1", memory={0: 2}, gpus=[0], on="m"), put("a", "4")), 1),
+        ((put("a", "4", on="m"),), 1),
+    ],
+    ids=["at home", "one beside it", "moved", "moved, and one in its place", "one elsewhere"],
+)
+def test_a_node_where_a_pod_runs_that_may_move_is_open(
+    places: tuple[PodPlacement, ...], opened: int
+) -> None:
+    """
+    Of two offered nodes the one where it is at home is open; the other is opened by who comes.
+    """
+    instance = one_running()
+    nodes = tuple(replace(each, offered=True) for each in instance.nodes)
+
+    assert dict(measure(replace(instance, nodes=nodes), placed(*places)))[OPENED] == opened
 
 
 def test_a_pool_that_grows_moves_nobody() -> None:

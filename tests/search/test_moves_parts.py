@@ -1,25 +1,32 @@
 """Moves of running pods where a search goes part by part."""
 
 from dataclasses import replace
+from random import Random
 
 import pytest
 
+from exact.test_opened import offered_moving_world
 from exact_checks import MakeWorld, worlds
-from judge.hand import node, pod, put, world
+from judge.hand import node, placed, pod, put, world
 from moving_worlds import moving_instance, tied_instance
-from placer.judge.breaches import breaches
+from placer.judge.breaches import blamed, breaches
 from placer.judge.measure import better, measure
+from placer.search.budget import Budget
+from placer.search.neighbourhoods import Neighbourhoods
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import RunningPod
-from placer_models.goals import MOVES
+from placer_models.goals import MOVES, OPENED
+from placer_models.moves import with_movable_pods
 from placer_models.placement import GaveUp, Infeasible, Placed
 from search.by_parts import answer
 
 
 @pytest.mark.check
 @pytest.mark.usefixtures("parts_only")
-@pytest.mark.parametrize(("drawn", "count"), [(moving_instance, 25), (tied_instance, 40)])
+@pytest.mark.parametrize(
+    ("drawn", "count"), [(moving_instance, 25), (tied_instance, 40), (offered_moving_world, 25)]
+)
 def test_parts_are_never_worse_than_nobody_moving(drawn: MakeWorld, count: int) -> None:
     """
     And within the budget, as the judge sees it whole, and no better than the best there is:
@@ -51,3 +58,33 @@ def test_parts_share_one_budget() -> None:
     values = {t.tier: t.value for t in found.tiers}
     assert values[MOVES] == 2
     assert sum(place.name.startswith("large") for place in found.placement.pods) == 2
+
+
+@pytest.mark.usefixtures("parts_only")
+def test_a_part_knows_that_a_node_is_open_whose_pod_is_elsewhere() -> None:
+    """
+    Who came to an offered node after its pod had left opened nothing, and saves nothing by leaving.
+    """
+    nodes = [node("old"), *(replace(node(name), offered=True) for name in ("left", "other"))]
+    running = tuple(RunningPod(pod(n, 2), put(n, "0-1", on=n)) for n in ("left", "other"))
+    instance = replace(world(pod("a", 4), nodes=nodes), running=running, move_budget=1)
+    asked = with_movable_pods(instance, blamed)
+    start = placed(
+        put("a", "0-3", on="left"), put("left", "2-3", on="other"), put("other", "0-1", on="other")
+    )
+    worth = measure(asked, start)
+    search = Neighbourhoods(
+        instance=asked,
+        placement=start,
+        tiers=[tier for tier, _ in worth],
+        values=[value for _, value in worth],
+        limits=[None] * len(worth),
+        budget=Budget(SolveOptions(workers=1, seed=1, work_limit=20)),
+        rng=Random(1),
+    )
+    assert dict(worth)[OPENED] == 0
+
+    search.solve_part({"left", "old"}, [])
+
+    assert tuple(search.values) == tuple(v for _, v in measure(asked, search.placement))
+    assert dict(measure(asked, search.placement))[OPENED] == 0
