@@ -5,10 +5,10 @@ from typing import NamedTuple
 
 from placer_models.cpuset import CpuSet
 from placer_models.device_share import DeviceShare
+from placer_models.environment import Env
 from placer_models.goals import Tier
 from placer_models.reasons import Reason
 from placer_models.typed import check_types
-from placer_models.visible_devices import Env
 
 NamespacedName = tuple[str, str]
 """Namespace and name of a pod, a gang or another object."""

@@ -11,9 +11,7 @@ from enum import StrEnum
 from functools import lru_cache
 
 from placer_models.device import Device
-
-Env = tuple[tuple[str, str], ...]
-"""(Variable, value), ascending by variable."""
+from placer_models.environment import Env
 
 NO_GPU = "none"
 """The value that shows no GPU."""

@@ -4,9 +4,10 @@ from dataclasses import replace
 
 from placer_models.cluster import Node
 from placer_models.device import GPU
+from placer_models.environment import Env
 from placer_models.mig import is_instance
 from placer_models.placement import ContainerPlacement
-from placer_models.visible_devices import Env, gpu_environment
+from placer_models.visible_devices import gpu_environment
 
 
 def with_environment(

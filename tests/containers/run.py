@@ -1,7 +1,7 @@
 """Gets what the tests of real containers and of systemd's D-Bus need, and runs them.
 
 `make container-test`: crun, dbus-daemon and systemd's programs are installed where root may; runc
-is built, once, and kept in build/containers.
+and a reader of CDI specs are built, once, and kept in build/containers.
 """
 
 import argparse
@@ -12,7 +12,7 @@ from pathlib import Path
 CHECKOUT = Path(__file__).parents[2]
 sys.path.insert(0, str(CHECKOUT / "tests"))
 
-from containers.runtimes import MissingError, need_program, need_runc  # noqa: E402
+from containers.runtimes import MissingError, need_cdi_reader, need_program, need_runc  # noqa: E402
 
 TESTS = ("tests/containers", "tests/node/test_systemd_units.py", "tests/node/test_unit_file.py")
 
@@ -29,6 +29,7 @@ def main() -> int:
         lambda: need_program("dbus-daemon", "dbus-daemon"),
         lambda: need_program("systemd-analyze", "systemd"),
         need_runc,
+        need_cdi_reader,
     ):
         try:
             get()

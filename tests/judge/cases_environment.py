@@ -9,10 +9,10 @@ from placer_models.cluster import Machine
 from placer_models.cpuset import parse_cpu_list
 from placer_models.device import Device
 from placer_models.device_share import DeviceShare
+from placer_models.environment import Env
 from placer_models.placement import ContainerPlacement, DeviceGrant, PodPlacement
 from placer_models.pod import DeviceRequest, Resources
 from placer_models.policy import AlignmentPolicy
-from placer_models.visible_devices import Env
 
 NVIDIA, AMD = "NVIDIA_VISIBLE_DEVICES", "AMD_VISIBLE_DEVICES"
 FREE = AlignmentPolicy.NONE

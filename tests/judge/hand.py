@@ -17,6 +17,7 @@ from placer_models.affinity import AffinityTerm
 from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.cpuset import parse_cpu_list
 from placer_models.device import Device, LinkMatrix
+from placer_models.environment import Env
 from placer_models.network import LevelRule
 from placer_models.placement import ContainerPlacement, DeviceGrant, Placement, PodPlacement
 from placer_models.pod import (
@@ -38,7 +39,6 @@ from placer_models.policy import (
     Strength,
 )
 from placer_models.topology import Cpu, Hugepages, NumaNode, Topology
-from placer_models.visible_devices import Env
 from tiny_pods import lone
 
 FAST, SLOW = 30_000, 5_000

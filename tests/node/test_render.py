@@ -9,7 +9,7 @@ from node.node_documents import GIB, a_document, a_node, a_pod, holding
 from placer.node.render.cdi import cdi_spec
 from placer.node.render.cgroup import Setting, same, settings, weight_of
 from placer.node.render.commands import numactl_line, runtime_flags, taskset_line
-from placer.node.render.environment import environment_file, environment_of
+from placer.node.render.environment import environment_of
 from placer.node.render.folder import rendered
 from placer.node.render.oci import edited_config
 from placer.node.render.systemd import INFINITY, bits_of, properties_of
@@ -181,15 +181,6 @@ def test_what_a_placement_says_goes_first() -> None:
     assert environment_of(target(pod), a_node()) == (("OMP_NUM_THREADS", "9"), ("X", "y"))
 
 
-def test_an_environment_file_has_one_line_for_each() -> None:
-    """
-    Other values are refused.
-    """
-    assert environment_file((("A", "1"), ("B", "x y"))) == "A=1\nB=x y\n"
-    with pytest.raises(ValueError, match="B has several lines"):
-        environment_file((("B", "x\ny"),))
-
-
 CONFIG = {
     "ociVersion": "1.2.0",
     "process": {"args": ["sh"], "env": ["PATH=/bin", "OMP_NUM_THREADS=64"]},
@@ -332,10 +323,12 @@ def test_a_folder_has_all_of_it() -> None:
         "a@default/main/commands",
         "a@default/main/config.json",
         "a@default/main/environment",
+        "a@default/main/environment.systemd",
         "a@default/main/systemd.conf",
         "b@default/main/commands",
         "b@default/main/config.json",
         "b@default/main/environment",
+        "b@default/main/environment.systemd",
         "b@default/main/systemd.conf",
         "cdi/placer.json",
     ]

@@ -6,6 +6,7 @@ from typing import Annotated, Any, TypedDict
 from pydantic import Field
 
 from placer_models.cpuset import CpuSet, parse_cpu_list
+from placer_models.environment import name_fault, value_fault
 from placer_models.files.faults import Place
 from placer_models.files.part import Json, Part
 from placer_models.instance.fields import CpuList, Minor
@@ -58,6 +59,9 @@ def held_by(entry: HeldEntry, place: Place) -> HeldParts:
         for size, count in counts.items():
             at = place.at("hugepages", numa, size)
             pages.append((_id(numa, at), at.parsed(parse_bytes, size, 0), count))
+    for name, value in entry.env.items():
+        if told := name_fault(name) or value_fault(value):
+            place.at("env", name).fault(told)
     memory = [(_id(numa, place.at("memory", numa)), size) for numa, size in entry.memory.items()]
     milli = [(_id(n, place.at("cpuMilli", n)), m) for n, m in (entry.cpu_milli or {}).items()]
     devices = [

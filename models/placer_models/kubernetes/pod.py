@@ -21,6 +21,7 @@ from placer_models.annotations.resource_status import (
 )
 from placer_models.device import GPU
 from placer_models.device_request import WHOLE_GPUS
+from placer_models.environment import Env
 from placer_models.kubernetes.names import (
     DEVICE_JOINT_ALLOCATE,
     GPU_PARTITION_SPEC,
@@ -41,7 +42,7 @@ from placer_models.kubernetes.pod_wishes import Wishes, wishes_of
 from placer_models.kubernetes.resources import NOTHING, ResourceList, largest, resources_in
 from placer_models.pod import ContainerRole, JointAllocation
 from placer_models.policy import AlignmentPolicy, JointScope, Strength
-from placer_models.visible_devices import Env, GpuVendor
+from placer_models.visible_devices import GpuVendor
 
 KIND = "Pod"
 

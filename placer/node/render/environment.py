@@ -5,6 +5,7 @@ none, a variable that the container's runtime reads holds the node's numbers, an
 process in the container reads counts the container's GPUs from 0. No variable mixes the two.
 """
 
+import re
 from collections.abc import Sequence
 
 from placer.judge.container_parts import devices_of
@@ -13,10 +14,10 @@ from placer.node.targets import Target
 from placer_models.cluster import Node
 from placer_models.cpuset import format_cpu_list
 from placer_models.device import GPU, Device
+from placer_models.environment import Env, name_fault, value_fault
 from placer_models.mig import is_instance
 from placer_models.placement import DeviceGrant
 from placer_models.visible_devices import (
-    Env,
     GpuVendor,
     gpu_environment,
     has_readable_id,
@@ -24,6 +25,12 @@ from placer_models.visible_devices import (
 )
 
 RDMA = "rdma"
+
+_PLAIN = re.compile(r"[A-Za-z0-9_.,:/=+@%{}-]*")
+"""Values that systemd reads as they are, without quotes."""
+
+_SPECIAL = re.compile(r'["\\`$]')
+"""What a backslash keeps as it is inside systemd's double quotes."""
 
 _OF_PROCESSES = {
     GpuVendor.NVIDIA: "CUDA_VISIBLE_DEVICES",
@@ -36,6 +43,10 @@ def environment_of(target: Target, node: Node) -> Env:
     """Return the environment of one container, ascending by variable.
 
     What its placement says takes precedence over what follows from its devices and CPUs.
+
+    Raises:
+        ValueError: A name or a value is one that some reader would take for something else.
+
     """
     grants = grants_of(target)
     gpus = [device for device in node.machine.devices if device.type == GPU]
@@ -48,20 +59,24 @@ def environment_of(target: Target, node: Node) -> Env:
     seat = target.one.placement
     found |= dict(seat.env)
     found |= next((dict(c.env) for c in seat.containers if c.name == target.container), {})
+    for name, value in found.items():
+        if told := name_fault(name) or value_fault(value):
+            raise ValueError(f"container {target.title}: env: {name!r}: {told}")
     return tuple(sorted(found.items()))
 
 
 def environment_file(env: Env) -> str:
-    """Return the text of an environment file, as docker, podman and systemd read it.
-
-    Raises:
-        ValueError: A value has several lines, which such a file cannot hold.
-
-    """
-    for name, value in env:
-        if "\n" in value or "\0" in value:
-            raise ValueError(f"{name} has several lines; an environment file has one for each")
+    """Return the text of an environment file as docker and podman read it: lines as they are."""
     return "".join(f"{name}={value}\n" for name, value in env)
+
+
+def systemd_environment_file(env: Env) -> str:
+    """Return the text of an environment file as systemd reads it (``EnvironmentFile=``).
+
+    systemd takes quotes, backslashes and blanks at the ends of a value for its own; in double
+    quotes it takes nothing but what is escaped here.
+    """
+    return "".join(f"{name}={_quoted(value)}\n" for name, value in env)
 
 
 def grants_of(target: Target) -> tuple[DeviceGrant, ...]:
@@ -71,6 +86,12 @@ def grants_of(target: Target) -> tuple[DeviceGrant, ...]:
     tenant = tenant_of(one.pod, seat, new=True)
     part = next((part for part in seat.containers if part.name == target.container), None)
     return devices_of(tenant, part) if part else ()
+
+
+def _quoted(value: str) -> str:
+    if _PLAIN.fullmatch(value):
+        return value
+    return '"' + _SPECIAL.sub(r"\\\g<0>", value) + '"'
 
 
 def _for_processes(

@@ -1,11 +1,16 @@
 """Folder of all files that are rendered from a document: path -> text."""
 
 import json
+import shlex
 
 from placer.node.container_lookup import OUR_ROOT, our_cgroup
 from placer.node.render.cdi import cdi_spec
 from placer.node.render.commands import numactl_line, runtime_flags, taskset_line
-from placer.node.render.environment import environment_file, environment_of
+from placer.node.render.environment import (
+    environment_file,
+    environment_of,
+    systemd_environment_file,
+)
 from placer.node.render.oci import edited_config
 from placer.node.render.systemd import properties_of
 from placer.node.targets import targets_of
@@ -32,9 +37,10 @@ def rendered(document: NodePlacement, root: str = OUR_ROOT) -> dict[str, str]:
         env = environment_of(target, node)
         properties = "".join(f"{one.name}={one.text}\n" for one in properties_of(target))
         cgroup = our_cgroup(root, pod, target.container) if target.one.ours else None
-        flags = " ".join(runtime_flags(target, node))
+        flags = shlex.join(runtime_flags(target, node))
         found |= {
             f"{folder}/environment": environment_file(env),
+            f"{folder}/environment.systemd": systemd_environment_file(env),
             f"{folder}/systemd.conf": f"[Service]\n{properties}",
             f"{folder}/config.json": _json(edited_config({}, target, env, cgroup)),
             f"{folder}/commands": f"{numactl_line(target)}\n{taskset_line(target)}\n"
@@ -74,4 +80,5 @@ def edited_bundle(document: NodePlacement, name: str, config: str, root: str = O
 
 
 def _json(tree: object) -> str:
-    return json.dumps(tree, indent=2) + "\n"
+    # Readers of CDI take it for YAML, which knows no escapes of two parts as JSON has for emoji.
+    return json.dumps(tree, indent=2, ensure_ascii=False) + "\n"

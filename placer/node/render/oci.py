@@ -7,7 +7,7 @@ from typing import Any
 from placer.node.render.cgroup import PERIOD_US, page_size_name, quota_us, shares_of
 from placer.node.targets import Target
 from placer_models.cpuset import format_cpu_list
-from placer_models.visible_devices import Env
+from placer_models.environment import Env
 
 Config = dict[str, Any]
 

@@ -5,6 +5,7 @@ the first process does with the system's.
 """
 
 import os
+import random
 import shutil
 import subprocess
 import sys
@@ -16,16 +17,19 @@ from typing import Any
 
 import pytest
 
+from node.environment_readers import awkward_values
 from node.kernel_machine import KernelMachine
 from node.node_documents import a_document, a_node, a_pod
 from placer.node.apply import apply
 from placer.node.cgroups import Cgroups
 from placer.node.container_lookup import Running
 from placer.node.host import Host
+from placer.node.render.environment import systemd_environment_file
 from placer.node.render.systemd import property_for
 from placer.node.state import AppliedState
 from placer.node.systemd_units import SystemdUnits
 from placer_models.cpuset import format_cpu_list
+from placer_models.environment import value_fault
 from placer_models.policy import QosClass
 
 if os.environ["PLACER_VM"] != "v2":
@@ -200,3 +204,38 @@ def test_containers_in_its_units_follow_documents(manager: Manager, tmp_path: Pa
     assert has() == ["7", "2-3"]
     place("5", "2-3", 2)
     assert has() == ["5", "2-3"]
+
+
+def test_it_reads_environment_files_as_they_are_meant(manager: Manager, tmp_path: Path) -> None:
+    """
+    Awkward values and a thousand random ones, through its own parser, into a process.
+    """
+    draw = random.Random(26)
+    letters = "\\\"'`$#;= \tab%{}*~nr\ufeffé"
+    values = [*awkward_values()]
+    values += ["".join(draw.choices(letters, k=draw.randint(0, 12))) for _ in range(1000)]
+    values = [value for value in values if value_fault(value) is None]
+    env = tuple((f"PLACER_{i}", value) for i, value in enumerate(values))
+    file, seen = tmp_path / "environment.systemd", tmp_path / "seen"
+    file.write_text(systemd_environment_file(env))
+    say = "import os; open(os.environb[b'SEEN'] + b'.new', 'wb').write("
+    say += "b'\\0'.join(n + b'=' + v for n, v in os.environb.items()));"
+    say += "os.rename(os.environb[b'SEEN'] + b'.new', os.environb[b'SEEN'])"
+    variant = dbus_fast.Variant
+    command = [sys.executable, ["python3", "-S", "-c", say.replace("$", "$$")], False]
+    told = [
+        ["Type", variant("s", "oneshot")],
+        ["DefaultDependencies", variant("b", False)],
+        ["Environment", variant("as", [f"SEEN={seen}"])],
+        ["EnvironmentFiles", variant("a(sb)", [[str(file), False]])],
+        ["ExecStart", variant("a(sasb)", [command])],
+    ]
+    manager.call("StartTransientUnit", "ssa(sv)a(sa(sv))", "reads.service", "fail", told, [])
+    give_up = time.monotonic() + 60
+    while not seen.exists():
+        assert time.monotonic() < give_up, manager.log.read_text()
+        time.sleep(0.2)
+
+    lines = seen.read_bytes().decode().split("\0")
+    found = dict(line.split("=", 1) for line in lines)
+    assert {name: found.get(name) for name, _ in env} == dict(env)
