@@ -1,6 +1,11 @@
-"""What holds for every test: how Hypothesis searches, and which batches the gate takes."""
+"""What holds for every test: how Hypothesis searches, which batches the gate takes.
 
+And that the judge rejects no place: answers survive that, so a test has to look for it.
+"""
+
+import logging
 import os
+from collections.abc import Generator
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -22,3 +27,28 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         callspec = getattr(item, "callspec", None)
         if callspec is not None and callspec.params.get("batch", 0) > 0:
             item.add_marker(pytest.mark.check)
+
+
+class _Rejections(logging.Handler):
+    """Keeps what is logged about places that the judge rejects."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.ERROR)
+        self.messages: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.messages.append(record.getMessage())
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """Fail a test in which the judge rejected a place, unless it injects a fault on purpose."""
+    handler, log = _Rejections(), logging.getLogger("placer.search.rejected")
+    log.addHandler(handler)
+    try:
+        result = yield
+    finally:
+        log.removeHandler(handler)
+    if handler.messages and item.get_closest_marker("rejects_on_purpose") is None:
+        pytest.fail("\n".join(handler.messages), pytrace=False)
+    return result

@@ -180,17 +180,44 @@ class Unplaced:
 
 
 @dataclass(frozen=True, slots=True)
+class RejectedPlace:
+    """A place that was chosen for a pod and broke a rule: a defect of Placer, which it survived.
+
+    Attributes:
+        node: Its node. For a place of the greedy path: no pod that asks for the same is there.
+        why: The rule, and what is wrong; where all of a node is, the last of its pods is named.
+
+    """
+
+    name: str
+    namespace: str
+    node: str
+    why: str
+
+    @property
+    def text(self) -> str:
+        """What happened, in one sentence for people."""
+        title = title_of(self.namespace, self.name)
+        return (
+            f"the judge rejected the place of pod {title!r} on node {self.node!r} ({self.why}): "
+            "this is a defect of placer, please report it"
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Placed:
     """Every pod has a place.
 
     Attributes:
         moves: The running pods that get another place, in an order in which they can move.
+        rejected: Places that the judge rejected on the way; empty unless Placer has a defect.
 
     """
 
     placement: Placement
     tiers: tuple[TierValue, ...]
     moves: tuple[Move, ...] = ()
+    rejected: tuple[RejectedPlace, ...] = ()
 
     def __post_init__(self) -> None:
         check_types(self)
@@ -202,6 +229,7 @@ class PartlyPlaced:
 
     Attributes:
         moves: As in `Placed`.
+        rejected: As in `Placed`.
 
     """
 
@@ -209,6 +237,7 @@ class PartlyPlaced:
     tiers: tuple[TierValue, ...]
     unplaced: tuple[Unplaced, ...]
     moves: tuple[Move, ...] = ()
+    rejected: tuple[RejectedPlace, ...] = ()
 
     def __post_init__(self) -> None:
         check_types(self)
@@ -216,9 +245,15 @@ class PartlyPlaced:
 
 @dataclass(frozen=True, slots=True)
 class Infeasible:
-    """It is proven that no gang that waits can have a place."""
+    """It is proven that no gang that waits can have a place.
+
+    Attributes:
+        rejected: As in `Placed`.
+
+    """
 
     unplaced: tuple[Unplaced, ...]
+    rejected: tuple[RejectedPlace, ...] = ()
 
     def __post_init__(self) -> None:
         check_types(self)
@@ -226,10 +261,16 @@ class Infeasible:
 
 @dataclass(frozen=True, slots=True)
 class GaveUp:
-    """No placement was found, and none ruled out: the time ran out, or the fast path was all."""
+    """No placement was found, and none ruled out: the time ran out, or the fast path was all.
+
+    Attributes:
+        rejected: As in `Placed`.
+
+    """
 
     after_s: float
     unplaced: tuple[Unplaced, ...]
+    rejected: tuple[RejectedPlace, ...] = ()
 
     def __post_init__(self) -> None:
         check_types(self)

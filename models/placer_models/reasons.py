@@ -189,6 +189,20 @@ class MovesAllowed:
 
 
 @dataclass(frozen=True, slots=True)
+class PlaceRejected:
+    """A place was chosen for the pod, and the judge rejected it: a defect of Placer.
+
+    Attributes:
+        node: The node of that place.
+        why: The rule that it breaks, and what is wrong.
+
+    """
+
+    node: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class GangAsks:
     """What the gang asks of the places of its members."""
 
@@ -236,6 +250,7 @@ Reason = (
     | UnknownName
     | KeptByCheckpoint
     | MovesAllowed
+    | PlaceRejected
     | GangAsks
     | GangMinimum
     | GroupIsWhole

@@ -13,7 +13,8 @@ from placer.counting.account import Account
 from placer.counting.container_devices import with_devices
 from placer.counting.environment import with_environment
 from placer.search.baseline import Baseline
-from placer.search.judged import Judged, judged
+from placer.search.judged import Judged, Rejected, look_at
+from placer.search.rejected import note_placement
 from placer_models.banks import DeviceBank
 from placer_models.cluster import Instance, Nodes
 from placer_models.cpsat.families import is_exchangeable
@@ -28,7 +29,7 @@ from placer_models.links import (
     selections,
     usable_points,
 )
-from placer_models.placement import DeviceGrant, Placement, PodPlacement
+from placer_models.placement import DeviceGrant, Placement, PodPlacement, RejectedPlace
 from placer_models.pod import pods_of
 from placer_models.policy import AlignmentPolicy
 from placer_models.problem import Problem
@@ -41,19 +42,35 @@ _Counts = tuple[int, ...]
 
 
 def with_nearer_devices(
-    instance: Instance, baseline: Baseline, problem: Problem, best: Judged
+    instance: Instance,
+    baseline: Baseline,
+    problem: Problem,
+    best: Judged,
+    rejected: list[RejectedPlace] | None = None,
 ) -> Judged:
     """Return the placement with devices nearer to each other, or as it is if none are.
 
     Pods whose devices a rule holds together are left alone: side by side with others,
     within a scope, from a partition table, dealt out to containers. So are MIG instances
     and running pods.
+
+    Args:
+        instance: What was placed.
+        baseline: Its nodes before anything is placed.
+        problem: The same in integers.
+        best: The finished placement.
+        rejected: Gets places that the judge rejects, with which the placement stays as it is.
+
     """
     moved = _moved(instance, baseline.accounts, problem, best.placement)
     if not moved:
         return best
     places = tuple(moved.get(place.key, place) for place in best.placement.pods)
-    found = judged(instance, baseline, Placement(places))
+    nearer = Placement(places)
+    found = look_at(instance, baseline, nearer)
+    if isinstance(found, Rejected):
+        note_placement([] if rejected is None else rejected, instance, nearer, found)
+        return best
     return best if best.better_than(found) else found
 
 

@@ -7,12 +7,11 @@ part. In a fleet even tier 1 is only bounded as a whole, and improved part by pa
 
 import random
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from placer.counting.placements import Unrealisable, realise, recount
+from placer.counting.placements import recount
 from placer.counting.pools import with_pools
-from placer.judge.breaches import breaches
 from placer.judge.measure import measure
 from placer.search.alike import part
 from placer.search.baseline import Baseline
@@ -22,10 +21,11 @@ from placer.search.default_locality import without_choices, without_locality
 from placer.search.exact import search_exactly
 from placer.search.exchanges.placed import place_most
 from placer.search.first_tier_bounds import bound_first_tiers, bounded_tiers
-from placer.search.judged import Judged, check_claim, judged, realised
+from placer.search.judged import Judged, Rejected, check_claim, in_ids, look_at
 from placer.search.neighbourhoods import Neighbourhoods
 from placer.search.opened import open_fewest
 from placer.search.plain import place_on
+from placer.search.rejected import note_choices, note_placement
 from placer.search.relaxed_moves import relaxed_moves
 from placer.search.tiers import Progress
 from placer_models.cluster import Instance
@@ -42,7 +42,7 @@ from placer_models.goals import (
     Sense,
     Tier,
 )
-from placer_models.placement import Placement
+from placer_models.placement import Placement, RejectedPlace
 from placer_models.problem import Choices, Problem
 
 MOST_ASSIGNMENTS = 4_000
@@ -90,6 +90,7 @@ class JointSearch:
             pods together.
         bounds: One per tier, true as long as the tiers before it stay as `best` has them.
         round: How often all ways of searching have been gone through.
+        rejected: Places that were found, and that the judge rejected.
 
     """
 
@@ -101,6 +102,7 @@ class JointSearch:
     best: Judged
     bounds: Bounds
     round: int = 0
+    rejected: list[RejectedPlace] = field(default_factory=list)
     plain: Problem = field(init=False)
 
     def run(self, *, whole: bool) -> None:
@@ -187,8 +189,7 @@ class JointSearch:
         self.bounds[:count] = found.bounds
         if found.choices is not None:
             refined = refine(self.problem, coarse, found.choices)
-            self.best = realised(self.instance, self.baseline, self.problem, refined)
-            check_claim(self.best, found.values)
+            self._take_found(self.problem, refined, found.values)
 
     def _as_one(self, tiers: int, most: int, *, whole: bool) -> None:
         """Solve tiers as one model, after one that tells fewer pods apart if there is such a model.
@@ -230,10 +231,7 @@ class JointSearch:
         )
         self.bounds[:tiers] = found.bounds
         if found.choices is not None:
-            better = realised(self.instance, self.baseline, self.plain, found.choices)
-            check_claim(better, found.values[:before])
-            if better.better_than(self.best):
-                self.best = better
+            self._take_found(self.plain, found.choices, found.values[:before])
 
     def _node_by_node(self) -> None:
         """Lay the pods anew, node by node: often that brings all as near as they can be.
@@ -262,8 +260,18 @@ class JointSearch:
         )
         self.bounds[:tiers] = found.bounds
         if found.choices is not None:
-            self.best = realised(self.instance, self.baseline, self.problem, found.choices)
-            check_claim(self.best, found.values)
+            self._take_found(self.problem, found.choices, found.values)
+
+    def _take_found(self, problem: Problem, choices: Choices, claimed: Sequence[int]) -> None:
+        """Take over what a model claims to be worth so much, if the judge lets it pass."""
+        found = in_ids(self.instance, self.baseline, problem, choices)
+        if isinstance(found, Rejected):
+            known = self.instance, self.baseline, problem, choices
+            note_choices(self.rejected, *known, found)
+            return
+        check_claim(found, claimed)
+        if found.better_than(self.best):
+            self.best = found
 
     def _settled(self) -> int:
         """Return how many leading tiers are proven."""
@@ -314,13 +322,9 @@ class JointSearch:
 
     def _propose(self, choices: Choices) -> None:
         """Take over choices that know amounts only, if they break no other rule and are better."""
-        placement = realise(self.instance, self.baseline.accounts, self.problem, choices)
-        if not isinstance(placement, Unrealisable) and not breaches(
-            self.instance, placement, self.baseline.nodes_before
-        ):
-            better = judged(self.instance, self.baseline, placement)
-            if better.better_than(self.best):
-                self.best = better
+        found = in_ids(self.instance, self.baseline, self.problem, choices)
+        if isinstance(found, Judged) and found.better_than(self.best):
+            self.best = found
 
     def _make_room(self) -> None:
         """Move pods out of the way as the relaxed model proposes, while that helps."""
@@ -363,8 +367,10 @@ class JointSearch:
     def _take(self, search: Neighbourhoods) -> None:
         """Let the judge look at the result of a search part by part; keep it if it is better."""
         placement = with_pools(self.instance, search.placement)
-        found = judged(self.instance, self.baseline, placement)
-        if found.better_than(self.best):
+        found = look_at(self.instance, self.baseline, placement)
+        if isinstance(found, Rejected):
+            note_placement(self.rejected, self.instance, placement, found)
+        elif found.better_than(self.best):
             self.best = found
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from placer.counting.placements import Unrealisable, realise
-from placer.judge.breaches import broken_in, scene_with_moves
+from placer.judge.breaches import Breach, broken_in, scene_with_moves
 from placer.judge.measure import better, worth_of
 from placer.search.baseline import Baseline
 from placer.search.cp import SolverError
@@ -12,6 +12,9 @@ from placer_models.goals import Tier
 from placer_models.placement import Placement
 from placer_models.problem import Choices, Problem
 from placer_models.records import record
+
+NO_IDS = "no ids"
+"""Stands for a rule where the ids of a node cannot give what was counted there."""
 
 
 @record(frozen=True, slots=True)
@@ -31,6 +34,26 @@ class Judged:
         return better(self.worth, other.worth)
 
 
+@record(frozen=True, slots=True)
+class Rejected:
+    """A placement that breaks rules, or that has no ids (`NO_IDS`): a defect of ours."""
+
+    faults: tuple[Breach, ...]
+
+    @property
+    def error(self) -> SolverError:
+        """The error that says so."""
+        return SolverError("; ".join(f"{b.rule}: {b.message}" for b in self.faults[:3]))
+
+
+def look_at(instance: Instance, baseline: Baseline, placement: Placement) -> Judged | Rejected:
+    """Return a placement with its worth, or what is wrong with it."""
+    scene = scene_with_moves(instance, placement, baseline.nodes_before)
+    if found := broken_in(scene):
+        return Rejected(found)
+    return Judged(placement, worth_of(scene))
+
+
 def judged(instance: Instance, baseline: Baseline, placement: Placement) -> Judged:
     """Return a placement with its worth, once the judge has looked at it.
 
@@ -38,10 +61,21 @@ def judged(instance: Instance, baseline: Baseline, placement: Placement) -> Judg
         SolverError: The placement breaks a rule: a defect of ours.
 
     """
-    scene = scene_with_moves(instance, placement, baseline.nodes_before)
-    if found := broken_in(scene):
-        raise SolverError("; ".join(f"{b.rule}: {b.message}" for b in found[:3]))
-    return Judged(placement, worth_of(scene))
+    found = look_at(instance, baseline, placement)
+    if isinstance(found, Rejected):
+        raise found.error
+    return found
+
+
+def in_ids(
+    instance: Instance, baseline: Baseline, problem: Problem, choices: Choices
+) -> Judged | Rejected:
+    """Turn choices into ids and let the judge look at them."""
+    placement = realise(instance, baseline.accounts, problem, choices)
+    if isinstance(placement, Unrealisable):
+        message = f"node {placement.node!r} cannot be realised: {placement.reason}"
+        return Rejected((Breach(NO_IDS, placement.node, message),))
+    return look_at(instance, baseline, placement)
 
 
 def realised(instance: Instance, baseline: Baseline, problem: Problem, choices: Choices) -> Judged:
@@ -51,10 +85,10 @@ def realised(instance: Instance, baseline: Baseline, problem: Problem, choices: 
         SolverError: The choices cannot be realised, or break a rule.
 
     """
-    placement = realise(instance, baseline.accounts, problem, choices)
-    if isinstance(placement, Unrealisable):
-        raise SolverError(f"node {placement.node!r} cannot be realised: {placement.reason}")
-    return judged(instance, baseline, placement)
+    found = in_ids(instance, baseline, problem, choices)
+    if isinstance(found, Rejected):
+        raise found.error
+    return found
 
 
 def check_claim(found: Judged, claimed: Sequence[int]) -> None:

@@ -18,7 +18,8 @@ from placer.search.budget import Budget
 from placer.search.cp import optimise
 from placer.search.exact import limits_of
 from placer.search.joint_search import MOST_ASSIGNMENTS, Bounds, JointSearch, assignments_of
-from placer.search.judged import Judged, judged, realised
+from placer.search.judged import Judged, Rejected, in_ids, judged
+from placer.search.rejected import note_choices
 from placer.search.tiers import Progress
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance
@@ -32,7 +33,7 @@ from placer_models.moves import (
     with_homes,
     with_movable_pods,
 )
-from placer_models.placement import Placement
+from placer_models.placement import Placement, RejectedPlace
 from placer_models.problem import Problem
 from placer_models.records import record
 
@@ -55,6 +56,7 @@ class Searched:
     problem: Problem
     best: Judged
     bounds: Bounds
+    rejected: tuple[RejectedPlace, ...] = ()
 
     @property
     def is_settled(self) -> bool:
@@ -72,9 +74,10 @@ def joint_search(found: Searched, budget: Budget, tell: Progress, *, whole: bool
         tell=tell,
         best=found.best,
         bounds=list(found.bounds),
+        rejected=list(found.rejected),
     )
     search.run(whole=whole)
-    return replace(found, best=search.best, bounds=search.bounds)
+    return replace(found, best=search.best, bounds=search.bounds, rejected=tuple(search.rejected))
 
 
 @dataclass(slots=True)
@@ -85,6 +88,7 @@ class Leaving:
         best: The best of the questions so far; at first the one in which nobody leaves.
         others: For each question other than the best, the bounds of its answers.
         chosen: Positions, among the misplaced, of those that leave in the best question.
+        rejected: Places that were found in any question, and that the judge rejected.
 
     """
 
@@ -96,6 +100,7 @@ class Leaving:
     best: Searched
     others: list[Sequence[int | None]] = field(default_factory=list)
     chosen: Leavers = ()
+    rejected: list[RejectedPlace] = field(default_factory=list)
 
     def run(self) -> None:
         """Try choices of pods that could leave until it is clear which have to.
@@ -192,6 +197,7 @@ class Leaving:
             self.tell,
             whole=self.whole,
         )
+        self.rejected += found.rejected
         # A pod that leaves may have come back to where it was. Then it is not gone, and the
         # question in which it stays has as good an answer.
         truly = with_movable_pods(self.instance, blamed, found.best.placement)
@@ -225,7 +231,11 @@ class Leaving:
         if found.solution is None:
             return None, not found.infeasible
         choices = choices_of(problem, model.variables, found.solution.value)
-        return realised(asked, baseline, problem, choices), True
+        start = in_ids(asked, baseline, problem, choices)
+        if isinstance(start, Rejected):
+            note_choices(self.rejected, asked, baseline, problem, choices, start)
+            return None, True
+        return start, True
 
     def _first_of_all(self, leaving: tuple[Misplaced, ...]) -> Placement | None:
         """Return the greedy placement that places those first and moves no other pod.

@@ -11,12 +11,13 @@ from placer.search.budget import Budget
 from placer.search.device_proximity import with_nearer_devices
 from placer.search.exact import limits_of
 from placer.search.joint_search import Bounds
-from placer.search.judged import Judged, judged, realised
+from placer.search.judged import Judged, judged
 from placer.search.leaving import SHARE_OF_STAYING, Leaving, Searched, joint_search
 from placer.search.move_order import in_move_order
 from placer.search.options import Engine, SolveOptions
 from placer.search.reasons.ruled_out import all_ruled_out
 from placer.search.reasons.unplaced import why_unplaced
+from placer.search.rejected import accepted
 from placer.search.tiers import Progress, silent
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance
@@ -88,7 +89,7 @@ def solve(
     tell("placing greedily")
     choices = place_greedily(problem, tables=baseline.cache.tables)
     placed_s = budget.elapsed_s
-    best = realised(instance, baseline, problem, choices)
+    best, rejected = accepted(instance, baseline, problem, choices, budget)
     # The search ends with what has just been done once: realising, judging, and reasons.
     budget.keep(ENDING * (budget.elapsed_s - placed_s))
     movable = movable_pods(instance, blamed)
@@ -102,11 +103,13 @@ def solve(
     elif options.engine is not Engine.GREEDY:
         problem = build_problem(instance, accounts, cache=cache)
     budget.greedy_s = budget.elapsed_s
-    found = Searched(asked, baseline, problem, best, limits_of(problem))
+    found = Searched(asked, baseline, problem, best, limits_of(problem), rejected)
     if options.engine is not Engine.GREEDY:
         found = _searched(found, instance, movable, budget, tell)
-    best = with_nearer_devices(found.asked, found.baseline, found.problem, found.best)
-    return _answer(instance, movable, accounts, found, best, budget)
+    noted = list(found.rejected)
+    best = with_nearer_devices(found.asked, found.baseline, found.problem, found.best, noted)
+    found = replace(found, best=best, rejected=tuple(noted))
+    return _answer(instance, movable, accounts, found, budget)
 
 
 def _searched(
@@ -124,7 +127,9 @@ def _searched(
     best = leaving.best
     if not best.is_settled and not budget.over:
         leaving.best = joint_search(best, budget, tell, whole=whole)
-    return replace(leaving.best, bounds=leaving.bounds())
+    rejected = (*found.rejected, *leaving.rejected, *leaving.best.rejected)
+    unique = tuple(dict.fromkeys(rejected))
+    return replace(leaving.best, bounds=leaving.bounds(), rejected=unique)
 
 
 def _answer(
@@ -132,27 +137,28 @@ def _answer(
     movable: Movable,
     before: Sequence[Account],
     found: Searched,
-    best: Judged,
     budget: Budget,
 ) -> Answer:
-    asked = found.asked
+    asked, best, rejected = found.asked, found.best, found.rejected
     tiers = _tier_values(best, found.bounds)
-    left_out = why_unplaced(instance, asked, found.problem, before, best.placement, budget)
+    left_out = why_unplaced(
+        instance, asked, found.problem, before, best.placement, budget, rejected
+    )
     placement = without_stayers(asked, best.placement)
     homes = {home.key for home in asked.homes}
     if left_out and all(place.key in homes for place in placement.pods):
         levels = len({gang.priority for gang in asked.gangs})
         proven = all(value.proven for value in tiers[:levels])
         if proven or all_ruled_out(asked, left_out):
-            return Infeasible(left_out)
-        return GaveUp(budget.elapsed_s, left_out)
+            return Infeasible(left_out, rejected)
+        return GaveUp(budget.elapsed_s, left_out, rejected)
     moves: tuple[Move, ...] = ()
     if homes:
         placement = in_move_order(instance, placement)
         moves = movers(instance, placement, rules_mended(movable, placement))
     if left_out:
-        return PartlyPlaced(placement, tiers, left_out, moves)
-    return Placed(placement, tiers, moves)
+        return PartlyPlaced(placement, tiers, left_out, moves, rejected)
+    return Placed(placement, tiers, moves, rejected)
 
 
 def _tier_values(best: Judged, bounds: Bounds) -> tuple[TierValue, ...]:

@@ -152,6 +152,27 @@ def test_with_a_move_the_owner_has_a_place(engine: Engine) -> None:
         assert move.mends == ("bound-pool",)
 
 
+def test_a_burst_pod_that_is_bound_nowhere_is_no_riddle() -> None:
+    """
+    Owners have every CPU of the node, so its CPUs name no NUMA node; reasons look past it.
+    """
+    app = Container("app", Resources(100), cpu_limit_milli=1000)
+    burst = Pod("burst", "default", PodSpec((app,), constrained_burst=True))
+    instance = Instance(
+        (replace(NODE, alignment=AlignmentPolicy.NONE),),
+        (lone_gang(pod("p", 2000, LSR)),),
+        running=(
+            runs("a", 8000, LSR, 1, 0, "0-7"),
+            runs("b", 7000, LSR, 1, 1, "8-14"),
+            RunningPod(burst, PodPlacement("burst", "default", None, "n", frozenset())),
+        ),
+    )
+    answer = answer_to(instance, Engine.AUTO)
+
+    assert isinstance(answer, Infeasible)
+    assert "cpu-count" in answer.unplaced[0].reasons[0]
+
+
 @pytest.mark.parametrize("nodes", [(NODE,), (NODE, FREE)], ids=["alone", "beside a free node"])
 def test_a_scheduler_goes_on(nodes: tuple[Node, ...]) -> None:
     """

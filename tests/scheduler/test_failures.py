@@ -77,6 +77,7 @@ STEPS: dict[str, tuple[str, Callable[..., Any], type[Exception]]] = {
 }
 
 
+@pytest.mark.rejects_on_purpose
 @pytest.mark.parametrize(("where", "failure", "error"), STEPS.values(), ids=STEPS)
 def test_place_fails_at_a_step(
     where: str,

@@ -1,5 +1,6 @@
 """``placer solve``: who runs where, and how good that is."""
 
+import logging
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -131,6 +132,8 @@ def _solve(
     from placer_models.instance.placement_file import answer_to_json
 
     refuse_inputs("--output", output, instance)
+    # What the search logs of rejected places is part of the answer, and said below.
+    logging.getLogger("placer.search").addHandler(logging.NullHandler())
     started_s = monotonic()
     machine_files: list[Path] = []
     read: list[Summary] = []
@@ -164,8 +167,11 @@ def _solve(
 
         console = out()
         console.print(draw_answer(answer, problem, options, canvas_of(console)))
-    elif output is None:
-        typer.echo(document(tree, form), nl=False)
+    else:
+        if output is None:
+            typer.echo(document(tree, form), nl=False)
+        for place in answer.rejected:
+            note(place.text)
     if told:
         note(told)
     err().print(f"read in {read_s:.2f} s, solved in {solve_s:.2f} s", style="dim")

@@ -48,6 +48,9 @@ def _parts(
     if not isinstance(answer, Placed) and answer.unplaced:
         yield ""
         yield titled("Without a place", draw_unplaced(answer.unplaced, canvas))
+    for place in answer.rejected:
+        yield ""
+        yield Text(place.text, BAD)
 
 
 def _style(answer: Answer) -> Style:

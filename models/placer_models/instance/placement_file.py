@@ -73,6 +73,20 @@ class UnplacedEntry(Part):
     reasons: tuple[str, ...] = ()
 
 
+class RejectedEntry(Part):
+    """A place that was chosen for a pod and broke a rule: a defect of placer.
+
+    Attributes:
+        why: The rule, and what is wrong.
+
+    """
+
+    name: str
+    namespace: str = "default"
+    node: str
+    why: str = ""
+
+
 class MoveEntry(Part):
     """A running pod that gets another place, which is given among the pods.
 
@@ -99,6 +113,7 @@ class PlacementFile(Part):
     pods: tuple[PodEntry, ...]
     moves: tuple[MoveEntry, ...] = ()
     unplaced: tuple[UnplacedEntry, ...] = ()
+    rejected: tuple[RejectedEntry, ...] = ()
     timing: Json = Field(default_factory=dict)
 
 
@@ -137,6 +152,15 @@ def answer_to_json(answer: Answer, instance: Instance, timing: Mapping[str, obje
                 "reasons": list(pod.reasons),
             }
             for pod in unplaced
+        ],
+        "rejected": [
+            {
+                "name": place.name,
+                "namespace": place.namespace,
+                "node": place.node,
+                "why": place.why,
+            }
+            for place in answer.rejected
         ],
         "timing": dict(timing),
     }

@@ -157,7 +157,7 @@ def _no_pool(asked: Question, qos: QosClass) -> Question:
             return runner
         return replace(
             runner,
-            pod=replace(runner.pod, spec=replace(spec, qos=QosClass.LSR)),
+            pod=replace(runner.pod, spec=replace(spec, qos=QosClass.LSR, constrained_burst=False)),
             placement=replace(runner.placement, cpuset=_NOWHERE),
         )
 

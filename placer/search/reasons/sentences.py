@@ -20,6 +20,7 @@ from placer_models.reasons import (
     NameOf,
     NotFound,
     OutOfTime,
+    PlaceRejected,
     Reason,
     UnknownName,
     When,
@@ -72,6 +73,11 @@ def _sentence(reason: Reason, spec: PodSpec) -> str:
             )
         case MovesAllowed():
             return f"moves: of {reason.could} running pods that could move, {reason.may} may"
+        case PlaceRejected():
+            return (
+                f"the judge rejected its place on node {reason.node} ({reason.why}): "
+                "this is a defect of placer, please report it"
+            )
         case GangAsks():
             return _asked(reason.rule)
         case GangMinimum():

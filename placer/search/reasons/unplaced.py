@@ -22,7 +22,7 @@ from placer.search.reasons.unknown_names import KnownNames
 from placer.state.asks import Ask
 from placer.state.network import required_levels
 from placer_models.cluster import Instance, Node
-from placer_models.placement import Placement, Unplaced
+from placer_models.placement import NamespacedName, Placement, RejectedPlace, Unplaced
 from placer_models.pod import Gang, GangGroup, Pod, pods_of
 from placer_models.problem import Problem
 from placer_models.reasons import (
@@ -33,6 +33,7 @@ from placer_models.reasons import (
     MovesAllowed,
     NotFound,
     OutOfTime,
+    PlaceRejected,
     Reason,
     When,
 )
@@ -45,6 +46,7 @@ def why_unplaced(
     accounts: Sequence[Account],
     placement: Placement,
     budget: Budget,
+    rejected: Sequence[RejectedPlace] = (),
 ) -> tuple[Unplaced, ...]:
     """List the pods without a place, each with its reasons.
 
@@ -55,6 +57,7 @@ def why_unplaced(
         accounts: What the running pods of the instance leave, node by node.
         placement: The answer to what was asked.
         budget: The budget of the whole solve.
+        rejected: Places that the judge rejected.
 
     """
     placed = {pod.key for pod in placement.pods}
@@ -63,8 +66,12 @@ def why_unplaced(
     whole = budget_for(budget)
     stages = stages_of(instance, asked, problem, accounts, placement, whole)
     reasons = _Reasons(instance, asked, placement, stages, whole)
+    lost: dict[NamespacedName, list[Reason]] = {}
+    for place in rejected:
+        known = lost.setdefault((place.namespace, place.name), [])
+        known.append(PlaceRejected(place.node, place.why))
     return tuple(
-        _unplaced(pod, gang, tuple(reasons.of(pod, gang)))
+        _unplaced(pod, gang, (*reasons.of(pod, gang), *lost.get(pod.key, ())))
         for gang in instance.gangs
         for pod in gang.pods
         if pod.key not in placed

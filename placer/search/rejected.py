@@ -1,0 +1,188 @@
+"""Rejected places: chosen for a pod, and not let pass by the judge, a defect of Placer (G6).
+
+Such a place costs its pod the node, or a search one of its finds, and never the batch its
+answer. It is logged, and the answer names it.
+"""
+
+import logging
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from placer.greedy.place import place_greedily
+from placer.judge.breaches import Breach
+from placer.search.baseline import Baseline
+from placer.search.budget import Budget
+from placer.search.judged import NO_IDS, Judged, Rejected, in_ids
+from placer_models.cluster import Instance
+from placer_models.placement import Placement, RejectedPlace, title_of
+from placer_models.problem import Choices, Problem
+
+log = logging.getLogger(__name__)
+
+MOST_NODES = 8
+"""How many nodes one shape of pods may lose before it is left out; each costs a greedy answer."""
+
+
+class Chosen(NamedTuple):
+    """A node that was chosen for a pod, by its name."""
+
+    name: str
+    namespace: str
+    gang: str | None
+    node: str
+
+
+def accepted(
+    instance: Instance, baseline: Baseline, problem: Problem, choices: Choices, budget: Budget
+) -> tuple[Judged, tuple[RejectedPlace, ...]]:
+    """Return greedy choices in ids, as the judge lets them pass, and places that it does not.
+
+    A pod whose place the judge rejects is placed again, on another node, and so are pods that
+    ask for the same.
+
+    Args:
+        instance: What the problem was built from.
+        baseline: Its nodes before anything is placed.
+        problem: What was placed.
+        choices: How the greedy path placed it.
+        budget: Once it is over, no further node is tried for such pods.
+
+    Raises:
+        SolverError: The judge rejects even that nothing is placed.
+
+    """
+    found = in_ids(instance, baseline, problem, choices)
+    rejected: list[RejectedPlace] = []
+    lost: defaultdict[int, set[int]] = defaultdict(set)
+    everywhere = range(len(problem.nodes))
+    while isinstance(found, Rejected):
+        if not choices:
+            raise found.error
+        for index, fault in _culprits(instance, baseline, problem, choices, found):
+            shape, node = problem.pods[index], choices[index].node
+            note_rejected(rejected, [(_chosen(instance, choices)[index], fault)])
+            lost[shape].add(node)
+            if budget.over or len(lost[shape]) >= MOST_NODES:
+                lost[shape].update(everywhere)
+        choices = place_greedily(_without(problem, lost), tables=baseline.cache.tables)
+        found = in_ids(instance, baseline, problem, choices)
+    return found, tuple(rejected)
+
+
+def note_choices(
+    into: list[RejectedPlace],
+    instance: Instance,
+    baseline: Baseline,
+    problem: Problem,
+    choices: Choices,
+    found: Rejected,
+) -> None:
+    """Note the places of a model's solution that the judge rejects, each once.
+
+    Args:
+        into: Places that were rejected before; gets those that were not.
+        instance: What the problem was built from.
+        baseline: Its nodes before anything is placed.
+        problem: What was solved.
+        choices: The solution.
+        found: What is wrong with it.
+
+    """
+    chosen = _chosen(instance, choices)
+    culprits = _culprits(instance, baseline, problem, choices, found)
+    note_rejected(into, [(chosen[index], fault) for index, fault in culprits])
+
+
+def note_placement(
+    into: list[RejectedPlace], instance: Instance, placement: Placement, found: Rejected
+) -> None:
+    """Note the places of a placement that the judge rejects, each once: all that may be meant."""
+    chosen = [Chosen(p.name, p.namespace, p.gang, p.node) for p in placement.pods]
+    note_rejected(
+        into,
+        [(one, fault) for fault in found.faults for one in _suspects(instance, chosen, fault)],
+    )
+
+
+def note_rejected(into: list[RejectedPlace], faults: Iterable[tuple[Chosen, Breach]]) -> None:
+    """Note rejected places, each once, and log them."""
+    known = {(place.namespace, place.name, place.node) for place in into}
+    for one, fault in faults:
+        if (one.namespace, one.name, one.node) in known:
+            continue
+        known.add((one.namespace, one.name, one.node))
+        why = fault.message if fault.rule == NO_IDS else f"{fault.rule}: {fault.message}"
+        place = RejectedPlace(one.name, one.namespace, one.node, why)
+        into.append(place)
+        log.error("%s; the batch is answered without it", place.text)
+
+
+def _chosen(instance: Instance, choices: Choices) -> dict[int, Chosen]:
+    members = [(gang, pod) for gang in instance.gangs for pod in gang.pods]
+    found = {}
+    for index, choice in sorted(choices.items()):
+        gang, pod = members[index]
+        name = None if gang.lone else gang.name
+        found[index] = Chosen(pod.name, pod.namespace, name, instance.nodes[choice.node].name)
+    return found
+
+
+def _suspects(instance: Instance, chosen: Sequence[Chosen], fault: Breach) -> list[Chosen]:
+    """Return the places that a fault may be about: of a pod, a gang or a node, or else all."""
+    subject = fault.subject
+    own = [
+        one
+        for one in chosen
+        if subject == title_of(one.namespace, one.name)
+        or (one.gang is not None and subject == title_of(one.namespace, one.gang))
+    ]
+    nodes = {r.placement.node for r in instance.running if r.pod.title == subject} | {subject}
+    return own or [one for one in chosen if one.node in nodes] or list(chosen)
+
+
+def _culprits(
+    instance: Instance, baseline: Baseline, problem: Problem, choices: Choices, found: Rejected
+) -> Iterator[tuple[int, Breach]]:
+    """Yield the pods whose places make the faults, each once: at least one, some of the choices.
+
+    Of the pods of a node, that is the first one with which those before it make the fault, too.
+    """
+    chosen = _chosen(instance, choices)
+    seen: set[int] = set()
+    for fault in found.faults:
+        suspects = set(_suspects(instance, list(chosen.values()), fault))
+        indices = [index for index, one in chosen.items() if one in suspects]
+        if len(indices) > 1 and len({choices[index].node for index in indices}) == 1:
+            indices = _first_with_fault(instance, baseline, problem, choices, indices, fault)
+        yield from ((index, fault) for index in indices if index not in seen)
+        seen.update(indices)
+
+
+def _first_with_fault(
+    instance: Instance,
+    baseline: Baseline,
+    problem: Problem,
+    choices: Choices,
+    indices: list[int],
+    fault: Breach,
+) -> list[int]:
+    """Return the first pod of a node with which the fault is there, or all of them if none is."""
+    for count in range(1, len(indices)):
+        found = in_ids(instance, baseline, problem, {i: choices[i] for i in indices[:count]})
+        faults = found.faults if isinstance(found, Rejected) else ()
+        if any((one.rule, one.subject) == (fault.rule, fault.subject) for one in faults):
+            return [indices[count - 1]]
+    return indices if fault.subject in _gangs(instance) else indices[-1:]
+
+
+def _gangs(instance: Instance) -> set[str]:
+    return {title_of(*gang.key) for gang in instance.gangs}
+
+
+def _without(problem: Problem, lost: Mapping[int, set[int]]) -> Problem:
+    """Return the Problem in which pods of some shapes may not come to the nodes they have lost."""
+    known = problem.affinity.barred or (frozenset(),) * len(problem.shapes)
+    barred = tuple(nodes | lost.get(shape, set()) for shape, nodes in enumerate(known))
+    return replace(problem, affinity=replace(problem.affinity, barred=barred))
