@@ -8,7 +8,7 @@ from time import monotonic
 
 from placer.counting.account import Account
 from placer.judge.misfits import Misfit, misfits_on
-from placer.scheduling.checks import check_batch, check_nodes, check_running
+from placer.scheduling.checks import check_batch, check_nodes, check_running, legal_part_of
 from placer.scheduling.cluster_state import ClusterState, cluster_state_of, followers
 from placer.scheduling.decide import LEAST_TIME_S, decide, taking
 from placer.scheduling.decision import Batch, Change, Decision, Snapshot
@@ -136,6 +136,7 @@ class Scheduler:
         deadline_s: float,
         dry_run: bool = False,
         options: SolveOptions | None = None,
+        skip_illegal: bool = False,
     ) -> Decision:
         """Decide where the pods of a batch run, and make it so unless it is a dry run.
 
@@ -145,10 +146,13 @@ class Scheduler:
                 included. It takes the place of the time limit in the options.
             dry_run: Change nothing; ``confirm`` takes the decision later.
             options: How to solve.
+            skip_illegal: Whether pods that ask for what no pod may ask for are left out, each
+                with its reason in the answer. A gang that lacks them for its minimum is left
+                out whole, and so is its group.
 
         Raises:
             AlreadyRunningError: Pods of the batch run already.
-            BadPodError: A pod asks for what no pod may ask for.
+            BadPodError: A pod asks for what no pod may ask for, and none is to be skipped.
             BadWordsError: The batch contradicts itself.
             SolverError: Parts of Placer contradict each other: a defect of ours.
 
@@ -157,12 +161,12 @@ class Scheduler:
             raise ValueError(f"deadline_s is {deadline_s}; give the call more than 0 seconds")
         options = options or SolveOptions()
         if dry_run:
-            return self._decide(self._state, batch, options, deadline_s)
+            return self._decide(self._state, batch, options, deadline_s, skip_illegal)
         called_s = monotonic()
         with self._lock:
             left_s = max(LEAST_TIME_S, deadline_s - (monotonic() - called_s))
             state = self._state
-            decision = self._decide(state, batch, options, left_s)
+            decision = self._decide(state, batch, options, left_s, skip_illegal)
             after = taking(state, batch, decision.placement.pods)
             taken = replace(decision, change=_change(state, after))
             self._state = after
@@ -282,11 +286,17 @@ class Scheduler:
         return self._cordoned(name, cordoned=False)
 
     def _decide(
-        self, state: ClusterState, batch: Batch, options: SolveOptions, limit_s: float
+        self,
+        state: ClusterState,
+        batch: Batch,
+        options: SolveOptions,
+        limit_s: float,
+        skip_illegal: bool,
     ) -> Decision:
-        check_batch(batch, state.node_of, state.nodes)
+        check_batch(batch, state.node_of)
+        legal = legal_part_of(batch, state.nodes, skip_illegal=skip_illegal)
         cache = self._cache()
-        decision = decide(state, batch, options, limit_s, cache)
+        decision = decide(state, batch, legal, options, limit_s, cache)
         self._caches.append(cache)
         return decision
 

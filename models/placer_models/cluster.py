@@ -6,6 +6,7 @@ from functools import cached_property
 
 from placer_models.cpuset import CpuSet
 from placer_models.device import GPU, Device, LinkMatrix, PartitionTable
+from placer_models.left_out import LeftOut
 from placer_models.mig import Modes, gpu_of, is_instance, with_instances
 from placer_models.network import NODE_LEVEL, LevelRule
 from placer_models.node_strategy import NodeStrategy
@@ -315,6 +316,8 @@ class Instance:
         is_question: Whether the running pods that may move wait beside the others already.
         running_gangs: Gangs of running pods. None has the key of a gang that waits.
         strategy: The node strategy, which says what the last tier is.
+        left_out: Pods that wait as well, but are in none of the gangs, because they are illegal or
+            need others that are. No rule or tier looks at them; an answer lists them.
 
     """
 
@@ -330,6 +333,7 @@ class Instance:
     is_question: bool = False
     running_gangs: tuple[RunningGang, ...] = ()
     strategy: NodeStrategy = NodeStrategy.USABLE
+    left_out: tuple[LeftOut, ...] = ()
 
     def __post_init__(self) -> None:
         check_types(self)

@@ -14,6 +14,7 @@ from placer_models.device import GPU
 from placer_models.legal_shares import FaultPath, Offers, offer_faults, offers_of, share_faults
 from placer_models.pod import Container, ContainerRole, Pod, PodSpec
 from placer_models.policy import BindPolicy, ExclusivePolicy
+from placer_models.reasons import Illegal
 from placer_models.topology import ARM
 
 ARCHITECTURE = "kubernetes.io/arch"
@@ -70,17 +71,35 @@ def check_pods(pods: Iterable[Pod], nodes: Iterable[Node]) -> None:
         IllegalPodError: A pod asks for what no pod may ask for.
 
     """
-    seen: set[int] = set()
+    for pod, fault in _faults(pods, nodes):
+        raise IllegalPodError(pod.key, fault)
+
+
+def illegal_pods(pods: Iterable[Pod], nodes: Iterable[Node]) -> dict[tuple[str, str], Illegal]:
+    """Return the pods that ask for what no pod may ask for, by key, each with its first fault.
+
+    Args:
+        pods: The pods that wait.
+        nodes: All nodes; their devices say what can be shared.
+
+    """
+    return {pod.key: Illegal(fault.path, fault.message) for pod, fault in _faults(pods, nodes)}
+
+
+def _faults(pods: Iterable[Pod], nodes: Iterable[Node]) -> Iterator[tuple[Pod, SpecFault]]:
+    """Yield each illegal pod with its first fault; a spec that pods share is looked at once."""
+    known: dict[int, SpecFault | None] = {}
     offers: Offers | None = None
     for pod in pods:
-        if id(pod.spec) not in seen:
-            seen.add(id(pod.spec))
-            if fault := _first_fault(pod.spec):
-                raise IllegalPodError(pod.key, fault)
-            if _asks_for_amounts(pod.spec):
+        spec = pod.spec
+        if id(spec) not in known:
+            fault = _first_fault(spec)
+            if fault is None and _asks_for_amounts(spec):
                 offers = offers_of(nodes) if offers is None else offers
-                for fault in _not_offered(pod.spec, offers):
-                    raise IllegalPodError(pod.key, fault)
+                fault = next(_not_offered(spec, offers), None)
+            known[id(spec)] = fault
+        if fault := known[id(spec)]:
+            yield pod, fault
 
 
 @lru_cache(maxsize=4096)

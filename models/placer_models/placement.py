@@ -194,6 +194,9 @@ class RejectedPlace:
     node: str
     why: str
 
+    def __post_init__(self) -> None:
+        check_types(self)
+
     @property
     def text(self) -> str:
         """What happened, in one sentence for people."""

@@ -1,7 +1,8 @@
 """Reasons why pods have no place, as values; `placer.search.reasons.sentences` words them (G7)."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import Enum
+from enum import Enum, StrEnum
 from typing import NamedTuple
 
 from placer_models.network import LevelRule
@@ -241,6 +242,60 @@ class GroupIsWhole:
         check_types(self)
 
 
+@dataclass(frozen=True, slots=True)
+class Illegal:
+    """The pod asks for what no pod may ask for, wherever it might go.
+
+    Attributes:
+        field: Where it does: a path in the pod's spec, in its file or in its object.
+        message: What is wrong, what is expected, and what to do.
+        where: File and line; empty if the pod was read from no file.
+
+    """
+
+    field: str
+    message: str
+    where: str = ""
+
+    def __post_init__(self) -> None:
+        check_types(self)
+
+    @property
+    def text(self) -> str:
+        """All of it in one line."""
+        return ": ".join(part for part in (self.where, self.field, self.message) if part)
+
+
+@dataclass(frozen=True, slots=True)
+class IllegalMembers:
+    """Without its illegal members a gang has fewer than its minimum.
+
+    Attributes:
+        illegal: Names of these members.
+        members: How many members it has with them.
+
+    """
+
+    gang: str
+    illegal: tuple[str, ...]
+    members: int
+    minimum: int
+
+    def __post_init__(self) -> None:
+        check_types(self)
+
+
+@dataclass(frozen=True, slots=True)
+class IllegalGang:
+    """A gang group runs whole or not at all, and one of its gangs lacks its illegal members."""
+
+    group: str
+    gang: str
+
+    def __post_init__(self) -> None:
+        check_types(self)
+
+
 Reason = (
     Blocked
     | FewMembers
@@ -254,5 +309,52 @@ Reason = (
     | GangAsks
     | GangMinimum
     | GroupIsWhole
+    | Illegal
+    | IllegalMembers
+    | IllegalGang
 )
 """One reason of a pod; a pod's first reason is the verdict, and others may follow."""
+
+
+class Verdict(StrEnum):
+    """What the first reason of a pod comes to. The value is the word of placement files."""
+
+    ILLEGAL = "illegal"
+    """The pod, or too many of its gang, may not ask for what they ask for."""
+
+    NEVER = "never"
+    """It has no place even on empty nodes."""
+
+    NOT_NOW = "not-now"
+    """It has no place beside what runs."""
+
+    OUTVOTED = "outvoted"
+    """It has no place beside what the answer places."""
+
+    NOT_FOUND = "not-found"
+    """There is room, but no place was found."""
+
+    TIME = "time"
+    """The time ran out before the reason was found."""
+
+
+_VERDICTS = {
+    When.EMPTY: Verdict.NEVER,
+    When.RUNNING: Verdict.NOT_NOW,
+    When.PLACED: Verdict.OUTVOTED,
+}
+
+
+def verdict_of(why: Sequence[Reason]) -> Verdict | None:
+    """Return what the reasons of a pod come to, or None if there are none."""
+    match why:
+        case [Blocked() | FewMembers() | GroupTooLarge() as first, *_]:
+            return _VERDICTS[first.when]
+        case [Illegal() | IllegalMembers() | IllegalGang(), *_]:
+            return Verdict.ILLEGAL
+        case [OutOfTime(), *_]:
+            return Verdict.TIME
+        case [NotFound(), *_]:
+            return Verdict.NOT_FOUND
+        case _:
+            return None

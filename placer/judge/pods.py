@@ -13,12 +13,16 @@ def known(scene: Scene) -> Iterator[Finding]:
     placed: set[tuple[str, str]] = set()
     strange = any(place.key not in scene.waiting for place in scene.placement.pods)
     running = {runner.pod.key for runner in scene.instance.running} if strange else set()
+    left_out = {(one.namespace, one.name) for one in scene.instance.left_out}
     for place in scene.placement.pods:
         title = title_of(place.namespace, place.name)
         pod = scene.waiting.get(place.key)
         if pod is None:
-            runs = place.key in running
-            what = "runs, and may not move" if runs else "does not wait in the instance"
+            what = "does not wait in the instance"
+            if place.key in running:
+                what = "runs, and may not move"
+            elif place.key in left_out:
+                what = "is left out, being illegal or short of members that are"
             yield Finding(title, f"pod {title!r} {what}; only pods that wait are placed")
             continue
         if place.key in placed:

@@ -12,7 +12,8 @@ from placer.scheduling.errors import (
 )
 from placer.scheduling.refusal import titles
 from placer_models.cluster import Node, RunningPod
-from placer_models.legal import IllegalPodError, check_pods
+from placer_models.left_out import LegalPart, legal_part
+from placer_models.legal import IllegalPodError, check_pods, illegal_pods
 from placer_models.network import Grouping
 from placer_models.placement import NamespacedName, title_of
 from placer_models.pod import Gang, pods_of
@@ -56,12 +57,11 @@ def check_running(running: Iterable[RunningPod], nodes: Collection[str]) -> None
         keys.add(key)
 
 
-def check_batch(batch: Batch, running: Container[NamespacedName], nodes: Iterable[Node]) -> None:
-    """Check that gangs and groups are consistent, and that their pods are legal and do not run yet.
+def check_batch(batch: Batch, running: Container[NamespacedName]) -> None:
+    """Check that gangs and groups are consistent, and that their pods do not run yet.
 
     Raises:
         AlreadyRunningError: Pods of the batch run already.
-        BadPodError: A pod asks for what no pod may ask for.
         BadWordsError: The batch contradicts itself.
 
     """
@@ -77,13 +77,26 @@ def check_batch(batch: Batch, running: Container[NamespacedName], nodes: Iterabl
                 raise BadWordsError(f"pod {pod.title!r} waits twice; a pod is in one gang, once")
             pods.add(pod.key)
     _check_groups(batch, gangs)
-    try:
-        check_pods(pods_of(batch.gangs), nodes)
-    except IllegalPodError as error:
-        raise BadPodError(error.pod, error.fault) from None
     again = tuple(pod.key for pod in pods_of(batch.gangs) if pod.key in running)
     if again:
         raise AlreadyRunningError(again)
+
+
+def legal_part_of(batch: Batch, nodes: Iterable[Node], *, skip_illegal: bool) -> LegalPart:
+    """Return a batch without the pods that ask for what no pod may ask for.
+
+    Raises:
+        BadPodError: There is such a pod, and none is to be skipped.
+
+    """
+    pods = pods_of(batch.gangs)
+    if skip_illegal:
+        return legal_part(batch.gangs, batch.groups, illegal_pods(pods, nodes))
+    try:
+        check_pods(pods, nodes)
+    except IllegalPodError as error:
+        raise BadPodError(error.pod, error.fault) from None
+    return LegalPart(batch.gangs, batch.groups)
 
 
 def _check_gang(gang: Gang) -> None:

@@ -23,6 +23,7 @@ from placer_models.incremental import (
     PersistentTuple,
     changed_indices,
 )
+from placer_models.left_out import LegalPart
 from placer_models.placement import NamespacedName, PodPlacement
 from placer_models.reach import reaches_beyond
 from placer_models.records import record
@@ -84,13 +85,14 @@ class ClusterState:
             raise UnknownNodeError(name, position)
         return self.records[position[name]]
 
-    def asking(self, batch: Batch) -> Instance:
-        """Return the problem of a batch."""
+    def asking(self, batch: Batch | LegalPart) -> Instance:
+        """Return the problem of a batch, or of its legal part."""
         return Instance(
             nodes=self.nodes,
             gangs=batch.gangs,
             groups=batch.groups,
             running=Concatenation(self.running),
+            left_out=batch.left_out if isinstance(batch, LegalPart) else (),
         )
 
     def baseline(self, cache: SolveCache) -> Baseline:

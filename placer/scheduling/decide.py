@@ -12,6 +12,7 @@ from placer.search.cp import SolverError
 from placer.search.options import SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import RunningPod
+from placer_models.left_out import LegalPart
 from placer_models.placement import PodPlacement
 from placer_models.pod import pods_of
 
@@ -20,13 +21,19 @@ LEAST_TIME_S = 0.001
 
 
 def decide(
-    state: ClusterState, batch: Batch, options: SolveOptions, limit_s: float, cache: SolveCache
+    state: ClusterState,
+    batch: Batch,
+    legal: LegalPart,
+    options: SolveOptions,
+    limit_s: float,
+    cache: SolveCache,
 ) -> Decision:
     """Solve a batch that `check_batch` has passed, and let the judge check the answer.
 
     Args:
         state: The cluster.
         batch: The pods that wait.
+        legal: The part of the batch that is asked about, and who is left out of it.
         options: How to solve.
         limit_s: Wall-clock seconds from this call to its end, in place of those of the options.
         cache: What earlier batches have left.
@@ -36,7 +43,7 @@ def decide(
 
     """
     began_s = monotonic()
-    instance, baseline = state.asking(batch), state.baseline(cache)
+    instance, baseline = state.asking(legal), state.baseline(cache)
     left_s = max(LEAST_TIME_S, limit_s - (monotonic() - began_s))
     answer = solve(instance, replace(options, time_limit_s=left_s), baseline=baseline)
     decision = Decision(batch, answer, state.version)

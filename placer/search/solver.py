@@ -16,13 +16,14 @@ from placer.search.leaving import SHARE_OF_STAYING, Leaving, Searched, joint_sea
 from placer.search.move_order import in_move_order
 from placer.search.options import Engine, SolveOptions
 from placer.search.reasons.ruled_out import all_ruled_out
-from placer.search.reasons.unplaced import why_unplaced
+from placer.search.reasons.unplaced import never_asked, why_unplaced
 from placer.search.rejected import accepted
 from placer.search.tiers import Progress, silent
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance
 from placer_models.goals import UNBOUNDED
-from placer_models.legal import check_pods
+from placer_models.left_out import legal_part
+from placer_models.legal import check_pods, illegal_pods
 from placer_models.movable import Movable
 from placer_models.moves import (
     complete_with_current,
@@ -54,6 +55,8 @@ def solve(
     options: SolveOptions | None = None,
     progress: Progress | None = None,
     baseline: Baseline | None = None,
+    *,
+    skip_illegal: bool = False,
 ) -> Answer:
     """Place what waits as well as the time allows, and say how good that is.
 
@@ -62,6 +65,8 @@ def solve(
         options: Engine, deadline, workers, seed.
         progress: Told in a few words what is done next.
         baseline: The instance's nodes, if the caller has counted them and checked its pods.
+        skip_illegal: Whether pods that ask for what no pod may ask for are left out of the
+            question, each with its reason in the answer, and do not end it.
 
     Returns:
         The placement with its tiers and bounds, the proof that nothing can be placed, by search
@@ -69,12 +74,12 @@ def solve(
         greedy answer.
 
     Raises:
-        IllegalPodError: A pod asks for what no pod may ask for.
+        IllegalPodError: A pod asks for what no pod may ask for, and none is to be skipped.
         SolverError: Parts of Placer contradict each other: a defect of ours.
 
     """
     if baseline is None:
-        check_pods(pods_of(instance.gangs), instance.nodes)
+        instance = _checked(instance, skip_illegal=skip_illegal)
     options = options or SolveOptions()
     if options.strategy is not None:
         instance = replace(instance, strategy=options.strategy)
@@ -112,6 +117,26 @@ def solve(
     return _answer(instance, movable, accounts, found, budget)
 
 
+def _checked(instance: Instance, *, skip_illegal: bool) -> Instance:
+    """Return the instance with legal pods alone in its gangs.
+
+    Raises:
+        IllegalPodError: A pod is illegal, and none is to be skipped.
+
+    """
+    if not skip_illegal:
+        check_pods(pods_of(instance.gangs), instance.nodes)
+        return instance
+    illegal = illegal_pods(pods_of(instance.gangs), instance.nodes)
+    legal = legal_part(instance.gangs, instance.groups, illegal)
+    return replace(
+        instance,
+        gangs=legal.gangs,
+        groups=legal.groups,
+        left_out=(*instance.left_out, *legal.left_out),
+    )
+
+
 def _searched(
     found: Searched, instance: Instance, movable: Movable, budget: Budget, tell: Progress
 ) -> Searched:
@@ -141,8 +166,9 @@ def _answer(
 ) -> Answer:
     asked, best, rejected = found.asked, found.best, found.rejected
     tiers = _tier_values(best, found.bounds)
-    left_out = why_unplaced(
-        instance, asked, found.problem, before, best.placement, budget, rejected
+    left_out = (
+        *why_unplaced(instance, asked, found.problem, before, best.placement, budget, rejected),
+        *never_asked(instance.left_out),
     )
     placement = without_stayers(asked, best.placement)
     homes = {home.key for home in asked.homes}

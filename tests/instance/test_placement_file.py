@@ -138,7 +138,13 @@ def test_an_answer_has_the_promised_fields() -> None:
         }
     ]
     assert written["unplaced"] == [
-        {"name": "p", "namespace": "team", "gang": "g", "reasons": ["never fits"]}
+        {
+            "name": "p",
+            "namespace": "team",
+            "gang": "g",
+            "verdict": None,
+            "reasons": ["never fits"],
+        }
     ]
 
 

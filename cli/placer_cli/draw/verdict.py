@@ -7,12 +7,13 @@ from placer_cli.draw.texts import count, gb_per_s
 from placer_models.cluster import Instance
 from placer_models.goals import Tier
 from placer_models.placement import Answer, GaveUp, Infeasible, PartlyPlaced, Placed, TierValue
+from placer_models.reasons import Illegal
 
 
 def verdict(answer: Answer, instance: Instance, options: SolveOptions) -> str:
     """Say how many pods have a place, and how good that is proven to be."""
-    total = sum(len(gang.pods) for gang in instance.gangs)
-    pods = count(total, "pod")
+    total = sum(len(gang.pods) for gang in instance.gangs) + len(instance.left_out)
+    pods, bad = count(total, "pod"), _illegal(instance)
     match answer:
         case Placed() if not total:
             return "Nothing waits for a place."
@@ -22,9 +23,10 @@ def verdict(answer: Answer, instance: Instance, options: SolveOptions) -> str:
         case PartlyPlaced():
             moving = len(answer.moves)
             placed = len(answer.placement.pods) - moving
-            return f"{placed:,} of {pods} placed{_moved(moving)}; {_proof(answer.tiers)}."
+            return f"{placed:,} of {pods} placed{_moved(moving)}{bad}; {_proof(answer.tiers)}."
         case Infeasible():
-            return f"0 of {pods} placed: it is proven that nothing that waits can have a place."
+            nothing = "it is proven that nothing that waits can have a place"
+            return f"0 of {pods} placed{bad}: {nothing}."
         case GaveUp() if options.engine is Engine.GREEDY:
             return "The greedy path placed nothing, and it proves nothing; try --engine auto."
         case GaveUp():
@@ -36,6 +38,12 @@ def verdict(answer: Answer, instance: Instance, options: SolveOptions) -> str:
 
 def _moved(pods: int) -> str:
     return f", {count(pods, 'running pod')} moved" if pods else ""
+
+
+def _illegal(instance: Instance) -> str:
+    """Say how many of the pods that wait are illegal themselves."""
+    bad = sum(isinstance(why, Illegal) for one in instance.left_out for why in one.why)
+    return f", {bad:,} illegal" if bad else ""
 
 
 def _proof(tiers: tuple[TierValue, ...]) -> str:

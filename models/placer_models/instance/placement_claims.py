@@ -66,15 +66,16 @@ def false_status(
     solver could tell them apart.
     """
     waiting = {pod.key for pod in pods_of(instance.gangs)}
+    total = len(waiting) + len(instance.left_out)
     placed = len(waiting & {pod.key for pod in placement.pods})
     allowed: tuple[str, ...] = ("infeasible", "gave-up")
-    if placed == len(waiting):
+    if placed == total:
         allowed = ("placed",)
     elif placed:
         allowed = ("partly-placed",)
     if claims.status is not None and claims.status not in allowed:
         yield (
-            f"the file claims '{claims.status}', but {placed:,} of {len(waiting):,} pods are "
+            f"the file claims '{claims.status}', but {placed:,} of {total:,} pods are "
             f"placed; that is {' or '.join(repr(word) for word in allowed)}"
         )
 

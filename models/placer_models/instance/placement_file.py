@@ -30,6 +30,7 @@ from placer_models.placement import (
     Unplaced,
 )
 from placer_models.pod import pods_of
+from placer_models.reasons import Verdict, verdict_of
 
 
 class ContainerEntry(HeldEntry):
@@ -65,11 +66,17 @@ class TierEntry(Part):
 
 
 class UnplacedEntry(Part):
-    """A pod without a place."""
+    """A pod without a place.
+
+    Attributes:
+        verdict: What its first reason comes to; null where only the words of it are known.
+
+    """
 
     name: str
     namespace: str = "default"
     gang: str | None = None
+    verdict: Verdict | None = None
     reasons: tuple[str, ...] = ()
 
 
@@ -144,15 +151,7 @@ def answer_to_json(answer: Answer, instance: Instance, timing: Mapping[str, obje
             }
             for home, to, mends in moves
         ],
-        "unplaced": [
-            {
-                "name": pod.name,
-                "namespace": pod.namespace,
-                "gang": pod.gang,
-                "reasons": list(pod.reasons),
-            }
-            for pod in unplaced
-        ],
+        "unplaced": [_unplaced(pod) for pod in unplaced],
         "rejected": [
             {
                 "name": place.name,
@@ -235,6 +234,17 @@ def _tier(value: TierValue) -> Json:
         "value": value.value,
         "bound": value.bound,
         "proven": value.proven,
+    }
+
+
+def _unplaced(pod: Unplaced) -> Json:
+    verdict = verdict_of(pod.why)
+    return {
+        "name": pod.name,
+        "namespace": pod.namespace,
+        "gang": pod.gang,
+        "verdict": None if verdict is None else verdict.value,
+        "reasons": list(pod.reasons),
     }
 
 

@@ -5,7 +5,16 @@ from collections.abc import Iterable
 from placer_models.cluster import Instance
 from placer_models.placement import Unplaced
 from placer_models.pod import pods_of
-from placer_models.reasons import Blocked, FewMembers, GroupTooLarge, Reason, When
+from placer_models.reasons import (
+    Blocked,
+    FewMembers,
+    GroupTooLarge,
+    Illegal,
+    IllegalGang,
+    IllegalMembers,
+    Reason,
+    When,
+)
 
 OPENED_BY_OTHERS = frozenset({"affinity", "topology-spread"})
 """Rules that can be met once more pods have come, and not before; all others only get harder."""
@@ -38,6 +47,8 @@ def _is_proof(reason: Reason, *, moves: bool, spreads: bool) -> bool:
         case Blocked(when=When.RUNNING):
             rules = {d.name for b, _ in reason.nodes for d in (b.demand, *b.others)}
             return not moves and rules.isdisjoint(OPENED_BY_OTHERS)
+        case Illegal() | IllegalMembers() | IllegalGang():
+            return True
         case FewMembers() | GroupTooLarge():
             # Found without the company that pods require, but with the pods that count in spread.
             sooner = reason.when is When.EMPTY or (reason.when is When.RUNNING and not moves)

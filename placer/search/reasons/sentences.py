@@ -15,6 +15,9 @@ from placer_models.reasons import (
     GangMinimum,
     GroupIsWhole,
     GroupTooLarge,
+    Illegal,
+    IllegalGang,
+    IllegalMembers,
     KeptByCheckpoint,
     MovesAllowed,
     NameOf,
@@ -90,6 +93,19 @@ def _sentence(reason: Reason, spec: PodSpec) -> str:
         case GroupIsWhole():
             names = ", ".join(reason.gangs)
             return f"gang group {reason.group} runs whole or not at all: {names}"
+        case Illegal():
+            return f"illegal: {reason.text}"
+        case IllegalMembers():
+            left = reason.members - len(reason.illegal)
+            return (
+                f"illegal: gang {reason.gang} has {left} of {reason.members} members left, minimum "
+                f"{reason.minimum}, for these are illegal: {', '.join(reason.illegal)}"
+            )
+        case IllegalGang():
+            return (
+                f"illegal: gang group {reason.group} runs whole or not at all, and gang "
+                f"{reason.gang} has too few members left that are legal"
+            )
         case _:
             assert_never(reason)
 

@@ -22,8 +22,9 @@ from placer.search.reasons.unknown_names import KnownNames
 from placer.state.asks import Ask
 from placer.state.network import required_levels
 from placer_models.cluster import Instance, Node
+from placer_models.left_out import LeftOut
 from placer_models.placement import NamespacedName, Placement, RejectedPlace, Unplaced
-from placer_models.pod import Gang, GangGroup, Pod, pods_of
+from placer_models.pod import Gang, GangGroup, Pod, PodSpec, pods_of
 from placer_models.problem import Problem
 from placer_models.reasons import (
     Blocked,
@@ -81,6 +82,17 @@ def why_unplaced(
 def _unplaced(pod: Pod, gang: Gang, why: tuple[Reason, ...]) -> Unplaced:
     name = None if gang.lone else gang.name
     return Unplaced(pod.name, pod.namespace, name, tuple(sentences(why, pod.spec)), why)
+
+
+def never_asked(left_out: Iterable[LeftOut]) -> Iterator[Unplaced]:
+    """Yield the pods that no solver was asked about, with their reasons in words as well."""
+    for one in left_out:
+        words = tuple(sentences(one.why, _OF_NOBODY))
+        yield Unplaced(one.name, one.namespace, one.gang, words, one.why)
+
+
+_OF_NOBODY = PodSpec(())
+"""A spec for the words of reasons that speak of no spec."""
 
 
 @dataclass(frozen=True, slots=True)
