@@ -62,6 +62,8 @@ def instance_of(objects: Objects) -> tuple[Instance, Summary]:
         DumpError: Something is wrong with them; the error has every fault.
 
     """
+    if objects.cut_off:
+        raise DumpError(objects.faults)  # nobody is to be blamed for what may be there
     summary = Summary(_read(objects), objects.skipped)
     pools = DevicePools.of(objects, objects.fault)
     pools.tell(summary)
@@ -179,7 +181,7 @@ def _bound(objects: Objects) -> dict[str, list[KubePod]]:
             continue
         bound[part.node].append(part)
         known = part.node in objects.nodes or title_of("Node", "", part.node) in objects.refused
-        if not known and objects.nodes and not objects.cut_off:
+        if not known and objects.nodes:
             message = (
                 f"got '{part.node}', which is no Node of the dump"
                 f"{candidates(part.node, objects.nodes)}; get the nodes, too, or leave the pod out"

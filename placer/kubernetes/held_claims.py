@@ -40,9 +40,7 @@ class HeldClaims:
 
     def check(self, fault: Callable[[ObjectError], None]) -> None:
         """Report claims with devices that no ResourceSlice lists or no driver would give."""
-        if self.objects.cut_off or any(
-            title.startswith("ResourceSlice ") for title in self.objects.refused
-        ):
+        if any(title.startswith("ResourceSlice ") for title in self.objects.refused):
             return  # their devices may be in what could not be read
         known = self.pools.keys()
         cpu_faults = CpuClaimFaults(self.pools)

@@ -56,7 +56,7 @@ class Objects:
         faults: Faults of objects and of files.
         places: Title of an object -> its file and line.
         refused: Titles of the faulty objects.
-        cut_off: Whether some file could not be read to its end.
+        cut_off: Whether a file holds what is no object, or could not be read to its end.
         keeps_whole: Whether waiting pods are kept as they were written.
         whole: Those pods, by key.
 

@@ -116,12 +116,13 @@ def test_json_is_read_alike_whatever_is_read_at_once(
 
 def test_a_list_that_was_cut_off_gives_what_it_has_and_says_so(tmp_path: Path) -> None:
     """
-    In YAML the kind of a List comes last; in JSON brackets are missing.
+    In YAML the kind of a List comes last, and the cut may be within its last item; in JSON
+    brackets are missing.
     """
     text = yaml.safe_dump(in_list(node(), pod()))
     cut = text[: text.index("kind: List")]
     *first, last = names(written(tmp_path, "d.yaml", cut))
-    assert first == ["Node n1", "Pod p"]
+    assert first == ["Node n1"]  # nobody knows whether the pod goes on
     assert "a list of 2 items ends without a kind: it was cut off, so get it again" in last
 
     text = json.dumps(in_list(node(), pod()))

@@ -99,7 +99,9 @@ def read_objects(path: Path) -> Iterator[Found]:
         except InputError as error:
             yield error
         except UnicodeDecodeError as error:
-            yield InputError(file, None, "", f"is not UTF-8: {error.reason}; save it as UTF-8")
+            cut = error.reason == "unexpected end of data" and error.end == len(error.object)
+            mend = "it was cut off, so get it again" if cut else "save it as UTF-8"
+            yield InputError(file, None, "", f"is not UTF-8: {error.reason}; {mend}")
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             yield InputError(file, None, "", f"cannot be read: {reason}")
@@ -117,30 +119,42 @@ def _objects(stream: IO[bytes], path: Path, file: str) -> Iterator[Found]:
     is_json = path.suffix == ".json" or (
         not is_yaml and _JSON_START.match(chunks.head()) is not None
     )
-    unnamed: list[Chunk] = []
+    held: list[Found] = []  # the last item so far, which may have been cut off with its List
+    unnamed: list[Chunk] = []  # items to which their List may give a kind at its end
     count = 0
-    for part in (json_parts if is_json else yaml_parts)(chunks, file):
-        if part.root is not None:
-            count += 1
-            if _lacks_kind(part) and not _kind_of_items(part.root):
-                unnamed.append(part)  # its List may give the kind at its end
-            else:
-                yield _object(part, part.root, file, is_json=is_json)
-            continue
-        if part.is_list:
-            if isinstance(part.value, dict) and "kind" not in part.value:
-                yield InputError(
-                    file,
-                    part.line,
-                    "",
-                    f"a list of {count:,} items ends without a kind: it was cut off, so get it "
-                    "again; a whole one says 'kind: List'",
-                )
-            root = part.value if isinstance(part.value, dict) else {}
-            yield from (_object(one, root, file, is_json=is_json) for one in unnamed)
-            unnamed, count = [], 0
-        elif part.value is not None:
-            yield _object(part, {}, file, is_json=is_json)
+    try:
+        for part in (json_parts if is_json else yaml_parts)(chunks, file):
+            if part.root is not None:
+                count += 1
+                yield from held
+                held = []
+                if _lacks_kind(part) and not _kind_of_items(part.root):
+                    unnamed.append(part)
+                else:
+                    held = [_object(part, part.root, file, is_json=is_json)]
+                continue
+            if part.is_list and isinstance(part.value, dict) and "kind" not in part.value:
+                held, unnamed = [_cut_off(file, part.line, count)], []
+            if part.is_list:
+                yield from held
+                root = part.value if isinstance(part.value, dict) else {}
+                yield from (_object(one, root, file, is_json=is_json) for one in unnamed)
+                held, unnamed, count = [], [], 0
+            elif part.value is not None:
+                yield _object(part, {}, file, is_json=is_json)
+    except (InputError, ValueError, OSError):
+        yield from held  # what is wrong comes after it
+        raise
+
+
+def _cut_off(file: str, line: int, count: int) -> InputError:
+    return InputError(
+        file,
+        line,
+        "",
+        f"a list of {count:,} items ends without a kind: it was cut off, so get it again; a whole "
+        "one says 'kind: List'",
+    )
 
 
 def _lacks_kind(part: Chunk) -> bool:

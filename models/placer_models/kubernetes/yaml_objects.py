@@ -10,6 +10,8 @@ from placer_models.files.errors import InputError, shown
 from placer_models.files.tree import MAX_DEPTH, Scalar, plain
 from placer_models.kubernetes.chunks import CHUNK, MAX_OBJECT_CHARACTERS, Chunk, Chunks, ChunkValue
 
+_AT_END = "; the file ends here: if it was cut off, get it again"
+
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -33,7 +35,7 @@ def yaml_parts(chunks: Chunks, file: str) -> Iterator[Chunk]:
             mark.line + 1 if mark else None,
             "",
             f"is not YAML{f' at column {mark.column + 1}' if mark else ''}:{context} "
-            f"{error.problem}",
+            f"{error.problem}{_AT_END if mark and kept.ends_at(mark) else ''}",
         ) from None
     except yaml.reader.ReaderError as error:
         raise InputError(file, None, "", f"is not YAML: {error.reason}") from None
@@ -154,6 +156,10 @@ class _Kept:
                 problem=f"an object of more than {self._characters:,} characters"
             )
         return text
+
+    def ends_at(self, mark: yaml.Mark) -> bool:
+        """Return whether the text ends on the line of a mark, or on the next one."""
+        return mark.line >= self._first + len(self._lines) - 2 and not self._chunks.read()
 
     def text(self, begun: yaml.Mark, ended: yaml.Event) -> str:
         """Return the text between two marks, and forget what came before it."""
