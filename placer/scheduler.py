@@ -70,6 +70,17 @@ class Scheduler:
         scheduler._state = _opened(instance.nodes, tuple(instance.running), snapshot.version)
         return scheduler
 
+    def fork(self) -> "Scheduler":
+        """Return a Scheduler that begins with the state as it is now, and goes its own way.
+
+        It answers "what if", and costs next to nothing: states never change, so both share this
+        one. Its decisions can be confirmed here.
+        """
+        scheduler = Scheduler()
+        scheduler._caches = self._caches
+        scheduler._state = self._state
+        return scheduler
+
     @property
     def version(self) -> int:
         """The number of calls so far that changed something."""
