@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from placer.judge.breaches import blamed, breaches
 from placer_models.cluster import Instance, Node, RunningPod
+from placer_models.illegal_running import LEGAL, as_counted, illegality
 from placer_models.moves import Mended, movable_pods, rules_mended
 from placer_models.placement import Placement
 from placer_models.pod import Gang, Pod
@@ -63,6 +64,12 @@ def misfits_on(node: Node, running: Sequence[RunningPod]) -> tuple[Misfit, ...]:
         running: All running pods of the node.
 
     """
+    illegal = tuple(
+        Misfit(one.pod.key, node.name, LEGAL, f"pod {one.pod.title!r} is illegal: {what}")
+        for one in running
+        if (what := illegality(one))
+    )
+    running = list(map(as_counted, running)) if illegal else running
     lasting = tuple(taint for taint in node.taints if taint.effect is TaintEffect.NO_EXECUTE)
     open_node = replace(node, cordoned=False, taints=lasting)
     places = [replace(runner.placement, gang=None) for runner in running]
@@ -70,8 +77,8 @@ def misfits_on(node: Node, running: Sequence[RunningPod]) -> tuple[Misfit, ...]:
     gangs = [_alone(runner.pod) for runner in running]
     together = Instance((open_node,), tuple(gangs))
     if not any(_of_the_node(b.rule) for b in breaches(together, Placement(tuple(places)))):
-        return ()
-    found = []
+        return illegal
+    found = [*illegal]
     for runner, gang, place in zip(running, gangs, places, strict=True):
         others = tuple(other for other in running if other is not runner)
         asked = Instance((open_node,), (gang,), running=others)

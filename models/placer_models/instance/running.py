@@ -12,6 +12,7 @@ from placer_models.device_share import DeviceShare
 from placer_models.files.errors import counted, cpus_are, shown
 from placer_models.files.faults import Place
 from placer_models.files.part import Json
+from placer_models.illegal_running import as_counted
 from placer_models.instance.device_holders import DeviceHolders
 from placer_models.instance.device_shares import in_order
 from placer_models.instance.functions import FunctionHolders, held_functions
@@ -349,7 +350,7 @@ def _placed_on(
 
 
 def running_to_dict(running: RunningPod, node: Node, *, in_gang: bool) -> Json:
-    """Return a running pod and its place.
+    """Return a running pod and its place; of an illegal one, what is counted of it.
 
     Args:
         running: The pod.
@@ -357,6 +358,7 @@ def running_to_dict(running: RunningPod, node: Node, *, in_gang: bool) -> Json:
         in_gang: Whether its gang is one of those that run.
 
     """
+    running = as_counted(running)
     pod, placement = running.pod, running.placement
     cpus = _cpus_said(running, node)
     devices = in_order(pod.spec.requests, placement.devices)
