@@ -261,12 +261,15 @@ class RunningPod:
 
     Attributes:
         movable: Whether it may get another place, where the instance has a budget of moves.
+        illegal: What it asks for that no pod may ask for, in one line, where its spec cannot say
+            it. Such a pod is a misfit, and counts by what it holds (`illegal_running`).
 
     """
 
     pod: Pod
     placement: PodPlacement
     movable: bool = True
+    illegal: str = ""
 
     def __post_init__(self) -> None:
         check_types(self)

@@ -7,7 +7,6 @@ input, not a pod that fits nowhere.
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import lru_cache
 
 from placer_models.cluster import Node
 from placer_models.device import GPU
@@ -93,7 +92,7 @@ def _faults(pods: Iterable[Pod], nodes: Iterable[Node]) -> Iterator[tuple[Pod, S
     for pod in pods:
         spec = pod.spec
         if id(spec) not in known:
-            fault = _first_fault(spec)
+            fault = first_fault(spec)
             if fault is None and _asks_for_amounts(spec):
                 offers = offers_of(nodes) if offers is None else offers
                 fault = next(_not_offered(spec, offers), None)
@@ -102,9 +101,19 @@ def _faults(pods: Iterable[Pod], nodes: Iterable[Node]) -> Iterator[tuple[Pod, S
             yield pod, fault
 
 
-@lru_cache(maxsize=4096)
-def _first_fault(spec: PodSpec) -> SpecFault | None:
-    return next(spec_faults(spec), None)
+def first_fault(spec: PodSpec) -> SpecFault | None:
+    """Return the first thing that no pod may ask for, or None if the pod may ask for all of it.
+
+    It is kept with the spec, as what the spec asks for is.
+    """
+    kept = spec.__dict__
+    if _FAULT not in kept:
+        kept[_FAULT] = next(spec_faults(spec), None)
+    found: SpecFault | None = kept[_FAULT]
+    return found
+
+
+_FAULT = "first fault"
 
 
 def _asks_for_amounts(spec: PodSpec) -> bool:

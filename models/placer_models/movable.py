@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from placer_models.cluster import Node, RunningPod
+from placer_models.illegal_running import illegality
 from placer_models.placement import NamespacedName
 from placer_models.pod import PodSpec
 from placer_models.policy import AlignmentScope
@@ -46,11 +47,14 @@ class Movable:
 def may_move(running: RunningPod, node: Node) -> bool:
     """Return whether a running pod may be considered for another place at all.
 
-    Every family of rules has to allow it; a family without an entry keeps all pods in place.
+    An illegal pod may not. Every family of rules has to allow it; a family without an entry keeps
+    all pods in place.
     """
     spec = running.pod.spec
-    return running.movable and all(
-        family in MOVABLE and MOVABLE[family](spec, node) for family in RuleFamily
+    return (
+        running.movable
+        and not illegality(running)
+        and all(family in MOVABLE and MOVABLE[family](spec, node) for family in RuleFamily)
     )
 
 

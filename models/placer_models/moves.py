@@ -14,7 +14,6 @@ from typing import Protocol
 from placer_models.bound import bound_to, naming_homes, within
 from placer_models.cluster import Instance, Node, RunningGang, RunningPod
 from placer_models.cpuset import CpuSet
-from placer_models.legal import spec_faults
 from placer_models.movable import Misplaced, Movable, may_move
 from placer_models.placement import Move, NamespacedName, Placement, PodPlacement, title_of
 from placer_models.pod import Gang, PodSpec
@@ -91,7 +90,6 @@ def movable_pods(instance: Instance, blamed: Blamed) -> Movable:
         tuple(
             _misplaced(group, alone(group), blamed)
             for group in sorted(misplaced, key=lambda group: min(order[key] for key in group))
-            if not any(any(spec_faults(running[key].pod.spec)) for key in group)
         ),
     )
 

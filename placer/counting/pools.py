@@ -201,7 +201,7 @@ def _want_of(node: Node, pod: RunningPod) -> _Want | None:
     """Return what a placed pod wants, or None if it is not bound."""
     place, spec = pod.placement, pod.pod.spec
     homes = bound_to(place, spec, node)
-    milli = spec.requests.cpu_milli
+    milli = max(0, spec.requests.cpu_milli)  # a running pod may be illegal
     return _Want(homes, milli, place.cpu_milli, _in_parts(place)) if homes else None
 
 

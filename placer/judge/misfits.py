@@ -11,6 +11,7 @@ from placer.judge.bound import asks_for_what_is_lacking
 from placer.judge.breaches import Breach, blamed, broken_in
 from placer.judge.scene import scene_of
 from placer_models.cluster import Instance, Node, RunningPod
+from placer_models.illegal_running import LEGAL, as_counted, illegality
 from placer_models.moves import Mended, movable_pods, rules_mended
 from placer_models.placement import Placement
 from placer_models.pod import Gang, Pod
@@ -69,6 +70,12 @@ def misfits_on(node: Node, running: Sequence[RunningPod]) -> tuple[Misfit, ...]:
         running: All running pods of the node.
 
     """
+    illegal = tuple(
+        Misfit(one.pod.key, node.name, LEGAL, f"pod {one.pod.title!r} is illegal: {what}")
+        for one in running
+        if (what := illegality(one))
+    )
+    running = list(map(as_counted, running)) if illegal else running
     lasting = tuple(taint for taint in node.taints if taint.effect is TaintEffect.NO_EXECUTE)
     open_node = replace(node, cordoned=False, taints=lasting)
     places = [replace(runner.placement, gang=None) for runner in running]
@@ -77,8 +84,8 @@ def misfits_on(node: Node, running: Sequence[RunningPod]) -> tuple[Misfit, ...]:
     # These are their homes, so that what they count on NUMA nodes may be shared out anew.
     together = Instance((open_node,), tuple(gangs), homes=tuple(places))
     if not any(_of_the_node(b.rule) for b in blamed(together, Placement(tuple(places)))):
-        return ()
-    found = []
+        return illegal
+    found = [*illegal]
     for runner, gang, place in zip(running, gangs, places, strict=True):
         others = tuple(other for other in running if other is not runner)
         asked = Instance((open_node,), (gang,), running=others, homes=(place,))

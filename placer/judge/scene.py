@@ -10,6 +10,7 @@ from placer.judge.open_nodes import is_open
 from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.cpuset import NO_CPUS, CpuSet
 from placer_models.device import GPU, Device
+from placer_models.illegal_running import as_counted
 from placer_models.incremental import PersistentMap, PersistentTuple, changed_indices
 from placer_models.links import Board, best_permitted_minimum, board_of
 from placer_models.placement import NamespacedName, Placement, PodPlacement
@@ -260,7 +261,7 @@ class Sites:
             site = _site(
                 node,
                 self._inside(node),
-                [tenant_of(runner.pod, runner.placement, new=False) for runner in pods],
+                [tenant_of(r.pod, r.placement, new=False) for r in map(as_counted, pods)],
                 (),
             )
             known = self._sites[node.name] = (node, pods, site)

@@ -8,6 +8,7 @@ from placer.node.pools import pools_of, settled
 from placer_models.cluster import Instance, Node
 from placer_models.cpuset import CpuSet, format_cpu_list
 from placer_models.files.errors import counted
+from placer_models.illegal_running import as_counted
 from placer_models.kubernetes.names import SYSTEM_NAMESPACE
 from placer_models.node_placement import NodePlacement, NodePod
 from placer_models.placement import Placement
@@ -31,7 +32,8 @@ def document_for(
 ) -> NodePlacement:
     """Return the document of a node of the instance: its running pods, and those placed there.
 
-    A running pod that the placement names is where the placement says, and not where it was.
+    A running pod that the placement names is where the placement says, and not where it was. An
+    illegal one has what is counted of it.
     """
     found = _by_node(instance, placement).get(node.name, ())
     return settled(NodePlacement(node, tuple(found), generation))
@@ -49,13 +51,14 @@ def documents_for(instance: Instance, placement: Placement) -> Iterator[NodePlac
 
 
 def _by_node(instance: Instance, placement: Placement) -> dict[str, list[NodePod]]:
+    running = [*map(as_counted, instance.running)]
     pods = {pod.key: pod for pod in pods_of(instance.gangs)}
-    pods |= {runner.pod.key: runner.pod for runner in instance.running}
+    pods |= {runner.pod.key: runner.pod for runner in running}
     told = {seat.key for seat in placement.pods}
     # A pod that stands for the system is not one that a node could find.
     seats = [
         runner.placement
-        for runner in instance.running
+        for runner in running
         if runner.placement.key not in told and runner.pod.namespace != SYSTEM_NAMESPACE
     ]
     seats += [seat for seat in placement.pods if seat.key in pods]

@@ -17,6 +17,7 @@ from placer.scheduling.errors import UnknownNodeError
 from placer.search.baseline import Baseline, SolveCache, known_baseline
 from placer_models.bound import binds, bound_to
 from placer_models.cluster import Instance, Node, Nodes, RunningPod
+from placer_models.illegal_running import as_counted
 from placer_models.incremental import (
     Concatenation,
     PersistentMap,
@@ -264,7 +265,10 @@ def _as_bound(runner: RunningPod, before: Node, node: Node) -> RunningPod:
 
 
 def _counted(node: Node, pods: tuple[RunningPod, ...]) -> tuple[RunningPod, ...]:
-    """Leave out what pods hold on NUMA nodes that the machine no longer has after an update."""
+    """Return pods as they count, if illegal, and without what they hold on NUMA nodes long gone.
+
+    After an update the machine may no longer have some of its NUMA nodes.
+    """
     known = {numa.id for numa in node.machine.topology.numa_nodes}
 
     def cleaned(runner: RunningPod) -> RunningPod:
@@ -278,5 +282,5 @@ def _counted(node: Node, pods: tuple[RunningPod, ...]) -> tuple[RunningPod, ...]
         place = replace(place, memory_bytes=memory, hugepages=pages, cpu_milli=milli)
         return replace(runner, placement=place)
 
-    found = tuple(map(cleaned, pods))
+    found = tuple(cleaned(as_counted(runner)) for runner in pods)
     return pods if found == pods else found

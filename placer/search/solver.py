@@ -22,6 +22,7 @@ from placer.search.tiers import Progress, silent
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance
 from placer_models.goals import UNBOUNDED
+from placer_models.illegal_running import with_counted
 from placer_models.left_out import legal_part
 from placer_models.legal import check_pods, illegal_pods
 from placer_models.movable import Movable
@@ -118,12 +119,13 @@ def solve(
 
 
 def _checked(instance: Instance, *, skip_illegal: bool) -> Instance:
-    """Return the instance with legal pods alone in its gangs.
+    """Return the instance with legal pods alone in its gangs, and running ones as they count.
 
     Raises:
         IllegalPodError: A pod is illegal, and none is to be skipped.
 
     """
+    instance = with_counted(instance)
     if not skip_illegal:
         check_pods(pods_of(instance.gangs), instance.nodes)
         return instance

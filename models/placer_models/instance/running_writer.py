@@ -4,6 +4,7 @@ from placer_models.bound import binds, bound_to, numa_nodes_held, numa_nodes_of,
 from placer_models.cluster import Node, RunningPod
 from placer_models.cpuset import CpuSet, format_cpu_list
 from placer_models.files.part import Json
+from placer_models.illegal_running import as_counted
 from placer_models.instance.device_shares import in_order
 from placer_models.instance.hugepages import pages_to_dict
 from placer_models.instance.nodes import minors_by_type
@@ -13,7 +14,7 @@ from placer_models.quantity import format_bytes
 
 
 def running_to_dict(running: RunningPod, node: Node, *, in_gang: bool) -> Json:
-    """Return a running pod and its place.
+    """Return a running pod and its place; of an illegal one, what is counted of it.
 
     Args:
         running: The pod.
@@ -21,6 +22,7 @@ def running_to_dict(running: RunningPod, node: Node, *, in_gang: bool) -> Json:
         in_gang: Whether its gang is one of those that run.
 
     """
+    running = as_counted(running)
     pod, placement = running.pod, running.placement
     cpus = _cpus_said(running, node)
     devices = in_order(pod.spec.requests, placement.devices)
