@@ -14,6 +14,7 @@ from placer.counting.container_devices import with_devices
 from placer.counting.environment import with_environment
 from placer.search.baseline import Baseline
 from placer.search.judged import Judged, judged
+from placer.state.out_of_time import Stop
 from placer_models.banks import DeviceBank
 from placer_models.cluster import Instance, Nodes
 from placer_models.cpsat.families import is_exchangeable
@@ -41,15 +42,22 @@ _Counts = tuple[int, ...]
 
 
 def with_nearer_devices(
-    instance: Instance, baseline: Baseline, problem: Problem, best: Judged
+    instance: Instance,
+    baseline: Baseline,
+    problem: Problem,
+    best: Judged,
+    stop: Stop = lambda: False,
 ) -> Judged:
     """Return the placement with devices nearer to each other, or as it is if none are.
 
-    Pods whose devices a rule holds together are left alone: side by side with others,
+    Asked for each pod whether the time is over, ``stop`` leaves all later ones as they are. Pods
+    whose devices a rule holds together are left alone: side by side with others,
     within a scope, from a partition table, dealt out to containers. So are MIG instances
     and running pods.
     """
-    moved = _moved(instance, baseline.accounts, problem, best.placement)
+    if stop():
+        return best
+    moved = _moved(instance, baseline.accounts, problem, best.placement, stop)
     if not moved:
         return best
     places = tuple(moved.get(place.key, place) for place in best.placement.pods)
@@ -58,7 +66,11 @@ def with_nearer_devices(
 
 
 def _moved(
-    instance: Instance, accounts: Sequence[Account], problem: Problem, placement: Placement
+    instance: Instance,
+    accounts: Sequence[Account],
+    problem: Problem,
+    placement: Placement,
+    stop: Stop,
 ) -> dict[tuple[str, str], PodPlacement]:
     """Return new places of the pods that could have nearer devices."""
     if all(len(place.devices) < 2 for place in placement.pods):
@@ -75,6 +87,8 @@ def _moved(
     moved = {}
     at_home = {home.key for home in instance.homes}
     for place in placement.pods:
+        if stop():
+            break
         if place.key in at_home:
             continue  # it would be one more pod that moves
         at, index = node_of[place.node], index_of[place.key]
