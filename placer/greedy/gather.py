@@ -7,6 +7,7 @@ from placer.greedy.gang_order import hardest_first
 from placer.greedy.node_strategy import usable_left
 from placer.greedy.node_table import NodeTable
 from placer.greedy.offer import Price
+from placer.state.out_of_time import go_on
 from placer_models.device import GPU
 from placer_models.links import best_pair_sum, best_selection, pair_sum
 from placer_models.problem import Choice
@@ -64,6 +65,7 @@ class _Looked:
     def look_into(self, node: int) -> None:
         state = self._table.state(node)
         if state not in self._by_state:
+            go_on(self._table.stop)
             self._by_state[state] = _in_state(self._table, state, self._pods, self._minimum)
         found = self._by_state[state]
         if found is not None and (self.best is None or (found.cost, node) < self.best):

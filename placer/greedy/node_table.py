@@ -16,6 +16,7 @@ from placer.greedy.node_rows import Largest, NodeRows
 from placer.greedy.ranking import Bid, Ranking
 from placer.greedy.states import States
 from placer.greedy.taking import after
+from placer.state.out_of_time import Stop, go_on
 from placer_models.incremental import PersistentTuple, changed_indices
 from placer_models.node_state import NodeState
 from placer_models.problem import Choice, Choices, Fit, Problem, Shape
@@ -59,11 +60,13 @@ class NodeTable:
         problem: The batch that is placed now.
         terms: What all problems that it turns to agree in, as `terms_of` returns it.
         affinity: Which pods are beside which; None if no pod asks about others.
+        stop: As in `place_greedily`.
 
     """
 
     def __init__(self, problem: Problem) -> None:
         """Begin with nothing placed."""
+        self.stop: Stop | None = None
         self.terms = terms_of(problem)
         self._columns = self.terms.columns
         self._known = States(self._columns)
@@ -184,6 +187,7 @@ class NodeTable:
             allowed: The nodes that may be taken; None: all.
 
         """
+        go_on(self.stop)
         shape = self.problem.pods[pod]
         ranking = self._ranking(shape)
         first = None

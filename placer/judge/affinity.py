@@ -16,6 +16,7 @@ class _Domains:
         self.scene = scene
         self._tenants: dict[str, dict[str, list[Tenant]]] = {}
         self._parting: list[tuple[Site, Tenant, AffinityTerm]] | None = None
+        self._labelled: dict[tuple[str, str], list[tuple[Site, Tenant]]] | None = None
 
     def belongs(self, site: Site, term: AffinityTerm) -> bool:
         """Return whether the node is in a domain of the term."""
@@ -40,6 +41,23 @@ class _Domains:
             self._tenants[key] = dict(found)
         here = site.node.topology_domain(key)
         return () if here is None else self._tenants[key].get(here, ())
+
+    def labelled(self, term: AffinityTerm) -> Iterator[tuple[Site, Tenant]]:
+        """Yield all pods with the rarest label that the term asks for, each with its site.
+
+        A term that asks for no label by its value gets all pods. So the many pods of a batch that
+        are each the first of its kind need not be compared with each other.
+        """
+        if not term.labels:
+            yield from ((site, one) for site in self.scene.everywhere() for one in site.tenants)
+            return
+        if self._labelled is None:
+            self._labelled = {}
+            for site in self.scene.everywhere():
+                for one in site.tenants:
+                    for label in one.pod.spec.labels:
+                        self._labelled.setdefault(label, []).append((site, one))
+        yield from min((self._labelled.get(label, []) for label in term.labels), key=len)
 
     def parting(self, site: Site) -> Iterator[tuple[Tenant, AffinityTerm]]:
         """Yield the running pods that keep others off the node's domains, with the terms."""
@@ -182,9 +200,8 @@ def _places(site: Site, tenant: Tenant, level: AffinityLevel) -> set[int | None]
 def _elsewhere(domains: _Domains, tenant: Tenant, term: AffinityTerm) -> bool:
     """Return whether the term means any other pod of the cluster, on nodes in its domains."""
     return any(
-        domains.belongs(site, term)
-        and any(o is not tenant and _means(tenant, term, o) for o in site.tenants)
-        for site in domains.scene.everywhere()
+        other is not tenant and domains.belongs(site, term) and _means(tenant, term, other)
+        for site, other in domains.labelled(term)
     )
 
 

@@ -15,9 +15,10 @@ from placer.scheduling.gone import gone_from
 from placer.scheduling.refusal import Gone, Refusal
 from placer.search.budget import Budget
 from placer.search.options import Engine, SolveOptions
-from placer.search.reasons.alone import OutOfTimeError, most_placed
+from placer.search.reasons.alone import most_placed
 from placer.search.solver import solve
 from placer.state.affinity import lonely_terms
+from placer.state.out_of_time import OutOfTimeError
 from placer_models.cluster import Instance, RunningPod
 from placer_models.goals import (
     ALIGNMENT,

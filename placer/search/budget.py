@@ -33,7 +33,7 @@ class Budget:
     options: SolveOptions
     halt: Halt = field(init=False)
     total: float = field(init=False)
-    started_s: float = field(default_factory=time.monotonic)
+    started_s: float = field(default_factory=lambda: time.monotonic())
     spent_work: float = 0.0
     greedy_s: float = 0.0
 
@@ -82,12 +82,26 @@ class Budget:
         """Whether nothing is left that is worth starting a solver for."""
         return self.left <= min(0.005, 0.01 * self.total)
 
+    def has_time_for(self, seconds: float) -> bool:
+        """Return whether something that takes so long would be done before the time is over."""
+        return not self.over and (not self.timed or seconds <= self.left)
+
     @property
     def until_overdue_s(self) -> float | None:
-        """How many seconds the last words may still take, or None if they have no limit.
+        """How many seconds the last words may still take, or None if they have no limit."""
+        return self._left_until(1.0)
 
-        They have none under a work limit that is not halted. Otherwise the time is the
-        caller's, or that of the greedy answer if it took longer.
+    @property
+    def is_late(self) -> bool:
+        """Whether half the time is over that an answer may be late: the rest is for reasons."""
+        left_s = self._left_until(0.5)
+        return left_s is not None and left_s <= 0
+
+    def _left_until(self, share: float) -> float | None:
+        """Return the seconds until a share of the overtime is over, or None without a limit.
+
+        There is none under a work limit that is not halted. Otherwise the time is the caller's, or
+        that of the greedy answer if it took longer.
         """
         ends = [self.options.time_limit_s] if self.timed else []
         if self.halt.called_s is not None:
@@ -95,7 +109,7 @@ class Budget:
         if not ends:
             return None
         end_s = max(min(ends), self.greedy_s)
-        return end_s * (1 + OVERTIME_SHARE) + OVERTIME_S - self.elapsed_s
+        return end_s + share * (end_s * OVERTIME_SHARE + OVERTIME_S) - self.elapsed_s
 
     def first_tier_slice(self) -> float:
         """Return what one sub-tier of tier 1 may spend."""

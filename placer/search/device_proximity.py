@@ -15,6 +15,7 @@ from placer.counting.environment import with_environment
 from placer.search.baseline import Baseline
 from placer.search.judged import Judged, Rejected, look_at
 from placer.search.rejected import note_placement
+from placer.state.out_of_time import Stop
 from placer_models.banks import DeviceBank
 from placer_models.cluster import Instance, Nodes
 from placer_models.cpsat.families import is_exchangeable
@@ -47,6 +48,7 @@ def with_nearer_devices(
     problem: Problem,
     best: Judged,
     rejected: list[RejectedPlace] | None = None,
+    stop: Stop = lambda: False,
 ) -> Judged:
     """Return the placement with devices nearer to each other, or as it is if none are.
 
@@ -60,9 +62,12 @@ def with_nearer_devices(
         problem: The same in integers.
         best: The finished placement.
         rejected: Gets places that the judge rejects, with which the placement stays as it is.
+        stop: Asked for each pod whether the time is over; then all later ones stay as they are.
 
     """
-    moved = _moved(instance, baseline.accounts, problem, best.placement)
+    if stop():
+        return best
+    moved = _moved(instance, baseline.accounts, problem, best.placement, stop)
     if not moved:
         return best
     places = tuple(moved.get(place.key, place) for place in best.placement.pods)
@@ -75,7 +80,11 @@ def with_nearer_devices(
 
 
 def _moved(
-    instance: Instance, accounts: Sequence[Account], problem: Problem, placement: Placement
+    instance: Instance,
+    accounts: Sequence[Account],
+    problem: Problem,
+    placement: Placement,
+    stop: Stop,
 ) -> dict[tuple[str, str], PodPlacement]:
     """Return new places of the pods that could have nearer devices."""
     if all(len(place.devices) < 2 for place in placement.pods):
@@ -92,6 +101,8 @@ def _moved(
     moved = {}
     at_home = {home.key for home in instance.homes}
     for place in placement.pods:
+        if stop():
+            break
         if place.key in at_home:
             continue  # it would be one more pod that moves
         at, index = node_of[place.node], index_of[place.key]

@@ -79,19 +79,21 @@ def solve(
         SolverError: Parts of Placer contradict each other: a defect of ours.
 
     """
+    options = options or SolveOptions()
+    budget = Budget(options)
     if baseline is None:
         instance = _checked(instance, skip_illegal=skip_illegal)
-    options = options or SolveOptions()
     if options.strategy is not None:
         instance = replace(instance, strategy=options.strategy)
-    budget = Budget(options)
     tell = progress or silent
     tell("counting what is free")
     baseline = baseline_of(instance) if baseline is None else baseline
     accounts, cache = baseline.accounts, baseline.cache.problems
     # Greedy looks at cores one by one where the model's counts would not tell it enough, and
     # counts alike for every batch; the model counts in units that keep its numbers small.
+    begun_s = budget.elapsed_s
     problem = build_problem(instance, accounts, each_core=True, absolute=True, cache=cache)
+    built_s = budget.elapsed_s - begun_s
     tell("placing greedily")
     choices = place_greedily(problem, tables=baseline.cache.tables)
     placed_s = budget.elapsed_s
@@ -106,14 +108,23 @@ def solve(
         baseline = baseline_of(asked)
         problem = build_problem(asked, baseline.accounts)
         best = judged(asked, baseline, complete_with_current(asked, best.placement))
-    elif options.engine is not Engine.GREEDY:
-        problem = build_problem(instance, accounts, cache=cache)
     budget.greedy_s = budget.elapsed_s
+    # The model's Problem takes about as long as greedy's. There may be no time even for that.
+    searches = options.engine is not Engine.GREEDY and budget.has_time_for(built_s)
+    if searches and asked is instance:
+        problem = build_problem(instance, accounts, cache=cache)
     found = Searched(asked, baseline, problem, best, limits_of(problem), rejected)
-    if options.engine is not Engine.GREEDY:
+    if searches:
         found = _searched(found, instance, movable, budget, tell)
     noted = list(found.rejected)
-    best = with_nearer_devices(found.asked, found.baseline, found.problem, found.best, noted)
+    best = with_nearer_devices(
+        found.asked,
+        found.baseline,
+        found.problem,
+        found.best,
+        noted,
+        stop=lambda: budget.is_late,
+    )
     found = replace(found, best=best, rejected=tuple(noted))
     return _answer(instance, movable, accounts, found, budget)
 

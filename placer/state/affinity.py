@@ -4,6 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from placer.counting.account import Account, Side
+from placer.state.label_index import LabelIndex, traits_of
 from placer.state.topology_spread import spread_tasks
 from placer_models.affinity import AffinityTerm
 from placer_models.cluster import Instance, Node
@@ -83,15 +84,17 @@ def _affinity_tasks(
         if not term.inside
     ]
     running = frozenset[Side]().union(*(account.tenants.sides for account in accounts if asked))
+    those_running = LabelIndex((side, traits_of(*side)) for side in running)
+    those_waiting = index_of(sides)
     tasks = []
     for shape, namespace, term in asked:
-        meant = frozenset(other for other in running if _means(namespace, term, other))
+        meant = frozenset(those_running.meant(term, namespace))
         here = {
             node: _number(meant, account)
-            for node, account in enumerate(accounts)
+            for node, account in enumerate(accounts if meant else ())
             if not meant.isdisjoint(account.tenants.sides)
         }
-        matches = frozenset(i for i, other in enumerate(sides) if _means(namespace, term, other))
+        matches = frozenset(those_waiting.meant(term, namespace))
         here = domains.spread(term.topology, here)
         key = domains.of(term.topology)
         tasks.append(
@@ -129,13 +132,14 @@ def _barred_nodes(
         for shape in spread.asking if spread.required else ():
             barred[shape].update(n for n, d in enumerate(spread.domains) if d == NO_DOMAIN)
     barred_by: dict[Side, tuple[tuple[str, int], ...]] = {}
+    waiting = index_of(sides)
     beyond: defaultdict[tuple[str, int], dict[int, int]] = defaultdict(dict)
     for node, account in enumerate(accounts):
         for side in account.tenants.affine:
             # Hashing a spec takes longer than all else here.
             found = barred_by.get(side)
             if found is None:
-                found = barred_by[side] = tuple(_shapes_barred_by(side, sides))
+                found = barred_by[side] = tuple(_shapes_barred_by(side, waiting))
             for key, shape in found:
                 if key:
                     beyond[key, shape][node] = 1
@@ -146,14 +150,12 @@ def _barred_nodes(
     return tuple(map(frozenset, barred))
 
 
-def _shapes_barred_by(running: Side, sides: Sequence[Side]) -> Iterator[tuple[str, int]]:
+def _shapes_barred_by(running: Side, waiting: LabelIndex[int]) -> Iterator[tuple[str, int]]:
     """Yield (key of the domain, shape) for shapes that a running pod keeps off; some twice."""
     spec, namespace = running
     for term in spec.affinity:
         if term.apart and term.required and not term.inside:
-            for shape, other in enumerate(sides):
-                if _means(namespace, term, other):
-                    yield term.topology, shape
+            yield from ((term.topology, shape) for shape in waiting.meant(term, namespace))
 
 
 def lonely_terms(spec: PodSpec) -> Iterator[AffinityTerm]:
@@ -164,7 +166,6 @@ def lonely_terms(spec: PodSpec) -> Iterator[AffinityTerm]:
             yield term
 
 
-def _means(namespace: str, term: AffinityTerm, other: Side) -> bool:
-    spec, where = other
-    means = term.means(spec.labels, owns_cpus=spec.qos.owns_cpus)
-    return means and term.looks_into(where, namespace)
+def index_of(sides: Sequence[Side]) -> LabelIndex[int]:
+    """Return the shapes that have these sides, by their labels."""
+    return LabelIndex((shape, traits_of(*side)) for shape, side in enumerate(sides))

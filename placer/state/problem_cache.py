@@ -24,6 +24,7 @@ from placer.state.node_states import (
     state_in,
     without_names,
 )
+from placer.state.out_of_time import Stop, go_on
 from placer.state.sums import Sums, joined, sums_of
 from placer_models.cluster import Machine, Node
 from placer_models.incremental import ChunkedReduce, PersistentTuple, changed_indices
@@ -82,6 +83,7 @@ class _StateCache:
         accounts: PersistentTuple[Account],
         numbers: tuple[int, ...],
         state_of: Callable[[int, _Row | None], NodeState],
+        stop: Stop | None,
     ) -> None:
         """Bring the states of nodes up to date; unchanged nodes keep the same objects.
 
@@ -90,12 +92,14 @@ class _StateCache:
             accounts: The account of each node.
             numbers: The number of each node's kind.
             state_of: Returns the state of the node at a position, given its row before, if any.
+            stop: As in `ProblemCache`.
 
         """
         same = self.nodes is nodes and self.numbers is numbers
         states: dict[int, NodeState] = {}
         alike: dict[tuple[int, int], NodeState] = {}
         for at in changed_indices(self.accounts, accounts) if same else range(len(nodes)):
+            go_on(stop)
             node, account, number = nodes[at], accounts[at], numbers[at]
             row = self.known.get(node.name)
             if row is None or row.node is not node or row.account is not account:
@@ -120,8 +124,14 @@ class _StateCache:
 class ProblemCache:
     """What is kept from one Problem to the next. For one thread at a time."""
 
-    def __init__(self) -> None:
-        """Begin with nothing."""
+    def __init__(self, stop: Stop | None = None) -> None:
+        """Begin with nothing.
+
+        Args:
+            stop: Asked for each node whether the time is over; then `OutOfTimeError` is raised.
+
+        """
+        self._stop = stop
         self._sums = ChunkedReduce(sums_of, joined)
         self._looks: dict[RelevantFacts, _KindCache] = {}
         self._said: dict[Encoding, _StateCache] = {}
@@ -155,6 +165,7 @@ class ProblemCache:
             for node in nodes:
                 found = look.known.get(node.name)
                 if found is None or found[0] is not node:
+                    go_on(self._stop)
                     found = look.known[node.name] = node, self._kind(node, relevant)
                 number = numbers.setdefault(id(found[1]), len(kinds))
                 if number == len(kinds):
@@ -203,11 +214,11 @@ class ProblemCache:
         def view(position: int, _: _Row | None) -> NodeState:
             return state_in(encoding, counted.states[position], accounts[position])
 
-        counted.update(nodes, accounts, kind_numbers, count)
+        counted.update(nodes, accounts, kind_numbers, count, self._stop)
         if encoding == plain:
             return counted.states
         said = _recent(self._said, encoding, _StateCache)
-        said.update(nodes, accounts, kind_numbers, view)
+        said.update(nodes, accounts, kind_numbers, view, self._stop)
         return said.states
 
     def memo(self, what: Hashable, kinds: tuple[Node, ...], make: Callable[[], T]) -> T:

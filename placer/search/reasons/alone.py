@@ -4,9 +4,10 @@ The greedy path mostly finds a place where there is one; where it finds none, th
 says whether there is any.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from placer.counting.account import Account
 from placer.greedy.place import place_greedily
 from placer.search.budget import Budget
 from placer.search.exact import limits_of, search_exactly
@@ -16,6 +17,8 @@ from placer.search.joint_search import MOST_ASSIGNMENTS, assignments_of
 from placer.search.reasons.question import Question
 from placer.search.tiers import silent
 from placer.state.batch import build_problem
+from placer.state.out_of_time import OutOfTimeError, Stop
+from placer.state.problem_cache import ProblemCache
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.core_granularity import CoreGranularity
 from placer_models.node_rules import unasked
@@ -26,10 +29,6 @@ from placer_models.policy import QosClass
 WORK = 1.0
 """Deterministic seconds for all reasons if work is limited in place of time; a tenth of
 the search's limit comes on top."""
-
-
-class OutOfTimeError(Exception):
-    """The time was over before the answer was known."""
 
 
 def budget_for(whole: Budget) -> Budget:
@@ -116,20 +115,34 @@ class Most:
     most: int
 
 
-def most_placed(instance: Instance, budget: Budget) -> Most:
+def most_placed(
+    instance: Instance,
+    budget: Budget,
+    accounts: Sequence[Account] | None = None,
+    stop: Stop | None = None,
+) -> Most:
     """Return how many pods of one gang, or of one gang group, can run.
 
+    Args:
+        instance: The gang or the group, alone.
+        budget: What the search for an answer may cost.
+        accounts: What is left on each node, if that is known.
+        stop: Asked now and then, in all that is done, whether the time is over.
+
     Raises:
-        OutOfTimeError: The budget is spent.
+        OutOfTimeError: The budget is spent, or the time is over.
 
     """
     if budget.over:
         raise OutOfTimeError
     everyone = sum(len(gang.pods) for gang in instance.gangs)
-    problem = build_problem(instance)
+    cache = ProblemCache(stop)
+    problem = build_problem(instance, accounts, cache=cache)
     several = problem.granularity is CoreGranularity.PAIRS
-    each_core = build_problem(instance, each_core=True) if several else problem
-    pods = len(place_greedily(each_core))
+    each_core = (
+        build_problem(instance, accounts, each_core=True, cache=cache) if several else problem
+    )
+    pods = len(place_greedily(each_core, stop=stop))
     if pods == everyone:
         return Most(pods, everyone)
     minimum = sum(gang.minimum for gang in instance.gangs)

@@ -7,11 +7,12 @@ from itertools import combinations
 from placer.counting.account import Account
 from placer.search.budget import Budget
 from placer.search.reasons import aligned_amounts
-from placer.search.reasons.alone import OutOfTimeError, fits_alone
+from placer.search.reasons.alone import fits_alone
 from placer.search.reasons.counted import is_counted, lacks
 from placer.search.reasons.question import Question
 from placer.search.reasons.relax import without
 from placer.state.fits import fit_of
+from placer.state.out_of_time import OutOfTimeError
 from placer_models.node_rules import NODE_RULES
 from placer_models.reasons import Blocker, Demand
 

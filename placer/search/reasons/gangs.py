@@ -3,8 +3,9 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from placer.search.reasons.alone import Most, OutOfTimeError, most_placed
+from placer.search.reasons.alone import Most, most_placed
 from placer.search.reasons.stages import Stage
+from placer.state.out_of_time import OutOfTimeError, go_on
 from placer_models.cluster import Instance, Node
 from placer_models.network import NODE_LEVEL, Grouping, LevelRule
 from placer_models.pod import Gang, GangGroup, Pod
@@ -65,7 +66,9 @@ def group_short(group: GangGroup, gangs: Sequence[Gang], stages: Sequence[Stage]
 
 def _most(gangs: Sequence[Gang], groups: tuple[GangGroup, ...], stage: Stage) -> Most | None:
     try:
-        return most_placed(_world(gangs, groups, stage), stage.budget)
+        go_on(lambda: stage.budget.over)
+        world = _world(gangs, groups, stage)
+        return most_placed(world, stage.budget, list(stage.accounts()), stage.is_over)
     except OutOfTimeError:
         return None
 
@@ -78,7 +81,7 @@ def _world(gangs: Sequence[Gang], groups: tuple[GangGroup, ...], stage: Stage) -
     if stage.when is not When.PLACED:
         gangs = [replace(gang, pods=tuple(map(_alone, gang.pods))) for gang in gangs]
     return Instance(
-        tuple(replace(node, offered=False) for node in stage.nodes),
+        tuple(replace(node, offered=False) if node.offered else node for node in stage.nodes),
         tuple(gangs),
         groups,
         running=[runner for pods in stage.running.values() for runner in pods],

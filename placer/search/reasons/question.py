@@ -3,14 +3,18 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 
+from placer.search.reasons.company import Company
 from placer_models.affinity import AffinityTerm
 from placer_models.alignment import effective_policy
 from placer_models.cluster import Node, RunningPod
-from placer_models.network import NODE_LEVEL
 from placer_models.pod import PodSpec
 from placer_models.policy import AlignmentPolicy
 from placer_models.records import record
+
+Shunning = tuple[tuple[str, AffinityTerm], ...]
+"""(namespace, term) of pods that keep away from whom the term means."""
 
 
 @record(frozen=True, slots=True)
@@ -32,11 +36,11 @@ class Question:
     running: tuple[RunningPod, ...]
     crowd: "Crowd | None" = None
 
-    def around(self, term: AffinityTerm) -> Sequence[RunningPod]:
+    def around(self, term: AffinityTerm) -> Company:
         """Return the pods that run on the node, or in the domain that a term is about."""
         if not term.wide:
-            return self.running
-        return self.crowd.within(self.node, term.topology) if self.crowd else ()
+            return Company(self.running)
+        return self.crowd.within(self.node, term.topology) if self.crowd else Company(())
 
 
 def has_bound(asked: Question) -> bool:
@@ -52,7 +56,7 @@ def has_bound(asked: Question) -> bool:
     )
 
 
-@dataclass(frozen=True)  # without slots, so that `sides` is worked out only once
+@dataclass(frozen=True)  # without slots, so that `company` is worked out only once
 class Crowd:
     """The pods that run in a cluster, as affinity sees them.
 
@@ -65,30 +69,56 @@ class Crowd:
     domains: Mapping[str, Mapping[str, Sequence[RunningPod]]] = field(
         default_factory=dict, repr=False
     )
-
-    def within(self, node: Node, key: str) -> Sequence[RunningPod]:
-        """Return the pods that run in the node's domain."""
-        return self.domains[key].get(node.topology_domain(key) or "", ())
+    _companies: dict[tuple[str, str | None], Company] = field(default_factory=dict, repr=False)
+    _shunning: dict[tuple[str, str], Shunning] = field(default_factory=dict, repr=False)
 
     @cached_property
-    def sides(self) -> frozenset[tuple[str, tuple[tuple[str, str], ...], bool]]:
-        """(namespace, labels, whether it owns CPUs) of the running pods, each combination once."""
-        return frozenset(
-            (r.pod.namespace, r.pod.spec.labels, r.pod.spec.qos.owns_cpus) for r in self.running
-        )
+    def company(self) -> Company:
+        """All of them."""
+        return Company(self.running)
+
+    def within(self, node: Node, key: str) -> Company:
+        """Return those in the node's domain."""
+        domain = node.topology_domain(key) or ""
+        return self._company(key, domain, self.domains[key].get(domain, ()))
+
+    def in_domains(self, key: str) -> Company:
+        """Return those in any domain of a key."""
+        return self._company(key, None, chain.from_iterable(self.domains[key].values()))
+
+    def shunning_within(self, node: Node, key: str) -> Shunning:
+        """Return the terms by which pods of the node's domain keep others out of it."""
+        known = key, node.topology_domain(key) or ""
+        if known not in self._shunning:
+            self._shunning[known] = _shunning(self.domains[key].get(known[1], ()), key)
+        return self._shunning[known]
 
     def has(self, term: AffinityTerm, namespace: str) -> bool:
         """Return whether the term of a pod of the namespace means some pod that runs."""
-        return any(
-            term.looks_into(where, namespace) and term.means(labels, owns_cpus=owns)
-            for where, labels, owns in self.sides
+        return self.company.has(term, namespace)
+
+    def _company(self, key: str, domain: str | None, running: Iterable[RunningPod]) -> Company:
+        if (key, domain) not in self._companies:
+            self._companies[key, domain] = Company(running)
+        return self._companies[key, domain]
+
+
+def _shunning(running: Iterable[RunningPod], topology: str) -> Shunning:
+    """Return the terms by which pods keep others off their node or domain, each once."""
+    return tuple(
+        dict.fromkeys(
+            (runner.pod.namespace, term)
+            for runner in running
+            for term in runner.pod.spec.affinity
+            if _parts(term) and term.topology == topology
         )
+    )
 
 
 def lacks_company(asked: Question) -> bool:
     """Return whether the node lacks a pod that the pod has to be with."""
     return asked.crowd is not None and any(
-        not Crowd(asked.around(term)).has(term, asked.namespace) and not _may_be_first(term, asked)
+        not asked.around(term).has(term, asked.namespace) and not _may_be_first(term, asked)
         for term in asked.spec.affinity
         if term.required and not term.apart and not term.inside
     )
@@ -97,23 +127,21 @@ def lacks_company(asked: Question) -> bool:
 def unwanted_there(asked: Question) -> Iterator[AffinityTerm]:
     """Yield the pod's terms that keep it away from a pod on the node, or in a domain of it."""
     for term in asked.spec.affinity:
-        if _parts(term) and Crowd(asked.around(term)).has(term, asked.namespace):
+        if _parts(term) and asked.around(term).has(term, asked.namespace):
             yield term
 
 
 def is_unwanted(asked: Question) -> bool:
     """Return whether a pod on the node, or in a domain of it, keeps away from this one."""
     mine = asked.spec
-    around: list[tuple[str, Sequence[RunningPod]]] = [("", asked.running)]
+    around = [_shunning(asked.running, "")]
     if asked.crowd is not None:
-        around += [(key, asked.crowd.within(asked.node, key)) for key in asked.crowd.domains]
+        around += [asked.crowd.shunning_within(asked.node, key) for key in asked.crowd.domains]
     return any(
-        term.looks_into(asked.namespace, runner.pod.namespace)
+        term.looks_into(asked.namespace, namespace)
         and term.means(mine.labels, owns_cpus=mine.qos.owns_cpus)
-        for key, running in around
-        for runner in running
-        for term in runner.pod.spec.affinity
-        if _parts(term) and term.topology == key
+        for terms in around
+        for namespace, term in terms
     )
 
 
@@ -135,36 +163,6 @@ def _parts(term: AffinityTerm) -> bool:
     return term.required and term.apart and not term.inside
 
 
-@dataclass(frozen=True, slots=True)
-class First:
-    """A pod of the answer that has no company because its term means no other pod."""
-
-    namespace: str
-    term: AffinityTerm
-    domain: str
-
-    def keeps_off(self, spec: PodSpec, namespace: str, node: Node) -> bool:
-        """Return whether a pod on the node would be company that the first has to be with."""
-        meant = self.term.means(spec.labels, owns_cpus=spec.qos.owns_cpus)
-        looked_at = self.term.looks_into(namespace, self.namespace)
-        domain = node.topology_domain(self.term.topology or NODE_LEVEL)
-        return meant and looked_at and domain not in (None, self.domain)
-
-
-def firsts_of(
-    nodes: Sequence[Node], arrived: Iterable[RunningPod], everyone: Sequence[RunningPod]
-) -> Iterator[First]:
-    """Yield each of the pods that have arrived that is the first of its kind."""
-    node_of = {node.name: node for node in nodes}
-    for runner in arrived:
-        place, namespace = runner.placement, runner.pod.namespace
-        for term in runner.pod.spec.affinity:
-            others = Crowd(tuple(other for other in everyone if other is not runner))
-            if term.required and not term.apart and not others.has(term, namespace):
-                domain = node_of[place.node].topology_domain(term.topology or NODE_LEVEL)
-                yield First(namespace, term, domain or "")
-
-
 def _may_be_first(term: AffinityTerm, asked: Question) -> bool:
     """Return whether the term means the pod itself, and no other pod so far."""
     itself = term.means(asked.spec.labels, owns_cpus=asked.spec.qos.owns_cpus)
@@ -173,6 +171,5 @@ def _may_be_first(term: AffinityTerm, asked: Question) -> bool:
         return False
     if not term.wide:
         return not asked.crowd.has(term, asked.namespace)
-    there = asked.crowd.domains[term.topology].values()
     belongs = asked.node.topology_domain(term.topology) is not None
-    return belongs and not any(Crowd(some).has(term, asked.namespace) for some in there)
+    return belongs and not asked.crowd.in_domains(term.topology).has(term, asked.namespace)

@@ -1,21 +1,26 @@
 """Stages of the nodes (empty, with what runs, with what is placed): what keeps pods off each."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from placer.counting.account import Account, account_of
 from placer.search.budget import Budget
 from placer.search.reasons.blocking import blocker_of
 from placer.search.reasons.demand_order import demands_of
-from placer.search.reasons.question import Crowd, First, Question, firsts_of
+from placer.search.reasons.firsts import Firsts, firsts_of
+from placer.search.reasons.question import Crowd, Question
 from placer.search.reasons.spread import Spreads
 from placer.state.asks import Ask
+from placer.state.out_of_time import OutOfTimeError, Stop, go_on
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.placement import Placement
 from placer_models.pod import Pod, pods_of
 from placer_models.problem import Problem
 from placer_models.reasons import Blocker, Demand, When
+
+NODES_AT_ONCE = 64
+"""How many nodes are looked at from one look at the clock to the next, where that costs little."""
 
 
 @dataclass(slots=True)
@@ -30,7 +35,10 @@ class Stage:
         crowd: As in a Question.
         before: An earlier stage: a pod without a place on a node there has none at this one.
         same: Another stage, and whether the node of an index is at this one as it is there.
-        firsts: Pods that keep others off nodes by being the first of their kind.
+        firsts: Pods that keep others off nodes by being the first of their kind; None if the
+            time was over before they were known.
+        budget: What the next question may spend.
+        is_over: Whether nothing more may be spent on any question.
 
     """
 
@@ -40,13 +48,26 @@ class Stage:
     account_at: Callable[[int], Account]
     kinds: Sequence[int]
     budget: Budget
+    is_over: Stop
     spreads: Spreads
     crowd: Crowd | None = None
     before: "Stage | None" = None
     same: "tuple[Stage, Callable[[int], bool]] | None" = None
-    firsts: tuple[First, ...] = ()
+    firsts: Firsts | None = field(default_factory=Firsts)
     _known: dict[Hashable, Blocker | None] = field(default_factory=dict)
     _demanded: dict[Hashable, tuple[Demand, ...]] = field(default_factory=dict)
+
+    def accounts(self) -> Iterator[Account]:
+        """Yield what is left on each node, apart from whether it is only offered.
+
+        Raises:
+            OutOfTimeError: The time was over before all were counted.
+
+        """
+        for index in range(len(self.nodes)):
+            go_on(self.is_over)
+            account = self.account_at(index)
+            yield replace(account, offered=False) if account.offered else account
 
     def blocker(self, ask: Ask, index: int) -> Blocker | None:
         """Return why pods that ask alike have no place on a node, or None if they have one.
@@ -73,6 +94,8 @@ class Stage:
         """
         found: Counter[Blocker] = Counter()
         for index in range(len(self.nodes)):
+            if index % NODES_AT_ONCE == 0:
+                go_on(self.is_over)
             blocker = self.before.blocker(ask, index) if self.before else None
             if blocker is None and barred:
                 blocker = barred(self.nodes[index])
@@ -85,9 +108,9 @@ class Stage:
     def own_blocker(self, ask: Ask, index: int) -> Blocker | None:
         """Return what blocks pods at this stage, if no stage before it does."""
         node = self.nodes[index]
-        if self.firsts and any(
-            first.keeps_off(ask.spec, ask.namespace, node) for first in self.firsts
-        ):
+        if self.firsts is None:
+            raise OutOfTimeError
+        if self.firsts.keep_off(ask.spec, ask.namespace, node):
             return Blocker(Demand("affinity", word="of a pod on another node"))
         domains = self._domains(node)
         if (
@@ -156,7 +179,10 @@ def stages_of(
             idle[kind] = account_of(nodes[index], ())
         return idle[kind]
 
-    first = Stage(When.EMPTY, nodes, {}, empty, kinds, budget, Spreads(nodes, {}))
+    def is_over() -> bool:
+        return budget.over
+
+    first = Stage(When.EMPTY, nodes, {}, empty, kinds, budget, is_over, Spreads(nodes, {}))
     runs = _by_node(instance.running)
     second = Stage(
         When.RUNNING,
@@ -165,6 +191,7 @@ def stages_of(
         accounts.__getitem__,
         kinds,
         budget,
+        is_over,
         Spreads(nodes, runs),
         Crowd(instance.running, _by_domain(nodes, instance.running, keys)),
         first,
@@ -183,6 +210,11 @@ def stages_of(
             after[index] = account_of(nodes[index], together.get(nodes[index].name, ()))
         return after[index]
 
+    crowd = Crowd(everyone, _by_domain(nodes, everyone, keys))
+    try:
+        firsts = Firsts(firsts_of(nodes, arrived, crowd, is_over))
+    except OutOfTimeError:
+        firsts = None
     third = Stage(
         When.PLACED,
         nodes,
@@ -190,11 +222,12 @@ def stages_of(
         left,
         kinds,
         budget,
+        is_over,
         Spreads(nodes, together, arrived),
-        Crowd(everyone, _by_domain(nodes, everyone, keys)),
+        crowd,
         first,
         same=(second, lambda index: nodes[index].name not in touched),
-        firsts=tuple(firsts_of(nodes, arrived, everyone)),
+        firsts=firsts,
     )
     return first, second, third
 

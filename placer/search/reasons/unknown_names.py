@@ -24,14 +24,16 @@ class KnownNames:
         self._labels: dict[str, set[str]] = {}
         self._sizes: set[int] = set()
         self._amounts: set[str] = set()
-        kinds = {}
+        kinds, paged = {}, {}
         for node in nodes:
             for key, value in node.labels:
                 if not key.startswith(_OWN_LABELS):
                     self._labels.setdefault(key, set()).add(value)
-            self._sizes.update(size for (_, size), count in node.pages_in().items() if count)
             self._amounts.update(name for name, _ in node.extended)
             kinds[id(node.machine), node.mig] = node
+            paged[id(node.machine), node.hugepages] = node
+        for node in paged.values():
+            self._sizes.update(size for (_, size), count in node.pages_in().items() if count)
         self._devices = [device for node in kinds.values() for device in node.devices]
         self._types = {device.type for device in self._devices}
 

@@ -8,12 +8,12 @@ Nothing is guessed: if the time is over before the answer is known, that is the 
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from placer.counting.account import Account
 from placer.search.budget import Budget
-from placer.search.reasons.alone import OutOfTimeError, budget_for
+from placer.search.reasons.alone import budget_for
 from placer.search.reasons.checkpoints import kept_by_checkpoints, kept_from
 from placer.search.reasons.gangs import Short, gang_short, group_short, level_blocker
 from placer.search.reasons.sentences import sentences
@@ -21,6 +21,7 @@ from placer.search.reasons.stages import Stage, stages_of
 from placer.search.reasons.unknown_names import KnownNames
 from placer.state.asks import Ask
 from placer.state.network import required_levels
+from placer.state.out_of_time import OutOfTimeError
 from placer_models.cluster import Instance, Node
 from placer_models.left_out import LeftOut
 from placer_models.placement import NamespacedName, Placement, RejectedPlace, Unplaced
@@ -65,23 +66,26 @@ def why_unplaced(
     if all(pod.key in placed for pod in pods_of(instance.gangs)):
         return ()
     whole = budget_for(budget)
-    stages = stages_of(instance, asked, problem, accounts, placement, whole)
+    stages = None if whole.over else stages_of(instance, asked, problem, accounts, placement, whole)
     reasons = _Reasons(instance, asked, placement, stages, whole)
     lost: dict[NamespacedName, list[Reason]] = {}
     for place in rejected:
         known = lost.setdefault((place.namespace, place.name), [])
         known.append(PlaceRejected(place.node, place.why))
     return tuple(
-        _unplaced(pod, gang, (*reasons.of(pod, gang), *lost.get(pod.key, ())))
+        _and_rejected(reasons.of(pod, gang), pod, lost.get(pod.key, ()))
         for gang in instance.gangs
         for pod in gang.pods
         if pod.key not in placed
     )
 
 
-def _unplaced(pod: Pod, gang: Gang, why: tuple[Reason, ...]) -> Unplaced:
-    name = None if gang.lone else gang.name
-    return Unplaced(pod.name, pod.namespace, name, tuple(sentences(why, pod.spec)), why)
+def _and_rejected(found: Unplaced, pod: Pod, lost: Sequence[Reason]) -> Unplaced:
+    """Return a pod with its reasons, and the places that the judge rejected."""
+    if not lost:
+        return found
+    why = (*found.why, *lost)
+    return replace(found, reasons=tuple(sentences(why, pod.spec)), why=why)
 
 
 def never_asked(left_out: Iterable[LeftOut]) -> Iterator[Unplaced]:
@@ -109,6 +113,10 @@ class _Verdict:
     room: str = ""
 
 
+_NOT_LOOKED_AT = Short(When.EMPTY, OutOfTime())
+"""What is said of a pod or a gang for which no time is left."""
+
+
 class _Reasons:
     """The reasons for the pods that one answer leaves out, looked into one by one."""
 
@@ -117,44 +125,72 @@ class _Reasons:
         instance: Instance,
         asked: Instance,
         placement: Placement,
-        stages: tuple[Stage, Stage, Stage],
+        stages: tuple[Stage, Stage, Stage] | None,
         budget: Budget,
     ) -> None:
         self._instance = instance
         self._moves = tuple(_moves_allowed(asked))
         self._stages = stages
         self._budget = budget
+        self._ended = stages is None
         self._pods: dict[Hashable, _Verdict] = {}
+        self._unknown: dict[Hashable, tuple[tuple[str, ...], tuple[Reason, ...]]] = {}
         self._gangs: dict[Hashable, list[Short]] = {}
         self._names: KnownNames | None = None
         self._kept = kept_by_checkpoints(instance.nodes)
+        self._group_of = {key: group for group in instance.groups for key in group.gangs}
         nodes = {node.name: node for node in instance.nodes}
         node_of = {place.key: nodes[place.node] for place in placement.pods}
         self._members = {
             gang.key: [node_of[pod.key] for pod in gang.pods if pod.key in node_of]
             for gang in instance.gangs
         }
-        self._open = len(
-            {
-                self._question(pod, gang)
-                for gang in instance.gangs
-                for pod in gang.pods
-                if pod.key not in node_of
-            }
-        ) + sum(not gang.lone and not self._members[gang.key] for gang in instance.gangs)
+        questions = {
+            self._question(pod, gang)
+            for gang in (instance.gangs if stages else ())
+            for pod in gang.pods
+            if pod.key not in node_of
+        }
+        self._open = len(questions) + sum(
+            not gang.lone and not self._members[gang.key] for gang in instance.gangs
+        )
+
+    def of(self, pod: Pod, gang: Gang) -> Unplaced:
+        """Return one pod with its reasons, the verdict first."""
+        name = None if gang.lone else gang.name
+        if self._is_over and self._is_unknown(pod, gang):
+            # Time is over, so not even words are made anew for each member of a gang.
+            if gang.key not in self._unknown:
+                why = tuple(self._why(pod, gang))
+                self._unknown[gang.key] = tuple(sentences(why, pod.spec)), why
+            return Unplaced(pod.name, pod.namespace, name, *self._unknown[gang.key])
+        why = tuple(self._why(pod, gang))
+        return Unplaced(pod.name, pod.namespace, name, tuple(sentences(why, pod.spec)), why)
+
+    @property
+    def _is_over(self) -> bool:
+        """Whether no time is left to look into anything."""
+        self._ended = self._ended or self._budget.over
+        return self._ended
+
+    def _is_unknown(self, pod: Pod, gang: Gang) -> bool:
+        """Return whether nothing is known of a pod, nor of its gang."""
+        if gang.key in self._gangs:
+            return False
+        return not self._pods or self._question(pod, gang) not in self._pods
 
     @contextmanager
-    def _share(self) -> Iterator[None]:
+    def _share(self) -> Iterator[tuple[Stage, Stage, Stage]]:
         """Let the next question spend a share of the time; what it leaves goes to later ones."""
+        assert self._stages is not None, "no question is asked without stages"
         part = self._budget.part(self._budget.slice(self._open))
         self._open -= 1
         for stage in self._stages:
             stage.budget = part
-        yield
+        yield self._stages
         self._budget.spend(part)
 
-    def of(self, pod: Pod, gang: Gang) -> Iterator[Reason]:
-        """Yield the reasons for one pod, the verdict first."""
+    def _why(self, pod: Pod, gang: Gang) -> Iterator[Reason]:
         verdict = self._verdict(pod, gang)
         short = self._short(gang)
         members = self._members[gang.key]
@@ -167,7 +203,9 @@ class _Reasons:
             yield NotFound(gang=gang.name)
         if first is not None and self._kept:
             yield from kept_from(pod.spec, first.why, self._kept)
-        if verdict.short and verdict.short.when is When.EMPTY:
+        if verdict.short is _NOT_LOOKED_AT:
+            pass  # nor is there time for what else could be said
+        elif verdict.short and verdict.short.when is When.EMPTY:
             self._names = self._names or KnownNames(self._instance.nodes)
             yield from self._names.unknown_names(pod.spec)
         else:
@@ -183,8 +221,11 @@ class _Reasons:
         """Return the verdict on a pod by itself, beside the members of its gang that run."""
         known = self._question(pod, gang)
         if known not in self._pods:
-            with self._share():
-                self._pods[known] = self._looked_into(known[0], gang, self._members[gang.key])
+            if self._is_over:
+                return _Verdict(_NOT_LOOKED_AT)
+            with self._share() as stages:
+                members = self._members[gang.key]
+                self._pods[known] = self._looked_into(known[0], gang, members, stages)
         return self._pods[known]
 
     def _question(self, pod: Pod, gang: Gang) -> tuple[Ask, tuple[str, str] | None]:
@@ -192,10 +233,12 @@ class _Reasons:
         ask = Ask(pod.spec, required_levels(gang), pod.namespace)
         return ask, gang.key if self._members[gang.key] else None
 
-    def _looked_into(self, ask: Ask, gang: Gang, members: Sequence[Node]) -> _Verdict:
-        _, second, third = self._stages
+    def _looked_into(
+        self, ask: Ask, gang: Gang, members: Sequence[Node], stages: tuple[Stage, Stage, Stage]
+    ) -> _Verdict:
+        _, second, third = stages
         room = 0
-        for stage in self._stages:
+        for stage in stages:
             barred = None
             if stage is third and members:
                 barred = partial(level_blocker, gang, members)
@@ -217,20 +260,22 @@ class _Reasons:
         if self._members[gang.key] or (gang.lone and not self._group(gang)):
             return []
         if gang.key not in self._gangs:
-            with self._share():
-                found = [] if gang.lone else [gang_short(gang, self._stages)]
+            if self._is_over:
+                return [_NOT_LOOKED_AT]
+            with self._share() as stages:
+                found = [] if gang.lone else [gang_short(gang, stages)]
                 if group := self._group(gang):
                     known = group.namespace, group.name, group.gangs
                     if known not in self._gangs:
                         gangs = [g for g in self._instance.gangs if g.key in group.gangs]
-                        short = group_short(group, gangs, self._stages)
+                        short = group_short(group, gangs, stages)
                         self._gangs[known] = [short] if short else []
                     found += self._gangs[known]
             self._gangs[gang.key] = [short for short in found if short]
         return self._gangs[gang.key]
 
     def _group(self, gang: Gang) -> GangGroup | None:
-        return next((group for group in self._instance.groups if gang.key in group.gangs), None)
+        return self._group_of.get(gang.key)
 
 
 def first_of(found: Iterable[Short]) -> Short | None:

@@ -1,0 +1,94 @@
+"""First pods of their kind, which keep company away from other nodes (C18).
+
+A pod whose required affinity means itself and no other pod has a place without company. Who
+comes after it and is company that it would have to be with has to come to its domain.
+"""
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from placer.search.reasons.question import Crowd
+from placer.state.label_index import Label, asked_labels
+from placer.state.out_of_time import OutOfTimeError
+from placer_models.affinity import AffinityTerm
+from placer_models.cluster import Node, RunningPod
+from placer_models.network import NODE_LEVEL
+from placer_models.pod import PodSpec
+
+
+@dataclass(frozen=True, slots=True)
+class First:
+    """A pod of the answer that has no company because its term means no other pod."""
+
+    namespace: str
+    term: AffinityTerm
+    domain: str
+
+    def keeps_off(self, node: Node) -> bool:
+        """Return whether company of the pod may not be on the node."""
+        domain = node.topology_domain(self.term.topology or NODE_LEVEL)
+        return domain not in (None, self.domain)
+
+
+class Firsts:
+    """The first pods of an answer, found by the labels of whom they mean."""
+
+    def __init__(self, found: Iterable[First] = ()) -> None:
+        self._by_label: dict[Label | None, list[First]] = {}
+        self._meaning: dict[Hashable, tuple[First, ...]] = {}
+        for first in found:
+            # A pod that is meant has one of these labels; None stands for any labels.
+            few: Sequence[Label | None] = min(asked_labels(first.term), key=len, default=(None,))
+            for label in few:
+                self._by_label.setdefault(label, []).append(first)
+
+    def keep_off(self, spec: PodSpec, namespace: str, node: Node) -> bool:
+        """Return whether a pod on the node would be company that one of them has to be with."""
+        return bool(self._by_label) and any(
+            first.keeps_off(node) for first in self._that_mean(spec, namespace)
+        )
+
+    def _that_mean(self, spec: PodSpec, namespace: str) -> tuple[First, ...]:
+        """Return those for which such a pod would be company."""
+        known = namespace, spec.labels, spec.qos.owns_cpus
+        if known not in self._meaning:
+            found = (one for label in (None, *spec.labels) for one in self._by_label.get(label, ()))
+            self._meaning[known] = tuple(
+                first
+                for first in found
+                if first.term.looks_into(namespace, first.namespace)
+                and first.term.means(spec.labels, owns_cpus=spec.qos.owns_cpus)
+            )
+        return self._meaning[known]
+
+
+def firsts_of(
+    nodes: Sequence[Node], arrived: Iterable[RunningPod], crowd: Crowd, stop: Callable[[], bool]
+) -> Iterator[First]:
+    """Yield each of the pods that have arrived that is the first of its kind.
+
+    Args:
+        nodes: All nodes.
+        arrived: The pods of the answer.
+        crowd: They, and all pods that run.
+        stop: Asked for each pod whether the time is over.
+
+    Raises:
+        OutOfTimeError: The time was over before all were looked at.
+
+    """
+    node_of = {node.name: node for node in nodes}
+    for runner in arrived:
+        if stop():
+            raise OutOfTimeError
+        namespace, spec = runner.pod.namespace, runner.pod.spec
+        for term in spec.affinity:
+            if not term.required or term.apart:
+                continue
+            itself = term.looks_into(namespace, namespace) and term.means(
+                spec.labels, owns_cpus=spec.qos.owns_cpus
+            )
+            if crowd.company.number(term, namespace, most=2) == int(itself):
+                place = node_of[runner.placement.node]
+                domain = place.topology_domain(term.topology or NODE_LEVEL)
+                yield First(namespace, term, domain or "")

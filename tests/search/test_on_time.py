@@ -1,0 +1,146 @@
+"""Answers are there by the deadline, or by greedy's own time, and a tenth and 50 ms more (G2).
+
+A clock that goes on with the work stands in for the real one (`search.work_clock`).
+"""
+
+from dataclasses import replace
+from random import Random
+
+import pytest
+
+from placer.search.options import Engine, SolveOptions
+from placer_models.affinity import AffinityTerm
+from placer_models.cluster import Instance, Machine, Node
+from placer_models.device import GPU, Device
+from placer_models.placement import PartlyPlaced
+from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
+from placer_models.policy import QosClass
+from placer_models.reasons import OutOfTime
+from placer_models.topology import Cpu, NumaNode, Topology
+from search.work_clock import WorkClock
+
+GIB = 1 << 30
+BOX = Machine(
+    "box",
+    "two NUMA nodes of 4 CPUs and 2 GPUs",
+    Topology(
+        architecture="x86_64",
+        cpus=tuple(Cpu(i, i // 2, 0, i // 4) for i in range(8)),
+        numa_nodes=(NumaNode(0, 32 * GIB), NumaNode(1, 32 * GIB)),
+    ),
+    tuple(Device(GPU, i, numa_node=i // 2) for i in range(4)),
+)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> WorkClock:
+    return WorkClock(monkeypatch)
+
+
+def boxes(count: int) -> tuple[Node, ...]:
+    """Return nodes that differ, so that each is looked at."""
+    return tuple(
+        Node(f"n{i}", BOX, labels=(("rank", str(i)),), reserved_cpus=frozenset({i % 8}))
+        for i in range(count)
+    )
+
+
+def spec(cpus: int, gpus: int = 0, qos: QosClass = QosClass.LSR, app: str = "") -> PodSpec:
+    devices = (DeviceRequest(GPU, gpus),) if gpus else ()
+    container = Container("app", Resources(1000 * cpus, GIB, devices=devices))
+    return PodSpec((container,), qos, labels=(("app", app),) if app else ())
+
+
+def lone(name: str, wants: PodSpec) -> Gang:
+    return Gang(name, "default", (Pod(name, "default", wants),), 1, lone=True)
+
+
+def few_pods_on_many_nodes() -> Instance:
+    """The nodes are most of the work."""
+    return Instance(boxes(150), (lone("a", spec(2)), lone("b", spec(2, 1))))
+
+
+def gangs_that_do_not_fit() -> Instance:
+    """None of them has enough nodes, which takes a look at all nodes to know."""
+    gangs = [
+        Gang(
+            f"g{j}",
+            "default",
+            tuple(Pod(f"g{j}-{i}", "default", spec(4, 4, app=f"g{j}")) for i in range(61 + j)),
+            61 + j,
+        )
+        for j in range(6)
+    ]
+    return Instance(boxes(60), (*gangs, *(lone(f"s{i}", spec(1)) for i in range(10))))
+
+
+def many_that_are_left_out() -> Instance:
+    """Four hundred pods, each another, for a few nodes."""
+    pods = [lone(f"p{i}", spec(1 + i % 7, i % 3, app=f"p{i}")) for i in range(400)]
+    return Instance(boxes(6), tuple(pods))
+
+
+def firsts_of_their_kind() -> Instance:
+    """Each pod wants its like, of which there is no other; some are too large."""
+
+    def of_its_own(name: str, cpus: int) -> Gang:
+        wants = spec(cpus, qos=QosClass.LS, app=name)
+        return lone(name, replace(wants, affinity=(AffinityTerm(wants.labels),)))
+
+    placed = [of_its_own(f"p{i}", 1) for i in range(120)]
+    return Instance(boxes(30), (*placed, *(of_its_own(f"x{i}", 9) for i in range(30))))
+
+
+def a_bit_of_all() -> Instance:
+    """Full nodes, GPUs, gangs and lone pods."""
+    rng = Random(5)
+    gangs = []
+    for i in range(25):
+        wants = spec(rng.choice((1, 2, 4)), rng.choice((0, 0, 1, 2)))
+        members = tuple(Pod(f"p{i}-{j}", "default", wants) for j in range(rng.choice((1, 1, 3))))
+        gangs.append(Gang(f"p{i}", "default", members, len(members)))
+    return Instance(boxes(8), tuple(gangs))
+
+
+WORLDS = (
+    few_pods_on_many_nodes,
+    gangs_that_do_not_fit,
+    many_that_are_left_out,
+    firsts_of_their_kind,
+    a_bit_of_all,
+)
+
+
+@pytest.mark.parametrize("limit_s", [0.05, 1, 5, 20])
+@pytest.mark.parametrize("world", WORLDS)
+def test_answers_are_there_in_time(world: object, limit_s: float, clock: WorkClock) -> None:
+    """
+    Whatever takes long: nodes, gangs that are left out, pods that are, or who is company of whom.
+    """
+    assert callable(world)
+    options = SolveOptions(time_limit_s=limit_s, workers=1, seed=1)
+
+    _, ended_s, greedy_s = clock.solve(world(), options)
+
+    assert ended_s <= 1.1 * max(limit_s, greedy_s) + 0.05
+
+
+@pytest.mark.parametrize("engine", [Engine.GREEDY, Engine.AUTO])
+def test_who_is_left_out_is_told_that_time_ran_out(engine: Engine, clock: WorkClock) -> None:
+    """
+    Nobody is forgotten: each has a verdict, and the short one where nobody looked.
+    """
+    instance = many_that_are_left_out()
+    options = SolveOptions(engine, time_limit_s=0.01, workers=1, seed=1)
+
+    answer, *_ = clock.solve(instance, options)
+
+    assert isinstance(answer, PartlyPlaced)
+    placed = {place.key for place in answer.placement.pods}
+    waiting = {pod.key for gang in instance.gangs for pod in gang.pods}
+    assert {(left.namespace, left.name) for left in answer.unplaced} == waiting - placed
+    assert all(left.why for left in answer.unplaced)
+    assert sum(left.why[0] == OutOfTime() for left in answer.unplaced) > 100
+    for left in answer.unplaced:
+        if left.why[0] == OutOfTime():
+            assert left.reasons[0] == "time: it ran out before the reason was looked into"
