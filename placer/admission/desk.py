@@ -16,9 +16,10 @@ from placer.admission.workload import Admitted, Reserved, Round, Workload, batch
 from placer.queue.fair import FairQueue
 from placer.queue.model import Pick, Ticket, WorkUnit
 from placer.scheduler import Scheduler
+from placer.scheduling.checks import check_batch
 from placer.scheduling.decision import Change, Decision
 from placer.search.options import Engine, SolveOptions
-from placer_models.placement import NamespacedName
+from placer_models.placement import NamespacedName, title_of
 
 MOST_UNITS = 64
 """The most workloads in one round, unless told otherwise."""
@@ -47,12 +48,15 @@ class Admission:
         self._waiting: dict[str, Workload] = {}
         self._running: dict[str, tuple[Ticket, tuple[NamespacedName, ...]]] = {}
         self._hopeless: Question | None = None
+        self._pods: set[NamespacedName] = set()
 
     def submit(self, job: str, *workloads: Workload, now_us: int) -> None:
         """Queue workloads behind what waits in the flow of the job.
 
         Raises:
-            ValueError: A key is in use, or a workload has no pods.
+            ValueError: A key is in use, a workload has no pods, or a pod waits or runs already.
+            BadPodError: A pod asks for what no pod may ask for.
+            BadWordsError: A workload contradicts itself.
 
         """
         keys = [workload.key for workload in workloads]
@@ -67,11 +71,19 @@ class Admission:
                 )
             if not workload.width:
                 raise ValueError(f"workload {workload.key!r} has no pods; give it one or more")
+            if again := [title_of(*pod) for pod in workload.pods if pod in self._pods]:
+                raise ValueError(
+                    f"pod {again[0]!r} of workload {workload.key!r} waits or runs already; "
+                    "a pod is in one workload"
+                )
+        # What the Scheduler refuses to be asked would stop every round from here on.
+        check_batch(batch_of(workloads), (), self.scheduler.snapshot().instance.nodes)
         units = [
             WorkUnit(workload.key, workload.length_us, workload.width) for workload in workloads
         ]
         self.queue.submit(job, *units, now_us=now_us)
         self._waiting.update((workload.key, workload) for workload in workloads)
+        self._pods.update(pod for workload in workloads for pod in workload.pods)
 
     def step(self, now_us: int, deadline_s: float, options: SolveOptions | None = None) -> Round:
         """Start what may start now, least served first, and place it all in one decision.
@@ -87,6 +99,8 @@ class Admission:
         changed the cluster in the meantime, so that nothing can start.
 
         """
+        if not deadline_s > 0:
+            raise ValueError(f"deadline_s is {deadline_s}; give the call more than 0 seconds")
         options = options or SolveOptions()
         ends_s = monotonic() + deadline_s
         trial = Trial(
@@ -123,6 +137,7 @@ class Admission:
         self.scheduler.release(pods)
         self.queue.finish(ticket, now_us)
         del self._running[key]
+        self._pods.difference_update(pods)
 
     @property
     def waiting(self) -> tuple[str, ...]:
@@ -181,6 +196,7 @@ class Admission:
         here = tuple(key for key in workload.pods if key in placed)
         missing = tuple(key for key in workload.pods if key not in placed)
         self._running[workload.key] = (ticket, here)
+        self._pods.difference_update(missing)
         return Admitted(workload, ticket.job, pick.steps, missing, ticket.turn_us)
 
     @property

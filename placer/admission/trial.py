@@ -1,5 +1,6 @@
 """The trial of a round: what would fit, where, and what that would put off."""
 
+from collections import deque
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from time import monotonic
@@ -19,7 +20,7 @@ from placer_models.placement import PartlyPlaced, Placed, Placement, TierValue, 
 SHARE_OF_REFUSED = 0.5
 """How much of the time left is spent on the workload whose turn it is and that does not fit."""
 
-MOST_WAYS = 8
+MOST_WAYS = 16
 """How often a workload is tried on fewer of the nodes that another one waits for."""
 
 Question = tuple[int, tuple[str, ...]]
@@ -244,6 +245,7 @@ class Trial:
         left_s = SHARE_OF_REFUSED * (self._ends_s - monotonic())
         answered = place(cluster, together, self._options, left_s)
         if is_complete(answered, together):
+            self.refused = None
             return _Try(cluster, (answered,))
         self.hopeless = question
         if not self._taken:
@@ -254,21 +256,24 @@ class Trial:
         """Yield ways to place a workload that fits, beside a plan that uses some of the nodes.
 
         First as the fast path would, then on nodes that the plan does not use, then without
-        those of the plan's nodes that did not do, one after another.
+        some of the plan's nodes that it was given so far, few before many.
         """
-        found: _Try | None = self._tries[workload.key]
-        assert found is not None  # It fits.
-        yield found
+        first = self._tries[workload.key]
+        yield first
         if (elsewhere := self._avoiding(plan.nodes, workload)) is not None:
             yield elsewhere
-        avoided: set[str] = set()
-        for _ in range(MOST_WAYS):
-            shared = plan.nodes & {pod.node for pod in found.decisions[-1].placement.pods}
-            avoided |= shared
-            found = self._avoiding(avoided, workload) if shared else None
-            if found is None:
-                return
-            yield found
+        seen: set[frozenset[str]] = {frozenset(), plan.nodes}
+        ways = deque([(frozenset[str](), first)])
+        while ways:
+            avoided, found = ways.popleft()
+            used = {pod.node for pod in found.decisions[-1].placement.pods}
+            for name in sorted(plan.nodes & used):
+                fewer = avoided | {name}
+                if fewer not in seen and len(seen) <= MOST_WAYS:
+                    seen.add(fewer)
+                    if (way := self._avoiding(fewer, workload)) is not None:
+                        yield way
+                        ways.append((fewer, way))
 
     def _avoiding(self, nodes: Iterable[str], workload: Workload) -> _Try | None:
         """Place a workload on other nodes than these."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import NamedTuple
 
-from placer.queue.flow import Flow, FlowGroup, Job
+from placer.queue.flow import Flow, FlowGroup, Job, Passed
 from placer.queue.model import Charge, Ticket, WorkUnit
 from placer.queue.reservation import Forecast, Reservation
 
@@ -142,12 +142,22 @@ class Attempt:
         started: Each with its job, and with its position in the job's queue.
         counts: Of each flow whose counts have changed: its passes, how far it is behind, how
             often its oldest unit was overtaken, and since when that is held.
+        groups: Of each group above a job that has started something: its virtual time, its
+            highest value, and how far behind its last child was.
 
     """
 
     reserved: Reservation | None
     started: list[tuple[Job, int, Ticket]] = field(default_factory=list)
     counts: dict[Flow, tuple[int, int, int, int | None]] = field(default_factory=dict)
+    groups: dict[FlowGroup, tuple[int, int, Passed]] = field(default_factory=dict)
+
+    def note_start(self, job: Job) -> None:
+        """Note the groups above a job before it starts something."""
+        group = job.parent
+        while group is not None:
+            self.groups.setdefault(group, (group.virtual, group.highest, group.last))
+            group = group.parent
 
     def note(self, flow: Flow) -> None:
         """Note the counts of a flow before they change."""
@@ -160,7 +170,9 @@ class Attempt:
             self.counts.pop(flow, None)
 
     def restore(self) -> None:
-        """Put all counts back."""
+        """Put everything back, once what has started is taken back."""
+        for group, state in self.groups.items():
+            group.virtual, group.highest, group.last = state
         for flow, (passes, behind, overtaken, held_since_us) in self.counts.items():
             flow.passes, flow.behind = passes, behind
             if isinstance(flow, Job):

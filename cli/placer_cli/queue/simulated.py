@@ -100,6 +100,7 @@ def _summary(result: Simulated) -> Iterator[Text]:
         f"Times and service are in seconds. {told}. {percent(used)} of the capacity was used."
     )
     yield from _fairness(result)
+    yield from _waits(result)
     for job, threads in result.never_ran:
         yield Text(f"{count(threads, 'thread')} of {job} never ran: no room", BAD)
 
@@ -116,6 +117,20 @@ def _fairness(result: Simulated) -> Iterator[Text]:
     )
 
 
+def _waits(result: Simulated) -> Iterator[Text]:
+    """Say how long gangs waited once their turn had come."""
+    waits = [(run.start_us - run.turn_us, run) for run in result.runs if run.turn_us is not None]
+    if not waits:
+        return
+    wait_us, run = max(waits, key=lambda item: item[0])
+    before = count(max(run.passes for _, run in waits), "thread")
+    yield Text(
+        f"{count(len(waits), 'gang')} did not fit when the turn came. The longest wait from then "
+        f"on was {seconds(wait_us)} ({run.job} #{run.thread}, from {seconds(run.turn_us or 0)}); "
+        f"at most {before} of work went before one."
+    )
+
+
 def _was_a_choice(run: Run) -> bool:
     return any(step.runner_up is not None for step in run.steps)
 
@@ -125,8 +140,10 @@ def _decision(run: Run) -> Text:
     text = Text(f"{seconds(run.start_us):>9} ", QUIET)
     text.append(f"{where} takes {run.job} #{run.thread}: ")
     text.append(sentence(run.steps))
-    if run.steps and run.steps[-1].chosen != run.job:
-        text.append(f"; {run.steps[-1].chosen} did not fit")
+    if run.turn_us is not None:
+        text.append(f"; its turn came at {seconds(run.turn_us)}")
+    elif run.steps and run.steps[-1].chosen != run.job:
+        text.append(f"; {run.steps[-1].chosen} had to wait")
     if run.passes:
         text.append(f"; {run.passes} went before it", QUIET)
     return text

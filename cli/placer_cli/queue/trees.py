@@ -77,6 +77,7 @@ def _run(run: Run) -> dict[str, object]:
         "on": list(run.on),
         "start_us": run.start_us,
         "end_us": run.end_us,
+        "turn_us": run.turn_us,
         "passes": run.passes,
         "why": [_step(step) for step in run.steps],
     }
