@@ -177,6 +177,9 @@ class KeptByCheckpoint:
     nodes: int
     all_nodes: int
 
+    def __post_init__(self) -> None:
+        check_types(self)
+
 
 @dataclass(frozen=True, slots=True)
 class MovesAllowed:
@@ -201,6 +204,9 @@ class PlaceRejected:
 
     node: str
     why: str
+
+    def __post_init__(self) -> None:
+        check_types(self)
 
 
 @dataclass(frozen=True, slots=True)

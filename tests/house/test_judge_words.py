@@ -104,6 +104,10 @@ TOLD_TWICE = {
         "links.best_permitted_sum",
         "links.board_of",
     ),
+    "illegal/test_running.py": (
+        "illegal_running.as_counted",
+        "illegal_running.illegality",
+    ),
     "words/test_incremental.py": (
         "incremental.ChunkedReduce.of",
         "incremental.PersistentMap.changed",
@@ -136,12 +140,15 @@ PLAIN = {
     "node_affinity.NodeTerm.label_keys",
     "placement.PodPlacement.key",
     "placement.PodPlacement.minors",
+    "placement.RejectedPlace.text",
     "placement.title_of",
     "pod.Gang.key",
     "pod.Pod.key",
     "pod.Pod.title",
     "quantity.format_bytes",
     "topology_spread.SpreadConstraint.keys",
+    "typed.check_types",
+    "typed.typed",
 }
 """What is but text for people, the name of a field or a look at one: no rule is in it."""
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from placer.load import load_placement
 from placer_models.cluster import Instance
+from placer_models.environment import value_fault
 from placer_models.files.documents import documents_of
 from placer_models.files.errors import InputError
 from placer_models.goals import ALIGNMENT, placed_tier
@@ -32,6 +33,8 @@ NOWHERE = Instance(nodes=(), gangs=())
 CPUS = st.frozensets(st.integers(0, 300), max_size=20)
 NUMA = st.integers(0, 99)
 WORDS = st.text("abc-.0", min_size=1, max_size=8)
+VARIABLES = st.text("AB_", min_size=1, max_size=8)
+VALUES = st.text().filter(lambda value: value_fault(value) is None)
 
 
 def ascending(pairs: st.SearchStrategy[dict]) -> st.SearchStrategy[tuple]:
@@ -60,7 +63,7 @@ PODS = st.builds(
             for key, (id_, vfs) in sorted(found.items())
         )
     ),
-    env=ascending(st.dictionaries(WORDS, st.text(), max_size=3)),
+    env=ascending(st.dictionaries(VARIABLES, VALUES, max_size=3)),
 )
 
 
@@ -96,7 +99,8 @@ def test_each_outcome_has_its_word(status: str) -> None:
     written = answer_to_json(answer, NOWHERE, {"total_s": 1.5})
 
     assert list(written) == [
-        "apiVersion", "kind", "status", "strategy", "tiers", "pods", "moves", "unplaced", "timing"
+        "apiVersion", "kind", "status", "strategy", "tiers", "pods", "moves", "unplaced",
+        "rejected", "timing",
     ]  # fmt: skip
     assert (written["status"], written["timing"]) == (status, {"total_s": 1.5})
 
