@@ -1,10 +1,11 @@
 """A cluster and its work: machines, nodes made of them, running pods and waiting gangs."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from placer_models.cpuset import CpuSet
+from placer_models.defaults import NO_DEFAULTS, Defaults
 from placer_models.device import GPU, Device, LinkMatrix, PartitionTable
 from placer_models.mig import Modes, gpu_of, is_instance, with_instances
 from placer_models.network import NODE_LEVEL, LevelRule
@@ -15,6 +16,8 @@ from placer_models.policy import (
     BINDING,
     AlignmentPolicy,
     AlignmentScope,
+    BindPolicy,
+    ExclusivePolicy,
     GatherLevel,
     Locality,
     NodeBindPolicy,
@@ -22,7 +25,7 @@ from placer_models.policy import (
     PartitionPolicy,
 )
 from placer_models.taints import Taint
-from placer_models.topology import Topology
+from placer_models.topology import ARM, Topology
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +63,7 @@ class Node:
             among them (G4).
         reserved_cpus: CPUs kept for the system: never given to a pod by id, and
             no part of the capacity that requests are counted against.
-        alignment: The node's NUMA alignment policy (C12).
+        alignment: The node's NUMA alignment policy (C12); None: not set.
         unhealthy: (type, minor) of devices that are broken on this node, besides
             those that its machine calls unhealthy (D6).
         cordoned: No new pod is placed here.
@@ -71,7 +74,7 @@ class Node:
         partition_policy: How pods keep to the table; None: they do not look at it.
         locality: What pods that own CPUs would like here if they have no wish of their own; in
             the order of the enumeration, each once.
-        numa_strategy: Which NUMA nodes owned CPUs come from; None: any (C11).
+        numa_strategy: Which NUMA nodes owned CPUs come from; None: not set (C11).
         extended: (name, amount) of resources that are plain amounts, such as licences
             or tokens; ascending by name, no amount of 0.
         offered: Whether the node is not there yet: the first pod that comes to it opens it.
@@ -85,6 +88,8 @@ class Node:
             system alone, or owned by running pods that a kubelet has pinned.
         homes: What running pods that may move hold here (CPUs only where they own them). A
             solver tells these resources apart from others like them.
+        defaults: What its scheduler is set to, for pods and nodes that say nothing (C22). An
+            instance, or a Scheduler, with defaults gives them to all its nodes.
 
     """
 
@@ -92,7 +97,7 @@ class Node:
     machine: Machine
     labels: tuple[tuple[str, str], ...] = ()
     reserved_cpus: CpuSet = frozenset()
-    alignment: AlignmentPolicy = AlignmentPolicy.NONE
+    alignment: AlignmentPolicy | None = None
     unhealthy: frozenset[tuple[str, int]] = frozenset()
     cordoned: bool = False
     cpu_bind: NodeBindPolicy = NodeBindPolicy.NONE
@@ -111,6 +116,36 @@ class Node:
     taints: tuple[Taint, ...] = ()
     milli_per_cpu: int = 1000
     unpooled_cpus: CpuSet = frozenset()
+    defaults: Defaults = NO_DEFAULTS
+
+    @property
+    def effective_strategy(self) -> NumaStrategy | None:
+        """Which NUMA nodes owned CPUs come from: what it says, else the default (C11, C22)."""
+        return self.numa_strategy or self.defaults.numa_strategy
+
+    @property
+    def default_bind(self) -> BindPolicy:
+        """The bind policy of pods that name none: no default where the node has its own word (C22).
+
+        Nor is there one where the node could not take it: Arm has whole cores alone (C13).
+        """
+        policy = self.defaults.bind
+        if self.cpu_bind is not NodeBindPolicy.NONE or (
+            policy is BindPolicy.SPREAD_BY_PCPUS and self._is_arm
+        ):
+            return BindPolicy.DEFAULT
+        return policy
+
+    @property
+    def default_exclusive(self) -> ExclusivePolicy:
+        """The exclusive policy of pods that name none; Arm takes no PCPULevel (C13, C22)."""
+        policy = self.defaults.exclusive
+        barred = policy is ExclusivePolicy.PCPU_LEVEL and self._is_arm
+        return ExclusivePolicy.NONE if barred else policy
+
+    @property
+    def _is_arm(self) -> bool:
+        return self.machine.topology.architecture == ARM
 
     @property
     def devices(self) -> tuple[Device, ...]:
@@ -174,6 +209,13 @@ class Node:
         return self.domain(key) if value is None else value
 
 
+def under(nodes: tuple[Node, ...], defaults: Defaults) -> tuple[Node, ...]:
+    """Return the nodes of a scheduler with these defaults; as they are if they have them (C22)."""
+    if all(node.defaults == defaults for node in nodes):
+        return nodes
+    return tuple(replace(node, defaults=defaults) for node in nodes)
+
+
 class Nodes(tuple[Node, ...]):
     """Nodes, with facts about all of them that are worked out once.
 
@@ -199,7 +241,12 @@ class Nodes(tuple[Node, ...]):
     @cached_property
     def have_strategy(self) -> bool:
         """Whether some of the nodes have a NUMA strategy for owned CPUs."""
-        return any(node.numa_strategy for node in self)
+        return any(node.effective_strategy for node in self)
+
+    @cached_property
+    def exclusive_defaults(self) -> frozenset[ExclusivePolicy]:
+        """Exclusive policies that pods without a word of their own have on some of the nodes."""
+        return frozenset(node.default_exclusive for node in self)
 
     @cached_property
     def prefer_partitions(self) -> bool:
@@ -233,7 +280,10 @@ class Nodes(tuple[Node, ...]):
     @cached_property
     def bind_pools(self) -> bool:
         """Whether some of the nodes bind LS and BE pods to the pool of NUMA nodes."""
-        return any(node.alignment in BINDING for node in self)
+        return any(
+            (node.defaults.alignment if node.alignment is None else node.alignment) in BINDING
+            for node in self
+        )
 
     @cached_property
     def align_containers(self) -> bool:
@@ -296,6 +346,8 @@ class Instance:
         is_question: Whether the running pods that may move wait beside the others already.
         running_gangs: Gangs of running pods. None has the key of a gang that waits.
         strategy: The node strategy, which says what the last tier is.
+        defaults: What holds where neither a pod nor its node says anything, for all nodes (C22).
+            None: what the nodes have got already.
 
     """
 
@@ -311,3 +363,21 @@ class Instance:
     is_question: bool = False
     running_gangs: tuple[RunningGang, ...] = ()
     strategy: NodeStrategy = NodeStrategy.USABLE
+    defaults: Defaults | None = None
+
+    def __post_init__(self) -> None:
+        if self.defaults is not None:
+            object.__setattr__(self, "nodes", under(self.nodes, self.defaults))
+
+    @property
+    def common_defaults(self) -> Defaults:
+        """The defaults that hold on all its nodes.
+
+        Raises:
+            ValueError: Its nodes have got different ones.
+
+        """
+        found = {node.defaults for node in self.nodes}
+        if len(found) > 1:
+            raise ValueError("nodes have different defaults; give the instance those of all nodes")
+        return found.pop() if found else self.defaults or NO_DEFAULTS

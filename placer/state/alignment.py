@@ -6,7 +6,6 @@ from placer.counting.boards import healthy
 from placer.counting.memory import asked_of
 from placer_models.alignment import (
     CellAmounts,
-    effective_policy,
     effective_scope,
     fewest_cells,
     restricted_width,
@@ -14,20 +13,21 @@ from placer_models.alignment import (
 from placer_models.cluster import Node
 from placer_models.container_fit import ContainerFit
 from placer_models.dimensions import Dimension
+from placer_models.effective import effective_alignment
 from placer_models.pod import ContainerRole, PodSpec, Resources
 from placer_models.policy import BINDING, AlignmentPolicy, AlignmentScope
 
 
 def by_container(spec: PodSpec, node: Node) -> bool:
     """Return whether each container of the pod is aligned by itself on the node (C12)."""
-    policy = effective_policy(spec.alignment, node.alignment)
+    policy = effective_alignment(spec, node)
     scope = effective_scope(spec.scope, node.scope)
     return policy not in (None, AlignmentPolicy.NONE) and scope is AlignmentScope.CONTAINER
 
 
 def scopes_conflict(spec: PodSpec, node: Node) -> bool:
     """Return whether pod and node have a policy and do not agree on its scope."""
-    policy = effective_policy(spec.alignment, node.alignment)
+    policy = effective_alignment(spec, node)
     scope = effective_scope(spec.scope, node.scope)
     return policy not in (None, AlignmentPolicy.NONE) and scope is None
 
@@ -111,7 +111,7 @@ def containers_fit(
         dimensions: The dimensions of the Problem that cells have.
 
     """
-    policy = effective_policy(spec.alignment, node.alignment)
+    policy = effective_alignment(spec, node)
     assert policy is not None
     owns, bound = spec.qos.owns_cpus, policy in BINDING
     types = [request.type for request in spec.requests.devices if request.count]

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from placer_models.affinity import AffinityTerm
-from placer_models.alignment import effective_policy
 from placer_models.cluster import Node, RunningPod
+from placer_models.effective import effective_alignment
 from placer_models.network import NODE_LEVEL
 from placer_models.pod import PodSpec
 from placer_models.policy import AlignmentPolicy
@@ -44,10 +44,7 @@ def has_bound(asked: Question) -> bool:
     binding = (AlignmentPolicy.RESTRICTED, AlignmentPolicy.SINGLE_NUMA_NODE)
     return any(
         not spec.qos.owns_cpus
-        and (
-            spec.constrained_burst
-            or effective_policy(spec.alignment, asked.node.alignment) in binding
-        )
+        and (spec.constrained_burst or effective_alignment(spec, asked.node) in binding)
         for spec in (runner.pod.spec for runner in asked.running)
     )
 
