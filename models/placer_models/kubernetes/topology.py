@@ -70,7 +70,7 @@ class TopologyPart:
         cpus: The CPUs ascending by id; empty if no annotation lists them.
         policy: How the kubelet gives out CPUs, or None if that is not said.
         zones: NUMA node -> its resources, ascending.
-        alignment: The topology manager's policy, or None if it is not said.
+        alignment: The topology manager's policy; None if it aligns nothing, or nothing is said.
         allocs: CPUs that pods own, according to the node's agent.
 
     """
@@ -208,7 +208,7 @@ def _alignment(root: Field) -> tuple[AlignmentPolicy | None, AlignmentScope | No
     spelt = match[1].lower().replace("-", "")
     policy = next(policy for policy in AlignmentPolicy if policy.value.lower() == spelt)
     if policy is AlignmentPolicy.NONE:
-        return policy, None
+        return None, None
     word = (match[2] or (scope.text("") if scope else "") or word).lower()
     if scope is not None and word not in list(AlignmentScope):
         scope.refuse(f"got {scope.got}; expected container or pod")
