@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from placer_models.cluster import Machine as Machine
     from placer_models.cluster import Node as Node
     from placer_models.cluster import RunningPod as RunningPod
+    from placer_models.defaults import Defaults as Defaults
     from placer_models.machines.catalogue import load_machine as load_machine
     from placer_models.placement import GaveUp as GaveUp
     from placer_models.placement import Infeasible as Infeasible
@@ -35,6 +36,10 @@ if TYPE_CHECKING:
     from placer_models.pod import Pod as Pod
     from placer_models.pod import PodSpec as PodSpec
     from placer_models.pod import Resources as Resources
+    from placer_models.policy import AlignmentPolicy as AlignmentPolicy
+    from placer_models.policy import BindPolicy as BindPolicy
+    from placer_models.policy import ExclusivePolicy as ExclusivePolicy
+    from placer_models.policy import NumaStrategy as NumaStrategy
     from placer_models.policy import QosClass as QosClass
 
 _NAMES_OF: Final = {
@@ -46,6 +51,7 @@ _NAMES_OF: Final = {
     "placer.search.options": ("Engine", "SolveOptions"),
     "placer.search.solver": ("solve",),
     "placer_models.cluster": ("Instance", "Machine", "Node", "RunningPod"),
+    "placer_models.defaults": ("Defaults",),
     "placer_models.machines.catalogue": ("load_machine",),
     "placer_models.placement": (
         "GaveUp",
@@ -56,7 +62,13 @@ _NAMES_OF: Final = {
         "PodPlacement",
     ),
     "placer_models.pod": ("Container", "DeviceRequest", "Gang", "Pod", "PodSpec", "Resources"),
-    "placer_models.policy": ("QosClass",),
+    "placer_models.policy": (
+        "AlignmentPolicy",
+        "BindPolicy",
+        "ExclusivePolicy",
+        "NumaStrategy",
+        "QosClass",
+    ),
 }
 _HOME_OF: Final = {name: home for home, names in _NAMES_OF.items() for name in names}
 

@@ -18,6 +18,7 @@ from placer_models.instance.build import (
     MACHINE,
     PLACEMENT,
     build_instance,
+    defaults_alone,
     kind_of,
     machine_of,
 )
@@ -52,7 +53,8 @@ def load_instance(
     """Return the instance that the files make together; ``-`` is standard input.
 
     Nodes may stand in one file, pods in another and machines in a third. Files of Kubernetes'
-    objects are read as a dump of a cluster.
+    objects are read as a dump of a cluster; beside them a document of ours may give the defaults
+    of its scheduler (C22).
 
     Raises:
         InputError: Something is wrong; there is one message, for the first fault.
@@ -61,9 +63,7 @@ def load_instance(
     dumps = [path for path in paths if holds_objects(path)]
     if not dumps:
         return _instance([doc for path in paths for doc in read_documents(path)], on_file)
-    if others := [path for path in paths if path not in dumps]:
-        raise _no_objects(others[0], f", and {name_of(dumps[0])} does; pass one or the other")
-    return _dump(dumps, on_summary)
+    return _dump(dumps, on_summary, beside=[path for path in paths if path not in dumps])
 
 
 def load_cluster(
@@ -72,7 +72,8 @@ def load_cluster(
     """Return the instance of a cluster whose objects the files hold.
 
     Args:
-        paths: The files; ``-`` is standard input.
+        paths: The files, with those that `load_instance` takes beside them; ``-`` is standard
+            input.
         objects: Gets the objects that were read.
         on_summary: As in `load_instance`.
 
@@ -80,10 +81,11 @@ def load_cluster(
         InputError: Something is wrong with them, or some file holds no objects of Kubernetes.
 
     """
-    for path in paths:
-        if not holds_objects(path):
-            raise _no_objects(path, "; get them: kubectl get nodes,pods -A -o yaml")
-    return _dump(paths, on_summary, objects)
+    dumps = [path for path in paths if holds_objects(path)]
+    if not dumps:
+        raise _no_objects(paths[0], "; get them: kubectl get nodes,pods -A -o yaml")
+    beside = [path for path in paths if path not in dumps]
+    return _dump(dumps, on_summary, objects, beside=beside)
 
 
 def _no_objects(path: Path, mend: str) -> InputError:
@@ -200,14 +202,27 @@ def _instance(documents: Sequence[Document], on_file: OnFile | None) -> Instance
 
 
 def _dump(
-    paths: Sequence[Path], on_summary: OnSummary | None, objects: "Objects | None" = None
+    paths: Sequence[Path],
+    on_summary: OnSummary | None,
+    objects: "Objects | None" = None,
+    *,
+    beside: Sequence[Path] = (),
 ) -> Instance:
     from placer.kubernetes.dump import read_dump
 
-    instance, summary = read_dump(paths, objects)
+    documents = [doc for path in beside for doc in _documents_beside(path)]
+    defaults = defaults_alone(documents, name_of(paths[0]))
+    instance, summary = read_dump(paths, objects, defaults)
     if on_summary is not None:
         on_summary(summary)
     return instance
+
+
+def _documents_beside(path: Path) -> tuple[Document, ...]:
+    """Return the documents of a file that stands beside the objects of a cluster."""
+    if not read_text(path).strip():
+        raise _no_objects(path, "")
+    return read_documents(path)
 
 
 def _is_topo(text: str, path: Path) -> bool:

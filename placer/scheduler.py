@@ -8,7 +8,13 @@ from time import monotonic
 
 from placer.counting.account import Account
 from placer.judge.misfits import Misfit, misfits_on
-from placer.scheduling.checks import check_batch, check_nodes, check_running, legal_part_of
+from placer.scheduling.checks import (
+    check_batch,
+    check_nodes,
+    check_running,
+    common_defaults,
+    legal_part_of,
+)
 from placer.scheduling.cluster_state import ClusterState, cluster_state_of, followers
 from placer.scheduling.decide import LEAST_TIME_S, decide, taking
 from placer.scheduling.decision import Batch, Change, Decision, Snapshot
@@ -17,7 +23,8 @@ from placer.scheduling.errors import NodeExistsError, NodeInUseError, UnknownPod
 from placer.scheduling.refusal import Refusal
 from placer.search.baseline import SolveCache
 from placer.search.options import SolveOptions
-from placer_models.cluster import Instance, Node, RunningPod
+from placer_models.cluster import Instance, Node, RunningPod, under
+from placer_models.defaults import NO_DEFAULTS, Defaults
 from placer_models.placement import NamespacedName, PodPlacement
 from placer_models.typed import typed
 
@@ -45,18 +52,33 @@ class Scheduler:
     """
 
     @typed
-    def __init__(self, nodes: Iterable[Node] = (), running: Iterable[RunningPod] = ()) -> None:
+    def __init__(
+        self,
+        nodes: Iterable[Node] = (),
+        running: Iterable[RunningPod] = (),
+        defaults: Defaults | None = None,
+    ) -> None:
         """Begin with nodes and the pods that run on them, as found.
 
         Running pods may break rules, which ``misfits`` tells: the cluster is as it is.
 
+        Args:
+            nodes: The nodes.
+            running: What runs on them.
+            defaults: What holds where neither a pod nor its node says anything, for these nodes
+                and those that come (C22). None: those that the nodes have, if they are of an
+                instance with defaults.
+
         Raises:
-            SchedulerError: Two nodes have one name, or a running pod is there twice or on no node.
+            SchedulerError: Two nodes have one name or different defaults, or a running pod is
+                there twice or on no node.
 
         """
         self._lock = Lock()
         self._caches: deque[SolveCache] = deque(maxlen=MOST_CACHES)
-        self._state = _opened(tuple(nodes), tuple(running), 0)
+        nodes = tuple(nodes)
+        self._defaults = common_defaults(nodes) if defaults is None else defaults
+        self._state = _opened(under(nodes, self._defaults), tuple(running), 0)
 
     @classmethod
     @typed
@@ -65,8 +87,8 @@ class Scheduler:
 
         Decisions made before it can be confirmed, as in the Scheduler that it was taken of.
         """
-        scheduler = cls()
         instance = snapshot.instance
+        scheduler = cls(defaults=instance.common_defaults)
         scheduler._state = _opened(instance.nodes, tuple(instance.running), snapshot.version)
         return scheduler
 
@@ -94,6 +116,7 @@ class Scheduler:
                 nodes=state.nodes,
                 gangs=(),
                 running=tuple(runner for record in state.records for runner in record.pods),
+                defaults=None if self._defaults == NO_DEFAULTS else self._defaults,
             ),
             state.version,
         )
@@ -244,7 +267,7 @@ class Scheduler:
         with self._lock:
             if node.name in self._state:
                 raise NodeExistsError(node.name)
-            return self._become(self._state.with_node(node))
+            return self._become(self._state.with_node(self._ours(node)))
 
     @typed
     def update_node(self, node: Node) -> Change:
@@ -257,7 +280,7 @@ class Scheduler:
 
         """
         with self._lock:
-            after = self._updated(node)
+            after = self._updated(self._ours(node))
             record = after.of(node.name)
             return self._become(after, misfits_on(record.node, record.pods))
 
@@ -325,6 +348,10 @@ class Scheduler:
         with self._lock:
             node = replace(self._state.of(name).node, cordoned=cordoned)
             return self._become(self._updated(node))
+
+    def _ours(self, node: Node) -> Node:
+        (ours,) = under((node,), self._defaults)
+        return ours
 
     def _updated(self, node: Node) -> ClusterState:
         old = self._state.of(node.name).node

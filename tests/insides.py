@@ -31,7 +31,7 @@ from placer_models.cpuset import CpuSet
 from placer_models.goals import ALIGNMENT, LOCALITY_NUMA_NODES, LOCALITY_PACKAGES
 from placer_models.mig import covered, gpu_of, is_instance
 from placer_models.placement import DeviceGrant, Placement, PodPlacement
-from placer_models.pod import DeviceRequest, Pod
+from placer_models.pod import DeviceRequest, Pod, PodSpec
 from placer_models.policy import ExclusivePolicy
 from placer_models.topology import Topology
 from pools import pools
@@ -280,7 +280,13 @@ class Insides:
         """Return whether the pod minds, or others do, who else is on its cores."""
         spec = pod.spec
         beside = self.by_core and (spec.labels or spec.affinity)
-        return spec.exclusive is not ExclusivePolicy.NONE or bool(beside)
+        return self._keeps_apart(spec) or bool(beside)
+
+    def _keeps_apart(self, spec: PodSpec) -> bool:
+        """Return whether the pod has an exclusive policy, on some node by default."""
+        defaults = {node.defaults.exclusive for node in self.instance.nodes}
+        policies = defaults if spec.exclusive is None else {spec.exclusive}
+        return policies != {ExclusivePolicy.NONE}
 
     def _minding(self, runners: Sequence[RunningPod]) -> Minding:
         return {

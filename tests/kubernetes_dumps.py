@@ -13,17 +13,18 @@ from placer.kubernetes.summary import Summary
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import Instance
+from placer_models.defaults import Defaults
 from placer_models.kubernetes.stream import ReadObject
 from placer_models.placement import GaveUp, Infeasible, PartlyPlaced, Placed, PodPlacement
 
 
-def read(*objects: Json) -> tuple[Instance, Summary]:
-    """Return the cluster of these objects."""
+def read(*objects: Json, defaults: Defaults | None = None) -> tuple[Instance, Summary]:
+    """Return the cluster of these objects, whose scheduler may have defaults."""
     known = Objects()
     for i, found in enumerate(objects):
         version, kind = str(found["apiVersion"]), str(found["kind"])
         known.add(ReadObject("dump.json", i + 1, version, kind, found, json.dumps(found), True))
-    return instance_of(known)
+    return instance_of(known, defaults)
 
 
 def faults(*objects: Json) -> list[str]:

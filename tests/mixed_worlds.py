@@ -7,6 +7,7 @@ from placer_models.cluster import Instance
 from spices_affinity import with_company_inside, with_some_affinity
 from spices_amplification import with_amplification
 from spices_burst import spice_burst
+from spices_defaults import with_defaults
 from spices_device_choice import spice_device_choice
 from spices_exclusivity import spice_apart
 from spices_extended import with_extended
@@ -58,6 +59,7 @@ SPICES: tuple[Spice, ...] = (
     spice_device_choice,
     with_amplification,
     with_unpooled,
+    with_defaults,
 )
 """One a family."""
 

@@ -41,12 +41,17 @@ def is_by_container(stay: Stay) -> bool:
 
     Never so under ConstrainedBurst.
     """
-    spec, node = stay.pod.spec, stay.node
-    if spec.constrained_burst:
-        return False
-    policies = {spec.alignment, node.alignment} - {AlignmentPolicy.NONE}
-    scopes = {spec.scope, node.scope} - {None}
-    return len(policies) == 1 and scopes == {AlignmentScope.CONTAINER}
+    scopes = {stay.pod.spec.scope, stay.node.scope} - {None}
+    by_container = bool(policies_of(stay)) and scopes == {AlignmentScope.CONTAINER}
+    return by_container and not stay.pod.spec.constrained_burst
+
+
+def policies_of(stay: Stay) -> set[AlignmentPolicy]:
+    """Return the policy that aligns the pod there; none if there is none, or two that conflict."""
+    pod, node = stay.pod.spec.alignment, stay.node.alignment
+    said = {policy for policy in (pod, node) if policy is not None}
+    found = (said or {stay.node.defaults.alignment}) - {AlignmentPolicy.NONE}
+    return found if len(found) == 1 else set()
 
 
 MOST_WAYS = 5_000
@@ -151,9 +156,7 @@ def _wants(stay: Stay, container: Container) -> dict[Good, int]:
 def _masks(stay: Stay, container: Container) -> list[tuple[int, frozenset[Place]]]:
     """Return (cost, cells that the container may use) by its policy."""
     wants = _wants(stay, container)
-    policy = stay.pod.spec.alignment
-    if policy is AlignmentPolicy.NONE:
-        policy = stay.node.alignment
+    (policy,) = policies_of(stay)
     topology = stay.node.machine.topology
     numa_nodes: list[Place] = [numa.id for numa in topology.numa_nodes]
     cells = [*numa_nodes, None]
@@ -327,8 +330,7 @@ def _is_bound(stay: Stay, container: Container) -> bool:
     """Return whether the container is bound to NUMA nodes: not if nothing of it has a width."""
     wants = _wants(stay, container)
     widths = [_empty(stay, good, ()) is not None for good in wants]
-    policies = {stay.pod.spec.alignment, stay.node.alignment}
-    narrow = any(widths) or AlignmentPolicy.SINGLE_NUMA_NODE in policies
+    narrow = any(widths) or AlignmentPolicy.SINGLE_NUMA_NODE in policies_of(stay)
     return narrow and binds(stay.pod.spec, stay.node)
 
 

@@ -13,16 +13,20 @@ CellAmounts = tuple[int, ...]
 """One amount per resource, in the same order for cells and needs."""
 
 
-def effective_policy(pod: AlignmentPolicy, node: AlignmentPolicy) -> AlignmentPolicy | None:
+def effective_policy(
+    pod: AlignmentPolicy | None,
+    node: AlignmentPolicy | None,
+    default: AlignmentPolicy = AlignmentPolicy.NONE,
+) -> AlignmentPolicy | None:
     """Return the policy that holds for the pod on the node, or None if the two conflict.
 
-    ``None`` counts as not set. Where both are set they must be the same (C12).
+    Where both are set they must be the same (C12). ``NONE`` leaves it to the other, as if it were
+    not set; but it is a word, which goes before the default of a scheduler (C22).
     """
-    if pod is AlignmentPolicy.NONE:
-        return node
-    if node is AlignmentPolicy.NONE or node is pod:
-        return pod
-    return None
+    aligning = [said for said in (pod, node) if said not in (None, AlignmentPolicy.NONE)]
+    if not aligning:
+        return default if pod is None and node is None else AlignmentPolicy.NONE
+    return aligning[0] if aligning[0] is aligning[-1] else None
 
 
 def effective_scope(

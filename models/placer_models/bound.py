@@ -6,9 +6,9 @@ The judge has its own version, in `placer.judge.cells`.
 from collections.abc import Collection
 from dataclasses import replace
 
-from placer_models.alignment import effective_policy
 from placer_models.cluster import Node, RunningPod
 from placer_models.cpuset import CpuSet
+from placer_models.effective import effective_alignment
 from placer_models.placement import ContainerPlacement, PodPlacement
 from placer_models.pod import PodSpec
 from placer_models.policy import BINDING
@@ -17,7 +17,7 @@ from placer_models.topology import Topology
 
 def binds(spec: PodSpec, node: Node) -> bool:
     """Return whether a policy binds the pod to the pool of some NUMA nodes of the node."""
-    return not spec.qos.owns_cpus and effective_policy(spec.alignment, node.alignment) in BINDING
+    return not spec.qos.owns_cpus and effective_alignment(spec, node) in BINDING
 
 
 def bound_to(placement: PodPlacement, spec: PodSpec, node: Node) -> frozenset[int]:

@@ -1,10 +1,11 @@
 """A cluster and its work: machines, nodes made of them, running pods and waiting gangs."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from placer_models.cpuset import CpuSet
+from placer_models.defaults import NO_DEFAULTS, Defaults
 from placer_models.device import GPU, Device, LinkMatrix, PartitionTable
 from placer_models.left_out import LeftOut
 from placer_models.mig import Modes, gpu_of, is_instance, with_instances
@@ -16,6 +17,8 @@ from placer_models.policy import (
     BINDING,
     AlignmentPolicy,
     AlignmentScope,
+    BindPolicy,
+    ExclusivePolicy,
     GatherLevel,
     Locality,
     NodeBindPolicy,
@@ -23,7 +26,7 @@ from placer_models.policy import (
     PartitionPolicy,
 )
 from placer_models.taints import Taint
-from placer_models.topology import Topology
+from placer_models.topology import ARM, Topology
 from placer_models.typed import TrustedParts, check_types
 
 
@@ -65,7 +68,7 @@ class Node:
             among them (G4).
         reserved_cpus: CPUs kept for the system: never given to a pod by id, and
             no part of the capacity that requests are counted against.
-        alignment: The node's NUMA alignment policy (C12).
+        alignment: The node's NUMA alignment policy (C12); None: not set.
         unhealthy: (type, minor) of devices that are broken on this node, besides
             those that its machine calls unhealthy (D6), or are given to nobody for another reason.
         checkpoint_devices: Those of ``unhealthy`` that work, and are kept from pods because a
@@ -78,7 +81,7 @@ class Node:
         partition_policy: How pods keep to the table; None: they do not look at it.
         locality: What pods that own CPUs would like here if they have no wish of their own; in
             the order of the enumeration, each once.
-        numa_strategy: Which NUMA nodes owned CPUs come from; None: any (C11).
+        numa_strategy: Which NUMA nodes owned CPUs come from; None: not set (C11).
         extended: (name, amount) of resources that are plain amounts, such as licences
             or tokens; ascending by name, no amount of 0.
         offered: Whether the node is not there yet: the first pod that comes to it opens it.
@@ -94,6 +97,8 @@ class Node:
             solver tells these resources apart from others like them.
         opened: Whether pods run on the offered node, though a question counts them among
             those that want a place (`Instance.homes`). The node stays open if they leave.
+        defaults: What its scheduler is set to, for pods and nodes that say nothing (C22). An
+            instance, or a Scheduler, with defaults gives them to all its nodes.
 
     """
 
@@ -101,7 +106,7 @@ class Node:
     machine: Machine
     labels: tuple[tuple[str, str], ...] = ()
     reserved_cpus: CpuSet = frozenset()
-    alignment: AlignmentPolicy = AlignmentPolicy.NONE
+    alignment: AlignmentPolicy | None = None
     unhealthy: frozenset[tuple[str, int]] = frozenset()
     cordoned: bool = False
     cpu_bind: NodeBindPolicy = NodeBindPolicy.NONE
@@ -122,9 +127,39 @@ class Node:
     unpooled_cpus: CpuSet = frozenset()
     checkpoint_devices: frozenset[tuple[str, int]] = frozenset()
     opened: bool = False
+    defaults: Defaults = NO_DEFAULTS
 
     def __post_init__(self) -> None:
         check_types(self)
+
+    @property
+    def effective_strategy(self) -> NumaStrategy | None:
+        """Which NUMA nodes owned CPUs come from: what it says, else the default (C11, C22)."""
+        return self.numa_strategy or self.defaults.numa_strategy
+
+    @property
+    def default_bind(self) -> BindPolicy:
+        """The bind policy of pods that name none: no default where the node has its own word (C22).
+
+        Nor is there one where the node could not take it: Arm has whole cores alone (C13).
+        """
+        policy = self.defaults.bind
+        if self.cpu_bind is not NodeBindPolicy.NONE or (
+            policy is BindPolicy.SPREAD_BY_PCPUS and self._is_arm
+        ):
+            return BindPolicy.DEFAULT
+        return policy
+
+    @property
+    def default_exclusive(self) -> ExclusivePolicy:
+        """The exclusive policy of pods that name none; Arm takes no PCPULevel (C13, C22)."""
+        policy = self.defaults.exclusive
+        barred = policy is ExclusivePolicy.PCPU_LEVEL and self._is_arm
+        return ExclusivePolicy.NONE if barred else policy
+
+    @property
+    def _is_arm(self) -> bool:
+        return self.machine.topology.architecture == ARM
 
     @property
     def devices(self) -> tuple[Device, ...]:
@@ -188,6 +223,13 @@ class Node:
         return self.domain(key) if value is None else value
 
 
+def under(nodes: tuple[Node, ...], defaults: Defaults) -> tuple[Node, ...]:
+    """Return the nodes of a scheduler with these defaults; as they are if they have them (C22)."""
+    if all(node.defaults == defaults for node in nodes):
+        return nodes
+    return tuple(replace(node, defaults=defaults) for node in nodes)
+
+
 class Nodes(tuple[Node, ...], TrustedParts):
     """Nodes, with facts about all of them that are worked out once.
 
@@ -213,7 +255,12 @@ class Nodes(tuple[Node, ...], TrustedParts):
     @cached_property
     def have_strategy(self) -> bool:
         """Whether some of the nodes have a NUMA strategy for owned CPUs."""
-        return any(node.numa_strategy for node in self)
+        return any(node.effective_strategy for node in self)
+
+    @cached_property
+    def exclusive_defaults(self) -> frozenset[ExclusivePolicy]:
+        """Exclusive policies that pods without a word of their own have on some of the nodes."""
+        return frozenset(node.default_exclusive for node in self)
 
     @cached_property
     def prefer_partitions(self) -> bool:
@@ -247,7 +294,10 @@ class Nodes(tuple[Node, ...], TrustedParts):
     @cached_property
     def bind_pools(self) -> bool:
         """Whether some of the nodes bind LS and BE pods to the pool of NUMA nodes."""
-        return any(node.alignment in BINDING for node in self)
+        return any(
+            (node.defaults.alignment if node.alignment is None else node.alignment) in BINDING
+            for node in self
+        )
 
     @cached_property
     def align_containers(self) -> bool:
@@ -321,6 +371,8 @@ class Instance:
         strategy: The node strategy, which says what the last tier is.
         left_out: Pods that wait as well, but are in none of the gangs, because they are illegal or
             need others that are. No rule or tier looks at them; an answer lists them.
+        defaults: What holds where neither a pod nor its node says anything, for all nodes (C22).
+            None: what the nodes have got already.
 
     """
 
@@ -337,6 +389,22 @@ class Instance:
     running_gangs: tuple[RunningGang, ...] = ()
     strategy: NodeStrategy = NodeStrategy.USABLE
     left_out: tuple[LeftOut, ...] = ()
+    defaults: Defaults | None = None
 
     def __post_init__(self) -> None:
         check_types(self)
+        if self.defaults is not None:
+            object.__setattr__(self, "nodes", under(self.nodes, self.defaults))
+
+    @property
+    def common_defaults(self) -> Defaults:
+        """The defaults that hold on all its nodes.
+
+        Raises:
+            ValueError: Its nodes have got different ones.
+
+        """
+        found = {node.defaults for node in self.nodes}
+        if len(found) > 1:
+            raise ValueError("nodes have different defaults; give the instance those of all nodes")
+        return found.pop() if found else self.defaults or NO_DEFAULTS

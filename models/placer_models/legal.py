@@ -270,7 +270,7 @@ def _owned_cpus(spec: PodSpec) -> Iterator[SpecFault]:
 def _only_for_owners(spec: PodSpec) -> Iterator[SpecFault]:
     """Refuse wishes about the pod's own CPUs if it owns none."""
     qos = f"the qos of this pod is {spec.qos}"
-    if spec.exclusive is not ExclusivePolicy.NONE:
+    if spec.exclusive not in (None, ExclusivePolicy.NONE):
         message = f"{qos}; exclusive needs CPUs of its own: qos LSE or LSR"
         yield SpecFault(("exclusive",), spec.exclusive, message)
     for i, term in enumerate(spec.affinity):

@@ -42,6 +42,7 @@ class _Fleet(NamedTuple):
     prefer_partitions: bool
     soft_taints: frozenset[Taint]
     localities: frozenset[Locality]
+    exclusive_defaults: frozenset[ExclusivePolicy]
 
 
 def optional_tiers(instance: Instance) -> tuple[Tier, ...]:
@@ -61,6 +62,7 @@ def optional_tiers(instance: Instance) -> tuple[Tier, ...]:
         nodes.prefer_partitions,
         nodes.soft_taints,
         nodes.localities,
+        nodes.exclusive_defaults,
     )
     asked = dict.fromkeys(TIERS_OF[instance.strategy])
     for spec in specs:
@@ -82,7 +84,7 @@ def _asked_by(spec: PodSpec, fleet: _Fleet) -> tuple[Tier, ...]:
     """Return the tiers that a pod asks for."""
     asked = []
     if spec.qos.owns_cpus:
-        asked += [*_exclusivity(spec), *_localities(spec, fleet)]
+        asked += [*_exclusivity(spec, fleet), *_localities(spec, fleet)]
         if fleet.have_strategy:
             asked.append(NUMA_STRATEGY)
     if spec.wants_locality and fleet.have_cells:
@@ -125,8 +127,12 @@ def _localities(spec: PodSpec, fleet: _Fleet) -> Iterator[Tier]:
     yield from (tier for wish, tier in _LOCALITY_TIERS.items() if wish in wishes)
 
 
-def _exclusivity(spec: PodSpec) -> Iterator[Tier]:
-    if spec.exclusive is not ExclusivePolicy.NONE and not spec.exclusive_required:
+def _exclusivity(spec: PodSpec, fleet: _Fleet) -> Iterator[Tier]:
+    """Yield the tiers of the exclusive policies that a pod prefers, on some node by default."""
+    if spec.exclusive_required:
+        return
+    policies = fleet.exclusive_defaults if spec.exclusive is None else {spec.exclusive}
+    if policies - {ExclusivePolicy.NONE}:
         yield SHARED_CORES
-        if spec.exclusive is ExclusivePolicy.NUMA_NODE_LEVEL:
-            yield SHARED_NUMA_NODES
+    if ExclusivePolicy.NUMA_NODE_LEVEL in policies:
+        yield SHARED_NUMA_NODES

@@ -144,7 +144,7 @@ class PodSpec(CachedHash):
     """Everything that decides where a pod can go: pods of equal spec are interchangeable.
 
     Attributes:
-        alignment: The pod's own policy; ``None`` counts as not set: the node's holds.
+        alignment: The pod's own policy; None: not set, so that the node's holds.
         locality: What the pod's own CPUs would like to stay within, in the order of the
             enumeration; empty counts as not set: the node's holds.
         scope: What the policy aligns together; None: as the node says.
@@ -155,7 +155,7 @@ class PodSpec(CachedHash):
         tolerations: Taints of nodes that it tolerates.
         joint: Devices that the pod wants side by side.
         scopes: (Device type, scope within which all its devices must be), ascending.
-        exclusive: Which pods it keeps apart from; for pods that own CPUs.
+        exclusive: Which pods it keeps apart from, for pods that own CPUs; None: not set.
         functions: (Device type, selector), ascending: each of its shares of the type comes with
             a virtual function of the device (D9).
         constrained_burst: The LS pod stays in pools of NUMA nodes that hold its CPU limit (C8).
@@ -173,7 +173,7 @@ class PodSpec(CachedHash):
     qos: QosClass = QosClass.LS
     bind: BindPolicy = BindPolicy.DEFAULT
     bind_strength: Strength = Strength.PREFERRED
-    alignment: AlignmentPolicy = AlignmentPolicy.NONE
+    alignment: AlignmentPolicy | None = None
     node_selector: tuple[tuple[str, str], ...] = ()
     node_affinity: NodeAffinity | None = None
     tolerations: tuple[Toleration, ...] = ()
@@ -182,7 +182,7 @@ class PodSpec(CachedHash):
     affinity: tuple[AffinityTerm, ...] = ()
     scopes: tuple[tuple[str, DeviceScope], ...] = ()
     locality: tuple[Locality, ...] = ()
-    exclusive: ExclusivePolicy = ExclusivePolicy.NONE
+    exclusive: ExclusivePolicy | None = None
     exclusive_strength: Strength = Strength.PREFERRED
     scope: AlignmentScope | None = None
     functions: tuple[tuple[str, FunctionSelector], ...] = ()
@@ -248,7 +248,7 @@ class PodSpec(CachedHash):
     def exclusive_required(self) -> bool:
         """Whether the pod must be kept apart."""
         required = self.exclusive_strength is Strength.REQUIRED
-        return required and self.exclusive is not ExclusivePolicy.NONE
+        return required and self.exclusive not in (None, ExclusivePolicy.NONE)
 
     @cached_property
     def requests(self) -> Resources:

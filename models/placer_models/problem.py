@@ -54,8 +54,6 @@ class Shape(CachedHash):
         best_pair_minimum: The fastest slowest pair of any equal-sized GPU set that the pod may
             have on any empty node it may go to, in 0.01 GB/s; 0 for fewer than two GPUs.
         scopes: (device type, scope within which all its devices must be).
-        apart: The exclusive policy; NONE also where the bind policy ensures it anyway.
-        apart_required: Whether the exclusive policy may not be broken.
         burst_cpus: ``cpus`` as in `Bound`; 0: the pod is not under ConstrainedBurst.
         in_node_affinity: How it and others affect each other inside a node; None: not at all.
 
@@ -72,8 +70,6 @@ class Shape(CachedHash):
     best_pair_minimum: int
     scopes: tuple[tuple[str, DeviceScope], ...] = ()
     shares: tuple[ShareNeed, ...] = ()
-    apart: ExclusivePolicy = ExclusivePolicy.NONE
-    apart_required: bool = False
     burst_cpus: int = 0
     in_node_affinity: InNodeAffinity | None = None
 
@@ -111,12 +107,6 @@ class Shape(CachedHash):
         """Memory that the pod asks for, in the Problem's unit."""
         return self.amounts[MEMORY]
 
-    @property
-    def keeps_cores(self) -> bool:
-        """Whether the pod counts as PCPULevel, or would if it fell back."""
-        falls_back = self.apart is ExclusivePolicy.NUMA_NODE_LEVEL and not self.apart_required
-        return self.apart is ExclusivePolicy.PCPU_LEVEL or falls_back
-
     def count_of(self, device_type: str) -> int:
         """Return how many devices of the type the shape asks for, whole or in part."""
         shared = sum(need.count for need in self.shares if need.type == device_type)
@@ -153,6 +143,8 @@ class Fit(CachedHash):
             are required; then bind_remainder is that of this wish.
         ask: What it asks of each resource class; None under ``usable``.
         weight_missed: The total weight of what it would like of its node and does not get there.
+        apart: The exclusive policy; NONE also where the bind policy ensures it anyway.
+        apart_required: Whether the exclusive policy may not be broken.
 
     """
 
@@ -173,8 +165,16 @@ class Fit(CachedHash):
     spread_wished: bool = False
     ask: LoadAsk | None = None
     weight_missed: int = 0
+    apart: ExclusivePolicy = ExclusivePolicy.NONE
+    apart_required: bool = False
 
     __hash__ = CachedHash.__hash__
+
+    @property
+    def keeps_cores(self) -> bool:
+        """Whether the pod counts as PCPULevel, or would if it fell back."""
+        falls_back = self.apart is ExclusivePolicy.NUMA_NODE_LEVEL and not self.apart_required
+        return self.apart is ExclusivePolicy.PCPU_LEVEL or falls_back
 
     @property
     def by_cell(self) -> bool:

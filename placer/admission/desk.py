@@ -16,7 +16,7 @@ from placer.admission.workload import Admitted, Reserved, Round, Workload, batch
 from placer.queue.fair import FairQueue
 from placer.queue.model import Pick, Ticket, WorkUnit
 from placer.scheduler import Scheduler
-from placer.scheduling.checks import check_batch
+from placer.scheduling.checks import check_batch, legal_part_of
 from placer.scheduling.decision import Change, Decision
 from placer.search.options import Engine, SolveOptions
 from placer_models.placement import NamespacedName, title_of
@@ -77,7 +77,9 @@ class Admission:
                     "a pod is in one workload"
                 )
         # What the Scheduler refuses to be asked would stop every round from here on.
-        check_batch(batch_of(workloads), (), self.scheduler.snapshot().instance.nodes)
+        batch, nodes = batch_of(workloads), self.scheduler.snapshot().instance.nodes
+        check_batch(batch, ())
+        legal_part_of(batch, nodes, skip_illegal=False)
         units = [
             WorkUnit(workload.key, workload.length_us, workload.width) for workload in workloads
         ]

@@ -13,10 +13,12 @@ from collections.abc import Sequence
 from placer.counting.cores import CoreWant, FreeCore, together
 from placer_models.node_state import NodeState
 from placer_models.policy import ExclusivePolicy, Strength
-from placer_models.problem import Choice, Shape
+from placer_models.problem import Choice, Fit
 
 
-def keeping(state: NodeState, pods: Sequence[tuple[Shape, Choice]]) -> list[Strength | None]:
+def keeping(
+    state: NodeState, fits: Sequence[Fit | None], choices: Sequence[Choice]
+) -> list[Strength | None]:
     """Return how strongly each new pod of a node keeps its cores; None: it does not mind."""
     cells = [
         {
@@ -24,16 +26,17 @@ def keeping(state: NodeState, pods: Sequence[tuple[Shape, Choice]]) -> list[Stre
             for core, take in zip(state.cores, choice.cores, strict=True)
             if (take.whole or take.threads) and state.cells[core.cell].numa_node is not None
         }
-        if shape.apart is ExclusivePolicy.NUMA_NODE_LEVEL
+        if fit is not None and fit.apart is ExclusivePolicy.NUMA_NODE_LEVEL
         else set()
-        for shape, choice in pods
+        for fit, choice in zip(fits, choices, strict=True)
     ]
     guests = Counter(cell for used in cells for cell in used)
     found: list[Strength | None] = []
-    for (shape, _), used in zip(pods, cells, strict=True):
+    for fit, used in zip(fits, cells, strict=True):
         fell = any(guests[cell] > 1 or state.cells[cell].held is not None for cell in used)
-        if shape.keeps_cores and (fell or shape.apart is ExclusivePolicy.PCPU_LEVEL):
-            found.append(Strength.REQUIRED if shape.apart_required else Strength.PREFERRED)
+        by_core = fit is not None and fit.apart is ExclusivePolicy.PCPU_LEVEL
+        if fit is not None and fit.keeps_cores and (fell or by_core):
+            found.append(Strength.REQUIRED if fit.apart_required else Strength.PREFERRED)
         else:
             found.append(None)
     return found

@@ -12,7 +12,7 @@ from placer_models.cpuset import CpuSet
 from placer_models.goals import CACHES, PACKAGES, Tier
 from placer_models.node_state import CoreClass
 from placer_models.policy import BindPolicy, CoreKind, Strength
-from placer_models.problem import CoreTake, Shape
+from placer_models.problem import CoreTake, Fit
 
 _HELD = (None, Strength.PREFERRED, Strength.REQUIRED)
 """How strongly a core may be held (None: not at all), in the order of classes."""
@@ -71,9 +71,16 @@ class CoreWant:
     spread: bool
 
 
-def granularity_of(shapes: Sequence[Shape], pods: Collection[int]) -> CoreGranularity:
-    """Return how finely cores have to be told apart for the pods that wait."""
-    wary = sum(shapes[index].keeps_cores for index in pods)
+def granularity_of(fits: Sequence[Sequence[Fit | None]], pods: Collection[int]) -> CoreGranularity:
+    """Return how finely cores have to be told apart for the pods that wait.
+
+    Args:
+        fits: As in ``Problem``.
+        pods: As in ``Problem``.
+
+    """
+    keeps_cores = [any(fit is not None and fit.keeps_cores for fit in row) for row in fits]
+    wary = sum(keeps_cores[index] for index in pods)
     return (CoreGranularity.ALIKE, CoreGranularity.HELD, CoreGranularity.PAIRS)[min(wary, 2)]
 
 

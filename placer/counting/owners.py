@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 
 from placer_models.cluster import Node, RunningPod
 from placer_models.cpuset import CpuSet
+from placer_models.effective import effective_exclusive
 from placer_models.policy import ExclusivePolicy, Strength
 
 Held = Mapping[int, Strength]
@@ -22,7 +23,7 @@ def known_cpus(node: Node, runner: RunningPod) -> CpuSet:
 def numa_nodes_held(node: Node, running: Iterable[RunningPod]) -> Held:
     """Return the NUMA nodes with CPUs of running pods under NUMANodeLevel."""
     held: dict[int, Strength] = {}
-    for pod in _under(ExclusivePolicy.NUMA_NODE_LEVEL, running):
+    for pod in _under(node, ExclusivePolicy.NUMA_NODE_LEVEL, running):
         for numa_node in _numa_nodes(node, pod):
             _keep(held, numa_node, pod)
     return held
@@ -31,7 +32,7 @@ def numa_nodes_held(node: Node, running: Iterable[RunningPod]) -> Held:
 def cores_held(node: Node, running: Iterable[RunningPod]) -> Held:
     """Return the cores with CPUs of running pods that count as PCPULevel."""
     running = tuple(running)
-    levelled = _under(ExclusivePolicy.NUMA_NODE_LEVEL, running)
+    levelled = _under(node, ExclusivePolicy.NUMA_NODE_LEVEL, running)
     guests = Counter(n for pod in levelled for n in _numa_nodes(node, pod))
     fallen = [
         pod
@@ -41,7 +42,7 @@ def cores_held(node: Node, running: Iterable[RunningPod]) -> Held:
     ]
     held: dict[int, Strength] = {}
     cpus = node.machine.topology.cpu
-    for pod in (*_under(ExclusivePolicy.PCPU_LEVEL, running), *fallen):
+    for pod in (*_under(node, ExclusivePolicy.PCPU_LEVEL, running), *fallen):
         for cpu in known_cpus(node, pod):
             _keep(held, cpus[cpu].core, pod)
     return held
@@ -67,10 +68,8 @@ def owners_of_cores(node: Node, owners: Iterable[RunningPod]) -> dict[int, tuple
     return dict(found)
 
 
-def _under(policy: ExclusivePolicy, running: Iterable[RunningPod]) -> list[RunningPod]:
-    return [
-        pod for pod in running if pod.pod.spec.exclusive is policy and pod.pod.spec.qos.owns_cpus
-    ]
+def _under(node: Node, policy: ExclusivePolicy, running: Iterable[RunningPod]) -> list[RunningPod]:
+    return [pod for pod in running if effective_exclusive(pod.pod.spec, node) is policy]
 
 
 def _numa_nodes(node: Node, pod: RunningPod) -> set[int]:

@@ -241,7 +241,7 @@ def _cpus(
     spread = [fit is not None and fit.bind is BindPolicy.SPREAD_BY_PCPUS for fit in fits]
     keeps: list[Strength | None] = [None] * len(pods)
     if problem.granularity is CoreGranularity.PAIRS:
-        keeps = keeping(state, [(one.shape, one.choice) for one in pods])
+        keeps = keeping(state, fits, [one.choice for one in pods])
     kept = frozenset[int]().union(*(one.kept_cpus for one in pods))
     classes = core_classes(node, account.cores, problem.core_tiers, problem.granularity)
     for position, (found, members) in enumerate(classes):

@@ -18,18 +18,18 @@ def choose_apart(node: NodeState, shape: Shape, fit: Fit, choose: Chooser) -> Of
     of them, then only the cores, then fewer and fewer cores until the CPUs suffice. Those
     where it, or a pod there, requires to be apart stay hidden.
     """
-    if shape.apart is ExclusivePolicy.NONE:
+    if fit.apart is ExclusivePolicy.NONE:
         return choose(node, shape, fit)
     for view in _views(node, shape, fit):
         offer = choose(view, shape, fit)
         if offer is not None:
-            return Offer(_priced(node, shape, offer), offer.choice)
+            return Offer(_priced(node, fit, offer), offer.choice)
     return None
 
 
-def _priced(node: NodeState, shape: Shape, offer: Offer) -> Price:
+def _priced(node: NodeState, fit: Fit, offer: Offer) -> Price:
     """Return the price with the cores and NUMA nodes that the place shares."""
-    by_cell = shape.apart is ExclusivePolicy.NUMA_NODE_LEVEL
+    by_cell = fit.apart is ExclusivePolicy.NUMA_NODE_LEVEL
     used = cells_of_cpus(node, offer.choice.cores) if by_cell else set()
     cells = sum(node.cells[cell].held is not None for cell in used)
     counts = cells or not by_cell
@@ -50,15 +50,15 @@ def _cores_shared(node: NodeState, choice: Choice) -> int:
 
 def _views(node: NodeState, shape: Shape, fit: Fit) -> Iterator[NodeState]:
     """Yield what the pod may see of the node, the best view for it first."""
-    by_cell = shape.apart is ExclusivePolicy.NUMA_NODE_LEVEL
+    by_cell = fit.apart is ExclusivePolicy.NUMA_NODE_LEVEL
     held_cells = {
         i: cell.held for i, cell in enumerate(node.cells) if by_cell and cell.held is not None
     }
     held_cores = {
-        i: c.held for i, c in enumerate(node.cores) if shape.keeps_cores and c.held is not None
+        i: c.held for i, c in enumerate(node.cores) if fit.keeps_cores and c.held is not None
     }
-    barred_cells = {c for c, held in held_cells.items() if _bars(held, shape)}
-    barred_cores = {i for i, held in held_cores.items() if _bars(held, shape)}
+    barred_cells = {c for c, held in held_cells.items() if _bars(held, fit)}
+    barred_cores = {i for i, held in held_cores.items() if _bars(held, fit)}
     # A pod that is alone on its NUMA nodes does not mind who is on their cores.
     yield _without(node, barred_cores if by_cell else held_cores, held_cells)
     if len(barred_cells) < len(held_cells):
@@ -66,8 +66,8 @@ def _views(node: NodeState, shape: Shape, fit: Fit) -> Iterator[NodeState]:
     yield from _sharing(node, shape, fit, barred_cores, held_cores.keys(), barred_cells)
 
 
-def _bars(held: Strength, shape: Shape) -> bool:
-    return held is Strength.REQUIRED or shape.apart_required
+def _bars(held: Strength, fit: Fit) -> bool:
+    return held is Strength.REQUIRED or fit.apart_required
 
 
 def _sharing(
@@ -123,30 +123,30 @@ def _without(
     return replace(node, cores=tuple(seen(i, c) for i, c in enumerate(node.cores)))
 
 
-def core_held(c: CoreClass, shape: Shape, take: CoreTake) -> CoreClass:
-    """Return the class as it is held once a pod of the shape has taken some of it.
+def core_held(c: CoreClass, fit: Fit, take: CoreTake) -> CoreClass:
+    """Return the class as it is held once a pod of the fit has taken some of it.
 
     This matters only for a class of one core: on others no two exclusive pods can meet. A pod
     that may fall back counts as if it had, because another may still come to its NUMA node.
     """
-    if not shape.keeps_cores or not take.threads:
+    if not fit.keeps_cores or not take.threads:
         return c
-    return c._replace(held=_stronger(c.held, shape))
+    return c._replace(held=_stronger(c.held, fit))
 
 
 def cells_held(
-    node: NodeState, cells: tuple[Cell, ...], shape: Shape, choice: Choice
+    node: NodeState, cells: tuple[Cell, ...], fit: Fit, choice: Choice
 ) -> tuple[Cell, ...]:
-    """Return the cells as they are held once a pod of the shape has the place."""
-    if shape.apart is not ExclusivePolicy.NUMA_NODE_LEVEL:
+    """Return the cells as they are held once a pod of the fit has the place."""
+    if fit.apart is not ExclusivePolicy.NUMA_NODE_LEVEL:
         return cells
     used = cells_of_cpus(node, choice.cores)
     return tuple(
-        cell._replace(held=_stronger(cell.held, shape)) if i in used else cell
+        cell._replace(held=_stronger(cell.held, fit)) if i in used else cell
         for i, cell in enumerate(cells)
     )
 
 
-def _stronger(held: Strength | None, shape: Shape) -> Strength:
-    required = shape.apart_required or held is Strength.REQUIRED
+def _stronger(held: Strength | None, fit: Fit) -> Strength:
+    required = fit.apart_required or held is Strength.REQUIRED
     return Strength.REQUIRED if required else Strength.PREFERRED

@@ -225,9 +225,10 @@ class NodeTable:
     def leaves(self, shape: int, state: int, choice: Choice) -> int:
         """Return the state of a node once a pod of the shape has taken the place."""
         before = self.left(state)
-        left = after(before, self.problem.shapes[shape], choice)
         fit = self.problem.fits[shape][before.kind]
-        if before.load is not None and fit is not None and fit.ask is not None:
+        assert fit is not None  # else the place was never offered
+        left = after(before, self.problem.shapes[shape], fit, choice)
+        if before.load is not None and fit.ask is not None:
             left = replace(left, load=before.load.with_pod(fit.ask))
         return self.number(left)
 

@@ -11,7 +11,7 @@ from placer.greedy.mig import after_devices
 from placer.greedy.shares import after_shares
 from placer_models.dimensions import Amounts, fits, less
 from placer_models.node_state import Cell, CoreClass, Guest, NodeState
-from placer_models.problem import Choice, CoreTake, Shape
+from placer_models.problem import Choice, CoreTake, Fit, Shape
 
 InCells = tuple[Amounts, ...]
 """For each of several dimensions, the amount in each cell."""
@@ -31,7 +31,7 @@ def sums_allow(node: NodeState, shape: Shape) -> bool:
     )
 
 
-def after(node: NodeState, shape: Shape, choice: Choice) -> NodeState:
+def after(node: NodeState, shape: Shape, fit: Fit, choice: Choice) -> NodeState:
     """Return what is left once a pod of the shape has the place, with the load unchanged."""
     exclusive_cpus = shape.owned_cpus if shape.exclusive else 0
     banks = node.banks
@@ -41,13 +41,13 @@ def after(node: NodeState, shape: Shape, choice: Choice) -> NodeState:
         banks = after_shares(banks, shape, choice.shares)
     guest = guest_of(node, shape)
     cells = _pinned(node.cells, choice)
-    cells = cells_held(node, cells, shape, choice)
+    cells = cells_held(node, cells, fit, choice)
     cells = pools_without(node, cells, shape, choice)
     cells = cells_joined(node, cells, shape, choice, guest)
     return replace(
         node,
         cells=cells,
-        cores=_cores_left(node, shape, choice, guest) if shape.owned_cpus else node.cores,
+        cores=_cores_left(node, shape, fit, choice, guest) if shape.owned_cpus else node.cores,
         banks=banks,
         amounts=less(node.amounts, shape.amounts_on(node)),
         pool_cpus=node.pool_cpus - shape.owned_cpus,
@@ -71,10 +71,10 @@ def _pinned(cells: tuple[Cell, ...], choice: Choice) -> tuple[Cell, ...]:
 
 
 def _cores_left(
-    node: NodeState, shape: Shape, choice: Choice, guest: Guest | None
+    node: NodeState, shape: Shape, fit: Fit, choice: Choice, guest: Guest | None
 ) -> tuple[CoreClass, ...]:
     def left(c: CoreClass, take: CoreTake) -> CoreClass:
-        return core_joined(core_held(after_cores(c, take), shape, take), shape, guest)
+        return core_joined(core_held(after_cores(c, take), fit, take), shape, guest)
 
     return tuple(
         c if take is NO_CORES else left(c, take)

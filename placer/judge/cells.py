@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from placer.judge.device_strategy import asked_here
 from placer.judge.scene import CellId, Inside, Site, Tenant
-from placer_models.alignment import CellAmounts, effective_policy, effective_scope
+from placer_models.alignment import CellAmounts, effective_scope
 from placer_models.cluster import Node
 from placer_models.cpuset import NO_CPUS, CpuSet
 from placer_models.placement import ContainerPlacement, DeviceGrant, PodPlacement
@@ -46,8 +46,17 @@ class Claim(NamedTuple):
 
 
 def policy_of(site: Site, tenant: Tenant) -> AlignmentPolicy | None:
-    """Return the alignment policy that holds there, or None if pod and node conflict."""
-    return effective_policy(tenant.pod.spec.alignment, site.node.alignment)
+    """Return the alignment policy that holds there, or None if pod and node conflict.
+
+    If neither of them has a word, not even that it wants none, the scheduler's default holds.
+    """
+    words = {tenant.pod.spec.alignment, site.node.alignment} - {None}
+    if not words:
+        return site.node.defaults.alignment
+    aligning = words - {AlignmentPolicy.NONE}
+    if len(aligning) > 1:
+        return None
+    return aligning.pop() if aligning else AlignmentPolicy.NONE
 
 
 def scope_of(site: Site, tenant: Tenant) -> AlignmentScope | None:

@@ -8,7 +8,7 @@ from placer.judge.finding import Finding
 from placer.judge.scene import Scene, Site, Tenant
 from placer_models.cpuset import CpuSet, format_cpu_list
 from placer_models.policy import BindPolicy, NodeBindPolicy, Strength
-from placer_models.topology import Topology
+from placer_models.topology import ARM, Topology
 
 
 def cpu_count(scene: Scene) -> Iterator[Finding]:
@@ -125,10 +125,22 @@ def _is_preferred(site: Site, tenant: Tenant) -> bool:
     return spreads and site.node.cpu_bind is NodeBindPolicy.FULL_PCPUS_ONLY
 
 
+def _wish(site: Site, tenant: Tenant) -> BindPolicy:
+    """Return the pod's own wish, or the scheduler's default, on a node that leaves it to them.
+
+    SpreadByPCPUs is no default for Arm, where pods take whole cores.
+    """
+    own, default = tenant.pod.spec.bind, site.node.defaults.bind
+    if own is not BindPolicy.DEFAULT:
+        return own
+    on_arm = site.inside.topology.architecture == ARM
+    return own if on_arm and default is BindPolicy.SPREAD_BY_PCPUS else default
+
+
 def _cpus_against(site: Site, tenant: Tenant) -> int:
     """Return how many of the pod's CPUs are against its policy, beyond the unavoidable ones."""
     inside, asked = site.inside, tenant.requests.cpu_milli // 1000
-    match tenant.pod.spec.bind:
+    match _wish(site, tenant):
         case BindPolicy.DEFAULT:
             whole = in_whole_cores(inside.topology, tenant.owned) | inside.efficient
             sizes = [len(core) for core in inside.whole_cores if not core & inside.efficient]

@@ -8,6 +8,7 @@ from placer.judge.finding import Finding
 from placer.judge.scene import Scene, Site, Tenant
 from placer_models.cpuset import format_cpu_list
 from placer_models.policy import ExclusivePolicy
+from placer_models.topology import ARM
 
 _Guests = Mapping[int, Sequence[Tenant]]
 """Core, or NUMA node -> pods with CPUs there that keep apart from each other."""
@@ -18,7 +19,7 @@ def on_numa_nodes(site: Site) -> _Guests:
     found: dict[int, list[Tenant]] = defaultdict(list)
     cpus = site.inside.topology.cpu
     for tenant in site.tenants:
-        if tenant.pod.spec.exclusive is ExclusivePolicy.NUMA_NODE_LEVEL:
+        if _policy(site, tenant) is ExclusivePolicy.NUMA_NODE_LEVEL:
             for numa_node in {cpus[cpu].numa_node for cpu in tenant.owned if cpu in cpus}:
                 if numa_node is not None:
                     found[numa_node].append(tenant)
@@ -31,11 +32,25 @@ def on_cores(site: Site) -> _Guests:
     cpus = site.inside.topology.cpu
     numa_nodes = on_numa_nodes(site)
     for tenant in site.tenants:
-        policy = tenant.pod.spec.exclusive
+        policy = _policy(site, tenant)
         if policy is ExclusivePolicy.PCPU_LEVEL or (numa_nodes and fell_back(tenant, numa_nodes)):
             for core in {cpus[cpu].core for cpu in tenant.owned if cpu in cpus}:
                 found[core].append(tenant)
     return found
+
+
+def _policy(site: Site, tenant: Tenant) -> ExclusivePolicy:
+    """Return the pod's own policy, or the scheduler's default where it has none.
+
+    PCPULevel is no default for Arm, where pods keep apart by NUMA node.
+    """
+    own, default = tenant.pod.spec.exclusive, site.node.defaults.exclusive
+    if own is not None:
+        return own
+    by_core_on_arm = (
+        default is ExclusivePolicy.PCPU_LEVEL and site.inside.topology.architecture == ARM
+    )
+    return ExclusivePolicy.NONE if by_core_on_arm else default
 
 
 def fell_back(tenant: Tenant, numa_nodes: _Guests) -> bool:

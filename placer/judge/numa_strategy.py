@@ -12,11 +12,12 @@ _Shares = Counter[CellId]
 
 def against_strategies(scene: Scene) -> int:
     """Return tier ``numa-strategy``, over nodes with a strategy and NUMA nodes to choose from."""
-    return sum(
-        _on_node(site, site.node.numa_strategy)
-        for site in scene.entered
-        if site.node.numa_strategy is not None and len(site.inside.cpus_in) > 1
-    )
+    total = 0
+    for site in scene.entered:
+        strategy = site.node.numa_strategy or site.node.defaults.numa_strategy
+        if strategy is not None and len(site.inside.cpus_in) > 1:
+            total += _on_node(site, strategy)
+    return total
 
 
 def _on_node(site: Site, strategy: NumaStrategy) -> int:

@@ -42,7 +42,7 @@ CLAIMABLE = "placer/claimable"
 
 Label = tuple[str, str]
 
-_ONE_NUMA_NODE = (AlignmentPolicy.NONE, AlignmentPolicy.SINGLE_NUMA_NODE)
+_ONE_NUMA_NODE = (None, AlignmentPolicy.NONE, AlignmentPolicy.SINGLE_NUMA_NODE)
 """Policies of a pod that go with claims on CPUs of one NUMA node."""
 
 

@@ -16,6 +16,7 @@ from placer.kubernetes.objects import Objects
 from placer.kubernetes.strangers import Strangers
 from placer.kubernetes.summary import Summary
 from placer_models.cluster import Instance, Node, RunningPod
+from placer_models.defaults import NO_DEFAULTS, Defaults
 from placer_models.device import GPU
 from placer_models.device_request import WHOLE_GPUS
 from placer_models.files.documents import name_of
@@ -28,15 +29,18 @@ from placer_models.kubernetes.pod_containers import Reading
 from placer_models.kubernetes.pod_spec import qos_of
 from placer_models.kubernetes.stream import read_objects
 from placer_models.pod import PodSpec
-from placer_models.policy import QosClass
+from placer_models.policy import BINDING, QosClass
 
 
-def read_dump(paths: Sequence[Path], objects: Objects | None = None) -> tuple[Instance, Summary]:
+def read_dump(
+    paths: Sequence[Path], objects: Objects | None = None, defaults: Defaults | None = None
+) -> tuple[Instance, Summary]:
     """Return the cluster that files of Kubernetes' objects describe together.
 
     Args:
         paths: The files.
         objects: Gets the objects that were read.
+        defaults: What its scheduler is set to, which no object says (C22).
 
     Raises:
         DumpError: Something is wrong with them; the error has every fault.
@@ -52,11 +56,15 @@ def read_dump(paths: Sequence[Path], objects: Objects | None = None) -> tuple[In
             "file (to validate: --together)"
         )
         objects.faults.append(InputError(name_of(paths[0]), None, "", message))
-    return instance_of(objects)
+    return instance_of(objects, defaults)
 
 
-def instance_of(objects: Objects) -> tuple[Instance, Summary]:
+def instance_of(objects: Objects, defaults: Defaults | None = None) -> tuple[Instance, Summary]:
     """Return the instance that the objects of a cluster describe together.
+
+    Args:
+        objects: The objects.
+        defaults: As in `read_dump`.
 
     Raises:
         DumpError: Something is wrong with them; the error has every fault.
@@ -69,8 +77,8 @@ def instance_of(objects: Objects) -> tuple[Instance, Summary]:
     pools.tell(summary)
     held = HeldClaims(objects, pools)
     held.check(objects.fault)
-    joined = _joined(objects, pools, summary)
-    reading = _reading(objects, joined)
+    joined = _joined(objects, pools, summary, defaults or NO_DEFAULTS)
+    reading = _reading(objects, joined, defaults or NO_DEFAULTS)
     waiting = [part for part in objects.pods.values() if _waits(part, summary)]
     specs: dict[PodSpec, PodSpec] = {}
     claims = Claims(objects, pools, summary)
@@ -100,7 +108,8 @@ def instance_of(objects: Objects) -> tuple[Instance, Summary]:
     if objects.faults:
         raise DumpError(objects.faults)
     nodes = _beside_claims(nodes, running, held, summary)
-    return Instance(tuple(nodes), gangs, groups, tuple(running)), summary
+    found = Instance(tuple(nodes), gangs, groups, tuple(running), defaults=defaults)
+    return found, summary
 
 
 def _read(objects: Objects) -> Counter[str]:
@@ -120,14 +129,23 @@ def _read(objects: Objects) -> Counter[str]:
     return Counter({kind: count for kind, count in kinds.items() if count})
 
 
-def _joined(objects: Objects, pools: DevicePools, summary: Summary) -> dict[str, JoinedNode]:
+def _joined(
+    objects: Objects, pools: DevicePools, summary: Summary, defaults: Defaults
+) -> dict[str, JoinedNode]:
     """Return the nodes; objects about other nodes are ignored."""
     joined = {}
     for name, node in objects.nodes.items():
         try:
             topology = objects.topologies.get(name) or pools.topology(name)
             offered = pools.offered_cpus(name)
-            one = join(node, topology, objects.devices.get(name), pools.devices(name), offered)
+            one = join(
+                node,
+                topology,
+                objects.devices.get(name),
+                pools.devices(name),
+                offered,
+                defaults,
+            )
         except ObjectError as error:
             objects.fault(error)
             continue
@@ -144,13 +162,14 @@ def _joined(objects: Objects, pools: DevicePools, summary: Summary) -> dict[str,
     return joined
 
 
-def _reading(objects: Objects, joined: Mapping[str, JoinedNode]) -> Reading:
+def _reading(objects: Objects, joined: Mapping[str, JoinedNode], defaults: Defaults) -> Reading:
     nodes = [one.node for one in joined.values()]
     wishes = [part.wishes for part in objects.pods.values()]
     return Reading(
         types=frozenset(device.type for node in nodes for device in node.machine.devices),
         label_keys=frozenset[str]().union(*(one.label_keys for one in wishes)),
         sums_cpus=any(map(_is_both, objects.pods.values())),
+        aligned_by_default=defaults.alignment in BINDING,
     )
 
 

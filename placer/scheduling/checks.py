@@ -1,6 +1,6 @@
 """Checks that what enters the Scheduler does not contradict itself; `instance/` checks files."""
 
-from collections.abc import Collection, Container, Iterable
+from collections.abc import Collection, Container, Iterable, Sequence
 
 from placer.scheduling.decision import Batch
 from placer.scheduling.errors import (
@@ -12,6 +12,7 @@ from placer.scheduling.errors import (
 )
 from placer.scheduling.refusal import titles
 from placer_models.cluster import Node, RunningPod
+from placer_models.defaults import NO_DEFAULTS, Defaults
 from placer_models.left_out import LegalPart, legal_part
 from placer_models.legal import IllegalPodError, check_pods, illegal_pods
 from placer_models.network import Grouping
@@ -31,6 +32,21 @@ def check_nodes(nodes: Iterable[Node]) -> None:
         if node.name in names:
             raise NodeExistsError(node.name)
         names.add(node.name)
+
+
+def common_defaults(nodes: Sequence[Node]) -> Defaults:
+    """Return the defaults that all the nodes have.
+
+    Raises:
+        BadWordsError: Some have others.
+
+    """
+    found = dict.fromkeys(node.defaults for node in nodes)
+    if len(found) > 1:
+        raise BadWordsError(
+            "the nodes have different defaults; give the Scheduler those that hold for all"
+        )
+    return next(iter(found), NO_DEFAULTS)
 
 
 def check_running(running: Iterable[RunningPod], nodes: Collection[str]) -> None:

@@ -7,7 +7,6 @@ from placer.counting.boards import healthy
 from placer.counting.memory import asked_of
 from placer_models.alignment import (
     CellAmounts,
-    effective_policy,
     effective_scope,
     fewest_cells,
     restricted_width,
@@ -16,6 +15,7 @@ from placer_models.cluster import Node
 from placer_models.container_fit import ContainerFit
 from placer_models.cpuset import NO_CPUS, CpuSet
 from placer_models.dimensions import Dimension
+from placer_models.effective import effective_alignment
 from placer_models.pod import ContainerRole, PodSpec, Resources
 from placer_models.policy import BINDING, AlignmentPolicy, AlignmentScope
 
@@ -25,7 +25,7 @@ def by_container(spec: PodSpec, node: Node) -> bool:
 
     A pod under ConstrainedBurst is aligned as a whole: its limit is that of the pod.
     """
-    policy = effective_policy(spec.alignment, node.alignment)
+    policy = effective_alignment(spec, node)
     scope = effective_scope(spec.scope, node.scope)
     by_itself = scope is AlignmentScope.CONTAINER and not spec.constrained_burst
     return policy not in (None, AlignmentPolicy.NONE) and by_itself
@@ -33,7 +33,7 @@ def by_container(spec: PodSpec, node: Node) -> bool:
 
 def scopes_conflict(spec: PodSpec, node: Node) -> bool:
     """Return whether pod and node have a policy and do not agree on its scope."""
-    policy = effective_policy(spec.alignment, node.alignment)
+    policy = effective_alignment(spec, node)
     scope = effective_scope(spec.scope, node.scope)
     return policy not in (None, AlignmentPolicy.NONE) and scope is None
 
@@ -164,7 +164,7 @@ def containers_fit(
         dimensions: The dimensions of the Problem that cells have.
 
     """
-    policy = effective_policy(spec.alignment, node.alignment)
+    policy = effective_alignment(spec, node)
     assert policy is not None
     owns, bound = spec.qos.owns_cpus, policy in BINDING
     types = [request.type for request in spec.requests.devices if request.count]

@@ -17,7 +17,7 @@ from placer_models.cluster import Instance, Node
 from placer_models.dimensions import SHARED_POOL, Dimension, amounts_at, in_cells
 from placer_models.node_rules import label_keys
 from placer_models.pod import PodSpec
-from placer_models.policy import BindPolicy, DeviceScope, ExclusivePolicy, QosClass
+from placer_models.policy import DeviceScope, QosClass
 from placer_models.problem import Fit, Shape
 from placer_models.reasons import Blocker
 
@@ -142,9 +142,6 @@ def _shared(shapes: Iterable[Shape], specs: Iterable[PodSpec]) -> tuple[tuple[st
 def _shape(spec: PodSpec, nodes: Sequence[Node], dimensions: Sequence[Dimension]) -> Shape:
     requests = spec.requests
     qos = spec.qos
-    whole_only = spec.bind_required and spec.bind is BindPolicy.FULL_PCPUS
-    sees_to_it = whole_only and spec.exclusive is ExclusivePolicy.PCPU_LEVEL
-    minds = qos.owns_cpus and not sees_to_it
     of_cells = in_cells(dimensions)
     best_effort, exclusive = qos is QosClass.BE, qos is QosClass.LSE
     owned_cpus = requests.cpu_milli // 1000 if qos.owns_cpus else 0
@@ -173,8 +170,6 @@ def _shape(spec: PodSpec, nodes: Sequence[Node], dimensions: Sequence[Dimension]
         best_pair_minimum=best_pair_minimum_of(spec, nodes),
         scopes=_scopes(spec),
         shares=share_needs(spec, nodes),
-        apart=spec.exclusive if minds else ExclusivePolicy.NONE,
-        apart_required=minds and spec.exclusive_required,
         burst_cpus=spec.burst_cpus,
     )
 

@@ -79,7 +79,7 @@ def build_problem(
     shapes, fits, shared, device_types = cache.batch_memo(
         (encoded, asks, dimensions), kinds, partial(encoded, asks, kinds, dimensions, cache)
     )
-    granularity = granularity_of(shapes, pods)
+    granularity = granularity_of(fits, pods)
     if each_core and granularity is CoreGranularity.PAIRS:
         granularity = CoreGranularity.EACH
     met = sides_of(accounts, sides) if left.inside or ask_inside(specs) else None

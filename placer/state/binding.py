@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from placer_models.cluster import Node
 from placer_models.cpuset import CpuSet
+from placer_models.effective import effective_bind
 from placer_models.pod import PodSpec
 from placer_models.policy import BindPolicy, CoreKind, ExclusivePolicy, NodeBindPolicy
 from placer_models.reasons import Demand
@@ -41,9 +42,11 @@ class CpuBinding:
 def binding_of(spec: PodSpec, node: Node) -> CpuBinding | Demand:
     """Return the policy that holds: the node's if it has one, else the pod's (C8, C10, C13).
 
-    If pod and node exclude each other, return what the node demands instead.
+    A pod that names none has the scheduler's default (C22). If pod and node exclude each other,
+    return what the node demands instead.
     """
-    policy = BindPolicy.FULL_PCPUS if spec.bind is BindPolicy.DEFAULT else spec.bind
+    said = effective_bind(spec, node)
+    policy = BindPolicy.FULL_PCPUS if said is BindPolicy.DEFAULT else said
     on_arm = node.machine.topology.architecture == ARM
     if on_arm and spec.constrained_burst:
         return Demand("arm-cpu-policy")
@@ -71,9 +74,9 @@ def binding_of(spec: PodSpec, node: Node) -> CpuBinding | Demand:
     return CpuBinding(
         policy,
         required=False,
-        asked=spec.bind is not BindPolicy.DEFAULT,
+        asked=said is not BindPolicy.DEFAULT,
         rule="cpu-bind",
-        remainder=_remainder(policy, spec, node),
+        remainder=_remainder(said, spec, node),
     )
 
 
@@ -86,13 +89,13 @@ def has_cores_for(binding: CpuBinding, want: int, free: CpuSet, node: Node) -> b
     return bool(_whole_sums(free, node) >> want & 1)
 
 
-def _remainder(policy: BindPolicy, spec: PodSpec, node: Node) -> int:
+def _remainder(said: BindPolicy, spec: PodSpec, node: Node) -> int:
     want = spec.requests.cpu_milli // 1000
     allocatable = node.machine.topology.online - node.reserved_cpus
-    if policy is BindPolicy.SPREAD_BY_PCPUS:
+    if said is BindPolicy.SPREAD_BY_PCPUS:
         cores = node.machine.topology.cores.values()
         return max(0, want - sum(1 for threads in cores if threads & allocatable))
-    sums = _whole_sums(allocatable, node, by_thread=spec.bind is BindPolicy.DEFAULT)
+    sums = _whole_sums(allocatable, node, by_thread=said is BindPolicy.DEFAULT)
     return want - (sums & ((2 << want) - 1)).bit_length() + 1
 
 

@@ -20,13 +20,13 @@ from placer.state.joint import joint_fit_of
 from placer.state.strategies import fewest_cpu_cells
 from placer_models.alignment import (
     CellAmounts,
-    effective_policy,
     fewest_cells,
     width,
 )
 from placer_models.cluster import Node
 from placer_models.device import GPU
 from placer_models.device_strategy import DeviceStrategy
+from placer_models.effective import effective_alignment, effective_exclusive
 from placer_models.links import (
     best_permitted_minimum,
     best_permitted_sum,
@@ -35,7 +35,13 @@ from placer_models.links import (
 from placer_models.mig import is_instance
 from placer_models.node_rules import NODE_RULES, admits, weight_missed
 from placer_models.pod import DeviceRequest, PodSpec
-from placer_models.policy import AlignmentPolicy, DeviceScope, Locality
+from placer_models.policy import (
+    AlignmentPolicy,
+    BindPolicy,
+    DeviceScope,
+    ExclusivePolicy,
+    Locality,
+)
 from placer_models.problem import Fit
 from placer_models.reasons import Blocker, Demand
 
@@ -59,7 +65,7 @@ def fit_of(spec: PodSpec, node: Node) -> Fit | Blocker:
 
     The blocker need not be the first in the order of reasons (`search.reasons.demand_order`).
     """
-    policy, binding = effective_policy(spec.alignment, node.alignment), binding_of(spec, node)
+    policy, binding = effective_alignment(spec, node), binding_of(spec, node)
     if (barred := _barred(spec, node)) is not None:
         return Blocker(barred)
     if isinstance(binding, Demand):
@@ -106,12 +112,14 @@ def fit_of(spec: PodSpec, node: Node) -> Fit | Blocker:
         fewest_cpu_cells=fewest_cpu_cells(spec, node),
         locality=locality_fit(spec, node, policy),
         weight_missed=weight_missed(spec, node),
+        apart=(apart := _apart(spec, node)),
+        apart_required=spec.exclusive_required and apart is not ExclusivePolicy.NONE,
     )
 
 
 def alignment_demanded(spec: PodSpec, node: Node) -> Demand | None:
     """Return what alignment demands for the pod on the node, or None if it requires nothing."""
-    policy = effective_policy(spec.alignment, node.alignment)
+    policy = effective_alignment(spec, node)
     if policy is None:
         return Demand("alignment", word=f"pod asks {spec.alignment}, node has {node.alignment}")
     if scopes_conflict(spec, node):
@@ -172,7 +180,7 @@ def _barred(spec: PodSpec, node: Node) -> Demand | None:
 
 def _unalignable(spec: PodSpec, node: Node) -> bool:
     """Return whether what pod and node say about alignment excludes each other."""
-    if effective_policy(spec.alignment, node.alignment) is None or scopes_conflict(spec, node):
+    if effective_alignment(spec, node) is None or scopes_conflict(spec, node):
         return True
     in_parts = spec.strategies or any(request.share for request in spec.requests.devices)
     return bool(in_parts and by_container(spec, node))
@@ -205,6 +213,14 @@ def _short(
         if lacks:
             return Demand("hugepages", str(asked.page_bytes))
     return None
+
+
+def _apart(spec: PodSpec, node: Node) -> ExclusivePolicy:
+    """Return the exclusive policy, or none where the bind policy ensures it anyway."""
+    policy = effective_exclusive(spec, node)
+    whole_only = spec.bind_required and spec.bind is BindPolicy.FULL_PCPUS
+    ensured = whole_only and policy is ExclusivePolicy.PCPU_LEVEL
+    return ExclusivePolicy.NONE if ensured else policy
 
 
 def _in_parts_of_cpus(spec: PodSpec) -> bool:

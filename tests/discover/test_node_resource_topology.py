@@ -108,7 +108,7 @@ def test_what_the_kubelet_keeps_or_has_given_out_is_reserved(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("changes", "policy", "scope"),
     [
-        ({"topologyPolicies": ["None"]}, AlignmentPolicy.NONE, None),
+        ({"topologyPolicies": ["None"]}, None, None),
         ({"topologyPolicies": ["BestEffort"]}, AlignmentPolicy.BEST_EFFORT, None),
         (
             {"topologyPolicies": ["RestrictedContainerLevel"]},
@@ -131,7 +131,7 @@ def test_what_the_kubelet_keeps_or_has_given_out_is_reserved(tmp_path: Path) -> 
 def test_alignment_is_said_in_two_ways(
     tmp_path: Path,
     changes: dict[str, object],
-    policy: AlignmentPolicy,
+    policy: AlignmentPolicy | None,
     scope: AlignmentScope | None,
 ) -> None:
     """

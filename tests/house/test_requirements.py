@@ -76,7 +76,7 @@ def modules(*folders: str) -> Iterator[Path]:
 
 def test_each_family_is_numbered_without_holes() -> None:
     """
-    C1 to C19, and so on; each id has one row.
+    C1 to C22, and so on; each id has one row.
     """
     for family in sorted({row.name[0] for row in ROWS}):
         numbers = [int(row.name[1:]) for row in ROWS if row.name[0] == family]

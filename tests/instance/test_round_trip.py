@@ -23,10 +23,11 @@ from placer_models.network import NODE_LEVEL, Grouping
 from placer_models.pod import Gang, Pod
 from placer_models.policy import BindPolicy, GatherLevel, Strength
 from placer_models.topology import Topology
+from spices_defaults import with_defaults
 from spices_functions import function_instance
 from spices_network import network_instance
 from spices_numa import container_spice, paged_instance
-from worlds import tiny_instances
+from worlds import tiny_instance, tiny_instances
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "instances").glob("*.yaml"))
 
@@ -126,6 +127,20 @@ def test_a_random_instance_with_words_of_numa_is_read_back_as_it_was(
     once = read_back(instance_to_yaml(world, in_catalogue), tmp_path_factory.mktemp("paged"))
 
     assert canonical(once) == canonical(world)
+
+
+@given(st.integers(0, 2**32 - 1).map(lambda seed: with_defaults(Random(seed), tiny_instance(seed))))
+def test_a_random_instance_under_defaults_is_read_back_as_it_was(
+    tmp_path_factory: pytest.TempPathFactory, world: Instance
+) -> None:
+    """
+    The defaults are once at the top; no pod and no node has a word that it had not.
+    """
+    idle = replace(world, running=())
+    once = read_back(instance_to_yaml(idle, in_catalogue), tmp_path_factory.mktemp("defaults"))
+
+    assert once.common_defaults == world.common_defaults
+    assert canonical(replace(once, defaults=None)) == canonical(replace(idle, defaults=None))
 
 
 def test_levels_of_the_network_are_read_back_as_they_were(tmp_path: Path) -> None:

@@ -178,18 +178,18 @@ def test_a_bind_policy_alone_is_a_wish(
         ("PCPULevel", ExclusivePolicy.PCPU_LEVEL, Strength.PREFERRED),
         ("{preferred: NUMANodeLevel}", ExclusivePolicy.NUMA_NODE_LEVEL, Strength.PREFERRED),
         ("{required: PCPULevel}", ExclusivePolicy.PCPU_LEVEL, Strength.REQUIRED),
-        ("Default", ExclusivePolicy.NONE, Strength.PREFERRED),
+        ("Default", None, Strength.PREFERRED),
         ("{preferred: None}", ExclusivePolicy.NONE, Strength.PREFERRED),
     ],
 )
 def test_an_exclusive_policy_alone_is_a_wish(
     written: str,
-    policy: ExclusivePolicy,
+    policy: ExclusivePolicy | None,
     strength: Strength,
     read: Callable[..., Instance],
 ) -> None:
     """
-    Only `required:` makes it a demand; Default is what our scheduler is set to, None.
+    Only `required:` makes it a demand; Default is what the scheduler is set to, as without a word.
     """
     pod = f"{{name: a, qos: LSR, requests: {{cpu: 2}}, cpuExclusivePolicy: {written}}}"
     found = read(f"{NODES}pods: [{pod}]")

@@ -630,7 +630,7 @@ def test_a_dump_and_an_instance_are_not_read_together(tmp_path: Path) -> None:
     dump, ours = tmp_path / "dump.json", tmp_path / "ours.yaml"
     dump.write_text(json.dumps(node()))
     ours.write_text("apiVersion: placer/v1\nkind: Instance\nnodes: []\n")
-    with pytest.raises(InputError, match=r"ours.yaml: holds no objects of Kubernetes, and .*dump"):
+    with pytest.raises(InputError, match=r"ours.yaml:3: nodes: beside .*dump.json"):
         load_instance([dump, ours])
 
 

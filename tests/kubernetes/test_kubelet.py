@@ -113,25 +113,26 @@ def test_todays_label_goes_before_the_proposals() -> None:
         ({"policies": ["BestEffortContainerLevel"]}, "BestEffort", "container"),
         ({"policies": ["Restricted"]}, "Restricted", None),
         ({"policies": ["BestEffort", "Restricted"]}, "BestEffort", None),
-        ({"policies": ["None"]}, "None", None),
+        ({"policies": ["None"]}, None, None),
         (manager("single-numa-node", "pod"), "SingleNUMANode", "pod"),
         (manager("restricted", "container"), "Restricted", "container"),
         (manager("best-effort"), "BestEffort", "container"),
-        (manager("none", "pod"), "None", None),
+        (manager("none", "pod"), None, None),
         (
             {"policies": ["SingleNUMANodePodLevel"], **manager("restricted", "container")},
             "Restricted",
             "container",
         ),
-        ({"policies": ["RestrictedPodLevel"], **manager("none")}, "None", None),
+        ({"policies": ["RestrictedPodLevel"], **manager("none")}, None, None),
     ],
 )
 def test_the_topology_managers_policy_and_scope_are_read_from_both_forms(
-    said: Json, policy: str, scope: str | None
+    said: Json, policy: str | None, scope: str | None
 ) -> None:
     """
     Attributes go before topologyPolicies, of which the first counts. Attributes without a scope
-    mean the kubelet's default; old words without one leave it open (C12, C17).
+    mean the kubelet's default; old words without one leave it open. A kubelet that aligns nothing
+    leaves it to the scheduler (C12, C17, C22).
     """
     found = node_of(**said)
     assert found.alignment == policy

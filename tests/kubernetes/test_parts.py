@@ -392,7 +392,7 @@ def test_annotations_say_what_a_pod_wants_of_cpus() -> None:
     assert spec.alignment is AlignmentPolicy.SINGLE_NUMA_NODE
 
     spec = asked_by(pod_part(pod(annotations=said)), Reading()).spec
-    assert (spec.bind, spec.exclusive) == (BindPolicy.DEFAULT, ExclusivePolicy.NONE)
+    assert (spec.bind, spec.exclusive) == (BindPolicy.DEFAULT, None)
 
 
 def test_constrained_burst_is_for_ls_pods_with_a_limit() -> None:

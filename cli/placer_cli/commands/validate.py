@@ -107,17 +107,20 @@ def _given_out(file: Path) -> str:
 
 def _holds(found: Instance | Placement | Machine) -> str:
     from placer_cli.draw.residents import is_pod
-    from placer_cli.draw.texts import count
+    from placer_cli.draw.texts import by_default, count
 
     match found:
         case Instance():
             pods = sum(len(gang.pods) for gang in found.gangs)
             gangs = sum(not gang.lone for gang in found.gangs)
             running = sum(is_pod(one.pod) for one in found.running)
-            return (
-                f"an instance of {count(len(found.nodes), 'node')}, "
-                f"{count(running, 'running pod')}, "
-                f"{count(pods, 'waiting pod')} and {count(gangs, 'gang')}"
+            return "; ".join(
+                (
+                    f"an instance of {count(len(found.nodes), 'node')}, "
+                    f"{count(running, 'running pod')}, "
+                    f"{count(pods, 'waiting pod')} and {count(gangs, 'gang')}",
+                    *by_default(found.common_defaults),
+                )
             )
         case Placement():
             return f"a placement of {count(len(found.pods), 'pod')}"

@@ -24,7 +24,7 @@ from placer_cli.draw.palette import (
 from placer_cli.draw.residents import Resident, amount_taken, is_pod, pods_on
 from placer_cli.draw.tables import table
 from placer_cli.draw.text_flow import columns_of, flow
-from placer_cli.draw.texts import count, cpus, fold_names, memory, named, plain
+from placer_cli.draw.texts import by_default, count, cpus, fold_names, memory, named, plain
 from placer_cli.draw.threads import StyledMark
 from placer_cli.draw.waiting import waiting
 from placer_models.cluster import Instance, Node
@@ -73,6 +73,7 @@ def _headline(
     placed = sum(len(tenants) for tenants in residents.values()) - len(instance.running)
     pods = sum(len(gang.pods) for gang in instance.gangs)
     facts.append(f"{placed:,} of {count(pods, 'pod')} placed" if placed else f"{pods:,} waiting")
+    facts += by_default(instance.common_defaults)
     pieces = [Text(instance.name or "cluster", STRONG), *(Text(fact, QUIET) for fact in facts)]
     return flow(pieces, canvas.width, f" {canvas.marks.dot} ")
 

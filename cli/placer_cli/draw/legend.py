@@ -14,10 +14,11 @@ from placer_cli.draw.shares import devices_of
 from placer_cli.draw.tables import table
 from placer_cli.draw.texts import gb_per_s, memory, short_list
 from placer_cli.draw.threads import StyledMark
-from placer_models.alignment import effective_policy, effective_scope
+from placer_models.alignment import effective_scope
 from placer_models.cluster import Node
 from placer_models.cpuset import CpuSet
 from placer_models.device import GPU
+from placer_models.effective import effective_alignment
 from placer_models.placement import ContainerPlacement, PodPlacement
 from placer_models.policy import AlignmentPolicy, AlignmentScope
 
@@ -142,10 +143,7 @@ def containers_of(resident: Resident, node: Node, canvas: Canvas) -> list[tuple[
     This is so if each is aligned by itself, or if several have devices.
     """
     spec, parts = resident.pod.spec, resident.place.containers
-    is_aligned = effective_policy(spec.alignment, node.alignment) not in (
-        None,
-        AlignmentPolicy.NONE,
-    )
+    is_aligned = effective_alignment(spec, node) not in (None, AlignmentPolicy.NONE)
     by_container = effective_scope(spec.scope, node.scope) is AlignmentScope.CONTAINER
     by_container = by_container and not spec.constrained_burst
     if not (is_aligned and by_container) and sum(bool(part.devices) for part in parts) < 2:

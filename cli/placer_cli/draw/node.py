@@ -17,11 +17,12 @@ from placer_cli.draw.palette import BAD, FRAME, QUIET, STRONG
 from placer_cli.draw.residents import Resident, amount_taken, pods_on
 from placer_cli.draw.shares import left_of
 from placer_cli.draw.text_flow import flow, titled
-from placer_cli.draw.texts import count, cpus, memory, named, plain
+from placer_cli.draw.texts import by_default, count, cpus, memory, named, plain
 from placer_cli.draw.threads import StyledMark
 from placer_models.cluster import Node
 from placer_models.device import GPU, Device
 from placer_models.device_share import DeviceShare
+from placer_models.effective import defaults_on
 from placer_models.policy import AlignmentPolicy, AlignmentScope, NodeBindPolicy, QosClass
 from placer_models.topology import Cpu, NumaNode
 
@@ -95,13 +96,14 @@ class _Claims:
 
 def _headline(node: Node, canvas: Canvas) -> Text:
     facts = [f"{key}={value}" for key, value in node.labels]
-    if node.alignment is not AlignmentPolicy.NONE:
+    if node.alignment not in (None, AlignmentPolicy.NONE):
         each = " for each container" if node.scope is AlignmentScope.CONTAINER else ""
         facts.append(f"NUMA policy {node.alignment}{each}")
     if node.cpu_bind is not NodeBindPolicy.NONE:
         facts.append(f"CPU bind policy {node.cpu_bind}")
     if node.numa_strategy is not None:
         facts.append(f"NUMA strategy {node.numa_strategy}")
+    facts += by_default(defaults_on(node))
     if node.locality:
         facts.append(f"CPU locality {', '.join(node.locality)}")
     if node.partition_policy is not None:

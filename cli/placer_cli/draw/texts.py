@@ -6,7 +6,9 @@ from itertools import pairwise
 
 from placer_models.capacity import Quantity, Unit
 from placer_models.cpuset import format_cpu_list
+from placer_models.defaults import Defaults
 from placer_models.kubernetes.names import REQUESTED_CPU
+from placer_models.policy import AlignmentPolicy, BindPolicy, ExclusivePolicy
 
 _UNITS = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 _IN_BYTES = ("ephemeral-storage", "-memory")
@@ -46,6 +48,18 @@ def plain(name: str, amount: int) -> str:
 def named(amounts: Iterable[tuple[str, int]]) -> Iterator[tuple[str, int]]:
     """Yield plain amounts that people name, and not the sum that a dump's reader makes of CPUs."""
     return (amount for amount in amounts if amount[0] != REQUESTED_CPU)
+
+
+def by_default(defaults: Defaults) -> Iterator[str]:
+    """Yield what holds where neither a pod nor its node says anything; nothing if that is none."""
+    words = (
+        ("CPU bind policy", defaults.bind, BindPolicy.DEFAULT),
+        ("exclusive policy", defaults.exclusive, ExclusivePolicy.NONE),
+        ("NUMA policy", defaults.alignment, AlignmentPolicy.NONE),
+        ("NUMA strategy", defaults.numa_strategy, None),
+    )
+    if said := [f"{name} {word}" for name, word, unset in words if word is not unset]:
+        yield f"by default {', '.join(said)}"
 
 
 def cpus(milli: int) -> str:

@@ -101,8 +101,8 @@ def _rules(gang: Gang, spec: PodSpec) -> str:
         f"{'' if one.required else 'if possible '}a skew of {one.max_skew} over {one.topology}"
         for one in spec.spread
     ]
-    if spec.alignment is not AlignmentPolicy.NONE:
-        rules.append(spec.alignment.value)
+    if spec.alignment not in (None, AlignmentPolicy.NONE):
+        rules.append(str(spec.alignment))
     if spec.bind is not BindPolicy.DEFAULT:
         rules.append(f"{spec.bind.value} {spec.bind_strength.value}")
     if spec.locality:

@@ -22,7 +22,7 @@ class CpuExclusivePolicy(StrEnum):
     """How far a pod wants to be apart from pods of the same policy (C9)."""
 
     DEFAULT = "Default"
-    """As the scheduler is set up; in Placer, not at all."""
+    """As the scheduler is set up."""
 
     NONE = "None"
     """Not at all."""

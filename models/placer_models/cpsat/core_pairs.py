@@ -56,7 +56,7 @@ class PairedCores:
 def pair_singles(model: CpModel, problem: Problem, assignment: Assignment) -> PairSingles | None:
     """Create the counts of an assignment, or return None if its pod never counts as PCPULevel."""
     shape, guest = assignment.shape, assignment.part(ExclusivityVars)
-    if guest is None or not shape.keeps_cores:
+    if guest is None or not assignment.fit.keeps_cores:
         return None
     classes = zip(problem.nodes[assignment.node].cores, cores_of(assignment), strict=True)
     return PairSingles(
@@ -131,7 +131,7 @@ def only_wishes_share_pairs(model: CpModel, problem: Problem, x: Variables) -> N
         wishes = [
             guest.of_class[at]
             for assignment, guest, _ in _singles(x, node, at)
-            if not assignment.shape.apart_required
+            if not assignment.fit.apart_required
         ]
         together = LinearExpr.sum(wishes)
         model.add(2 * shared <= together)

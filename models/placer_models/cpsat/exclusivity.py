@@ -16,7 +16,15 @@ from placer_models.core_granularity import CoreGranularity
 from placer_models.cpsat.assignment import Assignment, Variables
 from placer_models.cpsat.cpus import BrokenCores, cores_of
 from placer_models.cpsat.expression import Expression
-from placer_models.cpsat.family import Family, Hint, KnownPlaces, always, hints, never
+from placer_models.cpsat.family import (
+    Family,
+    Hint,
+    KnownPlaces,
+    always,
+    fits_of,
+    hints,
+    never,
+)
 from placer_models.goals import SHARED_CORES, SHARED_NUMA_NODES
 from placer_models.node_state import CoreClass, NodeState
 from placer_models.policy import BindPolicy, ExclusivePolicy, Strength
@@ -50,16 +58,16 @@ def exclusivity_vars(
     model: CpModel, problem: Problem, assignment: Assignment
 ) -> ExclusivityVars | None:
     """Create the variables of an assignment, or return None if its pod keeps apart from nobody."""
-    node, shape, name = problem.nodes[assignment.node], assignment.shape, assignment.name
-    if shape.apart is ExclusivePolicy.NONE:
+    node, fit, name = problem.nodes[assignment.node], assignment.fit, assignment.name
+    if fit.apart is ExclusivePolicy.NONE:
         return None
     threads = [part.threads for part in cores_of(assignment)]
-    by_cell = shape.apart is ExclusivePolicy.NUMA_NODE_LEVEL
+    by_cell = fit.apart is ExclusivePolicy.NUMA_NODE_LEVEL
     fell_back = None
-    if by_cell and not shape.apart_required:
+    if by_cell and not fit.apart_required:
         fell_back = model.new_bool_var(f"fell_back[{name}]")
     cores: tuple[Expression, ...] = ()
-    if shape.keeps_cores:
+    if fit.keeps_cores:
         cores = tuple(
             _counted_cores(model, problem, c, taken, fell_back, f"on[{name},{i}]")
             for i, (c, taken) in enumerate(zip(node.cores, threads, strict=True))
@@ -127,7 +135,7 @@ def who_shares_a_numa_node_falls_back(model: CpModel, problem: Problem, x: Varia
     """A pod that only prefers NUMANodeLevel counts as PCPULevel once it is not alone."""
     for index, node in enumerate(problem.nodes):
         for at, (held, guests) in enumerate(_places(problem, x, index, _cells)):
-            wishes = [(g, e) for g, e in guests if not g.shape.apart_required]
+            wishes = [(g, e) for g, e in guests if not g.fit.apart_required]
             if len(wishes) < 2 and held is None:
                 continue
             shared: Expression = 1
@@ -234,8 +242,8 @@ def _places(
 
 def _keep_apart(model: CpModel, places: Iterator[_Place]) -> None:
     for held, guests in places:
-        demands = [here for assignment, here in guests if assignment.shape.apart_required]
-        wishes = [here for assignment, here in guests if not assignment.shape.apart_required]
+        demands = [here for assignment, here in guests if assignment.fit.apart_required]
+        wishes = [here for assignment, here in guests if not assignment.fit.apart_required]
         if held is Strength.REQUIRED:
             for here in (*demands, *wishes):
                 model.add(here == 0)
@@ -331,8 +339,8 @@ def _cells_in(node: NodeState, guest: ExclusivityVars, choice: Choice | None) ->
 
 
 def keeps_apart_from_nobody(problem: Problem, thing: int) -> bool:
-    """Return whether a shape has no exclusive policy."""
-    return problem.shapes[thing].apart is ExclusivePolicy.NONE
+    """Return whether a shape has no exclusive policy on any node."""
+    return all(fit.apart is ExclusivePolicy.NONE for fit in fits_of(problem, thing))
 
 
 FAMILY = Family(

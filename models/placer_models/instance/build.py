@@ -4,11 +4,13 @@ from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
 from placer_models.cluster import Instance, Machine
+from placer_models.defaults import NO_DEFAULTS, Defaults
 from placer_models.files.documents import API_VERSION, Document
 from placer_models.files.errors import InputError, shown, suggestion
 from placer_models.files.faults import Faults, Place
 from placer_models.files.tree import Scalar
 from placer_models.files.validate import check, read_as
+from placer_models.instance.defaults import read_defaults
 from placer_models.instance.gangs import GangReader, RunningGangReader
 from placer_models.instance.machine_parts import MachineError
 from placer_models.instance.machine_schema import MachineFile, to_machine
@@ -35,6 +37,9 @@ MAX_MACHINE_PARTS = 1_000_000
 NODE_PLACEMENT = "NodePlacement"
 
 _KINDS = (INSTANCE, MACHINE, PLACEMENT, NODE_PLACEMENT)
+
+_OF_DEFAULTS = frozenset({"apiVersion", "kind", "metadata", "defaults"})
+"""The fields of a document that gives the defaults of a scheduler alone."""
 
 READ_BY = {
     NODE_PLACEMENT: "placer apply",
@@ -108,6 +113,40 @@ def build_instance(documents: Sequence[Document], find_machine: MachineFinder) -
     return instance
 
 
+def defaults_alone(documents: Sequence[Document], objects: str) -> Defaults | None:
+    """Return the defaults of documents that stand beside the objects of a cluster (C22).
+
+    Args:
+        documents: The documents.
+        objects: The name of a file of objects, for messages.
+
+    Raises:
+        InputError: One of them is no Instance, or says something else.
+
+    """
+    wrong = (
+        f"beside the objects of Kubernetes in {objects} a document of ours is an {INSTANCE} that "
+        "gives 'defaults' alone; pods and nodes are among the objects"
+    )
+    faults = Faults(documents)
+    files: list[tuple[InstanceFile, Place]] = []
+    for document in documents:
+        place = Place(document, faults)
+        if (kind := kind_of(document)) != INSTANCE:
+            raise InputError(document.file, place.at("kind").line, "kind", f"got {kind}; {wrong}")
+        for field in document.tree.entries.keys() - _OF_DEFAULTS:
+            place.at(field).fault(wrong)
+        file = check(InstanceFile, place)
+        files += [(file, place)] if file else []
+    said = _once("defaults", [(file.defaults, place) for file, place in files])
+    faults.raise_first()
+    return read_defaults(said)
+
+
+def _is_default_alone(document: Document) -> bool:
+    return "defaults" in document.tree.entries and document.tree.entries.keys() <= _OF_DEFAULTS
+
+
 def machine_of(document: Document) -> Machine:
     """Return the machine that a document of ``kind: Machine`` describes.
 
@@ -167,7 +206,8 @@ def _build(
     for file, place in files:
         for i, level in enumerate(file.network_topology):
             levels.add(level, place.at("networkTopology", i))
-    node_reader = NodeReader(machines, find_machine, levels)
+    defaults = read_defaults(_once("defaults", [(f.defaults, place) for f, place in files]))
+    node_reader = NodeReader(machines, find_machine, levels, defaults or NO_DEFAULTS)
     nodes = tuple(
         node
         for file, place in files
@@ -177,6 +217,8 @@ def _build(
     if not any(file.nodes for file, _ in files):
         written = [place.at("nodes") for _, place in files if place.at("nodes").exists]
         what = "is empty; give one or more" if written else "is missing; give one node or more"
+        if not written and all(_is_default_alone(place.document) for _, place in files):
+            what += ", or the objects of a cluster beside the defaults (to validate: --together)"
         [*written, files[0][1].at("nodes")][0].fault(what)
     levels.check(nodes)
     # If nodes were missing, whatever names them would be blamed for their faults.
@@ -238,6 +280,7 @@ def _build(
         running_gangs=together.finish(),
         strategy=_once("strategy", [(f.strategy, place) for f, place in files])
         or NodeStrategy.USABLE,
+        defaults=defaults,
     )
 
 

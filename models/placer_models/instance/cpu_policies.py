@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from placer_models.files.faults import Place
 from placer_models.files.part import Json, unless
-from placer_models.instance.fields import PodBind
+from placer_models.instance.fields import PodBind, PodExclusive
 from placer_models.instance.schema import SpecPart
 from placer_models.instance.wish_schema import BindPart, ExclusivePart
 from placer_models.pod import Container, PodSpec
@@ -21,12 +21,14 @@ def read_bind(part: SpecPart) -> tuple[BindPolicy, Strength]:
     return BindPolicy(word.value), _strength(wish)
 
 
-def read_exclusive(part: SpecPart) -> tuple[ExclusivePolicy, Strength]:
-    """Return the exclusive policy of a pod, and its strength."""
+def read_exclusive(part: SpecPart) -> tuple[ExclusivePolicy | None, Strength]:
+    """Return the exclusive policy of a pod, None where it is the default, and its strength."""
     wish = part.cpu_exclusive_policy
     if wish is None:
-        return ExclusivePolicy.NONE, Strength.PREFERRED
-    return wish.required or wish.preferred or ExclusivePolicy.NONE, _strength(wish)
+        return None, Strength.PREFERRED
+    word = wish.required or wish.preferred
+    named = None if word in (None, PodExclusive.DEFAULT) else ExclusivePolicy(str(word))
+    return named, _strength(wish)
 
 
 def cpu_policies_to_dict(spec: PodSpec) -> Json:
@@ -37,7 +39,9 @@ def cpu_policies_to_dict(spec: PodSpec) -> Json:
     return SpecPart.written(
         cpu_bind_policy=_wish(spec.bind, spec.bind_strength, BindPolicy.DEFAULT),
         cpu_locality=spec.locality,
-        cpu_exclusive_policy=_wish(spec.exclusive, spec.exclusive_strength, ExclusivePolicy.NONE),
+        cpu_exclusive_policy=_wish(
+            spec.exclusive or PodExclusive.DEFAULT, spec.exclusive_strength, PodExclusive.DEFAULT
+        ),
     )
 
 

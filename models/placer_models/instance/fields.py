@@ -32,7 +32,6 @@ _NODE_BIND_POLICIES = {
     "PCPUOnly": "FullPCPUsOnly",
     "full-pcpus-only": "FullPCPUsOnly",
 }
-_KOORDINATOR_EXCLUSIVE = {"Default": "None"}
 _LOCALITIES = {"Socket": "Package", "UncoreCache": "LLC"}
 _SWITCHES = {"true": True, "false": False}
 
@@ -150,10 +149,14 @@ Switch = Annotated[
 ]
 """An option of the kubelet: ``true``, also in quotes, as its configuration writes it."""
 
-Exclusive = Annotated[
-    ExclusivePolicy, _spelt(_KOORDINATOR_EXCLUSIVE), _words(ExclusivePolicy, _KOORDINATOR_EXCLUSIVE)
-]
-"""``Default`` is Koordinator's word for what its scheduler is set to; ours is ``None``."""
+
+class PodExclusive(StrEnum):
+    """The exclusive policies of a pod that owns CPUs; ``Default``: as the scheduler is set."""
+
+    DEFAULT = "Default"
+    NONE = ExclusivePolicy.NONE.value
+    PCPU_LEVEL = ExclusivePolicy.PCPU_LEVEL.value
+    NUMA_NODE_LEVEL = ExclusivePolicy.NUMA_NODE_LEVEL.value
 
 
 def _in_thousandths(ratio: float) -> float:

@@ -5,12 +5,14 @@ from typing import Annotated, Literal, NoReturn
 from pydantic import AfterValidator, Field
 
 from placer_models.cluster import Instance, Node
+from placer_models.defaults import NO_DEFAULTS
 from placer_models.files.documents import API_VERSION, Document
 from placer_models.files.errors import InputError, shown
 from placer_models.files.faults import Faults, Place
 from placer_models.files.part import Json, MetadataPart, Name, Part, check_name
 from placer_models.files.validate import read_as
 from placer_models.instance.build import NODE_PLACEMENT, MachineReader, kind_of
+from placer_models.instance.defaults import defaults_to_dict, read_defaults
 from placer_models.instance.granted import memory_of_devices
 from placer_models.instance.machine_schema import MachineFile
 from placer_models.instance.machine_writer import machine_to_dict
@@ -23,6 +25,7 @@ from placer_models.instance.schema import (
     OTHER_SPELLINGS,
     SHORT_FORMS,
     UNSUPPORTED,
+    DefaultsPart,
     NodePart,
     SpecPart,
 )
@@ -75,6 +78,9 @@ class NodePlacementFile(Part):
     machine: MachineFile
     node: NodePart
     pods: tuple[NodePodPart, ...] = ()
+    defaults: DefaultsPart | None = Field(
+        None, description="What its scheduler is set to, for whoever says nothing."
+    )
 
 
 def node_placement_of(document: Document) -> NodePlacement:
@@ -108,7 +114,8 @@ def _node(file: NodePlacementFile, place: Place) -> Node:
     def find(name: str, _: Document) -> NoReturn:
         raise ValueError(f"the machine of this document is {shown(file.machine.name)}")
 
-    reader = NodeReader(machines.machines, find, LevelReader())
+    defaults = read_defaults(file.defaults) or NO_DEFAULTS
+    reader = NodeReader(machines.machines, find, LevelReader(), defaults)
     nodes = reader.nodes(file.node, place.at("node"))
     if len(nodes) > 1:
         place.at("node", "name").fault(f"got {len(nodes)} names; expected one node")
@@ -151,6 +158,7 @@ def node_placement_to_dict(document: NodePlacement) -> Json:
         "generation": document.generation,
         "machine": machine_to_dict(node.machine, node.machine.name),
         "node": node_to_dict(node, node.machine.name),
+        **NodePlacementFile.written(defaults=defaults_to_dict(node.defaults) or None),
     }
     pods: list[Json] = []
     for one in document.pods:

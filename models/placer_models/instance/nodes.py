@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from placer_models.cluster import Machine, Node
 from placer_models.cpuset import format_cpu_list, parse_cpu_list
+from placer_models.defaults import NO_DEFAULTS, Defaults
 from placer_models.device import GPU, PartitionTable
 from placer_models.files.documents import Document
 from placer_models.files.errors import InputError, named_cpus, shown, suggestion
@@ -24,7 +25,7 @@ from placer_models.instance.requests import (
 from placer_models.instance.schema import NodePart
 from placer_models.instance.wish_schema import TaintPart
 from placer_models.mig import TABLES, Modes
-from placer_models.policy import AlignmentPolicy, Locality, NodeBindPolicy, NumaStrategy
+from placer_models.policy import Locality, NodeBindPolicy, NumaStrategy
 from placer_models.quantity import format_bytes, parse_milli
 from placer_models.taints import Taint
 from placer_models.topology import ARM
@@ -45,8 +46,10 @@ class NodeReader:
         machines: dict[str, Machine],
         find: MachineFinder,
         levels: LevelReader,
+        defaults: Defaults = NO_DEFAULTS,
     ) -> None:
         self._machines = machines
+        self._defaults = defaults
         self._levels = levels
         self._find = find
         self._names = Names("node")
@@ -109,7 +112,7 @@ class NodeReader:
                     machine,
                     labels,
                     reserved,
-                    part.numa_policy or AlignmentPolicy.NONE,
+                    part.numa_policy,
                     unhealthy | kept,
                     part.cordoned,
                     cpu_bind,
@@ -128,6 +131,7 @@ class NodeReader:
                     taints=tuple(Taint(one.key, one.value, one.effect) for one in part.taints),
                     milli_per_cpu=parse_milli(part.cpu_amplification),
                     checkpoint_devices=kept - unhealthy,
+                    defaults=self._defaults,
                 )
             )
         return tuple(nodes)
@@ -267,7 +271,7 @@ def node_to_dict(node: Node, machine: str) -> Json:
         cpu_bind_policy=unless(node.cpu_bind, NodeBindPolicy.NONE),
         numa_allocate_strategy=node.numa_strategy,
         cpu_locality=node.locality or None,
-        numa_policy=unless(node.alignment, AlignmentPolicy.NONE),
+        numa_policy=node.alignment,
         numa_scope=node.scope,
         unhealthy_devices=minors_by_type(sorted(node.unhealthy - node.checkpoint_devices)),
         checkpoint_devices=minors_by_type(sorted(node.checkpoint_devices)),

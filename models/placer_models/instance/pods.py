@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from placer_models.files.errors import shown
 from placer_models.files.faults import Place
-from placer_models.files.part import Json, check_name, unless
+from placer_models.files.part import Json, check_name
 from placer_models.instance.affinity import affinity_terms, affinity_to_dict, place_of_term
 from placer_models.instance.cpu_policies import (
     cpu_policies_to_dict,
@@ -27,7 +27,6 @@ from placer_models.limits import NO_LIMITS, Limits, PodLimits
 from placer_models.placement import NamespacedName
 from placer_models.pod import Container, ContainerRole, Pod, PodSpec, Resources
 from placer_models.policy import (
-    AlignmentPolicy,
     AlignmentScope,
     BindPolicy,
     DeviceChoice,
@@ -146,7 +145,7 @@ class PodReader:
             qos=qos,
             bind=bind,
             bind_strength=strength,
-            alignment=part.numa_policy or AlignmentPolicy.NONE,
+            alignment=part.numa_policy,
             node_selector=tuple(sorted(part.node_selector.items())),
             node_affinity=read_node_affinity(part.node_affinity),
             tolerations=tuple(written.toleration for written in part.tolerations),
@@ -294,7 +293,7 @@ def pod_to_dict(pod: Pod) -> Json:
         **asked,
         **cpu_policies_to_dict(spec),
         **SpecPart.written(
-            numa_policy=unless(spec.alignment, AlignmentPolicy.NONE),
+            numa_policy=spec.alignment,
             numa_scope=spec.scope,
             node_selector=dict(spec.node_selector),
             node_affinity=node_affinity_to_dict(spec.node_affinity),

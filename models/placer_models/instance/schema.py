@@ -23,6 +23,7 @@ from placer_models.instance.fields import (
     Pages,
     Percent,
     PodBind,
+    PodExclusive,
     Priority,
     Switch,
 )
@@ -43,9 +44,9 @@ from placer_models.node_strategy import NodeStrategy
 from placer_models.pod import ContainerRole
 from placer_models.policy import (
     AlignmentScope,
+    BindPolicy,
     DeviceChoice,
     DeviceScope,
-    ExclusivePolicy,
     NumaStrategy,
     PartitionPolicy,
     QosClass,
@@ -276,7 +277,17 @@ class RunningPart(SpecPart):
     movable: bool = Field(True, description="Whether it may move where there is a moveBudget.")
 
 
+class DefaultsPart(Part):
+    """What the scheduler is set to: it holds where neither a pod nor its node says anything."""
+
+    cpu_bind_policy: BindPolicy | None = None
+    cpu_exclusive_policy: PodExclusive | None = None
+    numa_policy: Alignment | None = None
+    numa_allocate_strategy: NumaStrategy | None = None
+
+
 OTHER_SPELLINGS = {
+    "defaultCPUBindPolicy": "defaults: {cpuBindPolicy: ...}",
     "gatherStrategy": "gather: {required: ...} or gather: {preferred: ...}",
     "minMember": "minimum",
     "minAvailable": "minimum",
@@ -304,7 +315,7 @@ _STRENGTH = ", or one of them with its strength: {required: "
 
 SHORT_FORMS = {
     "BindPart": f"{', '.join(PodBind)}{_STRENGTH}{PodBind.FULL_PCPUS}}}",
-    "ExclusivePart": f"{', '.join(ExclusivePolicy)}{_STRENGTH}{ExclusivePolicy.PCPU_LEVEL}}}",
+    "ExclusivePart": f"{', '.join(PodExclusive)}{_STRENGTH}{PodExclusive.PCPU_LEVEL}}}",
     "GatherPart": "a level such as node or rack, or levels with their strength: {preferred: rack}",
     "JointPart": "types and a scope, such as {deviceTypes: [gpu, rdma], requiredScope: SamePCIe}",
     "LevelSpreadPart": "levels with their most, such as {required: {rack: 2}}",
@@ -329,6 +340,9 @@ class InstanceFile(Part):
     gang_groups: tuple[GangGroupPart, ...] = ()
     running: tuple[RunningPart, ...] = ()
     running_gangs: tuple[RunningGangPart, ...] = ()
+    defaults: DefaultsPart | None = Field(
+        None, description="What holds where neither a pod nor its node says anything."
+    )
     device_choice: DeviceChoice | None = Field(
         None, description="Which devices pods that say nothing would like their shares of."
     )

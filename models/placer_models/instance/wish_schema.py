@@ -7,7 +7,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 
 from placer_models.affinity import AffinityLevel
 from placer_models.files.part import Part
-from placer_models.instance.fields import Count, Exclusive, PodBind, one_or_more
+from placer_models.instance.fields import Count, PodBind, PodExclusive, one_or_more
 from placer_models.node_affinity import NodeTerm
 from placer_models.policy import MOST_WEIGHT, JointScope
 from placer_models.selectors import COMPARING, LabelExpression, SelectorOperator
@@ -94,12 +94,12 @@ class ExclusivePart(StrengthPart):
     at_most = 1
     expected = "one policy with its strength, such as 'required: PCPULevel'"
 
-    preferred: Exclusive | None = None
-    required: Exclusive | None = None
+    preferred: PodExclusive | None = None
+    required: PodExclusive | None = None
 
 
 ExclusiveWish = Annotated[
-    ExclusivePart, BeforeValidator(_wished, json_schema_input_type=Exclusive | ExclusivePart)
+    ExclusivePart, BeforeValidator(_wished, json_schema_input_type=PodExclusive | ExclusivePart)
 ]
 """As for the bind policy: ``PCPULevel`` alone is a wish."""
 

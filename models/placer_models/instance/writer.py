@@ -8,6 +8,7 @@ import yaml
 from placer_models.cluster import Instance, Machine, Node
 from placer_models.files.documents import API_VERSION
 from placer_models.files.part import Json, MetadataPart, unless
+from placer_models.instance.defaults import defaults_to_dict
 from placer_models.instance.gangs import (
     gang_to_dict,
     group_to_dict,
@@ -82,6 +83,7 @@ def instance_to_dict(instance: Instance, found_by_name: MachineTest) -> Json:
         running_gangs=[running_gang_to_dict(gang) for gang in instance.running_gangs],
         move_budget=instance.move_budget or None,
         strategy=unless(instance.strategy, NodeStrategy.USABLE),
+        defaults=defaults_to_dict(instance.common_defaults) or None,
     )
 
 

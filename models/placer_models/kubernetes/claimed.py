@@ -91,7 +91,7 @@ def with_claimed(asked: AskedPod, claimed: Claimed) -> AskedPod:
             replace(one, requests=replace(one.requests, cpu_milli=0)) for one in spec.containers
         )
         found = replace(found, containers=(*itself, *others))
-        if spec.alignment is AlignmentPolicy.NONE:
+        if spec.alignment in (None, AlignmentPolicy.NONE):
             found = replace(
                 found, alignment=AlignmentPolicy.SINGLE_NUMA_NODE, scope=AlignmentScope.CONTAINER
             )

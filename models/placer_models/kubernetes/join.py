@@ -6,10 +6,16 @@ from dataclasses import dataclass, replace
 from placer_models.annotations.node_topology import CpuManagerPolicy
 from placer_models.cluster import Machine, Node
 from placer_models.cpuset import CpuSet, format_cpu_list
+from placer_models.defaults import NO_DEFAULTS, Defaults
 from placer_models.device import GPU, Device
 from placer_models.device_request import WHOLE_GPUS
 from placer_models.kubernetes.device import DevicePart
-from placer_models.kubernetes.names import INSTANCE_TYPES, KNOWS_CPUS, KNOWS_NUMA_NODES
+from placer_models.kubernetes.names import (
+    INSTANCE_TYPES,
+    KNOWS_CPUS,
+    KNOWS_NUMA_NODES,
+    TAKES_DEFAULT_ALIGNMENT,
+)
 from placer_models.kubernetes.node import KubeNode
 from placer_models.kubernetes.numa_memory import memory_of
 from placer_models.kubernetes.object_fields import ObjectError
@@ -17,7 +23,6 @@ from placer_models.kubernetes.resources import PODS
 from placer_models.kubernetes.topology import TopologyPart, zone_devices
 from placer_models.policy import (
     BINDING,
-    AlignmentPolicy,
     Locality,
     NodeBindPolicy,
     NumaStrategy,
@@ -66,6 +71,7 @@ def join(
     devices: DevicePart | None = None,
     listed: Sequence[Device] = (),
     offered: CpuSet | None = None,
+    defaults: Defaults = NO_DEFAULTS,
 ) -> JoinedNode:
     """Return the node that the objects of a node describe together.
 
@@ -81,6 +87,7 @@ def join(
             has as well, this entry takes precedence.
         offered: CPUs that a driver gives out, so that all others are reserved; None if there
             is no such driver.
+        defaults: What the scheduler of the cluster is set to.
 
     Raises:
         ObjectError: The objects contradict each other.
@@ -96,6 +103,8 @@ def join(
     labels = dict(node.identity.labels)
     labels.update([KNOWS_NUMA_NODES] if topology else [])
     labels.update([KNOWS_CPUS] if topology and topology.knows_cpus else [])
+    if defaults.alignment in BINDING and (topology or node.alignment is not None):
+        labels.update([TAKES_DEFAULT_ALIGNMENT])
     kubelet = (topology.policy if topology else None) or CpuManagerPolicy()
     kept = kubelet.reserved.intersection(layout.cpu)
     policy = node.partition_policy or (devices.partition_policy if devices else None)
@@ -114,7 +123,7 @@ def join(
         taints=tuple(sorted(node.taints, key=str)),
         reserved_cpus=reserved,
         unpooled_cpus=kept if kubelet.has("strict-cpu-reservation") else frozenset(),
-        alignment=alignment or AlignmentPolicy.NONE,
+        alignment=alignment,
         # Kept on the node, so that machines that differ in nothing else are one.
         unhealthy=frozenset(
             (one.type, one.minor)
@@ -131,6 +140,7 @@ def join(
         scope=scope,
         max_pods=node.allocatable.other.get(PODS, MAX_PODS),
         milli_per_cpu=node.milli_per_cpu,
+        defaults=defaults,
     )
     room_milli = node.milli_per_cpu * len(layout.online - reserved)
     allocatable = (node.allocatable.cpu_milli or 0) - node.reserved_milli

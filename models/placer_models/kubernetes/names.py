@@ -65,5 +65,8 @@ KNOWS_CPUS = ("placer/cpu-ids", "known")
 KNOWS_NUMA_NODES = ("placer/numa-nodes", "known")
 """A label for nodes whose NUMA nodes are known; pods that are aligned select it."""
 
+TAKES_DEFAULT_ALIGNMENT = ("placer/default-numa-policy", "possible")
+"""A label for nodes whose NUMA nodes are known, or that say themselves how pods are aligned."""
+
 SYSTEM_NAMESPACE = "node-system"
 """The namespace of pods that stand for what the system keeps of nodes; no cluster has such pods."""

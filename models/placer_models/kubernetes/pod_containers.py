@@ -38,12 +38,15 @@ class Reading:
         label_keys: Keys of the pod labels that affinity and spread look at.
         sums_cpus: Whether some pod of the BE pool asks for `cpu`. The scheduler and the kubelet
             count that with all other requests, so the sum is a resource of its own.
+        aligned_by_default: Whether a pod without a NUMA policy goes by that of the scheduler's
+            default, so that the NUMA nodes of its node have to be known (C22).
 
     """
 
     types: frozenset[str] = frozenset()
     label_keys: frozenset[str] = frozenset()
     sums_cpus: bool = False
+    aligned_by_default: bool = False
 
 
 def containers_of(

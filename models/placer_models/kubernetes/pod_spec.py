@@ -6,7 +6,11 @@ from dataclasses import dataclass, replace
 from placer_models.annotations.device_hint import strategies_of
 from placer_models.annotations.resource_spec import CpuBindPolicy, CpuExclusivePolicy
 from placer_models.device_request import DeviceRequestError
-from placer_models.kubernetes.names import KNOWS_CPUS, KNOWS_NUMA_NODES
+from placer_models.kubernetes.names import (
+    KNOWS_CPUS,
+    KNOWS_NUMA_NODES,
+    TAKES_DEFAULT_ALIGNMENT,
+)
 from placer_models.kubernetes.object_fields import ObjectError
 from placer_models.kubernetes.pod import KubePod
 from placer_models.kubernetes.pod_containers import Reading, containers_of
@@ -85,8 +89,8 @@ def asked_by(
             qos=qos,
             bind=BindPolicy(bind.value),
             bind_strength=bind_strength,
-            alignment=part.alignment or AlignmentPolicy.NONE,
-            node_selector=_selector(part, qos, select),
+            alignment=part.alignment,
+            node_selector=_selector(part, qos, select, reading),
             node_affinity=part.wishes.node_affinity,
             tolerations=part.wishes.tolerations,
             joint=joint if joint and set(joint.types) <= asked else None,
@@ -168,16 +172,17 @@ def _bind(part: KubePod, qos: QosClass) -> tuple[CpuBindPolicy, Strength]:
     return policy if bursts else CpuBindPolicy.DEFAULT, Strength.PREFERRED
 
 
-def _exclusive(part: KubePod, qos: QosClass) -> tuple[ExclusivePolicy, Strength]:
+def _exclusive(part: KubePod, qos: QosClass) -> tuple[ExclusivePolicy | None, Strength]:
+    """Return the exclusive policy, None where it is the scheduler's default."""
     required, preferred = part.cpus.required_exclusive, part.cpus.preferred_exclusive
     policy = required or preferred or CpuExclusivePolicy.DEFAULT
     if not qos.owns_cpus or policy is CpuExclusivePolicy.DEFAULT:
-        return ExclusivePolicy.NONE, Strength.PREFERRED
+        return None, Strength.PREFERRED
     return ExclusivePolicy(policy.value), Strength.REQUIRED if required else Strength.PREFERRED
 
 
 def _selector(
-    part: KubePod, qos: QosClass, more: Iterable[tuple[str, str]]
+    part: KubePod, qos: QosClass, more: Iterable[tuple[str, str]], reading: Reading
 ) -> tuple[tuple[str, str], ...]:
     """Return the labels that its node must have, those for known CPUs and NUMA nodes included."""
     selector = {**dict(part.wishes.selector), **dict(more)}
@@ -185,6 +190,8 @@ def _selector(
         selector.update([KNOWS_CPUS] if qos.owns_cpus else [])
         aligned = part.alignment not in (None, AlignmentPolicy.NONE)
         selector.update([KNOWS_NUMA_NODES] if aligned else [])
+        if reading.aligned_by_default and part.alignment is None:
+            selector.update([TAKES_DEFAULT_ALIGNMENT])
     return tuple(sorted(selector.items()))
 
 

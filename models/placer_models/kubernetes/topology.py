@@ -67,7 +67,7 @@ class TopologyPart:
         cpus: The CPUs ascending by id; empty if no annotation lists them.
         policy: How the kubelet gives out CPUs, or None if that is not said.
         zones: NUMA node -> its resources, ascending.
-        alignment: The topology manager's policy, or None if it is not said.
+        alignment: The topology manager's policy; None if it aligns nothing, or nothing is said.
         allocs: CPUs that pods own, according to the node's agent.
         doubted: What names CPUs that are not among ``cpus``, in words, ascending: annotations that
             are set aside. Nobody knows then which CPUs the node has.
@@ -235,7 +235,7 @@ def _alignment(root: Field) -> tuple[AlignmentPolicy | None, AlignmentScope | No
     spelt = match[1].lower().replace("-", "")
     policy = next(policy for policy in AlignmentPolicy if policy.value.lower() == spelt)
     if policy is AlignmentPolicy.NONE:
-        return policy, None
+        return None, None
     word = (match[2] or (scope.text("") if scope else "") or word).lower()
     if scope is not None and word not in list(AlignmentScope):
         scope.refuse(f"got {scope.got}; expected container or pod")

@@ -101,7 +101,7 @@ class Inventory:
         pod_memory: Memory that the kubelet has given to pods or keeps for the system; None
             where nothing says so.
         plugin_devices: Devices that the kubelet's device plugins have given to pods.
-        alignment: How the kubelet aligns pods with NUMA nodes.
+        alignment: How the kubelet aligns pods with NUMA nodes; None: not at all, or not said.
         scope: What the kubelet aligns together; None where nothing says so.
         warnings: What could not be found out, or contradicts itself.
 
@@ -122,7 +122,7 @@ class Inventory:
     pod_cpus: tuple[PodCpuAlloc, ...] = ()
     pod_memory: MemoryManagerState | None = None
     plugin_devices: tuple[HeldByKubelet, ...] = ()
-    alignment: AlignmentPolicy = AlignmentPolicy.NONE
+    alignment: AlignmentPolicy | None = None
     scope: AlignmentScope | None = None
     found: FoundDevices = field(default_factory=FoundDevices)
     warnings: tuple[str, ...] = ()

@@ -92,7 +92,7 @@ def _inventory(part: TopologyPart, source: str) -> Inventory:
         numa_nodes=_numa_nodes(part),
         policy=part.policy,
         pod_cpus=tuple(replace(one, cpuset=one.cpuset & known) for one in part.allocs),
-        alignment=part.alignment or AlignmentPolicy.NONE,
+        alignment=part.alignment,
         scope=part.scope,
         found=FoundDevices(_devices(part)),
         warnings=tuple(
@@ -178,12 +178,13 @@ def write_node_resource_topology(found: Discovered) -> Json:
     if inventory.pod_cpus:
         annotations[POD_CPU_ALLOCS] = write_pod_cpu_allocs(inventory.pod_cpus)
     scope = {"": "", "pod": "PodLevel", "container": "ContainerLevel"}[node.scope or ""]
-    aligned = "" if node.alignment is AlignmentPolicy.NONE else scope
+    alignment = node.alignment or AlignmentPolicy.NONE
+    aligned = "" if alignment is AlignmentPolicy.NONE else scope
     return {
         "apiVersion": "topology.node.k8s.io/v1alpha1",
         "kind": KIND,
         "metadata": {"name": node.name, "annotations": annotations},
-        "topologyPolicies": [f"{node.alignment.value}{aligned}"],
+        "topologyPolicies": [f"{alignment.value}{aligned}"],
         "zones": [_zone(found, i) for i in range(len(topology.numa_nodes))],
     }
 

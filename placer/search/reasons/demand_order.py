@@ -7,6 +7,7 @@ from placer.search.reasons.question import Question, unwanted_there, wanted_wher
 from placer.state.fits import alignment_demanded, device_demanded
 from placer_models.bound import bound_to
 from placer_models.device import GPU
+from placer_models.effective import effective_exclusive
 from placer_models.node_rules import NODE_RULES
 from placer_models.policy import (
     DeviceScope,
@@ -133,7 +134,7 @@ def _of_cpus(asked: Question) -> Iterator[Demand]:
         yield Demand("node-cpu-bind", word=node.cpu_bind)
     if spec.bind_required:
         yield Demand("cpu-bind", word=spec.bind)
-    match spec.exclusive:
+    match effective_exclusive(spec, node):
         case ExclusivePolicy.PCPU_LEVEL:
             yield Demand("exclusive-cores")
         case ExclusivePolicy.NUMA_NODE_LEVEL:

@@ -7,8 +7,8 @@ from itertools import chain
 
 from placer.search.reasons.company import Company
 from placer_models.affinity import AffinityTerm
-from placer_models.alignment import effective_policy
 from placer_models.cluster import Node, RunningPod
+from placer_models.effective import effective_alignment
 from placer_models.pod import PodSpec
 from placer_models.policy import AlignmentPolicy
 from placer_models.records import record
@@ -48,10 +48,7 @@ def has_bound(asked: Question) -> bool:
     binding = (AlignmentPolicy.RESTRICTED, AlignmentPolicy.SINGLE_NUMA_NODE)
     return any(
         not spec.qos.owns_cpus
-        and (
-            spec.constrained_burst
-            or effective_policy(spec.alignment, asked.node.alignment) in binding
-        )
+        and (spec.constrained_burst or effective_alignment(spec, asked.node) in binding)
         for spec in (runner.pod.spec for runner in asked.running)
     )
 

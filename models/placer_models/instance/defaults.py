@@ -1,0 +1,32 @@
+"""Defaults of a scheduler in files, read and written (C22)."""
+
+from placer_models.defaults import NO_DEFAULTS, Defaults
+from placer_models.files.part import Json, unless
+from placer_models.instance.fields import PodExclusive
+from placer_models.instance.schema import DefaultsPart
+from placer_models.policy import AlignmentPolicy, BindPolicy, ExclusivePolicy
+
+
+def read_defaults(part: DefaultsPart | None) -> Defaults | None:
+    """Return what a document sets; None if it sets nothing."""
+    if part is None:
+        return None
+    exclusive = part.cpu_exclusive_policy or PodExclusive.DEFAULT
+    named = exclusive is not PodExclusive.DEFAULT
+    found = Defaults(
+        bind=part.cpu_bind_policy or BindPolicy.DEFAULT,
+        exclusive=ExclusivePolicy(exclusive.value) if named else ExclusivePolicy.NONE,
+        alignment=part.numa_policy or AlignmentPolicy.NONE,
+        numa_strategy=part.numa_allocate_strategy,
+    )
+    return None if found == NO_DEFAULTS else found
+
+
+def defaults_to_dict(defaults: Defaults) -> Json:
+    """Return the defaults as files write them; empty where nothing is set."""
+    return DefaultsPart.written(
+        cpu_bind_policy=unless(defaults.bind, BindPolicy.DEFAULT),
+        cpu_exclusive_policy=unless(defaults.exclusive, ExclusivePolicy.NONE),
+        numa_policy=unless(defaults.alignment, AlignmentPolicy.NONE),
+        numa_allocate_strategy=defaults.numa_strategy,
+    )
