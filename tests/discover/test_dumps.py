@@ -2,7 +2,6 @@
 
 import json
 from functools import cache
-from typing import Any
 
 import pytest
 
@@ -14,23 +13,65 @@ from placer_models.instance.machine_schema import to_machine as read_machine
 from placer_models.instance.machine_writer import machine_to_dict
 from placer_models.machines.catalogue import load_machine
 from placer_models.policy import CoreKind
-from shared_files import shared
+from shared_files import Row, rows_named, shared
 
-try:
-    _ENTRIES = json.loads(shared("topologies/hwloc/manifest.json").read_text("utf-8"))["entries"]
-except pytest.skip.Exception:
-    _ENTRIES = []
+DUMPS = [
+    "offline-cpu0-node0",
+    "nvidiagpunumanodes",
+    "nvidia-dgx-gb10",
+    "48amd64-4pa2n6c-sparse",
+    "16amd64-8n2c-cpusets",
+    "128arm-2pa2n8cluster4co",
+    "128ia64-17n4s2c",
+    "memorysidecaches",
+    "fakememinitiators-1np2c+1npp+gi",
+    "8em64t-2s2ca2c-buggynuma",
+    "40intel64-2g2n4c+pcilocality",
+    "32intel64-2p8co2t+8ve",
+    "20s390-2g6s4c",
+    "fakeheterocpunuma",
+    "32em64t-2n8c+dax+nvme+mic+dimms",
+    "8em64t-2s4c-asymcaches",
+    "64intel64-fakeKNL-SNC4-hybrid",
+    "lscpu-x86_64-epyc_7451",
+    "lscpu-x86_64-64cpu",
+    "lscpu-ppc64-POWER7-64cpu",
+    "lscpu-s390-lpar-drawer",
+    "lscpu-arm-A510-A710-A715-X3",
+    "lscpu-loongarch-kvm_on_loongson_3c6000",
+    "lscpu-vmware_fpe",
+    "lscpu-x86_64-dell_e4310",
+    "nvidiaDGX2",
+    "192em64t-24n8c2t",
+    "96em64t-4n4d3ca2co-pci",
+    "coral-ea-hwloc1",
+    "coral-lassen",
+    "knl-snc4-flat-hwloc1",
+    "knl-quad-flat-hwloc1",
+    "epyc-corona",
+    "eas-tioga",
+    "g4dnmetal",
+    "cts1-pascal",
+    "ipa20",
+    "tuo.CPX",
+    "corona",
+    "sierra",
+    "chimera",
+    "ghw-linux-amd64-offlineCPUs",
+    "ghw-linux-amd64-415ee03b8c4d1c4f07ae2e9d8b3d3d6d",
+    "nri-cpuallocator-sysfs",
+]
+"""All dumps that we have read."""
 
-ENTRIES = {entry["id"]: entry for entry in _ENTRIES} or {"none": {}}
-
-EACH = pytest.mark.parametrize("name", ENTRIES)
+EACH = pytest.mark.parametrize("name", DUMPS)
 
 
 @cache
-def found(name: str) -> tuple[dict[str, Any], Inventory]:
+def found(name: str) -> tuple[Row, Inventory]:
     """Return what the manifest says of a dump, and what is found in it."""
-    root = shared("topologies/hwloc")
-    return ENTRIES[name], take_inventory(root / ENTRIES[name]["file"])
+    manifest = json.loads(shared("topologies/hwloc/manifest.json").read_text("utf-8"))
+    (entry,) = rows_named([name], manifest["entries"], "id")
+    return entry, take_inventory(shared(f"topologies/hwloc/{entry['file']}"))
 
 
 @EACH
@@ -121,8 +162,6 @@ def test_a_dump_is_the_machine_that_was_written_down_from_it(name: str) -> None:
     CPU by CPU: core, package, NUMA node, cache and kind; memory, distances; AMD's and NVIDIA's
     GPUs, RDMA ports and vector engines with their NUMA nodes (C1, D1, D15).
     """
-    if not _ENTRIES:
-        shared("topologies/hwloc/manifest.json")
     here, there = to_machine(found(name)[1]).machine, load_machine(WRITTEN_BY_HAND[name])
 
     assert here.topology.cpus == there.topology.cpus
@@ -139,8 +178,6 @@ def test_jobs_saw_less_than_the_machines() -> None:
     """
     These dumps were taken inside a cpuset, and say so.
     """
-    if not _ENTRIES:
-        shared("topologies/hwloc/manifest.json")
     allowed = {
         "16amd64-8n2c-cpusets": ("0-6,12-15", "1-4"),
         "nvidiagpunumanodes": ("0-87", "0"),
@@ -158,8 +195,6 @@ def test_kinds_of_cores_are_told_apart() -> None:
     """
     Hybrid x86 by its two perf units, Arm by the capacity of its cores.
     """
-    if not _ENTRIES:
-        shared("topologies/hwloc/manifest.json")
     efficient = {
         "ghw-linux-amd64-415ee03b8c4d1c4f07ae2e9d8b3d3d6d": "",
         "nvidia-dgx-gb10": "0-4,10-14",

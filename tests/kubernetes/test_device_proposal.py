@@ -204,20 +204,25 @@ def test_the_device_object_reads_from_a_file(text: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("requests", "each"),
     [
-        ({"nvidia.com/gpu": "2"}, (2, None, None)),
-        ({"kubernetes.io/gpu": "50"}, (1, 50, 50)),
-        ({"kubernetes.io/gpu-core": "50", "kubernetes.io/gpu-memory-ratio": "60"}, (1, 50, 60)),
-        ({"kubernetes.io/gpu-core": "60", "kubernetes.io/gpu-memory": "4Gi"}, (1, 60, None)),
+        ({"nvidia.com/gpu": "2"}, DeviceRequest("gpu", 2)),
+        ({"kubernetes.io/gpu": "50"}, DeviceRequest("gpu", 1, DeviceShare(50, None, 50))),
+        (
+            {"kubernetes.io/gpu-core": "50", "kubernetes.io/gpu-memory-ratio": "60"},
+            DeviceRequest("gpu", 1, DeviceShare(50, None, 60)),
+        ),
+        (
+            {"kubernetes.io/gpu-core": "60", "kubernetes.io/gpu-memory": "4Gi"},
+            DeviceRequest("gpu", 1, DeviceShare(60, 4 * 2**30)),
+        ),
+        ({"kubernetes.io/rdma": "100"}, DeviceRequest("rdma", 1)),
     ],
 )
-def test_requests_of_the_device_proposal(requests: dict[str, str], each: object) -> None:
+def test_requests_of_the_device_proposal(requests: dict[str, str], each: DeviceRequest) -> None:
     """
-    Whole GPUs, the shorthand, and compute and memory apart (D2, D3).
+    Whole GPUs, the shorthand, compute and memory apart, and a NIC (D2, D3).
     """
     asked = asked_by(pod_part(pod(requests={"cpu": "4", "memory": "8Gi", **requests})), GPUS)
-    (request,) = asked.spec.requests.devices
-    share = request.share
-    assert each == (request.count, share and share.percent, share and share.memory_percent)
+    assert asked.spec.requests.devices == (each,)
 
 
 TOTALS = {

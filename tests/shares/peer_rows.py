@@ -42,6 +42,11 @@ def left_out(case: Row) -> str | None:
     return None
 
 
+def called(case: Row) -> str:
+    """Return what a case of the peer's table is called here."""
+    return f"{case['source_test']}: {case['name']}"
+
+
 def from_peer(case: Row, fixture: Row) -> Row:
     """Return a case of the peer's table, and the devices of its node, as a row."""
     joint = case["pod"].get("device_joint_allocate") or {}
@@ -49,7 +54,7 @@ def from_peer(case: Row, fixture: Row) -> Row:
     if not case["expect"]["error"]:
         given = _listed(case["expect"]["allocations"])
     return {
-        "name": f"{case['source_test']}: {case['name']}",
+        "name": called(case),
         "devices": [
             [
                 d["type"],

@@ -34,6 +34,9 @@ KERNEL_WORDS = "console=ttyS0 quiet panic=-1 rdinit=/init hugepagesz=2M hugepage
 LIMIT_S = 480
 """Two machines at once take some two minutes on an idle host, and many times that on a busy one."""
 
+READ_INSIDE = ("cases/kernel_cpuset_v2_partition.json",)
+"""Other people's files that tests inside the machine look at."""
+
 PYTEST_INI = "[pytest]\naddopts = --import-mode=importlib\nstrict = true\n"
 
 
@@ -60,7 +63,7 @@ def boot(image: Path, cgroup: str, tests: str, cache: Path, shared: Path | None 
         cgroup: The version, ``v1`` or ``v2``.
         tests: Paths below the checkout, and options of pytest.
         cache: Folder for large files.
-        shared: Folder whose files of peers' cases are readable inside.
+        shared: Folder whose files ``READ_INSIDE`` are readable inside.
 
     Raises:
         NoAnswerError: It hangs, or stopped too soon.
@@ -68,9 +71,10 @@ def boot(image: Path, cgroup: str, tests: str, cache: Path, shared: Path | None 
     """
     job = {"cgroup": cgroup, "tests": tests}
     files = {"/job.json": json.dumps(job).encode(), "/placer/vm.ini": PYTEST_INI.encode()}
-    if shared is not None and (shared / "cases").is_dir():
-        for path in (shared / "cases").glob("*cpuset*.json"):
-            files[f"/shared/cases/{path.name}"] = path.read_bytes()
+    if shared is not None:
+        for name in READ_INSIDE:
+            if (shared / name).is_file():
+                files[f"/shared/{name}"] = (shared / name).read_bytes()
     with (
         tempfile.TemporaryDirectory(dir=cache) as folder,
         tempfile.TemporaryDirectory(prefix="placer-vm-") as short,  # paths of sockets are short

@@ -28,9 +28,13 @@ pytestmark = pytest.mark.skipif(
 )
 
 
+ROWS = 60
+"""Rows that the numbers here are of: the first ones of the table."""
+
+
 def rows():
     path = shared("cases/kernel_cpuset_v2_partition.json")
-    return json.loads(path.read_text())["rows"]
+    return json.loads(path.read_text())["rows"][:ROWS]
 
 
 def carry_out(machine, step):
