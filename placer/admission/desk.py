@@ -11,7 +11,7 @@ from time import monotonic
 
 from placer.admission.foresight import RunningWork
 from placer.admission.placing import LEAST_TIME_S
-from placer.admission.trial import TriedTogether, Trial, unplaced
+from placer.admission.trial import Trial, TriedTogether, unplaced
 from placer.admission.workload import Admitted, Reserved, Round, Workload, batch_of
 from placer.queue.fair import FairQueue
 from placer.queue.model import Pick, Ticket, WorkUnit

@@ -6,7 +6,7 @@ from dataclasses import replace
 from time import monotonic
 from typing import NamedTuple
 
-from placer.admission.foresight import Foresight, DuePlan, RunningWork
+from placer.admission.foresight import DuePlan, Foresight, RunningWork
 from placer.admission.placing import LEAST_TIME_S, is_complete, place, runs, shape_of
 from placer.admission.workload import Workload, batch_of
 from placer.judge.measure import measure
