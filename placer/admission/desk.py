@@ -9,9 +9,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 from time import monotonic
 
-from placer.admission.foresight import Running
+from placer.admission.foresight import RunningWork
 from placer.admission.placing import LEAST_TIME_S
-from placer.admission.trial import Question, Trial, unplaced
+from placer.admission.trial import Trial, TriedTogether, unplaced
 from placer.admission.workload import Admitted, Reserved, Round, Workload, batch_of
 from placer.queue.fair import FairQueue
 from placer.queue.model import Pick, Ticket, WorkUnit
@@ -47,7 +47,7 @@ class Admission:
         self.most_units = most_units
         self._waiting: dict[str, Workload] = {}
         self._running: dict[str, tuple[Ticket, tuple[NamespacedName, ...]]] = {}
-        self._hopeless: Question | None = None
+        self._hopeless: TriedTogether | None = None
         self._pods: set[NamespacedName] = set()
 
     def submit(self, job: str, *workloads: Workload, now_us: int) -> None:
@@ -151,11 +151,11 @@ class Admission:
         """Keys of the workloads that run."""
         return tuple(self._running)
 
-    def _ends(self) -> Iterable[Running]:
+    def _ends(self) -> Iterable[RunningWork]:
         """Yield what runs, with the end that its length promises."""
         for ticket, pods in self._running.values():
             length_us = ticket.unit.length_us
-            yield Running(None if length_us is None else ticket.start_us + length_us, pods)
+            yield RunningWork(None if length_us is None else ticket.start_us + length_us, pods)
 
     def _picked(self, trial: Trial, now_us: int) -> list[Pick]:
         """Dispatch what may start in the cluster of a trial, in order of fairness."""

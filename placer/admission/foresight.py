@@ -12,7 +12,7 @@ from placer.search.options import SolveOptions
 from placer_models.placement import NamespacedName
 
 
-class Running(NamedTuple):
+class RunningWork(NamedTuple):
     """Pods of a workload that run, and when they end; None if that is not known."""
 
     end_us: int | None
@@ -20,7 +20,7 @@ class Running(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class DuePlan:
     """When a workload that has no place now will have one.
 
     Attributes:
@@ -46,20 +46,22 @@ class Foresight:
     Whatever it says has been placed, by the fast path: a plan is a place that exists.
     """
 
-    def __init__(self, running: Iterable[Running], now_us: int, fast: SolveOptions) -> None:
+    def __init__(self, running: Iterable[RunningWork], now_us: int, fast: SolveOptions) -> None:
         self._running = list(running)
         self._now_us = now_us
         self._fast = fast
 
     def add(self, workload: Workload) -> None:
         """Count on the end of a workload that starts now."""
-        self._running.append(Running(self.end_us(workload), workload.pods))
+        self._running.append(RunningWork(self.end_us(workload), workload.pods))
 
     def end_us(self, workload: Workload) -> int | None:
         """Return when a workload ends if it starts now; None if its length is not known."""
         return None if workload.length_us is None else self._now_us + workload.length_us
 
-    def plan(self, workload: Workload, cluster: Scheduler, promised_us: int | None) -> Plan | None:
+    def plan(
+        self, workload: Workload, cluster: Scheduler, promised_us: int | None
+    ) -> DuePlan | None:
         """Return when a workload has a place if nothing else starts; None if nobody can tell.
 
         Args:
@@ -84,16 +86,16 @@ class Foresight:
             found = earlier or found
         return found
 
-    def at(self, time_us: int, workload: Workload, cluster: Scheduler) -> Plan | None:
+    def at(self, time_us: int, workload: Workload, cluster: Scheduler) -> DuePlan | None:
         """Return the plan of a workload for a given time, if it has a place then."""
         then = cluster.fork()
         ended = [pods for end, pods in self._running if end is not None and end <= time_us]
         then.release(pod for pods in ended for pod in pods if runs(then, pod))
         decision = place(then.fork(), (workload,), self._fast)
         complete = is_complete(decision, (workload,))
-        return Plan(workload, time_us, then, decision) if complete else None
+        return DuePlan(workload, time_us, then, decision) if complete else None
 
-    def beside(self, plan: Plan, decision: Decision) -> Plan | None:
+    def beside(self, plan: DuePlan, decision: Decision) -> DuePlan | None:
         """Return the plan if a decision is taken now and its pods do not end before.
 
         None if the workload has no place then.

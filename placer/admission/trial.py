@@ -6,7 +6,7 @@ from dataclasses import replace
 from time import monotonic
 from typing import NamedTuple
 
-from placer.admission.foresight import Foresight, Plan, Running
+from placer.admission.foresight import DuePlan, Foresight, RunningWork
 from placer.admission.placing import LEAST_TIME_S, is_complete, place, runs, shape_of
 from placer.admission.workload import Workload, batch_of
 from placer.judge.measure import measure
@@ -23,7 +23,7 @@ SHARE_OF_REFUSED = 0.5
 MOST_WAYS = 16
 """How often a workload is tried on fewer of the nodes that another one waits for."""
 
-Question = tuple[int, tuple[str, ...]]
+TriedTogether = tuple[int, tuple[str, ...]]
 """A version of the cluster, and the keys of workloads that are to be placed there together."""
 
 
@@ -52,14 +52,14 @@ class Trial:
         self,
         scheduler: Scheduler,
         waiting: Mapping[str, Workload],
-        running: Iterable[Running],
+        running: Iterable[RunningWork],
         *,
         now_us: int,
         ends_s: float,
         options: SolveOptions,
         most_refused: int,
         promise: Reservation | None = None,
-        hopeless: Question | None = None,
+        hopeless: TriedTogether | None = None,
     ) -> None:
         """Begin with the cluster as it is.
 
@@ -90,10 +90,10 @@ class Trial:
         self._taken: list[Workload] = []
         self._decisions: tuple[Decision, ...] = ()
         self._tries: dict[str, _Try] = {}
-        self._later: dict[str, Plan] = {}
+        self._later: dict[str, DuePlan] = {}
         self._misfits: set[Hashable] = set()
         self._harmful: set[tuple[str, Hashable]] = set()
-        self._plans: dict[str, Plan | None] = {}
+        self._plans: dict[str, DuePlan | None] = {}
 
     def fits(self, unit: WorkUnit) -> bool:
         """Return whether a workload has a place beside all that was taken."""
@@ -208,7 +208,7 @@ class Trial:
         running = [key for key in keys if runs(self._cluster, key)]
         return Placement(tuple(map(self._cluster.placement_of, running)))
 
-    def _plan(self, unit: WorkUnit) -> Plan | None:
+    def _plan(self, unit: WorkUnit) -> DuePlan | None:
         """Return when a workload has a place that has none now; None if nobody can tell."""
         workload = self._waiting[str(unit.key)]
         if workload.key not in self._plans:
@@ -218,7 +218,9 @@ class Trial:
             self._plans[workload.key] = plan
         return self._plans[workload.key]
 
-    def _kept(self, decision: Decision, reserved: WorkUnit | None) -> dict[str, Plan | None] | None:
+    def _kept(
+        self, decision: Decision, reserved: WorkUnit | None
+    ) -> dict[str, DuePlan | None] | None:
         """Return the plans with a decision on all that was taken; None if it breaks them."""
         if not is_complete(decision, self._taken):
             return None
@@ -252,7 +254,7 @@ class Trial:
             self.refused = (workload, answered)
         return None
 
-    def _ways(self, workload: Workload, plan: Plan) -> Iterator[_Try]:
+    def _ways(self, workload: Workload, plan: DuePlan) -> Iterator[_Try]:
         """Yield ways to place a workload that fits, beside a plan that uses some of the nodes.
 
         First as the fast path would, then on nodes that the plan does not use, then without

@@ -1,4 +1,4 @@
-"""Q12: random clusters, where the wait of a gang and free capacity are held by brute force."""
+"""Random clusters: the wait of a gang, and free capacity, held by brute force (Q12)."""
 
 import random
 from collections.abc import Sequence

@@ -242,6 +242,42 @@ def test_a_gang_starts_all_at_once() -> None:
     assert result.never_ran == ()
 
 
+def test_in_lockstep_all_capacity_is_used_and_shares_follow_weights() -> None:
+    """
+    Gangs of one with weight 4 beside gangs of two with weight 1: 64 and 16 of 80, at any time.
+    """
+    result = figure("lockstep")
+
+    assert [job.service // US_PER_S // 60 for job in result.jobs] == [64, 16]
+    assert result.makespan_us == 40 * 60 * US_PER_S
+    assert max(run.passes for run in result.runs) == 1
+
+
+def test_short_work_fills_the_time_until_a_gang_is_due() -> None:
+    """
+    The gang starts at 90 s, when the last thread is free; nothing of 50 s is in its way.
+    """
+    result = figure("reservation")
+    gang = next(run for run in result.runs if run.job == "TRAIN")
+    before = [run for run in result.runs if 0 < run.start_us < gang.start_us]
+
+    assert (gang.turn_us, gang.start_us, gang.passes) == (30 * US_PER_S, 90 * US_PER_S, 6)
+    assert {run.end_us - run.start_us for run in before} == {20 * US_PER_S}
+    assert max(run.end_us for run in before) <= gang.start_us
+
+
+def test_use_yields_to_shares_as_far_as_the_limit_says() -> None:
+    """
+    A thread that is of no use to gangs of weight 4 is free half of the time, or never.
+    """
+    scenario = read_simulation(QUEUES / "shares-or-use.yaml")
+    shares, use = simulate(scenario), simulate(replace(scenario, bypass_limit=10**6))
+
+    assert Fraction(shares.service, shares.capacity_us) == Fraction(20, 23)
+    assert use.service == use.capacity_us
+    assert shares.jobs[0].end_us == use.jobs[0].end_us
+
+
 def test_a_gang_that_waits_for_capacity_to_come_back_runs_then() -> None:
     """
     Set aside while only two threads are there, it is tried again when there are four.

@@ -1,4 +1,4 @@
-"""Q12: how long a unit that does not fit waits, who goes before it, and what stays free."""
+"""Reservations: how long a unit waits, who goes before it, and what stays free (Q12)."""
 
 import random
 from collections.abc import Iterable

@@ -150,3 +150,34 @@ def test_members_of_a_gang_may_go_one_by_one() -> None:
 
     assert [r.placement.gang for r in scheduler.running_on("n0")] == ["g", "g"]
     check_fresh_count(scheduler)
+
+
+def test_a_fork_goes_its_own_way() -> None:
+    """
+    What happens in one of them leaves the other as it is, and both count afresh.
+    """
+    scheduler = busy()
+    before = scheduler.snapshot()
+    fork = scheduler.fork()
+
+    assert fork.snapshot() == before
+    fork.place(batch(pod("a", 4, QosClass.LSR)), DEADLINE_S, options=QUICK)
+    fork.release([key("old-lse")])
+    fork.cordon("n1")
+    assert scheduler.snapshot() == before
+    scheduler.place(batch(pod("b", 2, QosClass.LSE)), DEADLINE_S, options=QUICK)
+    assert [r.pod.name for r in fork.snapshot().instance.running if r.pod.name in "ab"] == ["a"]
+    check_fresh_count(fork)
+    check_fresh_count(scheduler)
+
+
+def test_a_decision_of_a_fork_can_be_taken() -> None:
+    """
+    The fork was asked what if; nothing has happened since, so its answer holds here.
+    """
+    scheduler = busy()
+    fork = scheduler.fork()
+    decision = fork.place(batch(pod("a", 4, QosClass.LSR)), DEADLINE_S, options=QUICK)
+
+    assert isinstance(scheduler.confirm(decision), Change)
+    assert scheduler.placement_of(key("a")) == fork.placement_of(key("a"))

@@ -124,10 +124,11 @@ def _waits(result: Simulated) -> Iterator[Text]:
         return
     wait_us, run = max(waits, key=lambda item: item[0])
     before = count(max(run.passes for _, run in waits), "thread")
+    turn = "its turn" if len(waits) == 1 else "their turn"
     yield Text(
-        f"{count(len(waits), 'gang')} did not fit when the turn came. The longest wait from then "
-        f"on was {seconds(wait_us)} ({run.job} #{run.thread}, from {seconds(run.turn_us or 0)}); "
-        f"at most {before} of work went before one."
+        f"{count(len(waits), 'gang')} did not fit when {turn} came. The longest wait from then on "
+        f"was {seconds(wait_us)} ({run.job} #{run.thread}, from {seconds(run.turn_us or 0)}); at "
+        f"most {before} of work went before one."
     )
 
 
