@@ -4,7 +4,7 @@ from collections import Counter
 from typing import assert_never
 
 from placer.judge.scene import CellId, Scene, Site, Tenant
-from placer_models.policy import NumaStrategy
+from placer_models.policy import BindPolicy, NodeBindPolicy, NumaStrategy
 
 _Shares = Counter[CellId]
 """NUMA node -> CPUs."""
@@ -35,8 +35,11 @@ def _on_node(site: Site, strategy: NumaStrategy) -> int:
             )
             return points * beyond + _crowded(_free_before(site), shares) - own
         case NumaStrategy.DISTRIBUTE_EVENLY:
-            slack = max(map(len, site.inside.topology.cores.values()))
-            return points * sum(_uneven(share, slack) for share in shares) + beyond
+            uneven = (
+                _uneven(share, _cpus_apart(site, tenant))
+                for share, tenant in zip(shares, owners, strict=True)
+            )
+            return points * sum(uneven) + beyond
         case never:
             assert_never(never)
 
@@ -91,3 +94,26 @@ def _pairs_of_parts(cpus: int, parts: int) -> int:
 def _uneven(share: _Shares, slack: int) -> int:
     cpus = share.values()
     return max(0, max(cpus, default=0) - min(cpus, default=0) - slack)
+
+
+def _cpus_apart(site: Site, tenant: Tenant) -> int:
+    """Return by how many CPUs even shares may differ: a core where whole ones are wanted."""
+    whole = BindPolicy.FULL_PCPUS is tenant.pod.spec.bind
+    whole |= site.node.cpu_bind is NodeBindPolicy.FULL_PCPUS_ONLY
+    return widest_core(site) if whole else 1
+
+
+def widest_core(site: Site) -> int:
+    """Return the most threads that a core of the node has."""
+    return max(map(len, site.inside.topology.cores.values()))
+
+
+def even_shares(site: Site, tenant: Tenant) -> list[int]:
+    """Return the CPUs of each NUMA node under DistributeEvenly, if as few as can be have them.
+
+    Empty where the node has another strategy, or none.
+    """
+    if site.node.numa_strategy is not NumaStrategy.DISTRIBUTE_EVENLY:
+        return []
+    asked, parts = tenant.requests.cpu_milli // 1000, _fewest(site, tenant)
+    return [asked // parts + (part < asked % parts) for part in range(parts)]
