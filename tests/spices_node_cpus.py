@@ -4,8 +4,16 @@ from dataclasses import replace
 from random import Random
 
 from placer_models.cluster import Instance, Machine
-from placer_models.pod import Gang
-from placer_models.policy import CoreKind, Locality, NodeBindPolicy, NumaStrategy
+from placer_models.pod import Container, Gang, Pod, Resources
+from placer_models.policy import (
+    AlignmentPolicy,
+    BindPolicy,
+    CoreKind,
+    Locality,
+    NodeBindPolicy,
+    NumaStrategy,
+    QosClass,
+)
 from placer_models.topology import ARM
 from worlds import tiny_instance
 
@@ -91,6 +99,46 @@ def spice_strategies(rng: Random, instance: Instance) -> Instance:
 def strategy_instance(seed: int) -> Instance:
     """Draw a tiny instance whose nodes have NUMA allocate strategies."""
     return spice_strategies(Random(f"strategy-{seed}"), tiny_instance(seed))
+
+
+def even_instance(seed: int) -> Instance:
+    """Draw a tiny instance with even shares, for pods most of which need several NUMA nodes."""
+    rng = Random(f"even-{seed}")
+    instance = tiny_instance(seed)
+    asked = rng.choice(((3, 4, 5), (5, 6, 6, 7), (2, 3, 6, 6)))
+
+    def owning(pod: Pod) -> Pod:
+        spec = replace(
+            pod.spec,
+            containers=(Container("app", Resources(1000 * rng.choice(asked))),),
+            qos=rng.choice((QosClass.LSR, QosClass.LSE)),
+            bind=rng.choice((*(BindPolicy.DEFAULT,) * 4, *BindPolicy)),
+            alignment=AlignmentPolicy.NONE,
+            joint=None,
+        )
+        return replace(pod, spec=spec)
+
+    def members(gang: Gang) -> tuple[Pod, ...]:
+        pods = tuple(map(owning, gang.pods))
+        if len({pod.spec for pod in gang.pods}) == 1:
+            return tuple(replace(pod, spec=pods[0].spec) for pod in pods)
+        return pods
+
+    binds = (*(NodeBindPolicy.NONE,) * 4, *NodeBindPolicy)
+    return replace(
+        instance,
+        nodes=tuple(
+            replace(
+                node,
+                numa_strategy=rng.choice((*NumaStrategy, *(NumaStrategy.DISTRIBUTE_EVENLY,) * 4)),
+                cpu_bind=rng.choice(binds),
+                alignment=AlignmentPolicy.NONE,
+            )
+            for node in instance.nodes
+        ),
+        gangs=tuple(replace(gang, pods=members(gang)) for gang in instance.gangs),
+        name=f"{instance.name}, even",
+    )
 
 
 def spice_kinds(rng: Random, instance: Instance) -> Instance:

@@ -93,7 +93,7 @@ meet, and of its taints that would rather keep them off."""
 
 BIND = Tier("bind", "CPUs against the policy", Sense.MINIMISE)
 """Over pods that own CPUs with a preferred bind policy: CPUs on cores taken against it, beyond
-the remainder that cannot be avoided even on the empty node."""
+the remainder that cannot be avoided even on the empty node, or of Default with even shares."""
 
 GATHERING = Tier("gathering", "domains and members too many", Sense.MINIMISE)
 """Over gangs that would like to gather or to spread: domains of the level beyond one, and

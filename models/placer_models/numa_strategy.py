@@ -13,14 +13,12 @@ class CellStrategy:
         free: CPUs of each cell that a pod may still own.
         points: What one step in the first part of the value counts: more than the whole second
             part can ever be.
-        slack: By how many CPUs even shares may differ: the threads of the widest core.
 
     """
 
     strategy: NumaStrategy
     free: tuple[int, ...]
     points: int
-    slack: int
 
     @property
     def least_free(self) -> int:
@@ -42,3 +40,9 @@ def least_pairs(cpus: int, parts: int) -> int:
     """Return how many pairs lie inside parts if the CPUs are split as equally as possible."""
     size, larger = divmod(cpus, parts)
     return larger * pairs(size + 1) + (parts - larger) * pairs(size)
+
+
+def beside_whole_cores(cpus: int, parts: int, threads: int) -> int:
+    """Return how many CPUs such parts have beside whole cores of so many threads."""
+    size, larger = divmod(cpus, parts)
+    return larger * ((size + 1) % threads) + (parts - larger) * (size % threads)

@@ -130,12 +130,14 @@ class Fit(CachedHash):
         bind_asked: Whether the pod or the node requires or prefers it; otherwise it is what
             Default stands for.
         bind_remainder: How many CPUs must be against the bind policy even on the empty node.
+        bind_waived: How many more than these cost nothing, for the sake of even shares.
         best_pair_sum: The largest pair sum of an equal-sized GPU set that the pod may have
             on the empty node.
         joint: Devices that are wanted side by side; None: none are.
         fewest_packages: Packages that owned CPUs need on the empty node; None: no wish.
         fewest_caches: The same for last-level caches.
         fewest_cpu_cells: The same for cells, where the node has a NUMA strategy.
+        cpus_apart: By how many CPUs shares of cells may differ and still be even.
         containers: The containers, if each is aligned by itself; the pod as a whole then has no
             policy.
         locality: The fewest places the pod can be in; None where it may be anywhere.
@@ -160,6 +162,7 @@ class Fit(CachedHash):
     fewest_packages: int | None = None
     fewest_caches: int | None = None
     fewest_cpu_cells: int | None = None
+    cpus_apart: int = 1
     containers: tuple[ContainerFit, ...] = ()
     locality: LocalityFit | None = None
     spread_wished: bool = False
@@ -167,6 +170,7 @@ class Fit(CachedHash):
     weight_missed: int = 0
     apart: ExclusivePolicy = ExclusivePolicy.NONE
     apart_required: bool = False
+    bind_waived: int = 0
 
     __hash__ = CachedHash.__hash__
 

@@ -366,6 +366,7 @@ def _price(
     bind = 0
     if shape.owned_cpus and (fit.spread_wished or not fit.bind_required):
         bind = against_policy(node, shape, fit, cores) - fit.bind_remainder
+        bind = max(0, bind - fit.bind_waived) if fit.bind_waived else bind
     gpus = devices.gpus
     linked = gpus is not None and sum(gpus.counts) > 1
     return Price(

@@ -213,8 +213,11 @@ def _by_cores(
         rest = np.where(terms["even"] > 0, owned % widest, 0)
         singles = np.maximum(np.maximum(owned - whole, rest), free)
         singles = np.where(priced, singles, owned)
-        bind += count * (np.where(priced, singles - free, 0) + terms["spread_lost"])
-        lost += count * -(-(owned - singles) // widest)
+        waived = free + terms["waived_singles"]
+        beyond = np.maximum(singles - waived, 0)
+        bind += count * (np.where(priced, beyond, 0) + terms["spread_lost"])
+        # A place with more single threads may cost as little, and take fewer whole cores.
+        lost += count * -(-np.maximum(owned - np.maximum(singles, waived), 0) // widest)
         threads += count * singles
         apart = np.maximum(apart, np.where(terms["spread"] > 0, owned - free, 0))
     lost += np.maximum(-(-(threads - on_broken) // owners[0][1]["widest"]), 0)

@@ -37,7 +37,7 @@ def against_strategy(node: NodeState, shape: Shape, fit: Fit, takes: Sequence[Co
                 chosen.points * beyond + crowd - least_pairs(shape.owned_cpus, fit.fewest_cpu_cells)
             )
         case NumaStrategy.DISTRIBUTE_EVENLY:
-            uneven = max(0, max(share.values()) - min(share.values()) - chosen.slack)
+            uneven = max(0, max(share.values()) - min(share.values()) - fit.cpus_apart)
             return chosen.points * uneven + beyond
         case never:
             assert_never(never)
@@ -61,7 +61,7 @@ def strategy_options(
                 rooms[c.cell] += capacity(c, strict)
         roomy = sorted(+rooms, key=lambda cell: (-rooms[cell], cell))
         if chosen.strategy is NumaStrategy.DISTRIBUTE_EVENLY:
-            yield from _even(node, shape, fit, near, chosen.slack, roomy)
+            yield from _even(node, shape, strict, near, roomy)
         enough = [cell for cell in roomy if rooms[cell] >= shape.owned_cpus]
         if enough:
             sets = [[cell] for cell in (*enough[:MOST_CELLS], *enough[MOST_CELLS:][-MOST_CELLS:])]
@@ -80,16 +80,16 @@ def _even(
     shape: Shape,
     fit: Fit,
     near: Collection[int],
-    step: int,
     roomy: Sequence[int],
 ) -> Iterator[tuple[CoreTake, ...]]:
-    """Yield even shares over more and more cells, in steps of a core."""
+    """Yield even shares over more and more cells, in steps of what they may differ by."""
+    step = fit.cpus_apart
     for count in range(2, min(len(roomy), MOST_CELLS) + 1):
         steps, rest = divmod(shape.owned_cpus, step)
         takes: list[CoreTake] = [NO_CORES] * len(node.cores)
         for position, cell in enumerate(roomy[:count]):
             share = step * (steps // count + (position < steps % count))
-            # What is less than a core goes where it keeps the shares closest.
+            # What is less than a step goes where it keeps the shares closest.
             share += rest if position == steps % count else 0
             part = pick_cores(node, replace(shape, owned_cpus=share), fit, (cell,), near)
             if part is None:

@@ -27,7 +27,8 @@ class _Terms(NamedTuple):
         close_beyond_one: The same for default locality, where no policy asks.
         spread: Whether each single thread is to be on a core of its own.
         priced: Whether single threads beyond ``free_singles`` cost something.
-        free_singles: Single threads that cost nothing.
+        free_singles: Single threads that cost nothing, as every place has them.
+        waived_singles: More of them that cost nothing.
         spread_lost: The fewest CPUs that whole cores put against a wish to spread.
         widest: Threads of the widest core.
         even: Whether all cores are that wide.
@@ -43,6 +44,7 @@ class _Terms(NamedTuple):
     spread: bool = False
     priced: bool = False
     free_singles: int = 0
+    waived_singles: int = 0
     spread_lost: int = 0
     widest: int = 1
     even: bool = False
@@ -148,6 +150,7 @@ class ShapeBound:
             spread=spread,
             priced=not spread and (fit.bind_required or fit.bind_asked or not efficient),
             free_singles=0 if fit.bind_required else fit.bind_remainder,
+            waived_singles=fit.bind_waived,
             spread_lost=self._spread_lost(fit, min(threads, default=1)),
             widest=max(threads, default=1),
             even=len(set(threads)) < 2,

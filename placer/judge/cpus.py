@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from typing import assert_never
 
 from placer.judge.finding import Finding
+from placer.judge.numa_strategy import even_shares, widest_core
 from placer.judge.scene import Scene, Site, Tenant
 from placer_models.cpuset import CpuSet, format_cpu_list
 from placer_models.policy import BindPolicy, NodeBindPolicy, Strength
@@ -145,7 +146,12 @@ def _cpus_against(site: Site, tenant: Tenant) -> int:
             whole = in_whole_cores(inside.topology, tenant.owned) | inside.efficient
             sizes = [len(core) for core in inside.whole_cores if not core & inside.efficient]
             sizes += [1] * len(inside.allocatable & inside.efficient)
-            return len(tenant.owned - whole) - (asked - _most(sizes, asked))
+            unavoidable, found = asked - _most(sizes, asked), len(tenant.owned - whole)
+            shares = even_shares(site, tenant)
+            by_shares = sum(share % widest_core(site) for share in shares)
+            if len(shares) > 1 and by_shares > unavoidable:
+                return max(0, found - by_shares)
+            return found - unavoidable
         case BindPolicy.FULL_PCPUS:
             whole = in_whole_cores(inside.topology, tenant.owned)
             sizes = [len(core) for core in inside.whole_cores]

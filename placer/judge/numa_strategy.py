@@ -4,7 +4,7 @@ from collections import Counter
 from typing import assert_never
 
 from placer.judge.scene import CellId, Scene, Site, Tenant
-from placer_models.policy import NumaStrategy
+from placer_models.policy import BindPolicy, NodeBindPolicy, NumaStrategy
 
 _Shares = Counter[CellId]
 """NUMA node -> CPUs."""
@@ -14,10 +14,15 @@ def against_strategies(scene: Scene) -> int:
     """Return tier ``numa-strategy``, over nodes with a strategy and NUMA nodes to choose from."""
     total = 0
     for site in scene.entered:
-        strategy = site.node.numa_strategy or site.node.defaults.numa_strategy
+        strategy = _strategy_of(site)
         if strategy is not None and len(site.inside.cpus_in) > 1:
             total += _on_node(site, strategy)
     return total
+
+
+def _strategy_of(site: Site) -> NumaStrategy | None:
+    """Return the node's own strategy, or the scheduler's default where it has none."""
+    return site.node.numa_strategy or site.node.defaults.numa_strategy
 
 
 def _on_node(site: Site, strategy: NumaStrategy) -> int:
@@ -36,8 +41,11 @@ def _on_node(site: Site, strategy: NumaStrategy) -> int:
             )
             return points * beyond + _crowded(_free_before(site), shares) - own
         case NumaStrategy.DISTRIBUTE_EVENLY:
-            slack = max(map(len, site.inside.topology.cores.values()))
-            return points * sum(_uneven(share, slack) for share in shares) + beyond
+            uneven = (
+                _uneven(share, _cpus_apart(site, tenant))
+                for share, tenant in zip(shares, owners, strict=True)
+            )
+            return points * sum(uneven) + beyond
         case never:
             assert_never(never)
 
@@ -92,3 +100,28 @@ def _pairs_of_parts(cpus: int, parts: int) -> int:
 def _uneven(share: _Shares, slack: int) -> int:
     cpus = share.values()
     return max(0, max(cpus, default=0) - min(cpus, default=0) - slack)
+
+
+def _cpus_apart(site: Site, tenant: Tenant) -> int:
+    """Return by how many CPUs even shares may differ: a core where whole ones are wanted."""
+    wish, of_node = tenant.pod.spec.bind, site.node.cpu_bind
+    if wish is BindPolicy.DEFAULT and of_node is NodeBindPolicy.NONE:
+        wish = site.node.defaults.bind
+    whole = wish is BindPolicy.FULL_PCPUS or of_node is NodeBindPolicy.FULL_PCPUS_ONLY
+    return widest_core(site) if whole else 1
+
+
+def widest_core(site: Site) -> int:
+    """Return the most threads that a core of the node has."""
+    return max(map(len, site.inside.topology.cores.values()))
+
+
+def even_shares(site: Site, tenant: Tenant) -> list[int]:
+    """Return the CPUs of each NUMA node under DistributeEvenly, if as few as can be have them.
+
+    Empty where the node has another strategy, or none.
+    """
+    if _strategy_of(site) is not NumaStrategy.DISTRIBUTE_EVENLY:
+        return []
+    asked, parts = tenant.requests.cpu_milli // 1000, _fewest(site, tenant)
+    return [asked // parts + (part < asked % parts) for part in range(parts)]

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from placer.state.strategies import broken_by_even_shares
 from placer_models.cluster import Node
 from placer_models.cpuset import CpuSet
 from placer_models.effective import effective_bind
@@ -26,6 +27,8 @@ class CpuBinding:
         asked: Whether the pod or the node names it; otherwise it is what Default stands for.
         rule: The name of the rule that requires it.
         remainder: How many CPUs even the empty node must place against a preferred policy.
+        waived: How many more than these cost nothing: of Default, what even shares over NUMA
+            nodes break.
         spread_wished: Whether the node takes only whole cores, but the pod would like one thread
             of each. The remainder is then that of this wish.
 
@@ -37,6 +40,7 @@ class CpuBinding:
     rule: str
     remainder: int
     spread_wished: bool = False
+    waived: int = 0
 
 
 def binding_of(spec: PodSpec, node: Node) -> CpuBinding | Demand:
@@ -71,12 +75,14 @@ def binding_of(spec: PodSpec, node: Node) -> CpuBinding | Demand:
         )
     if spec.bind_required:
         return CpuBinding(policy, required=True, asked=True, rule="cpu-bind", remainder=0)
+    remainder, by_default = _remainder(said, spec, node), said is BindPolicy.DEFAULT
     return CpuBinding(
         policy,
         required=False,
-        asked=said is not BindPolicy.DEFAULT,
+        asked=not by_default,
         rule="cpu-bind",
-        remainder=_remainder(said, spec, node),
+        remainder=remainder,
+        waived=max(0, broken_by_even_shares(spec, node) - remainder) if by_default else 0,
     )
 
 

@@ -17,7 +17,7 @@ from placer.state.binding import binding_of, has_cores_for
 from placer.state.default_locality import locality_fit
 from placer.state.device_counts import requests_on
 from placer.state.joint import joint_fit_of
-from placer.state.strategies import fewest_cpu_cells
+from placer.state.strategies import cpus_apart, fewest_cpu_cells
 from placer_models.alignment import (
     CellAmounts,
     fewest_cells,
@@ -104,12 +104,14 @@ def fit_of(spec: PodSpec, node: Node) -> Fit | Blocker:
         bind_required=binding.required,
         bind_asked=binding.asked,
         bind_remainder=binding.remainder,
+        bind_waived=binding.waived,
         spread_wished=binding.spread_wished,
         best_pair_sum=pairs,
         joint=joint_fit_of(spec, node),
         fewest_packages=_fewest_groups(Locality.PACKAGE, spec, node),
         fewest_caches=_fewest_groups(Locality.LLC, spec, node),
         fewest_cpu_cells=fewest_cpu_cells(spec, node),
+        cpus_apart=cpus_apart(spec, node),
         locality=locality_fit(spec, node, policy),
         weight_missed=weight_missed(spec, node),
         apart=(apart := _apart(spec, node)),

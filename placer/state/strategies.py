@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from placer_models.alignment import width
 from placer_models.cluster import Node
 from placer_models.cpuset import CpuSet
+from placer_models.effective import effective_bind
 from placer_models.node_state import Cell
-from placer_models.numa_strategy import CellStrategy
+from placer_models.numa_strategy import CellStrategy, beside_whole_cores
 from placer_models.pod import PodSpec
+from placer_models.policy import BindPolicy, NodeBindPolicy, NumaStrategy
 
 
 def cell_strategy_of(node: Node, free_cpus: CpuSet, cells: Sequence[Cell]) -> CellStrategy | None:
@@ -22,7 +24,6 @@ def cell_strategy_of(node: Node, free_cpus: CpuSet, cells: Sequence[Cell]) -> Ce
         strategy=node.effective_strategy,
         free=tuple(free[cell.numa_node] for cell in cells),
         points=room.total() ** 2,
-        slack=max(map(len, topology.cores.values())),
     )
 
 
@@ -33,6 +34,32 @@ def fewest_cpu_cells(spec: PodSpec, node: Node) -> int | None:
     if node.effective_strategy is None or len(room) < 2 or not want:
         return None
     return width(list(room.values()), want)
+
+
+def cpus_apart(spec: PodSpec, node: Node) -> int:
+    """Return by how many CPUs the pod's shares of NUMA nodes may differ and still be even.
+
+    That is one, or a core where the pod or the node wants whole cores.
+    """
+    of_node = node.cpu_bind is NodeBindPolicy.FULL_PCPUS_ONLY
+    whole = of_node or effective_bind(spec, node) is BindPolicy.FULL_PCPUS
+    return _widest_core(node) if whole else 1
+
+
+def broken_by_even_shares(spec: PodSpec, node: Node) -> int:
+    """Return how many CPUs the pod has beside whole cores where its NUMA nodes have even shares.
+
+    It is 0 where the node wants no such shares, or the pod needs one NUMA node only.
+    """
+    if node.effective_strategy is not NumaStrategy.DISTRIBUTE_EVENLY:
+        return 0
+    parts = fewest_cpu_cells(spec, node) or 0
+    want = spec.requests.cpu_milli // 1000
+    return beside_whole_cores(want, parts, _widest_core(node)) if parts > 1 else 0
+
+
+def _widest_core(node: Node) -> int:
+    return max(map(len, node.machine.topology.cores.values()))
 
 
 def _allocatable(node: Node) -> Counter[int | None]:

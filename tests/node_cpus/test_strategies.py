@@ -5,17 +5,19 @@ from dataclasses import replace
 import pytest
 
 from judge.hand import node, pod, put, world
+from placer.judge.breaches import breaches
 from placer.judge.measure import measure
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import Instance, Machine
-from placer_models.goals import NUMA_STRATEGY
+from placer_models.goals import BIND, NUMA_STRATEGY
 from placer_models.placement import Placed, Placement, PodPlacement
 from placer_models.pod import Pod
-from placer_models.policy import NumaStrategy, QosClass
+from placer_models.policy import BindPolicy, NodeBindPolicy, NumaStrategy, QosClass
 from placer_models.topology import Cpu, NumaNode, Topology
 
 MOST, LEAST, EVEN = NumaStrategy
+FULL, SPREAD = BindPolicy.FULL_PCPUS, BindPolicy.SPREAD_BY_PCPUS
 
 CPUS = tuple(Cpu(i, core=i // 2, package=0, numa_node=i // 8) for i in range(24))
 MACHINE = Machine("three", "", Topology("x86_64", CPUS, tuple(NumaNode(i, 0) for i in range(3))))
@@ -52,7 +54,7 @@ def value(instance: Instance, *places: PodPlacement) -> int | None:
         pytest.param(EVEN, "2-5", 0, id="one is enough"),
         pytest.param(EVEN, "6-9", 1, id="even, but one more than it needs"),
         pytest.param(EVEN, "7-9,16", 2, id="two more"),
-        pytest.param(EVEN, "4-6,8", 1, id="three and one differ by a core at most"),
+        pytest.param(EVEN, "4-6,8", BEYOND + 1, id="three and one differ by more than a CPU"),
     ],
 )
 def test_points_against_the_strategy(strategy: NumaStrategy, cpus: str, points: int) -> None:
@@ -62,16 +64,102 @@ def test_points_against_the_strategy(strategy: NumaStrategy, cpus: str, points: 
     assert value(on(strategy, pod("a", 4), running="0-1"), put("a", cpus)) == points
 
 
-def test_an_even_share_may_differ_by_a_core() -> None:
+WHOLE = (
+    pytest.param(pod("a", 10, bind=FULL), NodeBindPolicy.NONE, id="the pod would like them"),
+    pytest.param(pod("a", 10, bind=FULL, required=True), NodeBindPolicy.NONE, id="requires them"),
+    pytest.param(pod("a", 10), NodeBindPolicy.FULL_PCPUS_ONLY, id="the node gives nothing else"),
+)
+"""Who wants whole cores."""
+
+PARTED = (
+    pytest.param(pod("a", 10), NodeBindPolicy.NONE, id="no policy"),
+    pytest.param(pod("a", 10, bind=SPREAD), NodeBindPolicy.NONE, id="the pod spreads"),
+    pytest.param(pod("a", 10), NodeBindPolicy.SPREAD_BY_PCPUS, id="the node does"),
+)
+"""Who does not."""
+
+
+def binding(instance: Instance, policy: NodeBindPolicy) -> Instance:
+    return replace(instance, nodes=tuple(replace(n, cpu_bind=policy) for n in instance.nodes))
+
+
+@pytest.mark.parametrize(("waiting", "policy"), WHOLE)
+def test_even_shares_of_whole_cores_may_differ_by_a_core(
+    waiting: Pod, policy: NodeBindPolicy
+) -> None:
     """
     Ten CPUs are six and four, or five and five; seven and three are one too many apart.
     """
-    instance = on(EVEN, pod("a", 10))
+    instance = binding(on(EVEN, waiting), policy)
 
     assert value(instance, put("a", "0-5,8-11")) == 0
     assert value(instance, put("a", "0-4,8-12")) == 0
     assert value(instance, put("a", "0-6,8-10")) == 2 * BEYOND
     assert value(instance, put("a", "0-3,8-11,16-17")) == 1
+
+
+@pytest.mark.parametrize(("waiting", "policy"), PARTED)
+def test_other_even_shares_may_differ_by_a_cpu(waiting: Pod, policy: NodeBindPolicy) -> None:
+    """
+    Ten CPUs are five and five; six and four are one too many apart.
+    """
+    instance = binding(on(EVEN, waiting), policy)
+
+    assert value(instance, put("a", "0-4,8-12")) == 0
+    assert value(instance, put("a", "0-5,8-11")) == BEYOND
+    assert value(instance, put("a", "0-3,8-10,16-18")) == 1
+
+
+@pytest.mark.parametrize(
+    ("waiting", "strategy", "cpus", "against"),
+    [
+        pytest.param(pod("a", 10), EVEN, "0-4,8-12", 0, id="even shares are no fault of Default"),
+        pytest.param(pod("a", 10), EVEN, "0-5,8-11", 0, id="nor is it better than that"),
+        pytest.param(pod("a", 10), EVEN, "0-4,8,10,12-14", 2, id="more than they cost"),
+        pytest.param(pod("a", 11), EVEN, "0-5,8-12", 0, id="what no share can avoid"),
+        pytest.param(pod("a", 12), EVEN, "0-6,8-12", 2, id="six and six break none"),
+        pytest.param(pod("a", 8), EVEN, "0-2,8-12", 2, id="who fits one has no shares"),
+        pytest.param(pod("a", 10), MOST, "0-4,8-12", 2, id="nor under another strategy"),
+        pytest.param(pod("a", 10, bind=FULL), EVEN, "0-4,8-12", 2, id="nor who asks for cores"),
+    ],
+)
+def test_default_puts_up_with_what_even_shares_break(
+    waiting: Pod, strategy: NumaStrategy, cpus: str, against: int
+) -> None:
+    """
+    Tier ``bind`` goes before the strategy: what it counts of a pod without a policy leaves out
+    what each of the even shares has beside whole cores.
+    """
+    found = dict(measure(on(strategy, waiting), Placement((put("a", cpus),))))
+
+    assert found[BIND] == against
+
+
+@pytest.mark.parametrize("engine", [Engine.GREEDY, Engine.EXACT])
+@pytest.mark.parametrize("running", ["", "0-1"])
+@pytest.mark.parametrize(
+    ("waiting", "policy", "shares"),
+    [
+        *(pytest.param(*case.values, [4, 6], id=case.id) for case in WHOLE),
+        *(pytest.param(*case.values, [5, 5], id=case.id) for case in PARTED[:2]),
+        pytest.param(pod("a", 11), NodeBindPolicy.NONE, [5, 6], id="odd"),
+    ],
+)
+def test_a_pod_is_distributed_evenly(
+    waiting: Pod, policy: NodeBindPolicy, shares: list[int], running: str, engine: Engine
+) -> None:
+    """
+    Over two NUMA nodes of eight CPUs in cores of two, whether or not two are taken already.
+    """
+    instance = binding(on(EVEN, waiting, running=running, reserved="16-23"), policy)
+    answer = solve(instance, SolveOptions(engine=engine, workers=1, seed=1))
+
+    assert isinstance(answer, Placed)
+    (place,) = answer.placement.pods
+    assert breaches(instance, answer.placement) == ()
+    first = len(place.cpuset & frozenset(range(8)))
+    assert sorted((first, len(place.cpuset) - first)) == shares
+    assert {t.tier: t.value for t in answer.tiers}[NUMA_STRATEGY] == 0
 
 
 def test_pods_that_come_together_crowd_each_other() -> None:

@@ -4,13 +4,20 @@ import pytest
 
 from exact_checks import MakeWorld, check_worlds
 from spices_node_cpus import (
+    even_instance,
     kinds_instance,
     locality_instance,
     node_bind_instance,
     strategy_instance,
 )
 
-MAKERS = (node_bind_instance, locality_instance, strategy_instance, kinds_instance)
+MAKERS = (
+    node_bind_instance,
+    locality_instance,
+    strategy_instance,
+    even_instance,
+    kinds_instance,
+)
 
 GATE_BATCHES, GATE_WORLDS = 10, 10
 SLOW_BATCHES, SLOW_WORLDS = 20, 50

@@ -257,7 +257,13 @@ def bind(model: CpModel, problem: Problem, x: Variables) -> Expression:
                     if fit.bind_asked or not c.efficient
                 ]
             )
-        terms.append(against - fit.bind_remainder * assignment.count)
+        beyond = against - fit.bind_remainder * assignment.count
+        if fit.bind_waived:
+            owned = assignment.shape.owned_cpus
+            priced = model.new_int_var(0, owned * assignment.most, f"bind[{assignment.name}]")
+            model.add(priced >= beyond - fit.bind_waived * assignment.count)
+            beyond = priced
+        terms.append(beyond)
     return LinearExpr.sum(terms)
 
 

@@ -47,7 +47,7 @@ def _on_node(
         case NumaStrategy.LEAST_ALLOCATED:
             return chosen.points * beyond + _crowded(model, node, chosen, sharers)
         case NumaStrategy.DISTRIBUTE_EVENLY:
-            uneven = [_unevenness(model, node, chosen, sharer) for sharer in sharers]
+            uneven = [_unevenness(model, node, sharer) for sharer in sharers]
             return chosen.points * LinearExpr.sum(uneven) + beyond
         case never:
             assert_never(never)
@@ -94,9 +94,7 @@ def _crowded(
     return LinearExpr.sum(terms) - LinearExpr.sum(own)
 
 
-def _unevenness(
-    model: CpModel, node: NodeState, chosen: CellStrategy, sharer: Sharer
-) -> Expression:
+def _unevenness(model: CpModel, node: NodeState, sharer: Sharer) -> Expression:
     """Return by how many CPUs the pod's cells differ more than they may."""
     assignment, span = sharer
     want = assignment.shape.owned_cpus
@@ -108,7 +106,7 @@ def _unevenness(
         model.add(high >= cpus)
         model.add(low <= cpus + want * (1 - touched))
     uneven = model.new_int_var(0, want, f"strategy_uneven{name}")
-    model.add(uneven >= high - low - chosen.slack)
+    model.add(uneven >= high - low - assignment.fit.cpus_apart)
     return uneven
 
 
