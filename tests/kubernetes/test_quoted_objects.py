@@ -125,8 +125,8 @@ def test_quoted_requests_read_or_say_why() -> None:
         named.add(names)
         asking = pod(requests=requests, limits=requests)
         if message := REQUESTS[names]:
-            (fault,) = faults(node(), device(), asking)
-            assert message in fault
+            (left_out,) = read(node(), device(), asking)[0].left_out
+            assert message in str(left_out.why)
         else:
             instance, _ = read(node(), device(), asking)
             assert len(instance.gangs[0].pods[0].spec.containers[0].requests.devices) == 1
