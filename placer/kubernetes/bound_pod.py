@@ -4,18 +4,20 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 
 from placer.kubernetes.held_claims import HeldClaims
-from placer.kubernetes.held_devices import held_devices
+from placer.kubernetes.held_devices import HeldDevices, held_devices, minors_by_status
 from placer.kubernetes.summary import Summary
 from placer_models.annotations.names import RESOURCE_STATUS
 from placer_models.cluster import Node
 from placer_models.cpuset import CpuSet, format_cpu_list
 from placer_models.device import DeviceKey
 from placer_models.files.errors import named_cpus
+from placer_models.files.tree import field_name
 from placer_models.instance.device_holders import DeviceHolders
 from placer_models.kubernetes.claimed import Claimed, with_claimed
 from placer_models.kubernetes.device import DevicePart
+from placer_models.kubernetes.illegal_pod import asked_by_illegal, device_types_asked
 from placer_models.kubernetes.join import JoinedNode
-from placer_models.kubernetes.object_fields import ObjectError
+from placer_models.kubernetes.object_fields import IllegalObjectError, ObjectError
 from placer_models.kubernetes.pod import KubePod
 from placer_models.kubernetes.pod_containers import Reading
 from placer_models.kubernetes.pod_spec import AskedPod, asked_by, may_own_cpus
@@ -29,12 +31,18 @@ _STATUS = ("metadata", "annotations", RESOURCE_STATUS)
 
 @dataclass(slots=True)
 class BoundPod:
-    """One bound pod, as far as it is read."""
+    """One bound pod, as far as it is read.
+
+    Attributes:
+        illegal: What it asks for that no pod may ask for, in one line.
+
+    """
 
     part: KubePod
     asked: AskedPod
     cpus: CpuSet
     devices: tuple[DeviceGrant, ...]
+    illegal: str = ""
 
 
 @dataclass(slots=True)
@@ -78,21 +86,25 @@ class BoundPodReader:
         self.taken = list(self.joined.taken)
 
     def read(self, part: KubePod) -> BoundPod:
-        """Return a pod with its CPUs and devices.
+        """Return a pod with its CPUs and devices; of an illegal one, as far as they are named.
 
         Raises:
             ObjectError: It holds what the node lacks, or what another pod holds.
 
         """
-        cpus = self._cpus(part)
-        asked = self._asked(part, cpus)
+        try:
+            cpus = self._cpus(part)
+            asked = self._asked(part, cpus)
+        except IllegalObjectError as error:
+            return self._illegal(part, f"{field_name(error.path)}: {error.message}")
         if part.claims and self.claims.cpus.of_pod(part) is None:
             # CPUs that nobody names count, too, beyond those that its containers ask for.
             more_milli = self.claims.cpus.milli_of_pod(part) - asked.spec.requests.cpu_milli
             shared_milli = max(asked.shared_milli, more_milli)
             asked = replace(asked, shared_milli=shared_milli)
         if asked.spec.qos.owns_cpus:
-            _own(part, asked.spec, cpus, self.joined.node, self.owners)
+            want = asked.spec.requests.cpu_milli // 1000
+            _own(part, want, cpus, self.joined.node, self.owners)
         else:
             cpus = frozenset()
         grants = self._granted(part, asked.spec)
@@ -101,6 +113,49 @@ class BoundPodReader:
             asked = with_claimed(asked, Claimed(Counter(one.type for one in claimed)))
             grants = tuple(sorted((*grants, *claimed), key=lambda one: (one.type, one.minor)))
         return BoundPod(part, asked, cpus, grants)
+
+    def _illegal(self, part: KubePod, what: str) -> BoundPod:
+        """Return a pod that asks for what no pod may ask for, with what it holds all the same.
+
+        CPUs and devices count as far as somebody names them; if nobody does, no more of the kind
+        are given out on the node.
+
+        Raises:
+            ObjectError: It holds what the node lacks, or what another pod holds.
+
+        """
+        self.summary.assume(
+            "illegal pods that run: misfits, of which all counts that they hold",
+            part.identity.title,
+        )
+        cpus = _cpus_of(part, self.topology)
+        if not cpus and part.claims:
+            cpus = self.claims.cpus.of_pod(part) or frozenset()
+        asked = asked_by_illegal(part, self.reading, len(cpus))
+        if not asked.spec.qos.owns_cpus:
+            cpus = frozenset()
+        elif cpus:
+            _own(part, len(cpus), cpus, self.joined.node, self.owners)
+        else:
+            self._hide_cpus(part)
+            asked = replace(asked, spec=_shared(asked.spec))
+        return BoundPod(part, asked, cpus, self._named_devices(part, asked.spec), what)
+
+    def _named_devices(self, part: KubePod, spec: PodSpec) -> tuple[DeviceGrant, ...]:
+        """Return the devices that an illegal pod is said to hold, and close what it may hold."""
+        held = self._held(part, spec)
+        grants = held.grants
+        if part.claims:
+            grants = (*grants, *self._claimed(part, grants))
+        named = {one.type for one in grants} | {kind for kind, _ in held.unasked}
+        hidden = set()
+        for kind in device_types_asked(part, self.reading) - named:
+            minors = {(kind, minor) for minor in minors_by_status(part, kind, self.devices)}
+            self.unasked |= minors
+            hidden |= set() if minors else {kind}
+        if hidden:
+            self._hide_devices(part, frozenset(hidden))
+        return tuple(sorted(grants, key=lambda one: (one.type, one.minor)))
 
     def _cpus(self, part: KubePod) -> CpuSet:
         """Return the CPUs named as the pod's own, or by its claims if these give all of them.
@@ -139,18 +194,28 @@ class BoundPodReader:
         )
         self.hides_cpus = True
 
+    def _hide_devices(self, part: KubePod, types: frozenset[str]) -> None:
+        self.summary.assume(
+            "pods whose devices nobody names: no more of the type are given out there",
+            part.identity.title,
+        )
+        self.unknown |= types
+
     def _granted(self, part: KubePod, spec: PodSpec) -> tuple[DeviceGrant, ...]:
         """Return the devices that a pod holds, except those of its claims."""
+        return self._held(part, spec).grants
+
+    def _held(self, part: KubePod, spec: PodSpec) -> HeldDevices:
+        """Return the devices that a pod holds or sees, and note which are given to nobody."""
         held = held_devices(part, spec, self.joined.node, self.devices, self.holders, self.taken)
-        for kinds, what in (
-            (held.unresolved, "a kubelet's checkpoint names by ids that nobody knows"),
-            (held.unknown - held.unresolved, "nobody names"),
-        ):
-            if kinds:
-                self.summary.assume(
-                    f"pods whose devices {what}: no more of the type are given out there",
-                    part.identity.title,
-                )
+        if held.unresolved:
+            self.summary.assume(
+                "pods whose devices a kubelet's checkpoint names by ids that nobody knows: "
+                "no more of the type are given out there",
+                part.identity.title,
+            )
+        if nameless := held.unknown - held.unresolved:
+            self._hide_devices(part, nameless)
         self.unknown |= held.unknown
         self.unresolved |= held.unresolved
         self.checkpoint |= held.checkpoint
@@ -160,7 +225,7 @@ class BoundPodReader:
                 part.identity.title,
             )
             self.unasked |= held.unasked
-        return held.grants
+        return held
 
     def _claimed(self, part: KubePod, own: tuple[DeviceGrant, ...]) -> tuple[DeviceGrant, ...]:
         """Return the devices that a pod holds by claims, as far as they are named."""
@@ -204,8 +269,8 @@ def _shared(spec: PodSpec) -> PodSpec:
     )
 
 
-def _own(part: KubePod, spec: PodSpec, cpus: CpuSet, node: Node, owners: dict[int, str]) -> None:
-    """Give a pod its CPUs.
+def _own(part: KubePod, want: int, cpus: CpuSet, node: Node, owners: dict[int, str]) -> None:
+    """Give a pod its CPUs, of which it wants so many.
 
     Raises:
         ObjectError: The node lacks them, another pod has them, or the pod asks for another number.
@@ -219,7 +284,6 @@ def _own(part: KubePod, spec: PodSpec, cpus: CpuSet, node: Node, owners: dict[in
             f"{named_cpus(unknown)}: Node {node.name} has "
             f"{format_cpu_list(node.machine.topology.cpu)}",
         )
-    want = spec.requests.cpu_milli // 1000
     if len(cpus) != want:
         raise ObjectError(
             title,

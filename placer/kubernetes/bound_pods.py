@@ -105,7 +105,8 @@ def bound_pods(
             one.part.identity.name, one.part.identity.namespace, one.asked.spec, one.asked.limits
         )
         stays = bool(one.part.leaving or one.part.claims or (one.cpus & pinned))
-        found.running.append(RunningPod(pod, places[id(one)], movable=not stays))
+        place = places[id(one)]
+        found.running.append(RunningPod(pod, place, movable=not stays, illegal=one.illegal))
     if kept_milli := joined.kept_milli + sum(one.asked.shared_milli for one in read):
         found.running.append(_system(node, kept_milli, owned))
     return found

@@ -9,7 +9,7 @@ from placer.kubernetes.bound_pods import BoundPods, bound_pods
 from placer.kubernetes.claims import Claims
 from placer.kubernetes.device_pools import DevicePools
 from placer.kubernetes.errors import DumpError
-from placer.kubernetes.gangs import gangs_of
+from placer.kubernetes.gangs import gangs_of, legal_gangs
 from placer.kubernetes.held_claims import HeldClaims
 from placer.kubernetes.machines import Machines
 from placer.kubernetes.objects import Objects
@@ -62,6 +62,8 @@ def read_dump(
 def instance_of(objects: Objects, defaults: Defaults | None = None) -> tuple[Instance, Summary]:
     """Return the instance that the objects of a cluster describe together.
 
+    Illegal pods that wait are left out of it (`Instance.left_out`); those that run are marked.
+
     Args:
         objects: The objects.
         defaults: As in `read_dump`.
@@ -82,7 +84,7 @@ def instance_of(objects: Objects, defaults: Defaults | None = None) -> tuple[Ins
     waiting = [part for part in objects.pods.values() if _waits(part, summary)]
     specs: dict[PodSpec, PodSpec] = {}
     claims = Claims(objects, pools, summary)
-    gangs, groups = gangs_of(objects, waiting, claims, reading, specs, summary)
+    waits = gangs_of(objects, waiting, claims, reading, specs, summary)
     bound = _bound(objects)
     machines, strangers = Machines(), Strangers.of(objects)
     nodes: list[Node] = []
@@ -108,8 +110,16 @@ def instance_of(objects: Objects, defaults: Defaults | None = None) -> tuple[Ins
     if objects.faults:
         raise DumpError(objects.faults)
     nodes = _beside_claims(nodes, running, held, summary)
-    found = Instance(tuple(nodes), gangs, groups, tuple(running), defaults=defaults)
-    return found, summary
+    legal = legal_gangs(waits, nodes, objects, summary)
+    instance = Instance(
+        tuple(nodes),
+        legal.gangs,
+        legal.groups,
+        tuple(running),
+        left_out=legal.left_out,
+        defaults=defaults,
+    )
+    return instance, summary
 
 
 def _read(objects: Objects) -> Counter[str]:

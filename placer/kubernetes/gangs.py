@@ -2,18 +2,24 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from placer.kubernetes.claims import Claims
 from placer.kubernetes.objects import Objects
 from placer.kubernetes.summary import Summary
-from placer_models.kubernetes.object_fields import ObjectError, title_of
+from placer_models.cluster import Node
+from placer_models.files.tree import field_name
+from placer_models.kubernetes.object_fields import IllegalObjectError, ObjectError, title_of
 from placer_models.kubernetes.pod import KubePod
 from placer_models.kubernetes.pod_containers import Reading
 from placer_models.kubernetes.pod_gang import GangRef
-from placer_models.kubernetes.pod_spec import asked_by
+from placer_models.kubernetes.pod_spec import AskedPod, asked_by
 from placer_models.kubernetes.priority import SYSTEM_PRIORITIES
-from placer_models.pod import Gang, GangGroup, Pod, PodSpec
+from placer_models.left_out import IllegalPods, LeftOut, LegalPart, legal_part
+from placer_models.legal import illegal_pods
+from placer_models.placement import NamespacedName
+from placer_models.pod import Gang, GangGroup, Pod, PodSpec, pods_of
+from placer_models.reasons import Illegal
 
 _GangKey = tuple[bool, str, str]
 """Whether it is Kubernetes' own, namespace, name."""
@@ -38,6 +44,22 @@ class _Waiting:
     missing: list[str] = field(default_factory=list)
 
 
+@dataclass(frozen=True, slots=True)
+class WaitingGangs:
+    """The gangs that wait, and the illegal pods among their members.
+
+    Attributes:
+        illegal: Key of an illegal pod -> what is wrong with it.
+        left_out: Illegal pods of gangs that are not placed for another reason.
+
+    """
+
+    gangs: tuple[Gang, ...]
+    groups: tuple[GangGroup, ...]
+    illegal: IllegalPods
+    left_out: tuple[LeftOut, ...]
+
+
 def gangs_of(
     objects: Objects,
     waiting: Sequence[KubePod],
@@ -45,18 +67,22 @@ def gangs_of(
     reading: Reading,
     specs: dict[PodSpec, PodSpec],
     summary: Summary,
-) -> tuple[tuple[Gang, ...], tuple[GangGroup, ...]]:
+) -> WaitingGangs:
     """Return the gangs that wait, lone pods first, and the groups of gangs.
 
     A pod or a gang with a demand that Placer cannot express is not placed, nor is a gang with
-    too few pods in the dump. The summary says so.
+    too few pods in the dump. The summary says so, and it names illegal pods.
     """
     lone: list[Gang] = []
     found: dict[_GangKey, _Waiting] = {}
+    illegal: dict[NamespacedName, Illegal] = {}
     for part in waiting:
         try:
             asked = asked_by(part, reading)
             asked = claims.with_claims(part, asked, reading)
+        except IllegalObjectError as error:
+            illegal[part.identity.key] = _illegal(part, error, objects, summary)
+            asked = _ANYTHING
         except ObjectError as error:
             objects.fault(error)
             continue
@@ -86,11 +112,53 @@ def gangs_of(
     taken = {gang.key for gang in lone}
     gangs: dict[_GangKey, Gang] = {}
     for key, gang in found.items():
-        if made := _made(key, gang, bound[key], taken, objects, summary):
+        if made := _made(key, gang, bound[key], taken, illegal, objects, summary):
             gangs[key] = made
             taken.add(made.key)
     groups = _groups(found, gangs, bound, summary)
-    return (*lone, *gangs.values()), groups
+    return WaitingGangs(
+        (*lone, *gangs.values()),
+        groups,
+        illegal,
+        tuple(
+            LeftOut(pod.name, pod.namespace, key[-1], (illegal[pod.key],))
+            for key, gang in found.items()
+            if key not in gangs
+            for _, pod in gang.members
+            if pod.key in illegal
+        ),
+    )
+
+
+_ANYTHING = AskedPod(PodSpec(()), ())
+"""What stands for the demands of an illegal pod: it is left out before anybody looks at them."""
+
+
+def _illegal(
+    part: KubePod, error: IllegalObjectError, objects: Objects, summary: Summary
+) -> Illegal:
+    file, line = objects.places[part.identity.title]
+    found = Illegal(field_name(error.path), error.message, f"{file}:{line}")
+    summary.illegal.append((part.identity.title, f"{found.field}: {found.message}"))
+    return found
+
+
+def legal_gangs(
+    waits: WaitingGangs, nodes: Sequence[Node], objects: Objects, summary: Summary
+) -> LegalPart:
+    """Return what waits without illegal pods, and without what cannot run without them.
+
+    Besides those that are known, pods are illegal that ask for what no device of the nodes shares.
+    """
+    illegal = dict(waits.illegal)
+    pods = (pod for pod in pods_of(waits.gangs) if pod.key not in illegal)
+    for key, fault in illegal_pods(pods, nodes).items():
+        part = objects.pods[key]
+        message = f"{fault.field}: {fault.message}"
+        error = IllegalObjectError(part.identity.title, ("spec",), message)
+        illegal[key] = _illegal(part, error, objects, summary)
+    legal = legal_part(waits.gangs, waits.groups, illegal)
+    return replace(legal, left_out=(*legal.left_out, *waits.left_out))
 
 
 def priority_of(part: KubePod, objects: Objects) -> int:
@@ -139,6 +207,7 @@ def _made(
     gang: _Waiting,
     bound: int,
     taken: set[tuple[str, str]],
+    illegal: IllegalPods,
     objects: Objects,
     summary: Summary,
 ) -> Gang | None:
@@ -163,10 +232,22 @@ def _made(
             namespace,
             pods,
             max(1, gang.minimum - bound),
-            max(priority_of(part, objects) for part, _ in gang.members),
+            max(
+                (
+                    priority_of(part, objects)
+                    for part, pod in gang.members
+                    if pod.key not in illegal
+                ),
+                default=0,
+            ),
         )
     summary.refused.append((title, why))
     return None
+
+
+def _priority(gang: _Waiting, illegal: IllegalPods, objects: Objects) -> int:
+    legal = (part for part, pod in gang.members if pod.key not in illegal)
+    return max((priority_of(part, objects) for part in legal), default=0)
 
 
 def _groups(

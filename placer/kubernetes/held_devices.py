@@ -114,7 +114,7 @@ def _otherwise(
     whole = True
     for request in spec.requests.devices:
         kind = request.type
-        minors = _by_status(part, kind, devices)
+        minors = minors_by_status(part, kind, devices)
         if not minors:
             minors = sorted(minor for of, minor in told if of == kind)
         if not minors:
@@ -149,7 +149,8 @@ def _otherwise(
     )
 
 
-def _by_status(part: KubePod, kind: str, devices: DevicePart | None) -> list[int]:
+def minors_by_status(part: KubePod, kind: str, devices: DevicePart | None) -> list[int]:
+    """Return the devices of a type that a pod has, as the status of the Device object says."""
     for holder in devices.holders if devices else ():
         if (holder.namespace, holder.name) == part.identity.key and holder.type == kind:
             return sorted(holder.minors)

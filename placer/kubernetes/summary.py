@@ -15,6 +15,7 @@ class Summary:
         read: Kind -> how many objects of it were read.
         skipped: Kind with its API version -> how many objects of it were skipped.
         refused: Titles of pods that are not placed -> what Placer cannot express of each.
+        illegal: Titles of pods that are not placed -> what no pod may ask for, and they do.
         assumed: What was taken for granted -> names of the objects concerned.
 
     """
@@ -22,6 +23,7 @@ class Summary:
     read: Counter[str] = field(default_factory=Counter)
     skipped: Counter[str] = field(default_factory=Counter)
     refused: list[tuple[str, str]] = field(default_factory=list)
+    illegal: list[tuple[str, str]] = field(default_factory=list)
     assumed: dict[str, list[str]] = field(default_factory=dict)
 
     def assume(self, what: str, of: str) -> None:
@@ -33,10 +35,11 @@ class Summary:
         lines = ["read " + (_counted(self.read) or "nothing")]
         if self.skipped:
             lines.append(f"skipped {_counted(self.skipped)}: of kinds that are not read")
-        by_why: dict[str, list[str]] = {}
-        for title, why in self.refused:
-            by_why.setdefault(why, []).append(title)
-        lines += [f"not placed: {_named(titles)}: {why}" for why, titles in sorted(by_why.items())]
+        for begin, pods in (("illegal, not placed", self.illegal), ("not placed", self.refused)):
+            by_why: dict[str, list[str]] = {}
+            for title, why in pods:
+                by_why.setdefault(why, []).append(title)
+            lines += [f"{begin}: {_named(titles)}: {why}" for why, titles in sorted(by_why.items())]
         lines += [f"{what}: {_named(of)}" for what, of in self.assumed.items()]
         return tuple(lines)
 

@@ -591,7 +591,6 @@ def test_the_summary_counts_what_was_read_and_skipped() -> None:
             [
                 "requests.cpu: Pod default/a: '-1' is negative",
                 "CPU 0 is there twice",
-                "Pod default/b: container 'main': resources: device-whole",
             ],
         ),
         ([pod("a", nodeName="n1"), node(amounts={"cpu": "x"})], ["Node n1: 'x' is no amount"]),

@@ -117,8 +117,8 @@ def test_quoted_requests_read_or_say_why(names: str) -> None:
     requests = quoted_requests(names)
     asking = pod(requests=requests, limits=requests)
     if message := REQUESTS[names]:
-        (fault,) = faults(node(), device(), asking)
-        assert message in fault
+        (left_out,) = read(node(), device(), asking)[0].left_out
+        assert message in str(left_out.why)
         asking = {**asking, "spec": {**asking["spec"], "nodeName": "n1"}}
         instance, _ = read(node(), device(), asking)
         assert len(instance.running[0].pod.spec.requests.devices) == 1

@@ -28,36 +28,43 @@ def validate(
 ) -> None:
     """Read each FILE and say what it holds, or what is wrong with it.
 
-    Exit codes: 0 all files are good; 2 one is not.
+    Exit codes: 0 all files are good; 1 pods of a dump that wait are illegal; 2 a file is not good.
     """
     from placer.load import load_any, load_instance
     from placer_models.kubernetes.checkpoints.checkpoint_files import is_checkpoint
 
     if together:
-        _say(", ".join(map(str, files)), load_instance(files, on_summary=note_summary))
-        return
-    bad = False
+        legal = _say(", ".join(map(str, files)), load_instance(files, on_summary=note_summary))
+        raise typer.Exit(Exit.DONE if legal else Exit.NOT_ALL)
+    bad, legal = False, True
     for file in files:
         try:
             if is_checkpoint(file.name):
                 typer.echo(f"{file}: {_given_out(file)}")
             else:
-                _say(str(file), load_any(file, on_summary=note_summary))
+                legal &= _say(str(file), load_any(file, on_summary=note_summary))
         except InputError as error:
             bad = True
             for message in error.messages:
                 typer.echo(f"placer: {message}", err=True)
-    raise typer.Exit(Exit.BAD_INPUT if bad else Exit.DONE)
+    raise typer.Exit(Exit.BAD_INPUT if bad else Exit.DONE if legal else Exit.NOT_ALL)
 
 
-def _say(files: str, found: Instance | Placement | Machine) -> None:
-    """Say what files hold, and what is not well with running pods."""
+def _say(files: str, found: Instance | Placement | Machine) -> bool:
+    """Say what files hold, and what is not well with running pods.
+
+    Returns:
+        Whether all pods that wait are legal.
+
+    """
     typer.echo(f"{files}: {_holds(found)}")
     if isinstance(found, Instance):
         from placer_cli.draw.health import notes_on_running
 
         for note in notes_on_running(found):
             typer.echo(f"{files}: {note}")
+        return not found.left_out
+    return True
 
 
 def _given_out(file: Path) -> str:

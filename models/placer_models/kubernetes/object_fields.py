@@ -37,6 +37,10 @@ class ObjectError(ValueError):
         self.message = message
 
 
+class IllegalObjectError(ObjectError):
+    """A pod that can be read, and asks for what no pod may ask for."""
+
+
 @dataclass(frozen=True, slots=True)
 class Identity:
     """The identity of an object.

@@ -14,7 +14,7 @@ from placer_models.device_request import (
 )
 from placer_models.device_share import DeviceDemand
 from placer_models.kubernetes.names import REQUESTED_CPU
-from placer_models.kubernetes.object_fields import ObjectError
+from placer_models.kubernetes.object_fields import IllegalObjectError
 from placer_models.kubernetes.pod import KubeContainer, KubePod
 from placer_models.kubernetes.pod_devices import heard
 from placer_models.kubernetes.resources import ResourceList
@@ -50,19 +50,25 @@ class Reading:
 
 
 def containers_of(
-    part: KubePod, reading: Reading, *, with_limits: bool = False
+    part: KubePod, reading: Reading, *, with_limits: bool = False, with_devices: bool = True
 ) -> tuple[tuple[Container, ...], tuple[DeviceDemand, ...]]:
     """Return the containers of a pod, and what they ask of devices.
 
     Overhead becomes a sidecar that starts before all others. So does what the pod asks for as a
     whole, which replaces what its containers ask for of the same resource.
 
+    Args:
+        part: The pod.
+        reading: The facts that are needed to read its requests.
+        with_limits: Whether the containers have their CPU limits.
+        with_devices: Whether what they ask of devices is read; if not, they ask for none.
+
     Raises:
-        ObjectError: A request for devices breaks a rule.
+        IllegalObjectError: A request for devices breaks a rule.
 
     """
     parts = _with_own(part)
-    devices = [_devices(one.requests.other, reading) for one in parts]
+    devices = [_devices(one.requests.other, reading) if with_devices else {} for one in parts]
     if sum(not _SHARES.isdisjoint(asked) for asked in devices) > 1:
         devices = _in_one(parts, devices)
     containers: list[Container] = []
@@ -97,6 +103,14 @@ def containers_of(
             )
         )
     return tuple(containers), tuple(demands)
+
+
+def device_amounts(part: KubePod, reading: Reading) -> Counter[str]:
+    """Return what a pod asks of devices, by name of the resource, summed over its containers."""
+    found: Counter[str] = Counter()
+    for one in _with_own(part):
+        found.update(_devices(one.requests.other, reading))
+    return found
 
 
 def _with_own(part: KubePod) -> tuple[KubeContainer, ...]:
@@ -173,7 +187,7 @@ def _demands(part: KubePod, one: KubeContainer, asked: _Amounts) -> tuple[Device
             heard(demand, part.devices.hints.get(demand.type)) for demand in translate(amounts)
         )
     except DeviceRequestError as error:
-        raise ObjectError(
+        raise IllegalObjectError(
             part.identity.title,
             ("spec", "containers"),
             f"container {one.name!r}: resources: {error}",

@@ -11,7 +11,7 @@ from placer_models.kubernetes.names import (
     KNOWS_NUMA_NODES,
     TAKES_DEFAULT_ALIGNMENT,
 )
-from placer_models.kubernetes.object_fields import ObjectError
+from placer_models.kubernetes.object_fields import IllegalObjectError
 from placer_models.kubernetes.pod import KubePod
 from placer_models.kubernetes.pod_containers import Reading, containers_of
 from placer_models.kubernetes.pod_devices import functions_of, scopes_of, unspoken
@@ -63,7 +63,7 @@ def asked_by(
         select: Further labels that its node must have.
 
     Raises:
-        ObjectError: It asks for what no pod may ask for.
+        IllegalObjectError: It asks for what no pod may ask for.
 
     """
     qos = qos_of(part, owns_cpus=owns_cpus)
@@ -72,7 +72,7 @@ def asked_by(
     hints, joint = part.devices.hints, part.devices.joint
     together = joint.types if joint else ()
     bind, bind_strength = _bind(part, qos)
-    exclusive, exclusive_strength = _exclusive(part, qos)
+    exclusive, exclusive_strength = exclusive_of(part, qos)
     all_milli = PodSpec(containers).requests.cpu_milli
     if owns_cpus and part.pod_class.qos is None and qos.owns_cpus:
         containers = tuple(map(_sharing_nothing, containers))
@@ -109,13 +109,13 @@ def asked_by(
             strategies=strategies_of(hints, demands, together if set(together) <= asked else ()),
         )
     except (DeviceRequestError, ValueError) as error:
-        raise ObjectError(part.identity.title, ("spec", "containers"), str(error)) from None
+        raise IllegalObjectError(part.identity.title, ("spec", "containers"), str(error)) from None
     for fault in spec_faults(spec):
-        raise ObjectError(part.identity.title, ("spec",), f"{fault.path}: {fault.message}")
+        raise IllegalObjectError(part.identity.title, ("spec",), f"{fault.path}: {fault.message}")
     lacks = (*part.wishes.lacks, *unspoken(hints, asked))
     return AskedPod(
         spec,
-        _limits(part),
+        limits_of(part),
         tuple(dict.fromkeys(lacks)),
         all_milli - spec.requests.cpu_milli if qos.owns_cpus else 0,
     )
@@ -172,8 +172,8 @@ def _bind(part: KubePod, qos: QosClass) -> tuple[CpuBindPolicy, Strength]:
     return policy if bursts else CpuBindPolicy.DEFAULT, Strength.PREFERRED
 
 
-def _exclusive(part: KubePod, qos: QosClass) -> tuple[ExclusivePolicy | None, Strength]:
-    """Return the exclusive policy, None where it is the scheduler's default."""
+def exclusive_of(part: KubePod, qos: QosClass) -> tuple[ExclusivePolicy | None, Strength]:
+    """Return the exclusive policy of a pod, None where it is the scheduler's default."""
     required, preferred = part.cpus.required_exclusive, part.cpus.preferred_exclusive
     policy = required or preferred or CpuExclusivePolicy.DEFAULT
     if not qos.owns_cpus or policy is CpuExclusivePolicy.DEFAULT:
@@ -195,7 +195,8 @@ def _selector(
     return tuple(sorted(selector.items()))
 
 
-def _limits(part: KubePod) -> PodLimits:
+def limits_of(part: KubePod) -> PodLimits:
+    """Return what the containers of a pod may use at most."""
     found = (
         (one.name, Limits(one.limits.cpu_milli, one.limits.memory_bytes))
         for one in part.containers

@@ -1,0 +1,53 @@
+"""Illegal pods that are bound: what counts of a pod that asks for what no pod may ask for."""
+
+from placer_models.device import GPU
+from placer_models.device_request import DEVICE_RESOURCES, PERCENT_TYPES, WHOLE_GPUS
+from placer_models.kubernetes.pod import KubePod
+from placer_models.kubernetes.pod_containers import Reading, containers_of, device_amounts
+from placer_models.kubernetes.pod_spec import AskedPod, exclusive_of, limits_of, qos_of
+from placer_models.pod import PodSpec
+from placer_models.policy import AlignmentPolicy
+
+
+def asked_by_illegal(part: KubePod, reading: Reading, cpus: int) -> AskedPod:
+    """Return what counts of what such a pod asks for: all but devices and CPUs of its own.
+
+    These it has as far as somebody names them. Its wishes about other pods count, too.
+
+    Args:
+        part: The pod.
+        reading: The facts that are needed to read its requests.
+        cpus: How many CPUs are named as its own. What it asks for beyond them it shares.
+
+    """
+    qos = qos_of(part, owns_cpus=cpus > 0)
+    containers, _ = containers_of(part, reading, with_devices=False)
+    exclusive, strength = exclusive_of(part, qos)
+    spec = PodSpec(
+        containers,
+        qos,
+        alignment=part.alignment or AlignmentPolicy.NONE,
+        tolerations=part.wishes.tolerations,
+        labels=tuple(
+            (key, value)
+            for key, value in sorted(part.identity.labels.items())
+            if key in reading.label_keys
+        ),
+        affinity=part.wishes.affinity,
+        exclusive=exclusive,
+        exclusive_strength=strength,
+    )
+    beyond = max(0, spec.requests.cpu_milli - 1000 * cpus) if cpus else 0
+    return AskedPod(spec, limits_of(part), shared_milli=beyond)
+
+
+def device_types_asked(part: KubePod, reading: Reading) -> frozenset[str]:
+    """Return the types of the devices that a pod asks for, whole or in part, rightly or not."""
+    names = device_amounts(part, reading)
+    return frozenset(map(_type_of, names))
+
+
+def _type_of(resource: str) -> str:
+    if resource in PERCENT_TYPES:
+        return PERCENT_TYPES[resource]
+    return GPU if resource in DEVICE_RESOURCES or resource in WHOLE_GPUS else resource
