@@ -18,7 +18,7 @@ OLDEST_VENV := build/oldest-venv
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help setup demo test check slow vm-test container-test bench lint hooks wheel oldest constraints clean
+.PHONY: help setup demo test check slow mutants vm-test container-test bench lint hooks wheel oldest constraints clean
 .DELETE_ON_ERROR:
 
 help:
@@ -26,6 +26,7 @@ help:
 	@echo 'make test         the tests of the gate, on a pinned environment in $(VENV): a few minutes'
 	@echo 'make check        the tests that take longer; .ci/run runs both'
 	@echo 'make slow         the tests that run for minutes'
+	@echo 'make mutants      small wrong changes of the source, each of which some test should notice'
 	@echo 'make vm-test      tests inside emulated machines: cgroup v1 and v2, NUMA, SMT, CPUs that go'
 	@echo 'make container-test real containers of crun and runc, and systemd on a D-Bus of its own'
 	@echo 'make bench        every benchmark; figures on stdout'
@@ -56,6 +57,9 @@ check: $(READY)
 
 slow: $(READY)
 	$(BIN)/pytest -m slow $(ARGS)
+
+mutants: $(READY)
+	nice $(BIN)/python tests/mutants/run.py $(ARGS)
 
 vm-test: $(READY)
 	nice $(BIN)/python tests/vm/run.py $(ARGS)

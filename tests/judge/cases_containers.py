@@ -100,6 +100,10 @@ PAGES = apart(
 )
 
 
+IDLE = holding(put("a", ALL_CPUS), part(), part(), milli=({0: 1000}, {}), counted={0: 1000})
+ELSEWHERE = replace(IDLE.containers[1], cpuset=_cpus([1]), cpu_milli=((1, 0),))
+
+
 def paged(*held: tuple[int, int, int]) -> PodPlacement:
     """Return the pod with 2 pages and 1, of which each container has what is given here."""
     place = replace(put("a", ALL_CPUS), hugepages=((0, 1, 2), (1, 1, 1)))
@@ -304,6 +308,13 @@ CONTAINER_PART_CASES = (
                 counted={0: 2000, 1: 1000},
             )
         ),
+    ),
+    Case(
+        "container-parts",
+        "a container that asks for nothing is bound as its pod is, and counts nothing",
+        world(apart((APP, asks(1)), (APP, asks()))),
+        good=placed(IDLE),
+        bad=placed(replace(IDLE, containers=(IDLE.containers[0], ELSEWHERE))),
     ),
     Case(
         "container-parts",

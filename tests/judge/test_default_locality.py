@@ -115,6 +115,17 @@ def test_restricted_without_a_width_holds_nothing_together() -> None:
     assert values(world(bound, nodes=[node(machine=BOX)]), put("a", "0-3", gpus=(0, 4))) == (0, 0)
 
 
+def test_a_bound_pod_is_in_the_packages_of_its_pool() -> None:
+    """
+    Six CPUs of a pool are of two NUMA nodes, whose packages count where the pod holds nothing, too.
+    """
+    bound = pod("a", 6, gpus=2, qos=QosClass.LS, alignment=AlignmentPolicy.RESTRICTED)
+    instance = world(bound, nodes=[node(machine=BOX)])
+
+    assert values(instance, put("a", "0-7", gpus=(0, 4))) == (0, 0)
+    assert values(instance, put("a", "0-3,8-11", gpus=(0, 4))) == (0, 1)
+
+
 def test_cpus_say_their_package_where_a_numa_node_has_two() -> None:
     """
     With one NUMA node over both packages memory says nothing, and CPUs do.

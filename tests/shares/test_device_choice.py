@@ -228,12 +228,13 @@ def test_nodes_are_not_compared() -> None:
 
 def test_how_far_off_is_measured_in_millionths() -> None:
     """
-    One new pod beside 12 of 20 where an idle card was there; the other alone.
+    One new pod beside 12 of 20 where an idle card was there; the other alone. Who would rather be
+    beside others misses what the fullest card that could give it has more.
     """
-    pods = [asking(f"p{i}", in_bytes(4), choice=LEAST) for i in range(2)]
-    instance = world(box(20, 20, 20), (using("r", "n", 0, in_bytes(12)),), *pods)
 
-    def placed(*minors: int) -> int:
+    def placed(*minors: int, choice: DeviceChoice = LEAST) -> int:
+        pods = [asking(f"p{i}", in_bytes(4), choice=choice) for i in range(2)]
+        instance = world(box(20, 20, 20), (using("r", "n", 0, in_bytes(12)),), *pods)
         places = tuple(
             PodPlacement(
                 f"p{i}", "default", None, "n", frozenset(),
@@ -247,6 +248,9 @@ def test_how_far_off_is_measured_in_millionths() -> None:
     assert placed(1, 2) == 0
     assert placed(1, 1) == 2 * 200_000  # either would be alone on card 2
     assert placed(0, 0) == 2 * 800_000
+    assert placed(0, 0, choice=MOST) == 0
+    assert placed(0, 1, choice=MOST) == 800_000
+    assert placed(1, 2, choice=MOST) == 2 * 600_000
 
 
 def test_whole_devices_leave_no_choice_and_default_has_no_tier() -> None:
