@@ -15,7 +15,7 @@ SLICES = 8
 MEDIA = "media"
 """The media engine of a GPU, of which it has one."""
 
-Part = int | str
+_Part = int | str
 """A slice of a GPU, or its media engine."""
 
 
@@ -24,7 +24,7 @@ def mig(scene: Scene) -> Iterator[Finding]:
     for site in scene.entered:
         if not site.node.mig:
             continue
-        holder: dict[tuple[int, Part], tuple[Tenant, DeviceGrant]] = {}
+        holder: dict[tuple[int, _Part], tuple[Tenant, DeviceGrant]] = {}
         for tenant in site.tenants:
             for grant in tenant.place.devices:
                 gpu, parts = _parts(site, grant)
@@ -55,7 +55,7 @@ def instance_points(site: Site) -> int:
     """Return the points of all instances that the node's GPUs could still be cut into."""
     if not site.node.mig:
         return 0
-    busy: dict[int, set[Part]] = {minor: set() for minor, _ in site.node.mig}
+    busy: dict[int, set[_Part]] = {minor: set() for minor, _ in site.node.mig}
     for tenant in site.tenants:
         for grant in tenant.place.devices:
             gpu, parts = _parts(site, grant)
@@ -73,7 +73,7 @@ def instance_points(site: Site) -> int:
     return points
 
 
-def _parts(site: Site, grant: DeviceGrant) -> tuple[int, tuple[Part, ...]]:
+def _parts(site: Site, grant: DeviceGrant) -> tuple[int, tuple[_Part, ...]]:
     """Return the GPU in MIG mode that a device is part of, and the parts that it takes."""
     tables = dict(site.node.mig)
     if grant.type.startswith(PREFIX):
@@ -87,7 +87,7 @@ def _parts(site: Site, grant: DeviceGrant) -> tuple[int, tuple[Part, ...]]:
     return 0, ()
 
 
-def _parts_of(profile: Profile, start: int) -> tuple[Part, ...]:
+def _parts_of(profile: Profile, start: int) -> tuple[_Part, ...]:
     """Return the slices of an instance that begins there, and the media engine if it has it."""
     slices = range(start, start + profile.slices)
     return (*slices, MEDIA) if profile.media else tuple(slices)

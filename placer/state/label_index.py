@@ -8,7 +8,7 @@ from placer_models.affinity import AffinityTerm
 from placer_models.pod import PodSpec
 from placer_models.selectors import Labels, SelectorOperator
 
-Label = tuple[str, str]
+LabelPair = tuple[str, str]
 """A key and its value."""
 
 T = TypeVar("T")
@@ -53,15 +53,15 @@ class LabelIndex(Generic[T]):
         return few[0] if len(few) == 1 else [one for some in few for one in some]
 
     @cached_property
-    def _having(self) -> Mapping[Label, Sequence[tuple[T, Traits]]]:
-        found: dict[Label, list[tuple[T, Traits]]] = {}
+    def _having(self) -> Mapping[LabelPair, Sequence[tuple[T, Traits]]]:
+        found: dict[LabelPair, list[tuple[T, Traits]]] = {}
         for one in self._things:
             for label in one[1].labels:
                 found.setdefault(label, []).append(one)
         return found
 
 
-def asked_labels(term: AffinityTerm) -> Iterator[Sequence[Label]]:
+def asked_labels(term: AffinityTerm) -> Iterator[Sequence[LabelPair]]:
     """Yield sets of labels, of each of which a pod has to have one for the term to mean it."""
     for label in term.labels:
         yield (label,)

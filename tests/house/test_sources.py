@@ -13,14 +13,14 @@ MODULES = sorted(
     for package in PACKAGES
     for file in (CHECKOUT / package).rglob("*.py")
 )
-LONGEST = 400
+LONGEST = 500
 NO_NOUN = {"what", "who", "which", "how", "where", "when", "why"}
 
 
 @pytest.mark.parametrize("module", MODULES)
 def test_a_module_is_one_idea_and_says_which(module: str) -> None:
     """
-    A file of the packages ends by line 400, and opens with the noun that it is about.
+    A file of the packages ends by line 500, and opens with the noun that it is about.
     """
     source = (CHECKOUT / module).read_text("utf-8")
 

@@ -153,6 +153,9 @@ def test_locality_is_for_pods_with_several_things_of_which_some_are_their_own() 
         asked = spec.requests
         own = [*range(asked.cpu_milli // 1000)] if spec.qos in (QosClass.LSE, QosClass.LSR) else []
         own += [i for request in asked.devices for i in range(request.count)]
+        limits = [container.cpu_limit_milli or 0 for container in spec.containers]
+        # A limit is held by whole CPUs, of all containers that run at once.
+        own += [*range(-(-sum(limits) // 1000))] if spec.constrained_burst else []
         beside = [asked.memory_bytes, *(pages.count for pages in asked.hugepages)]
         # How many devices a strategy gives is not known before.
         several = len(own) > 1 or any(beside) or bool(spec.strategies)

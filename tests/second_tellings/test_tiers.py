@@ -8,7 +8,7 @@ import pytest
 
 from moving_question import questions
 from moving_worlds import mixed_moving_instance
-from placer_models.cluster import Instance
+from placer_models.cluster import Instance, Node
 from placer_models.goals import MOVES, USABLE, Sense, placed_tier, tiers_for
 from placer_models.node_strategy import NodeStrategy
 from placer_models.optional_tiers import optional_tiers
@@ -61,19 +61,31 @@ OF_STRATEGY = {
 MORE_IS_BETTER = {"usable", "pack.used"}
 
 
+def by_default(node: Node) -> ExclusivePolicy:
+    """Return the exclusive policy that a scheduler's defaults give to a pod without a word."""
+    found = node.defaults.exclusive
+    by_core = found is ExclusivePolicy.PCPU_LEVEL
+    on_arm = node.machine.topology.architecture == "aarch64"
+    return ExclusivePolicy.NONE if by_core and on_arm else found
+
+
 def of_pod(spec: PodSpec, instance: Instance) -> Iterator[str]:
     """Yield the tiers that a pod that waits asks for, beside these nodes."""
     nodes = instance.nodes
     if spec.qos in (QosClass.LSE, QosClass.LSR):
-        if spec.exclusive_strength is Strength.PREFERRED:
-            yield from {
-                ExclusivePolicy.NONE: (),
-                ExclusivePolicy.PCPU_LEVEL: ("exclusivity.cores",),
-                ExclusivePolicy.NUMA_NODE_LEVEL: ("exclusivity.cores", "exclusivity.numa-nodes"),
-            }[spec.exclusive]
+        if spec.exclusive is None or spec.exclusive_strength is Strength.PREFERRED:
+            own = {spec.exclusive} - {None}
+            for policy in own or {by_default(node) for node in nodes}:
+                yield from {
+                    ExclusivePolicy.PCPU_LEVEL: ("exclusivity.cores",),
+                    ExclusivePolicy.NUMA_NODE_LEVEL: (
+                        "exclusivity.cores",
+                        "exclusivity.numa-nodes",
+                    ),
+                }.get(policy, ())
         wishes = {wish.value for node in nodes for wish in spec.locality or node.locality}
         yield from ({"Package": "packages", "LLC": "caches"}[wish] for wish in wishes)
-        if any(node.numa_strategy is not None for node in nodes):
+        if any((node.numa_strategy or node.defaults.numa_strategy) is not None for node in nodes):
             yield "numa-strategy"
     if any(term.strength is Strength.PREFERRED for term in spec.affinity):
         yield "affinity"

@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from placer.search.reasons.question import Crowd
-from placer.state.label_index import Label, asked_labels
+from placer.state.label_index import LabelPair, asked_labels
 from placer.state.out_of_time import OutOfTimeError
 from placer_models.affinity import AffinityTerm
 from placer_models.cluster import Node, RunningPod
@@ -34,11 +34,13 @@ class Firsts:
     """The first pods of an answer, found by the labels of whom they mean."""
 
     def __init__(self, found: Iterable[First] = ()) -> None:
-        self._by_label: dict[Label | None, list[First]] = {}
+        self._by_label: dict[LabelPair | None, list[First]] = {}
         self._meaning: dict[Hashable, tuple[First, ...]] = {}
         for first in found:
             # A pod that is meant has one of these labels; None stands for any labels.
-            few: Sequence[Label | None] = min(asked_labels(first.term), key=len, default=(None,))
+            few: Sequence[LabelPair | None] = min(
+                asked_labels(first.term), key=len, default=(None,)
+            )
             for label in few:
                 self._by_label.setdefault(label, []).append(first)
 
