@@ -1,9 +1,19 @@
-"""Whose runtime shows a GPU, told a second time from docs/rules/environment.md (D13)."""
+"""What runtimes are told of GPUs, told a second time from docs/rules/environment.md (D13)."""
+
+from random import Random
 
 import pytest
 
 from placer_models.device import Device
-from placer_models.visible_devices import GpuVendor, has_readable_id, vendor_of
+from placer_models.visible_devices import (
+    GpuVendor,
+    gpu_environment,
+    has_readable_id,
+    vendor_of,
+)
+
+NVIDIA, AMD = "NVIDIA_VISIBLE_DEVICES", "AMD_VISIBLE_DEVICES"
+IDS = {"H100": ("GPU-a", "GPU-b", "GPU-c", ""), "MI300X": ("0xa", "0xb", "7", "")}
 
 
 @pytest.mark.parametrize(
@@ -49,3 +59,38 @@ def test_a_runtime_reads_ids_of_its_own_kind(id: str, by_nvidia: bool, by_amd: b
     """
     for model, readable in (("H100", by_nvidia), ("MI300X", by_amd)):
         assert has_readable_id(Device("gpu", 0, id=id, model=model)) is readable
+
+
+def shown(held: set[int], gpus: list[Device], *, has_instances: bool) -> dict[str, str]:
+    """Return the variables of a container that has these GPUs of a node."""
+    found = {}
+    for variable, model in ((NVIDIA, "H100"), (AMD, "MI300X")):
+        there = [gpu for gpu in gpus if gpu.model == model]
+        own = [gpu for gpu in there if gpu.minor in held]
+        shared = {gpu.id for gpu in there if [other.id for other in there].count(gpu.id) > 1}
+        unreadable = {"", "7"} if variable == AMD else {""}
+        by_id = {gpu.id for gpu in own}.isdisjoint(shared | unreadable)
+        names = [gpu.id if by_id else str(gpu.minor) for gpu in own]
+        if there and not (variable == NVIDIA and has_instances):
+            found[variable] = ",".join(names) if names else "none"
+    return found
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_a_container_is_shown_its_own_gpus(seed: int) -> None:
+    """
+    By id where each of them has one that no other GPU of the vendor has, else by minor.
+    """
+    rng = Random(seed)
+    models = [rng.choice(("H100", "H100", "MI300X")) for _ in range(rng.randint(1, 5))]
+    gpus = [
+        Device("gpu", minor, id=rng.choice(IDS[model]), model=model)
+        for minor, model in enumerate(models)
+    ]
+    held = {gpu.minor for gpu in gpus if rng.random() < 0.6}
+    cut = rng.random() < 0.3
+
+    told = gpu_environment(held, gpus, has_instances=cut)
+
+    assert dict(told) == shown(held, gpus, has_instances=cut)
+    assert list(told) == sorted(told)
