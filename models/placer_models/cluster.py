@@ -247,12 +247,15 @@ class RunningPod:
 
     Attributes:
         movable: Whether it may get another place, where the instance has a budget of moves.
+        guessed: Whether the NUMA nodes of its memory and hugepages, and so those to whose pool
+            it is bound, are a guess: nobody says where it has them.
 
     """
 
     pod: Pod
     placement: PodPlacement
     movable: bool = True
+    guessed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from placer_models.cpuset import CpuSet
 from placer_models.device_share import DeviceShare
 from placer_models.goals import Tier
-from placer_models.reasons import Reason
+from placer_models.reasons import Blocked, FewMembers, GroupTooLarge, Reason
 from placer_models.visible_devices import Env
 
 NamespacedName = tuple[str, str]
@@ -162,6 +162,12 @@ class Unplaced:
     reasons: tuple[str, ...]
     why: tuple[Reason, ...] = ()
 
+    @property
+    def guessed(self) -> bool:
+        """Whether a reason hangs on a guess of where running pods have their memory."""
+        said = (one for one in self.why if isinstance(one, Blocked | FewMembers | GroupTooLarge))
+        return any(one.guessed for one in said)
+
 
 @dataclass(frozen=True, slots=True)
 class RejectedPlace:
@@ -232,6 +238,11 @@ class Infeasible:
 
     unplaced: tuple[Unplaced, ...]
     rejected: tuple[RejectedPlace, ...] = ()
+
+    @property
+    def guessed(self) -> bool:
+        """Whether that hangs on a guess of where running pods have their memory."""
+        return any(one.guessed for one in self.unplaced)
 
 
 @dataclass(frozen=True, slots=True)

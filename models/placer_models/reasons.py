@@ -45,11 +45,14 @@ class Blocker(NamedTuple):
             demands before it.
         others: The fewest of those before it beside which it cannot be met; empty: it cannot
             be met even by itself.
+        guessed: Whether they might be met if running pods had their memory elsewhere: nobody
+            says where some of them have it, so that was guessed (`RunningPod.guessed`).
 
     """
 
     demand: Demand
     others: tuple[Demand, ...] = ()
+    guessed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +71,11 @@ class Blocked:
     nodes: tuple[tuple[Blocker, int], ...]
     alone: bool = False
 
+    @property
+    def guessed(self) -> int:
+        """On how many nodes that hangs on a guess, as `Blocker.guessed` says."""
+        return sum(count for blocker, count in self.nodes if blocker.guessed)
+
 
 @dataclass(frozen=True, slots=True)
 class FewMembers:
@@ -76,6 +84,7 @@ class FewMembers:
     Attributes:
         most: How many of the members have places.
         is_bound: Whether ``most`` is only an upper bound.
+        guessed: Whether more might fit if running pods had their memory elsewhere than guessed.
 
     """
 
@@ -85,14 +94,21 @@ class FewMembers:
     minimum: int
     most: int
     is_bound: bool
+    guessed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class GroupTooLarge:
-    """There is no room for the minimum of every gang of a group."""
+    """There is no room for the minimum of every gang of a group.
+
+    Attributes:
+        guessed: Whether there might be if running pods had their memory elsewhere than guessed.
+
+    """
 
     when: When
     group: str
+    guessed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,14 +89,15 @@ ANSWERS = {
 @pytest.mark.parametrize("status", ANSWERS)
 def test_each_outcome_has_its_word(status: str) -> None:
     """
-    Status, tiers, pods, moves, the rest with reasons, and timing, in this order.
+    Status, tiers, pods, moves, the rest with reasons, rejected places, timing, in this order.
     """
     answer: Answer = ANSWERS[status]
 
     written = answer_to_json(answer, NOWHERE, {"total_s": 1.5})
 
     assert list(written) == [
-        "apiVersion", "kind", "status", "strategy", "tiers", "pods", "moves", "unplaced", "timing"
+        "apiVersion", "kind", "status", "strategy", "tiers", "pods", "moves", "unplaced",
+        "rejected", "timing",
     ]  # fmt: skip
     assert (written["status"], written["timing"]) == (status, {"total_s": 1.5})
 
@@ -138,7 +139,13 @@ def test_an_answer_has_the_promised_fields() -> None:
         }
     ]
     assert written["unplaced"] == [
-        {"name": "p", "namespace": "team", "gang": "g", "reasons": ["never fits"]}
+        {
+            "name": "p",
+            "namespace": "team",
+            "gang": "g",
+            "reasons": ["never fits"],
+            "guessed": False,
+        }
     ]
 
 

@@ -24,7 +24,11 @@ def verdict(answer: Answer, instance: Instance, options: SolveOptions) -> str:
             placed = len(answer.placement.pods) - moving
             return f"{placed:,} of {pods} placed{_moved(moving)}; {_proof(answer.tiers)}."
         case Infeasible():
-            return f"0 of {pods} placed: it is proven that nothing that waits can have a place."
+            guess = ", if running pods are on the NUMA nodes that were guessed"
+            return (
+                f"0 of {pods} placed: it is proven that nothing that waits can have a place"
+                f"{guess if answer.guessed else ''}."
+            )
         case GaveUp() if options.engine is Engine.GREEDY:
             return "The greedy path placed nothing, and it proves nothing; try --engine auto."
         case GaveUp():

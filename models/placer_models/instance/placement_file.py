@@ -65,12 +65,18 @@ class TierEntry(Part):
 
 
 class UnplacedEntry(Part):
-    """A pod without a place."""
+    """A pod without a place.
+
+    Attributes:
+        guessed: Whether a reason hangs on a guess of where running pods have their memory.
+
+    """
 
     name: str
     namespace: str = "default"
     gang: str | None = None
     reasons: tuple[str, ...] = ()
+    guessed: bool = False
 
 
 class RejectedEntry(Part):
@@ -150,6 +156,7 @@ def answer_to_json(answer: Answer, instance: Instance, timing: Mapping[str, obje
                 "namespace": pod.namespace,
                 "gang": pod.gang,
                 "reasons": list(pod.reasons),
+                "guessed": pod.guessed,
             }
             for pod in unplaced
         ],
