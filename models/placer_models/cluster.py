@@ -313,6 +313,8 @@ class RunningPod:
         movable: Whether it may get another place, where the instance has a budget of moves.
         illegal: What it asks for that no pod may ask for, in one line, where its spec cannot say
             it. Such a pod is a misfit, and counts by what it holds (`illegal_running`).
+        guessed: Whether the NUMA nodes of its memory and hugepages, and so those to whose pool
+            it is bound, are a guess: nobody says where it has them.
 
     """
 
@@ -320,6 +322,7 @@ class RunningPod:
     placement: PodPlacement
     movable: bool = True
     illegal: str = ""
+    guessed: bool = False
 
     def __post_init__(self) -> None:
         check_types(self)

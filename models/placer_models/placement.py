@@ -7,7 +7,7 @@ from placer_models.cpuset import CpuSet
 from placer_models.device_share import DeviceShare
 from placer_models.environment import Env
 from placer_models.goals import Tier
-from placer_models.reasons import Reason
+from placer_models.reasons import Blocked, FewMembers, GroupTooLarge, Reason
 from placer_models.typed import check_types
 
 NamespacedName = tuple[str, str]
@@ -178,6 +178,12 @@ class Unplaced:
     def __post_init__(self) -> None:
         check_types(self)
 
+    @property
+    def guessed(self) -> bool:
+        """Whether a reason hangs on a guess of where running pods have their memory."""
+        said = (one for one in self.why if isinstance(one, Blocked | FewMembers | GroupTooLarge))
+        return any(one.guessed for one in said)
+
 
 @dataclass(frozen=True, slots=True)
 class RejectedPlace:
@@ -260,6 +266,11 @@ class Infeasible:
 
     def __post_init__(self) -> None:
         check_types(self)
+
+    @property
+    def guessed(self) -> bool:
+        """Whether that hangs on a guess of where running pods have their memory."""
+        return any(one.guessed for one in self.unplaced)
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,11 +47,14 @@ class Blocker(NamedTuple):
             demands before it.
         others: The fewest of those before it beside which it cannot be met; empty: it cannot
             be met even by itself.
+        guessed: Whether they might be met if running pods had their memory elsewhere: nobody
+            says where some of them have it, so that was guessed (`RunningPod.guessed`).
 
     """
 
     demand: Demand
     others: tuple[Demand, ...] = ()
+    guessed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +76,11 @@ class Blocked:
     def __post_init__(self) -> None:
         check_types(self)
 
+    @property
+    def guessed(self) -> int:
+        """On how many nodes that hangs on a guess, as `Blocker.guessed` says."""
+        return sum(count for blocker, count in self.nodes if blocker.guessed)
+
 
 @dataclass(frozen=True, slots=True)
 class FewMembers:
@@ -81,6 +89,7 @@ class FewMembers:
     Attributes:
         most: How many of the members have places.
         is_bound: Whether ``most`` is only an upper bound.
+        guessed: Whether more might fit if running pods had their memory elsewhere than guessed.
 
     """
 
@@ -90,6 +99,7 @@ class FewMembers:
     minimum: int
     most: int
     is_bound: bool
+    guessed: bool = False
 
     def __post_init__(self) -> None:
         check_types(self)
@@ -97,10 +107,16 @@ class FewMembers:
 
 @dataclass(frozen=True, slots=True)
 class GroupTooLarge:
-    """There is no room for the minimum of every gang of a group."""
+    """There is no room for the minimum of every gang of a group.
+
+    Attributes:
+        guessed: Whether there might be if running pods had their memory elsewhere than guessed.
+
+    """
 
     when: When
     group: str
+    guessed: bool = False
 
     def __post_init__(self) -> None:
         check_types(self)

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from placer.counting.containers import in_pool, on_cpus
-from placer.counting.sharing_out import Asked, shared_out
 from placer_models.bound import binds, bound_to, within
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.cpuset import NO_CPUS, CpuSet, is_same, without
@@ -19,6 +18,7 @@ from placer_models.pod import PodSpec, pods_of
 from placer_models.policy import QosClass
 from placer_models.pools import NO_POOL, Bound, CellPool
 from placer_models.problem import Choice
+from placer_models.sharing_out import Asked, shared_out
 from placer_models.topology import Topology
 
 CpuMilli = tuple[tuple[int, int], ...]

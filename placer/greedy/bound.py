@@ -4,12 +4,12 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 
-from placer.counting.sharing_out import requests_fit, shared_out
 from placer.greedy.offer import Chooser, Offer
 from placer_models.node_state import Cell, NodeState
 from placer_models.policy import QosClass
 from placer_models.pools import Bound
 from placer_models.problem import Choice, Fit, Shape
+from placer_models.sharing_out import requests_fit, shared_out
 
 POOLS = (QosClass.LS, QosClass.BE)
 

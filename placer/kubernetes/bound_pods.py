@@ -1,8 +1,9 @@
 """Pods that are bound to a node, with what they hold there (C2)."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from placer.kubernetes.bound_memory import LaidMemory, homes_said, laid_memory, numa_node_for
 from placer.kubernetes.bound_pod import BoundPod, BoundPodReader
 from placer.kubernetes.held_claims import HeldClaims
 from placer.kubernetes.summary import Summary
@@ -11,12 +12,7 @@ from placer_models.bound import binds, within
 from placer_models.cluster import Node, RunningPod
 from placer_models.cpuset import CpuSet
 from placer_models.device import DeviceKey
-from placer_models.instance.running_defaults import (
-    containers_of,
-    laid,
-    numa_nodes_near,
-    pool_of,
-)
+from placer_models.instance.running_defaults import containers_of, pool_of
 from placer_models.kubernetes.device import DevicePart
 from placer_models.kubernetes.join import JoinedNode
 from placer_models.kubernetes.names import SYSTEM_NAMESPACE
@@ -96,19 +92,18 @@ def bound_pods(
     node = replace(joined.node, unpooled_cpus=joined.node.unpooled_cpus | pinned)
     for one in read:
         owned[one.asked.spec.qos] = owned.get(one.asked.spec.qos, frozenset()) | one.cpus
-    room, pages = node.memory_bytes_in(), node.pages_in()
-    # Pods that say where their memory is come first, whatever their order in the dump.
-    saying_first = sorted(read, key=lambda one: not one.part.memory)
-    places = {id(one): _placement(one, node, owned, room, pages) for one in saying_first}
-    for one in read:
+    memory = laid_memory(read, node, owned)
+    for one, held in zip(read, memory, strict=True):
         pod = Pod(
             one.part.identity.name, one.part.identity.namespace, one.asked.spec, one.asked.limits
         )
         stays = bool(one.part.leaving or one.part.claims or (one.cpus & pinned))
-        place = places[id(one)]
-        found.running.append(RunningPod(pod, place, movable=not stays, illegal=one.illegal))
+        place = _placement(one, node, owned, held)
+        found.running.append(
+            RunningPod(pod, place, movable=not stays, illegal=one.illegal, guessed=held.guessed)
+        )
     if kept_milli := joined.kept_milli + sum(one.asked.shared_milli for one in read):
-        found.running.append(_system(node, kept_milli, owned))
+        found.running.append(_system(node, kept_milli, owned, read))
     return found
 
 
@@ -118,21 +113,15 @@ def _is_pinned(part: KubePod) -> bool:
 
 
 def _placement(
-    one: BoundPod,
-    node: Node,
-    owned: Mapping[QosClass, CpuSet],
-    room: dict[int, int],
-    pages: dict[tuple[int, int], int],
+    one: BoundPod, node: Node, owned: Mapping[QosClass, CpuSet], held: LaidMemory
 ) -> PodPlacement:
     spec, topology = one.asked.spec, node.machine.topology
     cpuset, cpu_milli = one.cpus, None
     if not spec.qos.owns_cpus:
         cpuset = pool_of(spec.qos, node, owned)
-        homes = one.part.status.homes if one.part.status else ()
-        if homes and (binds(spec, node) or spec.constrained_burst):
+        if homes := homes_said(one, node):
             cpuset = within(cpuset, [share.node for share in homes], topology)
             cpu_milli = _counted(homes, spec.requests.cpu_milli)
-    near = numa_nodes_near(node, one.cpus, one.devices)
     return PodPlacement(
         name=one.part.identity.name,
         namespace=one.part.identity.namespace,
@@ -140,8 +129,8 @@ def _placement(
         node=node.name,
         cpuset=cpuset,
         containers=containers_of(spec, cpuset, topology),
-        memory_bytes=_memory(one, near, room),
-        hugepages=_hugepages(one, near, pages),
+        memory_bytes=held.memory_bytes,
+        hugepages=held.hugepages,
         devices=one.devices,
         cpu_milli=cpu_milli,
     )
@@ -159,72 +148,23 @@ def _counted(homes: tuple[NumaShare, ...], want: int) -> tuple[tuple[int, int], 
     return tuple((share.node, count) for share, count in zip(homes, counts, strict=False))
 
 
-def _memory(
-    one: BoundPod, near: frozenset[int | None], room: dict[int, int]
-) -> tuple[tuple[int, int], ...]:
-    """Return the memory of a pod by NUMA node: as it says, or else near its CPUs and devices.
-
-    Among NUMA nodes that are equally near, the one with the most free gives first. Memory beyond
-    what there is counts as well, because running pods may ask for more.
-    """
-    want = one.asked.spec.requests.memory_bytes
-    said = {share.node: share.memory_bytes for share in one.part.memory}
-    if sum(said.values()) != want or not said.keys() <= room.keys():
-        said = laid(want, near, room)
-        said[min(room)] = said.get(min(room), 0) + want - sum(said.values())
-    for numa, size in said.items():
-        room[numa] -= size
-    return tuple((numa, size) for numa, size in sorted(said.items()) if size)
-
-
-def _hugepages(
-    one: BoundPod, near: frozenset[int | None], pages: dict[tuple[int, int], int]
-) -> tuple[tuple[int, int, int], ...]:
-    """Return the hugepages of a pod by NUMA node: as it says, or else near its CPUs and devices.
-
-    Pages beyond what there is count as well.
-    """
-    said = {
-        (share.node, size): amount // size
-        for share in one.part.memory
-        for size, amount in share.hugepages_bytes
-    }
-    found: dict[tuple[int, int], int] = {}
-    for wanted in one.asked.spec.requests.hugepages:
-        here = {key: n for key, n in said.items() if key[1] == wanted.page_bytes}
-        if sum(here.values()) == wanted.count and here.keys() <= pages.keys():
-            for key, taken in here.items():
-                found[key] = taken
-                pages[key] -= taken
-            continue
-        size = wanted.page_bytes
-        room = {numa: count for (numa, other), count in pages.items() if other == size}
-        given = laid(wanted.count, near, room)
-        if room:
-            first = next(iter(room))
-            given[first] = given.get(first, 0) + wanted.count - sum(given.values())
-        for numa, count in given.items():
-            found[numa, size] = count
-            pages[numa, size] -= count
-    return tuple((numa, size, n) for (numa, size), n in sorted(found.items()) if n)
-
-
-def _system(node: Node, milli: int, owned: Mapping[QosClass, CpuSet]) -> RunningPod:
+def _system(
+    node: Node, milli: int, owned: Mapping[QosClass, CpuSet], beside: Sequence[BoundPod]
+) -> RunningPod:
     """Return a pod that stands for CPUs which the system keeps beyond those that it names.
 
     It also stands for requests of containers that share CPUs while others of their pod own some.
-    Where pods are bound to NUMA nodes it is bound to the first one that can hold it.
+    Where pods are bound to NUMA nodes it is bound to one that can hold it, which is a guess.
     """
     everything = Toleration(operator=TolerationOperator.EXISTS)
     container = Container("system", Resources(cpu_milli=milli))
     spec = PodSpec((container,), tolerations=(everything,))
     cpuset = pool_of(QosClass.LS, node, owned)
     cpu_milli = None
-    for numa in node.machine.topology.numa_nodes if binds(spec, node) else ():
-        here = within(cpuset, (numa.id,), node.machine.topology)
-        if 1000 * len(here) >= milli:
-            cpuset, cpu_milli = here, ((numa.id, milli),)
-            break
+    numa = numa_node_for(milli, beside, node, owned) if binds(spec, node) else None
+    if numa is not None:
+        cpuset = within(cpuset, (numa,), node.machine.topology)
+        cpu_milli = ((numa, milli),)
     place = PodPlacement(
         name=node.name,
         namespace=SYSTEM_NAMESPACE,
@@ -234,4 +174,6 @@ def _system(node: Node, milli: int, owned: Mapping[QosClass, CpuSet]) -> Running
         containers=containers_of(spec, cpuset, node.machine.topology),
         cpu_milli=cpu_milli,
     )
-    return RunningPod(Pod(node.name, SYSTEM_NAMESPACE, spec), place, movable=False)
+    guessed = numa is not None and len(node.machine.topology.numa_nodes) > 1
+    pod = Pod(node.name, SYSTEM_NAMESPACE, spec)
+    return RunningPod(pod, place, movable=False, guessed=guessed)

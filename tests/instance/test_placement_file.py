@@ -92,7 +92,7 @@ ANSWERS = {
 @pytest.mark.parametrize("status", ANSWERS)
 def test_each_outcome_has_its_word(status: str) -> None:
     """
-    Status, tiers, pods, moves, the rest with reasons, and timing, in this order.
+    Status, tiers, pods, moves, the rest with reasons, rejected places, timing, in this order.
     """
     answer: Answer = ANSWERS[status]
 
@@ -148,6 +148,7 @@ def test_an_answer_has_the_promised_fields() -> None:
             "gang": "g",
             "verdict": None,
             "reasons": ["never fits"],
+            "guessed": False,
         }
     ]
 

@@ -26,7 +26,8 @@ def verdict(answer: Answer, instance: Instance, options: SolveOptions) -> str:
             return f"{placed:,} of {pods} placed{_moved(moving)}{bad}; {_proof(answer.tiers)}."
         case Infeasible():
             nothing = "it is proven that nothing that waits can have a place"
-            return f"0 of {pods} placed{bad}: {nothing}."
+            guess = ", if running pods are on the NUMA nodes that were guessed"
+            return f"0 of {pods} placed{bad}: {nothing}{guess if answer.guessed else ''}."
         case GaveUp() if options.engine is Engine.GREEDY:
             return "The greedy path placed nothing, and it proves nothing; try --engine auto."
         case GaveUp():

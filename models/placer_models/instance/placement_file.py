@@ -70,6 +70,7 @@ class UnplacedEntry(Part):
 
     Attributes:
         verdict: What its first reason comes to; null where only the words of it are known.
+        guessed: Whether a reason hangs on a guess of where running pods have their memory.
 
     """
 
@@ -78,6 +79,7 @@ class UnplacedEntry(Part):
     gang: str | None = None
     verdict: Verdict | None = None
     reasons: tuple[str, ...] = ()
+    guessed: bool = False
 
 
 class RejectedEntry(Part):
@@ -245,6 +247,7 @@ def _unplaced(pod: Unplaced) -> Json:
         "gang": pod.gang,
         "verdict": None if verdict is None else verdict.value,
         "reasons": list(pod.reasons),
+        "guessed": pod.guessed,
     }
 
 

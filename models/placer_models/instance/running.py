@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from placer_models.bound import binds, bound_to, within
+from placer_models.bound import binds, bound_to, numa_nodes_of, within
 from placer_models.cluster import Node, RunningPod
 from placer_models.cpuset import CpuSet, format_cpu_list, parse_cpu_list
 from placer_models.device import GPU, Device
@@ -13,16 +13,18 @@ from placer_models.files.errors import counted, cpus_are, shown
 from placer_models.files.faults import Place
 from placer_models.instance.device_holders import DeviceHolders
 from placer_models.instance.functions import FunctionHolders, held_functions
+from placer_models.instance.guessed_memory import MEMORY, GuessedPod, guessed_places
+from placer_models.instance.guessed_room import Resource
 from placer_models.instance.nodes import missing_device
 from placer_models.instance.pods import PodReader
 from placer_models.instance.requests import device_type_of
 from placer_models.instance.running_defaults import (
     containers_of,
-    laid,
     numa_nodes_near,
     pool_of,
 )
-from placer_models.instance.running_pages import pages_given, pages_laid
+from placer_models.instance.running_pages import pages_given
+from placer_models.instance.running_room import check_room
 from placer_models.instance.schema import RunningPart
 from placer_models.mig import covered, gpu_of, is_instance
 from placer_models.placement import DeviceGrant, PodPlacement
@@ -56,6 +58,7 @@ class _Seat:
     memory: dict[int, int] | None = None
     hugepages: dict[tuple[int, int], int] | None = None
     floats: bool = False  # it is said to be bound to no NUMA node
+    guessed: bool = False  # nobody says where its memory is
 
 
 class RunningReader:
@@ -91,6 +94,7 @@ class RunningReader:
             part.movable,
             part.gang,
             floats=part.cpuset == "",
+            guessed=part.memory_guessed,
         )
         if part.memory is not None:
             seat.memory = self._memory(part.memory, seat)
@@ -102,28 +106,51 @@ class RunningReader:
 
     def finish(self) -> tuple[RunningPod, ...]:
         """Return all running pods, once every one has been read."""
-        for seat in self._seats:
-            if seat.memory is None:
-                seat.memory = self._take_memory(seat)
-            if seat.hugepages is None:
-                seat.hugepages = pages_laid(
-                    seat.pod,
-                    numa_nodes_near(seat.node, seat.cpus, seat.devices),
-                    self._held[seat.node.name].pages,
-                    seat.place.at("requests"),
-                )
         owned: dict[str, dict[QosClass, CpuSet]] = defaultdict(dict)
         for seat in self._seats:
             of_node, qos = owned[seat.node.name], seat.pod.spec.qos
             if not qos.owns_cpus:
                 continue
             of_node[qos] = of_node.get(qos, frozenset()) | seat.cpus
+        seats: dict[str, list[_Seat]] = defaultdict(list)
+        for seat in self._seats:
+            seats[seat.node.name].append(seat)
+        for name, here in seats.items():
+            self._guess(self._nodes[name], here, owned[name])
         self._check_pools(owned)
         self._check_extended()
         return tuple(
-            RunningPod(seat.pod, _placement(seat, owned[seat.node.name]), seat.movable)
+            RunningPod(
+                seat.pod, _placement(seat, owned[seat.node.name]), seat.movable, seat.guessed
+            )
             for seat in self._seats
         )
+
+    def _guess(self, node: Node, seats: Sequence[_Seat], owned: Mapping[QosClass, CpuSet]) -> None:
+        """Lay out the memory and the hugepages of pods that do not say where they have theirs."""
+        held = self._held[node.name]
+        sizes = {size for _, size in held.pages} | {
+            asked.page_bytes for seat in seats for asked in seat.pod.spec.requests.hugepages
+        }
+        room: dict[Resource, dict[int, int]] = {MEMORY: held.room_bytes}
+        for size in sizes:
+            room[size] = {numa: count for (numa, of), count in held.pages.items() if of == size}
+        runners = [_runner(seat) for seat in seats]
+        check_room(
+            node, [(one, seat.place) for one, seat in zip(runners, seats, strict=True)], room
+        )
+        several = len(node.machine.topology.numa_nodes) > 1
+        found = guessed_places(node, owned, runners, room)
+        for seat, one, laid in zip(seats, runners, found, strict=True):
+            seat.guessed |= several and one.is_open
+            if seat.memory is None:
+                seat.memory = laid.get(MEMORY, {})
+            if seat.hugepages is None:
+                seat.hugepages = {
+                    (numa, size): count
+                    for size in one.pages
+                    for numa, count in laid.get(size, {}).items()
+                }
 
     def _cpus(self, part: RunningPart, pod: Pod, node: Node, place: Place) -> CpuSet:
         qos, at = pod.spec.qos, place.at("cpuset")
@@ -269,21 +296,6 @@ class RunningReader:
             )
         return taken
 
-    def _take_memory(self, seat: _Seat) -> dict[int, int]:
-        """Lay out the memory of a pod that does not say where its memory is."""
-        room = self._held[seat.node.name].room_bytes
-        left = seat.pod.spec.requests.memory_bytes
-        taken = laid(left, numa_nodes_near(seat.node, seat.cpus, seat.devices), room)
-        for numa, size in taken.items():
-            room[numa] -= size
-            left -= size
-        if left:
-            seat.place.at("requests", "memory").fault(
-                f"node {seat.node.name} lacks {format_bytes(left)} for this pod; "
-                "its running pods take more memory than it has"
-            )
-        return taken
-
     def _check_pools(self, owned: Mapping[str, Mapping[QosClass, CpuSet]]) -> None:
         """Check that each pod that shares CPUs has one to run on; amounts are for the judge."""
         for seat in self._seats:
@@ -306,6 +318,29 @@ class RunningReader:
                         f"node {seat.node.name} lacks {-here[name]} for this pod "
                         "(rule extended); lower it, or raise the node's 'extended'"
                     )
+
+
+def _runner(seat: _Seat) -> GuessedPod:
+    """Return what is known of where a pod is, and what is not."""
+    spec, topology = seat.pod.spec, seat.node.machine.topology
+    asked = spec.requests
+    near = {n for n in numa_nodes_near(seat.node, seat.cpus, seat.devices) if n is not None}
+    near.update(seat.memory or ())
+    near.update(numa for (numa, _), count in (seat.hugepages or {}).items() if count)
+    homes: frozenset[int] | None = frozenset()
+    if not spec.qos.owns_cpus and not seat.floats:
+        if seat.cpus:
+            homes = numa_nodes_of(seat.cpus, topology)
+        elif binds(spec, seat.node):
+            homes = None
+    return GuessedPod(
+        (seat.pod.namespace, seat.pod.name),
+        spec,
+        frozenset(near),
+        homes,
+        asked.memory_bytes if seat.memory is None else 0,
+        {h.page_bytes: h.count for h in asked.hugepages} if seat.hugepages is None else {},
+    )
 
 
 def _placement(seat: _Seat, owned: Mapping[QosClass, CpuSet]) -> PodPlacement:

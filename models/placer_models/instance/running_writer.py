@@ -38,6 +38,7 @@ def running_to_dict(running: RunningPod, node: Node, *, in_gang: bool) -> Json:
             cpuset=None if cpus is None else format_cpu_list(cpus),
             memory={n: format_bytes(size) for n, size in placement.memory_bytes} or None,
             hugepages=pages_to_dict(placement.hugepages) or None,
+            memory_guessed=running.guessed,
             devices=minors_by_type((grant.type, grant.minor) for grant in devices),
             vfs=functions,
             gang=placement.gang if in_gang else None,

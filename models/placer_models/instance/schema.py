@@ -269,6 +269,9 @@ class RunningPart(SpecPart):
     cpuset: CpuList | None = None
     memory: dict[str, Amount] | None = None
     hugepages: Pages | None = None
+    memory_guessed: bool = Field(
+        False, description="Whether memory and hugepages are said as a guess."
+    )
     devices: dict[str, tuple[Minor, ...]] = Field(default_factory=dict)
     vfs: dict[str, dict[str, Minor]] = Field(
         default_factory=dict, description="Virtual functions by type and minor: {rdma: {'0': 3}}."

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from placer.search.reasons.alone import Most, most_placed
+from placer.search.reasons.guesses import may_decide
 from placer.search.reasons.stages import Stage
 from placer.state.out_of_time import OutOfTimeError, go_on
 from placer_models.cluster import Instance, Node
@@ -46,6 +47,7 @@ def gang_short(gang: Gang, stages: Sequence[Stage]) -> Short | None:
                     gang.minimum,
                     found.most,
                     is_bound=found.pods < found.most,
+                    guessed=_hangs_on_guess([gang], stage),
                 ),
             )
     return None
@@ -60,8 +62,19 @@ def group_short(group: GangGroup, gangs: Sequence[Gang], stages: Sequence[Stage]
         if found is None or found.pods == 0 < least <= found.most:
             return Short(stage.when, OutOfTime())
         if found.most < least:
-            return Short(stage.when, GroupTooLarge(stage.when, group.name))
+            guessed = _hangs_on_guess(gangs, stage)
+            return Short(stage.when, GroupTooLarge(stage.when, group.name, guessed))
     return None
+
+
+def _hangs_on_guess(gangs: Sequence[Gang], stage: Stage) -> bool:
+    """Return whether guesses about running pods may decide how many members have a place."""
+    specs = {pod.spec for gang in gangs for pod in gang.pods}
+    return any(
+        may_decide(spec, node, stage.running.get(node.name, ()))
+        for node in stage.nodes
+        for spec in specs
+    )
 
 
 def _most(gangs: Sequence[Gang], groups: tuple[GangGroup, ...], stage: Stage) -> Most | None:

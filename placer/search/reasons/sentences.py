@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import assert_never
 
-from placer.search.reasons.text import counts
+from placer.search.reasons.text import GUESSED, counts
 from placer_models.files.errors import candidates, shown
 from placer_models.network import Grouping, LevelRule
 from placer_models.pod import PodSpec
@@ -53,11 +53,11 @@ def _sentence(reason: Reason, spec: PodSpec) -> str:
             count = f"{reason.most} of {reason.members} members"
             if reason.is_bound:
                 count = f"no more than {count}"
-            return (
-                f"of gang {reason.gang} {count} fit {reason.when.value}, minimum {reason.minimum}"
-            )
+            text = f"of gang {reason.gang} {count} fit {reason.when.value}"
+            return f"{text}, minimum {reason.minimum}{_guess(guessed=reason.guessed)}"
         case GroupTooLarge():
-            return f"gang group {reason.group} does not fit whole {reason.when.value}"
+            text = f"gang group {reason.group} does not fit whole {reason.when.value}"
+            return f"{text}{_guess(guessed=reason.guessed)}"
         case OutOfTime():
             return TIME
         case NotFound():
@@ -108,6 +108,10 @@ def _sentence(reason: Reason, spec: PodSpec) -> str:
             )
         case _:
             assert_never(reason)
+
+
+def _guess(*, guessed: bool) -> str:
+    return f", {GUESSED}" if guessed else ""
 
 
 def _verdict(reason: Blocked) -> str:

@@ -9,6 +9,7 @@ from placer.search.budget import Budget
 from placer.search.reasons.blocking import blocker_of
 from placer.search.reasons.demand_order import demands_of
 from placer.search.reasons.firsts import Firsts, firsts_of
+from placer.search.reasons.guesses import hangs_on_guess
 from placer.search.reasons.question import Crowd, Question
 from placer.search.reasons.spread import Spreads
 from placer.state.asks import Ask
@@ -127,7 +128,10 @@ class Stage:
             running = tuple(self.running.get(node.name, ()))
             asked = Question(ask.spec, ask.namespace, ask.levels, node, running, self.crowd)
             demands = self._demands(ask, asked, self.kinds[index], account)
-            self._known[key] = blocker_of(asked, account, demands, self.budget)
+            found = blocker_of(asked, account, demands, self.budget)
+            if found and hangs_on_guess(found, ask.spec, node, running):
+                found = found._replace(guessed=True)
+            self._known[key] = found
         return self._known[key] or self.spreads.blocker(ask.spec, ask.namespace, node)
 
     def _domains(self, node: Node) -> tuple[str | None, ...]:

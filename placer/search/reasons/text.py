@@ -17,6 +17,8 @@ from placer_models.quantity import format_bytes
 from placer_models.reasons import Blocker, Demand
 from placer_models.topology import ARM
 
+GUESSED = "if running pods are on the NUMA nodes that were guessed"
+
 MOST_KINDS = 3
 """The most kinds of blockers told apart; those on fewer nodes are counted together."""
 
@@ -43,7 +45,8 @@ def text_of(blocker: Blocker, spec: PodSpec) -> str:
     demand, others = blocker.demand, blocker.others
     text, told = _SAID[demand.rule](demand, others, spec)
     rest = [_brief(other, spec) for other in others if other not in told]
-    return f"{text}, beside {_listed(rest)}" if rest else text
+    text = f"{text}, beside {_listed(rest)}" if rest else text
+    return f"{text}, {GUESSED}" if blocker.guessed else text
 
 
 Said = tuple[str, Sequence[Demand]]
