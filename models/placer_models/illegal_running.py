@@ -47,8 +47,9 @@ def as_counted(runner: RunningPod) -> RunningPod:
     * Memory and hugepages count where its place says.
     * Devices count as whole, except for those of which the place names a share that is possible.
     * Whom it keeps off, or apart, is kept off; it never moves.
+    * What has no container and holds nothing counts as it is: so solvers write who is elsewhere.
     """
-    if not _is_illegal(runner):
+    if not _is_illegal(runner) or _stands_in(runner):
         return runner
     spec, place = runner.pod.spec, runner.placement
     owns = spec.qos.owns_cpus and bool(place.cpuset)
@@ -86,6 +87,13 @@ def as_counted(runner: RunningPod) -> RunningPod:
 
 def _is_illegal(runner: RunningPod) -> bool:
     return bool(runner.illegal) or first_fault(runner.pod.spec) is not None
+
+
+def _stands_in(runner: RunningPod) -> bool:
+    """Return whether the pod only says by its labels and its class who is there."""
+    place = runner.placement
+    holds = place.cpuset or place.devices or place.memory_bytes or place.hugepages
+    return not (runner.illegal or runner.pod.spec.containers or holds)
 
 
 def _possible(grant: DeviceGrant) -> DeviceGrant:

@@ -75,6 +75,7 @@ def test_each_verdict_has_a_word(why: Reason, word: str) -> None:
         "gang": None,
         "verdict": word,
         "reasons": ["told"],
+        "guessed": False,
     }
 
 

@@ -97,15 +97,15 @@ def test_each_bind_policy_of_a_pod_reads(word: str) -> None:
 @pytest.mark.parametrize(
     ("word", "policy"),
     [
-        ("", ExclusivePolicy.NONE),
-        ("Default", ExclusivePolicy.NONE),
+        ("", None),
+        ("Default", None),
         ("PCPULevel", ExclusivePolicy.PCPU_LEVEL),
         ("NUMANodeLevel", ExclusivePolicy.NUMA_NODE_LEVEL),
     ],
 )
-def test_each_exclusive_policy_of_a_pod_reads(word: str, policy: ExclusivePolicy) -> None:
+def test_each_exclusive_policy_of_a_pod_reads(word: str, policy: ExclusivePolicy | None) -> None:
     """
-    Preferred, as all are in the proposal (C9).
+    Preferred, as all are in the proposal (C9); Default leaves it to the scheduler (C22).
     """
     said = {"scheduling.koordinator.sh/resource-spec": {"preferredCPUExclusivePolicy": word}}
     assert asked_by(pod_part(lsr(annotations=said)), GPUS).spec.exclusive is policy
@@ -191,7 +191,7 @@ LABELS: dict[str, dict[str, object]] = {
         "DistributeEvenly": NumaStrategy.DISTRIBUTE_EVENLY,
     },
     "numa-topology-alignment-policy": {
-        "": AlignmentPolicy.NONE,
+        "": None,
         "None": AlignmentPolicy.NONE,
         "BestEffort": AlignmentPolicy.BEST_EFFORT,
         "Restricted": AlignmentPolicy.RESTRICTED,
@@ -221,7 +221,7 @@ def test_each_value_of_a_label_of_a_node_reads(label: str, value: str) -> None:
 @pytest.mark.parametrize(
     ("word", "policy", "scope"),
     [
-        ("None", AlignmentPolicy.NONE, None),
+        ("None", None, None),
         ("SingleNUMANodePodLevel", AlignmentPolicy.SINGLE_NUMA_NODE, AlignmentScope.POD),
         (
             "SingleNUMANodeContainerLevel",
@@ -231,10 +231,10 @@ def test_each_value_of_a_label_of_a_node_reads(label: str, value: str) -> None:
     ],
 )
 def test_each_topology_policy_of_the_cpu_proposal_reads(
-    word: str, policy: AlignmentPolicy, scope: AlignmentScope | None
+    word: str, policy: AlignmentPolicy | None, scope: AlignmentScope | None
 ) -> None:
     """
-    The kubelet's; the label of the node comes before it (C12, C17).
+    The kubelet's; the label of the node comes before it (C12, C17). None says nothing (C22).
     """
     part = topology_part(topology(policies=[word]))
     found = join(node_part(node()), part).node

@@ -12,6 +12,7 @@ from kubernetes_worlds import Json, device, node, pod, topology
 from placer.kubernetes.dump import read_dump
 from placer_models.device import Device
 from placer_models.device_share import DeviceShare
+from placer_models.illegal_running import illegality
 from placer_models.kubernetes.device import DevicePart, device_part
 from placer_models.kubernetes.join import join
 from placer_models.kubernetes.node import node_part
@@ -314,8 +315,10 @@ def test_nobody_asks_for_memory_twice(name: str, more: dict[str, str]) -> None:
     amounts = {"kubernetes.io/gpu-memory": "4Gi", "kubernetes.io/gpu-memory-ratio": "50"}
     if not more:
         amounts |= {"kubernetes.io/gpu-core": "50"}
-    (fault,) = faults(node(), device(), pod("p", amounts, limits=amounts, **more))
-    assert "device-combination: " in fault, name
+    instance, _ = read(node(), device(), pod("p", amounts, limits=amounts, **more))
+    said = [str(one.why) for one in instance.left_out] + [*map(illegality, instance.running)]
+    assert len(said) == 1, name
+    assert "device-combination" in said[0], name
 
 
 FULL = {

@@ -237,7 +237,9 @@ class AnySequence(RuleBasedStateMachine):
     @rule(seed=SEEDS)
     def add_node(self, seed: int) -> None:
         self.names += 1
-        node = replace(mixed_instance(seed).nodes[0], name=f"new{self.names}")
+        defaults = self.scheduler.snapshot().instance.common_defaults
+        drawn = mixed_instance(seed).nodes[0]
+        node = replace(drawn, name=f"new{self.names}", defaults=defaults)
         before = self.scheduler.snapshot().instance
         self.scheduler.add_node(node)
         if Random(seed).random() < 0.5 or len(self.nodes) >= 3:
@@ -267,7 +269,8 @@ class AnySequence(RuleBasedStateMachine):
             "nothing": {},
         }
         if what == "all":
-            node = replace(drawn, name=known.node.name)
+            # A Scheduler gives its defaults to all its nodes.
+            node = replace(drawn, name=known.node.name, defaults=known.node.defaults)
         else:
             node = replace(known.node, **changes[what])
 

@@ -121,7 +121,10 @@ class RunningReader:
         self._check_extended()
         return tuple(
             RunningPod(
-                seat.pod, _placement(seat, owned[seat.node.name]), seat.movable, seat.guessed
+                seat.pod,
+                _placement(seat, owned[seat.node.name]),
+                seat.movable,
+                guessed=seat.guessed,
             )
             for seat in self._seats
         )
