@@ -647,3 +647,25 @@ def test_an_empty_file_beside_a_dump_is_what_kubectl_wrote(tmp_path: Path) -> No
     for load in (load_instance, lambda paths: load_cluster(paths, Objects())):
         with pytest.raises(InputError, match=r"more\.yaml: is empty; kubectl .* leave that kind"):
             load([dump, empty])
+
+
+def test_a_bound_pod_whose_numa_node_has_no_cpu_left_stops_nobody() -> None:
+    """
+    Its 100m are on NUMA node 1, where an LSR pod owns every CPU: owners go to the other node.
+    """
+    policy = {"node.koordinator.sh/numa-topology-policy": "SingleNUMANode"}
+    status = "scheduling.koordinator.sh/resource-status"
+    there = {status: {"numaNodeResources": [{"node": 1, "resources": {"cpu": "100m"}}]}}
+    objects = (
+        node(labels=policy),
+        topology(),
+        lsr("o", 4, annotations=owned("4-7"), nodeName="n1"),
+        pod("c", {"cpu": "100m", "memory": "1Gi"}, annotations=there, nodeName="n1"),
+        lsr("p", 2),
+    )
+    alone, _ = read(*objects)
+    beside, _ = read(*objects, node("n2", labels=policy), topology("n2"))
+
+    assert [misfit.pod[1] for misfit in misfits_of(alone)] == ["c"]
+    assert places(alone) == {}
+    assert {place.node for place in places(beside).values()} == {"n2"}

@@ -156,7 +156,9 @@ class _Guess:
         others = [i for i in self.order if i not in aligned]
         if aligned:
             near = [i for i in others if self.runners[i].near]
-            settled = self._sets(aligned, near) or self._sets(aligned, [])
+            settled = self._sets(aligned, near)
+            if settled is None and near:
+                settled = self._sets(aligned, [])
             self._lay_on(settled if settled is not None else self._as_far_as_possible(aligned))
         laid_already = {i for i, held in enumerate(self.found) if held}
         rest = [i for i in self.order if i not in laid_already]
@@ -206,13 +208,13 @@ class _Guess:
         for i in near:
             room.take(self.runners[i].held, self.runners[i].near)
         pods = [self.runners[i] for i in aligned]
-        if not room.holds(self.room):
+        wants = [self._wants(one) for one in pods]
+        if not room.holds(self.room) or any(
+            sum(asked.get(resource, 0) for asked in wants) > room.spare(resource)
+            for resource in room.has
+        ):
             return None
-        found = fitting_sets(
-            room,
-            [self._wants(one) for one in pods],
-            [partial(self._options, room, one) for one in pods],
-        )
+        found = fitting_sets(room, wants, [partial(self._options, room, one) for one in pods])
         if found is None:
             return None
         return {**dict(zip(aligned, found, strict=True)), **{i: self.runners[i].near for i in near}}

@@ -58,6 +58,11 @@ class NumaRoom:
             amount // len(where) for where, amount in taken if numa in where
         )
 
+    def spare(self, resource: Resource) -> int:
+        """Return what all NUMA nodes together have left."""
+        has = self.has[resource].values()
+        return sum(max(0, amount) for amount in has) - self._taken[resource].total()
+
     @property
     def state(self) -> Hashable:
         """A key that is equal where the same is taken of the same NUMA nodes."""
