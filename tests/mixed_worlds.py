@@ -12,6 +12,7 @@ from spices_device_choice import spice_device_choice
 from spices_exclusivity import spice_apart
 from spices_extended import with_extended
 from spices_functions import spice_functions
+from spices_host_ports import with_host_ports
 from spices_joint import spice_joint
 from spices_max_pods import with_max_pods
 from spices_mig import mig_spice
@@ -60,6 +61,7 @@ SPICES: tuple[Spice, ...] = (
     with_amplification,
     with_unpooled,
     with_defaults,
+    with_host_ports,
 )
 """One a family."""
 

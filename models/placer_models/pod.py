@@ -10,6 +10,7 @@ from placer_models.affinity import AffinityTerm
 from placer_models.device import FunctionSelector
 from placer_models.device_share import DeviceShare
 from placer_models.device_strategy import Strategies, strategy_fault
+from placer_models.host_ports import HostPort
 from placer_models.limits import PodLimits
 from placer_models.network import LevelRule
 from placer_models.node_affinity import NodeAffinity
@@ -162,6 +163,7 @@ class PodSpec(CachedHash):
         strategies: Types of which it gets what it asks of one device from several devices (D9).
         device_choice: Which devices it would like its shares of; None: any (B14).
         spread: How evenly pods of its kind have to be spread over domains of nodes.
+        host_ports: Ports of the node that it has for itself; ascending, each once.
 
     Raises:
         ValueError: A pod under ConstrainedBurst is not LS, or has a container without a CPU limit;
@@ -190,6 +192,7 @@ class PodSpec(CachedHash):
     strategies: Strategies = ()
     device_choice: DeviceChoice | None = None
     spread: tuple[SpreadConstraint, ...] = ()
+    host_ports: tuple[HostPort, ...] = ()
 
     __hash__ = CachedHash.__hash__
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from placer_models.cluster import Node
 from placer_models.dimensions import Amounts, Dimension
+from placer_models.host_ports import ANY_IP
 from placer_models.pod import PodSpec, Resources
 
 ResourceKey = tuple[str, str]
@@ -16,6 +17,10 @@ ResourceKey = tuple[str, str]
 
 NO_LIMIT = 1_000_000
 """The amount that a node without a limit is taken to have."""
+
+PORT = 1_000
+"""What a node has of each of its ports. Who asks for the port on all addresses takes all of it;
+who asks for it on one address takes 1, and all there is of the port on that address."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +32,8 @@ class NodeResource:
         wanted: Pod -> name of each resource and how much the pod takes of it.
         had: Node -> name of each resource and how much the node has of it when empty.
         dropped: Pod, node, name -> both as they are if nothing is asked of that resource.
-        is_limit: Whether a node that does not name it has no limit. Otherwise it has nothing of it.
+        unnamed: What a node that does not name it has of it; ``NO_LIMIT``: as much as anyone asks.
+        whole: What people call 1 of it.
 
     """
 
@@ -35,7 +41,12 @@ class NodeResource:
     wanted: Callable[[PodSpec], Iterable[tuple[str, int]]]
     had: Callable[[Node], Iterable[tuple[str, int]]]
     dropped: Callable[[PodSpec, Node, str], tuple[PodSpec, Node]]
-    is_limit: bool = False
+    unnamed: int = 0
+    whole: int = 1
+
+    def told(self, name: str, amount: int) -> str:
+        """Return an amount of it for people; of what there is only one of, the name alone."""
+        return f"{amount} {name}" if self.whole == 1 else name
 
 
 def _without_extended(spec: PodSpec, node: Node, subject: str) -> tuple[PodSpec, Node]:
@@ -44,6 +55,24 @@ def _without_extended(spec: PodSpec, node: Node, subject: str) -> tuple[PodSpec,
 
     parts = tuple(replace(part, requests=fewer(part.requests)) for part in spec.containers)
     return replace(spec, containers=parts), node
+
+
+def _parts_of_ports(spec: PodSpec) -> Iterable[tuple[str, int]]:
+    """Return what a pod takes of ports on all addresses together, and on each that it names."""
+    if not spec.host_ports:
+        return ()
+    taken: dict[str, int] = {}
+    for port in spec.host_ports:
+        part = PORT if port.ip == ANY_IP else 1
+        taken[port.port_and_protocol] = min(PORT, taken.get(port.port_and_protocol, 0) + part)
+        if port.ip != ANY_IP:
+            taken[str(port)] = PORT
+    return taken.items()
+
+
+def _without_port(spec: PodSpec, node: Node, subject: str) -> tuple[PodSpec, Node]:
+    ports = tuple(p for p in spec.host_ports if subject not in (str(p), p.port_and_protocol))
+    return replace(spec, host_ports=ports), node
 
 
 NODE_RESOURCES = {
@@ -60,7 +89,15 @@ NODE_RESOURCES = {
             wanted=lambda _: (("pod", 1),),
             had=lambda node: () if node.max_pods is None else (("pod", node.max_pods),),
             dropped=lambda spec, node, _: (spec, replace(node, max_pods=None)),
-            is_limit=True,
+            unnamed=NO_LIMIT,
+        ),
+        NodeResource(
+            "host-ports",
+            wanted=_parts_of_ports,
+            had=lambda _: (),
+            dropped=_without_port,
+            unnamed=PORT,
+            whole=PORT,
         ),
     )
 }
@@ -82,16 +119,17 @@ def had_by(node: Node) -> dict[ResourceKey, int]:
 def left_by(node: Node, specs: Iterable[PodSpec]) -> dict[ResourceKey, int]:
     """Return what pods leave of each resource, below 0 if they hold more than there is."""
     left = had_by(node)
-    for spec in specs if left else ():
+    for spec in specs:
         for key, want in wanted_by(spec).items():
-            if key in left:
-                left[key] -= want
+            have = left.get(key, NODE_RESOURCES[key[0]].unnamed)
+            if key in left or 0 < have < NO_LIMIT:
+                left[key] = have - want
     return left
 
 
 def amount_of(key: ResourceKey, amounts: Mapping[ResourceKey, int]) -> int:
     """Return how much there is of a resource on a node that names these amounts."""
-    return amounts.get(key, NO_LIMIT if NODE_RESOURCES[key[0]].is_limit else 0)
+    return amounts.get(key, NODE_RESOURCES[key[0]].unnamed)
 
 
 def in_units(amounts: Mapping[ResourceKey, int], dimensions: Iterable[Dimension]) -> Amounts:

@@ -25,6 +25,7 @@ from placer.judge.extended import extended
 from placer.judge.finding import Rule
 from placer.judge.functions import device_functions
 from placer.judge.gangs import gang_group, gang_minimum, gather
+from placer.judge.host_ports import host_ports
 from placer.judge.joint import joint
 from placer.judge.links import partition
 from placer.judge.max_pods import max_pods
@@ -70,6 +71,7 @@ RULES: Mapping[str, Rule] = {
     "memory": memory,
     "extended": extended,
     "max-pods": max_pods,
+    "host-ports": host_ports,
     "hugepages": hugepages,
     "device-known": device_known,
     "device-health": device_health,

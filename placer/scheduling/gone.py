@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
 from placer.counting.account import Account
-from placer.counting.node_resources import ResourceKey, amount_of, wanted_by
+from placer.counting.node_resources import NODE_RESOURCES, ResourceKey, amount_of, wanted_by
 from placer.scheduling.refusal import Gone
 from placer.search.reasons.counted import could_share
 from placer_models.cluster import Node
@@ -56,7 +56,9 @@ def _counts(node: Node, account: Account, pods: Sequence[Pod]) -> Iterator[Gone]
         wanted.update(wanted_by(pod.spec))
     for key, asked in sorted(wanted.items()):
         rule, name = key
-        yield count(name or rule, asked, amount_of(key, account.resources))
+        left, whole = amount_of(key, account.resources), NODE_RESOURCES[rule].whole
+        if asked > left:
+            yield count(name or rule, -(-asked // whole), left // whole)
     yield from _devices(node, account, pods)
 
 

@@ -5,7 +5,7 @@ from math import gcd
 from operator import attrgetter
 
 from placer.counting.account import Account
-from placer.counting.node_resources import NODE_RESOURCES, ResourceKey, wanted_by
+from placer.counting.node_resources import NO_LIMIT, NODE_RESOURCES, ResourceKey, wanted_by
 from placer_models.dimensions import Dimension
 from placer_models.pod import PodSpec
 from placer_models.records import record
@@ -90,7 +90,7 @@ def resources_of(specs: Iterable[PodSpec], left: Sums, *, absolute: bool) -> tup
     units: dict[ResourceKey, int] = {}
     for spec in specs:
         for key, want in wanted_by(spec).items():
-            if key in left.resources or not NODE_RESOURCES[key[0]].is_limit:
+            if key in left.resources or NODE_RESOURCES[key[0]].unnamed < NO_LIMIT:
                 units[key] = gcd(units.get(key, 0), want)
     return tuple(
         Dimension(*key, (not absolute and gcd(unit, left.unit_of(key))) or 1)

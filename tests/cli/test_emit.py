@@ -47,13 +47,14 @@ def test_pods_that_nobody_has_a_word_for_wait_too(
     """
     Not all pods are placed then, whatever is said of those that were looked at.
     """
-    ports = [{"name": "a", "image": "i", "ports": [{"containerPort": 80, "hostPort": 80}]}]
+    term = {"topologyKey": "zone", "namespaceSelector": {"matchLabels": {"team": "x"}}}
+    required = "requiredDuringSchedulingIgnoredDuringExecution"
     dump = tmp_path / "dump.json"
     dump.write_text(
         json.dumps({"kind": "List", "apiVersion": "v1", "items": [node(), pod("fine")]})
     )
     assert main(["solve", str(dump), "--workers", "1"]) == Exit.DONE
-    odd = {**pod("odd"), "spec": {"containers": ports}}
+    odd = pod("odd", affinity={"podAffinity": {required: [term]}})
     dump.write_text(
         json.dumps({"kind": "List", "apiVersion": "v1", "items": [node(), pod("fine"), odd]})
     )

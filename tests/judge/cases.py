@@ -11,6 +11,7 @@ from judge.cases_cpus import CONTAINER_CASES, OWNED_CASES, POOL_CASES
 from judge.cases_environment import ENVIRONMENT_CASES
 from judge.cases_extended import EXTENDED_CASES
 from judge.cases_functions import FUNCTION_CASES
+from judge.cases_host_ports import HOST_PORTS_CASES
 from judge.cases_hugepages import HUGEPAGES_CASES
 from judge.cases_in_node_affinity import IN_NODE_AFFINITY_CASES
 from judge.cases_joint import JOINT_CASES
@@ -66,6 +67,7 @@ _CASES = (
     *STRATEGY_CASES,
     *EXTENDED_CASES,
     *MAX_PODS_CASES,
+    *HOST_PORTS_CASES,
     *NODE_AFFINITY_CASES,
     *TAINT_CASES,
     *ALIGNMENT_CASES,

@@ -514,10 +514,34 @@ def test_pods_with_demands_that_have_no_word_are_not_placed_and_named() -> None:
     The others are.
     """
     claims = [{"persistentVolumeClaim": {"claimName": "c"}}]
-    ports = [{"name": "c", "ports": [{"hostPort": 80, "containerPort": 80}]}]
-    instance, summary = read(node(), pod("a", containers=ports, volumes=claims), pod("b"))
+    term = {"topologyKey": "zone", "namespaceSelector": {"matchLabels": {"team": "x"}}}
+    alone = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    instance, summary = read(node(), pod("a", affinity=alone, volumes=claims), pod("b"))
     assert set(places(instance)) == {"b"}
-    assert "not placed: Pod default/a: there is no word yet for host ports" in notes(summary)
+    assert (
+        "not placed: Pod default/a: "
+        "there is no word yet for required pod anti-affinity by labels of namespaces"
+    ) in notes(summary)
+
+
+def test_ports_of_nodes_are_had_once_running_sidecars_included() -> None:
+    """
+    One node's is taken on one address by a sidecar that runs there.
+    """
+
+    def at(*ports: object) -> list[object]:
+        return [{"name": "c", "ports": list(ports)}]
+
+    sidecar = {"ports": [{"hostPort": 80, "hostIP": "10.0.0.7"}], "restartPolicy": "Always"}
+    runs = pod("r", initContainers=[{"name": "s", **sidecar}], nodeName="n1")
+    instance, _ = read(
+        node(), runs, pod("a", containers=at({"hostPort": 80})), pod("b", containers=at())
+    )
+    assert set(places(instance)) == {"b"}
+    other = pod("c", containers=at({"hostPort": 80, "hostIP": "10.0.0.8"}))
+    instance, _ = read(node(), node("n2"), runs, pod("a", containers=at({"hostPort": 80})), other)
+    assert places(instance)["a"].node == "n2"
+    assert set(places(instance)) == {"a", "c"}
 
 
 def test_the_summary_counts_what_was_read_and_skipped() -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from kubernetes_worlds import Json, device, gpu, lsr, node, pod, topology
 from placer_models.device import VirtualFunction
+from placer_models.host_ports import HostPort, Protocol
 from placer_models.kubernetes.device import device_part
 from placer_models.kubernetes.node import node_part
 from placer_models.kubernetes.object_fields import ObjectError
@@ -413,13 +414,42 @@ def test_what_has_no_word_yet_is_named() -> None:
     """
     A demand keeps the pod from being placed, a wish is passed over; neither is forgotten.
     """
+    required = "requiredDuringSchedulingIgnoredDuringExecution"
+    of_a_team = {"topologyKey": "zone", "namespaceSelector": {"matchLabels": {"team": "x"}}}
     found = pod(
-        containers=[{"name": "main", "ports": [{"hostPort": 80}]}],
+        affinity={"podAffinity": {required: [of_a_team]}},
         volumes=[{"persistentVolumeClaim": {"claimName": "c"}}],
     )
     wishes = pod_part(found).wishes
-    assert wishes.lacks == ("host ports",)
+    assert wishes.lacks == ("required pod affinity by labels of namespaces",)
     assert wishes.waived == ("where its persistent volumes can be reached",)
+
+
+def test_ports_of_the_node_are_those_of_app_containers_and_sidecars() -> None:
+    """
+    A container of the host's network has the ports that it names; init containers that end do not.
+    """
+
+    def ports(*parts: Json) -> Json:
+        return {"name": "c", "ports": list(parts)}
+
+    one = ports({"hostPort": 80, "containerPort": 8080}, {"containerPort": 8081})
+    udp = ports({"hostPort": 53, "containerPort": 53, "protocol": "UDP", "hostIP": "10.0.0.7"})
+    sidecar, once = {**udp, "name": "s", "restartPolicy": "Always"}, {**udp, "name": "i"}
+    of_apps = (HostPort(80),)
+    beside = HostPort(53, Protocol.UDP, "10.0.0.7")
+
+    def read(**spec: object) -> tuple[HostPort, ...]:
+        return pod_part(pod(**spec)).wishes.host_ports
+
+    assert read(containers=[one], initContainers=[once]) == of_apps
+    assert read(containers=[one], initContainers=[sidecar]) == (beside, *of_apps)
+    assert read(containers=[one], hostNetwork=True) == (*of_apps, HostPort(8081))
+    assert read(containers=[ports({"hostPort": 80, "hostIP": ""}, {"hostPort": 80})]) == of_apps
+    with pytest.raises(ObjectError, match=r"ports\[0\]: got port 70000; ports are 1 to 65535"):
+        read(containers=[ports({"hostPort": 70000})])
+    with pytest.raises(ObjectError, match=r"ports\[0\]: 'here' does not appear to be an IPv4"):
+        read(containers=[ports({"hostPort": 80, "hostIP": "here"})])
 
 
 def test_affinity_that_has_words_is_read() -> None:

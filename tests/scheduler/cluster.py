@@ -10,6 +10,7 @@ from placer.search.options import Engine, SolveOptions
 from placer_models.cluster import Machine, Node, RunningPod
 from placer_models.cpuset import CpuSet
 from placer_models.device import GPU, Device
+from placer_models.host_ports import ANY_IP
 from placer_models.placement import ContainerPlacement, NamespacedName, PodPlacement
 from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
 from placer_models.policy import QosClass
@@ -91,6 +92,18 @@ def check_fresh_count(scheduler: Scheduler) -> None:
     assert counted == len(keys)
 
 
+def _parts_of_ports(spec: PodSpec) -> dict[str, int]:
+    """Return what the pod has of the 1,000 parts of each port, and of it on each address."""
+    parts = Counter[str]()
+    for port in spec.host_ports:
+        of_all = f"{port.port}/{port.protocol}"
+        parts[of_all] += 1000 if port.ip == ANY_IP else 1
+        if port.ip != ANY_IP:
+            ip = f"[{port.ip}]" if ":" in port.ip else port.ip
+            parts[f"{ip}:{of_all}"] = 1000
+    return {name: min(1000, part) for name, part in parts.items()}
+
+
 def _pool_of(node: Node, pool: CpuSet, place: PodPlacement | ContainerPlacement) -> CpuSet:
     """Return the CPUs of the pool on the NUMA nodes that the place names; all, if it floats."""
     homes = {numa_node for numa_node, _ in place.cpu_milli or ()}
@@ -129,6 +142,9 @@ def _check_node(scheduler: Scheduler, node: Node, here: list[RunningPod]) -> Non
     resources = {("extended", name): left for name, left in extended.items()}
     if node.max_pods is not None:
         resources["max-pods", "pod"] = node.max_pods - len(here)
+    for runner in here:
+        for name, part in _parts_of_ports(runner.pod.spec).items():
+            resources["host-ports", name] = resources.get(("host-ports", name), 1000) - part
     assert account.resources == resources
     assert account.offered == (node.offered and not here)
     assert account.cores.free_cpus == node.machine.topology.online - node.reserved_cpus - owned

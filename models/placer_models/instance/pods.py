@@ -6,6 +6,7 @@ from dataclasses import replace
 from placer_models.files.errors import shown
 from placer_models.files.faults import Place
 from placer_models.files.part import Json, check_name
+from placer_models.host_ports import HostPort
 from placer_models.instance.affinity import affinity_terms, affinity_to_dict, place_of_term
 from placer_models.instance.cpu_policies import (
     cpu_policies_to_dict,
@@ -21,7 +22,7 @@ from placer_models.instance.node_affinity import node_affinity_to_dict, read_nod
 from placer_models.instance.requests import RequestReader, device_type_of, requests_to_dict
 from placer_models.instance.schema import ContainerPart, MemberPart, SpecPart
 from placer_models.instance.topology_spread import spread_constraints, spread_to_list
-from placer_models.instance.wish_schema import TolerationPart
+from placer_models.instance.wish_schema import HostPortPart, TolerationPart
 from placer_models.legal import SpecFault, spec_faults
 from placer_models.limits import NO_LIMITS, Limits, PodLimits
 from placer_models.placement import NamespacedName
@@ -173,6 +174,7 @@ class PodReader:
                 place.at("allocateStrategy"),
             ),
             device_choice=part.device_choice or (self._device_choice if shares else None),
+            host_ports=_host_ports(part, place),
         )
         limited = replace(spec, containers=with_limits(containers, cpu_limits))
         for fault in spec_faults(limited, on_arm_alone=on_arm_alone):
@@ -251,6 +253,18 @@ class PodReader:
         return tuple(containers), tuple(limits)
 
 
+def _host_ports(part: SpecPart, place: Place) -> tuple[HostPort, ...]:
+    """Return the ports of the node that the pod asks for."""
+    ports: list[HostPort] = []
+    for i, written in enumerate(part.host_ports):
+        if written.host_port in ports:
+            place.at("hostPorts", i).fault(
+                f"the port {written.host_port} is asked for twice; keep one"
+            )
+        ports.append(written.host_port)
+    return tuple(sorted(ports))
+
+
 def _place_of(fault: SpecFault, part: SpecPart, place: Place) -> Place:
     """Return the place of the field of a spec that is at fault."""
     match fault.field:
@@ -313,6 +327,10 @@ def pod_to_dict(pod: Pod) -> Json:
             allocate_strategy=dict(spec.strategies),
             device_choice=spec.device_choice,
             required_topology_scope=dict(spec.scopes),
+            host_ports=[
+                HostPortPart.written(port=one.port, protocol=one.protocol, host_ip=one.ip)
+                for one in spec.host_ports
+            ],
         ),
     }
 

@@ -32,6 +32,7 @@ from placer_models.instance.wish_schema import (
     AffinityPart,
     Bind,
     ExclusiveWish,
+    HostPortPart,
     JointPart,
     NodeAffinityPart,
     OneOf,
@@ -180,6 +181,9 @@ class SpecPart(Part):
     required_topology_scope: dict[str, DeviceScope] = Field(default_factory=dict)
     device_choice: DeviceChoice | None = Field(
         None, description="Which devices the pod would like its shares of."
+    )
+    host_ports: tuple[HostPortPart, ...] = Field(
+        (), description="Ports of the node that the pod has for itself."
     )
 
 

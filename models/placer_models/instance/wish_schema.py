@@ -7,6 +7,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 
 from placer_models.affinity import AffinityLevel
 from placer_models.files.part import Part
+from placer_models.host_ports import ANY_IP, MOST_PORT, HostPort, Protocol
 from placer_models.instance.fields import Count, PodBind, PodExclusive, one_or_more
 from placer_models.node_affinity import NodeTerm
 from placer_models.policy import MOST_WEIGHT, JointScope
@@ -330,3 +331,21 @@ class TolerationPart(Part):
     def toleration(self) -> Toleration:
         """The toleration."""
         return Toleration(self.key, self.operator, self.value, self.effect)
+
+
+class HostPortPart(Part):
+    """A port of the node, on one of its addresses or on all of them."""
+
+    port: int = Field(ge=1, le=MOST_PORT)
+    protocol: Protocol = Protocol.TCP
+    host_ip: str = Field(ANY_IP, alias="hostIP", description="An address of the node.")
+
+    @model_validator(mode="after")
+    def _is_one(self) -> Self:
+        _ = self.host_port  # making it refuses what is none
+        return self
+
+    @property
+    def host_port(self) -> HostPort:
+        """The port."""
+        return HostPort(self.port, self.protocol, self.host_ip)

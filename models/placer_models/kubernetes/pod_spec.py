@@ -101,6 +101,7 @@ def asked_by(
             ),
             affinity=part.wishes.affinity,
             spread=part.wishes.spread,
+            host_ports=part.wishes.host_ports,
             scopes=scopes_of(hints, asked),
             exclusive=exclusive,
             exclusive_strength=exclusive_strength,

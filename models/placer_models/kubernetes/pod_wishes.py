@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from placer_models.affinity import AffinityTerm
+from placer_models.host_ports import ANY_IP, HostPort, Protocol
 from placer_models.kubernetes.node_affinity import node_affinity_of
 from placer_models.kubernetes.object_fields import Field
 from placer_models.kubernetes.pod_terms import affinity_terms, spread_of
@@ -22,6 +23,7 @@ class Wishes:
         node_affinity: What else it asks of its node, or would like.
         affinity: Pods that it wants to be with, or apart from.
         spread: How evenly pods like it are to be spread over domains of nodes.
+        host_ports: Ports of the node that it has for itself, ascending.
         lacks: Demands that Placer cannot express yet, by the names of fields.
         waived: Wishes that Placer cannot express yet.
 
@@ -32,6 +34,7 @@ class Wishes:
     affinity: tuple[AffinityTerm, ...] = ()
     spread: tuple[SpreadConstraint, ...] = ()
     tolerations: tuple[Toleration, ...] = ()
+    host_ports: tuple[HostPort, ...] = ()
     lacks: tuple[str, ...] = ()
     waived: tuple[str, ...] = ()
 
@@ -63,8 +66,6 @@ def wishes_of(spec: Field, namespace: str, labels: Labels = ()) -> Wishes:
     waived: list[str] = []
     terms = tuple(affinity_terms(affinity, namespace, labels, lacks, waived))
     constraints = spec.get("topologySpreadConstraints").items()
-    if any(_host_ports(spec)):
-        lacks.append("host ports")
     if any(volume.get("persistentVolumeClaim").there for volume in spec.get("volumes").items()):
         waived.append("where its persistent volumes can be reached")
     return Wishes(
@@ -73,6 +74,7 @@ def wishes_of(spec: Field, namespace: str, labels: Labels = ()) -> Wishes:
         terms,
         tuple(spread_of(item, labels) for item in constraints),
         tuple(_toleration(item) for item in spec.get("tolerations").items()),
+        tuple(sorted(set(_host_ports(spec)))),
         tuple(dict.fromkeys(lacks)),
         tuple(dict.fromkeys(waived)),
     )
@@ -93,9 +95,24 @@ def _toleration(part: Field) -> Toleration:
     )
 
 
-def _host_ports(spec: Field) -> Iterator[bool]:
-    if spec.get("hostNetwork").flag():
-        yield any(c.get("ports").items() for c in spec.get("containers").items())
-    for container in spec.get("containers").items():
+def _host_ports(spec: Field) -> Iterator[HostPort]:
+    """Yield the ports of the node that app containers and sidecars have, as kube-scheduler does."""
+    in_hosts_network = spec.get("hostNetwork").flag()
+    sidecars = (
+        container
+        for container in spec.get("initContainers").items()
+        if container.get("restartPolicy").value == "Always"
+    )
+    for container in (*spec.get("containers").items(), *sidecars):
         for port in container.get("ports").items():
-            yield port.get("hostPort").integer(0) > 0
+            number = port.get("hostPort").integer(0)
+            if in_hosts_network and not number:
+                number = port.get("containerPort").integer(0)
+            if number:
+                protocol, ip = port.get("protocol"), port.get("hostIP")
+                yield port.checked(
+                    HostPort,
+                    number,
+                    protocol.word(Protocol) if protocol.value else Protocol.TCP,
+                    ip.text("") or ANY_IP,
+                )

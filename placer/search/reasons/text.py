@@ -285,7 +285,7 @@ def _brief(demand: Demand, spec: PodSpec) -> str:
         case "hugepages":
             return f"{requests.pages_of(int(subject))} of {format_bytes(int(subject))}"
         case rule if rule in NODE_RESOURCES:
-            return f"{wanted_by(spec)[rule, subject]} {subject}"
+            return NODE_RESOURCES[rule].told(subject, wanted_by(spec)[rule, subject])
         case "device-count" | "mig":
             return f"{sum(r.count for r in of_type if not r.share)} {subject}"
         case "device-share":

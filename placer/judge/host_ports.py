@@ -1,0 +1,33 @@
+"""The rule about ports of the node itself."""
+
+from collections.abc import Iterator
+from itertools import chain
+
+from placer.judge.finding import Finding
+from placer.judge.scene import Scene
+from placer_models.host_ports import ANY_IP, HostPort
+
+
+def host_ports(scene: Scene) -> Iterator[Finding]:
+    """No two pods of a node ask for the same port of it, on the same address or on all."""
+    for site in scene.entered:
+        asking = [tenant for tenant in site.tenants if tenant.pod.spec.host_ports]
+        for i, tenant in enumerate(asking):
+            # Running pods may be in each other's way: only a pod that comes is blamed.
+            others = (other for other in asking[:i] if tenant.new or other.new)
+            theirs = chain.from_iterable(other.pod.spec.host_ports for other in others)
+            taken = sorted({port for port in theirs if _clash(port, tenant.pod.spec.host_ports)})
+            if taken:
+                yield Finding(
+                    site.node.name,
+                    f"several pods of node {site.node.name!r} ask for its port "
+                    f"{', '.join(map(str, taken))}, {tenant.pod.title!r} among them",
+                )
+
+
+def _clash(port: HostPort, wanted: tuple[HostPort, ...]) -> bool:
+    return any(
+        (port.port, port.protocol) == (other.port, other.protocol)
+        and (port.ip == other.ip or ANY_IP in (port.ip, other.ip))
+        for other in wanted
+    )

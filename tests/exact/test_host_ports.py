@@ -1,0 +1,109 @@
+"""Ports of nodes: as by brute force, as a reason, and as pods come and go."""
+
+from random import Random
+
+import pytest
+
+from exact_checks import check_worlds
+from judge.cases_host_ports import HERE, THERE, reached_at
+from judge.hand import node, put, world
+from placer.scheduler import Scheduler
+from placer.scheduling.decision import Batch, Decision, lone_gang
+from placer.scheduling.refusal import Refusal
+from placer.search.options import Engine, SolveOptions
+from placer.search.solver import solve
+from placer_models.cluster import Instance
+from placer_models.host_ports import HostPort
+from placer_models.placement import Infeasible, PartlyPlaced, Placed
+from spices_host_ports import with_host_ports
+from worlds import tiny_instance
+
+BATCHES = 10
+
+
+def world_of_ports(seed: int) -> Instance:
+    """Draw a tiny instance whose pods ask for ports of their nodes."""
+    return with_host_ports(Random(f"host-ports-{seed}"), tiny_instance(seed))
+
+
+@pytest.mark.parametrize("batch", range(BATCHES))
+def test_worlds_with_host_ports_are_solved_as_by_brute_force(batch: int) -> None:
+    """
+    On 100 worlds both engines keep the rule, and the exact one proves the best.
+    """
+    check_worlds(world_of_ports, batch, BATCHES, 10)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("batch", range(BATCHES))
+def test_many_worlds_with_host_ports(batch: int) -> None:
+    """
+    The same on 1,000 others.
+    """
+    check_worlds(world_of_ports, 10_000 + batch, BATCHES, 100)
+
+
+@pytest.mark.parametrize("engine", [Engine.GREEDY, Engine.EXACT])
+def test_a_port_of_a_node_is_had_once(engine: Engine) -> None:
+    """
+    Two come to one node, on two addresses; the third, which asks for all, is told why not.
+    """
+    pods = [
+        reached_at("a", HostPort(80, ip=HERE)),
+        reached_at("b", HostPort(80, ip=THERE)),
+        reached_at("c", HostPort(80)),
+    ]
+    answer = solve(world(*pods, nodes=[node()]), SolveOptions(engine=engine, workers=1))
+
+    assert isinstance(answer, PartlyPlaced)
+    assert {place.name for place in answer.placement.pods} == {"a", "b"}
+    assert answer.unplaced[0].reasons == ("outvoted (1 of 1 nodes: host-ports asks 80/TCP)",)
+
+
+def test_a_port_that_a_running_pod_has_is_not_to_be_had_now() -> None:
+    """
+    On its own address alone.
+    """
+    there = [(reached_at("r", HostPort(80, ip=HERE)), put("r"))]
+    pods = [reached_at("a", HostPort(80, ip=HERE)), reached_at("b", HostPort(80, ip=THERE))]
+    answer = solve(world(*pods, nodes=[node()], running=there), SolveOptions(workers=1))
+
+    assert [place.name for place in answer.placement.pods] == ["b"]
+    assert answer.unplaced[0].reasons == (
+        "not now: running pods leave no room (1 of 1 nodes: host-ports asks 10.0.0.7:80/TCP)",
+    )
+
+
+def test_a_cluster_of_nodes_has_as_many_of_a_port() -> None:
+    """
+    Three ask for a port on three nodes: each comes to one of its own.
+    """
+    nodes = [node(name=name) for name in ("a", "b", "c")]
+    pods = [reached_at(f"p{i}", HostPort(80)) for i in range(3)]
+    for engine in (Engine.GREEDY, Engine.EXACT):
+        answer = solve(world(*pods, nodes=nodes), SolveOptions(engine=engine, workers=1))
+
+        assert isinstance(answer, Placed)
+        assert {place.node for place in answer.placement.pods} == {"a", "b", "c"}
+
+
+def test_the_scheduler_gives_a_port_once_and_again_when_it_is_free() -> None:
+    """
+    A decision that comes too late is told the port, and that none is left of it.
+    """
+    scheduler = Scheduler([node()])
+    options = SolveOptions(engine=Engine.GREEDY, workers=1)
+
+    def ask(name: str) -> Decision:
+        batch = Batch((lone_gang(reached_at(name, HostPort(80))),))
+        return scheduler.place(batch, 60.0, dry_run=True, options=options)
+
+    one, other = ask("a"), ask("b")
+    scheduler.confirm(one)
+    refusal = scheduler.confirm(other)
+    assert isinstance(refusal, Refusal)
+    assert [(gone.resource, gone.asked, gone.left) for gone in refusal.gone] == [("80/TCP", 1, 0)]
+    assert isinstance(ask("b").answer, Infeasible)
+
+    scheduler.release([("default", "a")])
+    assert isinstance(ask("b").answer, Placed)
