@@ -27,6 +27,12 @@ def node(name: str = "n1", **more: Any) -> Json:
     }
 
 
+def namespace(name: str, **labels: str) -> Json:
+    """Return a Namespace with the label that each has, and others."""
+    every = {"kubernetes.io/metadata.name": name, **labels}
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": every}}
+
+
 def pod(
     name: str = "p",
     requests: Mapping[str, str] | None = None,

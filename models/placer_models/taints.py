@@ -49,6 +49,11 @@ class Taint:
         return f"{self.key}{value}:{self.effect}"
 
 
+UNSCHEDULABLE = Taint("node.kubernetes.io/unschedulable", "", TaintEffect.NO_SCHEDULE)
+"""The taint of nodes that are cordoned. Pods that tolerate it may come to a cordoned node even
+where it lacks the taint (kube-scheduler's NodeUnschedulable)."""
+
+
 class TolerationOperator(StrEnum):
     """Which values of a taint are tolerated."""
 

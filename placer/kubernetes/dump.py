@@ -22,11 +22,18 @@ from placer_models.device_request import WHOLE_GPUS
 from placer_models.files.documents import name_of
 from placer_models.files.errors import InputError, candidates
 from placer_models.kubernetes.join import JoinedNode, join
-from placer_models.kubernetes.names import KNOWS_CPUS, REQUESTED_CPU, SYSTEM_NAMESPACE
+from placer_models.kubernetes.names import (
+    HOSTNAME,
+    KNOWS_CPUS,
+    REQUESTED_CPU,
+    SYSTEM_NAMESPACE,
+)
+from placer_models.kubernetes.namespaces import Namespaces
 from placer_models.kubernetes.object_fields import ObjectError, title_of
 from placer_models.kubernetes.pod import KubePod
 from placer_models.kubernetes.pod_containers import Reading
 from placer_models.kubernetes.pod_spec import qos_of
+from placer_models.kubernetes.pod_terms import Surroundings
 from placer_models.kubernetes.stream import read_objects
 from placer_models.pod import PodSpec
 from placer_models.policy import BINDING, QosClass
@@ -80,7 +87,7 @@ def instance_of(objects: Objects, defaults: Defaults | None = None) -> tuple[Ins
     held = HeldClaims(objects, pools)
     held.check(objects.fault)
     joined = _joined(objects, pools, summary, defaults or NO_DEFAULTS)
-    reading = _reading(objects, joined, defaults or NO_DEFAULTS)
+    reading = _reading(objects, joined, defaults or NO_DEFAULTS, summary)
     waiting = [part for part in objects.pods.values() if _waits(part, summary)]
     specs: dict[PodSpec, PodSpec] = {}
     claims = Claims(objects, pools, summary)
@@ -103,7 +110,8 @@ def instance_of(objects: Objects, defaults: Defaults | None = None) -> tuple[Ins
         if reading.sums_cpus:
             offered = objects.nodes[name].allocatable.cpu_milli or 0
             node = replace(node, extended=tuple(sorted((*node.extended, (REQUESTED_CPU, offered)))))
-        node = _labelled(node, claims.labels(name))
+        more = reading.around.labels(dict(node.labels))
+        node = _labelled(node, (*claims.labels(name), *more))
         node = strangers.beside(node, objects, summary)
         nodes.append(_beside(node, here))
         running += here.running
@@ -126,6 +134,7 @@ def _read(objects: Objects) -> Counter[str]:
     """Return how many objects of each kind were read."""
     kinds = {
         "Node": len(objects.nodes),
+        "Namespace": len(objects.namespaces),
         "Pod": len(objects.pods),
         "NodeResourceTopology": len(objects.topologies),
         "Device": len(objects.devices),
@@ -172,7 +181,9 @@ def _joined(
     return joined
 
 
-def _reading(objects: Objects, joined: Mapping[str, JoinedNode], defaults: Defaults) -> Reading:
+def _reading(
+    objects: Objects, joined: Mapping[str, JoinedNode], defaults: Defaults, summary: Summary
+) -> Reading:
     nodes = [one.node for one in joined.values()]
     wishes = [part.wishes for part in objects.pods.values()]
     return Reading(
@@ -180,6 +191,27 @@ def _reading(objects: Objects, joined: Mapping[str, JoinedNode], defaults: Defau
         label_keys=frozenset[str]().union(*(one.label_keys for one in wishes)),
         sums_cpus=any(map(_is_both, objects.pods.values())),
         aligned_by_default=defaults.alignment in BINDING,
+        around=_surroundings(objects, nodes, summary),
+    )
+
+
+def _surroundings(objects: Objects, nodes: Sequence[Node], summary: Summary) -> Surroundings:
+    """Return what decides what terms about other pods mean."""
+    pods = objects.pods.values()
+    names = Namespaces.of(objects.namespaces, (part.identity.namespace for part in pods))
+    hosts = [host for node in nodes for key, host in node.labels if key == HOSTNAME]
+    terms = (one for part in pods for one in part.wishes.affinity)
+    if names.untold and any(one.asks_for_labels_of_namespaces for one in terms):
+        for name in sorted(names.untold):
+            summary.assume(
+                "namespaces that pod affinity selects by labels, and nobody tells the labels of "
+                "(get namespaces, too): selected by required anti-affinity alone",
+                name,
+            )
+    return Surroundings(
+        names,
+        hostnames_are_nodes=len(set(hosts)) == len(nodes),
+        some_leave=any(part.node and part.leaving for part in pods),
     )
 
 

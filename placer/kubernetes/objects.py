@@ -9,6 +9,7 @@ from placer_models.files.errors import InputError
 from placer_models.files.tree import field_name
 from placer_models.kubernetes.device import DevicePart, device_part
 from placer_models.kubernetes.device_class import DeviceClassPart, device_class_part
+from placer_models.kubernetes.namespaces import NamespacePart, namespace_part
 from placer_models.kubernetes.node import KubeNode, node_part
 from placer_models.kubernetes.object_fields import Identity, Object, ObjectError
 from placer_models.kubernetes.pod import KubePod, pod_part
@@ -63,6 +64,7 @@ class Objects:
     """
 
     nodes: dict[str, KubeNode] = field(default_factory=dict)
+    namespaces: dict[str, NamespacePart] = field(default_factory=dict)
     topologies: dict[str, TopologyPart] = field(default_factory=dict)
     devices: dict[str, DevicePart] = field(default_factory=dict)
     pods: dict[NamespacedName, KubePod] = field(default_factory=dict)
@@ -108,6 +110,8 @@ class Objects:
         match found.kind:
             case "Node" if not group:
                 self._put(self.nodes, found, node_part, lambda part: part.identity.name)
+            case "Namespace" if not group:
+                self._put(self.namespaces, found, namespace_part, lambda part: part.identity.name)
             case "Pod" if not group:
                 part = self._put(self.pods, found, pod_part, lambda part: part.identity.key)
                 if self.keeps_whole and not part.node:

@@ -47,7 +47,7 @@ def test_pods_that_nobody_has_a_word_for_wait_too(
     """
     Not all pods are placed then, whatever is said of those that were looked at.
     """
-    term = {"topologyKey": "zone", "namespaceSelector": {"matchLabels": {"team": "x"}}}
+    term = {"topologyKey": "zone"}  # without a selector it means no pod
     required = "requiredDuringSchedulingIgnoredDuringExecution"
     dump = tmp_path / "dump.json"
     dump.write_text(

@@ -456,11 +456,23 @@ def test_priorities_are_those_of_classes() -> None:
     assert [gang.priority for gang in instance.gangs] == [7, 100, 5, 2_000_001_000]
 
 
+def test_a_cordon_is_its_taint_and_a_condition_without_one_keeps_nobody_off() -> None:
+    """
+    As for kube-scheduler: daemons that tolerate the taint of a cordon come all the same.
+    """
+    daemon = {"key": "node.kubernetes.io/unschedulable", "operator": "Exists"}
+    instance, _ = read(node(unschedulable=True), pod("d", tolerations=[daemon]), pod("p"))
+    assert set(places(instance)) == {"d"}
+    assert not instance.nodes[0].cordoned
+
+    instance, summary = read(node(conditions=[{"type": "Ready", "status": "False"}]), pod("p"))
+    assert set(places(instance)) == {"p"}
+    assert "with the condition NotReady and no taint for it: pods may come: n1" in notes(summary)
+
+
 @pytest.mark.parametrize(
     ("more", "note"),
     [
-        ({"unschedulable": True}, ""),
-        ({"conditions": [{"type": "Ready", "status": "False"}]}, "the condition NotReady"),
         (
             {"annotations": {"node.koordinator.sh/resource-amplification-ratio": '{"memory":1.5}'}},
             "memory amplified by 1.5, for which there is no word",
@@ -514,34 +526,14 @@ def test_pods_with_demands_that_have_no_word_are_not_placed_and_named() -> None:
     The others are.
     """
     claims = [{"persistentVolumeClaim": {"claimName": "c"}}]
-    term = {"topologyKey": "zone", "namespaceSelector": {"matchLabels": {"team": "x"}}}
-    alone = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
-    instance, summary = read(node(), pod("a", affinity=alone, volumes=claims), pod("b"))
+    required = "requiredDuringSchedulingIgnoredDuringExecution"
+    vain = {"podAffinity": {required: [{"topologyKey": "z"}]}}
+    instance, summary = read(node(), pod("a", affinity=vain, volumes=claims), pod("b"))
     assert set(places(instance)) == {"b"}
     assert (
         "not placed: Pod default/a: "
-        "there is no word yet for required pod anti-affinity by labels of namespaces"
+        "there is no word yet for required pod affinity that means no pod"
     ) in notes(summary)
-
-
-def test_ports_of_nodes_are_had_once_running_sidecars_included() -> None:
-    """
-    One node's is taken on one address by a sidecar that runs there.
-    """
-
-    def at(*ports: object) -> list[object]:
-        return [{"name": "c", "ports": list(ports)}]
-
-    sidecar = {"ports": [{"hostPort": 80, "hostIP": "10.0.0.7"}], "restartPolicy": "Always"}
-    runs = pod("r", initContainers=[{"name": "s", **sidecar}], nodeName="n1")
-    instance, _ = read(
-        node(), runs, pod("a", containers=at({"hostPort": 80})), pod("b", containers=at())
-    )
-    assert set(places(instance)) == {"b"}
-    other = pod("c", containers=at({"hostPort": 80, "hostIP": "10.0.0.8"}))
-    instance, _ = read(node(), node("n2"), runs, pod("a", containers=at({"hostPort": 80})), other)
-    assert places(instance)["a"].node == "n2"
-    assert set(places(instance)) == {"a", "c"}
 
 
 def test_the_summary_counts_what_was_read_and_skipped() -> None:

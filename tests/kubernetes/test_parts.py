@@ -28,7 +28,7 @@ from placer_models.policy import (
     QosClass,
     Strength,
 )
-from placer_models.taints import TaintEffect
+from placer_models.taints import UNSCHEDULABLE, TaintEffect
 
 GPUS = Reading(types=frozenset({"gpu", "rdma"}))
 DOMAIN = "scheduling.koordinator.sh/"
@@ -92,13 +92,14 @@ def test_annotations_of_a_node_reserve_cpus_and_memory() -> None:
 
 def test_taints_conditions_and_amplification_of_a_node() -> None:
     """
-    What keeps pods off is kept apart from what only should.
+    Who cordons a node taints it; a condition keeps nobody off, but the taint for it does.
     """
     part = node_part(
         node(
             taints=[
                 {"key": "gpu", "value": "yes", "effect": "NoSchedule"},
                 {"key": "old", "effect": "PreferNoSchedule"},
+                {"key": "node.kubernetes.io/disk-pressure", "effect": "NoSchedule"},
             ],
             unschedulable=True,
             conditions=[
@@ -114,10 +115,12 @@ def test_taints_conditions_and_amplification_of_a_node() -> None:
     assert [taint.effect for taint in part.taints] == [
         TaintEffect.NO_SCHEDULE,
         TaintEffect.PREFER_NO_SCHEDULE,
+        TaintEffect.NO_SCHEDULE,
+        TaintEffect.NO_SCHEDULE,
     ]
     assert str(part.taints[0]) == "gpu=yes:NoSchedule"
-    assert part.unschedulable
-    assert part.conditions == ("NotReady", "DiskPressure")
+    assert part.taints[-1] == UNSCHEDULABLE
+    assert part.untainted == ("NotReady",)
     assert (part.milli_per_cpu, part.amplified) == (1500, ())
 
 
@@ -415,13 +418,12 @@ def test_what_has_no_word_yet_is_named() -> None:
     A demand keeps the pod from being placed, a wish is passed over; neither is forgotten.
     """
     required = "requiredDuringSchedulingIgnoredDuringExecution"
-    of_a_team = {"topologyKey": "zone", "namespaceSelector": {"matchLabels": {"team": "x"}}}
     found = pod(
-        affinity={"podAffinity": {required: [of_a_team]}},
+        affinity={"podAffinity": {required: [{"topologyKey": "zone"}]}},
         volumes=[{"persistentVolumeClaim": {"claimName": "c"}}],
     )
     wishes = pod_part(found).wishes
-    assert wishes.lacks == ("required pod affinity by labels of namespaces",)
+    assert wishes.lacks == ("required pod affinity that means no pod",)
     assert wishes.waived == ("where its persistent volumes can be reached",)
 
 
@@ -472,7 +474,8 @@ def test_affinity_that_has_words_is_read() -> None:
     wishes = pod_part(found).wishes
     assert wishes.selector == (("disk", "ssd"),)
     assert str(wishes.node_affinity) == "zone in (b)"
-    assert [(term.labels, term.apart, term.required) for term in wishes.affinity] == [
+    terms = [one.term for one in wishes.affinity]
+    assert [(term.labels, term.apart, term.required) for term in terms] == [
         ((("app", "db"),), True, True)
     ]
     assert wishes.lacks == ()

@@ -2,14 +2,24 @@
 
 import pytest
 
-from kubernetes_worlds import pod
+from kubernetes_worlds import Json, pod
 from placer_models.affinity import AffinityTerm
-from placer_models.kubernetes.names import HOSTNAME
-from placer_models.kubernetes.object_fields import ObjectError
+from placer_models.kubernetes.names import HOSTNAME, LABEL_OF_HOSTNAME, LABEL_OF_NODE
+from placer_models.kubernetes.namespaces import OF_NAMESPACES, NamespacePart, Namespaces
+from placer_models.kubernetes.object_fields import Identity, ObjectError
 from placer_models.kubernetes.pod import pod_part
-from placer_models.kubernetes.pod_terms import OF_NAMESPACES
+from placer_models.kubernetes.pod_terms import ORDINARY, Surroundings, meant_by, spread_meant_by
 from placer_models.selectors import LabelExpression, SelectorOperator
 from placer_models.topology_spread import SpreadConstraint
+
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+
+
+def terms_of(found: Json, around: Surroundings = ORDINARY) -> tuple[AffinityTerm, ...]:
+    """Return the terms of a pod of the namespace `default`, of which each can be met."""
+    terms, lacks = meant_by(pod_part(found).wishes.affinity, "default", around)
+    assert lacks == ()
+    return terms
 
 
 def test_terms_of_pod_affinity_are_read() -> None:
@@ -27,7 +37,7 @@ def test_terms_of_pod_affinity_are_read() -> None:
     labels = {"version": "2", "team": "t"}
     required = "requiredDuringSchedulingIgnoredDuringExecution"
     found = pod(labels=labels, affinity={"podAntiAffinity": {required: [zone, odd]}})
-    assert pod_part(found).wishes.affinity == (
+    assert terms_of(found) == (
         AffinityTerm((("app", "db"),), apart=True, topology="zone"),
         AffinityTerm(
             (("version", "2"),),
@@ -42,7 +52,7 @@ def test_terms_of_pod_affinity_are_read() -> None:
     )
     named = {**zone, "namespaceSelector": {"matchLabels": {OF_NAMESPACES: "other"}}}
     found = pod(affinity={"podAntiAffinity": {required: [named]}})
-    (term,) = pod_part(found).wishes.affinity
+    (term,) = terms_of(found, Surroundings(namespaces("other")))
     assert term.namespaces == ("other",)
 
 
@@ -55,7 +65,7 @@ def test_preferred_terms_have_their_weights() -> None:
 
     def read(**said: int) -> tuple[AffinityTerm, ...]:
         wish = {"podAffinityTerm": zone, **said}
-        return pod_part(pod(affinity={"podAntiAffinity": {preferred: [wish]}})).wishes.affinity
+        return terms_of(pod(affinity={"podAntiAffinity": {preferred: [wish]}}))
 
     (term,) = read(weight=42)
     assert (term.required, term.apart, term.weight) == (False, True, 42)
@@ -74,7 +84,7 @@ def test_company_is_who_all_required_affinities_mean() -> None:
     required = "requiredDuringSchedulingIgnoredDuringExecution"
     found = pod(affinity={"podAffinity": {required: [zone, host]}})
     both = (("app", "db"), ("tier", "x"))
-    assert pod_part(found).wishes.affinity == (
+    assert terms_of(found) == (
         AffinityTerm(both, topology="zone"),
         AffinityTerm(both),
     )
@@ -87,12 +97,75 @@ def test_affinity_that_means_no_pod_is_named() -> None:
     required = "requiredDuringSchedulingIgnoredDuringExecution"
     near = pod_part(pod(affinity={"podAffinity": {required: [{"topologyKey": "zone"}]}}))
     far = pod_part(pod(affinity={"podAntiAffinity": {required: [{"topologyKey": "zone"}]}}))
-    by_labels = {"topologyKey": "z", "namespaceSelector": {"matchLabels": {"env": "x"}}}
-    strange = pod_part(pod(affinity={"podAntiAffinity": {required: [by_labels]}}))
-
     assert near.wishes.lacks == ("required pod affinity that means no pod",)
     assert (far.wishes.affinity, far.wishes.lacks) == ((), ())
-    assert strange.wishes.lacks == ("required pod anti-affinity by labels of namespaces",)
+
+
+def namespaces(*untold: str, **labels: dict[str, str]) -> Namespaces:
+    """Return namespaces with these labels, and others of which only pods are known."""
+    parts = {
+        name: NamespacePart(Identity("Namespace", "", name, labels=has))
+        for name, has in labels.items()
+    }
+    return Namespaces.of(parts, ("default", *untold))
+
+
+def test_namespaces_are_selected_by_their_labels_as_far_as_they_are_told() -> None:
+    """
+    One that nobody tells of is kept away from, and never company; its name is known.
+    """
+    around = Surroundings(
+        namespaces("untold", prod={"env": "x"}, test={"env": "y"}, default={"env": "y"})
+    )
+    anyone = {"matchLabels": {}}
+
+    def scope(kind: str, **said: object) -> tuple[str, ...]:
+        term = {"topologyKey": "z", "labelSelector": anyone, **said}
+        found = terms_of(pod(affinity={kind: {REQUIRED: [term]}}), around)
+        return found[0].namespaces
+
+    in_x = {"matchLabels": {"env": "x"}}
+    assert scope("podAffinity", namespaceSelector=in_x) == ("prod",)
+    assert scope("podAntiAffinity", namespaceSelector=in_x) == ("prod", "untold")
+    assert scope("podAffinity", namespaceSelector=in_x, namespaces=["a"]) == ("a", "prod")
+    named = {"matchExpressions": [{"key": OF_NAMESPACES, "operator": "NotIn", "values": ["test"]}]}
+    assert scope("podAffinity", namespaceSelector=named) == ("default", "prod", "untold")
+    assert scope("podAntiAffinity", namespaceSelector={}) == ("*",)
+
+    nobody = {"topologyKey": "z", "labelSelector": anyone, "namespaceSelector": {**in_x}}
+    nobody["namespaceSelector"] = {"matchLabels": {"env": "z"}}
+    wishes = pod_part(pod(affinity={"podAffinity": {REQUIRED: [nobody]}})).wishes
+    assert meant_by(wishes.affinity, "default", around) == (
+        (),
+        ("required pod affinity that means no pod",),
+    )
+    known = Surroundings(namespaces(prod={}, default={}))
+    assert terms_of(pod(affinity={"podAntiAffinity": {REQUIRED: [nobody]}}), known) == ()
+
+
+@pytest.mark.parametrize(
+    ("key", "around", "topology"),
+    [
+        (HOSTNAME, ORDINARY, ""),
+        (HOSTNAME, Surroundings(hostnames_are_nodes=False), LABEL_OF_HOSTNAME),
+        ("node", ORDINARY, LABEL_OF_NODE),
+        ("zone", ORDINARY, "zone"),
+    ],
+)
+def test_topology_keys_are_labels_of_nodes(key: str, around: Surroundings, topology: str) -> None:
+    """
+    A host name stands for the node where each has its own; `node` is no word of Kubernetes.
+    """
+    term = {"topologyKey": key, "labelSelector": {"matchLabels": {"app": "db"}}}
+    (found,) = terms_of(pod(affinity={"podAntiAffinity": {REQUIRED: [term]}}), around)
+    spread = {"maxSkew": 1, "topologyKey": key, "whenUnsatisfiable": "DoNotSchedule"}
+    (constraint,) = spread_meant_by(
+        pod_part(pod(topologySpreadConstraints=[spread])).wishes.spread, around
+    )
+
+    assert (found.topology, constraint.topology) == (topology, topology or "node")
+    has = {"node": "a", HOSTNAME: "h"}
+    assert dict(around.labels(has)).get(topology) == (has[key] if "placer/" in topology else None)
 
 
 @pytest.mark.parametrize(
@@ -130,11 +203,14 @@ def test_spread_constraints_are_read() -> None:
         "nodeTaintsPolicy": "Honor",
     }
     found = pod(labels={"hash": "7"}, topologySpreadConstraints=[{**hard, "minDomains": 3}, soft])
-    first, second = pod_part(found).wishes.spread
+    first, second = spread_meant_by(pod_part(found).wishes.spread, ORDINARY)
     assert first == SpreadConstraint("zone", labels=(("app", "web"), ("hash", "7")), min_domains=3)
     assert (second.topology, second.max_skew, second.required) == ("node", 2, False)
     assert (second.by_selector, second.by_taints) == (False, True)
     assert not second.means((("app", "web"),))  # a selector that is left out selects nothing
+    everybody = {**soft, "labelSelector": {}}
+    (third,) = pod_part(pod(topologySpreadConstraints=[everybody])).wishes.spread
+    assert not third.means((("app", "web"),))  # nor does one without conditions, in Kubernetes
 
 
 @pytest.mark.parametrize(

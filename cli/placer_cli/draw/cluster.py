@@ -30,6 +30,7 @@ from placer_cli.draw.waiting import waiting
 from placer_models.cluster import Instance, Node
 from placer_models.device import GPU
 from placer_models.policy import QosClass
+from placer_models.taints import UNSCHEDULABLE
 
 BAR_COLUMNS = range(4, 21)
 """Widths of a bar, in columns; without room for the least there are numbers alone."""
@@ -208,9 +209,10 @@ def _pods(node: Node, tenants: Sequence[Resident]) -> Text:
 
 def _standing(node: Node) -> Text:
     """Say what is out of the ordinary about who may come, and what that costs."""
+    cordoned = node.cordoned or UNSCHEDULABLE in node.taints
     if node.offered:
-        return Text.assemble(("offered", QUIET), (" cordoned" if node.cordoned else "", BAD))
-    return Text("cordoned" if node.cordoned else "", BAD)
+        return Text.assemble(("offered", QUIET), (" cordoned" if cordoned else "", BAD))
+    return Text("cordoned" if cordoned else "", BAD)
 
 
 def _others(tenants: Sequence[Resident], node: Node) -> Text:

@@ -4,7 +4,8 @@ from placer_models.device import GPU
 from placer_models.device_request import DEVICE_RESOURCES, PERCENT_TYPES, WHOLE_GPUS
 from placer_models.kubernetes.pod import KubePod
 from placer_models.kubernetes.pod_containers import Reading, containers_of, device_amounts
-from placer_models.kubernetes.pod_spec import AskedPod, exclusive_of, limits_of, qos_of
+from placer_models.kubernetes.pod_spec import AskedPod, exclusive_of, labels_of, limits_of, qos_of
+from placer_models.kubernetes.pod_terms import meant_by
 from placer_models.pod import PodSpec
 from placer_models.policy import AlignmentPolicy
 
@@ -28,12 +29,8 @@ def asked_by_illegal(part: KubePod, reading: Reading, cpus: int) -> AskedPod:
         qos,
         alignment=part.alignment or AlignmentPolicy.NONE,
         tolerations=part.wishes.tolerations,
-        labels=tuple(
-            (key, value)
-            for key, value in sorted(part.identity.labels.items())
-            if key in reading.label_keys
-        ),
-        affinity=part.wishes.affinity,
+        labels=labels_of(part, reading),
+        affinity=meant_by(part.wishes.affinity, part.identity.namespace, reading.around)[0],
         exclusive=exclusive,
         exclusive_strength=strength,
     )

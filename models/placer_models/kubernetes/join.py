@@ -286,8 +286,8 @@ def _devices(
 
 def _closed(node: KubeNode, topology: TopologyPart | None, assumed: list[str]) -> bool:
     """Return whether no new pod may come to the node; the reason is added to ``assumed``."""
-    for condition in node.conditions:
-        assumed.append(f"with the condition {condition}: nothing new comes there")
+    for condition in node.untainted:
+        assumed.append(f"with the condition {condition} and no taint for it: pods may come")
     for name, ratio in node.amplified:
         assumed.append(
             f"with {name} amplified by {ratio}, for which there is no word: nothing new comes there"
@@ -300,8 +300,7 @@ def _closed(node: KubeNode, topology: TopologyPart | None, assumed: list[str]) -
             f"with the NUMA policy {node.alignment} and no NodeResourceTopology: nothing new comes "
             "there"
         )
-    shut = node.unschedulable or not node.says_cpus
-    return shut or bool(node.conditions or node.amplified) or unknown
+    return not node.says_cpus or bool(node.amplified) or unknown
 
 
 def _bind(node: KubeNode, kubelet: CpuManagerPolicy) -> NodeBindPolicy:

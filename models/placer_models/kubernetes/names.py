@@ -70,3 +70,13 @@ TAKES_DEFAULT_ALIGNMENT = ("placer/default-numa-policy", "possible")
 
 SYSTEM_NAMESPACE = "node-system"
 """The namespace of pods that stand for what the system keeps of nodes; no cluster has such pods."""
+
+LABEL_OF_NODE = "placer/label-node"
+"""The label that stands for a node's label ``node``, which is the word for the node itself."""
+
+LABEL_OF_HOSTNAME = "placer/label-hostname"
+"""The label that stands for host names where these are no names of nodes: some node has none, or
+two have the same."""
+
+BEING_DELETED = ("placer/being-deleted", "true")
+"""A label for running pods that are being deleted, which topology spread does not count."""

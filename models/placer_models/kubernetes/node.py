@@ -26,12 +26,18 @@ from placer_models.kubernetes.object_fields import (
 from placer_models.kubernetes.resources import CPU, MEMORY, SUMS, ResourceList, resources_in
 from placer_models.policy import AlignmentPolicy, NodeBindPolicy, NumaStrategy, PartitionPolicy
 from placer_models.quantity import parse_bytes, parse_milli
-from placer_models.taints import Taint, TaintEffect
+from placer_models.taints import UNSCHEDULABLE, Taint, TaintEffect
 
 KIND = "Node"
 
-_CLOSING = {"DiskPressure", "PIDPressure", "NetworkUnavailable", "MemoryPressure"}
-"""Conditions for which Kubernetes keeps new pods off a node."""
+_TAINTED_FOR = {
+    "NotReady": "not-ready",
+    "DiskPressure": "disk-pressure",
+    "PIDPressure": "pid-pressure",
+    "NetworkUnavailable": "network-unavailable",
+    "MemoryPressure": "memory-pressure",
+}
+"""Condition -> the taint of ``node.kubernetes.io`` by which Kubernetes keeps new pods off."""
 
 MOST_MILLI_PER_CPU = 100_000
 """The most milli CPUs that amplification may make of one CPU."""
@@ -44,8 +50,9 @@ class KubeNode:
     """The contents of a Node object.
 
     Attributes:
-        conditions: Conditions that keep new pods off: ``NotReady``, and those such as
-            ``DiskPressure`` that are true.
+        taints: Its taints, that of a cordoned node among them.
+        untainted: Conditions such as ``NotReady`` or ``DiskPressure`` whose taint it lacks. The
+            scheduler looks at taints alone.
         reserved_cpus: CPUs that are kept for the system, by annotations.
         reserved_milli: What the reservation takes of the allocatable CPUs, in milli: 1000 for each
             CPU that it names, or else its amount.
@@ -60,9 +67,8 @@ class KubeNode:
     identity: Identity
     capacity: ResourceList
     allocatable: ResourceList
-    unschedulable: bool = False
     taints: tuple[Taint, ...] = ()
-    conditions: tuple[str, ...] = ()
+    untainted: tuple[str, ...] = ()
     reserved_cpus: CpuSet = frozenset()
     reserved_milli: int = 0
     reserved_bytes: int = 0
@@ -97,13 +103,19 @@ def node_part(found: Object) -> KubeNode:
     alignment = label(root, *NUMA_TOPOLOGY_POLICIES)
     partitions = label(root, GPU_PARTITION_POLICY)
     milli_per_cpu, amplified = _amplification(root)
+    taints = tuple(_taint(item) for item in spec.get("taints").items())
+    if spec.get("unschedulable").flag() and UNSCHEDULABLE not in taints:
+        taints += (UNSCHEDULABLE,)
     return KubeNode(
         identity=identity,
         capacity=capacity if status.get("capacity").there else allocatable,
         allocatable=allocatable if status.get("allocatable").there else capacity,
-        unschedulable=spec.get("unschedulable").flag(),
-        taints=tuple(_taint(item) for item in spec.get("taints").items()),
-        conditions=tuple(_conditions(status.get("conditions"))),
+        taints=taints,
+        untainted=tuple(
+            condition
+            for condition in _conditions(status.get("conditions"))
+            if f"node.kubernetes.io/{_TAINTED_FOR[condition]}" not in {one.key for one in taints}
+        ),
         reserved_cpus=reserved_cpus,
         reserved_milli=milli,
         reserved_bytes=size,
@@ -130,7 +142,7 @@ def _conditions(part: Field) -> list[str]:
         kind, status = item.get("type").text(), item.get("status").text("Unknown")
         if kind == "Ready" and status != "True":
             found.append("NotReady")
-        elif kind in _CLOSING and status == "True":
+        elif kind in _TAINTED_FOR and status == "True":
             found.append(kind)
     return found
 

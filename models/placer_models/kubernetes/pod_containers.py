@@ -17,6 +17,7 @@ from placer_models.kubernetes.names import REQUESTED_CPU
 from placer_models.kubernetes.object_fields import IllegalObjectError
 from placer_models.kubernetes.pod import KubeContainer, KubePod
 from placer_models.kubernetes.pod_devices import heard
+from placer_models.kubernetes.pod_terms import ORDINARY, Surroundings
 from placer_models.kubernetes.resources import ResourceList
 from placer_models.pod import Container, ContainerRole, DeviceRequest, Resources
 from placer_models.topology import Hugepages
@@ -40,6 +41,7 @@ class Reading:
             count that with all other requests, so the sum is a resource of its own.
         aligned_by_default: Whether a pod without a NUMA policy goes by that of the scheduler's
             default, so that the NUMA nodes of its node have to be known (C22).
+        around: What decides what terms about other pods mean.
 
     """
 
@@ -47,6 +49,7 @@ class Reading:
     label_keys: frozenset[str] = frozenset()
     sums_cpus: bool = False
     aligned_by_default: bool = False
+    around: Surroundings = ORDINARY
 
 
 def containers_of(

@@ -7,6 +7,7 @@ from placer_models.annotations.device_hint import strategies_of
 from placer_models.annotations.resource_spec import CpuBindPolicy, CpuExclusivePolicy
 from placer_models.device_request import DeviceRequestError
 from placer_models.kubernetes.names import (
+    BEING_DELETED,
     KNOWS_CPUS,
     KNOWS_NUMA_NODES,
     TAKES_DEFAULT_ALIGNMENT,
@@ -15,6 +16,7 @@ from placer_models.kubernetes.object_fields import IllegalObjectError
 from placer_models.kubernetes.pod import KubePod
 from placer_models.kubernetes.pod_containers import Reading, containers_of
 from placer_models.kubernetes.pod_devices import functions_of, scopes_of, unspoken
+from placer_models.kubernetes.pod_terms import meant_by, spread_meant_by
 from placer_models.legal import spec_faults
 from placer_models.limits import NO_LIMITS, Limits, PodLimits
 from placer_models.pod import Container, ContainerRole, PodSpec
@@ -25,6 +27,7 @@ from placer_models.policy import (
     QosClass,
     Strength,
 )
+from placer_models.selectors import Labels
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +86,7 @@ def asked_by(
         and all(limits.get(one.name) is not None for one in containers)
     )
     bind = CpuBindPolicy.DEFAULT if bind is CpuBindPolicy.CONSTRAINED_BURST else bind
+    affinity, vain = meant_by(part.wishes.affinity, part.identity.namespace, reading.around)
     try:
         spec = PodSpec(
             containers=containers_of(part, reading, with_limits=True)[0] if burst else containers,
@@ -94,13 +98,9 @@ def asked_by(
             node_affinity=part.wishes.node_affinity,
             tolerations=part.wishes.tolerations,
             joint=joint if joint and set(joint.types) <= asked else None,
-            labels=tuple(
-                (key, value)
-                for key, value in sorted(part.identity.labels.items())
-                if key in reading.label_keys
-            ),
-            affinity=part.wishes.affinity,
-            spread=part.wishes.spread,
+            labels=labels_of(part, reading),
+            affinity=affinity,
+            spread=spread_meant_by(part.wishes.spread, reading.around),
             host_ports=part.wishes.host_ports,
             scopes=scopes_of(hints, asked),
             exclusive=exclusive,
@@ -113,7 +113,7 @@ def asked_by(
         raise IllegalObjectError(part.identity.title, ("spec", "containers"), str(error)) from None
     for fault in spec_faults(spec):
         raise IllegalObjectError(part.identity.title, ("spec",), f"{fault.path}: {fault.message}")
-    lacks = (*part.wishes.lacks, *unspoken(hints, asked))
+    lacks = (*part.wishes.lacks, *vain, *unspoken(hints, asked))
     return AskedPod(
         spec,
         limits_of(part),
@@ -180,6 +180,14 @@ def exclusive_of(part: KubePod, qos: QosClass) -> tuple[ExclusivePolicy | None, 
     if not qos.owns_cpus or policy is CpuExclusivePolicy.DEFAULT:
         return None, Strength.PREFERRED
     return ExclusivePolicy(policy.value), Strength.REQUIRED if required else Strength.PREFERRED
+
+
+def labels_of(part: KubePod, reading: Reading) -> Labels:
+    """Return the labels of a pod that terms about other pods look at."""
+    found = {k: v for k, v in part.identity.labels.items() if k in reading.label_keys}
+    if part.leaving and reading.around.some_leave:
+        found.update([BEING_DELETED])
+    return tuple(sorted(found.items()))
 
 
 def _selector(

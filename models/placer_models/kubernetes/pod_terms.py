@@ -1,205 +1,196 @@
-"""Terms about other pods: label selectors, pod affinity and topology spread (C18)."""
+"""Terms about other pods: pod affinity and topology spread, as written and as they are meant (C18).
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+What a term means depends on the other objects of its cluster, which may be read later: on the
+labels of namespaces, on which nodes have a host name, on whether pods are being deleted.
+"""
 
-from placer_models.affinity import EVERY_NAMESPACE, OF_ONE_NODE, AffinityTerm
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from placer_models.affinity import EVERY_NAMESPACE, AffinityTerm
+from placer_models.kubernetes.label_selectors import (
+    LabelSelector,
+    selector_of,
+    with_own_labels,
+)
+from placer_models.kubernetes.names import BEING_DELETED, HOSTNAME, LABEL_OF_HOSTNAME, LABEL_OF_NODE
+from placer_models.kubernetes.namespaces import Namespaces, NamespaceScope, asks_for_names_alone
 from placer_models.kubernetes.object_fields import Field
 from placer_models.network import NODE_LEVEL
 from placer_models.policy import Strength
 from placer_models.selectors import LabelExpression, Labels, SelectorOperator
 from placer_models.topology_spread import SpreadConstraint
 
-OF_NAMESPACES = "kubernetes.io/metadata.name"
-"""The label that every namespace has, with its name as the value."""
-
-OPERATORS = (
-    SelectorOperator.IN,
-    SelectorOperator.NOT_IN,
-    SelectorOperator.EXISTS,
-    SelectorOperator.DOES_NOT_EXIST,
-)
-"""Operators that expressions about pod labels may have."""
-
-
-@dataclass(frozen=True, slots=True)
-class PodSelector:
-    """Conditions on the labels of pods.
-
-    Attributes:
-        labels: Ascending by key.
-
-    """
-
-    labels: Labels = ()
-    expressions: tuple[LabelExpression, ...] = ()
-
-    def joined(self, other: "PodSelector") -> "PodSelector":
-        """Return the selector of pods that both select."""
-        found = dict(self.labels)
-        more: list[LabelExpression] = []
-        for key, value in other.labels:
-            if found.setdefault(key, value) != value:
-                more.append(LabelExpression(key, SelectorOperator.IN, (value,)))
-        every = dict.fromkeys((*self.expressions, *other.expressions, *more))
-        return PodSelector(tuple(sorted(found.items())), tuple(every))
-
-
-NOBODY = PodSelector((), (LabelExpression("placer/nobody", SelectorOperator.EXISTS),))
+NOBODY = LabelSelector((), (LabelExpression("placer/nobody", SelectorOperator.EXISTS),))
 """A condition that no pod meets."""
 
 _UNLESS = "DoNotSchedule"
 
+_STAYS = LabelExpression(BEING_DELETED[0], SelectorOperator.DOES_NOT_EXIST)
 
-def selector_of(part: Field) -> PodSelector | None:
-    """Return a label selector, or None if it is left out and so selects nothing.
 
-    Raises:
-        ObjectError: The field is no selector.
+@dataclass(frozen=True, slots=True)
+class WrittenTerm:
+    """A term of pod affinity or anti-affinity as a pod says it.
+
+    Attributes:
+        term: The term, without its namespaces, and with the topology key that is written.
+        scope: The namespaces that it looks at.
 
     """
-    if not part.there:
-        return None
-    found = PodSelector(tuple(sorted(part.get("matchLabels").texts().items())))
-    for item in part.get("matchExpressions").items():
-        found = found.joined(_of_expression(item))
-    return found
+
+    term: AffinityTerm
+    scope: NamespaceScope
+
+    @property
+    def asks_for_labels_of_namespaces(self) -> bool:
+        """Whether the labels of namespaces, and not their names alone, decide what it means."""
+        selector = self.scope.selector
+        return selector is not None and not asks_for_names_alone(selector)
 
 
-def _of_expression(part: Field) -> PodSelector:
-    operator = part.get("operator").word(SelectorOperator)
-    values = tuple(sorted({item.text() for item in part.get("values").items()}))
-    if operator not in OPERATORS:
-        part.get("operator").refuse(f"got {operator}; expected {', '.join(OPERATORS)}")
-    key = part.get("key").text()
-    if operator is SelectorOperator.IN and len(values) == 1:
-        return PodSelector(((key, values[0]),))
-    return PodSelector((), (part.get("values").checked(LabelExpression, key, operator, values),))
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a cluster has that decides what terms about other pods mean.
+
+    Attributes:
+        namespaces: What is known of its namespaces.
+        hostnames_are_nodes: Whether each node has a host name of its own, as a label.
+        some_leave: Whether pods are being deleted; these are not spread with.
+
+    """
+
+    namespaces: Namespaces = field(default_factory=Namespaces)
+    hostnames_are_nodes: bool = True
+    some_leave: bool = False
+
+    def topology(self, key: str) -> str:
+        """Return the word for a topology key, which is always a label of nodes in Kubernetes."""
+        if key == HOSTNAME:
+            return NODE_LEVEL if self.hostnames_are_nodes else LABEL_OF_HOSTNAME
+        return LABEL_OF_NODE if key == NODE_LEVEL else key
+
+    def labels(self, of_node: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+        """Yield the labels that stand for those of a node whose keys are words of ours."""
+        for key in (NODE_LEVEL, HOSTNAME):
+            if key in of_node and self.topology(key) not in (key, NODE_LEVEL):
+                yield self.topology(key), of_node[key]
 
 
-def with_own_labels(selector: PodSelector, part: Field, own: Labels) -> PodSelector:
-    """Return the selector narrowed by the pod's own labels, for the keys that its term names."""
-    has = dict(own)
-    for name, operator in (
-        ("matchLabelKeys", SelectorOperator.IN),
-        ("mismatchLabelKeys", SelectorOperator.NOT_IN),
-    ):
-        for key in (item.text() for item in part.get(name).items()):
-            if key not in has:
-                continue
-            same = PodSelector(((key, has[key]),))
-            other = PodSelector((), (LabelExpression(key, SelectorOperator.NOT_IN, (has[key],)),))
-            selector = selector.joined(same if operator is SelectorOperator.IN else other)
-    return selector
+ORDINARY = Surroundings()
+"""A cluster without pods that are being deleted, whose nodes all have host names."""
 
 
 def affinity_terms(
-    affinity: Field, namespace: str, own: Labels, lacks: list[str], waived: list[str]
-) -> Iterator[AffinityTerm]:
+    affinity: Field, namespace: str, own: Labels, lacks: list[str]
+) -> Iterator[WrittenTerm]:
     """Yield the terms of pod affinity, then of anti-affinity, the required ones first in each.
 
     Args:
         affinity: The pod's affinity.
         namespace: Its namespace.
         own: Its labels.
-        lacks: Gets demands that Placer cannot express.
-        waived: Gets wishes that Placer cannot express.
+        lacks: Gets demands that nothing can meet.
 
     """
-    for kind, apart, what in (
-        ("podAffinity", False, "pod affinity"),
-        ("podAntiAffinity", True, "pod anti-affinity"),
-    ):
+    for kind, apart in (("podAffinity", False), ("podAntiAffinity", True)):
         part = affinity.get(kind)
-        required = []
         for item in part.get("requiredDuringSchedulingIgnoredDuringExecution").items():
-            if (namespaces := _namespaces(item, namespace)) is None:
-                lacks.append(f"required {what} by labels of namespaces")
-            elif selector := selector_of(item.get("labelSelector")):
+            if selector := selector_of(item.get("labelSelector")):
                 selector = with_own_labels(selector, item, own)
-                required.append(_term(item, selector, namespaces, Strength.REQUIRED, apart=apart))
+                yield _written(item, selector, namespace, Strength.REQUIRED, apart=apart)
             elif not apart:
-                lacks.append(f"required {what} that means no pod")
-        yield from required if apart else _meant_by_all(required, namespace, lacks)
+                lacks.append(_MEANS_NO_POD)
         for item in part.get("preferredDuringSchedulingIgnoredDuringExecution").items():
             term = item.get("podAffinityTerm")
-            if (namespaces := _namespaces(term, namespace)) is None:
-                waived.append(f"preferred {what} by labels of namespaces")
-            elif selector := selector_of(term.get("labelSelector")):
+            if selector := selector_of(term.get("labelSelector")):
                 selector = with_own_labels(selector, term, own)
                 weight = item.get("weight")
-                found = _term(term, selector, namespaces, Strength.PREFERRED, apart=apart)
+                found = _written(term, selector, namespace, Strength.PREFERRED, apart=apart)
                 try:
-                    yield replace(found, weight=weight.integer())
+                    heavy = replace(found.term, weight=weight.integer())
                 except ValueError as error:
                     weight.refuse(str(error))
+                yield replace(found, term=heavy)
 
 
-def _term(
-    part: Field,
-    selector: PodSelector,
-    namespaces: tuple[str, ...],
-    strength: Strength,
-    *,
-    apart: bool,
-) -> AffinityTerm:
-    key = _topology_key(part)
-    return AffinityTerm(
-        selector.labels,
-        apart,
-        strength,
-        topology="" if key in OF_ONE_NODE else key,
-        expressions=selector.expressions,
-        namespaces=namespaces,
+_MEANS_NO_POD = "required pod affinity that means no pod"
+
+
+def _written(
+    part: Field, selector: LabelSelector, namespace: str, strength: Strength, *, apart: bool
+) -> WrittenTerm:
+    named = frozenset(item.text() for item in part.get("namespaces").items())
+    others = selector_of(part.get("namespaceSelector"))
+    own = frozenset((namespace,)) if others is None and not named else named
+    return WrittenTerm(
+        AffinityTerm(
+            selector.labels,
+            apart,
+            strength,
+            topology=_topology_key(part),
+            expressions=selector.expressions,
+        ),
+        NamespaceScope(own, others),
     )
 
 
+def meant_by(
+    written: Iterable[WrittenTerm], namespace: str, around: Surroundings
+) -> tuple[tuple[AffinityTerm, ...], tuple[str, ...]]:
+    """Return the terms of a pod as its cluster means them, and demands that nothing can meet.
+
+    A namespace whose labels nobody tells counts where required anti-affinity selects by labels,
+    and nowhere else, so that nobody is placed who might not be.
+
+    Args:
+        written: The terms.
+        namespace: The pod's namespace.
+        around: What else the cluster has.
+
+    """
+    met: list[AffinityTerm] = []
+    needed: list[tuple[AffinityTerm, frozenset[str]]] = []
+    for one in written:
+        topology = around.topology(one.term.topology)
+        term = replace(one.term, topology="" if topology == NODE_LEVEL else topology)
+        names = one.scope.found(around.namespaces, in_doubt=term.apart and term.required)
+        if term.required and not term.apart:
+            needed.append((term, names))
+        elif names:
+            met.append(replace(term, namespaces=_said(names, namespace)))
+    company, lacks = _meant_by_all(needed, namespace)
+    return (*company, *met), lacks
+
+
 def _meant_by_all(
-    terms: Sequence[AffinityTerm], namespace: str, lacks: list[str]
-) -> Iterator[AffinityTerm]:
-    """Yield required affinities, narrowed so that each means only pods that all of them mean.
+    terms: Sequence[tuple[AffinityTerm, frozenset[str]]], namespace: str
+) -> tuple[tuple[AffinityTerm, ...], tuple[str, ...]]:
+    """Return required affinities, narrowed so that each means only pods that all of them mean.
 
     In Kubernetes a pod counts as company only if all terms mean it.
     """
-    selector = PodSelector()
-    common: set[str] | None = None
-    for term in terms:
-        selector = selector.joined(PodSelector(term.labels, term.expressions))
-        if EVERY_NAMESPACE not in term.namespaces:
-            named = set(term.namespaces or (namespace,))
-            common = named if common is None else common & named
+    selector = LabelSelector()
+    common: frozenset[str] | None = None
+    for term, names in terms:
+        selector = selector.joined(LabelSelector(term.labels, term.expressions))
+        if EVERY_NAMESPACE not in names:
+            common = names if common is None else common & names
     if common is not None and not common:
-        lacks.append("required pod affinity that means no pod")
-        return
-    everywhere = (EVERY_NAMESPACE,) if terms and common is None else ()
-    for term in terms:
-        yield replace(
+        return (), (_MEANS_NO_POD,)
+    namespaces = (EVERY_NAMESPACE,) if common is None else _said(common, namespace)
+    return tuple(
+        replace(
             term,
             labels=selector.labels,
             expressions=selector.expressions,
-            namespaces=everywhere or _named(common or set(), namespace),
+            namespaces=namespaces,
         )
+        for term, _ in terms
+    ), ()
 
 
-def _namespaces(part: Field, namespace: str) -> tuple[str, ...] | None:
-    """Return the namespaces that a term looks at, or None if it selects them by other labels."""
-    named = {item.text() for item in part.get("namespaces").items()}
-    selector = selector_of(part.get("namespaceSelector"))
-    if selector is None:
-        return _named(named or {namespace}, namespace)
-    if selector == PodSelector():
-        return (EVERY_NAMESPACE,)
-    match selector:
-        case PodSelector(((key, name),), ()) if key == OF_NAMESPACES:
-            return _named({*named, name}, namespace)
-        case PodSelector((), (one,)) if (
-            one.key == OF_NAMESPACES and one.operator is SelectorOperator.IN
-        ):
-            return _named({*named, *one.values}, namespace)
-    return None
-
-
-def _named(names: set[str], namespace: str) -> tuple[str, ...]:
+def _said(names: frozenset[str], namespace: str) -> tuple[str, ...]:
     """Return the names of namespaces, or nothing if there is just the pod's own."""
     return () if names == {namespace} else tuple(sorted(names))
 
@@ -213,7 +204,7 @@ def _topology_key(part: Field) -> str:
 
 
 def spread_of(part: Field, own: Labels) -> SpreadConstraint:
-    """Return one of a pod's spread constraints.
+    """Return one of a pod's spread constraints, with the topology key that is written.
 
     Args:
         part: The constraint.
@@ -231,9 +222,11 @@ def spread_of(part: Field, own: Labels) -> SpreadConstraint:
         domains.refuse(f"goes with whenUnsatisfiable: {_UNLESS} only; leave it out")
     selector = selector_of(part.get("labelSelector")) or NOBODY
     selector = with_own_labels(selector, part, own)
+    if selector.selects_all:
+        selector = NOBODY  # as kube-scheduler counts
     return part.checked(
         SpreadConstraint,
-        NODE_LEVEL if key in OF_ONE_NODE else key,
+        key,
         part.get("maxSkew").integer(1),
         Strength.REQUIRED if hard == _UNLESS else Strength.PREFERRED,
         selector.labels,
@@ -241,4 +234,18 @@ def spread_of(part: Field, own: Labels) -> SpreadConstraint:
         domains.integer(1),
         part.get("nodeAffinityPolicy").text("Honor") == "Honor",
         part.get("nodeTaintsPolicy").text("Ignore") == "Honor",
+    )
+
+
+def spread_meant_by(
+    written: Iterable[SpreadConstraint], around: Surroundings
+) -> tuple[SpreadConstraint, ...]:
+    """Return the constraints of a pod as its cluster means them."""
+    return tuple(
+        replace(
+            one,
+            topology=around.topology(one.topology),
+            expressions=(*one.expressions, _STAYS) if around.some_leave else one.expressions,
+        )
+        for one in written
     )

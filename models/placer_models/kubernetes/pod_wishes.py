@@ -3,11 +3,10 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from placer_models.affinity import AffinityTerm
 from placer_models.host_ports import ANY_IP, HostPort, Protocol
 from placer_models.kubernetes.node_affinity import node_affinity_of
 from placer_models.kubernetes.object_fields import Field
-from placer_models.kubernetes.pod_terms import affinity_terms, spread_of
+from placer_models.kubernetes.pod_terms import WrittenTerm, affinity_terms, spread_of
 from placer_models.node_affinity import NodeAffinity
 from placer_models.selectors import Labels
 from placer_models.taints import TaintEffect, Toleration, TolerationOperator
@@ -21,8 +20,8 @@ class Wishes:
     Attributes:
         selector: Labels that its node must have, ascending.
         node_affinity: What else it asks of its node, or would like.
-        affinity: Pods that it wants to be with, or apart from.
-        spread: How evenly pods like it are to be spread over domains of nodes.
+        affinity: Pods that it wants to be with, or apart from, as written.
+        spread: How evenly pods like it are to be spread over domains of nodes, as written.
         host_ports: Ports of the node that it has for itself, ascending.
         lacks: Demands that Placer cannot express yet, by the names of fields.
         waived: Wishes that Placer cannot express yet.
@@ -31,7 +30,7 @@ class Wishes:
 
     selector: Labels = ()
     node_affinity: NodeAffinity | None = None
-    affinity: tuple[AffinityTerm, ...] = ()
+    affinity: tuple[WrittenTerm, ...] = ()
     spread: tuple[SpreadConstraint, ...] = ()
     tolerations: tuple[Toleration, ...] = ()
     host_ports: tuple[HostPort, ...] = ()
@@ -41,7 +40,7 @@ class Wishes:
     @property
     def label_keys(self) -> frozenset[str]:
         """Keys of the pod labels that the wishes look at."""
-        keys = (*(term.keys for term in self.affinity), *(one.keys for one in self.spread))
+        keys = (*(one.term.keys for one in self.affinity), *(one.keys for one in self.spread))
         return frozenset[str]().union(*keys)
 
     def lacking(self, what: str) -> "Wishes":
@@ -64,7 +63,7 @@ def wishes_of(spec: Field, namespace: str, labels: Labels = ()) -> Wishes:
     affinity = spec.get("affinity")
     lacks: list[str] = []
     waived: list[str] = []
-    terms = tuple(affinity_terms(affinity, namespace, labels, lacks, waived))
+    terms = tuple(affinity_terms(affinity, namespace, labels, lacks))
     constraints = spec.get("topologySpreadConstraints").items()
     if any(volume.get("persistentVolumeClaim").there for volume in spec.get("volumes").items()):
         waived.append("where its persistent volumes can be reached")
