@@ -24,7 +24,13 @@ class Place:
         return Place(self.document, self.faults, (*self.path, *more))
 
     def fault(
-        self, message: str, *, name: str = "", known: Iterable[str] = (), more: int = 0
+        self,
+        message: str,
+        *,
+        name: str = "",
+        known: Iterable[str] = (),
+        more: int = 0,
+        illegal: bool = False,
     ) -> None:
         """Note what is wrong here.
 
@@ -33,12 +39,13 @@ class Place:
             name: A name that is not known; the message ends with the nearest known ones.
             known: The known names.
             more: How many further faults stand behind this one.
+            illegal: Whether it can be read what a pod asks for here, and no pod may ask for it.
 
         Raises:
             InputError: There are too many faults by now.
 
         """
-        self.faults.add(_Fault(self, message, name, known, more))
+        self.faults.add(_Fault(self, message, name, known, more, illegal))
 
     def parsed(self, parse: Callable[[str], T], text: str, otherwise: T) -> T:
         """Return what a parser makes of the text, or note its ValueError and return `otherwise`."""
@@ -94,6 +101,22 @@ class Faults:
         if len(self._found) == MAX_FAULTS:
             self.raise_first()
 
+    def hand_over(self, to: "Faults") -> None:
+        """Note these faults, which were gathered apart, among others.
+
+        Raises:
+            InputError: There are too many faults by now.
+
+        """
+        for fault in self._found:
+            to.add(fault)
+
+    def only_illegal(self) -> InputError | None:
+        """Return the error of the first fault if there are any, and all can be read."""
+        if not self._found or not all(fault.illegal for fault in self._found):
+            return None
+        return self._error()
+
     def raise_first(self) -> None:
         """Raise the first fault, which says how many there are; do nothing if there is none.
 
@@ -101,10 +124,12 @@ class Faults:
             InputError: Something is wrong.
 
         """
-        if not self._found:
-            return
+        if self._found:
+            raise self._error()
+
+    def _error(self) -> InputError:
         first = min(self._found, key=self._order_of)
-        raise InputError(
+        return InputError(
             first.place.document.file,
             first.place.line,
             field_name(first.place.path),
@@ -123,3 +148,4 @@ class _Fault(NamedTuple):
     name: str
     known: Iterable[str]
     more: int
+    illegal: bool = False
