@@ -16,6 +16,7 @@ from placer.search.solver import solve
 from placer_models.cluster import Instance
 from placer_models.cpuset import format_cpu_list
 from placer_models.files.errors import InputError
+from placer_models.files.faults import MAX_FAULTS
 from placer_models.illegal_running import as_counted
 from placer_models.instance.writer import instance_to_dict
 from placer_models.placement import Answer, Placed
@@ -135,6 +136,8 @@ def test_an_illegal_pod_is_refused_or_left_out(
     (why,) = left_out(instance).values()
     assert isinstance(why, Illegal)
     assert why.text == str(refused.value)
+    assert refused.value.illegal
+    assert refused.value.more == 0
     assert (why.where, why.field) == (f"{file}:6", f"pods[1].{field}")
     assert why.message.startswith(message)
     assert placed(solve(instance, GREEDY)) == ["fine"]
@@ -151,6 +154,7 @@ def test_what_cannot_be_read_is_refused_either_way(bad: str, field: str, tmp_pat
         with pytest.raises(InputError) as refused:
             load_instance([file], skip_illegal=skip)
         said.append(str(refused.value))
+        assert not refused.value.illegal
 
     assert field in said[0]
     assert said[0] == said[1]
@@ -162,8 +166,28 @@ def test_a_pod_that_cannot_be_read_is_not_skipped_for_being_illegal_too(tmp_path
     """
     file = written(tmp_path, "{name: bad, qos: LSR, requests: {cpu: 1.5, memory: much}}")
 
-    with pytest.raises(InputError, match=r"a.yaml:6: pods\[1\].requests.memory: "):
-        load_instance([file], skip_illegal=True)
+    for skip in (False, True):
+        with pytest.raises(InputError, match=r"a.yaml:6: pods\[1\].requests.memory: ") as refused:
+            load_instance([file], skip_illegal=skip)
+        assert refused.value.more == 0
+
+
+def test_a_pod_is_skipped_however_much_is_illegal_about_it(tmp_path: Path) -> None:
+    """
+    More than the faults at which work on a file ends.
+    """
+    container = "{{name: c{}, limits: {{swap: 1Gi}}}}"
+    containers = ", ".join(container.format(i) for i in range(2 * MAX_FAULTS))
+    file = written(tmp_path, f"{{name: bad, containers: [{containers}]}}")
+    with pytest.raises(InputError) as refused:
+        load_instance([file])
+    assert refused.value.more == MAX_FAULTS - 1
+
+    instance = load_instance([file], skip_illegal=True)
+
+    (why,) = left_out(instance).values()
+    assert isinstance(why, Illegal)
+    assert f"(and {2 * MAX_FAULTS - 1} more)" in why.message
 
 
 def test_nothing_is_left_out_of_a_file_without_illegal_pods() -> None:
@@ -248,11 +272,13 @@ def test_an_illegal_pod_that_runs_is_refused_or_a_misfit(
     with pytest.raises(InputError) as refused:
         load_instance([file])
     assert said in str(refused.value)
+    assert refused.value.more == 0
+    assert refused.value.illegal
 
     instance = load_instance([file], skip_illegal=True)
 
     (misfit,) = [one for one in misfits_of(instance) if one.rule == "legal"]
-    assert misfit.message == f"pod 'bad' is illegal: {str(refused.value).partition(' (and ')[0]}"
+    assert misfit.message == f"pod 'bad' is illegal: {refused.value}"
     assert instance.left_out == ()
     assert placed(solve(instance, GREEDY)) == ["fine"]
 

@@ -3,21 +3,18 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from rich.console import RenderableType
 
 from placer_cli.console import note_summary, out
 from placer_cli.draw.canvas import Canvas, canvas_of
-from placer_cli.illegal import SkipIllegal, note_illegal, read_instance
+from placer_cli.illegal import SkipIllegal, read_any, read_instance
 from placer_cli.output import output_file, refuse_inputs, replacing
 from placer_models.cluster import Instance, Machine
 from placer_models.files.errors import candidates, suggestion
 from placer_models.placement import Placement
-
-if TYPE_CHECKING:
-    from placer.kubernetes.summary import Summary
 
 Draw = Callable[[Canvas], RenderableType]
 
@@ -73,8 +70,6 @@ def _load(
     name, *more = what
     if not more and name in machine_names():
         return load_machine(name)
-    from placer.load import load_any
-
     machines = [word for word in what if word in machine_names() and not Path(word).exists()]
     if machines:
         raise typer.BadParameter(
@@ -89,12 +84,7 @@ def _load(
             f"'{name}' is neither a file nor a machine of the catalogue"
             f"{suggestion(name, machine_names())}; `placer machines` lists them"
         )
-    dumps: list[Summary] = []
-    found = load_any(Path(name), on_file, dumps.append, skip_illegal=skip_illegal)
-    for summary in dumps:
-        note_summary(summary)
-    if isinstance(found, Instance) and not dumps:
-        note_illegal(found)
+    found = read_any(Path(name), note_summary, skip_illegal=skip_illegal, on_file=on_file)
     if isinstance(found, Placement):
         raise typer.BadParameter(
             f"'{name}' is a placement: show its instance, with --placement {name}"

@@ -84,7 +84,15 @@ MAX_FAULTS = 100
 class Faults:
     """Gathers what is wrong, and raises what comes first in the files."""
 
-    def __init__(self, documents: Sequence[Document]) -> None:
+    def __init__(self, documents: Sequence[Document], most: int | None = MAX_FAULTS) -> None:
+        """Begin with no fault.
+
+        Args:
+            documents: The documents, in their order.
+            most: How many faults end the work; None for no end.
+
+        """
+        self._most = most
         self._order = {
             file: i for i, file in enumerate(dict.fromkeys(doc.file for doc in documents))
         }
@@ -98,24 +106,37 @@ class Faults:
 
         """
         self._found.append(fault)
-        if len(self._found) == MAX_FAULTS:
+        if len(self._found) == self._most:
             self.raise_first()
 
     def hand_over(self, to: "Faults") -> None:
         """Note these faults, which were gathered apart, among others.
 
+        Where something cannot be read, what is illegal may follow from it alone, and is not noted.
+
         Raises:
             InputError: There are too many faults by now.
 
         """
+        read = self._all_illegal
         for fault in self._found:
-            to.add(fault)
+            if read or not fault.illegal:
+                to.add(fault)
+
+    def found_at(self, place: Place) -> bool:
+        """Return whether a fault is noted at the very place."""
+        return any(
+            fault.place.document is place.document and fault.place.path == place.path
+            for fault in self._found
+        )
 
     def only_illegal(self) -> InputError | None:
         """Return the error of the first fault if there are any, and all can be read."""
-        if not self._found or not all(fault.illegal for fault in self._found):
-            return None
-        return self._error()
+        return self._error() if self._found and self._all_illegal else None
+
+    @property
+    def _all_illegal(self) -> bool:
+        return all(fault.illegal for fault in self._found)
 
     def raise_first(self) -> None:
         """Raise the first fault, which says how many there are; do nothing if there is none.
@@ -136,6 +157,7 @@ class Faults:
             # Only now, because comparing with many names takes long.
             first.message + (candidates(first.name, first.known) if first.name else ""),
             more=len(self._found) - 1 + sum(fault.more for fault in self._found),
+            illegal=self._all_illegal,
         )
 
     def _order_of(self, fault: "_Fault") -> tuple[int, int]:

@@ -189,7 +189,10 @@ class PodReader:
         )
         limited = replace(spec, containers=with_limits(containers, cpu_limits))
         for fault in spec_faults(limited, on_arm_alone=on_arm_alone):
-            _place_of(fault, part, place).fault(_message_of(fault, part), illegal=True)
+            at = _place_of(fault, part, place)
+            # The limit of a container may have been said to be wrong in the words of files.
+            if not at.faults.found_at(at):
+                at.fault(_message_of(fault, part), illegal=True)
         return spec, tuple(
             (container.name, limit)
             for container, limit in zip(containers, limits, strict=True)
@@ -199,17 +202,16 @@ class PodReader:
     def spec_or_illegal(
         self, part: SpecPart, place: Place, *, on_arm_alone: bool = False
     ) -> tuple[PodSpec, PodLimits, Illegal | None]:
-        """Return the same, and what is illegal about the pod if such pods are to be skipped.
+        """Return the same, and what is illegal about the pod.
 
-        A pod of which something cannot be read is a fault in any case.
+        That is no fault if such pods are to be skipped. What cannot be read always is one.
         """
-        if not self._skip_illegal:
-            return (*self.spec(part, place, on_arm_alone=on_arm_alone), None)
-        own = Faults([place.document])
+        own = Faults([place.document], most=None)
         spec, limits = self.spec(part, replace(place, faults=own), on_arm_alone=on_arm_alone)
         error = own.only_illegal()
-        if error is None:
+        if error is None or not self._skip_illegal:
             own.hand_over(place.faults)
+        if error is None:
             return spec, limits, None
         more = f" (and {error.more} more)" if error.more else ""
         where = f"{error.file}:{error.line}"
