@@ -48,7 +48,11 @@ OnSummary = Callable[["Summary"], object]
 
 @typed
 def load_instance(
-    paths: Sequence[Path], on_file: OnFile | None = None, on_summary: OnSummary | None = None
+    paths: Sequence[Path],
+    on_file: OnFile | None = None,
+    on_summary: OnSummary | None = None,
+    *,
+    skip_illegal: bool = False,
 ) -> Instance:
     """Return the instance that the files make together; ``-`` is standard input.
 
@@ -56,13 +60,22 @@ def load_instance(
     objects are read as a dump of a cluster; beside them a document of ours may give the defaults
     of its scheduler (C22).
 
+    Args:
+        paths: The files.
+        on_file: Told of each further file.
+        on_summary: Told what became of the objects of a dump.
+        skip_illegal: Whether pods that can be read, and ask for what no pod may ask for, are left
+            out (`Instance.left_out`) if they wait, and are misfits if they run. Those of a dump
+            always are; in other files they are errors otherwise.
+
     Raises:
         InputError: Something is wrong; there is one message, for the first fault.
 
     """
     dumps = [path for path in paths if holds_objects(path)]
     if not dumps:
-        return _instance([doc for path in paths for doc in read_documents(path)], on_file)
+        read = [doc for path in paths for doc in read_documents(path)]
+        return _instance(read, on_file, skip_illegal=skip_illegal)
     return _dump(dumps, on_summary, beside=[path for path in paths if path not in dumps])
 
 
@@ -131,11 +144,16 @@ def load_claimed(path: Path) -> tuple[Placement, PlacementClaims]:
 
 
 def load_any(
-    path: Path, on_file: OnFile | None = None, on_summary: OnSummary | None = None
+    path: Path,
+    on_file: OnFile | None = None,
+    on_summary: OnSummary | None = None,
+    *,
+    skip_illegal: bool = False,
 ) -> Instance | Placement | Machine:
     """Return whatever the file holds: an instance, a placement or a machine.
 
-    A machine may be a document of ours or the text of ``nvidia-smi topo -m``.
+    A machine may be a document of ours or the text of ``nvidia-smi topo -m``; the other arguments
+    are those of `load_instance`.
 
     Raises:
         InputError: Something is wrong with it.
@@ -152,7 +170,7 @@ def load_any(
         return placement_of(documents[0])
     if kinds == [MACHINE]:
         return machine_of(documents[0])
-    return _instance(documents, on_file)
+    return _instance(documents, on_file, skip_illegal=skip_illegal)
 
 
 def in_catalogue(machine: Machine) -> bool:
@@ -185,7 +203,9 @@ def load_machine_file(path: Path) -> Machine:
     return machine_of(documents[0])
 
 
-def _instance(documents: Sequence[Document], on_file: OnFile | None) -> Instance:
+def _instance(
+    documents: Sequence[Document], on_file: OnFile | None, *, skip_illegal: bool
+) -> Instance:
     read: dict[Path, Machine] = {}
 
     def find(name: str, document: Document) -> Machine:
@@ -198,7 +218,7 @@ def _instance(documents: Sequence[Document], on_file: OnFile | None) -> Instance
             read[path] = load_machine_file(path)
         return read[path]
 
-    return build_instance(documents, find)
+    return build_instance(documents, find, skip_illegal=skip_illegal)
 
 
 def _dump(

@@ -1,5 +1,6 @@
 """Pods that ask for what no pod may ask for, one of each kind, and worlds with some of them."""
 
+from collections.abc import Collection
 from dataclasses import replace
 from random import Random
 
@@ -62,7 +63,9 @@ ILLEGAL: dict[str, PodSpec] = {
 """What is wrong -> a spec that has nothing else wrong."""
 
 
-def with_some_illegal(rng: Random, instance: Instance) -> tuple[Instance, Instance]:
+def with_some_illegal(
+    rng: Random, instance: Instance, only: Collection[str] = ILLEGAL.keys()
+) -> tuple[Instance, Instance]:
     """Return an instance with illegal pods among those that wait, and the one without them.
 
     They are new members of gangs, in place of members, or by themselves. A gang that is left with
@@ -72,18 +75,18 @@ def with_some_illegal(rng: Random, instance: Instance) -> tuple[Instance, Instan
     legal: list[Gang] = []
     gone: set[tuple[str, str]] = set()
     for gang in instance.gangs:
-        bad = [_illegal(rng, pod) if rng.random() < 0.3 else None for pod in gang.pods]
+        bad = [_illegal(rng, pod, only) if rng.random() < 0.3 else None for pod in gang.pods]
         kept = tuple(pod for pod, other in zip(gang.pods, bad, strict=True) if other is None)
         pods = [other or pod for pod, other in zip(gang.pods, bad, strict=True)]
         if not gang.lone and rng.random() < 0.3:
-            extra = _illegal(rng, replace(gang.pods[0], name=f"{gang.name}-more"))
+            extra = _illegal(rng, replace(gang.pods[0], name=f"{gang.name}-more"), only)
             pods.insert(rng.randrange(len(pods) + 1), extra)
         gangs.append(replace(gang, pods=tuple(pods)))
         if len(kept) < gang.minimum:
             gone.add(gang.key)
         legal.append(replace(gang, pods=kept))
     if rng.random() < 0.5:
-        alone = _illegal(rng, Pod("bad", "default", PodSpec(())))
+        alone = _illegal(rng, Pod("bad", "default", PodSpec(())), only)
         gangs.insert(0, Gang(alone.name, alone.namespace, (alone,), 1, lone=True))
     groups = tuple(group for group in instance.groups if gone.isdisjoint(group.gangs))
     for group in instance.groups:
@@ -92,5 +95,5 @@ def with_some_illegal(rng: Random, instance: Instance) -> tuple[Instance, Instan
     return replace(instance, gangs=tuple(gangs)), replace(instance, gangs=left, groups=groups)
 
 
-def _illegal(rng: Random, pod: Pod) -> Pod:
-    return replace(pod, spec=rng.choice([*ILLEGAL.values()]))
+def _illegal(rng: Random, pod: Pod, only: Collection[str]) -> Pod:
+    return replace(pod, spec=ILLEGAL[rng.choice([*only])])

@@ -39,7 +39,7 @@ placer.search.solver.solve = forever
 SLOW_READER = """\
 import sys, time, placer.load
 
-def forever(*_):
+def forever(*_, **__):
     print("reading", file=sys.stderr, flush=True)
     time.sleep(3600)
 

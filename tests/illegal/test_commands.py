@@ -151,3 +151,150 @@ def test_the_documents_of_all_nodes_are_written_beside_an_illegal_pod_that_runs(
     (written,) = [json.loads(file.read_text()) for file in folder.iterdir()]
     assert sorted(one["name"] for one in written["pods"]) == ["bad", "fine"]
     assert main(["apply", str(folder / "n1.json"), "--dry-run"]) == Exit.DONE
+
+
+FILE = """\
+apiVersion: placer/v1
+kind: Instance
+nodes: [{name: n, machine: dgx-a100}]
+pods:
+  - {name: fine, requests: {cpu: 1}}
+  - {name: bad, replicas: 5, qos: LSR, requests: {cpu: 1.5}}
+running:
+  - {name: old, qos: LSR, requests: {cpu: 2.5}, cpuset: "0-1", node: n}
+"""
+LINE = "instance.yaml:6: pods[1].requests.cpu: got 1.5 CPUs; LSR pods ask for a whole number"
+
+
+@pytest.fixture(name="file")
+def fixture_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Return a file with illegal pods that wait, and one that runs, in the current folder."""
+    monkeypatch.chdir(tmp_path)
+    Path("instance.yaml").write_text(FILE)
+    return "instance.yaml"
+
+
+@pytest.mark.parametrize("command", ["solve", "verify", "show", "validate", "apply"])
+def test_a_file_with_illegal_pods_is_refused_by_every_command(
+    command: str, file: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """
+    With one message that names the first of them, exit code 2.
+    """
+    Path("answer.json").write_text('{"apiVersion": "placer/v1", "kind": "Placement", "pods": []}')
+    others = ["answer.json"] if command in ("verify", "apply") else []
+
+    code, _, err = run(capsys, command, file, *others)
+
+    assert code == Exit.BAD_INPUT
+    more = "(and 1 more); --skip-illegal goes on with the rest"
+    assert err == f"placer: {LINE} of CPUs (rule cpu-count) {more}\n"
+
+
+@pytest.mark.parametrize("command", ["solve", "show", "validate"])
+def test_the_option_is_named_only_where_it_helps(
+    command: str, file: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """
+    Not where something cannot be read either, with the option or without it.
+    """
+    Path(file).write_text(FILE + "  - {name: older, requests: {cpu: some}, node: n}\n")
+
+    said = [run(capsys, command, file, *more)[::2] for more in ((), ("--skip-illegal",))]
+
+    assert [code for code, _ in said] == [Exit.BAD_INPUT] * 2
+    assert "(and 2 more)\n" in said[0][1]
+    assert "running[1].requests.cpu" in said[1][1]
+    assert not any("--skip-illegal" in err for _, err in said)
+
+
+def test_with_skip_illegal_a_file_is_solved_for_all_others(
+    file: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """
+    Exit code 1; the table names those that are left out, and a note does, once for all alike.
+    """
+    code, out, err = run(capsys, "solve", file, "--skip-illegal", "--engine", "greedy")
+
+    assert code == Exit.NOT_ALL
+    assert "1 of 6 pods placed, 5 illegal; " in out
+    assert "bad-[0-4]" in out
+    assert f"illegal, not placed: bad-[0-4]: {LINE}" in err
+    assert "illegal, running: old: instance.yaml:8: running[0].requests.cpu: got 2.5 CPUs" in err
+
+
+def test_with_skip_illegal_the_answer_is_verified_shown_and_applied(
+    file: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """
+    By the same instance, read in the same way.
+    """
+    run(capsys, "solve", file, "--skip-illegal", "--engine", "greedy", "--output", "answer.json")
+    misfit = "misfit: pod 'old' is illegal: instance.yaml:8: running[0].requests.cpu: got 2.5 CPUs"
+
+    verified, finding, _ = run(capsys, "verify", file, "answer.json", "--skip-illegal")
+    shown, picture, err = run(
+        capsys, "show", file, "--placement", "answer.json", "--skip-illegal", "--node", "n"
+    )
+    _, cluster, _ = run(capsys, "show", file, "--placement", "answer.json", "--skip-illegal")
+    applied, _, _ = run(
+        capsys, "apply", file, "answer.json", "--skip-illegal", "--documents", "nodes"
+    )
+
+    assert (verified, shown, applied) == (Exit.DONE,) * 3
+    assert "1 of 6 pods placed, 5 illegal." in finding
+    assert "1 of 6 pods placed, 5 illegal" in cluster
+    assert misfit in finding
+    assert misfit in picture
+    assert f"illegal, not placed: bad-[0-4]: {LINE}" in err
+    document = json.loads(Path("nodes/n.json").read_text())
+    assert [one["name"] for one in document["pods"]] == ["old", "fine"]
+
+
+def test_skip_illegal_changes_nothing_for_files_without_any(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """
+    Nor for dumps, of which illegal pods are left out anyway.
+    """
+    for file in ("instances/hello.yaml", "instances/dumps/cluster.yaml"):
+        said = [run(capsys, "show", file, *more)[:2] for more in ((), ("--skip-illegal",))]
+        assert said[0] == said[1]
+
+
+def test_validate_names_every_illegal_pod_of_a_file(
+    file: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """
+    With the option, and has exit code 1 if some wait, as for dumps.
+    """
+    for together in ((), ("--together",)):
+        code, out, err = run(capsys, "validate", file, "--skip-illegal", *together)
+
+        assert code == Exit.NOT_ALL
+        assert "1 waiting pod" in out
+        assert "misfit: pod 'old' is illegal: instance.yaml:8: running[0].requests.cpu: got" in out
+        assert f"illegal, not placed: bad-[0-4]: {LINE}" in err
+
+
+def test_who_is_left_out_with_illegal_members_is_named(
+    file: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """
+    Also by commands that do not draw a table of who has no place.
+    """
+    gang = """\
+gangs:
+  - name: g
+    pods:
+      - {name: a, replicas: 3, requests: {cpu: 1}}
+      - {name: b, qos: LSR, requests: {cpu: 0.5}}
+"""
+    Path(file).write_text(FILE + gang)
+
+    code, out, err = run(capsys, "show", file, "--skip-illegal")
+
+    assert code == Exit.DONE
+    assert "10 waiting, 6 illegal" in out
+    assert "illegal, not placed: b: instance.yaml:13: gangs[0].pods[1].requests.cpu: got" in err
+    assert "not placed without illegal members: a-[0-2]" in err

@@ -7,6 +7,7 @@ import typer
 
 from placer_cli.console import err, out
 from placer_cli.exits import Exit
+from placer_cli.illegal import SkipIllegal, read_instance
 from placer_cli.output import Format, document, format_of, output_file, refuse_inputs, replacing
 
 if TYPE_CHECKING:
@@ -87,6 +88,7 @@ def apply(
     form: Annotated[Format, typer.Option("--format", help="How the plan is printed.")] = (
         Format.TABLE
     ),
+    skip_illegal: SkipIllegal = False,
 ) -> None:
     """Make the cgroups of this machine say what a placement says: all of it, or nothing.
 
@@ -98,9 +100,9 @@ def apply(
     if documents is not None:
         if node or here or dry_run or to_document or render or bundle:
             raise typer.BadParameter("--documents writes those of all nodes, and nothing else")
-        _write_all(files, documents, generation)
+        _write_all(files, documents, generation, skip_illegal=skip_illegal)
         return
-    wanted = _document(files, node, generation)
+    wanted = _document(files, node, generation, skip_illegal=skip_illegal)
     refuse_inputs("--document", to_document, files)
     try:
         if to_document is not None or render is not None or bundle:
@@ -115,12 +117,14 @@ def apply(
     raise typer.Exit(code)
 
 
-def _document(files: list[Path], node: str | None, generation: int | None) -> "NodePlacement":
+def _document(
+    files: list[Path], node: str | None, generation: int | None, *, skip_illegal: bool
+) -> "NodePlacement":
     """Read the document of a node, or make it of an instance and a placement."""
     import socket
     from dataclasses import replace
 
-    from placer.load import load_instance, load_placement
+    from placer.load import load_placement
     from placer.node.document import document_for
     from placer_models.files.documents import read_documents
     from placer_models.files.errors import InputError, candidates
@@ -136,7 +140,7 @@ def _document(files: list[Path], node: str | None, generation: int | None) -> "N
             message = f"is for node '{found.node.name}', not for '{node}'"
             raise InputError(str(files[0]), None, "node.name", message)
         return found if generation is None else replace(found, generation=generation)
-    instance = load_instance(files[:-1])
+    instance = read_instance(files[:-1], _nothing, skip_illegal=skip_illegal)
     placement = load_placement(files[-1])
     name = socket.gethostname() if node is None else node
     one = next((one for one in instance.nodes if one.name == name), None)
@@ -147,9 +151,15 @@ def _document(files: list[Path], node: str | None, generation: int | None) -> "N
     return document_for(one, instance, placement, generation or 0)
 
 
-def _write_all(files: list[Path], folder: Path, generation: int | None) -> None:
+def _nothing(_: object) -> None:
+    """Say nothing of what became of the objects of a dump: `solve` has said it."""
+
+
+def _write_all(
+    files: list[Path], folder: Path, generation: int | None, *, skip_illegal: bool
+) -> None:
     """Write the documents of all nodes; none, where one of them cannot be."""
-    from placer.load import load_instance, load_placement
+    from placer.load import load_placement
     from placer.node.document import documents_for, wrong_with
     from placer_models.files.errors import InputError
     from placer_models.instance.node_file import node_placement_to_dict
@@ -157,7 +167,8 @@ def _write_all(files: list[Path], folder: Path, generation: int | None) -> None:
     if len(files) == 1:
         message = "is all that is given; expected the files of an instance, and what solve wrote"
         raise InputError(str(files[0]), None, "", message)
-    found = list(documents_for(load_instance(files[:-1]), load_placement(files[-1])))
+    instance = read_instance(files[:-1], _nothing, skip_illegal=skip_illegal)
+    found = list(documents_for(instance, load_placement(files[-1])))
     for one in found:
         if faults := wrong_with(one):
             raise InputError(str(files[-1]), None, "", f"node '{one.node.name}': {faults[0]}")

@@ -10,6 +10,7 @@ from rich.console import RenderableType
 
 from placer_cli.console import note_summary, out
 from placer_cli.draw.canvas import Canvas, canvas_of
+from placer_cli.illegal import SkipIllegal, read_any, read_instance
 from placer_cli.output import output_file, refuse_inputs, replacing
 from placer_models.cluster import Instance, Machine
 from placer_models.files.errors import candidates, suggestion
@@ -38,11 +39,12 @@ def show(
         Path | None,
         typer.Option(parser=output_file, metavar="FILE", help="Write the picture to FILE as SVG."),
     ] = None,
+    skip_illegal: SkipIllegal = False,
 ) -> None:
     """Draw a machine, or a cluster and its nodes with their owners."""
     refuse_inputs("--svg", svg, [*map(Path, what), *([placement] if placement else [])])
     machine_files: list[Path] = []
-    found = _load(what, machine_files.append)
+    found = _load(what, machine_files.append, skip_illegal=skip_illegal)
     refuse_inputs("--svg", svg, machine_files)
     if isinstance(found, Machine):
         _only_for_instances(placement=placement, node=node)
@@ -59,15 +61,15 @@ def show(
     console.print(draw(canvas_of(console)))
 
 
-def _load(what: Sequence[str], on_file: Callable[[Path], None]) -> Machine | Instance:
+def _load(
+    what: Sequence[str], on_file: Callable[[Path], None], *, skip_illegal: bool
+) -> Machine | Instance:
     """Read what is to be shown; a name of the catalogue goes before a file of that name."""
     from placer_models.machines.catalogue import load_machine, machine_names
 
     name, *more = what
     if not more and name in machine_names():
         return load_machine(name)
-    from placer.load import load_any, load_instance
-
     machines = [word for word in what if word in machine_names() and not Path(word).exists()]
     if machines:
         raise typer.BadParameter(
@@ -75,13 +77,14 @@ def _load(what: Sequence[str], on_file: Callable[[Path], None]) -> Machine | Ins
             "show one machine at a time, or the files of one instance"
         )
     if more:
-        return load_instance([Path(name) for name in what], on_file, note_summary)
+        files = [Path(name) for name in what]
+        return read_instance(files, note_summary, skip_illegal=skip_illegal, on_file=on_file)
     if name != "-" and not Path(name).exists():
         raise typer.BadParameter(
             f"'{name}' is neither a file nor a machine of the catalogue"
             f"{suggestion(name, machine_names())}; `placer machines` lists them"
         )
-    found = load_any(Path(name), on_file, note_summary)
+    found = read_any(Path(name), note_summary, skip_illegal=skip_illegal, on_file=on_file)
     if isinstance(found, Placement):
         raise typer.BadParameter(
             f"'{name}' is a placement: show its instance, with --placement {name}"

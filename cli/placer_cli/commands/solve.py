@@ -13,6 +13,7 @@ from placer.search.options import Engine, SolveOptions
 from placer_cli.console import err, note, note_summary, out
 from placer_cli.emit import Emission, emission_of
 from placer_cli.exits import Exit
+from placer_cli.illegal import SkipIllegal, read_instance
 from placer_cli.output import Format, document, format_of, output_file, refuse_inputs, replacing
 from placer_models.node_strategy import NodeStrategy
 from placer_models.placement import Answer, GaveUp, Infeasible, PartlyPlaced, Placed
@@ -99,6 +100,7 @@ def solve(
             "annotations, patches, bindings, claims, yaml. INSTANCE is a cluster's objects then.",
         ),
     ] = None,
+    skip_illegal: SkipIllegal = False,
 ) -> None:
     """Place the pods that wait in INSTANCE, and say how good that is.
 
@@ -111,7 +113,10 @@ def solve(
     if workers is not None:
         options = replace(options, workers=workers)
     try:
-        answer, refused = _solve(instance, options, form, output, emission_of(emit))
+        emission = emission_of(emit)
+        answer, refused = _solve(
+            instance, options, form, output, emission, skip_illegal=skip_illegal
+        )
     except KeyboardInterrupt:
         raise NoAnswerError from None
     raise typer.Exit(_exit(answer, refused=refused))
@@ -123,9 +128,11 @@ def _solve(
     form: Format,
     output: Path | None,
     emission: Emission | None,
+    *,
+    skip_illegal: bool,
 ) -> tuple[Answer, bool]:
     """Read, search and print; return the answer, and whether pods of a dump were left out of it."""
-    from placer.load import load_cluster, load_instance
+    from placer.load import load_cluster
     from placer_cli.emit import emit, objects_for
     from placer_cli.interrupt import halted_by_ctrl_c, interruptible
     from placer_cli.progress import progress
@@ -138,7 +145,9 @@ def _solve(
     machine_files: list[Path] = []
     read: list[Summary] = []
     if emission is None:
-        problem = load_instance(instance, machine_files.append, read.append)
+        problem = read_instance(
+            instance, read.append, skip_illegal=skip_illegal, on_file=machine_files.append
+        )
     else:
         objects = objects_for(emission)
         problem = load_cluster(instance, objects, read.append)

@@ -7,6 +7,7 @@ import typer
 
 from placer_cli.console import note_summary
 from placer_cli.exits import Exit
+from placer_cli.illegal import SkipIllegal, read_any, read_instance
 from placer_models.cluster import Instance, Machine
 from placer_models.files.errors import InputError
 from placer_models.placement import Placement
@@ -25,16 +26,17 @@ def validate(
     together: Annotated[
         bool, typer.Option("--together", help="Read the files as one instance, as solve does.")
     ] = False,
+    skip_illegal: SkipIllegal = False,
 ) -> None:
     """Read each FILE and say what it holds, or what is wrong with it.
 
-    Exit codes: 0 all files are good; 1 pods of a dump that wait are illegal; 2 a file is not good.
+    Exit codes: 0 all files are good; 1 illegal pods that wait are left out; 2 a file is not good.
     """
-    from placer.load import load_any, load_instance
     from placer_models.kubernetes.checkpoints.checkpoint_files import is_checkpoint
 
     if together:
-        legal = _say(", ".join(map(str, files)), load_instance(files, on_summary=note_summary))
+        instance = read_instance(files, note_summary, skip_illegal=skip_illegal)
+        legal = _say(", ".join(map(str, files)), instance)
         raise typer.Exit(Exit.DONE if legal else Exit.NOT_ALL)
     bad, legal = False, True
     for file in files:
@@ -42,7 +44,8 @@ def validate(
             if is_checkpoint(file.name):
                 typer.echo(f"{file}: {_given_out(file)}")
             else:
-                legal &= _say(str(file), load_any(file, on_summary=note_summary))
+                found = read_any(file, note_summary, skip_illegal=skip_illegal)
+                legal &= _say(str(file), found)
         except InputError as error:
             bad = True
             for message in error.messages:

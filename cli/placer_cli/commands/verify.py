@@ -8,6 +8,7 @@ import typer
 
 from placer_cli.console import note_summary, out
 from placer_cli.exits import Exit
+from placer_cli.illegal import SkipIllegal, read_instance
 from placer_cli.output import Format, document
 
 
@@ -21,6 +22,7 @@ def verify(
     form: Annotated[Format, typer.Option("--format", help="How the finding is printed.")] = (
         Format.TABLE
     ),
+    skip_illegal: SkipIllegal = False,
 ) -> None:
     """Check PLACEMENT against every rule and its own claims, and measure it.
 
@@ -30,7 +32,7 @@ def verify(
     from placer.judge.health import broken_devices_held
     from placer.judge.measure import measure
     from placer.judge.misfits import mended_by, misfits_of
-    from placer.load import load_claimed, load_instance
+    from placer.load import load_claimed
     from placer_models.instance.placement_claims import (
         CLAIMS,
         false_moves,
@@ -38,7 +40,7 @@ def verify(
         false_tiers,
     )
 
-    problem = load_instance(instance, on_summary=note_summary)
+    problem = read_instance(instance, note_summary, skip_illegal=skip_illegal)
     answer, claims = load_claimed(placement)
     problem = replace(problem, strategy=claims.strategy or problem.strategy)
     found = breaches(problem, answer)

@@ -26,7 +26,7 @@ from placer_cli.draw.tables import table
 from placer_cli.draw.text_flow import columns_of, flow
 from placer_cli.draw.texts import by_default, count, cpus, fold_names, memory, named, plain
 from placer_cli.draw.threads import StyledMark
-from placer_cli.draw.waiting import waiting
+from placer_cli.draw.waiting import all_waiting, illegal_said, waiting
 from placer_models.cluster import Instance, Node
 from placer_models.device import GPU
 from placer_models.policy import QosClass
@@ -72,8 +72,9 @@ def _headline(
     if running := sum(is_pod(one.pod) for one in instance.running):
         facts.append(count(running, "running pod"))
     placed = sum(len(tenants) for tenants in residents.values()) - len(instance.running)
-    pods = sum(len(gang.pods) for gang in instance.gangs)
-    facts.append(f"{placed:,} of {count(pods, 'pod')} placed" if placed else f"{pods:,} waiting")
+    pods = all_waiting(instance)
+    waits = f"{placed:,} of {count(pods, 'pod')} placed" if placed else f"{pods:,} waiting"
+    facts.append(f"{waits}{illegal_said(instance)}")
     facts += by_default(instance.common_defaults)
     pieces = [Text(instance.name or "cluster", STRONG), *(Text(fact, QUIET) for fact in facts)]
     return flow(pieces, canvas.width, f" {canvas.marks.dot} ")

@@ -12,6 +12,7 @@ from placer_cli.draw.tables import table
 from placer_cli.draw.text_flow import titled
 from placer_cli.draw.texts import count
 from placer_cli.draw.tiers import draw_values
+from placer_cli.draw.waiting import all_waiting, illegal_said
 from placer_models.cluster import Instance
 from placer_models.goals import Tier
 from placer_models.moves import movers
@@ -35,12 +36,10 @@ def draw_finding(
         head = ("rule", "who", "what is wrong")
         drawn = table(head, rows, canvas.width, wrap={"who": 12, "what is wrong": 20})
         return Group(Text(number, BAD), "", drawn)
-    pods = sum(len(gang.pods) for gang in instance.gangs)
+    pods = count(all_waiting(instance), "pod")
     moving = len(movers(instance, placement))
-    words = (
-        f"No breach of {len(RULES)} rules; {len(placement.pods) - moving:,} of "
-        f"{count(pods, 'pod')} placed"
-    )
-    words += f", {count(moving, 'running pod')} moved." if moving else "."
+    words = f"No breach of {len(RULES)} rules; {len(placement.pods) - moving:,} of {pods} placed"
+    words += f", {count(moving, 'running pod')} moved" if moving else ""
+    words += f"{illegal_said(instance)}."
     heading = f"How good it is (strategy: {instance.strategy})"
     return Group(Text(words, GOOD), "", titled(heading, draw_values(values, canvas)))

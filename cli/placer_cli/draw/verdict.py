@@ -4,16 +4,16 @@ from typing import assert_never
 
 from placer.search.options import Engine, SolveOptions
 from placer_cli.draw.texts import count, gb_per_s
+from placer_cli.draw.waiting import all_waiting, illegal_said
 from placer_models.cluster import Instance
 from placer_models.goals import Tier
 from placer_models.placement import Answer, GaveUp, Infeasible, PartlyPlaced, Placed, TierValue
-from placer_models.reasons import Illegal
 
 
 def verdict(answer: Answer, instance: Instance, options: SolveOptions) -> str:
     """Say how many pods have a place, and how good that is proven to be."""
-    total = sum(len(gang.pods) for gang in instance.gangs) + len(instance.left_out)
-    pods, bad = count(total, "pod"), _illegal(instance)
+    total = all_waiting(instance)
+    pods, bad = count(total, "pod"), illegal_said(instance)
     match answer:
         case Placed() if not total:
             return "Nothing waits for a place."
@@ -39,12 +39,6 @@ def verdict(answer: Answer, instance: Instance, options: SolveOptions) -> str:
 
 def _moved(pods: int) -> str:
     return f", {count(pods, 'running pod')} moved" if pods else ""
-
-
-def _illegal(instance: Instance) -> str:
-    """Say how many of the pods that wait are illegal themselves."""
-    bad = sum(isinstance(why, Illegal) for one in instance.left_out for why in one.why)
-    return f", {bad:,} illegal" if bad else ""
 
 
 def _proof(tiers: tuple[TierValue, ...]) -> str:

@@ -16,6 +16,7 @@ from placer_models.device_strategy import DeviceStrategy
 from placer_models.network import Grouping, LevelRule
 from placer_models.pod import DeviceRequest, Gang, Pod, PodSpec
 from placer_models.policy import AlignmentPolicy, BindPolicy
+from placer_models.reasons import Illegal
 
 Member = tuple[Gang, Pod]
 
@@ -37,6 +38,17 @@ def waiting(
         spare=("QoS", "priority"),
     )
     return titled("Without a place", drawn)
+
+
+def all_waiting(instance: Instance) -> int:
+    """Return how many pods wait, with those that are left out because of illegal ones."""
+    return sum(len(gang.pods) for gang in instance.gangs) + len(instance.left_out)
+
+
+def illegal_said(instance: Instance) -> str:
+    """Say how many of the pods that wait are illegal themselves: ``, 2 illegal``, or nothing."""
+    bad = sum(isinstance(why, Illegal) for one in instance.left_out for why in one.why)
+    return f", {bad:,} illegal" if bad else ""
 
 
 def asked(spec: PodSpec) -> str:

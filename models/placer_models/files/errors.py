@@ -18,11 +18,20 @@ class InputError(Exception):
         field: Path of the field, such as ``pods[3].requests.cpu``; may be empty.
         message: What is wrong, what is allowed, and how to mend it.
         more: How many further faults were found.
+        illegal: Whether nothing is wrong but that pods ask for what no pod may ask for. Who reads
+            the files with `skip_illegal` gets all others.
 
     """
 
     def __init__(
-        self, file: str, line: int | None, field: str, message: str, *, more: int = 0
+        self,
+        file: str,
+        line: int | None,
+        field: str,
+        message: str,
+        *,
+        more: int = 0,
+        illegal: bool = False,
     ) -> None:
         super().__init__(file, line, field, message, more)
         self.file = file
@@ -30,6 +39,7 @@ class InputError(Exception):
         self.field = field
         self.message = message
         self.more = more
+        self.illegal = illegal
 
     def __str__(self) -> str:
         place = one_line(self.file) if self.line is None else f"{one_line(self.file)}:{self.line}"

@@ -24,7 +24,13 @@ class Place:
         return Place(self.document, self.faults, (*self.path, *more))
 
     def fault(
-        self, message: str, *, name: str = "", known: Iterable[str] = (), more: int = 0
+        self,
+        message: str,
+        *,
+        name: str = "",
+        known: Iterable[str] = (),
+        more: int = 0,
+        illegal: bool = False,
     ) -> None:
         """Note what is wrong here.
 
@@ -33,12 +39,13 @@ class Place:
             name: A name that is not known; the message ends with the nearest known ones.
             known: The known names.
             more: How many further faults stand behind this one.
+            illegal: Whether it can be read what a pod asks for here, and no pod may ask for it.
 
         Raises:
             InputError: There are too many faults by now.
 
         """
-        self.faults.add(_Fault(self, message, name, known, more))
+        self.faults.add(_Fault(self, message, name, known, more, illegal))
 
     def parsed(self, parse: Callable[[str], T], text: str, otherwise: T) -> T:
         """Return what a parser makes of the text, or note its ValueError and return `otherwise`."""
@@ -77,7 +84,15 @@ MAX_FAULTS = 100
 class Faults:
     """Gathers what is wrong, and raises what comes first in the files."""
 
-    def __init__(self, documents: Sequence[Document]) -> None:
+    def __init__(self, documents: Sequence[Document], most: int | None = MAX_FAULTS) -> None:
+        """Begin with no fault.
+
+        Args:
+            documents: The documents, in their order.
+            most: How many faults end the work; None for no end.
+
+        """
+        self._most = most
         self._order = {
             file: i for i, file in enumerate(dict.fromkeys(doc.file for doc in documents))
         }
@@ -91,8 +106,37 @@ class Faults:
 
         """
         self._found.append(fault)
-        if len(self._found) == MAX_FAULTS:
+        if len(self._found) == self._most:
             self.raise_first()
+
+    def hand_over(self, to: "Faults") -> None:
+        """Note these faults, which were gathered apart, among others.
+
+        Where something cannot be read, what is illegal may follow from it alone, and is not noted.
+
+        Raises:
+            InputError: There are too many faults by now.
+
+        """
+        read = self._all_illegal
+        for fault in self._found:
+            if read or not fault.illegal:
+                to.add(fault)
+
+    def found_at(self, place: Place) -> bool:
+        """Return whether a fault is noted at the very place."""
+        return any(
+            fault.place.document is place.document and fault.place.path == place.path
+            for fault in self._found
+        )
+
+    def only_illegal(self) -> InputError | None:
+        """Return the error of the first fault if there are any, and all can be read."""
+        return self._error() if self._found and self._all_illegal else None
+
+    @property
+    def _all_illegal(self) -> bool:
+        return all(fault.illegal for fault in self._found)
 
     def raise_first(self) -> None:
         """Raise the first fault, which says how many there are; do nothing if there is none.
@@ -101,16 +145,19 @@ class Faults:
             InputError: Something is wrong.
 
         """
-        if not self._found:
-            return
+        if self._found:
+            raise self._error()
+
+    def _error(self) -> InputError:
         first = min(self._found, key=self._order_of)
-        raise InputError(
+        return InputError(
             first.place.document.file,
             first.place.line,
             field_name(first.place.path),
             # Only now, because comparing with many names takes long.
             first.message + (candidates(first.name, first.known) if first.name else ""),
             more=len(self._found) - 1 + sum(fault.more for fault in self._found),
+            illegal=self._all_illegal,
         )
 
     def _order_of(self, fault: "_Fault") -> tuple[int, int]:
@@ -123,3 +170,4 @@ class _Fault(NamedTuple):
     name: str
     known: Iterable[str]
     more: int
+    illegal: bool = False

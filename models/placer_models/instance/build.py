@@ -20,6 +20,7 @@ from placer_models.instance.pods import PodReader
 from placer_models.instance.requests import RequestReader
 from placer_models.instance.running import RunningReader
 from placer_models.instance.schema import InstanceFile
+from placer_models.left_out import legal_part
 from placer_models.legal_shares import clashing_unit, offers_of
 from placer_models.node_strategy import NodeStrategy
 from placer_models.pod import Gang
@@ -73,10 +74,18 @@ def kind_of(document: Document) -> str:
     return text
 
 
-def build_instance(documents: Sequence[Document], find_machine: MachineFinder) -> Instance:
+def build_instance(
+    documents: Sequence[Document], find_machine: MachineFinder, *, skip_illegal: bool = False
+) -> Instance:
     """Return the instance that the documents make together.
 
     The order of everything is that of the documents; lone pods come before gangs.
+
+    Args:
+        documents: The documents.
+        find_machine: Finds machines that no document defines.
+        skip_illegal: Whether pods that can be read, and ask for what no pod may ask for, are left
+            out if they wait, and are marked if they run. Otherwise they are faults.
 
     Raises:
         InputError: Something is wrong; it tells the first fault in the order of the files.
@@ -108,7 +117,7 @@ def build_instance(documents: Sequence[Document], find_machine: MachineFinder) -
     for part, place in parts:
         reader.add(part, place)
     faults.raise_first()
-    instance = _build(files, reader.machines, find_machine)
+    instance = _build(files, reader.machines, find_machine, skip_illegal=skip_illegal)
     faults.raise_first()
     return instance
 
@@ -201,6 +210,8 @@ def _build(
     files: Sequence[tuple[InstanceFile, Place]],
     machines: dict[str, Machine],
     find_machine: MachineFinder,
+    *,
+    skip_illegal: bool,
 ) -> Instance:
     levels = LevelReader()
     for file, place in files:
@@ -246,6 +257,7 @@ def _build(
             "deviceChoice",
             [(f.device_choice, place) for f, place in files],
         ),
+        skip_illegal=skip_illegal,
     )
     waiting = GangReader(pods, levels.known)
     gangs: list[Gang] = []
@@ -270,10 +282,11 @@ def _build(
             running.read(part, place.at("running", i))
             together.member(part, place.at("running", i))
     in_place = running.finish()
+    legal = legal_part(tuple(gangs), groups, pods.illegal)
     return Instance(
         nodes=nodes,
-        gangs=tuple(gangs),
-        groups=groups,
+        gangs=legal.gangs,
+        groups=legal.groups,
         running=in_place,
         name=next(_names(files), ""),
         move_budget=_once("moveBudget", [(f.move_budget, place) for f, place in files]) or 0,
@@ -281,6 +294,7 @@ def _build(
         strategy=_once("strategy", [(f.strategy, place) for f, place in files])
         or NodeStrategy.USABLE,
         defaults=defaults,
+        left_out=legal.left_out,
     )
 
 

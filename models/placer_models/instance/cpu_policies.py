@@ -78,7 +78,8 @@ def read_burst(
     if qos is not QosClass.LS:
         place.at("cpuBindPolicy").fault(
             f"the qos of this pod is {qos}; ConstrainedBurst is for pods of the shared pool, "
-            "which are LS"
+            "which are LS",
+            illegal=True,
         )
         ok = False
     for i, (container, limit) in enumerate(zip(containers, limits, strict=True)):
@@ -86,7 +87,8 @@ def read_burst(
             at = place.at("containers", i) if place.at("containers").exists else place
             at.at("limits").fault(
                 f"container {container.name!r} has no CPU limit; ConstrainedBurst looks for NUMA "
-                "nodes that can hold the limit: give one, such as {cpu: 4}"
+                "nodes that can hold the limit: give one, such as {cpu: 4}",
+                illegal=True,
             )
             ok = False
     return ok

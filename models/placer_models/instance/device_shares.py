@@ -36,7 +36,7 @@ def translated(amounts: Mapping[str, int], place: Place) -> list[DeviceRequest]:
     try:
         demands = translate(dict(amounts))
     except DeviceRequestError as error:
-        place.fault(str(error))
+        place.fault(str(error), illegal=True)
         return []
     return [
         DeviceRequest(demand.type, demand.count, None if demand.each.whole else demand.each)
@@ -102,7 +102,9 @@ def _share(part: SharePart, offers: Offers, place: Place) -> DeviceShare | None:
             place.at("memory").fault(str(error))
             return None
         if not memory_bytes:
-            place.at("memory").fault("got 0; expected some memory, or delete the line")
+            place.at("memory").fault(
+                "got 0; expected some memory, or delete the line", illegal=True
+            )
             return None
     capacity = []
     for name in sorted(part.capacity):
@@ -118,7 +120,7 @@ def _share(part: SharePart, offers: Offers, place: Place) -> DeviceShare | None:
         *share_faults(part.type, share),
         *offer_faults(part.type, share, offers),
     ):
-        _place_of(field, share, place).fault(message)
+        _place_of(field, share, place).fault(message, illegal=True)
         return None
     return share
 

@@ -33,7 +33,9 @@ def read_strategies(
     for name, strategy in written.items():
         kind = device_type_of(name)
         if kind in strategies:
-            place.at(name).fault(f"the strategy of {shown(kind)} is given twice; keep one")
+            place.at(name).fault(
+                f"the strategy of {shown(kind)} is given twice; keep one", illegal=True
+            )
         strategies[kind] = strategy
     counts, types = counts_asked(containers), joint.types if joint else ()
     found = {}
@@ -46,7 +48,7 @@ def read_strategies(
                 "or ask for a number of them"
             )
         if fault:
-            place.at(name).fault(fault)
+            place.at(name).fault(fault, illegal=True)
         else:
             found[kind] = strategies[kind]
     return tuple(sorted(found.items()))

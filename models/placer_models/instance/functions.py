@@ -56,7 +56,8 @@ def read_selectors(
         if kind not in shared:
             place.at(kind).fault(
                 f"the pod asks for no share of a device of type {shown(kind)}; ask for one, "
-                "such as 'koordinator.sh/rdma: 1'"
+                "such as 'koordinator.sh/rdma: 1'",
+                illegal=True,
             )
     return tuple(
         (kind, tuple(sorted((label, tuple(values)) for label, values in labels.items())))

@@ -27,11 +27,14 @@ def read_joint(
     types = tuple(device_type_of(kind) for kind in part.device_types)
     for i, kind in enumerate(types):
         if kind in types[:i]:
-            place.at("deviceTypes", i).fault(f"{shown(kind)} is named twice; name it once")
+            place.at("deviceTypes", i).fault(
+                f"{shown(kind)} is named twice; name it once", illegal=True
+            )
             return None
         if kind not in asked:
             place.at("deviceTypes", i).fault(
-                f"the pod asks for no {shown(kind)}; ask for one or more in requests"
+                f"the pod asks for no {shown(kind)}; ask for one or more in requests",
+                illegal=True,
             )
             return None
     if part.required_scope:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from placer_models.files.errors import shown
-from placer_models.files.faults import Place
+from placer_models.files.faults import Faults, Place
 from placer_models.files.part import Json, check_name
 from placer_models.host_ports import HostPort
 from placer_models.instance.affinity import affinity_terms, affinity_to_dict, place_of_term
@@ -34,6 +34,7 @@ from placer_models.policy import (
     DeviceScope,
     QosClass,
 )
+from placer_models.reasons import Illegal
 
 MAX_PODS = 200_000
 """Most pods in an instance."""
@@ -72,7 +73,12 @@ class Names:
 
 
 class PodReader:
-    """Reads pods, waiting or running; keeps their names apart."""
+    """Reads pods, waiting or running; keeps their names apart.
+
+    Attributes:
+        illegal: Keys of the illegal pods that wait, and what is wrong with each.
+
+    """
 
     def __init__(
         self,
@@ -80,6 +86,7 @@ class PodReader:
         *,
         on_arm_alone: bool,
         device_choice: DeviceChoice | None = None,
+        skip_illegal: bool = False,
     ) -> None:
         """Begin with no pod read.
 
@@ -87,8 +94,12 @@ class PodReader:
             requests: Reads what containers ask for.
             on_arm_alone: Whether all nodes are ARM.
             device_choice: The choice of pods with shares that give none themselves.
+            skip_illegal: Whether pods that can be read, and ask for what no pod may ask for, are
+                no faults.
 
         """
+        self.illegal: dict[NamespacedName, Illegal] = {}
+        self._skip_illegal = skip_illegal
         self._requests = requests
         self._device_choice = device_choice
         self._on_arm_alone = on_arm_alone
@@ -125,14 +136,16 @@ class PodReader:
                 why = "" if part.qos else ", for none is given"
                 place.at(field).fault(
                     f"the qos of this pod is {qos}{why}; {field} needs CPUs of its own: "
-                    "qos LSE or LSR"
+                    "qos LSE or LSR",
+                    illegal=True,
                 )
         if part.numa_scope is AlignmentScope.CONTAINER and any(
             asked.share for c in containers for asked in c.requests.devices
         ):
             place.at("numaScope").fault(
                 "shares of devices are not parted among containers yet; ask for whole "
-                "devices, or leave it out"
+                "devices, or leave it out",
+                illegal=True,
             )
         joint = read_joint(
             part.joint_allocate,
@@ -178,12 +191,33 @@ class PodReader:
         )
         limited = replace(spec, containers=with_limits(containers, cpu_limits))
         for fault in spec_faults(limited, on_arm_alone=on_arm_alone):
-            _place_of(fault, part, place).fault(_message_of(fault, part))
+            at = _place_of(fault, part, place)
+            # The limit of a container may have been said to be wrong in the words of files.
+            if not at.faults.found_at(at):
+                at.fault(_message_of(fault, part), illegal=True)
         return spec, tuple(
             (container.name, limit)
             for container, limit in zip(containers, limits, strict=True)
             if limit != NO_LIMITS
         )
+
+    def spec_or_illegal(
+        self, part: SpecPart, place: Place, *, on_arm_alone: bool = False
+    ) -> tuple[PodSpec, PodLimits, Illegal | None]:
+        """Return the same, and what is illegal about the pod.
+
+        That is no fault if such pods are to be skipped. What cannot be read always is one.
+        """
+        own = Faults([place.document], most=None)
+        spec, limits = self.spec(part, replace(place, faults=own), on_arm_alone=on_arm_alone)
+        error = own.only_illegal()
+        if error is None or not self._skip_illegal:
+            own.hand_over(place.faults)
+        if error is None:
+            return spec, limits, None
+        more = f" (and {error.more} more)" if error.more else ""
+        where = f"{error.file}:{error.line}"
+        return spec, limits, Illegal(error.field, f"{error.message}{more}", where)
 
     def _scopes(
         self, part: SpecPart, containers: Sequence[Container], place: Place
@@ -195,11 +229,12 @@ class PodReader:
             kind = device_type_of(written)
             if kind not in asked:
                 place.at("requiredTopologyScope", written).fault(
-                    f"this pod asks for no {shown(written)}; a scope is for what it asks for"
+                    f"this pod asks for no {shown(written)}; a scope is for what it asks for",
+                    illegal=True,
                 )
             elif kind in scopes:
                 place.at("requiredTopologyScope", written).fault(
-                    f"the scope of {kind} is given twice; keep one"
+                    f"the scope of {kind} is given twice; keep one", illegal=True
                 )
             scopes[kind] = scope
         return tuple(sorted(scopes.items()))
@@ -210,7 +245,7 @@ class PodReader:
         if self._count > MAX_PODS:
             place.at("replicas").fault(f"the pods are more than {MAX_PODS:,}; ask for fewer")
             return ()
-        spec, limits = self.spec(part, place, on_arm_alone=self._on_arm_alone)
+        spec, limits, illegal = self.spec_or_illegal(part, place, on_arm_alone=self._on_arm_alone)
         names = [part.name]
         if part.replicas is not None:
             names = [f"{part.name}-{i}" for i in range(part.replicas)]
@@ -220,6 +255,8 @@ class PodReader:
             if not self.take(namespace, name, place):
                 break
             pods.append(Pod(name, namespace, spec, limits))
+            if illegal:
+                self.illegal[namespace, name] = illegal
         return tuple(pods)
 
     def take(self, namespace: str, name: str, place: Place) -> bool:

@@ -107,7 +107,8 @@ class RequestReader:
                 place.at("limits", _written(name, limits)).fault(
                     f"got {shown(limits[_written(name, limits)])}; "
                     f"expected a limit {allowed} the request "
-                    f"({requests[_written(name, requests)]})"
+                    f"({requests[_written(name, requests)]})",
+                    illegal=True,
                 )
         self._check_shares(shares, place.at("shares"))
         extended = tuple(
@@ -137,14 +138,14 @@ class RequestReader:
         text = limits.get(PIDS)
         if text is None or (_WHOLE.fullmatch(text) and 1 <= int(text) <= MAX_PIDS):
             return None if text is None else int(text)
-        place.fault(f"got {shown(text)}; expected 1 to {MAX_PIDS:,} processes")
+        place.fault(f"got {shown(text)}; expected 1 to {MAX_PIDS:,} processes", illegal=True)
         return None
 
     def _swap(self, limits: Mapping[str, str], place: Place) -> int | None:
         if SWAP not in limits:
             return None
         if MEMORY not in limits:
-            place.fault("is beside the memory; give limits.memory, too")
+            place.fault("is beside the memory; give limits.memory, too", illegal=True)
             return None
         try:
             return _at_most(parse_bytes(limits[SWAP]), MAX_MEMORY_BYTES, limits[SWAP], "1Pi")

@@ -55,6 +55,7 @@ class _Seat:
     devices: tuple[DeviceGrant, ...]
     movable: bool
     gang: str | None
+    illegal: str
     memory: dict[int, int] | None = None
     hugepages: dict[tuple[int, int], int] | None = None
     floats: bool = False  # it is said to be bound to no NUMA node
@@ -73,7 +74,7 @@ class RunningReader:
 
     def read(self, part: RunningPart, place: Place) -> None:
         """Read one running pod."""
-        spec, limits = self._pods.spec(part, place)
+        spec, limits, illegal = self._pods.spec_or_illegal(part, place)
         self._pods.take(part.namespace, part.name, place)
         node = self._nodes.get(part.node)
         if node is None:
@@ -89,10 +90,11 @@ class RunningReader:
             pod,
             node,
             place,
-            self._cpus(part, pod, node, place),
-            self._devices(part, pod, node, place),
+            self._cpus(part, pod, node, place, illegal=bool(illegal)),
+            self._devices(part, pod, node, place, illegal=bool(illegal)),
             part.movable,
             part.gang,
+            illegal.text if illegal else "",
             floats=part.cpuset == "",
             guessed=part.memory_guessed,
         )
@@ -124,6 +126,7 @@ class RunningReader:
                 seat.pod,
                 _placement(seat, owned[seat.node.name]),
                 seat.movable,
+                seat.illegal,
                 guessed=seat.guessed,
             )
             for seat in self._seats
@@ -155,7 +158,9 @@ class RunningReader:
                     for numa, count in laid.get(size, {}).items()
                 }
 
-    def _cpus(self, part: RunningPart, pod: Pod, node: Node, place: Place) -> CpuSet:
+    def _cpus(
+        self, part: RunningPart, pod: Pod, node: Node, place: Place, *, illegal: bool
+    ) -> CpuSet:
         qos, at = pod.spec.qos, place.at("cpuset")
         if pod.spec.constrained_burst or (binds(pod.spec, node) and part.cpuset):
             return self._cpus_of_homes(part, pod, node, at)
@@ -168,10 +173,12 @@ class RunningReader:
             return frozenset()
         want = pod.spec.requests.cpu_milli // 1000
         if part.cpuset is None:
-            at.fault(f"is missing; name the {counted(want, 'CPU')} that this {qos} pod owns")
+            named = "CPUs" if illegal else counted(want, "CPU")
+            if want or not illegal:
+                at.fault(f"is missing; name the {named} that this {qos} pod owns")
             return frozenset()
         cpus = parse_cpu_list(part.cpuset)
-        if len(cpus) != want:
+        if len(cpus) != want and not illegal:
             at.fault(
                 f"got {shown(part.cpuset)}, {counted(len(cpus), 'CPU')}; "
                 f"expected the {want} of its request"
@@ -208,7 +215,7 @@ class RunningReader:
         return cpus
 
     def _devices(
-        self, part: RunningPart, pod: Pod, node: Node, place: Place
+        self, part: RunningPart, pod: Pod, node: Node, place: Place, *, illegal: bool
     ) -> tuple[DeviceGrant, ...]:
         known = {(d.type, d.minor): d for d in node.devices}
         requests, by_strategy = pod.spec.requests, dict(pod.spec.strategies)
@@ -236,13 +243,16 @@ class RunningReader:
         for kind in sorted({d.type for d in requests.devices} | given.keys()):
             if kind in by_strategy and given[kind]:
                 continue
-            if given[kind] != requests.count_of(kind):
+            if given[kind] != requests.count_of(kind) and not illegal:
                 place.at("devices").fault(
                     f"got {given[kind]} of type {shown(kind)}; "
                     f"expected the {requests.count_of(kind)} of its request"
                 )
+        # Of an illegal pod a device may count whole, and then with all of its functions.
+        shared = {grant.type for grant in grants if grant.share is not None or not illegal}
+        vfs = {k: v for k, v in part.vfs.items() if k in shared} if illegal else part.vfs
         return held_functions(
-            part.vfs,
+            vfs,
             sorted(grants, key=lambda grant: (grant.type, grant.minor)),
             pod.spec,
             node,

@@ -1,0 +1,140 @@
+"""The option ``--skip-illegal``, and notes on the illegal pods that were read."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from placer_cli.console import note
+from placer_models.cluster import Instance, Machine
+from placer_models.files.errors import InputError
+from placer_models.left_out import LeftOut
+from placer_models.placement import Placement, title_of
+from placer_models.reasons import Illegal
+
+if TYPE_CHECKING:
+    from placer.kubernetes.summary import Summary
+
+SkipIllegal = Annotated[
+    bool,
+    typer.Option(
+        "--skip-illegal",
+        help="Leave out pods that ask for what no pod may ask for, and count those that run as "
+        "misfits. Of a cluster's objects they always are.",
+    ),
+]
+"""Whether illegal pods of files end the command or not."""
+
+
+class IllegalPodsError(InputError):
+    """Pods of files are illegal, and nothing else is wrong; it names the option."""
+
+    def __str__(self) -> str:
+        return f"{super().__str__()}; --skip-illegal goes on with the rest"
+
+
+@contextmanager
+def naming_the_option() -> Iterator[None]:
+    """Let errors of reading name the option where it helps.
+
+    Raises:
+        InputError: Something is wrong.
+
+    """
+    try:
+        yield
+    except InputError as error:
+        if not error.illegal:
+            raise
+        raise IllegalPodsError(
+            error.file, error.line, error.field, error.message, more=error.more, illegal=True
+        ) from None
+
+
+def read_instance(
+    paths: Sequence[Path],
+    on_summary: Callable[["Summary"], object],
+    *,
+    skip_illegal: bool,
+    on_file: Callable[[Path], object] | None = None,
+) -> Instance:
+    """Read the files of one instance, and name its illegal pods.
+
+    Args:
+        paths: The files.
+        on_summary: Told what became of the objects of a dump.
+        skip_illegal: The option.
+        on_file: Told of each further file.
+
+    Raises:
+        InputError: Something is wrong with them.
+
+    """
+    from placer.load import load_instance
+
+    dumps: list[Summary] = []
+    with naming_the_option():
+        found = load_instance(paths, on_file, dumps.append, skip_illegal=skip_illegal)
+    for summary in dumps:
+        on_summary(summary)
+    if not dumps:
+        _note_illegal(found)
+    return found
+
+
+def read_any(
+    path: Path,
+    on_summary: Callable[["Summary"], object],
+    *,
+    skip_illegal: bool,
+    on_file: Callable[[Path], object] | None = None,
+) -> Instance | Placement | Machine:
+    """Read whatever a file holds; the arguments are those of `read_instance`.
+
+    Raises:
+        InputError: Something is wrong with it.
+
+    """
+    from placer.load import load_any
+
+    dumps: list[Summary] = []
+    with naming_the_option():
+        found = load_any(path, on_file, dumps.append, skip_illegal=skip_illegal)
+    for summary in dumps:
+        on_summary(summary)
+    if isinstance(found, Instance) and not dumps:
+        _note_illegal(found)
+    return found
+
+
+def _note_illegal(instance: Instance) -> None:
+    """Name the illegal pods of files, and who is left out with them; alike ones together.
+
+    The summary of a dump names the illegal pods of a dump.
+    """
+    from placer_cli.draw.texts import fold_names
+
+    for begin, pods in (
+        ("illegal, not placed", _waiting(instance)),
+        ("illegal, running", ((r.pod.title, r.illegal) for r in instance.running if r.illegal)),
+    ):
+        by_why: dict[str, list[str]] = {}
+        for title, why in pods:
+            by_why.setdefault(why, []).append(title)
+        for why, titles in by_why.items():
+            note(f"{begin}: {fold_names(titles)}: {why}")
+    if beside := [title_of(one.namespace, one.name) for one in instance.left_out if not _bad(one)]:
+        note(f"not placed without illegal members: {fold_names(beside)}")
+
+
+def _waiting(instance: Instance) -> Iterator[tuple[str, str]]:
+    for one in instance.left_out:
+        for why in _bad(one):
+            yield title_of(one.namespace, one.name), why.text
+
+
+def _bad(one: LeftOut) -> list[Illegal]:
+    """Return what is illegal about a pod itself."""
+    return [why for why in one.why if isinstance(why, Illegal)]
