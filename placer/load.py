@@ -25,6 +25,7 @@ from placer_models.instance.build import (
 from placer_models.instance.placement_claims import PlacementClaims
 from placer_models.instance.placement_file import placement_of, placement_with_claims
 from placer_models.kubernetes.stream import holds_objects
+from placer_models.kubernetes.who_waits import ALL, WhoWaits
 from placer_models.machines.catalogue import load_machine, machine_names
 from placer_models.machines.nvidia_topo import TopoError, read_topo
 from placer_models.placement import Placement
@@ -53,6 +54,7 @@ def load_instance(
     on_summary: OnSummary | None = None,
     *,
     skip_illegal: bool = False,
+    who: WhoWaits = ALL,
 ) -> Instance:
     """Return the instance that the files make together; ``-`` is standard input.
 
@@ -67,6 +69,7 @@ def load_instance(
         skip_illegal: Whether pods that can be read, and ask for what no pod may ask for, are left
             out (`Instance.left_out`) if they wait, and are misfits if they run. Those of a dump
             always are; in other files they are errors otherwise.
+        who: Which of the pods that wait in a dump are to be placed; by default all but gated ones.
 
     Raises:
         InputError: Something is wrong; there is one message, for the first fault.
@@ -76,11 +79,15 @@ def load_instance(
     if not dumps:
         read = [doc for path in paths for doc in read_documents(path)]
         return _instance(read, on_file, skip_illegal=skip_illegal)
-    return _dump(dumps, on_summary, beside=[path for path in paths if path not in dumps])
+    beside = [path for path in paths if path not in dumps]
+    return _dump(dumps, on_summary, beside=beside, who=who)
 
 
 def load_cluster(
-    paths: Sequence[Path], objects: "Objects", on_summary: OnSummary | None = None
+    paths: Sequence[Path],
+    objects: "Objects",
+    on_summary: OnSummary | None = None,
+    who: WhoWaits = ALL,
 ) -> Instance:
     """Return the instance of a cluster whose objects the files hold.
 
@@ -89,6 +96,7 @@ def load_cluster(
             input.
         objects: Gets the objects that were read.
         on_summary: As in `load_instance`.
+        who: As in `load_instance`.
 
     Raises:
         InputError: Something is wrong with them, or some file holds no objects of Kubernetes.
@@ -98,7 +106,7 @@ def load_cluster(
     if not dumps:
         raise _no_objects(paths[0], "; get them: kubectl get nodes,pods -A -o yaml")
     beside = [path for path in paths if path not in dumps]
-    return _dump(dumps, on_summary, objects, beside=beside)
+    return _dump(dumps, on_summary, objects, beside=beside, who=who)
 
 
 def _no_objects(path: Path, mend: str) -> InputError:
@@ -149,6 +157,7 @@ def load_any(
     on_summary: OnSummary | None = None,
     *,
     skip_illegal: bool = False,
+    who: WhoWaits = ALL,
 ) -> Instance | Placement | Machine:
     """Return whatever the file holds: an instance, a placement or a machine.
 
@@ -160,7 +169,7 @@ def load_any(
 
     """
     if holds_objects(path):
-        return _dump([path], on_summary)
+        return _dump([path], on_summary, who=who)
     text = read_text(path)
     if _is_topo(text, path):
         return _read_topo(text, path)
@@ -227,12 +236,13 @@ def _dump(
     objects: "Objects | None" = None,
     *,
     beside: Sequence[Path] = (),
+    who: WhoWaits = ALL,
 ) -> Instance:
     from placer.kubernetes.dump import read_dump
 
     documents = [doc for path in beside for doc in _documents_beside(path)]
     defaults = defaults_alone(documents, name_of(paths[0]))
-    instance, summary = read_dump(paths, objects, defaults)
+    instance, summary = read_dump(paths, objects, defaults, who)
     if on_summary is not None:
         on_summary(summary)
     return instance

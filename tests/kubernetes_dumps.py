@@ -15,16 +15,19 @@ from placer.search.solver import solve
 from placer_models.cluster import Instance
 from placer_models.defaults import Defaults
 from placer_models.kubernetes.stream import ReadObject
+from placer_models.kubernetes.who_waits import ALL, WhoWaits
 from placer_models.placement import GaveUp, Infeasible, PartlyPlaced, Placed, PodPlacement
 
 
-def read(*objects: Json, defaults: Defaults | None = None) -> tuple[Instance, Summary]:
+def read(
+    *objects: Json, defaults: Defaults | None = None, who: WhoWaits = ALL
+) -> tuple[Instance, Summary]:
     """Return the cluster of these objects, whose scheduler may have defaults."""
     known = Objects()
     for i, found in enumerate(objects):
         version, kind = str(found["apiVersion"]), str(found["kind"])
         known.add(ReadObject("dump.json", i + 1, version, kind, found, json.dumps(found), True))
-    return instance_of(known, defaults)
+    return instance_of(known, defaults, who)
 
 
 def faults(*objects: Json) -> list[str]:

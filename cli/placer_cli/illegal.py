@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from placer_cli.console import note
+from placer_cli.who_waits import only_of_clusters
 from placer_models.cluster import Instance, Machine
 from placer_models.files.errors import InputError
+from placer_models.kubernetes.who_waits import ALL, WhoWaits
 from placer_models.left_out import LeftOut
 from placer_models.placement import Placement, title_of
 from placer_models.reasons import Illegal
@@ -59,6 +61,7 @@ def read_instance(
     *,
     skip_illegal: bool,
     on_file: Callable[[Path], object] | None = None,
+    who: WhoWaits = ALL,
 ) -> Instance:
     """Read the files of one instance, and name its illegal pods.
 
@@ -67,16 +70,19 @@ def read_instance(
         on_summary: Told what became of the objects of a dump.
         skip_illegal: The option.
         on_file: Told of each further file.
+        who: Which of the pods that wait in a dump are to be placed.
 
     Raises:
         InputError: Something is wrong with them.
+        BadParameter: Something was said of that, and the files are no dump.
 
     """
     from placer.load import load_instance
 
     dumps: list[Summary] = []
     with naming_the_option():
-        found = load_instance(paths, on_file, dumps.append, skip_illegal=skip_illegal)
+        found = load_instance(paths, on_file, dumps.append, skip_illegal=skip_illegal, who=who)
+    only_of_clusters(who, is_cluster=bool(dumps))
     for summary in dumps:
         on_summary(summary)
     if not dumps:
@@ -90,18 +96,21 @@ def read_any(
     *,
     skip_illegal: bool,
     on_file: Callable[[Path], object] | None = None,
+    who: WhoWaits = ALL,
 ) -> Instance | Placement | Machine:
     """Read whatever a file holds; the arguments are those of `read_instance`.
 
     Raises:
         InputError: Something is wrong with it.
+        BadParameter: As there.
 
     """
     from placer.load import load_any
 
     dumps: list[Summary] = []
     with naming_the_option():
-        found = load_any(path, on_file, dumps.append, skip_illegal=skip_illegal)
+        found = load_any(path, on_file, dumps.append, skip_illegal=skip_illegal, who=who)
+    only_of_clusters(who, is_cluster=bool(dumps))
     for summary in dumps:
         on_summary(summary)
     if isinstance(found, Instance) and not dumps:
@@ -125,7 +134,8 @@ def _note_illegal(instance: Instance) -> None:
             by_why.setdefault(why, []).append(title)
         for why, titles in by_why.items():
             note(f"{begin}: {fold_names(titles)}: {why}")
-    if beside := [title_of(one.namespace, one.name) for one in instance.left_out if not _bad(one)]:
+    beside = [title_of(one.namespace, one.name) for one in instance.left_out if not _bad(one)]
+    if beside:
         note(f"not placed without illegal members: {fold_names(beside)}")
 
 

@@ -372,8 +372,9 @@ class Instance:
         is_question: Whether the running pods that may move wait beside the others already.
         running_gangs: Gangs of running pods. None has the key of a gang that waits.
         strategy: The node strategy, which says what the last tier is.
-        left_out: Pods that wait as well, but are in none of the gangs, because they are illegal or
-            need others that are. No rule or tier looks at them; an answer lists them.
+        left_out: Pods that wait as well, but are in none of the gangs: they are illegal, or need
+            others that are, or are not to be asked about. No rule or tier looks at them; an answer
+            lists them.
         defaults: What holds where neither a pod nor its node says anything, for all nodes (C22).
             None: what the nodes have got already.
 

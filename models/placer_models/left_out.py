@@ -1,4 +1,4 @@
-"""Pods that are left out before anything is solved: illegal ones, and the gangs that need them."""
+"""Pods that are left out before anything is solved, such as illegal ones and who needs them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

@@ -318,6 +318,21 @@ class IllegalGang:
         check_types(self)
 
 
+@dataclass(frozen=True, slots=True)
+class NotAsked:
+    """The pod waits, and nobody looked for a place: not yet, or not with what is known of it.
+
+    Attributes:
+        why: What stands in the way, in words for people.
+
+    """
+
+    why: str
+
+    def __post_init__(self) -> None:
+        check_types(self)
+
+
 Reason = (
     Blocked
     | FewMembers
@@ -334,6 +349,7 @@ Reason = (
     | Illegal
     | IllegalMembers
     | IllegalGang
+    | NotAsked
 )
 """One reason of a pod; a pod's first reason is the verdict, and others may follow."""
 
@@ -343,6 +359,9 @@ class Verdict(StrEnum):
 
     ILLEGAL = "illegal"
     """The pod, or too many of its gang, may not ask for what they ask for."""
+
+    NOT_ASKED = "not-asked"
+    """Nobody looked for a place: not yet, or not with what is known of the pod."""
 
     NEVER = "never"
     """It has no place even on empty nodes."""
@@ -374,6 +393,8 @@ def verdict_of(why: Sequence[Reason]) -> Verdict | None:
             return _VERDICTS[first.when]
         case [Illegal() | IllegalMembers() | IllegalGang(), *_]:
             return Verdict.ILLEGAL
+        case [NotAsked(), *_]:
+            return Verdict.NOT_ASKED
         case [OutOfTime(), *_]:
             return Verdict.TIME
         case [NotFound(), *_]:

@@ -15,12 +15,13 @@ from placer.kubernetes.machines import Machines
 from placer.kubernetes.objects import Objects
 from placer.kubernetes.strangers import Strangers
 from placer.kubernetes.summary import Summary
+from placer.kubernetes.waiting import waiting_in, with_nominated
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.defaults import NO_DEFAULTS, Defaults
 from placer_models.device import GPU
 from placer_models.device_request import WHOLE_GPUS
 from placer_models.files.documents import name_of
-from placer_models.files.errors import InputError, candidates
+from placer_models.files.errors import InputError
 from placer_models.kubernetes.join import JoinedNode, join
 from placer_models.kubernetes.names import (
     HOSTNAME,
@@ -35,12 +36,16 @@ from placer_models.kubernetes.pod_containers import Reading
 from placer_models.kubernetes.pod_spec import qos_of
 from placer_models.kubernetes.pod_terms import Surroundings
 from placer_models.kubernetes.stream import read_objects
+from placer_models.kubernetes.who_waits import ALL, WhoWaits
 from placer_models.pod import PodSpec
 from placer_models.policy import BINDING, QosClass
 
 
 def read_dump(
-    paths: Sequence[Path], objects: Objects | None = None, defaults: Defaults | None = None
+    paths: Sequence[Path],
+    objects: Objects | None = None,
+    defaults: Defaults | None = None,
+    who: WhoWaits = ALL,
 ) -> tuple[Instance, Summary]:
     """Return the cluster that files of Kubernetes' objects describe together.
 
@@ -48,6 +53,7 @@ def read_dump(
         paths: The files.
         objects: Gets the objects that were read.
         defaults: What its scheduler is set to, which no object says (C22).
+        who: Which of the pods that wait are to be placed.
 
     Raises:
         DumpError: Something is wrong with them; the error has every fault.
@@ -63,17 +69,21 @@ def read_dump(
             "file (to validate: --together)"
         )
         objects.faults.append(InputError(name_of(paths[0]), None, "", message))
-    return instance_of(objects, defaults)
+    return instance_of(objects, defaults, who)
 
 
-def instance_of(objects: Objects, defaults: Defaults | None = None) -> tuple[Instance, Summary]:
+def instance_of(
+    objects: Objects, defaults: Defaults | None = None, who: WhoWaits = ALL
+) -> tuple[Instance, Summary]:
     """Return the instance that the objects of a cluster describe together.
 
-    Illegal pods that wait are left out of it (`Instance.left_out`); those that run are marked.
+    Pods that wait and cannot be asked about, illegal ones among them, are left out of it
+    (`Instance.left_out`); illegal pods that run are marked.
 
     Args:
         objects: The objects.
         defaults: As in `read_dump`.
+        who: As in `read_dump`.
 
     Raises:
         DumpError: Something is wrong with them; the error has every fault.
@@ -82,17 +92,18 @@ def instance_of(objects: Objects, defaults: Defaults | None = None) -> tuple[Ins
     if objects.cut_off:
         raise DumpError(objects.faults)  # nobody is to be blamed for what may be there
     summary = Summary(_read(objects), objects.skipped)
+    objects, nominated = with_nominated(objects, summary)
     pools = DevicePools.of(objects, objects.fault)
     pools.tell(summary)
     held = HeldClaims(objects, pools)
     held.check(objects.fault)
     joined = _joined(objects, pools, summary, defaults or NO_DEFAULTS)
     reading = _reading(objects, joined, defaults or NO_DEFAULTS, summary)
-    waiting = [part for part in objects.pods.values() if _waits(part, summary)]
+    waiting, unasked = waiting_in(objects.pods.values(), who, summary)
     specs: dict[PodSpec, PodSpec] = {}
     claims = Claims(objects, pools, summary)
     waits = gangs_of(objects, waiting, claims, reading, specs, summary)
-    bound = _bound(objects)
+    bound = _bound(objects, summary)
     machines, strangers = Machines(), Strangers.of(objects)
     nodes: list[Node] = []
     running: list[RunningPod] = []
@@ -124,7 +135,7 @@ def instance_of(objects: Objects, defaults: Defaults | None = None) -> tuple[Ins
         legal.gangs,
         legal.groups,
         tuple(running),
-        left_out=legal.left_out,
+        left_out=(*legal.left_out, *unasked, *nominated),
         defaults=defaults,
     )
     return instance, summary
@@ -221,33 +232,19 @@ def _is_both(part: KubePod) -> bool:
     return qos_of(part) is QosClass.BE and any(one.cpu_milli for one in asked)
 
 
-def _waits(part: KubePod, summary: Summary) -> bool:
-    """Return whether a pod wants a place."""
-    if part.ended:
-        summary.assume("pods that have ended, passed over", part.identity.title)
-    elif not part.node and part.gated:
-        summary.assume("pods that are gated, passed over", part.identity.title)
-    elif not part.node and part.leaving:
-        summary.assume("pods that are deleted before they came, passed over", part.identity.title)
-    else:
-        return not part.node
-    return False
-
-
-def _bound(objects: Objects) -> dict[str, list[KubePod]]:
-    """Return the pods of each node; a pod on a node that is not in the dump is a fault."""
+def _bound(objects: Objects, summary: Summary) -> dict[str, list[KubePod]]:
+    """Return the pods of each node; those on nodes that are not in the dump are told of."""
     bound: defaultdict[str, list[KubePod]] = defaultdict(list)
     for part in objects.pods.values():
         if not part.node or part.ended:
             continue
         bound[part.node].append(part)
         known = part.node in objects.nodes or title_of("Node", "", part.node) in objects.refused
-        if not known and objects.nodes:
-            message = (
-                f"got '{part.node}', which is no Node of the dump"
-                f"{candidates(part.node, objects.nodes)}; get the nodes, too, or leave the pod out"
+        if not known:
+            summary.assume(
+                "pods on nodes that are not in the dump, passed over",
+                f"{part.identity.title} on {part.node}",
             )
-            objects.fault(ObjectError(part.identity.title, ("spec", "nodeName"), message))
     return bound
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from placer.kubernetes.claims import Claims
 from placer.kubernetes.objects import Objects
 from placer.kubernetes.summary import Summary
+from placer.kubernetes.waiting import left_out_of
 from placer_models.cluster import Node
 from placer_models.files.tree import field_name
 from placer_models.kubernetes.object_fields import IllegalObjectError, ObjectError, title_of
@@ -50,7 +51,8 @@ class WaitingGangs:
 
     Attributes:
         illegal: Key of an illegal pod -> what is wrong with it.
-        left_out: Illegal pods of gangs that are not placed for another reason.
+        left_out: Pods that are not placed, because there is no word for what they or their gangs
+            ask for, or something that they need is not in the dump.
 
     """
 
@@ -76,6 +78,7 @@ def gangs_of(
     lone: list[Gang] = []
     found: dict[_GangKey, _Waiting] = {}
     illegal: dict[NamespacedName, Illegal] = {}
+    left_out: list[LeftOut] = []
     for part in waiting:
         try:
             asked = asked_by(part, reading)
@@ -99,35 +102,36 @@ def gangs_of(
             gang.members.append((part, pod))
             gang.lacks += [f"{part.identity.title} has {what}" for what in asked.lacks]
             gang.missing += [f"{part.identity.title} needs {what}" for what in asked.missing]
-        elif asked.missing:
-            why = f"{', '.join(asked.missing)}: not in the dump"
-            summary.refused.append((part.identity.title, why))
-        elif asked.lacks:
+        elif asked.missing or asked.lacks:
             why = f"there is no word yet for {', '.join(asked.lacks)}"
+            if asked.missing:
+                why = f"{', '.join(asked.missing)}: not in the dump"
             summary.refused.append((part.identity.title, why))
+            left_out.append(left_out_of(part, why))
         else:
             priority = priority_of(part, objects)
             lone.append(Gang(pod.name, pod.namespace, (pod,), 1, priority, lone=True))
     bound = _bound(objects)
     taken = {gang.key for gang in lone}
     gangs: dict[_GangKey, Gang] = {}
+    without: dict[_GangKey, str] = {}
     for key, gang in found.items():
-        if made := _made(key, gang, bound[key], taken, illegal, objects, summary):
+        made = _made(key, gang, bound[key], taken, illegal, objects)
+        if isinstance(made, Gang):
             gangs[key] = made
             taken.add(made.key)
-    groups = _groups(found, gangs, bound, summary)
-    return WaitingGangs(
-        (*lone, *gangs.values()),
-        groups,
-        illegal,
-        tuple(
+        else:
+            without[key] = made
+    groups = _groups(found, gangs, bound, without)
+    for key, why in without.items():
+        summary.refused.append((title_of("PodGroup", *key[1:]), why))
+        left_out += [
             LeftOut(pod.name, pod.namespace, key[-1], (illegal[pod.key],))
-            for key, gang in found.items()
-            if key not in gangs
-            for _, pod in gang.members
             if pod.key in illegal
-        ),
-    )
+            else left_out_of(part, why)
+            for part, pod in found[key].members
+        ]
+    return WaitingGangs((*lone, *gangs.values()), groups, illegal, tuple(left_out))
 
 
 _ANYTHING = AskedPod(PodSpec(()), ())
@@ -209,12 +213,10 @@ def _made(
     taken: set[tuple[str, str]],
     illegal: IllegalPods,
     objects: Objects,
-    summary: Summary,
-) -> Gang | None:
-    """Return the gang, or None if its pods cannot be placed, as the summary then explains."""
+) -> Gang | str:
+    """Return the gang, or why its pods cannot be placed."""
     _, namespace, name = key
     pods = tuple(pod for _, pod in gang.members)
-    title = title_of("PodGroup", namespace, name)
     if gang.missing:
         why = f"{gang.missing[0]}, which is not in the dump"
     elif gang.lacks:
@@ -241,8 +243,7 @@ def _made(
                 default=0,
             ),
         )
-    summary.refused.append((title, why))
-    return None
+    return why
 
 
 def _priority(gang: _Waiting, illegal: IllegalPods, objects: Objects) -> int:
@@ -254,9 +255,9 @@ def _groups(
     found: Mapping[_GangKey, _Waiting],
     gangs: dict[_GangKey, Gang],
     bound: Counter[_GangKey],
-    summary: Summary,
+    without: dict[_GangKey, str],
 ) -> tuple[GangGroup, ...]:
-    """Return the groups of gangs; a gang whose group misses another is taken out of ``gangs``."""
+    """Return the groups of gangs; a gang whose group misses another goes to ``without``."""
     groups: dict[frozenset[tuple[str, str]], GangGroup] = {}
     for key, gang in found.items():
         wanted = frozenset(gang.groups)
@@ -268,8 +269,7 @@ def _groups(
         ]
         if missing:
             namespace, name = sorted(missing)[0]
-            why = f"its group waits for {title_of('PodGroup', namespace, name)}"
-            summary.refused.append((title_of("PodGroup", *key[1:]), why))
+            without[key] = f"its group waits for {title_of('PodGroup', namespace, name)}"
             del gangs[key]
             continue
         keys = tuple(gangs[other].key for _, other in sorted(others.items()) if other in gangs)

@@ -17,6 +17,8 @@ class Summary:
         refused: Titles of pods that are not placed -> what Placer cannot express of each.
         illegal: Titles of pods that are not placed -> what no pod may ask for, and they do.
         assumed: What was taken for granted -> names of the objects concerned.
+        schedulers: Scheduler -> how many pods wait for it, if others than the default one are
+            among them.
 
     """
 
@@ -25,6 +27,7 @@ class Summary:
     refused: list[tuple[str, str]] = field(default_factory=list)
     illegal: list[tuple[str, str]] = field(default_factory=list)
     assumed: dict[str, list[str]] = field(default_factory=dict)
+    schedulers: Counter[str] = field(default_factory=Counter)
 
     def assume(self, what: str, of: str) -> None:
         """Note that something was taken for granted about an object."""
@@ -35,6 +38,9 @@ class Summary:
         lines = ["read " + (_counted(self.read) or "nothing")]
         if self.skipped:
             lines.append(f"skipped {_counted(self.skipped)}: of kinds that are not read")
+        if self.schedulers:
+            counts = ", ".join(f"{n:,} for {name}" for name, n in sorted(self.schedulers.items()))
+            lines.append(f"pods wait for several schedulers (--scheduler-name picks): {counts}")
         for begin, pods in (("illegal, not placed", self.illegal), ("not placed", self.refused)):
             by_why: dict[str, list[str]] = {}
             for title, why in pods:

@@ -40,15 +40,6 @@ BAD: dict[str, tuple[Json, tuple[str, str, str, str]]] = {
             "an amount is 0 or more",
         ),
     ),
-    "a node that is not in the dump": (
-        pod("away", nodeName="n22"),
-        (
-            "spec.nodeName",
-            "Pod default/away",
-            "got 'n22', which is no Node of the dump",
-            "get the nodes, too, or leave the pod out",
-        ),
-    ),
 }
 """What is wrong -> the object, and what is said: field, object, fault, mend."""
 
@@ -121,11 +112,10 @@ def test_a_list_that_was_cut_off_is_no_whole_one(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """
-    What was read is not taken for all there is; faults before the cut are said, too, and pods
-    whose nodes may be behind it are not blamed.
+    What was read is not taken for all there is; faults before the cut are said, too.
     """
-    less, away = BAD["a negative quantity"][0], BAD["a node that is not in the dump"][0]
-    whole = as_list(*GOOD, less, away, node("n22"))
+    less = BAD["a negative quantity"][0]
+    whole = as_list(*GOOD, less, pod("away", nodeName="n22"), node("n22"))
     code, said = said_of(whole[: whole.rindex("n22")], tmp_path, capsys)
 
     assert code == 2

@@ -551,13 +551,6 @@ def test_the_summary_counts_what_was_read_and_skipped() -> None:
     ("objects", "messages"),
     [
         (
-            [node(), pod("a", nodeName="n2"), pod("b", nodeName="n3")],
-            [
-                "spec.nodeName: Pod default/a: got 'n2', which is no Node of the dump",
-                "spec.nodeName: Pod default/b: got 'n3', which is no Node of the dump",
-            ],
-        ),
-        (
             [
                 node(),
                 topology(),

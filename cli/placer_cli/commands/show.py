@@ -12,8 +12,10 @@ from placer_cli.console import note_summary, out
 from placer_cli.draw.canvas import Canvas, canvas_of
 from placer_cli.illegal import SkipIllegal, read_any, read_instance
 from placer_cli.output import output_file, refuse_inputs, replacing
+from placer_cli.who_waits import Gated, SchedulerNames, who_waits
 from placer_models.cluster import Instance, Machine
 from placer_models.files.errors import candidates, suggestion
+from placer_models.kubernetes.who_waits import WhoWaits
 from placer_models.placement import Placement
 
 Draw = Callable[[Canvas], RenderableType]
@@ -40,11 +42,18 @@ def show(
         typer.Option(parser=output_file, metavar="FILE", help="Write the picture to FILE as SVG."),
     ] = None,
     skip_illegal: SkipIllegal = False,
+    scheduler_name: SchedulerNames = None,
+    gated: Gated = False,
 ) -> None:
     """Draw a machine, or a cluster and its nodes with their owners."""
     refuse_inputs("--svg", svg, [*map(Path, what), *([placement] if placement else [])])
     machine_files: list[Path] = []
-    found = _load(what, machine_files.append, skip_illegal=skip_illegal)
+    found = _load(
+        what,
+        machine_files.append,
+        skip_illegal=skip_illegal,
+        who=who_waits(scheduler_name, gated=gated),
+    )
     refuse_inputs("--svg", svg, machine_files)
     if isinstance(found, Machine):
         _only_for_instances(placement=placement, node=node)
@@ -62,7 +71,11 @@ def show(
 
 
 def _load(
-    what: Sequence[str], on_file: Callable[[Path], None], *, skip_illegal: bool
+    what: Sequence[str],
+    on_file: Callable[[Path], None],
+    *,
+    skip_illegal: bool,
+    who: WhoWaits,
 ) -> Machine | Instance:
     """Read what is to be shown; a name of the catalogue goes before a file of that name."""
     from placer_models.machines.catalogue import load_machine, machine_names
@@ -78,13 +91,15 @@ def _load(
         )
     if more:
         files = [Path(name) for name in what]
-        return read_instance(files, note_summary, skip_illegal=skip_illegal, on_file=on_file)
+        return read_instance(
+            files, note_summary, skip_illegal=skip_illegal, on_file=on_file, who=who
+        )
     if name != "-" and not Path(name).exists():
         raise typer.BadParameter(
             f"'{name}' is neither a file nor a machine of the catalogue"
             f"{suggestion(name, machine_names())}; `placer machines` lists them"
         )
-    found = read_any(Path(name), note_summary, skip_illegal=skip_illegal, on_file=on_file)
+    found = read_any(Path(name), note_summary, skip_illegal=skip_illegal, on_file=on_file, who=who)
     if isinstance(found, Placement):
         raise typer.BadParameter(
             f"'{name}' is a placement: show its instance, with --placement {name}"

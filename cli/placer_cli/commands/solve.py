@@ -15,6 +15,8 @@ from placer_cli.emit import Emission, emission_of
 from placer_cli.exits import Exit
 from placer_cli.illegal import SkipIllegal, read_instance
 from placer_cli.output import Format, document, format_of, output_file, refuse_inputs, replacing
+from placer_cli.who_waits import Gated, SchedulerNames, who_waits
+from placer_models.kubernetes.who_waits import WhoWaits
 from placer_models.node_strategy import NodeStrategy
 from placer_models.placement import Answer, GaveUp, Infeasible, PartlyPlaced, Placed
 
@@ -101,6 +103,8 @@ def solve(
         ),
     ] = None,
     skip_illegal: SkipIllegal = False,
+    scheduler_name: SchedulerNames = None,
+    gated: Gated = False,
 ) -> None:
     """Place the pods that wait in INSTANCE, and say how good that is.
 
@@ -114,12 +118,13 @@ def solve(
         options = replace(options, workers=workers)
     try:
         emission = emission_of(emit)
-        answer, refused = _solve(
-            instance, options, form, output, emission, skip_illegal=skip_illegal
+        who = who_waits(scheduler_name, gated=gated)
+        answer = _solve(
+            instance, options, form, output, emission, skip_illegal=skip_illegal, who=who
         )
     except KeyboardInterrupt:
         raise NoAnswerError from None
-    raise typer.Exit(_exit(answer, refused=refused))
+    raise typer.Exit(_exit(answer))
 
 
 def _solve(
@@ -130,8 +135,9 @@ def _solve(
     emission: Emission | None,
     *,
     skip_illegal: bool,
-) -> tuple[Answer, bool]:
-    """Read, search and print; return the answer, and whether pods of a dump were left out of it."""
+    who: WhoWaits,
+) -> Answer:
+    """Read, search and print; return the answer."""
     from placer.load import load_cluster
     from placer_cli.emit import emit, objects_for
     from placer_cli.interrupt import halted_by_ctrl_c, interruptible
@@ -146,11 +152,15 @@ def _solve(
     read: list[Summary] = []
     if emission is None:
         problem = read_instance(
-            instance, read.append, skip_illegal=skip_illegal, on_file=machine_files.append
+            instance,
+            read.append,
+            skip_illegal=skip_illegal,
+            on_file=machine_files.append,
+            who=who,
         )
     else:
         objects = objects_for(emission)
-        problem = load_cluster(instance, objects, read.append)
+        problem = load_cluster(instance, objects, read.append, who)
     for summary in read:
         note_summary(summary)
     problem = replace(problem, strategy=options.strategy or problem.strategy)
@@ -184,13 +194,13 @@ def _solve(
     if told:
         note(told)
     err().print(f"read in {read_s:.2f} s, solved in {solve_s:.2f} s", style="dim")
-    return answer, any(summary.refused for summary in read)
+    return answer
 
 
-def _exit(answer: Answer, *, refused: bool) -> Exit:
+def _exit(answer: Answer) -> Exit:
     match answer:
         case Placed():
-            return Exit.NOT_ALL if refused else Exit.DONE
+            return Exit.DONE
         case PartlyPlaced() | Infeasible():
             return Exit.NOT_ALL
         case GaveUp():

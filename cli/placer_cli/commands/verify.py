@@ -10,6 +10,7 @@ from placer_cli.console import note_summary, out
 from placer_cli.exits import Exit
 from placer_cli.illegal import SkipIllegal, read_instance
 from placer_cli.output import Format, document
+from placer_cli.who_waits import Gated, SchedulerNames, who_waits
 
 
 def verify(
@@ -23,6 +24,8 @@ def verify(
         Format.TABLE
     ),
     skip_illegal: SkipIllegal = False,
+    scheduler_name: SchedulerNames = None,
+    gated: Gated = False,
 ) -> None:
     """Check PLACEMENT against every rule and its own claims, and measure it.
 
@@ -40,7 +43,12 @@ def verify(
         false_tiers,
     )
 
-    problem = read_instance(instance, note_summary, skip_illegal=skip_illegal)
+    problem = read_instance(
+        instance,
+        note_summary,
+        skip_illegal=skip_illegal,
+        who=who_waits(scheduler_name, gated=gated),
+    )
     answer, claims = load_claimed(placement)
     problem = replace(problem, strategy=claims.strategy or problem.strategy)
     found = breaches(problem, answer)

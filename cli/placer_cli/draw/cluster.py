@@ -26,7 +26,7 @@ from placer_cli.draw.tables import table
 from placer_cli.draw.text_flow import columns_of, flow
 from placer_cli.draw.texts import by_default, count, cpus, fold_names, memory, named, plain
 from placer_cli.draw.threads import StyledMark
-from placer_cli.draw.waiting import all_waiting, illegal_said, waiting
+from placer_cli.draw.waiting import all_waiting, left_out_said, waiting
 from placer_models.cluster import Instance, Node
 from placer_models.device import GPU
 from placer_models.policy import QosClass
@@ -74,7 +74,7 @@ def _headline(
     placed = sum(len(tenants) for tenants in residents.values()) - len(instance.running)
     pods = all_waiting(instance)
     waits = f"{placed:,} of {count(pods, 'pod')} placed" if placed else f"{pods:,} waiting"
-    facts.append(f"{waits}{illegal_said(instance)}")
+    facts.append(f"{waits}{left_out_said(instance)}")
     facts += by_default(instance.common_defaults)
     pieces = [Text(instance.name or "cluster", STRONG), *(Text(fact, QUIET) for fact in facts)]
     return flow(pieces, canvas.width, f" {canvas.marks.dot} ")

@@ -12,7 +12,7 @@ from placer_cli.draw.tables import table
 from placer_cli.draw.text_flow import titled
 from placer_cli.draw.texts import count
 from placer_cli.draw.tiers import draw_values
-from placer_cli.draw.waiting import all_waiting, illegal_said
+from placer_cli.draw.waiting import all_waiting, left_out_said
 from placer_models.cluster import Instance
 from placer_models.goals import Tier
 from placer_models.moves import movers
@@ -40,6 +40,6 @@ def draw_finding(
     moving = len(movers(instance, placement))
     words = f"No breach of {len(RULES)} rules; {len(placement.pods) - moving:,} of {pods} placed"
     words += f", {count(moving, 'running pod')} moved" if moving else ""
-    words += f"{illegal_said(instance)}."
+    words += f"{left_out_said(instance)}."
     heading = f"How good it is (strategy: {instance.strategy})"
     return Group(Text(words, GOOD), "", titled(heading, draw_values(values, canvas)))

@@ -4,16 +4,17 @@ from typing import assert_never
 
 from placer.search.options import Engine, SolveOptions
 from placer_cli.draw.texts import count, gb_per_s
-from placer_cli.draw.waiting import all_waiting, illegal_said
+from placer_cli.draw.waiting import all_waiting, left_out_said
 from placer_models.cluster import Instance
 from placer_models.goals import Tier
 from placer_models.placement import Answer, GaveUp, Infeasible, PartlyPlaced, Placed, TierValue
+from placer_models.reasons import NotAsked
 
 
 def verdict(answer: Answer, instance: Instance, options: SolveOptions) -> str:
     """Say how many pods have a place, and how good that is proven to be."""
     total = all_waiting(instance)
-    pods, bad = count(total, "pod"), illegal_said(instance)
+    pods, bad = count(total, "pod"), left_out_said(instance)
     match answer:
         case Placed() if not total:
             return "Nothing waits for a place."
@@ -25,7 +26,11 @@ def verdict(answer: Answer, instance: Instance, options: SolveOptions) -> str:
             placed = len(answer.placement.pods) - moving
             return f"{placed:,} of {pods} placed{_moved(moving)}{bad}; {_proof(answer.tiers)}."
         case Infeasible():
-            nothing = "it is proven that nothing that waits can have a place"
+            unasked = any(isinstance(why, NotAsked) for one in instance.left_out for why in one.why)
+            if unasked and not instance.gangs:
+                return f"0 of {pods} placed{bad}."
+            nothing = "nothing else" if unasked else "nothing"
+            nothing = f"it is proven that {nothing} that waits can have a place"
             guess = ", if running pods are on the NUMA nodes that were guessed"
             return f"0 of {pods} placed{bad}: {nothing}{guess if answer.guessed else ''}."
         case GaveUp() if options.engine is Engine.GREEDY:

@@ -16,7 +16,7 @@ from placer_models.device_strategy import DeviceStrategy
 from placer_models.network import Grouping, LevelRule
 from placer_models.pod import DeviceRequest, Gang, Pod, PodSpec
 from placer_models.policy import AlignmentPolicy, BindPolicy
-from placer_models.reasons import Illegal
+from placer_models.reasons import Illegal, NotAsked
 
 Member = tuple[Gang, Pod]
 
@@ -41,14 +41,16 @@ def waiting(
 
 
 def all_waiting(instance: Instance) -> int:
-    """Return how many pods wait, with those that are left out because of illegal ones."""
+    """Return how many pods wait, with those that are left out before anybody is asked."""
     return sum(len(gang.pods) for gang in instance.gangs) + len(instance.left_out)
 
 
-def illegal_said(instance: Instance) -> str:
-    """Say how many of the pods that wait are illegal themselves: ``, 2 illegal``, or nothing."""
-    bad = sum(isinstance(why, Illegal) for one in instance.left_out for why in one.why)
-    return f", {bad:,} illegal" if bad else ""
+def left_out_said(instance: Instance) -> str:
+    """Say of how many pods that wait nobody was asked: ``, 2 illegal, 1 not asked``, or nothing."""
+    reasons = [why for one in instance.left_out for why in one.why]
+    bad = sum(isinstance(why, Illegal) for why in reasons)
+    unasked = sum(isinstance(why, NotAsked) for why in reasons)
+    return (f", {bad:,} illegal" if bad else "") + (f", {unasked:,} not asked" if unasked else "")
 
 
 def asked(spec: PodSpec) -> str:

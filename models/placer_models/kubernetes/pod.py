@@ -49,6 +49,9 @@ KIND = "Pod"
 _MAY_EXCEED = ("ephemeral-storage", "kubernetes.io/")
 """Resources whose limits may differ from requests in Kubernetes, beside CPUs and memory."""
 
+DEFAULT_SCHEDULER = "default-scheduler"
+"""The scheduler of pods that name none."""
+
 ENDED = ("Succeeded", "Failed")
 """Phases of pods that no longer hold anything."""
 
@@ -89,7 +92,9 @@ class KubePod:
     Attributes:
         node: The node that it is bound to; empty if it waits.
         ended: Whether it has ended, so that it holds nothing.
-        gated: Whether it is not to be placed yet.
+        gates: Names of its scheduling gates; with any it is not to be placed yet.
+        scheduler: The name of the scheduler that is to place it.
+        nominated: The node where its scheduler makes room for it; empty if there is none.
         leaving: Whether it is being deleted; it holds what it has until it is gone.
         priority: The value, or None if it is not given.
         containers: The containers in the order of their start, init containers first.
@@ -109,7 +114,9 @@ class KubePod:
     wishes: Wishes
     node: str = ""
     ended: bool = False
-    gated: bool = False
+    gates: tuple[str, ...] = ()
+    scheduler: str = DEFAULT_SCHEDULER
+    nominated: str = ""
     leaving: bool = False
     priority: int | None = None
     priority_class: str = ""
@@ -168,7 +175,9 @@ def pod_part(found: Object) -> KubePod:
         wishes=wishes,
         node=node,
         ended=root.get("status", "phase").text("") in ENDED,
-        gated=bool(spec.get("schedulingGates").items()),
+        gates=tuple(item.get("name").text() for item in spec.get("schedulingGates").items()),
+        scheduler=spec.get("schedulerName").text("") or DEFAULT_SCHEDULER,
+        nominated=root.get("status", "nominatedNodeName").text(""),
         leaving=root.get("metadata", "deletionTimestamp").there,
         priority=_priority(spec.get("priority")),
         priority_class=spec.get("priorityClassName").text(""),

@@ -12,6 +12,7 @@ from placer_models.reasons import (
     Illegal,
     IllegalGang,
     IllegalMembers,
+    NotAsked,
     Reason,
     When,
 )
@@ -47,7 +48,7 @@ def _is_proof(reason: Reason, *, moves: bool, spreads: bool) -> bool:
         case Blocked(when=When.RUNNING):
             rules = {d.name for b, _ in reason.nodes for d in (b.demand, *b.others)}
             return not moves and rules.isdisjoint(OPENED_BY_OTHERS)
-        case Illegal() | IllegalMembers() | IllegalGang():
+        case Illegal() | IllegalMembers() | IllegalGang() | NotAsked():
             return True
         case FewMembers() | GroupTooLarge():
             # Found without the company that pods require, but with the pods that count in spread.

@@ -21,6 +21,7 @@ from placer_models.reasons import (
     KeptByCheckpoint,
     MovesAllowed,
     NameOf,
+    NotAsked,
     NotFound,
     OutOfTime,
     PlaceRejected,
@@ -106,6 +107,8 @@ def _sentence(reason: Reason, spec: PodSpec) -> str:
                 f"illegal: gang group {reason.group} runs whole or not at all, and gang "
                 f"{reason.gang} has too few members left that are legal"
             )
+        case NotAsked():
+            return f"not asked: {reason.why}"
         case _:
             assert_never(reason)
 

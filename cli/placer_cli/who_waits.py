@@ -1,0 +1,41 @@
+"""The options that say which waiting pods of a cluster are to be placed."""
+
+from typing import Annotated
+
+import typer
+
+from placer_models.kubernetes.who_waits import ALL, WhoWaits
+
+SchedulerNames = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--scheduler-name",
+        metavar="NAME",
+        help="Of a cluster's pods place only those of this scheduler; may be given several times. "
+        "[default: whoever waits]",
+    ),
+]
+"""Schedulers whose pods are placed."""
+
+Gated = Annotated[
+    bool,
+    typer.Option("--gated", help="Place pods with scheduling gates, too, as if they had none."),
+]
+"""Whether pods with scheduling gates are placed."""
+
+
+def who_waits(names: list[str] | None, *, gated: bool) -> WhoWaits:
+    """Return what the options say."""
+    return WhoWaits(frozenset(names or ()), gated)
+
+
+def only_of_clusters(who: WhoWaits, *, is_cluster: bool) -> None:
+    """Refuse the options where they mean nothing.
+
+    Raises:
+        BadParameter: One is given, and what was read are no objects of a cluster.
+
+    """
+    if who != ALL and not is_cluster:
+        option = "--scheduler-name" if who.schedulers else "--gated"
+        raise typer.BadParameter(f"{option} goes with the objects of a cluster; leave it out")

@@ -1,0 +1,80 @@
+"""Who waits in a dump: whom a scheduler is asked about, and who is only counted."""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import replace
+
+from placer.kubernetes.objects import Objects
+from placer.kubernetes.summary import Summary
+from placer_models.kubernetes.pod import DEFAULT_SCHEDULER, KubePod
+from placer_models.kubernetes.who_waits import WhoWaits
+from placer_models.left_out import LeftOut
+from placer_models.reasons import NotAsked
+
+
+def with_nominated(objects: Objects, summary: Summary) -> tuple[Objects, tuple[LeftOut, ...]]:
+    """Let pods that wait for a node of their own count as bound there.
+
+    kube-scheduler nominates a pod to a node where it preempts others for it, and keeps the room
+    for it until it comes; nobody is asked for another place for it meanwhile.
+
+    Returns:
+        The objects with such pods on their nodes, and these pods.
+
+    """
+    nominated = {
+        key: replace(part, node=part.nominated)
+        for key, part in objects.pods.items()
+        if part.nominated in objects.nodes and _is_waiting(part) and not part.gates
+    }
+    for part in nominated.values():
+        summary.assume("pods nominated to a node, whose room is kept", part.identity.title)
+    if not nominated:
+        return objects, ()
+    left_out = tuple(
+        left_out_of(part, f"it is nominated to node {part.node}, where its room is kept")
+        for part in nominated.values()
+    )
+    return replace(objects, pods={**objects.pods, **nominated}), left_out
+
+
+def waiting_in(
+    parts: Iterable[KubePod], who: WhoWaits, summary: Summary
+) -> tuple[list[KubePod], tuple[LeftOut, ...]]:
+    """Return the pods that are to be placed, and those that wait and are not yet.
+
+    Pods of other schedulers are told of in the summary alone: they are not ours to place.
+    """
+    waiting: list[KubePod] = []
+    gated: list[LeftOut] = []
+    by_scheduler: Counter[str] = Counter()
+    for part in parts:
+        title = part.identity.title
+        if part.ended:
+            summary.assume("pods that have ended, passed over", title)
+        elif part.node:
+            continue
+        elif part.leaving:
+            summary.assume("pods that are deleted before they came, passed over", title)
+        elif who.schedulers and part.scheduler not in who.schedulers:
+            summary.assume(f"pods of scheduler {part.scheduler}, passed over", title)
+        else:
+            by_scheduler[part.scheduler] += 1
+            if part.gates and not who.gated:
+                gates = ", ".join(part.gates)
+                gated.append(left_out_of(part, f"it has scheduling gates: {gates}"))
+            else:
+                waiting.append(part)
+    if set(by_scheduler) - {DEFAULT_SCHEDULER} and not who.schedulers:
+        summary.schedulers = by_scheduler
+    return waiting, tuple(gated)
+
+
+def left_out_of(part: KubePod, why: str) -> LeftOut:
+    """Return a pod that waits as one that nobody is asked about."""
+    gang = part.gang.key[1] if part.gang else None
+    return LeftOut(part.identity.name, part.identity.namespace, gang, (NotAsked(why),))
+
+
+def _is_waiting(part: KubePod) -> bool:
+    return not (part.node or part.ended or part.leaving)

@@ -1,0 +1,161 @@
+"""Who waits in a dump is in the answer, whoever may not be placed."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from kubernetes_dumps import notes, places, read
+from kubernetes_worlds import Json, node, pod
+from placer.search.options import Engine, SolveOptions
+from placer.search.solver import solve
+from placer_cli.app import main
+from placer_cli.exits import Exit
+from placer_models.cluster import Instance
+from placer_models.kubernetes.who_waits import WhoWaits
+from placer_models.placement import Answer, Infeasible, PartlyPlaced
+from placer_models.reasons import Verdict, verdict_of
+
+GATES = [{"name": "example.com/quota"}]
+
+
+def member(name: str, gang: str, **more: object) -> Json:
+    """Return a pod of a gang."""
+    return pod(name, labels={"pod-group.scheduling.sigs.k8s.io": gang}, **more)
+
+
+def group(name: str, minimum: int) -> Json:
+    """Return a PodGroup."""
+    return {
+        "apiVersion": "scheduling.sigs.k8s.io/v1alpha1",
+        "kind": "PodGroup",
+        "metadata": {"name": name},
+        "spec": {"minMember": minimum},
+    }
+
+
+def nominated(found: Json, node_name: str) -> Json:
+    """Return a pod for which room is being made on a node."""
+    return {**found, "status": {**found["status"], "nominatedNodeName": node_name}}
+
+
+def answered(instance: Instance) -> Answer:
+    """Return what the greedy path answers."""
+    return solve(instance, SolveOptions(Engine.GREEDY, 10, None, workers=1, seed=0))
+
+
+def reasons(instance: Instance) -> dict[str, str]:
+    """Return name -> reason of each pod that nobody is asked about."""
+    answer = answered(instance)
+    assert isinstance(answer, PartlyPlaced | Infeasible)
+    asked = [verdict_of(one.why) is Verdict.NOT_ASKED for one in answer.unplaced]
+    return {
+        one.name: one.reasons[0]
+        for one, unasked in zip(answer.unplaced, asked, strict=True)
+        if unasked
+    }
+
+
+def test_whoever_waits_is_in_the_answer() -> None:
+    """
+    Gated, of a gang that is not all there, without its PodGroup, without a word for it.
+    """
+    vain = {"requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "zone"}]}
+    instance, _ = read(
+        node(),
+        group("few", 3),
+        pod("gated", schedulingGates=GATES),
+        member("few-0", "few"),
+        member("few-1", "few"),
+        member("lost-0", "lost"),
+        pod("odd", affinity={"podAffinity": vain}),
+        pod("fine"),
+    )
+
+    assert reasons(instance) == {
+        "gated": "not asked: it has scheduling gates: example.com/quota",
+        "few-0": "not asked: 2 of the 3 pods that it waits for are there",
+        "few-1": "not asked: 2 of the 3 pods that it waits for are there",
+        "lost-0": "not asked: its PodGroup is not in the dump, and no pod says its minimum",
+        "odd": "not asked: there is no word yet for required pod affinity that means no pod",
+    }
+    assert set(places(instance)) == {"fine"}
+
+
+def test_gated_pods_are_placed_where_that_is_asked() -> None:
+    """
+    As if their gates were gone.
+    """
+    instance, _ = read(node(), pod("gated", schedulingGates=GATES), who=WhoWaits(gated=True))
+    assert set(places(instance)) == {"gated"}
+
+
+def test_pods_are_counted_by_scheduler_and_picked_by_its_name() -> None:
+    """
+    Without a name all are ours; with names the others are passed over, and told of.
+    """
+    objects = [node(), pod("a"), pod("b", schedulerName="volcano"), pod("c", schedulerName="x")]
+    instance, summary = read(*objects)
+    assert set(places(instance)) == {"a", "b", "c"}
+    assert "(--scheduler-name picks): 1 for default-scheduler, 1 for volcano, 1 for x" in notes(
+        summary
+    )
+
+    instance, summary = read(*objects, who=WhoWaits(frozenset(("volcano", "x"))))
+    assert set(places(instance)) == {"b", "c"}
+    assert "pods of scheduler default-scheduler, passed over: Pod default/a" in notes(summary)
+    assert "picks" not in notes(read(node(), pod("a"))[1])
+
+
+def test_a_nominated_pod_keeps_the_room_of_its_node() -> None:
+    """
+    Room is being made for it: nobody else comes there, and no other place is looked for.
+    """
+    six = {"cpu": "6"}
+    waits = nominated(pod("first", six), "n1")
+    instance, summary = read(node(), node("n2"), waits, pod("second", six), pod("third", six))
+
+    assert reasons(instance) == {
+        "first": "not asked: it is nominated to node n1, where its room is kept"
+    }
+    assert [place.node for place in places(instance).values()] == ["n2"]
+    assert "pods nominated to a node, whose room is kept: Pod default/first" in notes(summary)
+    # By a node that is gone nobody is nominated.
+    instance, _ = read(node(), nominated(pod("first", six), "n9"))
+    assert set(places(instance)) == {"first"}
+
+
+def test_a_pod_on_a_node_that_is_gone_ends_nothing() -> None:
+    """
+    The garbage collector has not come by yet; it is told of.
+    """
+    instance, summary = read(node(), pod("gone", nodeName="n9"), pod("fine"))
+    assert set(places(instance)) == {"fine"}
+    assert "nodes that are not in the dump, passed over: Pod default/gone on n9" in notes(summary)
+
+
+def test_the_command_counts_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """
+    In the sentence, the table, the document and the exit code; the options pick.
+    """
+    dump = tmp_path / "dump.json"
+    items = [node(), pod("gated", schedulingGates=GATES), pod("b", schedulerName="volcano")]
+    dump.write_text(json.dumps({"kind": "List", "apiVersion": "v1", "items": items}))
+    solve_it = ["solve", str(dump), "--engine", "greedy"]
+
+    assert main(solve_it) == Exit.NOT_ALL
+    said = capsys.readouterr().out
+    assert said.startswith("1 of 2 pods placed, 1 not asked; ")
+    assert "not asked: it has scheduling gates: example.com/quota" in said
+    assert main([*solve_it, "--format", "json"]) == Exit.NOT_ALL
+    tree = json.loads(capsys.readouterr().out)
+    assert [one["verdict"] for one in tree["unplaced"]] == ["not-asked"]
+    assert main([*solve_it, "--gated"]) == Exit.DONE
+    assert main([*solve_it, "--scheduler-name", "volcano"]) == Exit.DONE
+    assert main([*solve_it, "--scheduler-name", "default-scheduler"]) == Exit.NOT_ALL
+    assert "0 of 1 pod placed, 1 not asked." in capsys.readouterr().out
+    instance = tmp_path / "own.yaml"
+    one = "nodes: [{name: n, machine: dgx-a100}]"
+    instance.write_text(f"{{apiVersion: placer/v1, kind: Instance, {one}}}")
+    assert main(["show", str(instance), "--gated"]) == Exit.BAD_INPUT
+    assert "--gated goes with the objects of a cluster" in capsys.readouterr().err
