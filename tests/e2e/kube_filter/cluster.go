@@ -34,6 +34,9 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/util/assumecache"
 )
 
+// longestWait bounds how long the caches of filters may take to hold what informers have.
+const longestWait = time.Minute
+
 // cluster is a cluster as kube-scheduler sees it, with the filters of its default profile.
 type cluster struct {
 	filters framework.Framework
@@ -104,9 +107,13 @@ func newCluster(ctx context.Context, client kubernetes.Interface, config *rest.C
 	factory.Core().V1().Namespaces().Informer()
 	factory.Start(ctx.Done())
 	factory.WaitForCacheSync(ctx.Done())
+	until := time.Now().Add(longestWait)
 	for _, registration := range told {
-		if !cache.WaitForCacheSync(ctx.Done(), registration.HasSynced) {
-			return nil, errors.New("the caches of the filters were not filled")
+		for !registration.HasSynced() {
+			if time.Now().After(until) {
+				return nil, errors.New("the caches of the filters were not filled")
+			}
+			time.Sleep(time.Millisecond)
 		}
 	}
 	nodes, err := nodeLister.List(labels.Everything())
@@ -155,13 +162,20 @@ func defaultProfile(
 	if err != nil {
 		return nil, err
 	}
+	manager := dynamicresources.NewDRAManager(ctx, claims, slices, factory)
+	if names, ok := manager.DeviceClassResolver().(cache.ResourceEventHandler); ok {
+		// Nobody else tells it which classes stand for an extended resource.
+		if _, err := factory.Resource().V1().DeviceClasses().Informer().AddEventHandler(names); err != nil {
+			return nil, err
+		}
+	}
 	return frameworkruntime.NewFramework(ctx, plugins.NewInTreeRegistry(), &configuration.Profiles[0],
 		frameworkruntime.WithClientSet(client),
 		frameworkruntime.WithKubeConfig(config),
 		frameworkruntime.WithInformerFactory(factory),
 		frameworkruntime.WithSnapshotSharedLister(shared),
 		frameworkruntime.WithPodNominator(shared),
-		frameworkruntime.WithSharedDRAManager(dynamicresources.NewDRAManager(ctx, claims, slices, factory)),
+		frameworkruntime.WithSharedDRAManager(manager),
 		frameworkruntime.WithSharedCSIManager(nodevolumelimits.NewCSIManager(factory.Storage().V1().CSINodes().Lister())),
 		frameworkruntime.WithParallelism(2),
 	)

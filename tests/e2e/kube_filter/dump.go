@@ -23,6 +23,9 @@ func answerDump(ctx context.Context, q question) ([]answer, error) {
 	objects := []runtime.Object{}
 	for i, raw := range q.Objects {
 		object, _, err := legacyscheme.Codecs.UniversalDeserializer().Decode(raw, nil, nil)
+		if runtime.IsNotRegisteredError(err) {
+			continue // kube-scheduler looks at no custom resources
+		}
 		if err != nil {
 			return nil, fmt.Errorf("object %d: %w", i, err)
 		}
