@@ -375,3 +375,5 @@ def _conditions() -> Iterator[Row]:
     asked = pod(requests={"cpu": "1", "nvidia.com/gpu": "1"}, limits={"nvidia.com/gpu": "1"})
     found = (listed, device("n1"), plain, asked)
     yield Row("plain GPUs", "beside a node with a Device", found, "n1 n2", "n1")
+    found = (node(), plain, resource_slice("n1"), device_class(), asked)
+    yield Row("plain GPUs", "beside a node with a driver's GPUs", found, "n2", "")
