@@ -293,7 +293,6 @@ def _free_ports(count: int) -> list[int]:
         return [int(one.getsockname()[1]) for one in sockets]
 
 
-
 _CLUSTER_WIDE = {
     "Node",
     "Namespace",

@@ -87,9 +87,7 @@ def _node(draw: Random, name: str, gpus: bool) -> Json:
     spec: Json = {"taints": [_taint(draw) for _ in range(draw.choice((0, 0, 0, 0, 1, 2)))]}
     if draw.random() < 0.1:
         spec["unschedulable"] = True
-        spec["taints"].append(
-            {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
-        )
+        spec["taints"].append({"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"})
     return node(name, labels=labels, amounts=amounts, **spec)
 
 
@@ -285,7 +283,10 @@ class _World:
         if kind in ("bound", "shared"):
             labels = {ZONE: draw.choice(("z1", "z1__z2"))} if draw.random() < 0.4 else {}
             mode = draw.choice(("ReadWriteOnce", "ReadWriteOncePod"))
-            self.others += [volume("v", "c", where, labels=labels), volume_claim("c", "v", mode=mode)]
+            self.others += [
+                volume("v", "c", where, labels=labels),
+                volume_claim("c", "v", mode=mode),
+            ]
             if kind == "shared" and self.running:
                 holder = draw.choice(self.running)
                 holder["spec"].update(with_claim("c"))
@@ -384,7 +385,9 @@ class _World:
         self.others += [device_class(), device_class("any", "device.driver == 'gpu.nvidia.com'")]
         for one in self._nodes:
             if draw.random() < 0.6:
-                sizes = [draw.choice(("80Gi", "80Gi", "10Gi")) for _ in range(draw.choice((1, 2, 4)))]
+                sizes = [
+                    draw.choice(("80Gi", "80Gi", "10Gi")) for _ in range(draw.choice((1, 2, 4)))
+                ]
                 listed = [
                     gpu_listed(i, capacity={"memory": {"value": size}})
                     for i, size in enumerate(sizes)

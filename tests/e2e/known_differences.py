@@ -129,7 +129,10 @@ def _volumes() -> Iterator[Row]:
     for key in (ZONE, "failure-domain.beta.kubernetes.io/zone"):
         there = volume("v", "c", labels={key: "z2"})
         old = tuple(
-            {**one, "metadata": {**one["metadata"], "labels": {**one["metadata"]["labels"], key: z}}}
+            {
+                **one,
+                "metadata": {**one["metadata"], "labels": {**one["metadata"]["labels"], key: z}},
+            }
             for one, z in zip(nodes, ("z1", "z2"), strict=True)
         )
         yield Row(word, f"a volume labelled {key}", (*old, there, bound, asked), "n2", "n1 n2")
@@ -330,7 +333,9 @@ def _claims() -> Iterator[Row]:
     many = {"name": "many", "count": 8, **gpu}
     few = {"name": "few", "count": 1, **gpu}
     either = claim("c", {"name": "gpus", "firstAvailable": [many, few]})
-    yield row("the second, as the first is nowhere", on_n2, either, claiming(), kube="n2", placer="")
+    yield row(
+        "the second, as the first is nowhere", on_n2, either, claiming(), kube="n2", placer=""
+    )
     eight = resource_slice("n1", [gpu_listed(i) for i in range(8)])
     yield row("the first of each node", eight, on_n2, either, claiming(), kube="n1 n2", placer="n1")
     big = "device.capacity['gpu.nvidia.com'].memory.compareTo(quantity('40Gi')) >= 0"

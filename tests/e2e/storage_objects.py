@@ -146,6 +146,4 @@ def ephemeral(of_class: str = "local") -> Json:
         "storageClassName": of_class,
         "resources": {"requests": {"storage": "10Gi"}},
     }
-    return {
-        "volumes": [{"name": "data", "ephemeral": {"volumeClaimTemplate": {"spec": wanted}}}]
-    }
+    return {"volumes": [{"name": "data", "ephemeral": {"volumeClaimTemplate": {"spec": wanted}}}]}

@@ -1,4 +1,4 @@
-"""A cluster for the whole way: 20 nodes of several kinds, what runs there, and 60 pods that wait."""
+"""A cluster for the whole way: 20 nodes of several kinds, what runs there, 60 pods that wait."""
 
 from collections.abc import Iterator
 from typing import Any
