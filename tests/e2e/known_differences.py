@@ -2,7 +2,8 @@
 
 Each row is one word of Kubernetes in a cluster of two or three nodes, and one pod ``default/p``
 that waits. `kube_scheduler` is what kube-scheduler's filters say of it, and `placer` what Placer
-says while that differs; a row without it is one on which both agree.
+says while that is still to be mended. Where Placer is stricter on purpose, `on_purpose` is what it
+is to say, with the reason.
 """
 
 from collections.abc import Iterator, Mapping
@@ -42,11 +43,12 @@ class Row:
     """One word in a small cluster.
 
     Attributes:
-        word: The word of Kubernetes that it is about, a key of `WORDS`.
+        word: The word of Kubernetes that it is about, in `WORDS` while it is to be mended.
         name: The case.
         objects: The cluster.
         kube_scheduler: Nodes that kube-scheduler's filters leave, by their names.
-        placer: Nodes that Placer offers, where they are others.
+        placer: Nodes that Placer offers as long as it is not mended.
+        on_purpose: Nodes that Placer is to offer where it is stricter on purpose, and the reason.
 
     """
 
@@ -55,6 +57,7 @@ class Row:
     objects: tuple[Json, ...]
     kube_scheduler: str
     placer: str | None = None
+    on_purpose: tuple[str, str] | None = None
 
     @property
     def theirs(self) -> frozenset[str]:
@@ -62,9 +65,14 @@ class Row:
         return frozenset(self.kube_scheduler.split())
 
     @property
+    def wanted(self) -> frozenset[str]:
+        """What Placer is to offer."""
+        return self.theirs if self.on_purpose is None else frozenset(self.on_purpose[0].split())
+
+    @property
     def ours(self) -> frozenset[str]:
-        """What Placer offers as long as the difference is there."""
-        return self.theirs if self.placer is None else frozenset(self.placer.split())
+        """What Placer offers today."""
+        return self.wanted if self.placer is None else frozenset(self.placer.split())
 
 
 WORDS: Mapping[str, str] = {
@@ -90,8 +98,8 @@ def laxer_words() -> frozenset[str]:
 
 
 def stricter_words() -> frozenset[str]:
-    """Return words by which Placer may still refuse what kube-scheduler leaves."""
-    return frozenset(row.word for row in rows() if row.theirs - row.ours)
+    """Return words by which Placer may still refuse what it should offer."""
+    return frozenset(row.word for row in rows() if row.wanted - row.ours)
 
 
 def rows() -> Iterator[Row]:
@@ -364,6 +372,17 @@ def _bad_objects() -> Iterator[Row]:
     yield Row(word, "a pod on a node that is gone", (*nodes, stray, pod()), "n1 n2", "")
     broken = node("n2", amounts={"cpu": "-4"})
     yield Row(word, "a node of -4 CPUs", (nodes[0], broken, pod()), "n1", "")
+    broken = node("n2", annotations={"node.koordinator.sh/reservation": "{"})
+    nothing = "n1", "a Node that cannot be read offers nothing"
+    yield Row(
+        word, "a node with a broken annotation", (nodes[0], broken, pod()), "n1 n2", "", nothing
+    )
+    given = {"scheduling.koordinator.sh/device-allocated": "{"}
+    holder = pod("r", nodeName="n1", annotations=given)
+    closed = "n2", "what it holds is not known, so nothing more comes to its node"
+    yield Row(
+        word, "a running pod with a broken annotation", (*nodes, holder, pod()), "n1 n2", "", closed
+    )
 
 
 def _conditions() -> Iterator[Row]:
