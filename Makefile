@@ -6,8 +6,8 @@ CONSTRAINTS ?= constraints.txt
 WORKERS ?= auto
 ARGS ?=
 
-GATE := -m "not slow and not check" -n $(WORKERS)
-CHECK := -m "check and not slow" -n $(WORKERS)
+GATE := -m "not slow and not check and not e2e" -n $(WORKERS)
+CHECK := -m "check and not slow and not e2e" -n $(WORKERS)
 # What is run against the wheel, too: it imports every module, and every command runs.
 WHEEL_TESTS := tests/house tests/cli tests/instance tests/scheduler tests/words
 
@@ -18,7 +18,7 @@ OLDEST_VENV := build/oldest-venv
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help setup demo test check slow mutants vm-test container-test bench lint hooks wheel oldest constraints clean
+.PHONY: help setup demo test check slow mutants vm-test container-test e2e e2e-test bench lint hooks wheel oldest constraints clean
 .DELETE_ON_ERROR:
 
 help:
@@ -29,6 +29,7 @@ help:
 	@echo 'make mutants      small wrong changes of the source, each of which some test should notice'
 	@echo 'make vm-test      tests inside emulated machines: cgroup v1 and v2, NUMA, SMT, CPUs that go'
 	@echo 'make container-test real containers of crun and runc, and systemd on a D-Bus of its own'
+	@echo 'make e2e          build a control plane of Kubernetes, once; make e2e-test uses it'
 	@echo 'make bench        every benchmark; figures on stdout'
 	@echo 'make lint         ruff, mypy --strict, import contracts'
 	@echo 'make hooks        run make lint before each commit'
@@ -66,6 +67,13 @@ vm-test: $(READY)
 
 container-test: $(READY)
 	nice $(BIN)/python tests/containers/run.py $(ARGS)
+
+# A quarter of an hour the first time; kept in PLACER_E2E_CACHE, else in the user's cache.
+e2e: $(READY)
+	$(BIN)/python tests/e2e/run.py build
+
+e2e-test: $(READY)
+	$(BIN)/python tests/e2e/run.py test $(ARGS)
 
 bench: $(READY)
 	@set -e; for file in $(filter-out benchmarks/_%,$(sort $(wildcard benchmarks/*.py))); do \

@@ -59,8 +59,8 @@ AREAS = {
 }
 """Where mutants are drawn from: folders and modules."""
 
-GATE = "not slow and not check"
-CHECK = "check and not slow"
+GATE = "not slow and not check and not e2e"
+CHECK = "check and not slow and not e2e"
 TOLD = ("tests/second_tellings", "tests/words", "tests/links", "tests/alignment")
 EVERYWHERE = ("tests/search", "tests/scheduler", "tests/exclusivity", "tests/node_cpus")
 

@@ -1,0 +1,105 @@
+"""The whole way on a real API server: dumped, solved, sent, judged by kube-scheduler."""
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from containers.runtimes import MissingError
+from e2e.control_plane import ControlPlane
+from e2e.whole_cluster import cluster_objects, running_pods, waiting_pods
+from e2e.witness import Witness
+from kubernetes_worlds import Json
+from placer_cli.app import main
+from placer_cli.exits import Exit
+
+pytestmark = pytest.mark.e2e
+
+KINDS = (
+    "nodes,pods,namespaces,persistentvolumes,persistentvolumeclaims,storageclasses,csinodes,"
+    "resourceslices,deviceclasses,resourceclaims,resourceclaimtemplates"
+)
+
+NO_PREEMPTION: Json = {"profiles": [{"plugins": {"postFilter": {"disabled": [{"name": "*"}]}}}]}
+"""Nothing that waits may push out what runs: only then has it no place for the filters' reason."""
+
+LOOKED_AT_LIMIT_S = 60.0
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[ControlPlane]:
+    """A control plane with the cluster's objects."""
+    try:
+        with ControlPlane(tmp_path / "control-plane") as control_plane:
+            for found in cluster_objects():
+                control_plane.create(found)
+            for one in running_pods():
+                control_plane.run(one, one["spec"]["nodeName"])
+            for one in waiting_pods():
+                control_plane.create(one)
+            yield control_plane
+    except MissingError as error:
+        pytest.skip(str(error))
+
+
+def test_nothing_that_is_sent_is_refused(cluster: ControlPlane, tmp_path: Path) -> None:
+    """
+    kube-scheduler's filters would have taken each pod where Placer bound it, and afterwards find
+    no node for a pod that Placer gave a reason for.
+    """
+    dump, answer, told = tmp_path / "dump.json", tmp_path / "answer.json", tmp_path / "told"
+    dump.write_text(cluster.kubectl("get", KINDS, "-A", "-o", "json"))
+    limits = ["--workers", "1", "--work-limit", "5", "--seed", "0"]
+    emitted = ["--emit", "bindings,claims", str(told), "--output", str(answer)]
+
+    assert main(["solve", str(dump), *limits, *emitted]) == Exit.NOT_ALL
+
+    bound = _send(cluster, told)
+    reasons = json.loads(answer.read_text())["unplaced"]
+    left = {f"{one['namespace']}/{one['name']}" for one in reasons}
+    assert len(bound) > 50
+    assert len(bound) + len(left) == len(list(waiting_pods()))
+    with Witness(cluster.kubeconfig) as witness:
+        verdicts = witness.of_cluster(sorted(bound))
+    assert {name: verdict.refused for name, verdict in verdicts.items() if verdict.refused} == {}
+    with cluster.scheduler(NO_PREEMPTION):
+        assert _looked_at(cluster, left) == dict.fromkeys(left, "")
+
+
+def _send(cluster: ControlPlane, told: Path) -> set[str]:
+    """Send claims and Bindings, as the pages say; return the pods that are bound."""
+    for kind, part in (("finalizer", ""), ("status", "/status")):
+        for file in sorted(told.glob(f"claims/*/*.{kind}.yaml")):
+            name = file.name.removesuffix(f".{kind}.yaml")
+            base = f"/apis/resource.k8s.io/v1/namespaces/{file.parent.name}/resourceclaims"
+            body: Json = yaml.safe_load(file.read_text())
+            cluster.call("PATCH", f"{base}/{name}{part}", body, "application/merge-patch+json")
+    files = sorted(told.glob("bindings/*/*/*.json"))
+    for how in ("?dryRun=All", ""):
+        for file in files:
+            path = f"/api/v1/namespaces/{file.parent.name}/pods/{file.stem}/binding{how}"
+            cluster.call("POST", path, json.loads(file.read_text()))
+    return {f"{file.parent.name}/{file.stem}" for file in files}
+
+
+def _looked_at(cluster: ControlPlane, pods: set[str]) -> dict[str, str]:
+    """Return the node of each pod, or nothing, once kube-scheduler has looked at them all."""
+    until = time.monotonic() + LOOKED_AT_LIMIT_S
+    while True:
+        found = {
+            f"{one['metadata']['namespace']}/{one['metadata']['name']}": one
+            for one in cluster.call("GET", "/api/v1/pods")["items"]
+        }
+        if all(_has_answer(found[name]) for name in pods):
+            return {name: found[name]["spec"].get("nodeName", "") for name in pods}
+        assert time.monotonic() < until, "kube-scheduler has not looked at all pods"
+        time.sleep(0.2)
+
+
+def _has_answer(pod: dict[str, Any]) -> bool:
+    conditions = pod["status"].get("conditions", [])
+    return any(condition["type"] == "PodScheduled" for condition in conditions)
