@@ -66,7 +66,8 @@ def typed(call: Callable[P, R]) -> Callable[P, R]:
 
     """
     plain = signature(call)
-    names = tuple(plain.parameters)
+    several = next((n for n, p in plain.parameters.items() if p.kind is p.VAR_POSITIONAL), None)
+    names = tuple(n for n, p in plain.parameters.items() if p.kind is p.POSITIONAL_OR_KEYWORD)
     known = {
         name: _argument(name, parameter.annotation)
         for name, parameter in plain.parameters.items()
@@ -86,6 +87,9 @@ def typed(call: Callable[P, R]) -> Callable[P, R]:
     @wraps(call)
     def careful(*args: P.args, **kwargs: P.kwargs) -> R:
         found: Any = tuple(map(checked, names, args)) + args[len(names) :]
+        if several is not None:
+            for value in args[len(names) :]:
+                checked(several, value)
         named: Any = {name: checked(name, value) for name, value in kwargs.items()}
         return call(*found, **named)
 

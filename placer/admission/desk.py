@@ -20,6 +20,7 @@ from placer.scheduling.checks import check_batch, legal_part_of
 from placer.scheduling.decision import Change, Decision
 from placer.search.options import Engine, SolveOptions
 from placer_models.placement import NamespacedName, title_of
+from placer_models.typed import typed
 
 MOST_UNITS = 64
 """The most workloads in one round, unless told otherwise."""
@@ -28,6 +29,7 @@ MOST_UNITS = 64
 class Admission:
     """A queue and a Scheduler that work together. Not safe for several threads at once."""
 
+    @typed
     def __init__(
         self, queue: FairQueue, scheduler: Scheduler, *, most_units: int = MOST_UNITS
     ) -> None:
@@ -50,6 +52,7 @@ class Admission:
         self._hopeless: TriedTogether | None = None
         self._pods: set[NamespacedName] = set()
 
+    @typed
     def submit(self, job: str, *workloads: Workload, now_us: int) -> None:
         """Queue workloads behind what waits in the flow of the job.
 
@@ -87,6 +90,7 @@ class Admission:
         self._waiting.update((workload.key, workload) for workload in workloads)
         self._pods.update(pod for workload in workloads for pod in workload.pods)
 
+    @typed
     def step(self, now_us: int, deadline_s: float, options: SolveOptions | None = None) -> Round:
         """Start what may start now, least served first, and place it all in one decision.
 
@@ -128,6 +132,7 @@ class Admission:
         admitted = tuple(self._admitted(pick, decision) for pick in picks if decision)
         return Round(decision, admitted, self.queue.bypasses(now_us), self._reserved(trial))
 
+    @typed
     def finish(self, key: str, now_us: int) -> None:
         """End a workload: its pods are released, and its flow is charged what it really took.
 

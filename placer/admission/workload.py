@@ -7,6 +7,7 @@ from placer.queue.model import Bypass, FlowChoice
 from placer.scheduling.decision import Batch, Decision
 from placer_models.placement import NamespacedName, Unplaced
 from placer_models.pod import Gang, GangGroup
+from placer_models.typed import check_types
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,9 @@ class Workload:
     gangs: tuple[Gang, ...]
     group: GangGroup | None = None
     length_us: int | None = None
+
+    def __post_init__(self) -> None:
+        check_types(self)
 
     @property
     def width(self) -> int:

@@ -13,7 +13,13 @@ EXAMPLE = re.compile(r"^```python\n(.*?)^```\n(?:```text\n(.*?)^```\n)?", re.MUL
 
 @pytest.mark.parametrize(
     ("page", "examples"),
-    [("library.md", 12), ("quota.md", 5), ("discover.md", 1), ("kubernetes.md", 1)],
+    [
+        ("library.md", 12),
+        ("quota.md", 5),
+        ("discover.md", 1),
+        ("kubernetes.md", 1),
+        ("slots.md", 2),
+    ],
 )
 def test_the_examples_of_the_page_print_what_it_shows(page: str, examples: int) -> None:
     """

@@ -11,7 +11,21 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 import pytest
 
 import placer
-from placer import Node, Scheduler, SolveOptions, load_instance, load_machine, solve
+from placer import (
+    Container,
+    Node,
+    Pod,
+    PodSpec,
+    Resources,
+    Scheduler,
+    SolveOptions,
+    load_instance,
+    load_machine,
+    lone_gang,
+    solve,
+)
+from placer.admission import Admission, Workload
+from placer.queue import FairQueue
 from placer_models.cluster import Instance
 from placer_models.pod import JointAllocation
 from placer_models.selectors import LabelExpression, SelectorOperator
@@ -171,6 +185,15 @@ def test_a_call_refuses_each_argument_of_a_wrong_type(name: str) -> None:
             assert str(refused.value).startswith(f"{name.removesuffix('.__init__')}: {argument}")
 
 
+POD = Pod("x", "default", PodSpec((Container("main", Resources(1000)),)))
+
+
+def _desk() -> Admission:
+    queue = FairQueue()
+    queue.add_job("a")
+    return Admission(queue, Scheduler())
+
+
 SLIPS: dict[str, tuple[Callable[[], object], str]] = {
     "a machine by its name": (
         lambda: Node("a", "dgx-a100"),  # type: ignore[arg-type]
@@ -207,6 +230,30 @@ SLIPS: dict[str, tuple[Callable[[], object], str]] = {
     "files for an instance": (
         lambda: solve([Path("instances/hello.yaml")]),  # type: ignore[arg-type]
         "solve: instance is [PosixPath('instances/hello.yaml')], of type list; expected Instance",
+    ),
+    "a pod for a workload": (
+        lambda: _desk().submit("a", POD, now_us=0),  # type: ignore[arg-type]
+        "Admission.submit: workloads is Pod(",
+    ),
+    "a gang for the second of two workloads": (
+        lambda: _desk().submit("a", Workload("w", ()), lone_gang(POD), now_us=0),  # type: ignore[arg-type]
+        "Admission.submit: workloads is Gang(",
+    ),
+    "a pod for a workload's gang": (
+        lambda: Workload("w", (POD,)),  # type: ignore[arg-type]
+        "Workload: gangs[0] is Pod(",
+    ),
+    "a time in words": (
+        lambda: _desk().step("now", 1),  # type: ignore[arg-type]
+        "Admission.step: now_us is 'now', of type str; expected int",
+    ),
+    "a number for a workload": (
+        lambda: _desk().finish(3, 0),  # type: ignore[arg-type]
+        "Admission.finish: key is 3, of type int; expected str",
+    ),
+    "a queue in place of the Scheduler": (
+        lambda: Admission(Scheduler(), FairQueue()),  # type: ignore[arg-type]
+        "Admission: queue is <placer.scheduler.Scheduler",
     ),
     "a deadline in words": (
         lambda: solve(Instance((), ()), SolveOptions(time_limit_s="5")),  # type: ignore[arg-type]
