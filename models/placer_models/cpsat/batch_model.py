@@ -11,6 +11,7 @@ from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.families import FAMILIES
 from placer_models.cpsat.family import AddRule
 from placer_models.cpsat.gangs import placed
+from placer_models.cpsat.stoppable import StoppableModel, StoppedError
 from placer_models.cpsat.units import units_of
 from placer_models.problem import Problem
 
@@ -53,18 +54,19 @@ def build_batch_model(
         stop: Asked now and then whether the time is over: a large model takes long to build.
 
     """
-    model = CpModel()
     stop = stop or (lambda: False)
-    x = create_variables(model, problem, stop)
-    if x is None:
-        return None
-    for rule in (*rules, *cuts):
-        if stop():
+    model = StoppableModel(stop)
+    try:
+        x = create_variables(model, problem, stop)
+        if x is None:
             return None
-        rule(model, problem, x)
-    if stop():
+        for rule in (*rules, *cuts):
+            rule(model, problem, x)
+        batch = BatchModel(model, x, tuple(islice(_tiers(model, problem, x), tiers)))
+    except StoppedError:
         return None
-    return BatchModel(model, x, tuple(islice(_tiers(model, problem, x), tiers)))
+    model.is_written()
+    return None if stop() else batch
 
 
 def create_variables(
