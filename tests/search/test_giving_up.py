@@ -113,7 +113,7 @@ def test_a_model_that_is_written_asks_no_more() -> None:
     """
     looks = After(0)
     model = StoppableModel(looks)
-    model.is_written()
+    model.ask_no_more()
 
     for number in range(1_000):
         model.add(model.new_int_var(0, 3, str(number)) <= 2)

@@ -65,7 +65,7 @@ def build_batch_model(
         batch = BatchModel(model, x, tuple(islice(_tiers(model, problem, x), tiers)))
     except StoppedError:
         return None
-    model.is_written()
+    model.ask_no_more()
     return None if stop() else batch
 
 

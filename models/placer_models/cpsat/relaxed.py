@@ -92,7 +92,7 @@ def build_relaxed_model(problem: Problem, stop: Callable[[], bool]) -> RelaxedMo
         relaxed = _written(model, problem, families, classes)
     except StoppedError:
         return None
-    model.is_written()
+    model.ask_no_more()
     return relaxed
 
 

@@ -30,7 +30,7 @@ class StoppableModel(CpModel):
         self._stop: Callable[[], bool] | None = stop
         self._calls = 0
 
-    def is_written(self) -> None:
+    def ask_no_more(self) -> None:
         """Ask no more: what is added from now on is part of the search."""
         self._stop = None
 
