@@ -13,7 +13,8 @@ Before all that: how long it takes to find the first pods of their kind, beside 
 each pod for each of the others. Twice as many pods should take twice as long.
 
 With --against FOLDER each row is measured with the placer of another checkout too, the
-two in turn: before and after, in one run. Worlds: --worlds cluster,firsts,gangs,left-out,nodes.
+two in turn: before and after, in one run. Worlds:
+--worlds cluster,firsts,gangs,left-out,nodes,pairs.
 
 Run: python benchmarks/on_time.py [--slower K] [--against FOLDER] [--worlds NAMES] [LIMIT...]
 """
@@ -109,6 +110,13 @@ def left_out() -> Instance:
     return Instance(nodes, tuple(found))
 
 
+def pairs() -> Instance:
+    """The same 1,000 pods on 4,000 nodes: four million pairs."""
+    machines = [load_machine(name) for name in ("dgx-a100", "p4d-24xlarge")]
+    nodes = tuple(Node(f"n-{i}", machines[i % 2]) for i in range(4_000))
+    return replace(left_out(), nodes=nodes)
+
+
 def many_nodes() -> Instance:
     """Three pods on 8,000 nodes: the nodes are most of the work."""
     machines = [load_machine(name) for name in ("dgx-a100", "p4d-24xlarge")]
@@ -129,6 +137,7 @@ WORLDS: dict[str, Callable[[], Instance]] = {
     "gangs": gangs,
     "left-out": left_out,
     "nodes": many_nodes,
+    "pairs": pairs,
 }
 
 

@@ -16,13 +16,11 @@ def assignments_of(problem: Problem) -> int:
     Where cores are told apart one by one, each of them makes a pair larger.
     """
     each = problem.granularity >= CoreGranularity.PAIRS
+    of_kind: Counter[int] = Counter()
+    for node in problem.nodes:
+        of_kind[node.kind] += 1 + (len(node.cores) // CORES_OF_A_SEAT if each else 0)
     units = Counter(unit.shape for unit in units_of(problem))
     return sum(
-        count
-        * sum(
-            1 + (len(node.cores) // CORES_OF_A_SEAT if each else 0)
-            for node in problem.nodes
-            if problem.fits[shape][node.kind] is not None
-        )
+        count * sum(size for kind, size in of_kind.items() if problem.fits[shape][kind] is not None)
         for shape, count in units.items()
     )

@@ -107,6 +107,25 @@ def test_a_model_is_written_whole_or_not_at_all(seed: int) -> None:
     assert all(model is None for model in stopped)
 
 
+def test_no_rule_is_begun_once_the_time_is_over() -> None:
+    """
+    Not even if the one before adds nothing to the model, however long it takes.
+    """
+    problem = build_problem(mixed_instance(0))
+    begun: list[str] = []
+
+    def first(*_: object) -> None:
+        begun.append("first")
+
+    def second(*_: object) -> None:
+        begun.append("second")
+
+    model = build_batch_model(problem, rules=(first, second), stop=lambda: bool(begun))
+
+    assert model is None
+    assert begun == ["first"]
+
+
 def test_a_model_that_is_written_asks_no_more() -> None:
     """
     What a search adds, tier by tier, is added whatever the time.

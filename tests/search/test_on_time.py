@@ -86,6 +86,12 @@ def many_that_are_left_out(size: int) -> Instance:
     return Instance(boxes(6), tuple(pods))
 
 
+def many_kinds_of_pods_on_many_nodes(size: int) -> Instance:
+    """There are many more pairs of a pod and a node than pods and nodes."""
+    pods = [lone(f"p{i}", spec(1, i % 2 * 2, app=f"p{i}")) for i in range(60 * size)]
+    return Instance(boxes(60 * size), tuple(pods))
+
+
 def firsts_of_their_kind(size: int) -> Instance:
     """Each pod wants its like, of which there is no other; some are too large."""
 
@@ -115,6 +121,7 @@ WORLDS: tuple[World, ...] = (
     few_pods_on_many_nodes,
     gangs_that_do_not_fit,
     many_that_are_left_out,
+    many_kinds_of_pods_on_many_nodes,
     firsts_of_their_kind,
     a_bit_of_all,
 )
