@@ -201,7 +201,7 @@ class Fit(CachedHash):
 
 
 @record(frozen=True, slots=True)
-class KindFacts:
+class KindSummary:
     """What holds for all nodes of a kind.
 
     Attributes:
@@ -258,18 +258,18 @@ class Problem:
     encoding: Hashable = None
     homes: tuple[tuple[int, "Choice | None"], ...] = ()
     move_budget: int = 0
-    _of_kinds: Mapping[int, KindFacts] | None = field(
+    _of_kinds: Mapping[int, KindSummary] | None = field(
         default=None, init=False, compare=False, repr=False
     )
 
     @property
-    def of_kinds(self) -> Mapping[int, KindFacts]:
+    def of_kinds(self) -> Mapping[int, KindSummary]:
         """What holds for the nodes of each kind that there is; worked out once.
 
         What is asked of each shape asks this, and not each node: there may be millions of pairs.
         """
         if self._of_kinds is None:
-            object.__setattr__(self, "_of_kinds", _facts_of_kinds(self.nodes))
+            object.__setattr__(self, "_of_kinds", _summaries(self.nodes))
         assert self._of_kinds is not None
         return self._of_kinds
 
@@ -303,12 +303,12 @@ class Problem:
         return self.shapes[self.pods[pod]]
 
 
-def _facts_of_kinds(nodes: Sequence[NodeState]) -> dict[int, KindFacts]:
-    found: dict[int, KindFacts] = {}
+def _summaries(nodes: Sequence[NodeState]) -> dict[int, KindSummary]:
+    found: dict[int, KindSummary] = {}
     for node in nodes:
-        known = found.get(node.kind, KindFacts(0, 0, None))
+        known = found.get(node.kind, KindSummary(0, 0, None))
         bank = node.bank(GPU)
-        found[node.kind] = KindFacts(
+        found[node.kind] = KindSummary(
             max(known.cells, len(node.cells)),
             max(known.core_sizes, len({core.threads for core in node.cores})),
             known.board if bank is None else bank.board,
