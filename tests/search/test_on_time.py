@@ -157,6 +157,17 @@ def test_answers_about_more_are_there_in_time(
     check_in_time(world, LARGE, limit_s, clock)
 
 
+@pytest.mark.check
+@pytest.mark.parametrize("limit_s", [25, 40, 50])
+def test_a_model_that_takes_longer_than_is_left_is_given_up(
+    limit_s: float, clock: WorkClock
+) -> None:
+    """
+    Also among rules and goals that add nothing to it.
+    """
+    check_in_time(many_kinds_of_pods_on_many_nodes, SMALL, limit_s, clock)
+
+
 @pytest.mark.parametrize("engine", [Engine.GREEDY, Engine.AUTO])
 def test_who_is_left_out_is_told_that_time_ran_out(engine: Engine, clock: WorkClock) -> None:
     """
