@@ -4,11 +4,12 @@
 """
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from placer_models.container_fit import ContainerFit
 from placer_models.core_granularity import CoreGranularity
+from placer_models.device import GPU
 from placer_models.dimensions import (
     BEST_EFFORT_POOL,
     MEMORY,
@@ -20,6 +21,7 @@ from placer_models.dimensions import (
 )
 from placer_models.goals import Tier, before_links, tiers_for
 from placer_models.joint_fit import JointFit
+from placer_models.links import Board
 from placer_models.locality_fit import LocalityFit
 from placer_models.node_state import NodeState
 from placer_models.node_strategy import LoadAsk
@@ -199,6 +201,22 @@ class Fit(CachedHash):
 
 
 @record(frozen=True, slots=True)
+class KindSummary:
+    """What holds for all nodes of a kind.
+
+    Attributes:
+        cells: The most cells that any of them has.
+        core_sizes: The most different numbers of threads that the cores of any of them have.
+        board: Their GPU board, or None if they have none.
+
+    """
+
+    cells: int
+    core_sizes: int
+    board: Board | None
+
+
+@record(frozen=True, slots=True)
 class Problem:
     """A batch of gangs and the nodes that could host them.
 
@@ -240,6 +258,20 @@ class Problem:
     encoding: Hashable = None
     homes: tuple[tuple[int, "Choice | None"], ...] = ()
     move_budget: int = 0
+    _of_kinds: Mapping[int, KindSummary] | None = field(
+        default=None, init=False, compare=False, repr=False
+    )
+
+    @property
+    def of_kinds(self) -> Mapping[int, KindSummary]:
+        """What holds for the nodes of each kind that there is; worked out once.
+
+        What is asked of each shape asks this, and not each node: there may be millions of pairs.
+        """
+        if self._of_kinds is None:
+            object.__setattr__(self, "_of_kinds", _summaries(self.nodes))
+        assert self._of_kinds is not None
+        return self._of_kinds
 
     @property
     def tiers(self) -> tuple[Tier, ...]:
@@ -269,6 +301,19 @@ class Problem:
     def shape_of(self, pod: int) -> Shape:
         """Return the shape of a pod."""
         return self.shapes[self.pods[pod]]
+
+
+def _summaries(nodes: Sequence[NodeState]) -> dict[int, KindSummary]:
+    found: dict[int, KindSummary] = {}
+    for node in nodes:
+        known = found.get(node.kind, KindSummary(0, 0, None))
+        bank = node.bank(GPU)
+        found[node.kind] = KindSummary(
+            max(known.cells, len(node.cells)),
+            max(known.core_sizes, len({core.threads for core in node.cores})),
+            known.board if bank is None else bank.board,
+        )
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ Two things reach beyond a node. Some terms are about domains of nodes. And a pod
 affinity means may be the first of its kind, as long as no other pod of the cluster is meant.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import replace
 
@@ -22,12 +23,13 @@ def nodes_of_first_pods(placed: Iterable[RunningPod], everyone: Sequence[Running
     terms about domains, only other pods on the same node count as company.
     """
     found = set()
+    together: defaultdict[str, list[RunningPod]] = defaultdict(list)
+    for one in everyone:
+        together[one.placement.node].append(one)
     for one in placed:
         for term in lonely_terms(one.pod.spec):
             others = (
-                other
-                for other in everyone
-                if other.pod.key != one.pod.key and other.placement.node == one.placement.node
+                other for other in together[one.placement.node] if other.pod.key != one.pod.key
             )
             if not any(_means(one.pod.namespace, term, other) for other in others):
                 found.add(one.placement.node)

@@ -82,10 +82,6 @@ class Budget:
         """Whether nothing is left that is worth starting a solver for."""
         return self.left <= min(0.005, 0.01 * self.total)
 
-    def has_time_for(self, seconds: float) -> bool:
-        """Return whether something that takes so long would be done before the time is over."""
-        return not self.over and (not self.timed or seconds <= self.left)
-
     @property
     def until_overdue_s(self) -> float | None:
         """How many seconds the last words may still take, or None if they have no limit."""

@@ -70,7 +70,7 @@ def search_exactly(
     levels = len(problem.priorities)
     limits = limits[:wanted]
     batch = build_batch_model(problem, tiers=wanted, stop=lambda: budget.over)
-    if batch is None:
+    if batch is None or budget.over:
         return ExactResult(None, tuple(start_values), tuple(limits))
     hint(batch.model, hint_of(problem, batch.variables, start))
     tiers = problem.tiers[:wanted]

@@ -6,7 +6,6 @@ part. In a fleet even tier 1 is only bounded as a whole, and improved part by pa
 """
 
 import random
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -14,6 +13,7 @@ from placer.counting.placements import recount
 from placer.counting.pools import with_pools
 from placer.judge.measure import measure
 from placer.search.alike import part
+from placer.search.assignments import assignments_of
 from placer.search.baseline import Baseline
 from placer.search.budget import Budget
 from placer.search.coarse import links_matter, refine, without_links
@@ -29,10 +29,8 @@ from placer.search.rejected import note_choices, note_placement
 from placer.search.relaxed_moves import relaxed_moves
 from placer.search.tiers import Progress
 from placer_models.cluster import Instance
-from placer_models.core_granularity import CoreGranularity
 from placer_models.cpsat.families import is_plain
 from placer_models.cpsat.tier_limits import modelled_tiers
-from placer_models.cpsat.units import units_of
 from placer_models.goals import (
     DEFAULT_LOCALITY,
     DEVICE_CHOICE,
@@ -53,9 +51,6 @@ MOST_LINKED_ASSIGNMENTS = 400
 
 FEW_ASSIGNMENTS = 40
 """(unit, node) pairs up to which one model is quicker than two, without links and with them."""
-
-CORES_OF_A_SEAT = 8
-"""How many core classes add as much to a pair as one more pair would."""
 
 SHARE_BEFORE_LINKS = 0.6
 """The share of the time for the model without links, if a search part by part follows."""
@@ -88,6 +83,8 @@ class JointSearch:
         problem: The instance in integers.
         plain: The Problem without default locality and device choices: it can count more
             pods together.
+        told_apart: (unit, node) pairs of the Problem.
+        counted: (unit, node) pairs of the plain one.
         bounds: One per tier, true as long as the tiers before it stay as `best` has them.
         round: How often all ways of searching have been gone through.
         rejected: Places that were found, and that the judge rejected.
@@ -104,6 +101,8 @@ class JointSearch:
     round: int = 0
     rejected: list[RejectedPlace] = field(default_factory=list)
     plain: Problem = field(init=False)
+    told_apart: int = field(init=False)
+    counted: int = field(init=False)
 
     def run(self, *, whole: bool) -> None:
         """Improve the placement and the bounds until all is proven or the time is over.
@@ -115,22 +114,25 @@ class JointSearch:
         if self.budget.over:
             return
         self.plain = without_choices(without_locality(self.problem))
-        assignments = assignments_of(self.plain)
+        self.counted = assignments_of(self.plain)
+        self.told_apart = (
+            self.counted if self.plain is self.problem else assignments_of(self.problem)
+        )
         linked = links_matter(self.problem)
         tiers = modelled_tiers(self.problem)
         count = self.problem.before_links
         most = MOST_LINKED_ASSIGNMENTS if linked else MOST_ASSIGNMENTS
-        one_model = tiers > count and (whole or assignments <= most)
+        one_model = tiers > count and (whole or self.counted <= most)
         self._bound_last()
         if self._settled() == len(self.bounds):
             return
-        if self.problem.homes and assignments > MOST_LINKED_ASSIGNMENTS:
+        if self.problem.homes and self.counted > MOST_LINKED_ASSIGNMENTS:
             self._make_room()
         self._bound()
         self._pack()
         self._exchange(SHARE_OF_EXCHANGES)
-        apart = tiers == count or (linked and assignments > FEW_ASSIGNMENTS)
-        if apart and (whole or assignments <= MOST_ASSIGNMENTS) and self._settled() < count:
+        apart = tiers == count or (linked and self.counted > FEW_ASSIGNMENTS)
+        if apart and (whole or self.counted <= MOST_ASSIGNMENTS) and self._settled() < count:
             self._before_links(1.0 if one_model else SHARE_BEFORE_LINKS)
         if one_model:
             self._as_one(tiers, most, whole=whole)
@@ -143,7 +145,7 @@ class JointSearch:
             self._exchange(SHARE_OF_EXCHANGES)
             if one_model:
                 self._as_one(tiers, most, whole=whole)
-            elif apart and assignments <= MOST_ASSIGNMENTS and self._settled() < count:
+            elif apart and self.counted <= MOST_ASSIGNMENTS and self._settled() < count:
                 self._before_links(SHARE_BEFORE_LINKS)
             self._by_parts(SHARE_OF_PARTS)
 
@@ -174,6 +176,8 @@ class JointSearch:
 
     def _before_links(self, share: float) -> None:
         """Solve the tiers that do not look at links, in a model without them."""
+        if self.budget.over:
+            return
         count = self.problem.before_links
         coarse = without_links(self.problem)
         part = self.budget.part(share * self.budget.left)
@@ -200,13 +204,10 @@ class JointSearch:
             whole: Tell them apart however many assignments that makes.
 
         """
-        told_apart = assignments_of(self.problem)
-        if self.plain is not self.problem and told_apart > min(
-            assignments_of(self.plain), FEW_ASSIGNMENTS
-        ):
+        if self.plain is not self.problem and self.told_apart > min(self.counted, FEW_ASSIGNMENTS):
             self._counted_together(tiers)
             self._node_by_node()
-        if self._settled() < tiers and (whole or told_apart <= most):
+        if self._settled() < tiers and (whole or self.told_apart <= most):
             self._first(tiers)
         elif self._settled() < tiers:
             self._by_parts(1.0)
@@ -216,6 +217,8 @@ class JointSearch:
 
         Tiers that tell pods apart count as perfect in that model, whatever they are in truth.
         """
+        if self.budget.over:
+            return
         apart = [i for i, (tier, _) in enumerate(self.best.worth) if tier in TELL_APART]
         before = min(apart, default=tiers)
         values = [0 if tier in TELL_APART else value for tier, value in self.best.worth[:tiers]]
@@ -238,6 +241,8 @@ class JointSearch:
 
         Mostly the greedy path gets there, in a tenth of the time that a model takes.
         """
+        if self.budget.over:
+            return
         search = self._parts(self.budget)
         self.tell("laying pods anew, node by node")
         for node in sorted({place.node for place in self.best.placement.pods}):
@@ -249,6 +254,8 @@ class JointSearch:
 
     def _first(self, tiers: int) -> None:
         """Solve what is not proven yet of the first ``tiers`` tiers in one model."""
+        if self.budget.over:
+            return
         found = search_exactly(
             self.problem,
             recount(self.instance, self.baseline.accounts, self.problem, self.best.placement),
@@ -283,7 +290,7 @@ class JointSearch:
     def _bound(self, share: float = SHARE_OF_BOUND) -> None:
         """Bound the first tiers by the relaxed model, which says what no placement can reach."""
         count = bounded_tiers(self.problem)
-        if list(self.best.values[:count]) == self.bounds[:count]:
+        if self.budget.over or list(self.best.values[:count]) == self.bounds[:count]:
             return
         self.tell("bounding tier 1")
         part = self.budget.part(share * self.budget.left)
@@ -294,7 +301,9 @@ class JointSearch:
     def _pack(self) -> None:
         """Open fewer nodes by patterns of full ones, and bound how many are needed."""
         levels = len(self.problem.priorities)
-        if OPENED not in self.problem.tiers or self.best.values[levels] == self.bounds[levels]:
+        if self.budget.over or OPENED not in self.problem.tiers:
+            return
+        if self.best.values[levels] == self.bounds[levels]:
             return
         self.tell("filling nodes by patterns")
         start = recount(self.instance, self.baseline.accounts, self.problem, self.best.placement)
@@ -308,7 +317,7 @@ class JointSearch:
     def _exchange(self, share: float) -> None:
         """Place more pods that are plain sums, by exchanges between nodes."""
         levels = len(self.problem.priorities)
-        if self._settled() >= levels:
+        if self.budget.over or self._settled() >= levels:
             return
         self.tell("exchanging pods between nodes")
         part = self.budget.part(share * self.budget.left)
@@ -328,6 +337,8 @@ class JointSearch:
 
     def _make_room(self) -> None:
         """Move pods out of the way as the relaxed model proposes, while that helps."""
+        if self.budget.over:
+            return
         self.tell("looking for who is in the way")
         part = self.budget.part(SHARE_OF_ROOM * self.budget.left)
         search = self._parts(part)
@@ -342,6 +353,8 @@ class JointSearch:
 
     def _by_parts(self, share: float) -> None:
         """Improve a few nodes at a time, then bound again the tiers whose bounds depend on that."""
+        if self.budget.over:
+            return
         open_moves = bool(self.problem.homes) and self._settled() < bounded_tiers(self.problem)
         if open_moves:
             share *= 1 - SHARE_OF_BOUND
@@ -366,6 +379,8 @@ class JointSearch:
 
     def _take(self, search: Neighbourhoods) -> None:
         """Let the judge look at the result of a search part by part; keep it if it is better."""
+        if search.placement is self.best.placement:
+            return  # nothing was found
         placement = with_pools(self.instance, search.placement)
         found = look_at(self.instance, self.baseline, placement)
         if isinstance(found, Rejected):
@@ -377,21 +392,3 @@ class JointSearch:
 def _far(worth: Iterable[tuple[Tier, int]]) -> bool:
     """Return whether some pod might still be nearer to what it has, as far as is proven."""
     return any(value for tier, value in worth if tier in TELL_APART)
-
-
-def assignments_of(problem: Problem) -> int:
-    """Return how many (unit, node) pairs a model of the whole batch has.
-
-    Where cores are told apart one by one, each of them makes a pair larger.
-    """
-    each = problem.granularity >= CoreGranularity.PAIRS
-    units = Counter(unit.shape for unit in units_of(problem))
-    return sum(
-        count
-        * sum(
-            1 + (len(node.cores) // CORES_OF_A_SEAT if each else 0)
-            for node in problem.nodes
-            if problem.fits[shape][node.kind] is not None
-        )
-        for shape, count in units.items()
-    )

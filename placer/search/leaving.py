@@ -13,11 +13,12 @@ from math import comb
 from placer.counting.placements import Unrealisable, realise
 from placer.greedy.place import place_greedily
 from placer.judge.breaches import blamed, breaches
+from placer.search.assignments import assignments_of
 from placer.search.baseline import Baseline, baseline_of
 from placer.search.budget import Budget
 from placer.search.cp import optimise
 from placer.search.exact import limits_of
-from placer.search.joint_search import MOST_ASSIGNMENTS, Bounds, JointSearch, assignments_of
+from placer.search.joint_search import MOST_ASSIGNMENTS, Bounds, JointSearch
 from placer.search.judged import Judged, Rejected, in_ids, judged
 from placer.search.rejected import note_choices
 from placer.search.tiers import Progress

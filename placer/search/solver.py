@@ -20,6 +20,7 @@ from placer.search.reasons.unplaced import never_asked, why_unplaced
 from placer.search.rejected import accepted
 from placer.search.tiers import Progress, silent
 from placer.state.batch import build_problem
+from placer.state.out_of_time import OutOfTimeError
 from placer_models.cluster import Instance
 from placer_models.goals import UNBOUNDED
 from placer_models.illegal_running import with_counted
@@ -91,9 +92,7 @@ def solve(
     accounts, cache = baseline.accounts, baseline.cache.problems
     # Greedy looks at cores one by one where the model's counts would not tell it enough, and
     # counts alike for every batch; the model counts in units that keep its numbers small.
-    begun_s = budget.elapsed_s
     problem = build_problem(instance, accounts, each_core=True, absolute=True, cache=cache)
-    built_s = budget.elapsed_s - begun_s
     tell("placing greedily")
     choices = place_greedily(problem, tables=baseline.cache.tables)
     placed_s = budget.elapsed_s
@@ -109,10 +108,12 @@ def solve(
         problem = build_problem(asked, baseline.accounts)
         best = judged(asked, baseline, complete_with_current(asked, best.placement))
     budget.greedy_s = budget.elapsed_s
-    # The model's Problem takes about as long as greedy's. There may be no time even for that.
-    searches = options.engine is not Engine.GREEDY and budget.has_time_for(built_s)
+    searches = options.engine is not Engine.GREEDY and not budget.over
     if searches and asked is instance:
-        problem = build_problem(instance, accounts, cache=cache)
+        try:
+            problem = build_problem(instance, accounts, cache=cache, stop=lambda: budget.over)
+        except OutOfTimeError:
+            searches = False
     found = Searched(asked, baseline, problem, best, limits_of(problem), rejected)
     if searches:
         found = _searched(found, instance, movable, budget, tell)

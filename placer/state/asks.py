@@ -1,9 +1,9 @@
 """Asks: what the pods of a batch ask for, each once, and what that means on kinds of nodes."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from placer.counting.memory import asked_of
 from placer.counting.node_resources import wanted_by
@@ -12,6 +12,7 @@ from placer.state.device_counts import share_needs
 from placer.state.fits import best_pair_minimum_of, fit_of
 from placer.state.network import has_levels, required_levels
 from placer.state.node_states import RelevantFacts
+from placer.state.out_of_time import Stop, go_on
 from placer.state.problem_cache import ProblemCache
 from placer_models.cluster import Instance, Node
 from placer_models.dimensions import SHARED_POOL, Dimension, amounts_at, in_cells
@@ -20,6 +21,8 @@ from placer_models.pod import PodSpec
 from placer_models.policy import DeviceScope, QosClass
 from placer_models.problem import Fit, Shape
 from placer_models.reasons import Blocker
+
+T = TypeVar("T")
 
 
 class Ask(NamedTuple):
@@ -81,6 +84,7 @@ def encoded(
     kinds: tuple[Node, ...],
     dimensions: tuple[Dimension, ...],
     cache: ProblemCache,
+    stop: Stop | None = None,
 ) -> EncodedAsks:
     """Return the asks in integers.
 
@@ -89,13 +93,23 @@ def encoded(
         kinds: The kinds of nodes, as ``cache`` has them.
         dimensions: The dimensions in which shapes take amounts.
         cache: What was worked out for earlier batches.
+        stop: Asked for each ask whether the time is over.
+
+    Raises:
+        OutOfTimeError: It was over.
 
     """
     of_cells = in_cells(dimensions)
     specs = [ask.spec for ask in asks]
+
+    def in_time(what: Iterable[T]) -> Iterator[T]:
+        for one in what:
+            go_on(stop)
+            yield one
+
     shapes = tuple(
         cache.memo((_shape, spec, dimensions), kinds, partial(_shape, spec, kinds, dimensions))
-        for spec in specs
+        for spec in in_time(specs)
     )
     fits = tuple(
         cache.memo(
@@ -103,7 +117,7 @@ def encoded(
             kinds,
             partial(_fits, ask, kinds, of_cells, cache),
         )
-        for ask in asks
+        for ask in in_time(asks)
     )
     types = tuple(sorted({device.type for kind in kinds for device in kind.devices}))
     return EncodedAsks(shapes, fits, _shared(shapes, specs), types)

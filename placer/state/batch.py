@@ -18,6 +18,7 @@ from placer.state.network import (
 )
 from placer.state.node_loads import with_loads
 from placer.state.node_states import Encoding, tiers_of_cores
+from placer.state.out_of_time import Stop
 from placer.state.problem_cache import ProblemCache
 from placer.state.sums import Sums, resources_of
 from placer_models.cluster import Instance, Nodes
@@ -46,6 +47,7 @@ def build_problem(
     each_core: bool = False,
     absolute: bool = False,
     cache: ProblemCache | None = None,
+    stop: Stop | None = None,
 ) -> Problem:
     """Write the instance as a Problem.
 
@@ -56,6 +58,10 @@ def build_problem(
         absolute: Count in bytes and other units of 1. They are the same for every batch, so the
             states of nodes stay as they were for the last one. Else count in the largest units.
         cache: What was worked out for earlier Problems; the Problem does not depend on it.
+        stop: Asked now and then whether the time is over, if nobody has to have a Problem.
+
+    Raises:
+        OutOfTimeError: It was over.
 
     """
     accounts = PersistentTuple.of(accounts_of(instance) if accounts is None else accounts)
@@ -67,7 +73,7 @@ def build_problem(
     levels = asked_levels(instance)
     sides = [(ask.spec, ask.namespace) for ask in asks]
     relevant = cache.batch_memo((relevant_facts_of, asks), (), partial(relevant_facts_of, asks))
-    kinds, kind_of = cache.kinds_of(instance.nodes, relevant)
+    kinds, kind_of = cache.kinds_of(instance.nodes, relevant, stop)
     asked = optional_tiers(instance)
     core_tiers = tiers_of_cores(asked, specs)
     if absolute:
@@ -77,7 +83,7 @@ def build_problem(
         unit = _memory_unit(specs, left, _by_parts(instance, specs), instance.homes)
         dimensions = _dimensions(specs, unit, resources_of(specs, left, absolute=False))
     shapes, fits, shared, device_types = cache.batch_memo(
-        (encoded, asks, dimensions), kinds, partial(encoded, asks, kinds, dimensions, cache)
+        (encoded, asks, dimensions), kinds, partial(encoded, asks, kinds, dimensions, cache, stop)
     )
     granularity = granularity_of(fits, pods)
     if each_core and granularity is CoreGranularity.PAIRS:
@@ -96,7 +102,7 @@ def build_problem(
         granularity=granularity,
         bound=left.bound or _may_be_bound(instance, specs),
     )
-    states = cache.states_of(instance.nodes, accounts, kinds, kind_of, encoding)
+    states = cache.states_of(instance.nodes, accounts, kinds, kind_of, encoding, stop)
     # The model goes through them again and again.
     nodes: Sequence[NodeState] = states if absolute else tuple(states)
     if met is not None:

@@ -92,7 +92,7 @@ class _StateCache:
             accounts: The account of each node.
             numbers: The number of each node's kind.
             state_of: Returns the state of the node at a position, given its row before, if any.
-            stop: As in `ProblemCache`.
+            stop: As in `ProblemCache.states_of`.
 
         """
         same = self.nodes is nodes and self.numbers is numbers
@@ -124,14 +124,8 @@ class _StateCache:
 class ProblemCache:
     """What is kept from one Problem to the next. For one thread at a time."""
 
-    def __init__(self, stop: Stop | None = None) -> None:
-        """Begin with nothing.
-
-        Args:
-            stop: Asked for each node whether the time is over; then `OutOfTimeError` is raised.
-
-        """
-        self._stop = stop
+    def __init__(self) -> None:
+        """Begin with nothing."""
         self._sums = ChunkedReduce(sums_of, joined)
         self._looks: dict[RelevantFacts, _KindCache] = {}
         self._said: dict[Encoding, _StateCache] = {}
@@ -146,7 +140,7 @@ class ProblemCache:
         return self._sums.of(accounts)
 
     def kinds_of(
-        self, nodes: tuple[Node, ...], relevant: RelevantFacts
+        self, nodes: tuple[Node, ...], relevant: RelevantFacts, stop: Stop | None = None
     ) -> tuple[tuple[Node, ...], tuple[int, ...]]:
         """Return the kinds of nodes, and the number of each node's kind.
 
@@ -165,7 +159,7 @@ class ProblemCache:
             for node in nodes:
                 found = look.known.get(node.name)
                 if found is None or found[0] is not node:
-                    go_on(self._stop)
+                    go_on(stop)
                     found = look.known[node.name] = node, self._kind(node, relevant)
                 number = numbers.setdefault(id(found[1]), len(kinds))
                 if number == len(kinds):
@@ -187,6 +181,7 @@ class ProblemCache:
         kinds: tuple[Node, ...],
         kind_numbers: tuple[int, ...],
         encoding: Encoding,
+        stop: Stop | None = None,
     ) -> PersistentTuple[NodeState]:
         """Return the state of each node, which is one object as long as nothing changes there.
 
@@ -199,6 +194,11 @@ class ProblemCache:
             kinds: As `kinds_of` returns them.
             kind_numbers: As `kinds_of` returns them, too.
             encoding: How the states are written for the batch.
+            stop: Asked for each node that changed whether the time is over. What is known of nodes
+                by then is kept.
+
+        Raises:
+            OutOfTimeError: The time was over.
 
         """
         plain = encoding.plain
@@ -214,11 +214,11 @@ class ProblemCache:
         def view(position: int, _: _Row | None) -> NodeState:
             return state_in(encoding, counted.states[position], accounts[position])
 
-        counted.update(nodes, accounts, kind_numbers, count, self._stop)
+        counted.update(nodes, accounts, kind_numbers, count, stop)
         if encoding == plain:
             return counted.states
         said = _recent(self._said, encoding, _StateCache)
-        said.update(nodes, accounts, kind_numbers, view, self._stop)
+        said.update(nodes, accounts, kind_numbers, view, stop)
         return said.states
 
     def memo(self, what: Hashable, kinds: tuple[Node, ...], make: Callable[[], T]) -> T:

@@ -2,12 +2,14 @@
 
 import json
 import re
+from itertools import chain, repeat
 from pathlib import Path
 
 import pytest
 import yaml
 
 from cli_samples import SMALL, TOO_LARGE, names_in, written
+from placer.search.options import SolveOptions
 from placer_cli.app import main
 from placer_cli.exits import Exit
 from placer_models.placement import GaveUp, Infeasible, Unplaced
@@ -331,6 +333,7 @@ def test_the_options_reach_the_solver(tmp_path: Path, monkeypatch: pytest.Monkey
         return GaveUp(0.0, ())
 
     monkeypatch.setattr("placer.search.solver.solve", fake)
+    monkeypatch.setattr("placer_cli.commands.solve.monotonic", lambda: 0.0)
     options = "--engine greedy --time-limit 7 --work-limit 3 --workers 2 --seed 5"
 
     main(["solve", written(tmp_path, SMALL), *options.split()])
@@ -338,6 +341,28 @@ def test_the_options_reach_the_solver(tmp_path: Path, monkeypatch: pytest.Monkey
     (got,) = seen
     assert (got.engine, got.time_limit_s, got.work_limit) == ("greedy", 7.0, 3)
     assert (got.workers, got.seed) == (2, 5)
+
+
+@pytest.mark.parametrize(("limit", "left_s"), [("20", 18.0), ("1.5", 0.001)])
+def test_loading_the_search_is_part_of_the_time(
+    limit: str, left_s: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """
+    The limit counts from the end of reading: here 5 s after the begin, and 2 s before the search.
+    """
+    seen: list[SolveOptions] = []
+
+    def fake(instance: object, options: SolveOptions, progress: object) -> GaveUp:
+        seen.append(options)
+        return GaveUp(0.0, ())
+
+    times_s = chain((0.0, 5.0, 7.0), repeat(9.0))
+    monkeypatch.setattr("placer.search.solver.solve", fake)
+    monkeypatch.setattr("placer_cli.commands.solve.monotonic", lambda: next(times_s))
+
+    main(["solve", written(tmp_path, SMALL), "--time-limit", limit])
+
+    assert [options.time_limit_s for options in seen] == [left_s]
 
 
 def test_nodes_and_pods_may_stand_in_two_files(

@@ -22,7 +22,7 @@ from placer.search.options import SolveOptions
 from placer_models.cluster import Instance
 from placer_models.placement import Answer
 
-CALL_S = 1e-5
+CALL_S = 2e-5
 """What a call of a function takes: a slow machine."""
 
 MOST_WORK = 0.02

@@ -172,8 +172,10 @@ def _solve(
         with progress(err()) as tell:
             from placer.search.solver import solve as search
 
-            halted = replace(options, halt=halt)
-            answer = interruptible(lambda: search(problem, halted, tell), halt)
+            # Loading the search has taken its part of the time.
+            left_s = options.time_limit_s - (monotonic() - started_s - read_s)
+            timed = replace(options, halt=halt, time_limit_s=max(LEAST_S, left_s))
+            answer = interruptible(lambda: search(problem, timed, tell), halt)
         solve_s = monotonic() - started_s - read_s
         timing = {"read_s": round(read_s, 3), "solve_s": round(solve_s, 3)}
         tree = answer_to_json(answer, problem, timing)

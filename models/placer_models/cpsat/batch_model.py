@@ -11,6 +11,7 @@ from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.families import FAMILIES
 from placer_models.cpsat.family import AddRule
 from placer_models.cpsat.gangs import placed
+from placer_models.cpsat.stoppable import StoppableModel, StoppedError
 from placer_models.cpsat.units import units_of
 from placer_models.problem import Problem
 
@@ -53,35 +54,34 @@ def build_batch_model(
         stop: Asked now and then whether the time is over: a large model takes long to build.
 
     """
-    model = CpModel()
-    stop = stop or (lambda: False)
-    x = create_variables(model, problem, stop)
-    if x is None:
+    model = StoppableModel(stop or (lambda: False))
+    try:
+        x = create_variables(model, problem)
+        for rule in (*rules, *cuts):
+            model.go_on()
+            rule(model, problem, x)
+        batch = BatchModel(model, x, tuple(islice(_tiers(model, problem, x), tiers)))
+        model.go_on()
+    except StoppedError:
         return None
-    for rule in (*rules, *cuts):
-        if stop():
-            return None
-        rule(model, problem, x)
-    if stop():
-        return None
-    return BatchModel(model, x, tuple(islice(_tiers(model, problem, x), tiers)))
+    model.ask_no_more()
+    return batch
 
 
-def create_variables(
-    model: CpModel, problem: Problem, stop: Callable[[], bool]
-) -> Variables | None:
+def create_variables(model: StoppableModel, problem: Problem) -> Variables:
     """Create the variables, but none for a unit on a node that has no room for any of its pods.
 
-    At every assignment it asks whether to stop; if so it returns None.
+    Raises:
+        StoppedError: The time is over.
+
     """
     units = units_of(problem)
     assignments: list[Assignment] = []
     for index, unit in enumerate(units):
         for node in range(len(problem.nodes)):
+            model.step()
             most = room_for(problem, unit.shape, node, len(unit.pods))
             if most > 0:
-                if stop():
-                    return None
                 assignments.append(_assignment(model, problem, index, unit, node, most))
     of_unit: list[list[Assignment]] = [[] for _ in units]
     on_node: list[list[Assignment]] = [[] for _ in problem.nodes]
@@ -91,6 +91,7 @@ def create_variables(
     x = Variables(units, tuple(assignments), tuple(map(tuple, of_unit)), tuple(map(tuple, on_node)))
     for family in FAMILIES:
         if family.decide_all is not None:
+            model.go_on()
             part = family.decide_all(model, problem, x)
             x.parts[type(part)] = part
     return x
@@ -124,12 +125,15 @@ def room_for(problem: Problem, thing: int, index: int, most: int) -> int:
     return most
 
 
-def _tiers(model: CpModel, problem: Problem, x: Variables) -> Iterator[Expression]:
+def _tiers(model: StoppableModel, problem: Problem, x: Variables) -> Iterator[Expression]:
     """Yield one expression per tier: the sum of what families count for it."""
     levels = len(problem.priorities)
     for level in range(levels):
         yield placed(problem, x, level)
     for tier in problem.tiers[levels:]:
-        goals = [family.tiers[tier] for family in FAMILIES if tier in family.tiers]
-        terms = [goal(model, problem, x) for goal in goals]
+        terms = []
+        for family in FAMILIES:
+            if tier in family.tiers:
+                model.go_on()
+                terms.append(family.tiers[tier](model, problem, x))
         yield LinearExpr.sum(terms) if len(terms) > 1 else terms[0]

@@ -327,9 +327,9 @@ def splits_freely(problem: Problem, thing: int) -> bool:
     if not problem.shapes[thing].owned_cpus:
         return True
     return all(
-        fit.bind is BindPolicy.FULL_PCPUS and len({core.threads for core in node.cores}) <= 1
-        for node in problem.nodes
-        if (fit := problem.fits[thing][node.kind]) is not None
+        fit.bind is BindPolicy.FULL_PCPUS and known.core_sizes <= 1
+        for kind, known in problem.of_kinds.items()
+        if (fit := problem.fits[thing][kind]) is not None
     )
 
 

@@ -275,11 +275,11 @@ def boards_for(problem: Problem, thing: int) -> Iterable[Board]:
     """Return the GPU boards that pods of a shape could come to, one per kind of node."""
     if not problem.shapes[thing].count_of(GPU):
         return ()
-    return {
-        node.kind: bank.board
-        for node in problem.nodes
-        if problem.fits[thing][node.kind] is not None and (bank := node.bank(GPU))
-    }.values()
+    return [
+        known.board
+        for kind, known in problem.of_kinds.items()
+        if problem.fits[thing][kind] is not None and known.board is not None
+    ]
 
 
 def any_set_will_do(problem: Problem, thing: int) -> bool:

@@ -241,9 +241,9 @@ def has_one_cell(problem: Problem, thing: int) -> bool:
     """Return whether no policy has to choose cells for pods of a shape, one by one."""
     return not any(
         fit.alignment is not AlignmentPolicy.NONE
-        and (len(node.cells) > 1 or not fit.uses_cells(problem.shapes[thing]))
-        for node in problem.nodes
-        if (fit := problem.fits[thing][node.kind]) is not None
+        and (known.cells > 1 or not fit.uses_cells(problem.shapes[thing]))
+        for kind, known in problem.of_kinds.items()
+        if (fit := problem.fits[thing][kind]) is not None
     )
 
 

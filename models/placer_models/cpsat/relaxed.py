@@ -18,6 +18,7 @@ from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 from placer_models.cpsat.classes import Demands, NodeClass, PodFamily, classes_of, families_of
 from placer_models.cpsat.expression import Expression
+from placer_models.cpsat.stoppable import StoppableModel, StoppedError
 from placer_models.goals import MEMBER_ABOVE_POINTS, MEMBER_OF_MINIMUM_POINTS
 from placer_models.problem import Problem
 
@@ -80,17 +81,30 @@ def build_relaxed_model(problem: Problem, stop: Callable[[], bool]) -> RelaxedMo
         The model, or None if it would be too large or building it was stopped.
 
     """
-    model = CpModel()
+    model = StoppableModel(stop)
     families = families_of(problem)
     classes = classes_of(problem, families, stop)
     if classes is None:
         return None
     if len(families) * sum(min(len(alike.nodes), _ways(alike)) for alike in classes) > MOST_COUNTS:
         return None
+    try:
+        relaxed = _written(model, problem, families, classes)
+    except StoppedError:
+        return None
+    model.ask_no_more()
+    return relaxed
+
+
+def _written(
+    model: CpModel,
+    problem: Problem,
+    families: Sequence[PodFamily],
+    classes: Sequence[NodeClass],
+) -> RelaxedModel:
+    """Write the model of families of pods on classes of nodes."""
     divisions: list[Division] = []
     for c, alike in enumerate(classes):
-        if stop():
-            return None
         for division in _divisions(model, alike, families, str(c)):
             _fill(model, division, families)
             divisions.append(division)

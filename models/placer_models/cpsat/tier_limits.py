@@ -3,6 +3,7 @@
 from collections import Counter
 from math import prod
 
+from placer_models.banks import DeviceBank
 from placer_models.cpsat.node_strategy import products_of, rows_of
 from placer_models.cpsat.shares import reach_of
 from placer_models.device import GPU
@@ -56,33 +57,37 @@ def _says_who_is_there(problem: Problem) -> bool:
 
 def _compared(problem: Problem) -> int:
     """Return how many pairs of devices are compared for all pods with a device choice."""
+    pairs: Counter[tuple[int, str]] = Counter()
+    for node in problem.nodes:
+        for bank in node.banks:
+            pairs[node.kind, bank.type] += sum(map(len, bank.shareable)) ** 2
     total = 0
     for index, pods in Counter(problem.pods).items():
-        kinds = {need.type for need in problem.shapes[index].shares if need.choice}
-        for node in problem.nodes if kinds else ():
-            if problem.fits[index][node.kind] is not None:
-                banks = (node.bank(kind) for kind in kinds)
-                total += pods * sum(sum(map(len, b.shareable)) ** 2 for b in banks if b)
+        types = {need.type for need in problem.shapes[index].shares if need.choice}
+        total += pods * sum(
+            count
+            for (kind, device_type), count in (pairs.items() if types else ())
+            if device_type in types and problem.fits[index][kind] is not None
+        )
     return total
 
 
 def _sets(problem: Problem) -> int:
-    """Return how many GPU sets all pods are offered on all nodes."""
-    offered: dict[tuple[object, ...], int] = {}
+    """Return how many GPU sets all pods are offered on all nodes, or more than the most."""
+    banks: Counter[tuple[int, DeviceBank]] = Counter(
+        (node.kind, bank) for node in problem.nodes if (bank := node.bank(GPU))
+    )
     total = 0
     for index, pods in Counter(problem.pods).items():
         shape = problem.shapes[index]
         size = shape.count_of(GPU)
-        for node in problem.nodes:
-            bank = node.bank(GPU)
-            if size < 2 or bank is None or problem.fits[index][node.kind] is None:
-                continue
-            # Nodes of one kind have one board.
-            key = (index, node.kind, bank.free, bank.shareable)
-            if key not in offered:
+        for (kind, bank), nodes in banks.items() if size > 1 else ():
+            if problem.fits[index][kind] is not None:
                 reach = reach_of(bank, shape)
-                offered[key] = offered_count(bank.board, size, reach, shape.scope_of(GPU))
-            total += pods * offered[key]
+                offered = offered_count(bank.board, size, reach, shape.scope_of(GPU))
+                total += pods * nodes * offered
+                if total > MOST_SETS:
+                    return total
     return total
 
 

@@ -9,15 +9,16 @@ from dataclasses import dataclass, replace
 
 from placer.counting.account import Account
 from placer.greedy.place import place_greedily
+from placer.search.assignments import assignments_of
 from placer.search.budget import Budget
 from placer.search.exact import limits_of, search_exactly
 from placer.search.first_tier_bounds import bound_first_tiers
 from placer.search.halt import Halt
-from placer.search.joint_search import MOST_ASSIGNMENTS, assignments_of
+from placer.search.joint_search import MOST_ASSIGNMENTS
 from placer.search.reasons.question import Question
 from placer.search.tiers import silent
 from placer.state.batch import build_problem
-from placer.state.out_of_time import OutOfTimeError, Stop
+from placer.state.out_of_time import OutOfTimeError, Stop, go_on
 from placer.state.problem_cache import ProblemCache
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.core_granularity import CoreGranularity
@@ -136,15 +137,19 @@ def most_placed(
     if budget.over:
         raise OutOfTimeError
     everyone = sum(len(gang.pods) for gang in instance.gangs)
-    cache = ProblemCache(stop)
-    problem = build_problem(instance, accounts, cache=cache)
+    cache = ProblemCache()
+    problem = build_problem(instance, accounts, cache=cache, stop=stop)
     several = problem.granularity is CoreGranularity.PAIRS
     each_core = (
-        build_problem(instance, accounts, each_core=True, cache=cache) if several else problem
+        build_problem(instance, accounts, each_core=True, cache=cache, stop=stop)
+        if several
+        else problem
     )
+    go_on(stop)
     pods = len(place_greedily(each_core, stop=stop))
     if pods == everyone:
         return Most(pods, everyone)
+    go_on(stop)
     minimum = sum(gang.minimum for gang in instance.gangs)
     value = minimum + pods if pods else 0
     limits = limits_of(problem)[:1]
