@@ -11,6 +11,7 @@ from placer_models.goals import (
     PACK_NODES,
     ROOM_POINTS,
     ROOM_QUARTERS,
+    SWITCH_POINTS,
     WHOLE_CORE_POINTS,
     WORTH,
     Tier,
@@ -60,7 +61,10 @@ _points: WeakKeyDictionary[Site, int] = WeakKeyDictionary()
 
 
 def usable_points_left(scene: Scene) -> int:
-    """Return the points of free GPU sets, MIG instances, whole cores and rooms over all nodes."""
+    """Return the points of all that is left for later pods, over all nodes.
+
+    That is free GPU sets, whole PCIe switches, MIG instances, whole cores and rooms.
+    """
     before = scene.nodes_before
     return before.total(_points_of) + sum(
         _points_of(site) - _points_of(before.sites[site.node.name]) for site in scene.entered
@@ -71,7 +75,7 @@ def _points_of(site: Site) -> int:
     points = _points.get(site)
     if points is None:
         points = _gpu_points(site) + instance_points(site) + _core_points(site)
-        points += _room_points(site)
+        points += _switch_points(site) + _room_points(site)
         _points[site] = points
     return points
 
@@ -84,6 +88,14 @@ def _gpu_points(site: Site) -> int:
     grants = (grant for tenant in site.tenants for grant in tenant.place.devices)
     free = {device.minor for device in healthy} - {g.minor for g in grants if g.type == GPU}
     return GPU_POINTS * usable_points(board, counts_of(board, free))
+
+
+def _switch_points(site: Site) -> int:
+    """Return the points of the switches below which nobody has any part of a device."""
+    if not site.inside.switches:
+        return 0
+    held = {(g.type, g.minor) for tenant in site.tenants for g in tenant.place.devices}
+    return SWITCH_POINTS * sum(held.isdisjoint(below) for below in site.inside.switches)
 
 
 def _core_points(site: Site) -> int:

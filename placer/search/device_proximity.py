@@ -5,7 +5,7 @@ looked at once more: a pod with several devices of a type takes others of its no
 if they are nearer and nothing that is measured gets worse.
 """
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import replace
 from functools import lru_cache
 
@@ -30,6 +30,7 @@ from placer_models.links import (
     selections,
     usable_points,
 )
+from placer_models.node_state import NodeState
 from placer_models.placement import DeviceGrant, Placement, PodPlacement, RejectedPlace
 from placer_models.pod import pods_of
 from placer_models.policy import AlignmentPolicy
@@ -123,15 +124,30 @@ def _moved(
             )
             if counts is not None:
                 taken = minors_of(bank.board, counts, left | mine)
-                free[at] |= {(bank.type, minor) for minor in mine}
-                free[at] -= {(bank.type, minor) for minor in taken}
-                devices = _exchanged(devices, bank.type, taken, accounts[at])
+                after = free[at] | {(bank.type, minor) for minor in mine}
+                after -= {(bank.type, minor) for minor in taken}
+                state = problem.nodes[at]
+                if _whole_switches(state, after) >= _whole_switches(state, free[at]):
+                    free[at] = after
+                    devices = _exchanged(devices, bank.type, taken, accounts[at])
         if devices != place.devices:
             node, spec = instance.nodes[at], spec_of[place.key]
             parts = with_devices(spec, place.containers, devices, node, problem.nodes[at])
             parts, env = with_environment(parts, node)
             moved[place.key] = replace(place, devices=devices, containers=parts, env=env)
     return moved
+
+
+def _whole_switches(node: NodeState, free: Set[tuple[str, int]]) -> int:
+    """Return how many PCIe switches of a node are whole if just these devices are free."""
+    return sum(
+        all(
+            (node.banks[bank].type, minor) in free
+            for bank, class_index in switch
+            for minor in node.banks[bank].board.classes[class_index]
+        )
+        for switch in node.switches
+    )
 
 
 def _exchanged(
