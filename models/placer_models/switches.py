@@ -1,11 +1,12 @@
 """PCIe switches of a node: those that are whole are kept for pods with devices side by side.
 
 Links tell which GPUs are fast together. Where they say nothing more, it counts whether a pod that
-comes later finds a GPU and a NIC, or two GPUs, below one switch.
+comes later finds a GPU and a NIC, or two GPUs, below one switch. A new pod with several whole
+devices of a type breaks none: that its own are near each other says more (D7).
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from placer_models.banks import DeviceBank
 from placer_models.device import GPU
@@ -40,6 +41,11 @@ def is_whole(switch: Switch, banks: Sequence[DeviceBank]) -> bool:
         banks[bank].free[class_index] == banks[bank].board.sizes[class_index]
         for bank, class_index in switch
     )
+
+
+def has_several(devices: Iterable[tuple[str, int]]) -> bool:
+    """Return whether a pod has several whole devices of a type, which are no MIG instances."""
+    return any(count > 1 and not is_instance(kind) for kind, count in devices)
 
 
 def whole_switches(switches: Collection[Switch], banks: Sequence[DeviceBank]) -> tuple[Switch, ...]:

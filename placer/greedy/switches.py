@@ -1,18 +1,36 @@
 """PCIe switches that a pod breaks: devices that leave more of them whole for later pods."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from placer.greedy.devices import DevicesTaken, pick_devices
 from placer_models.goals import SWITCH_POINTS
 from placer_models.joint_fit import JointFit
 from placer_models.node_state import NodeState
-from placer_models.problem import Shape
-from placer_models.shares import ShareTake
-from placer_models.switches import Switch, whole_switches
+from placer_models.problem import Choice, Shape
+from placer_models.switches import Switch, has_several, whole_switches
 
-_Counts = tuple[tuple[int, ...], ...]
-"""For each bank, whole devices from each equivalence class."""
+
+class SwitchTaker(NamedTuple):
+    """What a pod takes below switches.
+
+    Attributes:
+        several: Whether it has several whole devices of a type, and so breaks no switch.
+        places: (bank, equivalence class) of each of its devices, whole or in part.
+
+    """
+
+    several: bool
+    places: frozenset[tuple[int, int]]
+
+    @classmethod
+    def of(cls, shape: Shape, taken: DevicesTaken | Choice) -> "SwitchTaker":
+        """Return what a pod of the shape takes."""
+        counts = taken.counts if isinstance(taken, DevicesTaken) else taken.devices
+        places = {(b, at) for b, of in enumerate(counts) for at, count in enumerate(of) if count}
+        places |= {(share.bank, share.class_index) for share in taken.shares}
+        return cls(has_several(shape.devices), frozenset(places))
 
 
 def device_options(
@@ -29,7 +47,7 @@ def device_options(
     yield found
     if not node.switches or node.load is not None:
         return
-    broken = _broken(node, found.counts, found.shares)
+    broken = _broken(node, [SwitchTaker.of(shape, found)])
     if not broken:
         return
     whole = [*broken, *(s for s in whole_switches(node.switches, node.banks) if s not in broken)]
@@ -41,25 +59,22 @@ def device_options(
             return
 
 
-def points_of_switches(node: NodeState) -> int:
-    """Return the points of tier ``usable`` of the node's whole switches."""
-    return SWITCH_POINTS * len(whole_switches(node.switches, node.banks))
+def points_broken(node: NodeState, takers: Sequence[SwitchTaker]) -> int:
+    """Return the points of tier ``usable`` of the whole switches that the pods break together."""
+    return SWITCH_POINTS * len(_broken(node, takers)) if node.switches else 0
 
 
-def points_broken(node: NodeState, counts: _Counts, shares: tuple[ShareTake, ...]) -> int:
-    """Return the points of tier ``usable`` of the whole switches that these devices break."""
-    return SWITCH_POINTS * len(_broken(node, counts, shares)) if node.switches else 0
-
-
-def _broken(node: NodeState, counts: _Counts, shares: tuple[ShareTake, ...]) -> tuple[Switch, ...]:
-    """Return the whole switches below which some of the devices are."""
-    if not shares and not any(map(any, counts)):
+def _broken(node: NodeState, takers: Iterable[SwitchTaker]) -> tuple[Switch, ...]:
+    """Return the whole switches that pods have a part of, but none that has several devices."""
+    several, single = set[tuple[int, int]](), set[tuple[int, int]]()
+    for taker in takers:
+        (several if taker.several else single).update(taker.places)
+    if not single:
         return ()
-    opened = {(take.bank, take.class_index) for take in shares}
     return tuple(
         switch
         for switch in whole_switches(node.switches, node.banks)
-        if any(counts[bank][at] or (bank, at) in opened for bank, at in switch)
+        if not single.isdisjoint(switch) and several.isdisjoint(switch)
     )
 
 

@@ -1,5 +1,6 @@
 """The last tier: what is left for pods still to come, or what a node strategy counts (B12, B13)."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from weakref import WeakKeyDictionary
 
@@ -17,7 +18,9 @@ from placer_models.goals import (
     Tier,
 )
 from placer_models.links import counts_of, usable_points
+from placer_models.mig import is_instance
 from placer_models.node_strategy import NodeLoad
+from placer_models.placement import PodPlacement
 from placer_models.policy import QosClass
 from placer_models.resource_classes import ask_of, classes_of, load_of, totals_of
 
@@ -91,11 +94,28 @@ def _gpu_points(site: Site) -> int:
 
 
 def _switch_points(site: Site) -> int:
-    """Return the points of the switches below which nobody has any part of a device."""
+    """Return the points of the switches that are whole, but for new pods with several devices."""
     if not site.inside.switches:
         return 0
-    held = {(g.type, g.minor) for tenant in site.tenants for g in tenant.place.devices}
-    return SWITCH_POINTS * sum(held.isdisjoint(below) for below in site.inside.switches)
+    runners, singles, several = set(), set(), set()
+    for tenant in site.tenants:
+        mine = {(grant.type, grant.minor) for grant in tenant.place.devices}
+        if not tenant.new:
+            runners |= mine
+        elif _has_several(tenant.place):
+            several |= mine
+        else:
+            singles |= mine
+    return SWITCH_POINTS * sum(
+        below.isdisjoint(runners) and (below.isdisjoint(singles) or not below.isdisjoint(several))
+        for below in site.inside.switches
+    )
+
+
+def _has_several(place: PodPlacement) -> bool:
+    """Return whether the pod has several whole devices of one type."""
+    whole = Counter(g.type for g in place.devices if g.share is None and not is_instance(g.type))
+    return any(count > 1 for count in whole.values())
 
 
 def _core_points(site: Site) -> int:

@@ -1,4 +1,4 @@
-"""Whole PCIe switches in tier ``usable``: kept for pods that want GPU and NIC below one (D7, D9)."""
+"""Whole PCIe switches in tier ``usable``: kept for pods that want GPU and NIC below one (D9)."""
 
 from dataclasses import replace
 
@@ -30,6 +30,15 @@ def below(*switches: str, machine: Machine = BARE) -> Machine:
         for minor, key in enumerate(switches)
     )
     return replace(machine, devices=(*gpus, *nics))
+
+
+def wide(*switches: str) -> Machine:
+    """Return a machine with four GPUs below each switch, and no NIC."""
+    gpus = (
+        Device("gpu", minor, numa_node=0, pcie_switch=switches[minor // 4])
+        for minor in range(4 * len(switches))
+    )
+    return replace(BARE, devices=tuple(gpus))
 
 
 TWO = below("a", "b")
@@ -99,3 +108,41 @@ def test_a_gpu_and_a_virtual_function_take_the_switch_in_use(
     answer = solve(instance, SolveOptions(engine=engine, workers=1, seed=1))
 
     assert switches_of(answer, TWO) == {"b"}
+
+
+@EACH_ENGINE
+def test_two_gpus_of_a_pod_stay_below_one_switch(engine: Engine) -> None:
+    """
+    Their own nearness says more than a whole switch for later pods (D7).
+    """
+    machine = below("a", "b", "c")
+    running = (holds("r", gpus=(2,)), holds("s", gpus=(4,)))
+    instance = on(machine, asking("a", gpus=2), running=running)
+    answer = solve(instance, SolveOptions(engine=engine, workers=1, seed=1))
+
+    assert switches_of(answer, machine) == {"a"}
+
+
+@EACH_ENGINE
+def test_two_gpus_of_a_pod_take_what_is_left_of_a_switch_in_use(engine: Engine) -> None:
+    """
+    Of places that are as near, the one that leaves whole switches whole.
+    """
+    machine = wide("a", "b", "c")
+    running = (holds("r", gpus=(4, 5)), holds("s", gpus=(8,)))
+    instance = on(machine, asking("a", gpus=2), running=running)
+    answer = solve(instance, SolveOptions(engine=engine, workers=1, seed=1))
+
+    assert switches_of(answer, machine) == {"b"}
+
+
+@EACH_ENGINE
+def test_a_pod_with_several_gpus_comes_nearer_beside_new_pods_with_one(engine: Engine) -> None:
+    """
+    Its exchange leaves as many whole switches as before, whichever the single GPU is below.
+    """
+    machine = wide("a", "b")
+    instance = on(machine, asking("one", gpus=1), asking("two", gpus=2))
+    answer = solve(instance, SolveOptions(engine=engine, workers=1, seed=1))
+
+    assert len(switches_of(answer, machine)) == 1
