@@ -53,7 +53,8 @@ still be cut into; every usual profile at every start counts by itself."""
 
 SWITCH_POINTS = 8
 """Points in ``usable`` of a PCIe switch with a GPU and another device below it, of which all are
-free. Less than a free GPU, so that fast sets of GPUs say more; more than a core or a room."""
+free, or taken by new pods of which one has several devices of a type. Less than a free GPU, so
+that fast sets of GPUs say more; more than a core or a room."""
 
 USABLE_SET_SIZES = (1, 2, 4, 8)
 """Sizes of GPU sets that jobs ask for; ``usable`` counts how many are left."""

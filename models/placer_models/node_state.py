@@ -10,7 +10,7 @@ from placer_models.numa_strategy import CellStrategy
 from placer_models.policy import QosClass, Strength
 from placer_models.pools import NO_POOL, Bound, CellPool
 from placer_models.records import record
-from placer_models.switches import Switch
+from placer_models.switches import ClassesBelow
 
 Guest = tuple[int, int]
 """(Side of an `InNodeAffinity`, number that tells its pods on a node apart if each counts)."""
@@ -153,7 +153,7 @@ class NodeState:
     milli_per_cpu: int = 1000
     load: NodeLoad | None = None
     near: tuple[tuple[int, ...], ...] = ()
-    switches: tuple[Switch, ...] = field(default=(), compare=False)
+    switches: tuple[ClassesBelow, ...] = field(default=(), compare=False)
 
     @property
     def memory(self) -> int:

@@ -12,11 +12,11 @@ from placer_models.banks import DeviceBank
 from placer_models.device import GPU
 from placer_models.mig import is_instance
 
-Switch = tuple[tuple[int, int], ...]
+ClassesBelow = tuple[tuple[int, int], ...]
 """(bank, equivalence class) of all devices below a switch, ascending."""
 
 
-def switches_of(banks: Sequence[DeviceBank]) -> tuple[Switch, ...]:
+def switches_of(banks: Sequence[DeviceBank]) -> tuple[ClassesBelow, ...]:
     """Return the switches with a GPU and another device below them.
 
     Devices that are not healthy are no devices here, nor are GPUs in MIG mode and their instances.
@@ -35,7 +35,7 @@ def switches_of(banks: Sequence[DeviceBank]) -> tuple[Switch, ...]:
     )
 
 
-def is_whole(switch: Switch, banks: Sequence[DeviceBank]) -> bool:
+def is_whole(switch: ClassesBelow, banks: Sequence[DeviceBank]) -> bool:
     """Return whether nobody has any part of a device below the switch."""
     return all(
         banks[bank].free[class_index] == banks[bank].board.sizes[class_index]
@@ -48,6 +48,8 @@ def has_several(devices: Iterable[tuple[str, int]]) -> bool:
     return any(count > 1 and not is_instance(kind) for kind, count in devices)
 
 
-def whole_switches(switches: Collection[Switch], banks: Sequence[DeviceBank]) -> tuple[Switch, ...]:
+def whole_switches(
+    switches: Collection[ClassesBelow], banks: Sequence[DeviceBank]
+) -> tuple[ClassesBelow, ...]:
     """Return those of the switches that are whole."""
     return tuple(switch for switch in switches if is_whole(switch, banks))

@@ -22,7 +22,8 @@ def cost_of(
     left = less(node.amounts, shape.amounts_on(node))
     lost = rooms_left(node) - room_points(node.rooms, left[SHARED_POOL], left[MEMORY])
     lost += points_lost(node, devices.counts, devices.shares)
-    lost += points_broken(node, [SwitchTaker.of(shape, devices)])
+    if node.switches and (shape.devices or shape.shares):
+        lost += points_broken(node, [SwitchTaker.of(shape, devices)])
     return lost + WHOLE_CORE_POINTS * whole_cores_lost(node, cores)
 
 

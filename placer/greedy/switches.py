@@ -9,7 +9,7 @@ from placer_models.goals import SWITCH_POINTS
 from placer_models.joint_fit import JointFit
 from placer_models.node_state import NodeState
 from placer_models.problem import Choice, Shape
-from placer_models.switches import Switch, has_several, whole_switches
+from placer_models.switches import ClassesBelow, has_several, whole_switches
 
 
 class SwitchTaker(NamedTuple):
@@ -45,7 +45,7 @@ def device_options(
     if found is None:
         return
     yield found
-    if not node.switches or node.load is not None:
+    if not node.switches or node.load is not None or not (shape.devices or shape.shares):
         return
     broken = _broken(node, [SwitchTaker.of(shape, found)])
     if not broken:
@@ -64,7 +64,7 @@ def points_broken(node: NodeState, takers: Sequence[SwitchTaker]) -> int:
     return SWITCH_POINTS * len(_broken(node, takers)) if node.switches else 0
 
 
-def _broken(node: NodeState, takers: Iterable[SwitchTaker]) -> tuple[Switch, ...]:
+def _broken(node: NodeState, takers: Iterable[SwitchTaker]) -> tuple[ClassesBelow, ...]:
     """Return the whole switches that pods have a part of, but none that has several devices."""
     several, single = set[tuple[int, int]](), set[tuple[int, int]]()
     for taker in takers:
@@ -78,7 +78,7 @@ def _broken(node: NodeState, takers: Iterable[SwitchTaker]) -> tuple[Switch, ...
     )
 
 
-def _hiding(node: NodeState, shape: Shape, switches: Collection[Switch]) -> NodeState | None:
+def _hiding(node: NodeState, shape: Shape, switches: Collection[ClassesBelow]) -> NodeState | None:
     """Return the node as if no device below the switches, which are whole, were free.
 
     The answer is None if too few devices are left of a type that the pod wants whole.

@@ -22,7 +22,7 @@ from placer_models.node_state import Cell, NodeState
 from placer_models.pod import PodSpec
 from placer_models.rooms import rooms_of
 from placer_models.shares import ShareableDevice
-from placer_models.switches import Switch, switches_of
+from placer_models.switches import ClassesBelow, switches_of
 
 ALL_BUT_THE_NAME = attrgetter(*(f.name for f in fields(NodeState) if f.name != "name"))
 """The fields whose objects idle nodes that are alike share."""
@@ -138,7 +138,7 @@ class KindFacts(NamedTuple):
 
     banks: tuple[DeviceBank, ...]
     rooms: tuple[tuple[int, int], ...]
-    switches: tuple[Switch, ...]
+    switches: tuple[ClassesBelow, ...]
 
 
 def _banks_of(node: Node) -> tuple[DeviceBank, ...]:

@@ -88,9 +88,7 @@ def told() -> Counter[str]:
     for seed in range(WORLDS):
         instance = switch_instance(seed)
         answer = solve(instance, SolveOptions(engine=Engine.GREEDY, workers=1, seed=1))
-        placement = (
-            answer.placement if isinstance(answer, Placed | PartlyPlaced) else Placement(())
-        )
+        placement = answer.placement if isinstance(answer, Placed | PartlyPlaced) else Placement(())
         counted = usable(instance, placement)
         blind = usable(without_switches(instance), placement)
         if counted is None or blind is None:
@@ -102,8 +100,8 @@ def told() -> Counter[str]:
         seen["broken"] += expected < points_of_switches(instance, Placement(()))
         seen["several"] += any(map(has_several, placement.pods))
         seen["moves"] += bool(
-                {r.pod.key for r in instance.running} & {p.key for p in placement.pods}
-            )
+            {r.pod.key for r in instance.running} & {p.key for p in placement.pods}
+        )
     return seen
 
 

@@ -13,7 +13,7 @@ from placer_models.goals import SWITCH_POINTS, USABLE
 from placer_models.node_state import NodeState
 from placer_models.problem import Problem
 from placer_models.rule_family import RuleFamily
-from placer_models.switches import Switch, has_several, whole_switches
+from placer_models.switches import ClassesBelow, has_several, whole_switches
 
 
 def usable_switches(model: CpModel, problem: Problem, x: Variables) -> Expression:
@@ -31,7 +31,7 @@ def usable_switches(model: CpModel, problem: Problem, x: Variables) -> Expressio
 def _unbroken(
     model: CpModel,
     node: NodeState,
-    switch: Switch,
+    switch: ClassesBelow,
     assignments: Sequence[Assignment],
     opened: Opened,
     number: int,
@@ -59,7 +59,7 @@ def _unbroken(
 def _excused(
     model: CpModel,
     node: NodeState,
-    switch: Switch,
+    switch: ClassesBelow,
     assignments: Sequence[Assignment],
     number: int,
 ) -> Expression:
