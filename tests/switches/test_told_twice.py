@@ -10,6 +10,7 @@ from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import Instance, Node
 from placer_models.goals import USABLE
+from placer_models.mig import is_instance
 from placer_models.placement import PartlyPlaced, Placed, Placement, PodPlacement
 from spices_switches import switch_instance
 
@@ -118,3 +119,14 @@ def test_the_worlds_have_what_counts(told: Counter[str], thing: str) -> None:
     Otherwise they would show nothing.
     """
     assert told[thing] > WORLDS // 20
+
+
+def test_instances_are_told_by_their_type() -> None:
+    """
+    Their type says how they are cut; whole devices of any type are none.
+    """
+    cut = {d.type for seed in range(WORLDS) for n in switch_instance(seed).nodes for d in n.devices}
+
+    assert {kind for kind in cut if is_instance(kind)} == {k for k in cut if k[:4] == "mig-"}
+    assert any(map(is_instance, cut))
+    assert not is_instance("gpu")
