@@ -51,6 +51,11 @@ MIG_POINTS = 2
 """Points in ``usable`` of each compute slice of an instance that a GPU in MIG mode could
 still be cut into; every usual profile at every start counts by itself."""
 
+SWITCH_POINTS = 8
+"""Points in ``usable`` of a PCIe switch with a GPU and another device below it, of which all are
+free, or taken by new pods of which one has several devices of a type. Less than a free GPU, so
+that fast sets of GPUs say more; more than a core or a room."""
+
 USABLE_SET_SIZES = (1, 2, 4, 8)
 """Sizes of GPU sets that jobs ask for; ``usable`` counts how many are left."""
 
@@ -141,9 +146,9 @@ device than of the best device of the node that could give it as all else stands
 USABLE = Tier("usable", "points", Sense.MAXIMISE)
 """Tier 5. What later pods can still have. Over nodes: GPU_POINTS for each GPU of the disjoint
 free sets of each of USABLE_SET_SIZES, if the slowest pair of the set is as fast as that of the
-best set of the size on the empty machine; WHOLE_CORE_POINTS for each wholly free core;
-MIG_POINTS for what GPUs in MIG mode can still be cut into; and ROOM_POINTS for each quarter
-of the node in the free rooms of each of ROOM_QUARTERS."""
+best set of the size on the empty machine; SWITCH_POINTS for each whole PCIe switch;
+WHOLE_CORE_POINTS for each wholly free core; MIG_POINTS for what GPUs in MIG mode can still be cut
+into; and ROOM_POINTS for each quarter of the node in the free rooms of each of ROOM_QUARTERS."""
 
 PACK_NODES = Tier("pack.nodes", "nodes in use", Sense.MINIMISE)
 """Nodes with any pod, running or new."""

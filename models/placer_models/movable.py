@@ -116,6 +116,7 @@ MOVABLE: dict[RuleFamily, Callable[[PodSpec, Node], bool]] = {
     RuleFamily.CORE_PAIRS: _always,
     RuleFamily.DEVICES: _always,
     RuleFamily.LINKS: _always,
+    RuleFamily.SWITCHES: _always,
     RuleFamily.MIG: _always,
     RuleFamily.SHARES: _always,
     RuleFamily.FUNCTIONS: _has_no_functions,

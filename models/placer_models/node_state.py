@@ -10,6 +10,7 @@ from placer_models.numa_strategy import CellStrategy
 from placer_models.policy import QosClass, Strength
 from placer_models.pools import NO_POOL, Bound, CellPool
 from placer_models.records import record
+from placer_models.switches import ClassesBelow
 
 Guest = tuple[int, int]
 """(Side of an `InNodeAffinity`, number that tells its pods on a node apart if each counts)."""
@@ -131,6 +132,7 @@ class NodeState:
         milli_per_cpu: How much less pods of its pools may ask for, for each owned CPU.
         load: Who is there, as the strategy sees it; None under ``usable``.
         near: As in `Choice`, of all pods of the batch together; empty if there is none.
+        switches: As `switches.switches_of` returns them; they follow from the boards of the banks.
 
     """
 
@@ -151,6 +153,7 @@ class NodeState:
     milli_per_cpu: int = 1000
     load: NodeLoad | None = None
     near: tuple[tuple[int, ...], ...] = ()
+    switches: tuple[ClassesBelow, ...] = field(default=(), compare=False)
 
     @property
     def memory(self) -> int:

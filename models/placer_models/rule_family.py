@@ -57,6 +57,9 @@ class RuleFamily(StrEnum):
     LINKS = "links"
     """What GPU sets are worth."""
 
+    SWITCHES = "switches"
+    """PCIe switches that are left whole."""
+
     MIG = "mig"
     """MIG instances."""
 

@@ -22,6 +22,7 @@ from placer.greedy.node_strategy import cost_of
 from placer.greedy.numa_strategy import against_strategy
 from placer.greedy.offer import Offer, Price
 from placer.greedy.shares import devices_fitting, off_the_choice
+from placer.greedy.switches import device_options
 from placer.greedy.taking import sums_allow
 from placer_models.alignment import CellAmounts, width
 from placer_models.container_fit import pools_of
@@ -234,11 +235,9 @@ def _kind(node: NodeState, shape: Shape, fit: Fit, cell: int) -> Hashable:
 
 def _offer(node: NodeState, shape: Shape, fit: Fit, cells: tuple[int, ...]) -> Offer | None:
     """Return the best place on the cells, or None if they do not have enough."""
-    devices = pick_devices(node, shape, fit.joint, cells)
-    if devices is None:
-        return None
     offers = (
         _offer_of(node, shape, fit, cells, devices, cores)
+        for devices in device_options(node, shape, fit.joint, cells)
         for cores in core_options(node, shape, fit, cells, devices.cells)
     )
     return min((offer for offer in offers if offer), key=lambda offer: offer.price, default=None)

@@ -7,6 +7,7 @@ from placer.greedy.gang_order import hardest_first
 from placer.greedy.node_strategy import usable_left
 from placer.greedy.node_table import NodeTable
 from placer.greedy.offer import Price
+from placer.greedy.switches import SwitchTaker, points_broken
 from placer.state.out_of_time import go_on
 from placer_models.device import GPU
 from placer_models.links import best_pair_sum, best_selection, pair_sum
@@ -126,7 +127,12 @@ def _one_by_one(table: NodeTable, state: int, view: int, pods: Sequence[int]) ->
     *priced, lost = map(sum, zip(*prices, strict=True))
     short = _pair_sum_short(table, first, members)
     if table.left(first).load is None:
-        lost = usable_left(table.left(first)) - usable_left(table.left(state))
+        before = table.left(first)
+        lost = usable_left(before) - usable_left(table.left(state))
+        if before.switches:
+            shapes = problem.shapes
+            takers = [SwitchTaker.of(shapes[problem.pods[pod]], place) for pod, place in members]
+            lost += points_broken(before, takers)
     spare = table.spare(state)
     cost = (-len(members), *priced, short, lost, spare)
     return Gathering(cost, tuple(members))

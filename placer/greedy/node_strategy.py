@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from placer.greedy.cores import whole_cores_free, whole_cores_lost
 from placer.greedy.devices import DevicesTaken, points_lost, points_of
+from placer.greedy.switches import SwitchTaker, points_broken
 from placer_models.dimensions import MEMORY, SHARED_POOL, less
 from placer_models.goals import WHOLE_CORE_POINTS
 from placer_models.node_state import NodeState
@@ -21,11 +22,13 @@ def cost_of(
     left = less(node.amounts, shape.amounts_on(node))
     lost = rooms_left(node) - room_points(node.rooms, left[SHARED_POOL], left[MEMORY])
     lost += points_lost(node, devices.counts, devices.shares)
+    if node.switches and (shape.devices or shape.shares):
+        lost += points_broken(node, [SwitchTaker.of(shape, devices)])
     return lost + WHOLE_CORE_POINTS * whole_cores_lost(node, cores)
 
 
 def usable_left(node: NodeState) -> int:
-    """Return the points of tier ``usable`` that the node has."""
+    """Return the points of tier ``usable`` that the node has, without those of its switches."""
     cores = WHOLE_CORE_POINTS * whole_cores_free(node)
     return points_of(node) + cores + rooms_left(node)
 

@@ -1,5 +1,6 @@
 """The last tier: what is left for pods still to come, or what a node strategy counts (B12, B13)."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from weakref import WeakKeyDictionary
 
@@ -11,12 +12,15 @@ from placer_models.goals import (
     PACK_NODES,
     ROOM_POINTS,
     ROOM_QUARTERS,
+    SWITCH_POINTS,
     WHOLE_CORE_POINTS,
     WORTH,
     Tier,
 )
 from placer_models.links import counts_of, usable_points
+from placer_models.mig import is_instance
 from placer_models.node_strategy import NodeLoad
+from placer_models.placement import PodPlacement
 from placer_models.policy import QosClass
 from placer_models.resource_classes import ask_of, classes_of, load_of, totals_of
 
@@ -60,7 +64,10 @@ _points: WeakKeyDictionary[Site, int] = WeakKeyDictionary()
 
 
 def usable_points_left(scene: Scene) -> int:
-    """Return the points of free GPU sets, MIG instances, whole cores and rooms over all nodes."""
+    """Return the points of all that is left for later pods, over all nodes.
+
+    That is free GPU sets, whole PCIe switches, MIG instances, whole cores and rooms.
+    """
     before = scene.nodes_before
     return before.total(_points_of) + sum(
         _points_of(site) - _points_of(before.sites[site.node.name]) for site in scene.entered
@@ -71,7 +78,7 @@ def _points_of(site: Site) -> int:
     points = _points.get(site)
     if points is None:
         points = _gpu_points(site) + instance_points(site) + _core_points(site)
-        points += _room_points(site)
+        points += _switch_points(site) + _room_points(site)
         _points[site] = points
     return points
 
@@ -84,6 +91,31 @@ def _gpu_points(site: Site) -> int:
     grants = (grant for tenant in site.tenants for grant in tenant.place.devices)
     free = {device.minor for device in healthy} - {g.minor for g in grants if g.type == GPU}
     return GPU_POINTS * usable_points(board, counts_of(board, free))
+
+
+def _switch_points(site: Site) -> int:
+    """Return the points of the switches that are whole, but for new pods with several devices."""
+    if not site.inside.switches:
+        return 0
+    runners, singles, several = set(), set(), set()
+    for tenant in site.tenants:
+        mine = {(grant.type, grant.minor) for grant in tenant.place.devices}
+        if not tenant.new:
+            runners |= mine
+        elif _has_several(tenant.place):
+            several |= mine
+        else:
+            singles |= mine
+    return SWITCH_POINTS * sum(
+        below.isdisjoint(runners) and (below.isdisjoint(singles) or not below.isdisjoint(several))
+        for below in site.inside.switches
+    )
+
+
+def _has_several(place: PodPlacement) -> bool:
+    """Return whether the pod has several whole devices of one type."""
+    whole = Counter(g.type for g in place.devices if g.share is None and not is_instance(g.type))
+    return any(count > 1 for count in whole.values())
 
 
 def _core_points(site: Site) -> int:

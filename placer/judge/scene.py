@@ -13,6 +13,7 @@ from placer_models.device import GPU, Device
 from placer_models.illegal_running import as_counted
 from placer_models.incremental import PersistentMap, PersistentTuple, changed_indices
 from placer_models.links import Board, best_permitted_minimum, board_of
+from placer_models.mig import is_instance
 from placer_models.placement import NamespacedName, Placement, PodPlacement
 from placer_models.pod import Gang, Pod, PodSpec, Resources
 from placer_models.policy import CoreKind, DeviceScope, QosClass
@@ -41,6 +42,8 @@ class Inside:
         devices: (type, minor) -> the device, broken ones too.
         healthy: Device type -> its healthy devices.
         devices_in: Device type -> cell -> its number of healthy devices; None: NUMA node unknown.
+        switches: (type, minor) of the healthy devices below each PCIe switch that has a GPU and
+            another device; GPUs in MIG mode and their instances are left out.
         gpus: The healthy GPUs and the links between them.
         gpus_of: Vendor -> minors of its GPUs, broken ones too. No entry for a vendor without any.
         gpu_named: Vendor -> name that its variable may give a GPU -> the GPU's minor.
@@ -58,6 +61,7 @@ class Inside:
     devices: Mapping[tuple[str, int], Device]
     healthy: Mapping[str, tuple[Device, ...]]
     devices_in: Mapping[str, Mapping[CellId, int]]
+    switches: tuple[frozenset[tuple[str, int]], ...]
     gpus: Board
     gpus_of: Mapping[GpuVendor, CpuSet]
     gpu_named: Mapping[GpuVendor, Mapping[str, int]]
@@ -348,6 +352,7 @@ def inside_of(node: Node) -> Inside:
         devices={(device.type, device.minor): device for device in node.devices},
         healthy={kind: tuple(devices) for kind, devices in healthy.items()},
         devices_in={kind: Counter(d.numa_node for d in of) for kind, of in healthy.items()},
+        switches=tuple(_switches(healthy.values())),
         gpus=board_of(
             tuple(healthy.get(GPU, ())),
             node.machine.gpu_links,
@@ -361,6 +366,18 @@ def inside_of(node: Node) -> Inside:
         memory_bytes_in=dict[CellId, int](node.memory_bytes_in().items()),
         pages_in=dict[tuple[CellId, int], int](node.pages_in().items()),
     )
+
+
+def _switches(healthy: Iterable[Sequence[Device]]) -> Iterator[frozenset[tuple[str, int]]]:
+    """Yield the devices below each switch that has a GPU and another device."""
+    below: defaultdict[str, set[tuple[str, int]]] = defaultdict(set)
+    for devices in healthy:
+        for device in devices:
+            if device.pcie_switch is not None and not is_instance(device.type):
+                below[device.pcie_switch].add((device.type, device.minor))
+    for devices_below in below.values():
+        if len(devices_below) > 1 and any(kind == GPU for kind, _ in devices_below):
+            yield frozenset(devices_below)
 
 
 def _names(gpus: Sequence[Device]) -> dict[str, int]:

@@ -54,7 +54,11 @@ def without_links(problem: Problem) -> Problem:
         problem,
         homes=tuple((pod, _at_home(problem, home, classes)) for pod, home in problem.homes),
         nodes=tuple(
-            replace(node, banks=tuple(coarse(bank, node.kind) for bank in node.banks))
+            replace(
+                node,
+                banks=tuple(coarse(bank, node.kind) for bank in node.banks),
+                switches=(),  # they are told by classes that are one now
+            )
             for node in problem.nodes
         ),
         fits=tuple(

@@ -5,9 +5,11 @@ looked at once more: a pod with several devices of a type takes others of its no
 if they are nearer and nothing that is measured gets worse.
 """
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from typing import NamedTuple
 
 from placer.counting.account import Account
 from placer.counting.container_devices import with_devices
@@ -30,10 +32,18 @@ from placer_models.links import (
     selections,
     usable_points,
 )
-from placer_models.placement import DeviceGrant, Placement, PodPlacement, RejectedPlace
+from placer_models.node_state import NodeState
+from placer_models.placement import (
+    DeviceGrant,
+    NamespacedName,
+    Placement,
+    PodPlacement,
+    RejectedPlace,
+)
 from placer_models.pod import pods_of
 from placer_models.policy import AlignmentPolicy
 from placer_models.problem import Problem
+from placer_models.switches import has_several, whole_switches
 
 MOST_LOOKED_AT = 1_000
 """The most sets of devices looked through for one pod; if there are more, it keeps its own."""
@@ -96,8 +106,11 @@ def _moved(
         at: set(accounts[at].devices.free)
         for at in {node_of[place.node] for place in placement.pods}
     }
+    on_node: dict[int, dict[NamespacedName, PodPlacement]] = {at: {} for at in free}
     for place in placement.pods:
-        free[node_of[place.node]] -= {(d.type, d.minor) for d in place.devices}
+        at = node_of[place.node]
+        free[at] -= {(d.type, d.minor) for d in place.devices}
+        on_node[at][place.key] = place
     moved = {}
     at_home = {home.key for home in instance.homes}
     for place in placement.pods:
@@ -119,19 +132,76 @@ def _moved(
                 continue
             left = {minor for kind, minor in free[at] if kind == bank.type}
             counts = nearer(
-                bank, counts_of(bank.board, mine), counts_of(bank.board, left), bound=bound
+                bank,
+                counts_of(bank.board, mine),
+                counts_of(bank.board, left),
+                _switches_beside(problem.nodes[at], bank, place.key, on_node[at]),
+                bound=bound,
             )
             if counts is not None:
                 taken = minors_of(bank.board, counts, left | mine)
                 free[at] |= {(bank.type, minor) for minor in mine}
                 free[at] -= {(bank.type, minor) for minor in taken}
                 devices = _exchanged(devices, bank.type, taken, accounts[at])
+                on_node[at][place.key] = replace(place, devices=devices)
         if devices != place.devices:
             node, spec = instance.nodes[at], spec_of[place.key]
             parts = with_devices(spec, place.containers, devices, node, problem.nodes[at])
             parts, env = with_environment(parts, node)
             moved[place.key] = replace(place, devices=devices, containers=parts, env=env)
     return moved
+
+
+class SwitchesBeside(NamedTuple):
+    """Whole PCIe switches, as one pod with several devices of a type finds them.
+
+    Attributes:
+        untouched: Below them nobody else has any part of a device.
+        excused: Only pods that break switches have others, so that one with several there counts.
+
+    """
+
+    untouched: frozenset[str] = frozenset()
+    excused: frozenset[str] = frozenset()
+
+
+def _switches_beside(
+    node: NodeState,
+    bank: DeviceBank,
+    pod: NamespacedName,
+    on_node: Mapping[NamespacedName, PodPlacement],
+) -> SwitchesBeside:
+    """Return the switches that were whole before the batch, by who else has devices there now.
+
+    Args:
+        node: The node before the batch.
+        bank: The devices of the type that the pod would exchange.
+        pod: The pod.
+        on_node: The places of all pods of the batch on the node.
+
+    """
+    switch_of = {
+        (node.banks[at].type, minor): switch
+        for classes in whole_switches(node.switches, node.banks)
+        for at, class_index in classes
+        if (switch := node.banks[at].board.switches[class_index]) is not None
+        for minor in node.banks[at].board.classes[class_index]
+    }
+    if not switch_of:
+        return SwitchesBeside()
+    several, single = set[str](), set[str]()
+    for other in on_node.values():
+        counts = Counter(grant.type for grant in other.devices if grant.share is None)
+        below = {
+            switch
+            for grant in other.devices
+            if other.key != pod or grant.type != bank.type
+            if (switch := switch_of.get((grant.type, grant.minor))) is not None
+        }
+        (several if has_several(counts.items()) else single).update(below)
+    return SwitchesBeside(
+        frozenset(switch_of.values()) - several - single, frozenset(single - several)
+    )
 
 
 def _exchanged(
@@ -144,34 +214,47 @@ def _exchanged(
 
 
 @lru_cache(maxsize=4096)
-def nearer(bank: DeviceBank, mine: _Counts, left: _Counts, *, bound: bool) -> _Counts | None:
+def nearer(
+    bank: DeviceBank, mine: _Counts, left: _Counts, switches: SwitchesBeside, *, bound: bool
+) -> _Counts | None:
     """Return the nearest set as good as a pod's own in all else, or None if none is nearer.
+
+    Of sets that are as near, those that leave more switches whole go first.
 
     Args:
         bank: The devices of a type.
         mine: What the pod has.
         left: What else is free.
+        switches: The switches that were whole before.
         bound: Whether the pod has to stay on its NUMA nodes.
 
     """
     board, size = bank.board, sum(mine)
-    now = distance(board, mine)
+    now = distance(board, mine), len(switches.untouched & _switches_of(bank, mine))
     room = tuple(map(sum, zip(mine, left, strict=True)))
-    if size < 2 or not now or selection_count(board, size, room) > MOST_LOOKED_AT:
+    if size < 2 or not any(now) or selection_count(board, size, room) > MOST_LOOKED_AT:
         return None
     links = pair_minimum(board, mine), pair_sum(board, mine)
-    best: tuple[int, _Counts] | None = None
+    excused = len(switches.excused & _switches_of(bank, mine))
+    best: tuple[tuple[int, int], _Counts] = now, mine
     for found in selections(board, size, room):
-        away = distance(board, found.counts)
-        if away >= now or (found.pair_minimum, found.pair_sum) != links:
+        if (found.pair_minimum, found.pair_sum) != links:
+            continue
+        below = _switches_of(bank, found.counts)
+        rank = distance(board, found.counts), len(switches.untouched & below)
+        if rank >= best[0] or len(switches.excused & below) < excused:
             continue
         if bound and _by_cell(bank, found.counts) != _by_cell(bank, mine):
             continue
-        if (best is None or away < best[0]) and _usable(bank, room, found.counts) >= _usable(
-            bank, room, mine
-        ):
-            best = away, found.counts
-    return best and best[1]
+        if _usable(bank, room, found.counts) >= _usable(bank, room, mine):
+            best = rank, found.counts
+    return None if best[1] == mine else best[1]
+
+
+def _switches_of(bank: DeviceBank, counts: _Counts) -> set[str]:
+    """Return the switches that the devices are below, as far as these are known."""
+    pairs = zip(bank.board.switches, counts, strict=True)
+    return {switch for switch, count in pairs if switch is not None and count}
 
 
 def _by_cell(bank: DeviceBank, counts: _Counts) -> dict[int | None, int]:

@@ -22,6 +22,7 @@ from placer_models.node_state import Cell, NodeState
 from placer_models.pod import PodSpec
 from placer_models.rooms import rooms_of
 from placer_models.shares import ShareableDevice
+from placer_models.switches import ClassesBelow, switches_of
 
 ALL_BUT_THE_NAME = attrgetter(*(f.name for f in fields(NodeState) if f.name != "name"))
 """The fields whose objects idle nodes that are alike share."""
@@ -131,11 +132,13 @@ class KindFacts(NamedTuple):
     Attributes:
         banks: The banks of the empty node.
         rooms: As in ``NodeState``.
+        switches: As in ``NodeState``.
 
     """
 
     banks: tuple[DeviceBank, ...]
     rooms: tuple[tuple[int, int], ...]
+    switches: tuple[ClassesBelow, ...]
 
 
 def _banks_of(node: Node) -> tuple[DeviceBank, ...]:
@@ -160,7 +163,8 @@ def facts_of(kind: Node) -> KindFacts:
     """Return what the nodes of a kind have in common."""
     cpu_milli = kind.milli_per_cpu * len(kind.machine.topology.online - kind.reserved_cpus)
     memory_bytes = sum(kind.memory_bytes_in().values())
-    return KindFacts(_banks_of(kind), rooms_of(cpu_milli, memory_bytes))
+    banks = _banks_of(kind)
+    return KindFacts(banks, rooms_of(cpu_milli, memory_bytes), switches_of(banks))
 
 
 def node_state(
@@ -220,6 +224,7 @@ def node_state(
         has_best_effort=account.pools.best_effort.in_use,
         offered=account.offered,
         rooms=facts.rooms,
+        switches=facts.switches,
         milli_per_cpu=node.milli_per_cpu,
         strategy=cell_strategy_of(node, account.cores.free_cpus, cells)
         if encoding.numa_strategy

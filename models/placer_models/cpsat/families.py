@@ -27,6 +27,7 @@ from placer_models.cpsat import (
     numa_strategy,
     opened,
     shares,
+    switches,
     topology_spread,
 )
 from placer_models.cpsat.family import Family
@@ -56,6 +57,7 @@ FAMILIES: tuple[Family, ...] = (
     functions.FAMILY,
     moves.FAMILY,
     links.FAMILY,
+    switches.FAMILY,
     numa_strategy.FAMILY,
     device_choice.FAMILY,
     node_strategy.FAMILY,

@@ -1,0 +1,55 @@
+"""PCIe switches of a node: those that are whole are kept for pods with devices side by side.
+
+Links tell which GPUs are fast together. Where they say nothing more, it counts whether a pod that
+comes later finds a GPU and a NIC, or two GPUs, below one switch. A new pod with several whole
+devices of a type breaks none: that its own are near each other says more (D7).
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
+
+from placer_models.banks import DeviceBank
+from placer_models.device import GPU
+from placer_models.mig import is_instance
+
+ClassesBelow = tuple[tuple[int, int], ...]
+"""(bank, equivalence class) of all devices below a switch, ascending."""
+
+
+def switches_of(banks: Sequence[DeviceBank]) -> tuple[ClassesBelow, ...]:
+    """Return the switches with a GPU and another device below them.
+
+    Devices that are not healthy are no devices here, nor are GPUs in MIG mode and their instances.
+    """
+    below: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
+    for index, bank in enumerate(banks):
+        if not is_instance(bank.type):
+            for class_index, switch in enumerate(bank.board.switches):
+                if switch is not None:
+                    below[switch].append((index, class_index))
+    return tuple(
+        tuple(classes)
+        for _, classes in sorted(below.items())
+        if any(banks[bank].type == GPU for bank, _ in classes)
+        and sum(banks[bank].board.sizes[class_index] for bank, class_index in classes) > 1
+    )
+
+
+def is_whole(switch: ClassesBelow, banks: Sequence[DeviceBank]) -> bool:
+    """Return whether nobody has any part of a device below the switch."""
+    return all(
+        banks[bank].free[class_index] == banks[bank].board.sizes[class_index]
+        for bank, class_index in switch
+    )
+
+
+def has_several(devices: Iterable[tuple[str, int]]) -> bool:
+    """Return whether a pod has several whole devices of a type, which are no MIG instances."""
+    return any(count > 1 and not is_instance(kind) for kind, count in devices)
+
+
+def whole_switches(
+    switches: Collection[ClassesBelow], banks: Sequence[DeviceBank]
+) -> tuple[ClassesBelow, ...]:
+    """Return those of the switches that are whole."""
+    return tuple(switch for switch in switches if is_whole(switch, banks))
