@@ -8,13 +8,17 @@ import brute_force
 import insides
 from brute_force import best_placement
 from exact_checks import check_worlds, worlds
+from judge.hand import pod, world
 from mixed_worlds import mixed_instance
 from placer.judge.measure import Worth, measure
+from placer.search.options import Engine, SolveOptions
+from placer.search.solver import solve
 from placer_models.cluster import Instance
-from placer_models.goals import USABLE
+from placer_models.goals import LEAST_REQUESTED, SPREAD_PAIRS, USABLE, Tier
 from placer_models.node_strategy import NodeStrategy
-from placer_models.placement import Placement
+from placer_models.placement import Placed, Placement
 from placer_models.pod import pods_of
+from placer_models.policy import QosClass
 from room_worlds import room_instance
 from worlds import tiny_instance
 
@@ -69,6 +73,27 @@ def test_strategies_equal_brute_force_on_many_worlds(strategy: NodeStrategy, bat
     The same on 300 other worlds each.
     """
     check(strategy, SLOW_START + batch, SLOW_BATCHES, SLOW_WORLDS)
+
+
+@pytest.mark.parametrize(
+    ("strategy", "tier", "pairs"),
+    [(NodeStrategy.SPREAD, SPREAD_PAIRS, 210), (NodeStrategy.LEAST_REQUESTED, LEAST_REQUESTED, 0)],
+)
+def test_pairs_of_many_pods_are_counted_exactly(
+    strategy: NodeStrategy, tier: Tier, pairs: int
+) -> None:
+    """
+    More pods of a node than there are lines below the square of their number: the value is proven.
+    """
+    pods = [pod(f"p{i}", 0.1 if i else 0.2, qos=QosClass.LS) for i in range(21)]
+    instance = replace(world(*pods), strategy=strategy)
+
+    answer = solve(instance, SolveOptions(engine=Engine.EXACT, workers=1, seed=1))
+
+    assert isinstance(answer, Placed)
+    (found,) = (one for one in answer.tiers if one.tier == tier)
+    assert found.proven
+    assert found.value == (pairs or dict(measure(instance, answer.placement))[tier])
 
 
 @pytest.mark.check

@@ -5,7 +5,9 @@ from dataclasses import replace
 import pytest
 
 from greedy.small import Numa, faults, gang, instance, links_of, machine, realised, spec
-from placer.greedy.gang_order import largest_first, most_value_first
+from judge import hand
+from judge.cases_mig import CUT, asks_for
+from placer.greedy.gang_order import hardest_first, largest_first, most_value_first
 from placer.greedy.place import place_greedily
 from placer.judge.measure import measure
 from placer.state.batch import build_problem
@@ -283,3 +285,13 @@ def test_the_answer_is_the_same_every_time() -> None:
     problem = build_problem(tiny_instance(5))
 
     assert place_greedily(problem) == place_greedily(problem)
+
+
+def test_a_large_instance_of_a_gpu_is_placed_before_a_small_one() -> None:
+    """
+    Both are one device each; the larger one has more memory slices.
+    """
+    small, large = asks_for("small", _1g_5gb=1), asks_for("large", _7g_40gb=1)
+    problem = build_problem(hand.world(small, large, nodes=[CUT]))
+
+    assert hardest_first(problem, [0, 1]) == [1, 0]

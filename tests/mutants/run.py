@@ -3,7 +3,8 @@
 `make mutants` draws mutants from the judge, the words that it shares with the solver, the model
 and the greedy path, as many from each. Each is tried in a copy of the checkout: the tests that
 are nearest to it run first, and the first failure kills it. One that survives is equivalent to
-what was there, or wants a test.
+what was there, or wants a test. Where pytest does not get as far as a test that passes or fails,
+the mutant is neither killed nor alive: its row says ERROR, and what there is to look at.
 """
 
 import argparse
@@ -87,6 +88,22 @@ class Drawn(NamedTuple):
     mutant: Mutant
 
 
+class Outcome(NamedTuple):
+    """What ended the trial of a mutant before its last stage.
+
+    Attributes:
+        killed: Whether a test failed; else the tests did not run to their end.
+        what: The test, or what went wrong.
+
+    """
+
+    killed: bool
+    what: str
+
+
+PASSED, FAILED, NONE_MEANT = 0, 1, 5
+"""Exit codes of pytest. Its others say that it was interrupted, broke, or was called wrongly."""
+
 EDGES = Stage("edges", ("tests/exact/test_edges.py", "tests/exact/test_hand_made.py"))
 
 
@@ -126,17 +143,19 @@ def main() -> int:
         for one in drawn:
             say(one, "")
         return 0
-    survived = 0
+    survived = errors = 0
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         copy_checkout(Path(folder))
         if failure := run(EDGES, Path(folder), options.timeout):
-            sys.exit(f"without any mutant {failure}: mend that first")
+            sys.exit(f"without any mutant {failure.what}: mend that first")
         for one in drawn:
-            killer = killer_of(one, Path(folder), options.until, options.timeout)
-            survived += killer is None
-            say(one, killer or "SURVIVED")
-    sys.stdout.write(f"{len(drawn)} mutants of seed {options.seed}: {survived} survived\n")
-    return 1 if survived else 0
+            outcome = outcome_of(one, Path(folder), options.until, options.timeout)
+            survived += outcome is None
+            errors += outcome is not None and not outcome.killed
+            say(one, row_of(outcome))
+    counts = f"{survived} survived, {errors} ended in errors"
+    sys.stdout.write(f"{len(drawn)} mutants of seed {options.seed}: {counts}\n")
+    return 1 if survived or errors else 0
 
 
 def draw(seed: int, each: int) -> list[Drawn]:
@@ -154,17 +173,24 @@ def draw(seed: int, each: int) -> list[Drawn]:
     return found
 
 
-def killer_of(drawn: Drawn, copy: Path, until: str | None, timeout_s: int) -> str | None:
-    """Return the first test that fails with the mutant in place, or None if all pass."""
+def row_of(outcome: Outcome | None) -> str:
+    """Return what the row of a mutant says of its trial."""
+    if outcome is None:
+        return "SURVIVED"
+    return outcome.what if outcome.killed else f"ERROR in {outcome.what}"
+
+
+def outcome_of(drawn: Drawn, copy: Path, until: str | None, timeout_s: int) -> Outcome | None:
+    """Return what ends the trial of a mutant, or None if all tests pass with it in place."""
     file = copy / drawn.file
     before = file.read_text("utf-8")
     file.write_text(drawn.mutant.put_into(before), "utf-8")
     try:
         for stage in stages_of(drawn):
             started = time.monotonic()
-            failure = run(stage, copy, timeout_s)
-            if failure is not None:
-                return f"{stage.name} ({time.monotonic() - started:.0f} s): {failure}"
+            if (outcome := run(stage, copy, timeout_s)) is not None:
+                where = f"{stage.name} ({time.monotonic() - started:.0f} s)"
+                return outcome._replace(what=f"{where}: {outcome.what}")
             if stage.name == until:
                 return None
         return None
@@ -172,8 +198,8 @@ def killer_of(drawn: Drawn, copy: Path, until: str | None, timeout_s: int) -> st
         file.write_text(before, "utf-8")
 
 
-def run(stage: Stage, copy: Path, timeout_s: int) -> str | None:
-    """Return the first failure of the tests in the copy, or None if none fails."""
+def run(stage: Stage, copy: Path, timeout_s: int) -> Outcome | None:
+    """Return the first failure of the tests in the copy, or None if all pass."""
     paths = [str(copy / name) for name in ("", "models", "cli")]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
     command = [sys.executable, "-m", "pytest", "-q", "-x", "--no-header", "-p", "no:cacheprovider"]
@@ -188,15 +214,26 @@ def run(stage: Stage, copy: Path, timeout_s: int) -> str | None:
             timeout=timeout_s,
         )
     except subprocess.TimeoutExpired:
-        return f"nothing within {timeout_s} s"
-    if done.returncode in (0, 5):  # 5: none of the tests is meant
+        return Outcome(False, f"nothing within {timeout_s} s")
+    return outcome_told(done.returncode, done.stdout, done.stderr)
+
+
+def outcome_told(exit_code: int, stdout: str, stderr: str) -> Outcome | None:
+    """Return what a run of pytest says, or None if all its tests passed or none was meant.
+
+    A failed test is one that pytest names: an interpreter that lacks pytest ends with 1 too.
+    """
+    if exit_code in (PASSED, NONE_MEANT):
         return None
-    failed = [
+    named = [
         line.partition(" - ")[0]
-        for line in done.stdout.splitlines()
+        for line in stdout.splitlines()
         if line.startswith(("FAILED ", "ERROR "))
     ]
-    return failed[0] if failed else done.stdout.strip().splitlines()[-1]
+    if exit_code == FAILED and named:
+        return Outcome(True, named[0])
+    last = f"{stdout}\n{stderr}".strip().splitlines()[-1:]
+    return Outcome(False, ": ".join((f"exit code {exit_code}", *(named[:1] or last))))
 
 
 def copy_checkout(to: Path) -> None:

@@ -3,6 +3,7 @@
 import pytest
 
 from brute_force import best_vector
+from judge.hand import pod, world
 from placer.search.budget import Budget
 from placer.search.exact import limits_of
 from placer.search.first_tier_bounds import bound_first_tiers
@@ -10,6 +11,7 @@ from placer.search.options import SolveOptions
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance, Machine, Node
 from placer_models.cpsat import relaxed
+from placer_models.cpsat.classes import families_of
 from placer_models.pod import Container, Gang, Pod, PodSpec, Resources
 from placer_models.topology import Cpu, NumaNode, Topology
 from worlds import tiny_instance
@@ -49,6 +51,17 @@ def test_slots_are_counted_not_only_sums() -> None:
     )
 
     assert bounds(instance, [0]) == [0]
+
+
+def test_pods_of_a_group_are_counted_with_their_gangs() -> None:
+    """
+    Equal pods are one family only where each is a gang of its own and in no group.
+    """
+    alone = build_problem(world(pod("a"), pod("b")))
+    grouped = build_problem(world(pod("a"), pod("b"), groups=[["a", "b"]]))
+
+    assert [(one.gang, one.pods) for one in families_of(alone)] == [(None, (0, 1))]
+    assert [(one.gang, one.pods) for one in families_of(grouped)] == [(0, (0,)), (1, (1,))]
 
 
 def test_a_relaxed_model_that_would_be_too_large_claims_nothing(
