@@ -3,7 +3,7 @@
 import logging
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
@@ -171,15 +171,22 @@ class Agent:
                 log.error("refused a document", extra={"why": fault})
         self.status.refused_files = faults
 
-    def look(self) -> None:
-        """Compare the node with its document, and repair it or report the drift."""
+    def look(self, at: frozenset[str] = frozenset()) -> None:
+        """Compare the node with its document, and repair it or report the drift.
+
+        Args:
+            at: The containers' cgroups to look at, where it is known that nothing else changed
+                since the last look; none means all of the node.
+
+        """
         if self.document is None:
             return
         status = self.status
+        trusted = frozenset(status.plan.cgroups) - at if at else frozenset()
         status.offline = offline_owner(self.document, self._online()) or ""
         try:
             repair = self._on_drift is OnDrift.REPAIR and not status.observe_only
-            plan = self._apply(self.document) if repair else self._plan(self.document)
+            plan = self._apply(self.document, trusted) if repair else self._plan(self.document)
             drift = self._drift(plan)
             if drift:
                 self.counts.drifts += 1
@@ -191,11 +198,15 @@ class Agent:
                 )
             if repair and drift:
                 self._count_repairs(plan)
-            if repair and bring_back(self._cgroups, plan.cgroups):
+            if repair and bring_back(self._cgroups, at or plan.cgroups):
                 self.counts.repairs += 1
             for lack in plan.lacking:
                 if lack not in status.plan.lacking:
                     log.warning("this kernel cannot limit all", extra={"why": lack})
+            if trusted:
+                before = status.plan
+                lacking = tuple(dict.fromkeys((*before.lacking, *plan.lacking)))
+                plan = replace(plan, cgroups=before.cgroups, lacking=lacking)
             status.plan = plan
             status.drift = () if repair else drift
             status.refused = ""
@@ -205,6 +216,17 @@ class Agent:
             self._refuse(str(error))
         except OSError as error:
             self._refuse(f"{error.filename or 'the cgroup files'}: {error.strerror or error}")
+
+    def repairs_alone(self, cgroups: Set[str]) -> bool:
+        """Return whether these are containers' cgroups that can be repaired without the others.
+
+        That takes a last look that found nothing to refuse or only to observe.
+        """
+        return (
+            self._on_drift is OnDrift.REPAIR
+            and not self.status.refusals()
+            and cgroups <= set(self.status.plan.cgroups)
+        )
 
     def look_at_devices(self) -> None:
         """Look for unhealthy devices that pods hold; they are reported, not repaired."""
@@ -279,7 +301,7 @@ class Agent:
             in_force=True,
         )
 
-    def _apply(self, document: NodePlacement) -> Plan:
+    def _apply(self, document: NodePlacement, trusted: frozenset[str] = frozenset()) -> Plan:
         # A new document must fit the CPUs that are online; the one in force makes do with them.
         return apply(
             document,
@@ -288,6 +310,7 @@ class Agent:
             self._state,
             root=self._root,
             in_force=document is self.document,
+            trusted=trusted,
         ).plan
 
     def _drift(self, plan: Plan) -> tuple[str, ...]:
