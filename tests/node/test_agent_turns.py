@@ -34,6 +34,9 @@ class Watched:
     def look_at_devices(self) -> None:
         self.asked.append("devices")
 
+    def look_at_strangers(self) -> None:
+        self.asked.append("strangers")
+
     def concerns(self, cgroup: str, setting: bool) -> bool:
         return cgroup.startswith("placer/")
 
@@ -67,14 +70,14 @@ def turns(tmp_path, monkeypatch):
 def test_the_first_turn_sees_what_came_before_the_watch(turns):
     *_, first, _ = turns
 
-    assert first == ["take", "devices", "look"]
+    assert first == ["take", "devices", "look", "strangers"]
 
 
 @pytest.mark.parametrize(
     ("changed", "asked"),
     [
         ([], []),
-        (["documents/n0.json"], ["take", "devices"]),
+        (["documents/n0.json"], ["take", "devices", "strangers"]),
         (["cgroup/placer/a/cpuset.cpus"], ["look"]),
         (["cgroup/elsewhere/cpuset.cpus"], []),
         (["cgroup/placer/new"], ["look"]),
@@ -150,4 +153,4 @@ def test_the_next_sweep_looks_at_all_after_a_repair_of_few(turns, monkeypatch):
 
     found.turn(frozenset(), folder / "documents")
 
-    assert done == ["take", "devices", "look"]
+    assert done == ["take", "devices", "look", "strangers"]

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from placer.node.agent.inbox import Inbox
+from placer.node.agent.owned import OwnedCpus
 from placer.node.agent.strays import bring_back
 from placer.node.apply import apply, recover
 from placer.node.cgroups import CPUS, MEMS, Cgroups, parent
@@ -96,6 +97,7 @@ class Agent:
         root: str = OUR_ROOT,
         on_drift: OnDrift = OnDrift.REPAIR,
         unhealthy_devices: Callable[[], Mapping[str, str]] = dict,
+        owned: OwnedCpus | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Take what the agent works with.
@@ -108,6 +110,7 @@ class Agent:
             root: The cgroup below which our own cgroups are.
             on_drift: What to do about drift.
             unhealthy_devices: Returns id of an unhealthy device -> what is wrong with it.
+            owned: Looks for strangers on owned CPUs; None: nobody does.
             clock: Returns seconds of a monotonic clock.
 
         """
@@ -118,6 +121,7 @@ class Agent:
         self._root = root
         self._on_drift = on_drift
         self._unhealthy_devices = unhealthy_devices
+        self.owned = owned
         self._clock = clock
         self._repairs: dict[str, deque[float]] = {}
         self._disputed: frozenset[str] = frozenset()
@@ -242,6 +246,13 @@ class Agent:
             if text not in self.status.unhealthy:
                 log.error("a device is unhealthy", extra={"device": text})
         self.status.unhealthy = found
+
+    def look_at_strangers(self) -> None:
+        """Look for strangers on CPUs that pods own, if that is wanted."""
+        if self.owned is not None:
+            in_pods = (self._root, *self.status.plan.cgroups)
+            writes = not self.status.observe_only
+            self.owned.look(self.document, in_pods, self._online(), writes=writes)
 
     def effective_files(self) -> tuple[str, ...]:
         """Return the files with the effective CPUs and NUMA nodes of containers and those above."""

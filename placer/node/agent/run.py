@@ -13,6 +13,7 @@ from placer.node.agent.gpus import GpuHealth
 from placer.node.agent.inbox import Inbox
 from placer.node.agent.metrics import Metrics
 from placer.node.agent.notify import notify, watchdog_s
+from placer.node.agent.owned import OwnedCpus
 from placer.node.agent.sentinel import Sentinel, allow_many_files
 from placer.node.agent.serve import Server
 from placer.node.agent.watch import ANYTHING, Alarm, Watch, is_process_list, is_setting
@@ -45,6 +46,8 @@ class Options:
         node: The name of this node in documents.
         root: The cgroup below which our own cgroups are.
         listen: The address of metrics and health; empty for none.
+        report_strangers: Whether strangers on owned CPUs are told of.
+        clear_owned: Whether they are moved, and so told of, too.
 
     """
 
@@ -54,6 +57,8 @@ class Options:
     root: str
     on_drift: OnDrift
     listen: str
+    report_strangers: bool = False
+    clear_owned: bool = False
 
 
 def run(options: Options) -> tuple[str, ...]:
@@ -97,6 +102,12 @@ def run(options: Options) -> tuple[str, ...]:
             root=options.root,
             on_drift=options.on_drift,
             unhealthy_devices=gpus,
+            owned=OwnedCpus(
+                state,
+                files.version,
+                clears=options.clear_owned,
+                looks=options.report_strangers,
+            ),
         )
         turns = _Turns(agent, files.mounts, sick, open_things)
         if options.listen:
@@ -191,6 +202,8 @@ class _Turns:
         elif at:
             self._look_at(at)
         self._again |= arrived
+        if swept or arrived:
+            self._agent.look_at_strangers()
         if arrived or due:
             self.settle()
         self._tell_watchdog(now)

@@ -66,12 +66,13 @@ class World:
         self.agent = 0
         self.seconds: dict[str, float] = {}
 
-    def start_agent(self, dies_at: int | None = None) -> None:
+    def start_agent(self, dies_at: int | None = None, **options: bool) -> None:
         """Start an agent.
 
         Args:
             dies_at: So many operations from its start on it is killed, as by ``kill -9``; at -1
                 when it has just committed.
+            options: More options of the agent.
 
         """
         self.agent = os.fork()
@@ -83,7 +84,8 @@ class World:
                     os.dup2(log.fileno(), 2)
                 sys.stderr = sys.__stderr__
                 log_to_stderr("info", as_json=True)
-                run(Options(self.documents, self.state, "vm", "placer", OnDrift.REPAIR, ""))
+                told = self.documents, self.state, "vm", "placer", OnDrift.REPAIR, ""
+                run(Options(*told, **options))
             except BaseException as error:
                 os.write(2, f"{error!r}\n".encode())
             os._exit(0)
