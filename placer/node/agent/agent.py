@@ -27,6 +27,9 @@ log = logging.getLogger(__name__)
 REPAIRS_A_MINUTE = 5
 """The most repairs of a cgroup within a minute before another writer is assumed to be at work."""
 
+_NVIDIA = ("GPU-", "MIG-")
+"""How the ids of NVIDIA's GPUs, and of parts of one, begin."""
+
 MOST_TOLD = 20
 """The most changes that one line of the log lists one by one."""
 
@@ -52,6 +55,7 @@ class Status:
         refused_files: Files that arrived and were refused, in words.
         offline: The pod that owns CPUs that are offline, in words; empty if there is none.
         unhealthy: Unhealthy devices that pods hold, in words.
+        unknown_health: Why the health of GPUs that pods hold is not known, in words; or empty.
 
     """
 
@@ -61,6 +65,7 @@ class Status:
     refused_files: tuple[str, ...] = ()
     offline: str = ""
     unhealthy: tuple[str, ...] = ()
+    unknown_health: str = ""
     plan: Plan = field(default_factory=Plan)
 
     def refusals(self) -> tuple[str, ...]:
@@ -71,7 +76,8 @@ class Status:
     def trouble(self) -> list[str]:
         """Return why the node does not obey its document; empty if it does."""
         offline = (self.offline,) if self.offline else ()
-        return [*self.refusals(), *offline, *self.drift, *self.unhealthy]
+        unknown = (self.unknown_health,) if self.unknown_health else ()
+        return [*self.refusals(), *offline, *self.drift, *self.unhealthy, *unknown]
 
 
 @dataclass(slots=True)
@@ -97,6 +103,7 @@ class Agent:
         root: str = OUR_ROOT,
         on_drift: OnDrift = OnDrift.REPAIR,
         unhealthy_devices: Callable[[], Mapping[str, str]] = dict,
+        device_fault: Callable[[], str] = str,
         owned: OwnedCpus | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -110,6 +117,7 @@ class Agent:
             root: The cgroup below which our own cgroups are.
             on_drift: What to do about drift.
             unhealthy_devices: Returns id of an unhealthy device -> what is wrong with it.
+            device_fault: Returns why the health of GPUs is not known, empty if it is.
             owned: Looks for strangers on owned CPUs; None: nobody does.
             clock: Returns seconds of a monotonic clock.
 
@@ -121,6 +129,7 @@ class Agent:
         self._root = root
         self._on_drift = on_drift
         self._unhealthy_devices = unhealthy_devices
+        self._device_fault = device_fault
         self.owned = owned
         self._clock = clock
         self._repairs: dict[str, deque[float]] = {}
@@ -246,6 +255,12 @@ class Agent:
             if text not in self.status.unhealthy:
                 log.error("a device is unhealthy", extra={"device": text})
         self.status.unhealthy = found
+        nvidia = any(grant.id.startswith(_NVIDIA) for _, grant in held if grant.id)
+        fault = self._device_fault() if nvidia else ""
+        unknown = f"the health of GPUs is not known: {fault}" if fault else ""
+        if unknown and unknown != self.status.unknown_health:
+            log.error("the health of GPUs is not known", extra={"why": fault})
+        self.status.unknown_health = unknown
 
     def look_at_strangers(self) -> None:
         """Look for strangers on CPUs that pods own, if that is wanted."""

@@ -51,6 +51,11 @@ class Metrics(Collector):
                 "Devices that pods hold and that are unhealthy.",
                 len(status.unhealthy),
             ),
+            (
+                "device_health_unknown",
+                "1 while the health of GPUs that pods hold may not be asked for.",
+                bool(status.unknown_health),
+            ),
             ("observe_only", "1 while nothing may be written.", bool(status.observe_only)),
             (
                 "node_obeys",

@@ -102,6 +102,7 @@ def run(options: Options) -> tuple[str, ...]:
             root=options.root,
             on_drift=options.on_drift,
             unhealthy_devices=gpus,
+            device_fault=lambda: gpus.fault,
             owned=OwnedCpus(
                 state,
                 files.version,
