@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 
-NOT_SUPPORTED, LOST = 3, 15
+NOT_SUPPORTED, NO_PERMISSION, NOT_LOADED, LOST = 3, 4, 9, 15
 GPU, NPU, SWITCH, UNKNOWN = 0, 1, 2, 255
 
 
@@ -44,6 +44,9 @@ class FakeNvml:
     NVMLError = NVMLError
     NVML_FEATURE_ENABLED = 1
     NVML_ERROR_GPU_IS_LOST = LOST
+    NVML_ERROR_NO_PERMISSION = NO_PERMISSION
+    NVML_ERROR_DRIVER_NOT_LOADED = NOT_LOADED
+    NVML_ERROR_LIBRARY_NOT_FOUND = 12
     NVML_ERROR_RESET_REQUIRED = 16
     NVML_NVLINK_MAX_LINKS = 18
     NVML_NVLINK_DEVICE_TYPE_GPU = GPU
@@ -52,11 +55,14 @@ class FakeNvml:
     def __init__(self, gpus: Sequence[FakeGpu], starts: bool = True) -> None:
         self.gpus = gpus
         self.starts = starts
+        self.refuses_all = 0
         self.running = 0
 
     def nvmlInit(self) -> None:
         if not self.starts:
-            raise NVMLError(9)
+            raise NVMLError(NOT_LOADED)
+        if self.refuses_all:
+            raise NVMLError(self.refuses_all)
         self.running += 1
 
     def nvmlShutdown(self) -> None:

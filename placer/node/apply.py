@@ -57,10 +57,12 @@ def apply(
     *,
     root: str = OUR_ROOT,
     in_force: bool = False,
+    trusted: frozenset[str] = frozenset(),
 ) -> Applied:
     """Make this machine's cgroups say what the document wants; the caller has locked the state.
 
-    A document that is `in_force` was applied before (see `plan_of`).
+    A document that is `in_force` was applied before, and cgroups that are `trusted` are not read
+    (see `plan_of`).
 
     Raises:
         DocumentError: The document is wrong, out of date, or not for this machine.
@@ -72,7 +74,15 @@ def apply(
     check_generation(document, state)
     previous = state.applied()
     try:
-        plan = plan_of(document, cgroups, host, root=root, previous=previous, in_force=in_force)
+        plan = plan_of(
+            document,
+            cgroups,
+            host,
+            root=root,
+            previous=previous,
+            in_force=in_force,
+            trusted=trusted,
+        )
     except OSError as error:
         raise RefusedError(_refusal(error, "read")) from None
     if plan.operations or plan.finish or not state.was_applied(document):

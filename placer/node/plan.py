@@ -66,6 +66,7 @@ def plan_of(
     root: str = OUR_ROOT,
     previous: NodePlacement | None = None,
     in_force: bool = False,
+    trusted: frozenset[str] = frozenset(),
 ) -> Plan:
     """Return the plan that makes the cgroups of this machine as the document wants them.
 
@@ -78,6 +79,8 @@ def plan_of(
         in_force: Whether the document was applied before. Then it is not checked again, and
             pods that own a CPU that went offline make do with their others, or with shared
             ones. Otherwise the plan is refused because of such a pod.
+        trusted: Containers' cgroups that are known to be as the document wants them: they are
+            not read. Where there are any, nothing is looked for that pods left behind.
 
     Raises:
         DocumentError: The document is wrong, or is not for this machine.
@@ -100,7 +103,7 @@ def plan_of(
                 f"the node {document.node.name!r} has CPUs {format_cpu_list(unknown)}, and this "
                 f"machine has {format_cpu_list(host.present)}: the document is for another machine"
             )
-    return _Planner(document, cgroups, host, root, previous, in_force).plan()
+    return _Planner(document, cgroups, host, root, previous, in_force, trusted).plan()
 
 
 class _Planner:
@@ -112,6 +115,7 @@ class _Planner:
         root: str,
         previous: NodePlacement | None,
         make_do: bool,
+        trusted: frozenset[str],
     ) -> None:
         self._document = document
         self._cgroups = cgroups
@@ -119,6 +123,7 @@ class _Planner:
         self._online = cgroups.effective("", CPUS)
         self._nodes = cgroups.effective("", MEMS)
         self._make_do = make_do
+        self._trusted = trusted
         self._host = host
         if not make_do and (wrong := offline_owner(document, self._online)):
             raise RefusedError(wrong)
@@ -130,7 +135,7 @@ class _Planner:
         self._leaves = list(self._wanted(reader))
         wanted = {leaf.cgroup for leaf in self._leaves}
         self._gone: list[str] = []
-        for cgroup in reader.leftovers(wanted):
+        for cgroup in () if trusted else reader.leftovers(wanted):
             ours = cgroup.startswith(f"{root}/")
             if cgroups.has_processes(cgroup):
                 self._leaves.append(reader.leaf(cgroup, None, self._shared, self._nodes, ours=ours))
@@ -138,9 +143,10 @@ class _Planner:
                 self._gone.append(cgroup)
 
     def plan(self) -> Plan:
-        for leaf in self._leaves:
+        read = [one for one in self._leaves if one.rival or one.cgroup not in self._trusted]
+        for leaf in read:
             self._check(leaf)
-        moving = [leaf for leaf in self._leaves if leaf.rival is None]
+        moving = [leaf for leaf in read if leaf.rival is None]
         operations = (
             *self._ancestors(moving),
             *self._settings.before_sets(moving),
@@ -149,7 +155,7 @@ class _Planner:
         )
         return Plan(
             operations,
-            tuple(self._removals()),
+            () if self._trusted else tuple(self._removals()),
             tuple(self._absent),
             tuple(self._observed()),
             tuple(leaf.cgroup for leaf in self._leaves),
@@ -164,7 +170,14 @@ class _Planner:
             if not found:
                 self._absent.append(target.title)
             for cgroup in found:
-                leaf = reader.leaf(cgroup, target, target.cpus, target.mems, ours=target.one.ours)
+                leaf = reader.leaf(
+                    cgroup,
+                    target,
+                    target.cpus,
+                    target.mems,
+                    ours=target.one.ours,
+                    trusted=cgroup in self._trusted,
+                )
                 other = by_cgroup.setdefault(cgroup, leaf)
                 if (other.goal_cpus, other.goal_mems) != (leaf.goal_cpus, leaf.goal_mems):
                     raise DocumentError(

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from placer.node.cgroups import CPUS, MEMS, Cgroups, as_set
+from placer.node.cgroups import CPUS, MEMS, Cgroups, as_set, as_text
 from placer.node.container_lookup import our_cgroup
 from placer.node.host import Host
 from placer.node.targets import Target
@@ -88,11 +88,26 @@ class Reader:
         }
 
     def leaf(
-        self, cgroup: str, target: Target | None, cpus: CpuSet, mems: CpuSet, *, ours: bool
+        self,
+        cgroup: str,
+        target: Target | None,
+        cpus: CpuSet,
+        mems: CpuSet,
+        *,
+        ours: bool,
+        trusted: bool = False,
     ) -> Leaf:
-        """Return a cgroup with what it says now and what it is to say."""
+        """Return a cgroup with what it says now and what it is to say.
+
+        One that is `trusted` says what it is to say, and is not read, unless somebody else writes
+        it, too.
+        """
         groups = self._cgroups
         rival = self._host.rival(cgroup, groups.units)
+        if trusted and rival is None:
+            texts = as_text(cpus), as_text(mems)
+            was, unit = self._was.get(cgroup), self._host.unit_of(cgroup)
+            return Leaf(cgroup, target, ours, True, cpus, mems, cpus, mems, *texts, None, was, unit)
         if (has := self._effective(cgroup, CPUS)) is None:
             return Leaf(cgroup, target, ours, False, cpus, mems, rival=rival)
         return Leaf(

@@ -4,6 +4,7 @@
     committed.json    the same after the commit: a restart finishes it
     applied.json      the document that was applied last
     observe-only      why nothing may be written until somebody has looked
+    cleared.json      what was moved off owned CPUs, and where it was before
 
 Every file is written whole or not at all: to a temporary file, synced, renamed, and the folder
 synced. The commit is a rename, which needs no room on the disk.
@@ -34,6 +35,8 @@ JOURNAL, COMMITTED, APPLIED, OBSERVE_ONLY = (
     "applied.json",
     "observe-only",
 )
+
+CLEARED = "cleared.json"
 
 _FORMAT = 1
 
@@ -129,6 +132,23 @@ class AppliedState:
         if document is self.applied():
             return True
         return self._last is not None and self._last[0] == _sealed(self._written(document))
+
+    def cleared(self) -> list[dict[str, str]]:
+        """Return what was moved off owned CPUs, as it was noted.
+
+        Raises:
+            ObserveOnlyError: The note was changed.
+
+        """
+        data = self._read(CLEARED)
+        return [] if data is None else list(self._tree(CLEARED, data))
+
+    def note_cleared(self, moved: Sequence[dict[str, str]]) -> None:
+        """Note what is moved off owned CPUs, before it is; nothing removes the note."""
+        if moved:
+            self._write(CLEARED, _sealed(json.dumps(moved, separators=(",", ":"))))
+        else:
+            self._remove(CLEARED)
 
     def stop_writing(self, why: str) -> None:
         """Note that nothing may be written here until somebody has looked."""

@@ -23,6 +23,9 @@ V1_SELDOM = ("hugetlb",)
 
 ROOT = Path("/sys/fs/cgroup")
 
+SLEEP = "import time\ntime.sleep(999)"
+"""A program that wants no CPU."""
+
 
 @contextmanager
 def alone_on_the_kernel() -> Iterator[None]:
@@ -53,8 +56,8 @@ class KernelMachine:
         self._read_only = False
         self._processes: dict[int, subprocess.Popen[bytes]] = {}
 
-    def start(self, path: str) -> int:
-        process = subprocess.Popen([sys.executable, "-S", "-c", "import time\ntime.sleep(999)"])
+    def start(self, path: str, program: str = SLEEP) -> int:
+        process = subprocess.Popen([sys.executable, "-S", "-c", program])
         self._processes[process.pid] = process
         try:
             self.files.write(f"{path}/cgroup.procs", str(process.pid))

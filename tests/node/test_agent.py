@@ -349,6 +349,30 @@ def test_an_unhealthy_device_of_a_pod_is_said(node):
     assert agent.status.trouble() == ["gpu GPU-1 of pod 'a': it fell off the bus"]
 
 
+def test_a_gpu_whose_health_nobody_may_ask_for_is_said(node, caplog):
+    """
+    While a pod holds an NVIDIA GPU; it is no longer said once somebody may look.
+    """
+    fault = "NVML does not start: Insufficient Permissions"
+    faults = [fault, fault, fault, ""]
+    agent = node.agent(device_fault=lambda: faults.pop(0))
+    agent.look_at_devices()
+    assert agent.status.trouble() == []
+    machine = replace(a_node().machine, devices=(Device("gpu", 0, "GPU-1"),))
+    pod = a_pod("a", LSE, "0-1")
+    grants = (DeviceGrant("gpu", 0, "GPU-1"),)
+    pod = replace(pod, placement=replace(pod.placement, devices=grants))
+    agent.document = a_document(pod, node=replace(a_node(), machine=machine))
+
+    for _ in range(3):
+        agent.look_at_devices()
+    assert agent.status.trouble() == [f"the health of GPUs is not known: {fault}"]
+    assert [one.message for one in caplog.records].count("the health of GPUs is not known") == 1
+
+    agent.look_at_devices()
+    assert agent.status.trouble() == []
+
+
 def test_only_cgroups_of_the_document_concern_it(node):
     """
     Ours and those above; of the kubelet's pods the containers, and those that come beside them.

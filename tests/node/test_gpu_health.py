@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from fake_nvml import LOST, NOT_SUPPORTED, FakeGpu, FakeNvml, NVMLError
+from fake_nvml import LOST, NO_PERMISSION, NOT_SUPPORTED, FakeGpu, FakeNvml, NVMLError
 from placer.node.agent.gpus import GpuHealth
 
 TIMEOUT, UNKNOWN, UNINITIALIZED = 10, 999, 1
@@ -261,7 +261,38 @@ def test_a_machine_without_nvml_has_no_ill_gpus(
     health = GpuHealth()
 
     assert health() == health() == {}
+    assert health.fault == ""
     health.close()
+
+
+@pytest.mark.parametrize("code", [NO_PERMISSION, UNKNOWN])
+def test_nvml_that_refuses_to_start_is_told(watched: Callable[..., Watched], code: int) -> None:
+    """
+    It may not look, or its devices are hidden: no GPU is ill then, and none is known to be well.
+    """
+    one = watched()
+    one.nvml.refuses_all = code
+
+    assert one.health() == {}
+    assert one.health.fault == f"NVML does not start: error {code}"
+
+
+def test_gpus_that_may_not_be_looked_at_are_told_and_forgotten(
+    watched: Callable[..., Watched],
+) -> None:
+    """
+    One has no handle for us, the other answers nothing; the driver says later that both may be.
+    """
+    one = watched(0.01)
+    one.gpus[0].refuses = {"nvmlDeviceGetHandleByIndex": NO_PERMISSION}
+    one.gpus[1].refuses = {"nvmlDeviceGetRemappedRows": NO_PERMISSION}
+
+    assert one.health() == one.told() == {}
+    assert one.health.fault == "NVML may not look at 2 of 2 GPUs: no permission"
+
+    one.gpus[1].refuses = {}
+    assert one.told() == {}
+    assert one.health.fault == "NVML may not look at 1 of 2 GPUs: no permission"
 
 
 def test_nobody_is_asked_before_somebody_wants_to_know(watched: Callable[..., Watched]) -> None:

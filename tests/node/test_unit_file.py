@@ -36,7 +36,7 @@ KERNEL = tuple(int(part) for part in re.findall(r"\d+", os.uname().release)[:2])
 @pytest.fixture
 def service() -> dict[str, str]:
     """The section of the service."""
-    parser = configparser.ConfigParser(interpolation=None)
+    parser = configparser.ConfigParser(interpolation=None, strict=False)  # some stand twice
     parser.optionxform = str
     parser.read(UNIT)
     return dict(parser["Service"])

@@ -52,6 +52,7 @@ def run(job: dict[str, str]) -> dict[str, object]:
         "PYTHONDONTWRITEBYTECODE": "1",
         "PLACER_VM": job["cgroup"],
         "PLACER_VM_RESULTS": "/tmp/results",
+        "PLACER_VM_PATIENCE": job["patience"],
         "PLACER_SHARED": "/shared",
     }
     done = subprocess.run(

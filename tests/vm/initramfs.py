@@ -58,6 +58,8 @@ def write_initramfs(target: Path, job: dict[str, bytes]) -> None:
         for shelf in ("placer", "models/placer_models", "cli/placer_cli", "tests"):
             for path in _below(CHECKOUT / shelf, {"__pycache__"}):
                 archive.copy(f"{SOURCES}/{path.relative_to(CHECKOUT)}", path)
+        for path in _below(CHECKOUT / "docs/systemd", set()):
+            archive.copy(f"{SOURCES}/{path.relative_to(CHECKOUT)}", path)
         archive.copy("/init", Path(__file__).with_name("init.py"), mode=0o755)
         for name, content in job.items():
             archive.file(name, content)

@@ -42,6 +42,21 @@ def agent(
             help="Metrics and health: 127.0.0.1:PORT, unix:PATH, or '' for none.",
         ),
     ] = "unix:/run/placer/agent.sock",
+    report_strangers: Annotated[
+        bool,
+        typer.Option(
+            "--report-strangers",
+            help="Tell of processes outside all pods, kernel threads, interrupts and work queues "
+            "that may run on CPUs which pods own alone.",
+        ),
+    ] = False,
+    clear_owned: Annotated[
+        bool,
+        typer.Option(
+            "--clear-owned",
+            help="Move these off such CPUs, and back when the owner is gone.",
+        ),
+    ] = False,
     log_format: Annotated[
         str, typer.Option(metavar="json|text", help="How lines of the log are written.")
     ] = "json",
@@ -79,7 +94,14 @@ def agent(
         raise typer.BadParameter(str(error)) from None
     log_to_stderr(log_level, log_format == "json")
     options = Options(
-        documents, state, node or socket.gethostname(), root, OnDrift(on_drift), listen
+        documents,
+        state,
+        node or socket.gethostname(),
+        root,
+        OnDrift(on_drift),
+        listen,
+        report_strangers,
+        clear_owned,
     )
     try:
         refused = run(options)

@@ -3,11 +3,12 @@
 import logging
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from placer.node.agent.inbox import Inbox
+from placer.node.agent.owned import OwnedCpus
 from placer.node.agent.strays import bring_back
 from placer.node.apply import apply, recover
 from placer.node.cgroups import CPUS, MEMS, Cgroups, parent
@@ -25,6 +26,9 @@ log = logging.getLogger(__name__)
 
 REPAIRS_A_MINUTE = 5
 """The most repairs of a cgroup within a minute before another writer is assumed to be at work."""
+
+_NVIDIA = ("GPU-", "MIG-")
+"""How the ids of NVIDIA's GPUs, and of parts of one, begin."""
 
 MOST_TOLD = 20
 """The most changes that one line of the log lists one by one."""
@@ -51,6 +55,7 @@ class Status:
         refused_files: Files that arrived and were refused, in words.
         offline: The pod that owns CPUs that are offline, in words; empty if there is none.
         unhealthy: Unhealthy devices that pods hold, in words.
+        unknown_health: Why the health of GPUs that pods hold is not known, in words; or empty.
 
     """
 
@@ -60,6 +65,7 @@ class Status:
     refused_files: tuple[str, ...] = ()
     offline: str = ""
     unhealthy: tuple[str, ...] = ()
+    unknown_health: str = ""
     plan: Plan = field(default_factory=Plan)
 
     def refusals(self) -> tuple[str, ...]:
@@ -70,7 +76,8 @@ class Status:
     def trouble(self) -> list[str]:
         """Return why the node does not obey its document; empty if it does."""
         offline = (self.offline,) if self.offline else ()
-        return [*self.refusals(), *offline, *self.drift, *self.unhealthy]
+        unknown = (self.unknown_health,) if self.unknown_health else ()
+        return [*self.refusals(), *offline, *self.drift, *self.unhealthy, *unknown]
 
 
 @dataclass(slots=True)
@@ -96,6 +103,8 @@ class Agent:
         root: str = OUR_ROOT,
         on_drift: OnDrift = OnDrift.REPAIR,
         unhealthy_devices: Callable[[], Mapping[str, str]] = dict,
+        device_fault: Callable[[], str] = str,
+        owned: OwnedCpus | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Take what the agent works with.
@@ -108,6 +117,8 @@ class Agent:
             root: The cgroup below which our own cgroups are.
             on_drift: What to do about drift.
             unhealthy_devices: Returns id of an unhealthy device -> what is wrong with it.
+            device_fault: Returns why the health of GPUs is not known, empty if it is.
+            owned: Looks for strangers on owned CPUs; None: nobody does.
             clock: Returns seconds of a monotonic clock.
 
         """
@@ -118,6 +129,8 @@ class Agent:
         self._root = root
         self._on_drift = on_drift
         self._unhealthy_devices = unhealthy_devices
+        self._device_fault = device_fault
+        self.owned = owned
         self._clock = clock
         self._repairs: dict[str, deque[float]] = {}
         self._disputed: frozenset[str] = frozenset()
@@ -171,15 +184,22 @@ class Agent:
                 log.error("refused a document", extra={"why": fault})
         self.status.refused_files = faults
 
-    def look(self) -> None:
-        """Compare the node with its document, and repair it or report the drift."""
+    def look(self, at: frozenset[str] = frozenset()) -> None:
+        """Compare the node with its document, and repair it or report the drift.
+
+        Args:
+            at: The containers' cgroups to look at, where it is known that nothing else changed
+                since the last look; none means all of the node.
+
+        """
         if self.document is None:
             return
         status = self.status
+        trusted = frozenset(status.plan.cgroups) - at if at else frozenset()
         status.offline = offline_owner(self.document, self._online()) or ""
         try:
             repair = self._on_drift is OnDrift.REPAIR and not status.observe_only
-            plan = self._apply(self.document) if repair else self._plan(self.document)
+            plan = self._apply(self.document, trusted) if repair else self._plan(self.document)
             drift = self._drift(plan)
             if drift:
                 self.counts.drifts += 1
@@ -191,11 +211,15 @@ class Agent:
                 )
             if repair and drift:
                 self._count_repairs(plan)
-            if repair and bring_back(self._cgroups, plan.cgroups):
+            if repair and bring_back(self._cgroups, at or plan.cgroups):
                 self.counts.repairs += 1
             for lack in plan.lacking:
                 if lack not in status.plan.lacking:
                     log.warning("this kernel cannot limit all", extra={"why": lack})
+            if trusted:
+                before = status.plan
+                lacking = tuple(dict.fromkeys((*before.lacking, *plan.lacking)))
+                plan = replace(plan, cgroups=before.cgroups, lacking=lacking)
             status.plan = plan
             status.drift = () if repair else drift
             status.refused = ""
@@ -205,6 +229,17 @@ class Agent:
             self._refuse(str(error))
         except OSError as error:
             self._refuse(f"{error.filename or 'the cgroup files'}: {error.strerror or error}")
+
+    def repairs_alone(self, cgroups: Set[str]) -> bool:
+        """Return whether these are containers' cgroups that can be repaired without the others.
+
+        That takes a last look that found nothing to refuse or only to observe.
+        """
+        return (
+            self._on_drift is OnDrift.REPAIR
+            and not self.status.refusals()
+            and cgroups <= set(self.status.plan.cgroups)
+        )
 
     def look_at_devices(self) -> None:
         """Look for unhealthy devices that pods hold; they are reported, not repaired."""
@@ -220,6 +255,19 @@ class Agent:
             if text not in self.status.unhealthy:
                 log.error("a device is unhealthy", extra={"device": text})
         self.status.unhealthy = found
+        nvidia = any(grant.id.startswith(_NVIDIA) for _, grant in held if grant.id)
+        fault = self._device_fault() if nvidia else ""
+        unknown = f"the health of GPUs is not known: {fault}" if fault else ""
+        if unknown and unknown != self.status.unknown_health:
+            log.error("the health of GPUs is not known", extra={"why": fault})
+        self.status.unknown_health = unknown
+
+    def look_at_strangers(self) -> None:
+        """Look for strangers on CPUs that pods own, if that is wanted."""
+        if self.owned is not None:
+            in_pods = (self._root, *self.status.plan.cgroups)
+            writes = not self.status.observe_only
+            self.owned.look(self.document, in_pods, self._online(), writes=writes)
 
     def effective_files(self) -> tuple[str, ...]:
         """Return the files with the effective CPUs and NUMA nodes of containers and those above."""
@@ -279,7 +327,7 @@ class Agent:
             in_force=True,
         )
 
-    def _apply(self, document: NodePlacement) -> Plan:
+    def _apply(self, document: NodePlacement, trusted: frozenset[str] = frozenset()) -> Plan:
         # A new document must fit the CPUs that are online; the one in force makes do with them.
         return apply(
             document,
@@ -288,6 +336,7 @@ class Agent:
             self._state,
             root=self._root,
             in_force=document is self.document,
+            trusted=trusted,
         ).plan
 
     def _drift(self, plan: Plan) -> tuple[str, ...]:

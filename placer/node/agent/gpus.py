@@ -25,8 +25,17 @@ HARMLESS_XIDS = frozenset({13, 31, 43, 45, 63, 68, 94, 109})
 94 that a memory error reached no other program."""
 
 
+_HIDDEN = "no permission"
+
+
 class GpuHealth:
-    """Watches the GPUs of this machine from the first call on."""
+    """Watches the GPUs of this machine from the first call on.
+
+    Attributes:
+        fault: Why the health of some GPUs is not known although there is a driver, in words;
+            empty if it is known, or if there is no driver to ask.
+
+    """
 
     def __init__(self, changed: Callable[[], None] = lambda: None, ask_s: float = ASK_S) -> None:
         """Watch nothing yet.
@@ -38,6 +47,7 @@ class GpuHealth:
         """
         self._changed = changed
         self._ask_s = ask_s
+        self.fault = ""
         self._ill: dict[str, str] = {}
         self._by_xid: dict[str, str] = {}
         self._seen: set[str] = set()
@@ -69,8 +79,13 @@ class GpuHealth:
         while not self._stop.is_set():
             try:
                 nvml.nvmlInit()
-            except nvml.NVMLError:
-                self._tell(dict.fromkeys(self._seen, "the driver does not answer"))
+            except nvml.NVMLError as error:
+                there = error.value not in (
+                    nvml.NVML_ERROR_DRIVER_NOT_LOADED,
+                    nvml.NVML_ERROR_LIBRARY_NOT_FOUND,
+                )
+                fault = f"NVML does not start: {error}" if there else ""
+                self._tell(dict.fromkeys(self._seen, "the driver does not answer"), fault)
                 self._stop.wait(RETRY_S)
                 continue
             try:
@@ -83,7 +98,7 @@ class GpuHealth:
 
     def _listen(self, nvml: Any) -> None:
         """Ask the GPUs again and again, and wait for events in between."""
-        gpus = _gpus(nvml)
+        gpus, hidden = _gpus(nvml)
         gone = dict.fromkeys(self._seen - gpus.keys(), "the driver does not know it any more")
         self._seen |= gpus.keys()
         count = nvml.nvmlDeviceGetCount()
@@ -92,7 +107,10 @@ class GpuHealth:
             heard = [self._register(nvml, gpu, events) for gpu in gpus.values()]
             while not self._stop.is_set():
                 asked = {uuid: why for uuid, gpu in gpus.items() if (why := _ask(nvml, gpu))}
-                self._tell(gone | asked)
+                secret = hidden + sum(why is _HIDDEN for why in asked.values())
+                fault = f"NVML may not look at {secret} of {count} GPUs: no permission"
+                ill = {uuid: why for uuid, why in asked.items() if why is not _HIDDEN}
+                self._tell(gone | ill, fault if secret else "")
                 if nvml.nvmlDeviceGetCount() != count:
                     return  # a GPU came or went
                 if any(heard):
@@ -136,28 +154,33 @@ class GpuHealth:
             if not (uuid := _uuid(nvml, event.device)):
                 return  # without an id: the GPUs are asked again right away
             self._by_xid[uuid] = f"the driver told of the error Xid {event.eventData}"
-            self._tell(self._ill)
+            self._tell(self._ill, self.fault)
 
-    def _tell(self, ill: dict[str, str]) -> None:
-        """Publish which GPUs are unhealthy, including those with earlier errors."""
+    def _tell(self, ill: dict[str, str], fault: str) -> None:
+        """Publish which GPUs are unhealthy, including those with earlier errors, or unknown."""
         now = self._by_xid | ill
-        if now != self._ill:
-            self._ill = now
+        if (now, fault) != (self._ill, self.fault):
+            self._ill, self.fault = now, fault
             self._changed()
         self._looked.set()
 
 
-def _gpus(nvml: Any) -> dict[str, object]:
-    """Return the GPUs by UUID, without those that were lost from the beginning and have none."""
+def _gpus(nvml: Any) -> tuple[dict[str, object], int]:
+    """Return the GPUs by UUID, and how many of them we may not look at.
+
+    Those that were lost from the beginning have no UUID, and are not among them.
+    """
     found: dict[str, object] = {}
+    hidden = 0
     for index in range(nvml.nvmlDeviceGetCount()):
         try:
             gpu = nvml.nvmlDeviceGetHandleByIndex(index)
-        except nvml.NVMLError:
+        except nvml.NVMLError as error:
+            hidden += error.value == nvml.NVML_ERROR_NO_PERMISSION
             continue
         if uuid := _uuid(nvml, gpu):
             found[uuid] = gpu
-    return found
+    return found, hidden
 
 
 def _uuid(nvml: Any, gpu: object) -> str:
@@ -170,7 +193,10 @@ def _uuid(nvml: Any, gpu: object) -> str:
 
 
 def _ask(nvml: Any, gpu: object) -> str:
-    """Return what is wrong with a GPU, in words, or an empty text if nothing is known."""
+    """Return what is wrong with a GPU, in words, or an empty text if nothing is known.
+
+    One that we may not ask is `_HIDDEN`.
+    """
     try:
         try:
             *_, failed = nvml.nvmlDeviceGetRemappedRows(gpu)
@@ -184,5 +210,5 @@ def _ask(nvml: Any, gpu: object) -> str:
             return "the driver has lost it"
         if error.value == nvml.NVML_ERROR_RESET_REQUIRED:
             return "it has to be reset"
-        return ""
+        return _HIDDEN if error.value == nvml.NVML_ERROR_NO_PERMISSION else ""
     return "a row of its memory could not be remapped" if failed else ""

@@ -7,6 +7,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 
 from placer.node.agent.agent import Agent
+from placer.node.agent.strangers import StrangerKind
 
 
 class Metrics(Collector):
@@ -50,6 +51,11 @@ class Metrics(Collector):
                 "Devices that pods hold and that are unhealthy.",
                 len(status.unhealthy),
             ),
+            (
+                "device_health_unknown",
+                "1 while the health of GPUs that pods hold may not be asked for.",
+                bool(status.unknown_health),
+            ),
             ("observe_only", "1 while nothing may be written.", bool(status.observe_only)),
             (
                 "node_obeys",
@@ -58,6 +64,17 @@ class Metrics(Collector):
             ),
         ):
             yield GaugeMetricFamily(f"placer_agent_{name}", text, value=float(value))
+        if (owned := self._agent.owned) is not None:
+            strangers = GaugeMetricFamily(
+                "placer_agent_strangers",
+                "What may run on CPUs that pods own alone, and is in no pod.",
+                labels=["kind"],
+            )
+            for kind in StrangerKind:
+                strangers.add_metric([kind], float(owned.count(kind)))
+            yield strangers
+            text = "What is moved off CPUs that pods own alone."
+            yield GaugeMetricFamily("placer_agent_cleared", text, value=float(owned.cleared))
         for name, text, value in (
             ("documents_applied", "Documents that were taken.", counts.applied),
             ("documents_refused", "Documents that were refused.", counts.refused),

@@ -13,6 +13,7 @@ from placer.node.agent.gpus import GpuHealth
 from placer.node.agent.inbox import Inbox
 from placer.node.agent.metrics import Metrics
 from placer.node.agent.notify import notify, watchdog_s
+from placer.node.agent.owned import OwnedCpus
 from placer.node.agent.sentinel import Sentinel, allow_many_files
 from placer.node.agent.serve import Server
 from placer.node.agent.watch import ANYTHING, Alarm, Watch, is_process_list, is_setting
@@ -45,6 +46,8 @@ class Options:
         node: The name of this node in documents.
         root: The cgroup below which our own cgroups are.
         listen: The address of metrics and health; empty for none.
+        report_strangers: Whether strangers on owned CPUs are told of.
+        clear_owned: Whether they are moved, and so told of, too.
 
     """
 
@@ -54,6 +57,8 @@ class Options:
     root: str
     on_drift: OnDrift
     listen: str
+    report_strangers: bool = False
+    clear_owned: bool = False
 
 
 def run(options: Options) -> tuple[str, ...]:
@@ -97,6 +102,13 @@ def run(options: Options) -> tuple[str, ...]:
             root=options.root,
             on_drift=options.on_drift,
             unhealthy_devices=gpus,
+            device_fault=lambda: gpus.fault,
+            owned=OwnedCpus(
+                state,
+                files.version,
+                clears=options.clear_owned,
+                looks=options.report_strangers,
+            ),
         )
         turns = _Turns(agent, files.mounts, sick, open_things)
         if options.listen:
@@ -141,6 +153,8 @@ class _Turns:
         now = time.monotonic()
         self._turned = self._swept = self._looked = self._told = now
         self._first = self._again = True
+        self._again_at: frozenset[str] = frozenset()  # cgroups that were just written
+        self._unchecked = False  # whether only some of the node was looked at since the last sweep
         self._written: set[str] = set()
         self._watchdog_s = watchdog_s()
         self._status = ""
@@ -158,15 +172,17 @@ class _Turns:
         if arrived or swept:  # what was refused may be possible by now
             with self.metrics.seconds.time():
                 self._agent.take()
+        leaves = self._leaves(written)
+        at = leaves | self._again_at
         due = (
-            bool(written)
+            (bool(written) and not leaves)
             or self._again
             or self._few.changed()
             or now - self._looked >= WHOLE_LOOK_S
         )
         if swept:
             self._swept = now
-            due = due or self._all.changed()
+            due = due or self._unchecked or self._all.changed()
         if swept or arrived or self._sick.is_set():
             self._sick.clear()
             self._agent.look_at_devices()
@@ -178,15 +194,46 @@ class _Turns:
             with self.metrics.seconds.time():
                 self._agent.look()
             self._looked = now
+            self._unchecked, self._again_at = False, frozenset()
             # Look again: a cgroup comes before its first process, and only the next look sees
             # what was written just now.
             self._again = bool(self._agent.written_files()) or any(
                 not is_setting(path) for path in written
             )
+        elif at:
+            self._look_at(at)
         self._again |= arrived
+        if swept or arrived:
+            self._agent.look_at_strangers()
         if arrived or due:
             self.settle()
         self._tell_watchdog(now)
+
+    def _look_at(self, cgroups: frozenset[str]) -> None:
+        """Look at a few containers' cgroups, so that drift is repaired at once.
+
+        All of the node is looked at next if anything else changed with them, and at the next sweep
+        in any case.
+        """
+        log.debug("looking", extra={"cgroups": sorted(cgroups)[:5]})
+        with self.metrics.seconds.time():
+            self._agent.look(cgroups)
+        written = self._agent.written_files()
+        self._written = {str(self._path(file)) for file in written}
+        self._again_at = cgroups if written else frozenset()
+        self._unchecked = True
+        self._again |= self._all.changed() or not self._agent.repairs_alone(cgroups)
+        self._say()
+
+    def _leaves(self, written: set[str]) -> frozenset[str]:
+        """Return the containers' cgroups in which paths are settings; none if one is not."""
+        found = set()
+        for path in written:
+            cgroup = self._cgroup(path) if is_setting(path) else None
+            if cgroup is None or not self._agent.repairs_alone({cgroup}):
+                return frozenset()
+            found.add(cgroup)
+        return frozenset(found)
 
     def settle(self) -> None:
         """Remember the node's state, and report it."""
@@ -218,14 +265,18 @@ class _Turns:
 
     def _concerns(self, path: str) -> bool:
         """Return whether a change of a path may matter to this node's document."""
+        if (cgroup := self._cgroup(path)) is not None:
+            return self._agent.concerns(cgroup, is_setting(path))
+        return path == ANYTHING
+
+    def _cgroup(self, path: str) -> str | None:
+        """Return the cgroup that a path is, or is a watched file of; None if it is in no mount."""
         for mount in self._mounts.values():
             if path.startswith(f"{mount}/"):
                 cgroup = path.removeprefix(f"{mount}/")
-                setting = is_setting(path)
-                if setting or is_process_list(path):
-                    cgroup = cgroup.rpartition("/")[0]
-                return self._agent.concerns(cgroup, setting)
-        return path == ANYTHING
+                a_file = is_setting(path) or is_process_list(path)
+                return cgroup.rpartition("/")[0] if a_file else cgroup
+        return None
 
     def _path(self, file: str) -> Path:
         controller, _, rest = file.partition("/")

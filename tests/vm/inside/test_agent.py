@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 import signal
 import sys
 import time
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from node.kernel_machine import KernelMachine
+from node.kernel_machine import SLEEP, KernelMachine
 from node.node_documents import a_document, a_pod
 from placer.node import apply as applying
 from placer.node.agent.agent import OnDrift
@@ -29,8 +30,16 @@ from placer_models.policy import QosClass
 VERSION = 2 if os.environ["PLACER_VM"] == "v2" else 1
 LSE, LSR, LS, BE = QosClass.LSE, QosClass.LSR, QosClass.LS, QosClass.BE
 GIB = 1 << 30
-SECONDS = 60
+SECONDS = 60 * float(os.environ["PLACER_VM_PATIENCE"])
 """So long a state may take to come; the emulated machine is slow, and shares its host."""
+
+BUSY = """
+import threading
+def turn():
+    while True: pass
+for _ in range(2): threading.Thread(target=turn).start()
+"""
+"""A program whose threads always have something to do."""
 
 RESULTS = Path(os.environ["PLACER_VM_RESULTS"])
 
@@ -57,12 +66,13 @@ class World:
         self.agent = 0
         self.seconds: dict[str, float] = {}
 
-    def start_agent(self, dies_at: int | None = None) -> None:
+    def start_agent(self, dies_at: int | None = None, **options: bool) -> None:
         """Start an agent.
 
         Args:
             dies_at: So many operations from its start on it is killed, as by ``kill -9``; at -1
                 when it has just committed.
+            options: More options of the agent.
 
         """
         self.agent = os.fork()
@@ -74,7 +84,8 @@ class World:
                     os.dup2(log.fileno(), 2)
                 sys.stderr = sys.__stderr__
                 log_to_stderr("info", as_json=True)
-                run(Options(self.documents, self.state, "vm", "placer", OnDrift.REPAIR, ""))
+                told = self.documents, self.state, "vm", "placer", OnDrift.REPAIR, ""
+                run(Options(*told, **options))
             except BaseException as error:
                 os.write(2, f"{error!r}\n".encode())
             os._exit(0)
@@ -99,11 +110,11 @@ class World:
     def path(self, pod: str) -> str:
         return f"placer/{pod}@default/main@{pod}"
 
-    def run_in(self, pod: str) -> int:
+    def run_in(self, pod: str, program: str = SLEEP) -> int:
         """Start a process in a container, in all hierarchies as a runtime does."""
         if VERSION == 2:
-            return self.kernel.start(self.path(pod))
-        pid = self.kernel.start(f"cpuset/{self.path(pod)}")
+            return self.kernel.start(self.path(pod), program)
+        pid = self.kernel.start(f"cpuset/{self.path(pod)}", program)
         self.kernel.files.write(f"cpu/{self.path(pod)}/cgroup.procs", str(pid))
         return pid
 
@@ -241,3 +252,81 @@ def test_killed_at_any_moment_it_goes_on_with_the_newest_document(world, dies_at
     world.start_agent()
     world.wait(f"newest after a kill at {dies_at}", world.applied, 2)
     assert (world.cpus("a"), world.cpus("b")) == sets[2]
+
+
+class Busy:
+    """A process in a container that always has something to do."""
+
+    def __init__(self, world: World, pod: str) -> None:
+        self.pid = world.run_in(pod, BUSY)
+        self._before = 0
+
+    def ran(self) -> bool:
+        """Return whether it ran since the last question."""
+        before = self._before
+        self._before = sum(map(int, Path(f"/proc/{self.pid}/stat").read_text().split()[13:15]))
+        return self._before > before
+
+
+def test_owners_run_on_while_cpus_go_and_come(world):
+    """
+    Whatever order CPUs go and come in, owners keep what they have left, one with nothing left
+    shares, a pool's process is never on an owner's CPU, and everyone goes on running.
+    """
+    own = {"a": {0, 1}, "b": {4}}
+    world.start_agent()
+    world.send(*pods("0-1", "4"), generation=1)
+    world.wait("a document is applied", world.applied, 1)
+    busy = {pod: Busy(world, pod) for pod in "abc"}
+    draw, online = random.Random(26), set(range(8))
+
+    def on() -> dict[str, str]:
+        found = {pod: world.kernel.affinity(one.pid) for pod, one in busy.items()}
+        assert not parse_cpu_list(found["c"]) & {0, 1, 4}, found
+        return found
+
+    for turn in range(10):
+        cpu = draw.choice([1, 2, 3, 4, 4, 5, 6, 7])
+        online ^= {cpu}
+        world.kernel.set_online(cpu, cpu in online)
+        pool = format_cpu_list(frozenset(online - {0, 1, 4}))
+        expected = {pod: format_cpu_list(frozenset(cpus & online)) for pod, cpus in own.items()}
+        expected = {pod: text or pool for pod, text in expected.items()} | {"c": pool}
+        world.wait(f"turn {turn}: CPU {cpu}", on, expected)
+        assert world.all_cpus() == expected
+        for pod, one in busy.items():
+            world.wait(f"turn {turn}: {pod} runs", one.ran, True)
+
+
+@pytest.mark.parametrize("days", [4000, -4000])
+def test_a_clock_that_jumps_changes_nothing(world, days):
+    """
+    Years ahead, or back before its files were written: drift is repaired, an older document is
+    refused, a newer one taken, and the next agent finds what is in force.
+    """
+    world.start_agent()
+    world.send(*pods("0-1", "4"), generation=2)
+    world.wait("a document is applied", world.applied, 2)
+    whole = {"a": "0-1", "b": "4", "c": "2-3,5-7"}
+    now = time.time()
+    try:
+        time.clock_settime(time.CLOCK_REALTIME, now + days * 86400)
+        world.kernel.files.write(world.cgroups.path("cpuset", world.path("c"), CPUS), "0-7")
+        assert world.cpus("c") == "0-7"
+        world.wait("repaired after the jump", world.all_cpus, whole)
+
+        world.send(*pods("4-5", "0"), generation=1)
+        world.send(*pods("2-3", "5"), generation=3)
+        world.wait("a newer document after the jump", world.applied, 3)
+        newer = {"a": "2-3", "b": "5", "c": "0-1,4,6-7"}
+        assert world.all_cpus() == newer
+
+        time.clock_settime(time.CLOCK_REALTIME, now)  # and back again
+        world.stop_agent()
+        world.send(*pods("4-5", "0"), generation=2)
+        world.kernel.files.write(world.cgroups.path("cpuset", world.path("c"), CPUS), "0-7")
+        world.start_agent()
+        world.wait("repaired by the next agent", world.all_cpus, newer)
+        world.wait("and nothing else is done", world.applied, 3)
+    finally:
+        time.clock_settime(time.CLOCK_REALTIME, now)

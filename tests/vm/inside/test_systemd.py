@@ -39,6 +39,7 @@ dbus_fast = pytest.importorskip("dbus_fast")
 from node.systemd_stand_in import CONFIG  # noqa: E402
 
 MANAGER, DAEMON = Path("/usr/lib/systemd/systemd"), Path("/usr/bin/dbus-daemon")
+PATIENCE = float(os.environ["PLACER_VM_PATIENCE"])
 TOP = "users.slice"
 SCOPES = {
     uid: f"{TOP}/kubepods.slice/kubepods-pod{uid}.slice/cri-containerd-c{uid}.scope" for uid in "ab"
@@ -77,7 +78,7 @@ class Manager:
             (folder / name).write_text(told)
         Path("/run/systemd/system").mkdir(parents=True, exist_ok=True)
         RUNTIME.mkdir(exist_ok=True)
-        self.asks = SystemdUnits(f"unix:path={RUNTIME}/bus", answer_s=120)
+        self.asks = SystemdUnits(f"unix:path={RUNTIME}/bus", answer_s=120 * PATIENCE)
         self.log = folder / "log"
         environment = {
             "HOME": str(folder),
@@ -93,7 +94,7 @@ class Manager:
                 stdout=log,
                 stderr=log,
             )
-        give_up = time.monotonic() + 120
+        give_up = time.monotonic() + 120 * PATIENCE
         while why := self.asks.trouble():
             assert time.monotonic() < give_up, f"{why}\n{self.log.read_text()}"
             time.sleep(0.2)
@@ -113,7 +114,7 @@ class Manager:
         variant = dbus_fast.Variant
         told = [["PIDs", variant("au", [sleeper.pid])], ["Slice", variant("s", slice_)]]
         self.call("StartTransientUnit", "ssa(sv)a(sa(sv))", scope, "fail", told, [])
-        give_up = time.monotonic() + 60
+        give_up = time.monotonic() + 60 * PATIENCE
         while not self.kernel.files.exists(SCOPES[uid]):
             assert time.monotonic() < give_up, self.log.read_text()
             time.sleep(0.1)
@@ -231,7 +232,7 @@ def test_it_reads_environment_files_as_they_are_meant(manager: Manager, tmp_path
         ["ExecStart", variant("a(sasb)", [command])],
     ]
     manager.call("StartTransientUnit", "ssa(sv)a(sa(sv))", "reads.service", "fail", told, [])
-    give_up = time.monotonic() + 60
+    give_up = time.monotonic() + 60 * PATIENCE
     while not seen.exists():
         assert time.monotonic() < give_up, manager.log.read_text()
         time.sleep(0.2)
