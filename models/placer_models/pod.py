@@ -262,6 +262,7 @@ class Pod:
 
     Attributes:
         limits: The most that its containers may use on the node that it comes to.
+        uid: The uid by which the kubelet names its cgroups; empty if no kubelet runs it.
 
     """
 
@@ -269,6 +270,7 @@ class Pod:
     namespace: str
     spec: PodSpec
     limits: PodLimits = ()
+    uid: str = ""
 
     def __post_init__(self) -> None:
         check_types(self)

@@ -6,7 +6,7 @@ from pydantic import BeforeValidator, ConfigDict, Field
 
 from placer_models.device import GPU
 from placer_models.device_strategy import DeviceStrategy
-from placer_models.files.part import Amount, AmountsByName, MetadataPart, Name, Part
+from placer_models.files.part import Amount, AmountsByName, Id, MetadataPart, Name, Part
 from placer_models.instance.fields import (
     Alignment,
     Amplification,
@@ -180,6 +180,9 @@ class SpecPart(Part):
     required_topology_scope: dict[str, DeviceScope] = Field(default_factory=dict)
     device_choice: DeviceChoice | None = Field(
         None, description="Which devices the pod would like its shares of."
+    )
+    uid: Id | None = Field(
+        None, description="As the kubelet names its cgroups. Without: cgroups of Placer's own."
     )
 
 
