@@ -1,10 +1,11 @@
 """Cgroup trees of both versions: names of files, sets, processes."""
 
 import errno
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from placer.node.cgroup_files import CgroupFiles
+from placer.node.container_roots import CONTAINER_ROOTS
 from placer.node.systemd_units import NoUnits, Units
 from placer_models.cpuset import CpuSet, format_cpu_list, parse_cpu_list
 
@@ -24,6 +25,9 @@ _EFFECTIVE = {
     2: {CPUS: "cpuset.cpus.effective", MEMS: "cpuset.mems.effective"},
 }
 
+GONE = (errno.ENOENT, errno.ENODEV)
+"""What the kernel answers for a cgroup that was removed, before it is opened or after."""
+
 _UNIT_ENDINGS = (".slice", ".scope", ".service", ".mount", ".socket", ".swap")
 
 
@@ -32,11 +36,18 @@ class Cgroups:
 
     Attributes:
         units: The systemd units; systemd owns their cgroups and writes them when asked.
+        container_roots: The cgroups below which runtimes put containers.
 
     """
 
-    def __init__(self, files: CgroupFiles, units: Units | None = None) -> None:
+    def __init__(
+        self,
+        files: CgroupFiles,
+        units: Units | None = None,
+        container_roots: Iterable[str] = CONTAINER_ROOTS,
+    ) -> None:
         self.files = files
+        self.container_roots = tuple(container_roots)
         if files.version == 1:
             units = NoUnits("it sets CPUs on cgroup v2 only")
         self.units: Units = units or NoUnits("it cannot be asked here")
@@ -81,13 +92,30 @@ class Cgroups:
         return [join(cgroup, name) for name in below]
 
     def below(self, cgroup: str) -> Iterator[str]:
-        """Yield the cgroups below a cgroup, each before those below it."""
-        for child in self.children(cgroup):
-            yield child
-            yield from self.below(child)
+        """Yield the cgroups below a cgroup, each before those below it.
+
+        Somebody else may make and remove them meanwhile, as many and as deep as they like.
+        """
+        waiting = [cgroup]
+        while waiting:
+            try:
+                children = self.children(one := waiting.pop())
+            except OSError as error:
+                if error.errno not in GONE:
+                    raise
+                continue
+            if one != cgroup:
+                yield one
+            waiting += reversed(children)
 
     def has_processes(self, cgroup: str) -> bool:
         """Return whether a process is in the cgroup, or in one below it."""
+        if self.version == 2:
+            try:
+                events = self.files.read(self.path(CPUSET, cgroup, "cgroup.events"))
+                return "populated 1" in events.splitlines()
+            except FileNotFoundError:
+                pass  # the root has none, nor has a cgroup that went
         for one in (cgroup, *self.below(cgroup)):
             try:
                 if self.files.read(self.path(CPUSET, one, "cgroup.procs")).strip():
@@ -95,7 +123,7 @@ class Cgroups:
             except OSError as error:
                 if error.errno == errno.EOPNOTSUPP:  # a threaded cgroup: its processes are above
                     continue
-                if error.errno not in (errno.ENOENT, errno.ENODEV):
+                if error.errno not in GONE:
                     raise
         return False
 

@@ -68,7 +68,7 @@ def agent(
     from placer.node.agent.logs import log_to_stderr
     from placer.node.agent.run import Options, run
     from placer.node.agent.serve import check_address
-    from placer.node.container_lookup import check_root
+    from placer.node.container_roots import check_root
     from placer.node.errors import DocumentError, RefusedError
 
     try:

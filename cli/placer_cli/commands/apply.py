@@ -280,7 +280,7 @@ def _apply_here(
     from placer.node.host import read_host
     from placer.node.plan import plan_of
 
-    host = read_host(cgroups.version)
+    host = read_host()
     if dry_run:
         previous = kept.applied()
         wanted = _numbered(wanted, previous)
@@ -288,14 +288,15 @@ def _apply_here(
         plan = plan_of(wanted, cgroups, host, root=root, previous=previous)
         _print(wanted, plan, "to be made", form)
         kept.check_may_write()
-        return Exit.REFUSED if plan.observed else Exit.DONE
+        return Exit.REFUSED if plan.observed or plan.left_alone else Exit.DONE
     with kept.locked():
         wanted = _numbered(wanted, kept.applied())
         applied = apply_to(wanted, cgroups, host, kept, root=root)
     if applied.recovered:
         err().print(f"placer: {applied.recovered}", soft_wrap=True)
     _print(wanted, applied.plan, "made", form, recovered=applied.recovered, applied=True)
-    return Exit.REFUSED if applied.plan.observed else Exit.DONE
+    refused = applied.plan.observed or applied.plan.left_alone
+    return Exit.REFUSED if refused else Exit.DONE
 
 
 def _numbered(wanted: "NodePlacement", previous: "NodePlacement | None") -> "NodePlacement":

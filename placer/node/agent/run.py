@@ -91,7 +91,7 @@ def run(options: Options) -> tuple[str, ...]:
         open_things.callback(units.close)
         agent = Agent(
             Cgroups(files, units),
-            lambda: read_host(files.version),
+            read_host,
             state,
             inbox,
             root=options.root,
