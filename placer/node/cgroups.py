@@ -1,8 +1,9 @@
 """Cgroup trees of both versions: names of files, sets, processes."""
 
 import errno
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
+from itertools import chain
 
 from placer.node.cgroup_files import CgroupFiles
 from placer.node.container_roots import CONTAINER_ROOTS
@@ -79,7 +80,9 @@ class Cgroups:
         """Return the text in the cgroup's cpus or mems, empty without the controller."""
         try:
             return self.files.read(self.path(CPUSET, cgroup, name)).strip()
-        except FileNotFoundError:
+        except OSError as error:
+            if error.errno not in GONE:
+                raise
             return ""
 
     def has_file(self, cgroup: str, name: str) -> bool:
@@ -92,21 +95,31 @@ class Cgroups:
         return [join(cgroup, name) for name in below]
 
     def below(self, cgroup: str) -> Iterator[str]:
-        """Yield the cgroups below a cgroup, each before those below it.
+        """Yield the cgroups below a cgroup, each before those below it."""
+        return self._below(cgroup, lambda _: True)
 
-        Somebody else may make and remove them meanwhile, as many and as deep as they like.
+    def below_with(self, cgroup: str, file: str) -> Iterator[str]:
+        """Yield those of them that have a set of cpus or mems of their own.
+
+        On version 1 there are none below one without: somebody else may nest as many as they
+        like, and those need not be looked through.
         """
+        return self._below(cgroup, lambda one: bool(self.configured(one, file)))
+
+    def _below(self, cgroup: str, goes: Callable[[str], bool]) -> Iterator[str]:
+        """Yield the cgroups below that go on; somebody else may make and remove some meanwhile."""
         waiting = [cgroup]
         while waiting:
+            one = waiting.pop()
+            if one != cgroup:
+                if not goes(one):
+                    continue
+                yield one
             try:
-                children = self.children(one := waiting.pop())
+                waiting += reversed(self.children(one))
             except OSError as error:
                 if error.errno not in GONE:
                     raise
-                continue
-            if one != cgroup:
-                yield one
-            waiting += reversed(children)
 
     def has_processes(self, cgroup: str) -> bool:
         """Return whether a process is in the cgroup, or in one below it."""
@@ -116,7 +129,9 @@ class Cgroups:
                 return "populated 1" in events.splitlines()
             except FileNotFoundError:
                 pass  # the root has none, nor has a cgroup that went
-        for one in (cgroup, *self.below(cgroup)):
+        # Version 1 lets no process into a cgroup without CPUs.
+        below = self.below_with(cgroup, CPUS) if self.version == 1 else self.below(cgroup)
+        for one in chain((cgroup,), below):
             try:
                 if self.files.read(self.path(CPUSET, one, "cgroup.procs")).strip():
                     return True

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import islice
 from types import MappingProxyType
 
 from placer.node.cgroups import (
@@ -37,9 +36,6 @@ from placer_models.cpuset import CpuSet, format_cpu_list
 from placer_models.node_placement import NodePlacement
 
 _LONGEST_NAME = 255
-
-MOST_INSIDE = 500
-"""The most cgroups inside a container of version 1 that are written with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,18 +263,6 @@ class _Planner:
                     "again"
                 )
         self._check_memory(leaf)
-        self._check_inside(leaf)
-
-    def _check_inside(self, leaf: Leaf) -> None:
-        """Refuse a container that made more cgroups inside itself than can be followed."""
-        if self._cgroups.version == 2 or not leaf.exists:
-            return
-        inside = list(islice(self._cgroups.below(leaf.cgroup), MOST_INSIDE + 1))
-        if len(inside) > MOST_INSIDE:
-            raise RefusedError(
-                f"{shown(leaf.cgroup)} has more than {MOST_INSIDE} cgroups inside, all of which "
-                "version 1 wants to be written one by one"
-            )
 
     def _has(self, above: str, name: str) -> CpuSet:
         """Return what a cgroup above containers has; cached, as one is above hundreds of them."""

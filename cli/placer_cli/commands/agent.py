@@ -28,6 +28,13 @@ def agent(
     root: Annotated[
         str, typer.Option(metavar="CGROUP", help="Where cgroups of Placer's own are.")
     ] = "placer",
+    container_root: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="CGROUP",
+            help="Where a runtime puts containers; may be repeated. [default: the usual places]",
+        ),
+    ] = None,
     on_drift: Annotated[
         str,
         typer.Option(
@@ -68,18 +75,25 @@ def agent(
     from placer.node.agent.logs import log_to_stderr
     from placer.node.agent.run import Options, run
     from placer.node.agent.serve import check_address
-    from placer.node.container_roots import check_root
+    from placer.node.container_roots import CONTAINER_ROOTS, check_root
     from placer.node.errors import DocumentError, RefusedError
 
     try:
-        check_root(root)
+        for one in (root, *(container_root or ())):
+            check_root(one)
         if listen:
             check_address(listen)
     except (DocumentError, ValueError) as error:
         raise typer.BadParameter(str(error)) from None
     log_to_stderr(log_level, log_format == "json")
     options = Options(
-        documents, state, node or socket.gethostname(), root, OnDrift(on_drift), listen
+        documents,
+        state,
+        node or socket.gethostname(),
+        root,
+        OnDrift(on_drift),
+        listen,
+        tuple(container_root or CONTAINER_ROOTS),
     )
     try:
         refused = run(options)

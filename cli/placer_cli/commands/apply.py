@@ -84,6 +84,13 @@ def apply(
     root: Annotated[
         str, typer.Option(metavar="NAME", help="The cgroup below which Placer's own are.")
     ] = "placer",
+    container_root: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="CGROUP",
+            help="Where a runtime puts containers; may be repeated. [default: the usual places]",
+        ),
+    ] = None,
     form: Annotated[Format, typer.Option("--format", help="How the plan is printed.")] = (
         Format.TABLE
     ),
@@ -92,6 +99,7 @@ def apply(
 
     Exit codes: 0 done; 2 bad input; 4 the node refused, or is only observed.
     """
+    from placer.node.container_roots import CONTAINER_ROOTS, check_root
     from placer.node.errors import DocumentError, RefusedError
     from placer_models.files.errors import InputError
 
@@ -106,7 +114,18 @@ def apply(
         if to_document is not None or render is not None or bundle:
             _write(wanted, to_document, render, bundle or [], root)
             return
-        code = _apply(wanted, here=here, dry_run=dry_run, state=state, root=root, form=form)
+        roots = tuple(container_root or CONTAINER_ROOTS)
+        for one in roots:
+            check_root(one)
+        code = _apply(
+            wanted,
+            here=here,
+            dry_run=dry_run,
+            state=state,
+            root=root,
+            container_roots=roots,
+            form=form,
+        )
     except DocumentError as error:
         raise InputError(str(files[-1]), None, "", str(error)) from None
     except RefusedError as error:
@@ -233,7 +252,14 @@ def _write(
 
 
 def _apply(
-    wanted: "NodePlacement", *, here: bool, dry_run: bool, state: Path, root: str, form: Format
+    wanted: "NodePlacement",
+    *,
+    here: bool,
+    dry_run: bool,
+    state: Path,
+    root: str,
+    container_roots: tuple[str, ...],
+    form: Format,
 ) -> Exit:
     import socket
     from contextlib import closing
@@ -262,7 +288,7 @@ def _apply(
         _print(wanted, plan, f"on an empty node (this machine is not {name})", form)
         return Exit.DONE
     with closing(SystemdUnits()) as units:
-        cgroups = Cgroups(kernel_files(), units)
+        cgroups = Cgroups(kernel_files(), units, container_roots)
         return _apply_here(wanted, cgroups, kept, dry_run=dry_run, root=root, form=form)
 
 

@@ -17,6 +17,7 @@ from placer.node.agent.sentinel import Sentinel, allow_many_files
 from placer.node.agent.serve import Server
 from placer.node.agent.watch import ANYTHING, Alarm, Watch, is_process_list, is_setting
 from placer.node.cgroups import Cgroups
+from placer.node.container_roots import CONTAINER_ROOTS
 from placer.node.host import read_host
 from placer.node.mounts import kernel_files
 from placer.node.state import AppliedState
@@ -45,6 +46,7 @@ class Options:
         node: The name of this node in documents.
         root: The cgroup below which our own cgroups are.
         listen: The address of metrics and health; empty for none.
+        container_roots: The cgroups below which runtimes put containers.
 
     """
 
@@ -54,6 +56,7 @@ class Options:
     root: str
     on_drift: OnDrift
     listen: str
+    container_roots: tuple[str, ...] = CONTAINER_ROOTS
 
 
 def run(options: Options) -> tuple[str, ...]:
@@ -90,7 +93,7 @@ def run(options: Options) -> tuple[str, ...]:
         units = SystemdUnits()
         open_things.callback(units.close)
         agent = Agent(
-            Cgroups(files, units),
+            Cgroups(files, units, options.container_roots),
             read_host,
             state,
             inbox,
