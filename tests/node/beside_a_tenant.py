@@ -23,6 +23,7 @@ from placer_models.cpuset import CpuSet, format_cpu_list
 from placer_models.instance.node_file import node_placement_to_dict
 from placer_models.policy import QosClass
 
+_PYTHON = [sys.executable, "-S", "-c"]
 TENANT_POD = "7e7e-1000"
 DELEGATED = ("cgroup.procs", "cgroup.threads", "cgroup.subtree_control", "tasks")
 """What is handed over with a directory: /sys/kernel/cgroup/delegate says so, and systemd does."""
@@ -80,11 +81,11 @@ class BesideATenant:
     def run(self, seed: int, actions: int) -> Report:
         """Let the tenant act, and the agent look and take documents; check after each look."""
         report = Report()
-        db = self._start(self.db, ["sleep", "999"])
+        db = self._start(self.db, [*_PYTHON, "import time; time.sleep(999)"])
         self.agent.begin()
         self._document(report, db)
         bases = [str(self._folders(one)[0]) for one in (self.container, self.users)]
-        command = [sys.executable, "-S", "-c", Path(tenant.__file__).read_text()]
+        command = [*_PYTHON, Path(tenant.__file__).read_text()]
         command += [str(self.cgroups.version), str(seed), str(actions)]
         command += [",".join(map(str, sorted(self.all))), *bases]
         log = self.documents.parent / "log"
