@@ -23,6 +23,9 @@ from placer_models.cpuset import CpuSet, format_cpu_list
 from placer_models.instance.node_file import node_placement_to_dict
 from placer_models.policy import QosClass
 
+_EXITING = 0x4
+"""The flag PF_EXITING of a process."""
+
 _PYTHON = [sys.executable, "-S", "-c"]
 TENANT_POD = "7e7e-1000"
 DELEGATED = ("cgroup.procs", "cgroup.threads", "cgroup.subtree_control", "tasks")
@@ -140,20 +143,25 @@ class BesideATenant:
             where = f"{one.cgroup}/"
             ours = (f"{self.db}/", f"{self.container}/", f"{self.top}/placer/")
             assert where.startswith(ours), where
-        assert self._inside() & own == frozenset(), "the tenant's container is on them"
+        assert self._on(own) == []
 
-    def _inside(self) -> CpuSet:
-        """Return the CPUs on which processes of the tenant's container may be."""
-        found: set[int] = set(self.cgroups.effective(self.container, "cpuset.cpus"))
+    def _on(self, own: CpuSet) -> list[str]:
+        """Return what of the tenant's container may be on CPUs that somebody owns."""
+        effective = self.cgroups.effective(self.container, "cpuset.cpus")
+        found = [f"all of it on {sorted(effective)}"] if effective & own else []
         for entry in Path("/proc").iterdir():
             try:
                 if entry.name.isdigit() and self._is_inside(entry):
                     allowed = os.sched_getaffinity(int(entry.name))
-                    if self._is_inside(entry):  # still
-                        found |= allowed
+                    status = (entry / "stat").read_text()
+                    flags = int(status.rpartition(")")[2].split()[6])
+                    # Still, and not about to end: then nobody changes its CPUs any more.
+                    if allowed & own and self._is_inside(entry) and not flags & _EXITING:
+                        cgroup = (entry / "cgroup").read_text()
+                        found.append(f"{status} on {sorted(allowed)} in {cgroup}")
             except OSError:
                 continue  # it ended, or is too deep for its cgroup to be told
-        return frozenset(found)
+        return found
 
     def _is_inside(self, process: Path) -> bool:
         lines = [line.split(b":", 2) for line in (process / "cgroup").read_bytes().splitlines()]
