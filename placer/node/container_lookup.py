@@ -23,7 +23,7 @@ def our_cgroup(root: str, pod: Pod, container: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Located:
     """What was found of a container.
 
     Attributes:
@@ -53,7 +53,7 @@ class Containers:
         self._ways = Ways(cgroups)
         self._alone: list[str] = []
 
-    def find(self, one: NodePod, container: str) -> Found:
+    def find(self, one: NodePod, container: str) -> Located:
         """Return the cgroups of a container of a pod that is not our own.
 
         They are found by the container's id. If it is not known, those of all containers of the
@@ -72,7 +72,7 @@ class Containers:
         inside = [child for pod in pods for child in self._children(pod)]
         return self._one_of([child for child in inside if told in _ids(child)])
 
-    def _one_of(self, candidates: Sequence[str], *, inside: bool = False) -> Found:
+    def _one_of(self, candidates: Sequence[str], *, inside: bool = False) -> Located:
         """Return the one of some cgroups that can be meant; those that run count before others.
 
         Args:
@@ -85,10 +85,10 @@ class Containers:
         running = [one for one in good if self._cgroups.has_processes(one)]
         if len(found := running or good) > 1:
             named = " and ".join(map(shown, found))
-            return Found(why_not=f"{named} could each be it; remove what is not")
+            return Located(why_not=f"{named} could each be it; remove what is not")
         if candidates and not good:
-            return Found(why_not=f"{shown(candidates[0])} need not be it: {troubles[0]}")
-        return Found(tuple(found), bool(running))
+            return Located(why_not=f"{shown(candidates[0])} need not be it: {troubles[0]}")
+        return Located(tuple(found), bool(running))
 
     @cached_property
     def _pods(self) -> dict[str, list[str]]:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from placer.node.cgroups import CPUS, MEMS, Cgroups, as_set
-from placer.node.container_lookup import Containers, Found, our_cgroup
+from placer.node.container_lookup import Containers, Located, our_cgroup
 from placer.node.host import Host
 from placer.node.targets import Target
 from placer_models.cpuset import CpuSet
@@ -119,13 +119,13 @@ class Reader:
         except FileNotFoundError:  # it is missing, or lacks the controller
             return self._cgroups.effective(cgroup, name) if self._cgroups.exists(cgroup) else None
 
-    def find(self, target: Target) -> Found:
+    def find(self, target: Target) -> Located:
         """Return the cgroups of a container; none if it does not run and is not ours to make."""
         return self._found(target.one, target.container)
 
-    def _found(self, one: NodePod, container: str) -> Found:
+    def _found(self, one: NodePod, container: str) -> Located:
         if one.ours:
-            return Found((our_cgroup(self._root, one.pod, container),), runs=True)
+            return Located((our_cgroup(self._root, one.pod, container),), runs=True)
         return self.containers.find(one, container)
 
     def leftovers(self, wanted: set[str]) -> list[str]:

@@ -5,7 +5,7 @@ import pytest
 from node.fake_cgroupfs import FakeV1, FakeV2
 from node.node_documents import a_pod
 from placer.node.cgroups import Cgroups
-from placer.node.container_lookup import Containers, Found
+from placer.node.container_lookup import Containers, Located
 from placer.node.container_roots import CONTAINER_ROOTS
 
 UID, ID = "1f2e-3d4c", "5" * 64
@@ -68,7 +68,7 @@ def make(cgroups: Cgroups, *paths: str, run: bool = True) -> None:
             tree.start(cgroups.path("cpuset", path))
 
 
-def find(cgroups: Cgroups, pod: object = POD, roots: tuple[str, ...] = CONTAINER_ROOTS) -> Found:
+def find(cgroups: Cgroups, pod: object = POD, roots: tuple[str, ...] = CONTAINER_ROOTS) -> Located:
     return Containers(cgroups, roots).find(pod, "main")
 
 
@@ -82,9 +82,9 @@ def test_a_kubelets_container_is_found_by_uid_and_by_id(
     """
     make(cgroups, path + inside, "system.slice/ssh.service", "kubepods/podother/c")
 
-    assert [find(cgroups, one) for one in (POD, BOTH, ALONE)] == [Found((path,), True)] * 3
-    assert find(cgroups, a_pod("a", uid="1f2e")) == Found()
-    assert find(cgroups, a_pod("a", uid=UID, container_ids={"main": "6"})) == Found()
+    assert [find(cgroups, one) for one in (POD, BOTH, ALONE)] == [Located((path,), True)] * 3
+    assert find(cgroups, a_pod("a", uid="1f2e")) == Located()
+    assert find(cgroups, a_pod("a", uid=UID, container_ids={"main": "6"})) == Located()
 
 
 @pytest.mark.parametrize("path", OTHERS)
@@ -94,8 +94,8 @@ def test_a_container_of_another_runtime_is_found_by_its_id(cgroups: Cgroups, pat
     """
     make(cgroups, f"{path}/container")
 
-    assert find(cgroups, ALONE) == Found((path,), True)
-    assert find(cgroups, BOTH) == Found()
+    assert find(cgroups, ALONE) == Located((path,), True)
+    assert find(cgroups, BOTH) == Located()
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_services_and_jobs_are_found_by_their_names(cgroups: Cgroups, path: str,
     """
     make(cgroups, f"{path}/step_0")
 
-    assert find(cgroups, a_pod("a", container_ids={"main": told})) == Found((path,), True)
+    assert find(cgroups, a_pod("a", container_ids={"main": told})) == Located((path,), True)
 
 
 @pytest.mark.parametrize("path", ELSEWHERE)
@@ -122,10 +122,10 @@ def test_a_cgroup_of_the_right_name_elsewhere_is_nobodys(cgroups: Cgroups, path:
     Alone it is not taken, and beside the right one it changes nothing.
     """
     make(cgroups, path)
-    assert [find(cgroups, one) for one in (POD, BOTH, ALONE)] == [Found()] * 3
+    assert [find(cgroups, one) for one in (POD, BOTH, ALONE)] == [Located()] * 3
 
     make(cgroups, KUBELETS[0])
-    assert [find(cgroups, one) for one in (POD, BOTH, ALONE)] == [Found((KUBELETS[0],), True)] * 3
+    assert [find(cgroups, one) for one in (POD, BOTH, ALONE)] == [Located((KUBELETS[0],), True)] * 3
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,10 @@ def test_a_container_may_own_its_cgroup(cgroups: Cgroups) -> None:
         cgroups.files.owners[cgroups.path("cpuset", KUBELETS[0], file)] = (1000, 0o755)
 
     assert (
-        find(cgroups) == find(cgroups, BOTH) == find(cgroups, ALONE) == Found((KUBELETS[0],), True)
+        find(cgroups)
+        == find(cgroups, BOTH)
+        == find(cgroups, ALONE)
+        == Located((KUBELETS[0],), True)
     )
 
 
@@ -189,7 +192,7 @@ def test_two_cgroups_that_could_be_it_are_both_left(cgroups: Cgroups) -> None:
     """
     make(cgroups, KUBELETS[2])
     make(cgroups, KUBELETS[3], run=False)
-    assert find(cgroups) == find(cgroups, ALONE) == Found((KUBELETS[2],), True)
+    assert find(cgroups) == find(cgroups, ALONE) == Located((KUBELETS[2],), True)
 
     cgroups.files.start(cgroups.path("cpuset", KUBELETS[3]))
     found = find(cgroups)
@@ -207,7 +210,7 @@ def test_conmon_is_no_container(cgroups: Cgroups) -> None:
     make(cgroups, KUBELETS[4], KUBELETS[4].replace("crio-", "crio-conmon-"))
     make(cgroups, OTHERS[2], OTHERS[2].replace("libpod-", "libpod-conmon-"))
 
-    assert find(cgroups, BOTH) == Found((KUBELETS[4],), True)
+    assert find(cgroups, BOTH) == Located((KUBELETS[4],), True)
     assert len(find(cgroups).cgroups) == 2, "but it is of the pod"
 
 
@@ -218,5 +221,5 @@ def test_roots_are_configured(cgroups: Cgroups) -> None:
     there = f"mine/kubepods/burstable/pod{UID}/{ID}"
     make(cgroups, there, KUBELETS[2])
 
-    assert find(cgroups, POD, ("mine/kubepods", "not-there")) == Found((there,), True)
+    assert find(cgroups, POD, ("mine/kubepods", "not-there")) == Located((there,), True)
     assert find(cgroups, BOTH).cgroups == (KUBELETS[2],)
