@@ -109,8 +109,12 @@ class KernelFiles:
 
     def children(self, path: str) -> list[str]:
         """Return the names of the cgroups directly below a cgroup, ascending."""
-        with self._directory(path) as directory, os.scandir(directory) as entries:
-            return sorted(e.name for e in entries if e.is_dir(follow_symlinks=False))
+        directory = self._file(path, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            with _named(path), os.scandir(directory) as entries:
+                return sorted(e.name for e in entries if e.is_dir(follow_symlinks=False))
+        finally:
+            os.close(directory)
 
     def exists(self, path: str) -> bool:
         """Return whether there is such a file or cgroup."""
@@ -144,7 +148,7 @@ class KernelFiles:
         """Open a file or directory: in one system call, where the kernel can do that safely."""
         mount, parts = self._parts(path)
         if not parts or not _HAS_OPENAT2 or len(os.fsencode(path)) > _LONGEST_PATH:
-            if not parts and flags == os.O_PATH:
+            if not parts and flags & (os.O_PATH | os.O_DIRECTORY):
                 with self._directory(path) as directory:
                     return os.dup(directory)
             with self._parent(path) as (directory, name):

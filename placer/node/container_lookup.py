@@ -52,6 +52,7 @@ class Containers:
         self._roots = tuple(roots)
         self._ways = Ways(cgroups)
         self._alone: list[str] = []
+        self._inside: dict[str, list[str]] = {}
 
     def find(self, one: NodePod, container: str) -> Located:
         """Return the cgroups of a container of a pod that is not our own.
@@ -122,12 +123,15 @@ class Containers:
         return found
 
     def _children(self, cgroup: str) -> list[str]:
-        try:
-            return self._cgroups.children(cgroup)
-        except OSError as error:
-            if error.errno in GONE:
-                return []
-            raise
+        if (known := self._inside.get(cgroup)) is None:
+            try:
+                known = self._cgroups.children(cgroup)
+            except OSError as error:
+                if error.errno not in GONE:
+                    raise
+                known = []
+            self._inside[cgroup] = known
+        return known
 
 
 def _ids(cgroup: str) -> set[str]:

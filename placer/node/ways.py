@@ -9,8 +9,11 @@ import os
 from placer.node.cgroups import CPU, CPUSET, Cgroups, parent, shown
 
 _WRITTEN_BY_OTHERS = 0o022
-_DELEGATED_BY = ("", "cgroup.procs", "cgroup.threads", "tasks", "cgroup.subtree_control")
-"""Whose owner may make cgroups or move processes: the directory, and files in it."""
+_DELEGATED_BY = {
+    1: ("", "cgroup.procs", "tasks"),
+    2: ("", "cgroup.procs", "cgroup.threads", "cgroup.subtree_control"),
+}
+"""Version -> whose owner may make cgroups or move processes: the directory, and files in it."""
 
 
 class Ways:
@@ -36,7 +39,7 @@ class Ways:
     def _stranger(self, cgroup: str) -> str:
         hierarchies = (CPUSET, CPU) if self._cgroups.version == 1 else (CPUSET,)
         for controller in hierarchies:
-            for file in _DELEGATED_BY:
+            for file in _DELEGATED_BY[self._cgroups.version]:
                 path = self._cgroups.path(controller, cgroup, file)
                 try:
                     user, mode = self._cgroups.files.owner(path)
