@@ -204,24 +204,22 @@ def _carry_out(plan: Plan, cgroups: Cgroups, state: AppliedState) -> None:
         why = _refusal(error, "write") if isinstance(error, OSError) else str(error)
         _undo(plan.operations, cgroups, state, why)
         state.abandon()
-        if done < len(plan.operations) and _is_of_one(error):
-            cgroup = _container(plan, plan.operations[done])
+        if done < len(plan.operations):
+            cgroup = _container(plan, plan.operations[done], error)
             if cgroup is not None:
                 raise ContainerRefusedError(cgroup, why) from None
         raise RefusedError(f"{why}; what was done before it is taken back") from None
 
 
-def _is_of_one(error: Exception) -> bool:
-    """Return whether an error is one of a single cgroup: not of rights, nor of systemd."""
-    if isinstance(error, OSError):
-        return error.errno not in _RIGHTS
-    return not isinstance(error, UnitError)
+def _container(plan: Plan, failed: Operation, error: Exception) -> str | None:
+    """Return the cgroup of the container that an error is about, or None if it is of no one's.
 
-
-def _container(plan: Plan, failed: Operation) -> str | None:
-    """Return the cgroup of the container in which an operation failed, or None if in none."""
-    at = failed.cgroup
-    return next((one for one in plan.cgroups if f"{at}/".startswith(f"{one}/")), None)
+    A right that is missing here is missing elsewhere, and systemd has been waited for already.
+    """
+    if failed.unit or (isinstance(error, OSError) and error.errno in _RIGHTS):
+        return None
+    at = f"{failed.cgroup}/"
+    return next((one for one in plan.cgroups if at.startswith(f"{one}/")), None)
 
 
 def _verify(operations: Sequence[Operation], cgroups: Cgroups) -> None:
