@@ -1,5 +1,6 @@
 """Strange cgroups: what somebody else did to one stops neither the others nor the next run."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -7,10 +8,13 @@ import pytest
 from node.fake_cgroupfs import FakeV1, FakeV2
 from node.node_documents import a_document, a_pod
 from node.test_apply import cpus_in, kubelets
+from placer.node.agent.agent import Agent
+from placer.node.agent.inbox import Inbox
 from placer.node.apply import apply
 from placer.node.cgroups import Cgroups
 from placer.node.state import OBSERVE_ONLY, AppliedState
 from placer_models.cpuset import format_cpu_list
+from placer_models.instance.node_file import node_placement_to_dict
 from placer_models.policy import QosClass
 
 LSE = QosClass.LSE
@@ -109,3 +113,37 @@ def test_a_delegated_cgroup_inside_does_not_end_all_writing(state: AppliedState)
     assert len(meddled) == 2
     assert not (state.folder / OBSERVE_ONLY).exists()
     assert format_cpu_list(cgroups.effective(inside, "cpuset.cpus")) == "4-5"
+
+
+def test_the_agent_says_what_it_left_alone_until_it_is_clear(
+    cgroups: Cgroups, tmp_path: Path
+) -> None:
+    """
+    Two cgroups could be the pod's; then one of them is gone. The others are done all the time.
+    """
+    one, other = "kubepods/pod1/c1", "kubepods/burstable/pod1/c1"
+    host = kubelets(cgroups, one, other)
+    documents = tmp_path / "documents"
+    documents.mkdir(mode=0o700)
+    document = a_document(a_pod("a", LSE, "0-1", uid="1"), a_pod("b", LSE, "4-5"))
+    (documents / ".new").write_text(json.dumps(node_placement_to_dict(document)))
+    (documents / ".new").replace(documents / "n0.json")
+    agent = Agent(cgroups, lambda: host, AppliedState(tmp_path), Inbox(documents, "n0"))
+    agent.begin()
+    agent.take()
+    agent.look()
+
+    (why,) = agent.status.trouble()
+    assert "a/main is left alone: " in why
+    assert f"/{one[:-3]}" in why
+    assert f"/{other[:-3]}" in why
+    assert agent.status.refusals() == (why,)
+    assert cpus_in(cgroups, "b") == "4-5"
+    assert cgroups.effective(one, "cpuset.cpus") == frozenset(range(8))
+    assert agent.concerns(other, False)
+
+    tree = cgroups.files
+    tree.stop(tree.processes()[1])
+    agent.look()
+    assert agent.status.trouble() == []
+    assert cgroups.effective(one, "cpuset.cpus") == {0, 1}

@@ -260,7 +260,8 @@ class Agent:
             return any(leaf == cgroup or leaf.startswith(f"{cgroup}/") for leaf in leaves)
         # A container that does not run yet may come anywhere below the roots, any other beside
         # those of its pod.
-        roots = self._cgroups.container_roots if self.status.plan.absent else ()
+        missing = self.status.plan.absent or self.status.plan.left_alone
+        roots = self._cgroups.container_roots if missing else ()
         return any(_is_near(cgroup, root) for root in roots) or any(
             cgroup in (leaf, parent(leaf), parent(parent(leaf))) or parent(cgroup) == parent(leaf)
             for leaf in leaves

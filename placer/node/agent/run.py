@@ -169,7 +169,7 @@ class _Turns:
         )
         if swept:
             self._swept = now
-            due = due or self._all.changed()
+            due = due or self._all.changed() or bool(self._agent.status.plan.left_alone)
         if swept or arrived or self._sick.is_set():
             self._sick.clear()
             self._agent.look_at_devices()
