@@ -12,8 +12,6 @@ class NodePod:
     """A pod of the node, and how its containers are found there.
 
     Attributes:
-        uid: The pod's uid, by which the kubelet names its cgroups; empty: its containers are
-            cgroups of our own.
         container_ids: (Container, the runtime's id of it), ascending; for pods with a uid
             whose containers differ.
 
@@ -21,12 +19,16 @@ class NodePod:
 
     pod: Pod
     placement: PodPlacement
-    uid: str = ""
     container_ids: tuple[tuple[str, str], ...] = ()
 
     @property
+    def uid(self) -> str:
+        """The pod's uid, by which the kubelet names its cgroups; empty if no kubelet runs it."""
+        return self.pod.uid
+
+    @property
     def ours(self) -> bool:
-        """Whether its containers are cgroups of our own."""
+        """Whether its containers are cgroups of our own: nothing else says where to find them."""
         return not self.uid and not self.container_ids
 
 

@@ -265,6 +265,7 @@ class Pod:
 
     Attributes:
         limits: The most that its containers may use on the node that it comes to.
+        uid: The uid by which the kubelet names its cgroups; empty if no kubelet runs it.
 
     """
 
@@ -272,6 +273,7 @@ class Pod:
     namespace: str
     spec: PodSpec
     limits: PodLimits = ()
+    uid: str = ""
 
     def __post_init__(self) -> None:
         check_types(self)

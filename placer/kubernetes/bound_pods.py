@@ -95,7 +95,11 @@ def bound_pods(
     memory = laid_memory(read, node, owned)
     for one, held in zip(read, memory, strict=True):
         pod = Pod(
-            one.part.identity.name, one.part.identity.namespace, one.asked.spec, one.asked.limits
+            one.part.identity.name,
+            one.part.identity.namespace,
+            one.asked.spec,
+            one.asked.limits,
+            one.part.kubelet_uid,
         )
         stays = bool(one.part.leaving or one.part.claims or (one.cpus & pinned))
         place = _placement(one, node, owned, held)

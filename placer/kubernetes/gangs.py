@@ -96,6 +96,7 @@ def gangs_of(
             part.identity.namespace,
             specs.setdefault(asked.spec, asked.spec),
             asked.limits,
+            part.kubelet_uid,
         )
         gang = _gang_of(part.gang, objects, found) if part.gang else None
         if gang is not None:

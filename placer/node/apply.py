@@ -9,11 +9,12 @@ until a person has looked.
 import errno
 import logging
 import os
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from placer.node.cgroups import CPUS, CPUSET, MEMS, Cgroups, as_set, shown
-from placer.node.container_lookup import OUR_ROOT
+from placer.node.container_roots import OUR_ROOT
 from placer.node.errors import DocumentError, ObserveOnlyError, RefusedError
 from placer.node.host import Host
 from placer.node.operations import (
@@ -28,11 +29,33 @@ from placer.node.plan import Plan, plan_of
 from placer.node.render.cgroup import same
 from placer.node.state import AppliedState
 from placer.node.systemd_units import UnitError
+from placer.node.ways import Ways
 from placer_models.node_placement import NodePlacement
 
 log = logging.getLogger(__name__)
 
 _RIGHTS = (errno.EACCES, errno.EPERM, errno.EROFS)
+
+_TRIES = 3
+"""So often a container of others is tried before it is left alone."""
+
+_MOST_ASIDE = 8
+"""If the kernel refuses more containers than this, it is not these that are strange."""
+
+
+class ContainerRefusedError(RefusedError):
+    """The kernel refused a write to a container's cgroup, and all was taken back.
+
+    Attributes:
+        cgroup: The container's cgroup.
+        why: What the kernel refused, in words.
+
+    """
+
+    def __init__(self, cgroup: str, why: str) -> None:
+        super().__init__(f"{why}; what was done before it is taken back")
+        self.cgroup = cgroup
+        self.why = why
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,21 +96,35 @@ def apply(
     recovered = recover(cgroups, state)
     check_generation(document, state)
     previous = state.applied()
-    try:
-        plan = plan_of(
-            document,
-            cgroups,
-            host,
-            root=root,
-            previous=previous,
-            in_force=in_force,
-            trusted=trusted,
-        )
-    except OSError as error:
-        raise RefusedError(_refusal(error, "read")) from None
-    if plan.operations or plan.finish or not state.was_applied(document):
-        carry_out(document, plan, cgroups, state)
-    return Applied(plan, recovered)
+    tries: Counter[str] = Counter()
+    aside: dict[str, str] = {}
+    while True:
+        try:
+            plan = plan_of(
+                document,
+                cgroups,
+                host,
+                root=root,
+                previous=previous,
+                in_force=in_force,
+                trusted=trusted,
+                aside=aside,
+            )
+        except OSError as error:
+            raise RefusedError(_refusal(error, "read")) from None
+        try:
+            if plan.operations or plan.finish or not state.was_applied(document):
+                carry_out(document, plan, cgroups, state)
+        except ContainerRefusedError as error:
+            # Somebody else may have been at work there: again, and at last without it.
+            cgroup = error.cgroup
+            if cgroup.startswith(f"{root}/") or len(aside) == _MOST_ASIDE:
+                raise
+            tries[cgroup] += 1
+            if tries[cgroup] == _TRIES:
+                aside[cgroup] = error.why
+        else:
+            return Applied(plan, recovered)
 
 
 def carry_out(document: NodePlacement, plan: Plan, cgroups: Cgroups, state: AppliedState) -> None:
@@ -170,7 +207,22 @@ def _carry_out(plan: Plan, cgroups: Cgroups, state: AppliedState) -> None:
         why = _refusal(error, "write") if isinstance(error, OSError) else str(error)
         _undo(plan.operations, cgroups, state, why)
         state.abandon()
+        if done < len(plan.operations):
+            cgroup = _container(plan, plan.operations[done], error)
+            if cgroup is not None:
+                raise ContainerRefusedError(cgroup, why) from None
         raise RefusedError(f"{why}; what was done before it is taken back") from None
+
+
+def _container(plan: Plan, failed: Operation, error: Exception) -> str | None:
+    """Return the cgroup of the container that an error is about, or None if it is of no one's.
+
+    A right that is missing here is missing elsewhere, and systemd has been waited for already.
+    """
+    if failed.unit or (isinstance(error, OSError) and error.errno in _RIGHTS):
+        return None
+    at = f"{failed.cgroup}/"
+    return next((one for one in plan.cgroups if at.startswith(f"{one}/")), None)
 
 
 def _verify(operations: Sequence[Operation], cgroups: Cgroups) -> None:
@@ -228,6 +280,9 @@ def _undo(operations: Sequence[Operation], cgroups: Cgroups, state: AppliedState
             if _was_done(operation, earlier, cgroups):
                 revert(operation, cgroups)
         except (OSError, UnitError, WrongEffectError) as error:
+            if isinstance(error, OSError) and _is_delegated(operation.cgroup, cgroups):
+                log.warning("%s stays: %s", shown(operation.cgroup), error.strerror)
+                continue
             path = cgroups.path(operation.controller, operation.cgroup, operation.file)
             reason = error.strerror if isinstance(error, OSError) else None
             raise _gave_up(
@@ -235,6 +290,17 @@ def _undo(operations: Sequence[Operation], cgroups: Cgroups, state: AppliedState
                 f"{operation.old!r} again",
                 state,
             ) from None
+
+
+def _is_delegated(cgroup: str, cgroups: Cgroups) -> bool:
+    """Return whether somebody else may change a cgroup, or it went.
+
+    What they did there meanwhile is no reason to write nothing any more: it is drift.
+    """
+    try:
+        return not cgroups.exists(cgroup) or bool(Ways(cgroups).trouble(cgroup))
+    except OSError:
+        return False
 
 
 def _gave_up(told: str, state: AppliedState) -> ObserveOnlyError:

@@ -49,6 +49,10 @@ class BlankFiles:
         """Return whether the path is the root, or a file of it."""
         return path == "" or path in self._texts
 
+    def owner(self, path: str) -> tuple[int, int]:
+        """Return root, who alone may write."""
+        return 0, 0o755
+
     @staticmethod
     def _read_only(path: str) -> OSError:
         return OSError(errno.EROFS, os.strerror(errno.EROFS), path)

@@ -9,6 +9,7 @@ a hierarchy of its own: ``cpuset/kubepods/pod1/cpuset.cpus``. The root itself is
 import ctypes
 import errno
 import os
+import stat
 import weakref
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -19,6 +20,9 @@ CGROUP_MAGIC: dict[int, int] = {1: 0x27E0EB, 2: 0x63677270}
 """Version -> the magic number of its file system, as statfs(2) returns it."""
 
 _READ_BYTES = 1 << 16
+_LONGEST_PATH = 4000
+"""The kernel takes paths of 4,095 bytes at once; cgroups may be nested deeper."""
+
 _OPEN_TO_READ = 0o755
 _LIBC = ctypes.CDLL(None, use_errno=True)
 _OPENAT2 = 437  # the number of the system call, the same on every architecture
@@ -47,6 +51,9 @@ class CgroupFiles(Protocol):
 
     def exists(self, path: str) -> bool:
         """Return whether there is such a file or cgroup."""
+
+    def owner(self, path: str) -> tuple[int, int]:
+        """Return the uid of the owner of a file or cgroup, and its mode: the permission bits."""
 
 
 class KernelFiles:
@@ -102,8 +109,12 @@ class KernelFiles:
 
     def children(self, path: str) -> list[str]:
         """Return the names of the cgroups directly below a cgroup, ascending."""
-        with self._directory(path) as directory, os.scandir(directory) as entries:
-            return sorted(e.name for e in entries if e.is_dir(follow_symlinks=False))
+        directory = self._file(path, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            with _named(path), os.scandir(directory) as entries:
+                return sorted(e.name for e in entries if e.is_dir(follow_symlinks=False))
+        finally:
+            os.close(directory)
 
     def exists(self, path: str) -> bool:
         """Return whether there is such a file or cgroup."""
@@ -112,6 +123,15 @@ class KernelFiles:
         except (FileNotFoundError, NotADirectoryError):
             return False
         return True
+
+    def owner(self, path: str) -> tuple[int, int]:
+        """Return the uid of the owner of a file or cgroup, and its mode: the permission bits."""
+        file = self._file(path, os.O_PATH)
+        try:
+            found = os.fstat(file)
+        finally:
+            os.close(file)
+        return found.st_uid, stat.S_IMODE(found.st_mode)
 
     def _parts(self, path: str) -> tuple[Path, list[str]]:
         """Return the mount of a path and the parts of the path below it."""
@@ -127,14 +147,14 @@ class KernelFiles:
     def _file(self, path: str, flags: int) -> int:
         """Open a file or directory: in one system call, where the kernel can do that safely."""
         mount, parts = self._parts(path)
-        if not parts or not _HAS_OPENAT2:
-            if not parts and flags == os.O_PATH:
+        if not parts or not _HAS_OPENAT2 or len(os.fsencode(path)) > _LONGEST_PATH:
+            if not parts and flags & (os.O_PATH | os.O_DIRECTORY):
                 with self._directory(path) as directory:
                     return os.dup(directory)
             with self._parent(path) as (directory, name):
                 return _open(name, flags, directory)
         try:
-            return _openat2(self._base(mount), "/".join(parts), flags)
+            return _openat2(self._base(mount), os.fsencode("/".join(parts)), flags)
         except OSError as error:
             raise error if error.filename else _with_path(error, path) from None
 
@@ -206,10 +226,10 @@ def _with_path(error: OSError, path: str) -> OSError:
     return OSError(code, os.strerror(code), path)
 
 
-def _openat2(directory: int, path: str, flags: int) -> int:
+def _openat2(directory: int, path: bytes, flags: int) -> int:
     """Open a path beneath a directory without following links or entering other file systems."""
     how = (ctypes.c_uint64 * 3)(flags | os.O_CLOEXEC, 0, _STRICTLY_BENEATH)
-    file = int(_LIBC.syscall(_OPENAT2, directory, path.encode(), how, ctypes.sizeof(how)))
+    file = int(_LIBC.syscall(_OPENAT2, directory, path, how, ctypes.sizeof(how)))
     if file < 0:
         code = ctypes.get_errno()
         raise OSError(code, os.strerror(code))
@@ -236,7 +256,7 @@ def _has_openat2() -> bool:
     """Return whether there is openat2(2): not before Linux 5.6, nor where it is filtered."""
     here = os.open("/", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        os.close(_openat2(here, ".", os.O_PATH))
+        os.close(_openat2(here, b".", os.O_PATH))
     except OSError:
         return False
     finally:

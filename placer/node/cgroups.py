@@ -1,10 +1,12 @@
 """Cgroup trees of both versions: names of files, sets, processes."""
 
 import errno
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
+from itertools import chain
 
 from placer.node.cgroup_files import CgroupFiles
+from placer.node.container_roots import CONTAINER_ROOTS
 from placer.node.systemd_units import NoUnits, Units
 from placer_models.cpuset import CpuSet, format_cpu_list, parse_cpu_list
 
@@ -24,6 +26,9 @@ _EFFECTIVE = {
     2: {CPUS: "cpuset.cpus.effective", MEMS: "cpuset.mems.effective"},
 }
 
+GONE = (errno.ENOENT, errno.ENODEV)
+"""What the kernel answers for a cgroup that was removed, before it is opened or after."""
+
 _UNIT_ENDINGS = (".slice", ".scope", ".service", ".mount", ".socket", ".swap")
 
 
@@ -32,11 +37,18 @@ class Cgroups:
 
     Attributes:
         units: The systemd units; systemd owns their cgroups and writes them when asked.
+        container_roots: The cgroups below which runtimes put containers.
 
     """
 
-    def __init__(self, files: CgroupFiles, units: Units | None = None) -> None:
+    def __init__(
+        self,
+        files: CgroupFiles,
+        units: Units | None = None,
+        container_roots: Iterable[str] = CONTAINER_ROOTS,
+    ) -> None:
         self.files = files
+        self.container_roots = tuple(container_roots)
         if files.version == 1:
             units = NoUnits("it sets CPUs on cgroup v2 only")
         self.units: Units = units or NoUnits("it cannot be asked here")
@@ -68,7 +80,9 @@ class Cgroups:
         """Return the text in the cgroup's cpus or mems, empty without the controller."""
         try:
             return self.files.read(self.path(CPUSET, cgroup, name)).strip()
-        except FileNotFoundError:
+        except OSError as error:
+            if error.errno not in GONE:
+                raise
             return ""
 
     def has_file(self, cgroup: str, name: str) -> bool:
@@ -82,20 +96,49 @@ class Cgroups:
 
     def below(self, cgroup: str) -> Iterator[str]:
         """Yield the cgroups below a cgroup, each before those below it."""
-        for child in self.children(cgroup):
-            yield child
-            yield from self.below(child)
+        return self._below(cgroup, lambda _: True)
+
+    def below_with(self, cgroup: str, file: str) -> Iterator[str]:
+        """Yield those of them that have a set of cpus or mems of their own.
+
+        On version 1 there are none below one without: somebody else may nest as many as they
+        like, and those need not be looked through.
+        """
+        return self._below(cgroup, lambda one: bool(self.configured(one, file)))
+
+    def _below(self, cgroup: str, goes: Callable[[str], bool]) -> Iterator[str]:
+        """Yield the cgroups below that go on; somebody else may make and remove some meanwhile."""
+        waiting = [cgroup]
+        while waiting:
+            one = waiting.pop()
+            if one != cgroup:
+                if not goes(one):
+                    continue
+                yield one
+            try:
+                waiting += reversed(self.children(one))
+            except OSError as error:
+                if error.errno not in GONE:
+                    raise
 
     def has_processes(self, cgroup: str) -> bool:
         """Return whether a process is in the cgroup, or in one below it."""
-        for one in (cgroup, *self.below(cgroup)):
+        if self.version == 2:
+            try:
+                events = self.files.read(self.path(CPUSET, cgroup, "cgroup.events"))
+                return "populated 1" in events.splitlines()
+            except FileNotFoundError:
+                pass  # the root has none, nor has a cgroup that went
+        # Version 1 lets no process into a cgroup without CPUs.
+        below = self.below_with(cgroup, CPUS) if self.version == 1 else self.below(cgroup)
+        for one in chain((cgroup,), below):
             try:
                 if self.files.read(self.path(CPUSET, one, "cgroup.procs")).strip():
                     return True
             except OSError as error:
                 if error.errno == errno.EOPNOTSUPP:  # a threaded cgroup: its processes are above
                     continue
-                if error.errno not in (errno.ENOENT, errno.ENODEV):
+                if error.errno not in GONE:
                     raise
         return False
 

@@ -1,33 +1,20 @@
-"""Lookup of pods' containers: found in /proc by pod uid or container id, or made by us."""
+"""Lookup of pods' containers: found by pod uid or container id below the roots, or made by us."""
 
 import re
-from collections.abc import Iterable, Iterator
-from pathlib import Path
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 
-from placer.node.cgroups import parent
-from placer.node.errors import DocumentError
+from placer.node.cgroups import GONE, Cgroups, parent, shown
+from placer.node.container_roots import is_group, pod_of
+from placer.node.ways import Ways
 from placer_models.node_placement import NodePod
 from placer_models.pod import Pod
 
-OUR_ROOT = "placer"
-"""The cgroup below which our own cgroups are."""
-
-_ROOT = re.compile(r"(?!.*(?:^|/)\.\.?(?:/|$))[A-Za-z0-9@._:-]+(?:/[A-Za-z0-9@._:-]+)*")
-_PROCESS = re.compile(r"[0-9]+")
-_RUNTIME = re.compile(r"(?:[a-z-]+-)?(?P<id>[A-Za-z0-9][A-Za-z0-9_.-]*?)(?:\.scope)?")
-
-
-def check_root(root: str) -> None:
-    """Refuse a root that is no path of a cgroup.
-
-    Raises:
-        DocumentError: It is no such path.
-
-    """
-    if not _ROOT.fullmatch(root):
-        raise DocumentError(
-            f"the root {root!r} is no path of a cgroup; expected such as {OUR_ROOT}"
-        )
+_RUNTIME = re.compile(
+    r"(?!(?:[a-z]+-)?conmon-)(?:[a-z-]+-)?(?P<id>[A-Za-z0-9][A-Za-z0-9_.-]*?)(?:\.scope)?"
+)
+"""A container's cgroup is named by its id; that of conmon beside it is no container's."""
 
 
 def our_cgroup(root: str, pod: Pod, container: str) -> str:
@@ -35,68 +22,120 @@ def our_cgroup(root: str, pod: Pod, container: str) -> str:
     return f"{root}/{pod.name}@{pod.namespace}/{container}@{pod.name}"
 
 
-def cgroups_of_processes(proc: Path, version: int) -> frozenset[str]:
-    """Return the cgroup of every process, as paths below the root of the (cpuset) hierarchy."""
-    found = set()
-    for entry in sorted(proc.iterdir()):
-        if not _PROCESS.fullmatch(entry.name):
-            continue
-        try:
-            text = (entry / "cgroup").read_text(encoding="utf-8", errors="surrogateescape")
-        except (FileNotFoundError, ProcessLookupError):
-            continue  # it ended meanwhile
-        for line in text.splitlines():
-            _, controllers, path = line.split(":", 2)
-            named = controllers.split(",")
-            if (version == 2 and named == [""]) or (version == 1 and "cpuset" in named):
-                # The kernel marks the cgroup of a process whose cgroup was removed.
-                found.add(path.removesuffix(" (deleted)").strip("/"))
-    return frozenset(found)
+@dataclass(frozen=True, slots=True)
+class Located:
+    """What was found of a container.
+
+    Attributes:
+        cgroups: Its cgroups; those of all containers of the pod where nothing tells them apart.
+        runs: Whether there is a process in one of them.
+        why_not: Why none is taken, though there is one; empty if that is not so.
+
+    """
+
+    cgroups: tuple[str, ...] = ()
+    runs: bool = False
+    why_not: str = ""
 
 
-class Running:
-    """The cgroups that have processes, and those above them, searched for pods and containers."""
+class Containers:
+    """The containers below the roots, which are read when the first one is looked for.
 
-    def __init__(self, cgroups: Iterable[str]) -> None:
-        above = {up for cgroup in cgroups for up in _upwards(cgroup)}
-        self._by_name: dict[str, list[str]] = {}
-        self._children: dict[str, list[str]] = {}
-        for cgroup in sorted(above):
-            self._by_name.setdefault(cgroup.rpartition("/")[2], []).append(cgroup)
-            self._children.setdefault(parent(cgroup), []).append(cgroup)
+    Attributes:
+        barred: Cgroup that is not looked into -> who else may change it, in words.
 
-    def cgroups_of(self, one: NodePod, container: str) -> tuple[str, ...]:
+    """
+
+    def __init__(self, cgroups: Cgroups, roots: Iterable[str]) -> None:
+        self.barred: dict[str, str] = {}
+        self._cgroups = cgroups
+        self._roots = tuple(roots)
+        self._ways = Ways(cgroups)
+        self._alone: list[str] = []
+        self._inside: dict[str, list[str]] = {}
+
+    def find(self, one: NodePod, container: str) -> Located:
         """Return the cgroups of a container of a pod that is not our own.
 
-        They are found by the container's id. If it is not known, those of all containers of the pod
-        are returned.
+        They are found by the container's id. If it is not known, those of all containers of the
+        pod are returned.
         """
         told = dict(one.container_ids).get(container)
-        if told is not None:
-            return tuple(self._with_id(told, one.uid))
-        return tuple(sorted(child for pod in self._pods(one.uid) for child in self._below(pod)))
+        if not one.uid:
+            return self._one_of(self._by_id.get(told, ()) if told else ())
+        # In the name of a slice `_` stands for `-`.
+        names = dict.fromkeys((one.uid, one.uid.replace("-", "_")))
+        pods = [pod for name in names for pod in self._pods.get(name, ())]
+        if told is None:
+            found = self._one_of([pod for pod in pods if self._children(pod)], inside=True)
+            inside = [child for pod in found.cgroups for child in self._children(pod)]
+            return replace(found, cgroups=tuple(inside))
+        inside = [child for pod in pods for child in self._children(pod)]
+        return self._one_of([child for child in inside if told in _ids(child)])
 
-    def _pods(self, uid: str) -> Iterator[str]:
-        """Yield the cgroups of a pod: ``pod<uid>``, or a slice in whose name ``-`` is ``_``."""
-        if not uid:
-            return
-        slice_end = f"-pod{uid.replace('-', '_')}.slice"
-        for name, cgroups in self._by_name.items():
-            if name == f"pod{uid}" or name.endswith(slice_end):
-                yield from cgroups
+    def _one_of(self, candidates: Sequence[str], *, inside: bool = False) -> Located:
+        """Return the one of some cgroups that can be meant; those that run count before others.
 
-    def _below(self, pod: str) -> list[str]:
-        return self._children.get(pod, [])
+        Args:
+            candidates: The cgroups.
+            inside: Whether those inside it are meant.
 
-    def _with_id(self, told: str, uid: str) -> Iterator[str]:
-        pods = set(self._pods(uid))
-        for name, cgroups in self._by_name.items():
-            match = _RUNTIME.fullmatch(name)
-            if name == told or (match and match["id"] == told):
-                yield from (c for c in cgroups if not uid or parent(c) in pods)
+        """
+        troubles = [self._ways.trouble(one if inside else parent(one)) for one in candidates]
+        good = [one for one, trouble in zip(candidates, troubles, strict=True) if not trouble]
+        running = [one for one in good if self._cgroups.has_processes(one)]
+        if len(found := running or good) > 1:
+            named = " and ".join(map(shown, found))
+            return Located(why_not=f"{named} could each be it; remove what is not")
+        if candidates and not good:
+            return Located(why_not=f"{shown(candidates[0])} need not be it: {troubles[0]}")
+        return Located(tuple(found), bool(running))
+
+    @cached_property
+    def _pods(self) -> dict[str, list[str]]:
+        """The cgroups of pods by the uid in their names; those of other containers are noted."""
+        pods: dict[str, list[str]] = {}
+        waiting = [root for root in dict.fromkeys(self._roots) if self._cgroups.exists(root)]
+        while waiting:
+            above = waiting.pop()
+            if trouble := self._ways.trouble(above):
+                self.barred[above] = trouble
+                continue
+            for child in self._children(above):
+                if (uid := pod_of(child)) is not None:
+                    pods.setdefault(uid, []).append(child)
+                elif is_group(child):
+                    waiting.append(child)
+                else:
+                    self._alone.append(child)
+        return pods
+
+    @cached_property
+    def _by_id(self) -> dict[str, list[str]]:
+        """The cgroups of containers by the id in their names."""
+        found: dict[str, list[str]] = {}
+        inside = [
+            child for pods in self._pods.values() for pod in pods for child in self._children(pod)
+        ]
+        for one in (*self._alone, *inside):
+            for name in _ids(one):
+                found.setdefault(name, []).append(one)
+        return found
+
+    def _children(self, cgroup: str) -> list[str]:
+        if (known := self._inside.get(cgroup)) is None:
+            try:
+                known = self._cgroups.children(cgroup)
+            except OSError as error:
+                if error.errno not in GONE:
+                    raise
+                known = []
+            self._inside[cgroup] = known
+        return known
 
 
-def _upwards(cgroup: str) -> Iterator[str]:
-    while cgroup:
-        yield cgroup
-        cgroup = parent(cgroup)
+def _ids(cgroup: str) -> set[str]:
+    """Return by which ids a container may be known whose cgroup this is."""
+    name = cgroup.rpartition("/")[2]
+    match = _RUNTIME.fullmatch(name)
+    return {name, match["id"]} if match else {name}

@@ -2,12 +2,11 @@
 
 import socket
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
 from placer.node.cgroups import is_system_unit, is_unit
-from placer.node.container_lookup import Running, cgroups_of_processes
 from placer.node.systemd_units import Units
 from placer_models.cpuset import CpuSet, parse_cpu_list
 from placer_models.kubernetes.checkpoints.cpu_manager import (
@@ -34,7 +33,6 @@ class Host:
 
     Attributes:
         present: CPUs that it has, online or not; None if unknown.
-        running: The cgroups that have processes.
         systemd: Whether systemd runs it: then the cgroups of units are systemd's.
         static_policy: Whether the kubelet gives out CPUs itself, or that is unknown.
         static_memory: Whether the kubelet gives out memory of NUMA nodes, or that is unknown.
@@ -49,7 +47,6 @@ class Host:
 
     name: str
     present: CpuSet | None = None
-    running: Running = field(default_factory=lambda: Running(()))
     systemd: bool = False
     static_policy: bool = False
     kubelet_fault: str = ""
@@ -91,7 +88,7 @@ class Host:
         return cgroup.rpartition("/")[2] if self.systemd and is_unit(cgroup) else ""
 
 
-def read_host(version: int, root: Path = Path("/")) -> Host:
+def read_host(root: Path = Path("/")) -> Host:
     """Return what is true of this machine, or of the one whose files are below the root."""
     present = root / "sys/devices/system/cpu/present"
     cpus, fault = _checkpoint(root, CPU_MANAGER_STATE, read_cpu_manager_state)
@@ -102,7 +99,6 @@ def read_host(version: int, root: Path = Path("/")) -> Host:
     return Host(
         socket.gethostname(),
         parse_cpu_list(present.read_text().strip()) if present.exists() else None,
-        Running(cgroups_of_processes(root / "proc", version)),
         (root / "run/systemd/system").is_dir(),
         bool(fault) or (cpus is not None and cpus.gives_out),
         fault or memory_fault,

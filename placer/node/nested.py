@@ -61,7 +61,7 @@ class SetWriter:
         """Return the cgroups inside a container that have sets of their own, from the top."""
         if self._cgroups.version == 2 or not leaf.exists:
             return []
-        inside = list(self._cgroups.below(leaf.cgroup))
+        inside = list(self._cgroups.below_with(leaf.cgroup, file))
         for cgroup in inside:
             if (cgroup, file) not in self._text:
                 self._text[cgroup, file] = self._cgroups.configured(cgroup, file)

@@ -1,7 +1,8 @@
 """The plan: which cgroup files get which values, in which order, and why."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from placer.node.cgroups import (
     CPU,
@@ -17,7 +18,7 @@ from placer.node.cgroups import (
     parent,
     shown,
 )
-from placer.node.container_lookup import OUR_ROOT, check_root
+from placer.node.container_roots import OUR_ROOT, check_root
 from placer.node.cpu_order import Holder, NoOrderError, steps_of
 from placer.node.document import offline_owner, wrong_with
 from placer.node.errors import DocumentError, RefusedError
@@ -30,6 +31,7 @@ from placer.node.present import Leaf, Reader
 from placer.node.render.cgroup import settings
 from placer.node.settings import SettingWriter
 from placer.node.targets import targets_of
+from placer.node.ways import Ways
 from placer_models.cpuset import CpuSet, format_cpu_list
 from placer_models.node_placement import NodePlacement
 
@@ -43,8 +45,10 @@ class Plan:
     Attributes:
         operations: The operations in order; if one fails they are taken back in reverse.
         finish: The cleaning up after all of them are done, which is never undone.
-        absent: Containers that do not run here, by name.
-        observed: Differences in files of other writers, which are left alone, in words.
+        absent: Containers that should run here and do not, by name.
+        left_alone: Containers that are not as they are to be because their cgroup is not certain
+            or cannot be written, in words; all others are.
+        observed: Differences in files of other writers, which are not written, in words.
         cgroups: Cgroups of the containers that run here or are ours, after the plan is done.
         lacking: Settings that are not written because this kernel has no file for them, in words.
 
@@ -53,6 +57,7 @@ class Plan:
     operations: tuple[Operation, ...] = ()
     finish: tuple[Operation, ...] = ()
     absent: tuple[str, ...] = ()
+    left_alone: tuple[str, ...] = ()
     observed: tuple[str, ...] = ()
     cgroups: tuple[str, ...] = ()
     lacking: tuple[str, ...] = ()
@@ -67,6 +72,7 @@ def plan_of(
     previous: NodePlacement | None = None,
     in_force: bool = False,
     trusted: frozenset[str] = frozenset(),
+    aside: Mapping[str, str] = MappingProxyType({}),
 ) -> Plan:
     """Return the plan that makes the cgroups of this machine as the document wants them.
 
@@ -81,6 +87,7 @@ def plan_of(
             ones. Otherwise the plan is refused because of such a pod.
         trusted: Containers' cgroups that are known to be as the document wants them: they are
             not read. Where there are any, nothing is looked for that pods left behind.
+        aside: Cgroup of a container that is not ours and is left alone -> why.
 
     Raises:
         DocumentError: The document is wrong, or is not for this machine.
@@ -103,7 +110,7 @@ def plan_of(
                 f"the node {document.node.name!r} has CPUs {format_cpu_list(unknown)}, and this "
                 f"machine has {format_cpu_list(host.present)}: the document is for another machine"
             )
-    return _Planner(document, cgroups, host, root, previous, in_force, trusted).plan()
+    return _Planner(document, cgroups, host, root, previous, in_force, trusted, aside).plan()
 
 
 class _Planner:
@@ -116,6 +123,7 @@ class _Planner:
         previous: NodePlacement | None,
         make_do: bool,
         trusted: frozenset[str],
+        aside: Mapping[str, str],
     ) -> None:
         self._document = document
         self._cgroups = cgroups
@@ -129,8 +137,11 @@ class _Planner:
             raise RefusedError(wrong)
         self._settings = SettingWriter(cgroups, host, root)
         self._shared = pools_of(document).shared & self._online
+        self._ways = Ways(cgroups)
         reader = Reader(cgroups, host, root, previous)
+        self._aside = aside
         self._absent: list[str] = []
+        self._left_alone: list[str] = []
         self._above: dict[tuple[str, str], CpuSet] = {}
         self._leaves = list(self._wanted(reader))
         wanted = {leaf.cgroup for leaf in self._leaves}
@@ -138,14 +149,16 @@ class _Planner:
         for cgroup in () if trusted else reader.leftovers(wanted):
             ours = cgroup.startswith(f"{root}/")
             if cgroups.has_processes(cgroup):
-                self._leaves.append(reader.leaf(cgroup, None, self._shared, self._nodes, ours=ours))
+                leaf = reader.leaf(cgroup, None, self._shared, self._nodes, ours=ours)
+                self._leaves.append(leaf)
             elif ours:
                 self._gone.append(cgroup)
 
     def plan(self) -> Plan:
+        self._leaves = [
+            leaf for leaf in self._leaves if leaf.cgroup in self._trusted or self._is_possible(leaf)
+        ]
         read = [one for one in self._leaves if one.rival or one.cgroup not in self._trusted]
-        for leaf in read:
-            self._check(leaf)
         moving = [leaf for leaf in read if leaf.rival is None]
         operations = (
             *self._ancestors(moving),
@@ -157,6 +170,7 @@ class _Planner:
             operations,
             () if self._trusted else tuple(self._removals()),
             tuple(self._absent),
+            tuple(self._left_alone),
             tuple(self._observed()),
             tuple(leaf.cgroup for leaf in self._leaves),
             tuple(self._settings.lacking),
@@ -166,10 +180,12 @@ class _Planner:
         """Yield the cgroup of each container, or several if those of its pod are not told apart."""
         by_cgroup: dict[str, Leaf] = {}
         for target in targets_of(self._document, self._online, make_do=self._make_do):
-            found = reader.cgroups_of(target)
-            if not found:
+            found = reader.find(target)
+            if found.why_not:
+                self._leave_alone(target.title, found.why_not)
+            elif not found.runs and target.stays:
                 self._absent.append(target.title)
-            for cgroup in found:
+            for cgroup in found.cgroups:
                 leaf = reader.leaf(
                     cgroup,
                     target,
@@ -178,20 +194,64 @@ class _Planner:
                     ours=target.one.ours,
                     trusted=cgroup in self._trusted,
                 )
-                other = by_cgroup.setdefault(cgroup, leaf)
-                if (other.goal_cpus, other.goal_mems) != (leaf.goal_cpus, leaf.goal_mems):
-                    raise DocumentError(
-                        f"the containers {other.title} and {leaf.title} differ, and nothing tells "
-                        "which cgroup is whose: give the pod containerIds"
-                    )
+                if leaf.ours or leaf.exists:  # else it went meanwhile
+                    other = by_cgroup.setdefault(cgroup, leaf)
+                    by_cgroup[cgroup] = self._for_both(other, leaf)
+        if self._absent:
+            for cgroup, why in reader.containers.barred.items():
+                self._leave_alone(f"whatever is in {shown(cgroup)}", why)
         yield from by_cgroup.values()
 
-    def _check(self, leaf: Leaf) -> None:
-        """Refuse a goal that the cgroups above do not allow."""
+    def _for_both(self, one: Leaf, other: Leaf) -> Leaf:
+        """Return what becomes of a cgroup that is that of two containers."""
+        if (one.goal_cpus, one.goal_mems) == (other.goal_cpus, other.goal_mems):
+            return one
+        assert one.target
+        assert other.target
+        if one.target.one is not other.target.one:
+            raise DocumentError(
+                f"the containers {one.title} and {other.title} have one cgroup, "
+                f"{shown(one.cgroup)}; give their pods the uids and containerIds that they have"
+            )
+        pod = one.target.one.pod.title
+        self._leave_alone(
+            f"how the containers of {pod} share its CPUs",
+            "they differ, and nothing tells which cgroup is whose; give the pod containerIds",
+        )
+        return replace(
+            one,
+            goal_cpus=one.goal_cpus | other.goal_cpus,
+            goal_mems=one.goal_mems | other.goal_mems,
+        )
+
+    def _leave_alone(self, what: str, why: str) -> None:
+        if (words := f"{what} is left alone: {why}") not in self._left_alone:
+            self._left_alone.append(words)
+
+    def _is_possible(self, leaf: Leaf) -> bool:
+        """Return whether a cgroup can be as it is to be; one that is not ours stops no other.
+
+        Raises:
+            RefusedError: It cannot, and is ours, or no cgroup could.
+
+        """
         if not leaf.goal_cpus:
             raise RefusedError(
                 f"{leaf.title} has no CPU left: all of its pool are owned or offline"
             )
+        try:
+            if leaf.cgroup in self._aside:
+                raise RefusedError(self._aside[leaf.cgroup])
+            self._check(leaf)
+        except RefusedError as error:
+            if leaf.ours:
+                raise
+            self._leave_alone(leaf.title, str(error))
+            return False
+        return True
+
+    def _check(self, leaf: Leaf) -> None:
+        """Refuse a goal that the cgroups above do not allow."""
         longest = max(map(len, leaf.cgroup.split("/")))
         if longest > _LONGEST_NAME:
             raise DocumentError(
@@ -268,6 +328,8 @@ class _Planner:
         made: set[str] = set()
         inner = dict.fromkeys([self._root, *(parent(leaf.cgroup) for leaf in ours)])
         for cgroup in inner:
+            if trouble := self._ways.trouble(cgroup):
+                raise RefusedError(f"{trouble}; name another by --root")
             if rival := self._host.rival(cgroup):
                 raise RefusedError(f"{shown(cgroup)}: {rival}; name another by --root")
             yield from self._make(cgroup, controllers, made)

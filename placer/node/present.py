@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from placer.node.cgroups import CPUS, MEMS, Cgroups, as_set, as_text
-from placer.node.container_lookup import our_cgroup
+from placer.node.container_lookup import Containers, Located, our_cgroup
 from placer.node.host import Host
 from placer.node.targets import Target
 from placer_models.cpuset import CpuSet
@@ -80,11 +80,12 @@ class Reader:
         self._cgroups = cgroups
         self._host = host
         self._root = root
+        self.containers = Containers(cgroups, cgroups.container_roots)
         self._was = {
             cgroup: one.pod.spec.qos
             for one in (previous.pods if previous else ())
             for container in one.pod.spec.containers
-            for cgroup in self._found(one, container.name)
+            for cgroup in self._found(one, container.name).cgroups
         }
 
     def leaf(
@@ -133,14 +134,14 @@ class Reader:
         except FileNotFoundError:  # it is missing, or lacks the controller
             return self._cgroups.effective(cgroup, name) if self._cgroups.exists(cgroup) else None
 
-    def cgroups_of(self, target: Target) -> tuple[str, ...]:
+    def find(self, target: Target) -> Located:
         """Return the cgroups of a container; none if it does not run and is not ours to make."""
         return self._found(target.one, target.container)
 
-    def _found(self, one: NodePod, container: str) -> tuple[str, ...]:
+    def _found(self, one: NodePod, container: str) -> Located:
         if one.ours:
-            return (our_cgroup(self._root, one.pod, container),)
-        return self._host.running.cgroups_of(one, container)
+            return Located((our_cgroup(self._root, one.pod, container),), runs=True)
+        return self.containers.find(one, container)
 
     def leftovers(self, wanted: set[str]) -> list[str]:
         """Return cgroups of containers that the document no longer has."""

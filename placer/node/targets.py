@@ -7,7 +7,7 @@ from placer.node.pools import memory_nodes, pools_of, settled
 from placer_models.cpuset import CpuSet
 from placer_models.limits import NO_LIMITS, Limits
 from placer_models.node_placement import NodePlacement, NodePod
-from placer_models.pod import Resources
+from placer_models.pod import ContainerRole, Resources
 from placer_models.policy import QosClass
 
 
@@ -43,6 +43,12 @@ class Target:
     def pinned(self) -> bool:
         """Whether it has CPUs of its own, which a quota would only throttle."""
         return self.qos.owns_cpus
+
+    @property
+    def stays(self) -> bool:
+        """Whether it runs as long as its pod does, unlike an init container."""
+        roles = {one.name: one.role for one in self.one.pod.spec.containers}
+        return roles[self.container] is not ContainerRole.INIT
 
     @property
     def title(self) -> str:

@@ -26,6 +26,7 @@ def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
         ("--listen", "0.0.0.0:9469", "can be reached from other machines"),
         ("--listen", "agent.sock", "expected such as 127.0.0.1:9469 or unix:/run/placer"),
         ("--root", "../up", "the root '../up' is no path of a cgroup"),
+        ("--container-root", "/kubepods", "the root '/kubepods' is no path of a cgroup"),
     ],
 )
 def test_wrong_usage_ends_with_two(

@@ -51,7 +51,7 @@ def kernel(monkeypatch: pytest.MonkeyPatch) -> FakeV2:
     found = FakeV2()
     monkeypatch.setattr("placer.node.mounts.kernel_files", lambda: found)
     host = Host(socket.gethostname(), frozenset(range(8)))
-    monkeypatch.setattr("placer.node.host.read_host", lambda _: host)
+    monkeypatch.setattr("placer.node.host.read_host", lambda: host)
     return found
 
 
@@ -237,7 +237,7 @@ def test_a_rival_ends_with_four(
     Beside the kubelet's static policy Placer only observes.
     """
     host = Host("n0", frozenset(range(8)), static_policy=True)
-    monkeypatch.setattr("placer.node.host.read_host", lambda _: host)
+    monkeypatch.setattr("placer.node.host.read_host", lambda: host)
 
     code = main(["apply", *files, "--node", "n0", "--here", "--state", str(tmp_path / "state")])
 

@@ -42,7 +42,7 @@ class Machine:
     def apply(self, *pods: NodePod, generation: int = 1):
         """Apply a document of the pods, and return it."""
         document = a_document(*pods, generation=generation, node=self.node)
-        host = read_host(self.cgroups.version)
+        host = read_host()
         with self._state.locked():
             apply(document, self.cgroups, host, self._state, root=self.root)
         return document

@@ -22,8 +22,10 @@ DUMPS = Path(__file__).parents[2] / "instances" / "dumps"
 def cluster() -> list[Json]:
     """Return a cluster whose objects need each other, those that are needed last."""
     status = allocated("gpu-0", node="n1")
+    first = lsr("é", annotations=owned("0-1"), nodeName="n1", labels={"a": "é: ü"})
+    first["metadata"]["uid"] = "uid-e"
     return [
-        lsr("é", annotations=owned("0-1"), nodeName="n1", labels={"a": "é: ü"}),
+        first,
         pod("b", {"nvidia.com/gpu": "1"}, annotations=held(1), nodeName="n2"),
         pod("w", {"nvidia.com/gpu": "1"}, annotations={"a": "one\ntwo: {\n"}),
         claiming("c", {"c": "c"}, nodeName="n1"),

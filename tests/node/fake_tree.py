@@ -61,6 +61,7 @@ class FakeTree:
         self._next_pid = 1000
         self.places: dict[int, dict[str, Group]] = {}
         self.roots: dict[str, Group] = {}
+        self.owners: dict[str, tuple[int, int]] = {}
 
     # The files.
 
@@ -107,6 +108,12 @@ class FakeTree:
             except OSError:
                 return False
         return True
+
+    def owner(self, path: str) -> tuple[int, int]:
+        """Return the uid of the owner of a file or cgroup, and its permission bits."""
+        if not self.exists(path):
+            raise refuse(path, errno.ENOENT)
+        return self.owners.get(path, (ROOT_USER, 0o755))
 
     # The machine.
 

@@ -85,6 +85,11 @@ class FolderCgroups:
         """Return whether there is such a file or cgroup."""
         return (self.folder / path).exists()
 
+    def owner(self, path: str) -> tuple[int, int]:
+        """Return the uid of the owner of a file or cgroup, and its permission bits."""
+        found = self._there(path).stat()
+        return found.st_uid, found.st_mode & 0o755
+
     def _there(self, path: str) -> Path:
         file = self.folder / path
         if not file.exists():
@@ -120,7 +125,7 @@ def stand_in(folder: Path, cpus: str) -> None:
 
     host = Host("n0", parse_cpu_list(cpus))
     run.kernel_files = lambda: FolderCgroups(folder, cpus)
-    run.read_host = lambda _: host
+    run.read_host = lambda: host
 
 
 if __name__ == "__main__":

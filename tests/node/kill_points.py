@@ -14,7 +14,7 @@ from node.node_documents import GIB, a_document, a_node, a_pod
 from node.systemd_stand_in import written
 from placer.node.apply import apply, carry_out, recover
 from placer.node.cgroups import Cgroups
-from placer.node.container_lookup import Running, our_cgroup
+from placer.node.container_lookup import our_cgroup
 from placer.node.cpu_order import conflict
 from placer.node.errors import ObserveOnlyError, RefusedError
 from placer.node.host import Host
@@ -102,6 +102,9 @@ class KilledFiles:
 
     def children(self, path: str) -> list[str]:
         return self._files.children(path)
+
+    def owner(self, path: str) -> tuple[int, int]:
+        return self._files.owner(path)
 
     def write(self, path: str, text: str) -> None:
         self._change("write", path, text)
@@ -385,7 +388,7 @@ def a_transition(seed: int, version: int, *, systemd: bool) -> Transition | None
         _kubelet_makes(cgroups, cgroup)
         if systemd:
             cgroups.files.write(f"{cgroup}/cpu.max", "150000 100000")
-    host = Host("n0", parse_cpu_list("0-7"), Running(homes), systemd)
+    host = Host("n0", parse_cpu_list("0-7"), systemd)
     state = KilledState()
     apply(before, cgroups, host, state)
     for target in targets_of(before):

@@ -86,9 +86,9 @@ def a_pod(
             "default",
             PodSpec(tuple(containers), qos),
             (("main", limits),) if limits != NO_LIMITS else (),
+            uid,
         ),
         PodPlacement(name, "default", None, node, owned, tuple(placed), held, on_zero),
-        uid,
         tuple(sorted((container_ids or {}).items())),
     )
 

@@ -12,7 +12,6 @@ from node.node_documents import a_document, a_node, a_pod
 from placer.node.agent.agent import REPAIRS_A_MINUTE, Agent, OnDrift
 from placer.node.agent.inbox import Inbox
 from placer.node.cgroups import Cgroups
-from placer.node.container_lookup import Running
 from placer.node.host import Host
 from placer.node.operations import perform
 from placer.node.plan import plan_of
@@ -387,7 +386,7 @@ def test_only_cgroups_of_the_document_concern_it(node):
         for cgroup in ("kubepods", "kubepods/pod1", "kubepods/pod1/id-1"):
             node.kernel.write(f"cpuset/{cgroup}/cpuset.cpus", "0-7")
             node.kernel.write(f"cpuset/{cgroup}/cpuset.mems", "0-1")
-    node.host = replace(node.host, running=Running(["kubepods/pod1/id-1"]))
+    node.kernel.start(node.cgroups.path("cpuset", "kubepods/pod1/id-1"))
     node.send(a_document(a_pod("a", LSE, "0-1"), a_pod("k", LS, uid="1")))
     agent = node.agent()
     agent.look()

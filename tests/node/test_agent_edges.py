@@ -297,6 +297,30 @@ class TestWatch:
         (cgroups / "c" / "d" / "e").rmdir()
         assert "c/d/e" in self.told(watch, cgroups)
 
+    def test_cgroups_nested_deeper_than_a_path_stop_nobody(
+        self, watch: Watch, folders: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """
+        Whoever may make cgroups may nest them so: what is not so deep is told as before, whether
+        they came during the watch or before it.
+        """
+        cgroups, documents = folders
+        monkeypatch.chdir(cgroups / "a")
+        for _ in range(30):
+            Path("n" * 200).mkdir()
+            os.chdir("n" * 200)
+        assert "a/" + "n" * 200 in self.told(watch, cgroups)
+        alarm = Alarm()
+        later = Watch([cgroups], documents, alarm)
+
+        for one in (watch, later):
+            (cgroups / "a" / "b" / "cpuset.cpus").write_text("0")
+            assert self.told(one, cgroups) == {"a/b/cpuset.cpus"}
+            self.told(watch, cgroups, 0)
+
+        later.close()
+        alarm.close()
+
     def test_documents_are_told_once_they_are_whole(
         self, watch: Watch, folders: tuple[Path, Path]
     ) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from placer.node.agent import run
 from placer.node.agent.agent import Status
+from placer.node.plan import Plan
 
 
 class Watched:
@@ -154,3 +155,14 @@ def test_the_next_sweep_looks_at_all_after_a_repair_of_few(turns, monkeypatch):
     found.turn(frozenset(), folder / "documents")
 
     assert done == ["take", "devices", "look", "strangers"]
+
+
+def test_what_was_left_alone_is_tried_again_at_each_sweep(turns, monkeypatch):
+    found, done, folder, *_ = turns
+    monkeypatch.setattr(run, "SWEEP_S", 0)
+
+    found.turn(frozenset(), folder / "documents")
+    found._agent.status.plan = Plan(left_alone=("a/main is left alone: ...",))  # noqa: SLF001
+    found.turn(frozenset(), folder / "documents")
+
+    assert done == ["take", "devices", "take", "devices", "look"]

@@ -1,5 +1,6 @@
 """A document is applied to cgroups that answer as the kernel does: all of it, or nothing."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,6 @@ from node.fake_cgroupfs import FakeV1, FakeV2
 from node.node_documents import GIB, a_document, a_node, a_pod
 from placer.node.apply import apply
 from placer.node.cgroups import Cgroups
-from placer.node.container_lookup import Running
 from placer.node.errors import DocumentError, ObserveOnlyError, RefusedError
 from placer.node.host import Host
 from placer.node.plan import plan_of
@@ -234,7 +234,7 @@ def kubelets(cgroups: Cgroups, *paths: str) -> Host:
                 control = cgroups.path("cpuset", above, "cgroup.subtree_control")
                 cgroups.files.write(control, "+cpuset +cpu")
         cgroups.files.start(cgroups.path("cpuset", path))
-    return Host("n0", parse_cpu_list("0-7"), Running(paths))
+    return HOST
 
 
 def test_containers_of_the_kubelet_are_found_by_the_uid_of_the_pod(
@@ -257,16 +257,19 @@ def test_containers_of_one_pod_are_told_apart_by_their_ids(
     cgroups: Cgroups, state: AppliedState
 ) -> None:
     """
-    Without ids nobody knows whose CPUs are whose, and the document is refused.
+    Without ids nobody knows whose CPUs are whose: all of them are on the CPUs of the pod.
     """
     host = kubelets(cgroups, "kubepods/pod1/c1", "kubepods/pod1/c2")
     parts = (("x", "0"), ("y", "1-2"))
     ids = {"x": "c1", "y": "c2"}
 
-    with pytest.raises(DocumentError, match="give the pod containerIds"):
-        apply(a_document(a_pod("a", LSE, "0-2", parts=parts, uid="1")), cgroups, host, state)
-    told = a_document(a_pod("a", LSE, "0-2", parts=parts, uid="1", container_ids=ids))
-    apply(told, cgroups, host, state)
+    unknown = a_document(a_pod("a", LSE, "0-2", parts=parts, uid="1"))
+    (why,) = apply(unknown, cgroups, host, state).plan.left_alone
+    assert "nothing tells which cgroup is whose; give the pod containerIds" in why
+    both = [cgroups.effective(f"kubepods/pod1/{c}", "cpuset.cpus") for c in ("c1", "c2")]
+    assert both == [{0, 1, 2}] * 2
+    known = a_pod("a", LSE, "0-2", parts=parts, uid="1", container_ids=ids)
+    assert not apply(a_document(known, generation=2), cgroups, host, state).plan.left_alone
 
     sets = [cgroups.effective(f"kubepods/pod1/{c}", "cpuset.cpus") for c in ("c1", "c2")]
     assert sets == [{0}, {1, 2}]
@@ -290,8 +293,7 @@ def test_a_cgroup_of_systemd_is_only_observed(
     systemd writes the cgroup of a unit again at each reload: there are no two writers.
     """
     path = f"kubepods.slice/kubepods-pod1_2.slice/{unit}"
-    running = kubelets(cgroups, path).running
-    host = Host("n0", parse_cpu_list("0-7"), running, systemd=True)
+    host = replace(kubelets(cgroups, path), systemd=True)
 
     plan = apply(a_document(a_pod("a", LSE, "0-3", uid="1-2")), cgroups, host, state).plan
 
@@ -557,27 +559,27 @@ def test_cgroups_inside_a_container_move_with_it(state: AppliedState) -> None:
     at = "kubepods/pod1/c1"
     for cgroup in (f"{at}/inside/deeper", f"{at}/inside", at):
         cgroups.files.write(f"cpuset/{cgroup}/cpuset.cpus", "0-1")
-    host = Host("n0", host.present, Running([f"{at}/inside/deeper"]))
-
     apply(a_document(a_pod("a", LSE, "4-5", uid="1")), cgroups, host, state)
 
     for cgroup in (at, f"{at}/inside", f"{at}/inside/deeper"):
         assert format_cpu_list(cgroups.effective(cgroup, "cpuset.cpus")) == "4-5"
 
 
-def test_cpus_that_the_cgroup_above_lacks_are_refused(
+def test_a_container_below_a_cgroup_that_lacks_its_cpus_stops_no_other(
     cgroups: Cgroups, state: AppliedState
 ) -> None:
     """
-    What is above is not ours: it is named, with what it has.
+    What is above is not ours: it is named, with what it has, and the others are done.
     """
     host = kubelets(cgroups, "kubepods/pod1/c1")
     for above in ("kubepods/pod1/c1", "kubepods/pod1", "kubepods"):
         cgroups.files.write(cgroups.path("cpuset", above, "cpuset.cpus"), "0-3")
 
-    with pytest.raises(RefusedError, match=r"the CPUs 4-5, and /kubepods/pod1 above it has 0-3"):
-        apply(a_document(a_pod("a", LSR, "4-5", uid="1")), cgroups, host, state)
+    document = a_document(a_pod("a", LSR, "4-5", uid="1"), a_pod("b", LSR, "6"))
+    (why,) = apply(document, cgroups, host, state).plan.left_alone
 
+    assert "a/main is left alone: a/main is to have the CPUs 4-5, and /kubepods/pod1 above" in why
+    assert cpus_in(cgroups, "b") == "6"
     assert cgroups.effective("kubepods/pod1/c1", "cpuset.cpus") == {0, 1, 2, 3}
 
 

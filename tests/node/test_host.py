@@ -5,8 +5,6 @@ from pathlib import Path
 import pytest
 
 from kubernetes.kubelet_rows import row_of
-from node.node_documents import a_pod
-from placer.node.container_lookup import Running, cgroups_of_processes
 from placer.node.host import read_host
 from placer.node.mounts import MountError, kernel_files
 
@@ -101,60 +99,6 @@ def proc(folder: Path, **cgroups: str) -> Path:
     return folder
 
 
-def test_the_cgroups_of_processes_are_read(tmp_path: Path) -> None:
-    """
-    On version 1 that of the cpuset hierarchy, on version 2 the only one.
-    """
-    text = "5:cpuset:/kubepods/pod1/c1\n4:cpu,cpuacct:/other\n0::/unified\n"
-    root = proc(tmp_path, p1=text, p2="0::/gone (deleted)\n5:cpuset:/\n")
-
-    assert cgroups_of_processes(root / "proc", 1) == {"kubepods/pod1/c1", ""}
-    assert cgroups_of_processes(root / "proc", 2) == {"unified", "gone"}
-
-
-UID = "1f2e-3d4c"
-ID = "5" * 64
-
-
-@pytest.mark.parametrize(
-    "path",
-    [
-        f"kubepods/burstable/pod{UID}/{ID}",
-        f"kubepods/pod{UID}/{ID}",
-        f"kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod1f2e_3d4c.slice/"
-        f"cri-containerd-{ID}.scope",
-        f"kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-pod1f2e_3d4c.slice/crio-{ID}.scope",
-        f"kubepods.slice/kubepods-pod1f2e_3d4c.slice/docker-{ID}.scope",
-    ],
-)
-@pytest.mark.parametrize("inside", ["", "/container", "/a/b"])
-def test_containers_are_found_by_uid_and_by_id(path: str, inside: str) -> None:
-    """
-    Wherever the kubelet puts them with either driver, and whatever they made inside.
-    """
-    running = Running([path + inside, "system.slice/ssh.service", "kubepods/podother/c"])
-
-    assert running.cgroups_of(a_pod("a", uid=UID), "main") == (path,)
-    told = a_pod("a", uid=UID, container_ids={"main": ID})
-    assert running.cgroups_of(told, "main") == (path,)
-    assert running.cgroups_of(a_pod("a", container_ids={"main": ID}), "main") == (path,)
-    assert running.cgroups_of(a_pod("a", uid="1f2e"), "main") == ()
-    assert running.cgroups_of(a_pod("a", uid=UID, container_ids={"main": "6"}), "main") == ()
-
-
-def test_a_container_of_podman_is_found_by_its_id() -> None:
-    """
-    Without a pod, by its id alone.
-    """
-    path = f"machine.slice/libpod-{ID}.scope"
-
-    found = Running([f"{path}/container"]).cgroups_of(
-        a_pod("a", container_ids={"main": ID}), "main"
-    )
-
-    assert found == (path,)
-
-
 NONE = '{"policyName":"none","defaultCpuSet":"","checksum":1353318690}'
 STATIC = '{"policyName":"static","defaultCpuSet":"0-27","checksum":273146150}'
 
@@ -185,7 +129,7 @@ def test_the_kubelets_policy_is_read(tmp_path: Path, state: str | None, rival: s
         folder.mkdir(parents=True)
         (folder / "cpu_manager_state").write_text(state, encoding="latin-1")
 
-    host = read_host(2, root)
+    host = read_host(root)
 
     assert host.static_policy is (rival is not None)
     told = host.rival("kubepods/pod1/c1")
@@ -218,7 +162,7 @@ def test_the_kubelets_memory_policy_is_read(tmp_path: Path, state: str, rival: s
     folder.mkdir(parents=True)
     (folder / "memory_manager_state").write_text(state, encoding="utf-8")
 
-    host = read_host(2, root)
+    host = read_host(root)
 
     assert host.static_memory is (rival is not None)
     told = host.rival("kubepods/pod1/c1")
@@ -230,9 +174,9 @@ def test_units_of_systemd_are_told_from_what_is_inside_them(tmp_path: Path) -> N
     systemd writes the cgroup of a unit; below one that is delegated it writes nothing.
     """
     root = proc(tmp_path, p1="0::/\n")
-    assert read_host(2, root).rival("a.slice/b.scope") is None
+    assert read_host(root).rival("a.slice/b.scope") is None
     (root / "run/systemd/system").mkdir(parents=True)
-    host = read_host(2, root)
+    host = read_host(root)
 
     assert host.systemd
     assert host.rival("a.slice/b.scope") is not None
@@ -266,7 +210,7 @@ def test_the_devices_of_the_kubelets_pods_are_read(
         (root / HELD).parent.mkdir(parents=True)
         (root / HELD).write_text(state)
 
-    host = read_host(2, root)
+    host = read_host(root)
 
     assert sorted({one.pod_uid for one in host.held}) == held
     assert host.held_fault.startswith(fault)

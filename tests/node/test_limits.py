@@ -264,17 +264,17 @@ def test_what_the_machine_can_limit_is_read(tmp_path: Path) -> None:
     Sizes of hugepages, and whether swap is counted.
     """
     (tmp_path / "proc").mkdir()
-    assert read_host(2, tmp_path).page_sizes == frozenset()
-    assert not read_host(2, tmp_path).counts_swap
+    assert read_host(tmp_path).page_sizes == frozenset()
+    assert not read_host(tmp_path).counts_swap
     for size in ("2048kB", "1048576kB", "64kB"):
         (tmp_path / "sys/kernel/mm/hugepages" / f"hugepages-{size}").mkdir(parents=True)
     (tmp_path / "proc/swaps").write_text("Filename\n")
     (tmp_path / "proc/cmdline").write_text("quiet\n")
-    host = read_host(2, tmp_path)
+    host = read_host(tmp_path)
     assert (host.page_sizes, host.counts_swap) == ({64 << 10, 2 * MIB, GIB}, True)
     assert [page_size_name(size) for size in (64 << 10, 2 * MIB, GIB)] == ["64KB", "2MB", "1GB"]
     (tmp_path / "proc/cmdline").write_text("quiet swapaccount=0\n")
-    assert not read_host(2, tmp_path).counts_swap
+    assert not read_host(tmp_path).counts_swap
 
 
 def test_runtimes_are_told_in_their_words() -> None:

@@ -15,7 +15,6 @@ from node.node_documents import a_document, a_pod
 from node.systemd_stand_in import NO_LIMIT, StandIn, bits, private_bus, systemctl
 from placer.node.apply import apply, recover
 from placer.node.cgroups import Cgroups
-from placer.node.container_lookup import Running
 from placer.node.errors import ObserveOnlyError, RefusedError
 from placer.node.host import Host
 from placer.node.plan import plan_of
@@ -62,7 +61,7 @@ class Node:
         self.systemd = StandIn(self.tree, address, self.units)
         quota = {"CPUQuotaPerSecUSec": 2_000_000}
         self.systemd.known = {unit: dict(quota) for unit in self.units}
-        self.host = Host("n0", frozenset(range(8)), Running(self.units.values()), systemd=True)
+        self.host = Host("n0", frozenset(range(8)), systemd=True)
         self.state = AppliedState(folder / "state")
         self.asks = SystemdUnits(address, answer_s=patience_s, settle_s=2 * patience_s)
         self.cgroups = Cgroups(self.tree, self.asks)

@@ -28,6 +28,13 @@ def agent(
     root: Annotated[
         str, typer.Option(metavar="CGROUP", help="Where cgroups of Placer's own are.")
     ] = "placer",
+    container_root: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="CGROUP",
+            help="Where a runtime puts containers; may be repeated. [default: the usual places]",
+        ),
+    ] = None,
     on_drift: Annotated[
         str,
         typer.Option(
@@ -83,11 +90,12 @@ def agent(
     from placer.node.agent.logs import log_to_stderr
     from placer.node.agent.run import Options, run
     from placer.node.agent.serve import check_address
-    from placer.node.container_lookup import check_root
+    from placer.node.container_roots import CONTAINER_ROOTS, check_root
     from placer.node.errors import DocumentError, RefusedError
 
     try:
-        check_root(root)
+        for one in (root, *(container_root or ())):
+            check_root(one)
         if listen:
             check_address(listen)
     except (DocumentError, ValueError) as error:
@@ -102,6 +110,7 @@ def agent(
         listen,
         report_strangers,
         clear_owned,
+        tuple(container_root or CONTAINER_ROOTS),
     )
     try:
         refused = run(options)

@@ -85,6 +85,13 @@ def apply(
     root: Annotated[
         str, typer.Option(metavar="NAME", help="The cgroup below which Placer's own are.")
     ] = "placer",
+    container_root: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="CGROUP",
+            help="Where a runtime puts containers; may be repeated. [default: the usual places]",
+        ),
+    ] = None,
     form: Annotated[Format, typer.Option("--format", help="How the plan is printed.")] = (
         Format.TABLE
     ),
@@ -94,6 +101,7 @@ def apply(
 
     Exit codes: 0 done; 2 bad input; 4 the node refused, or is only observed.
     """
+    from placer.node.container_roots import CONTAINER_ROOTS, check_root
     from placer.node.errors import DocumentError, RefusedError
     from placer_models.files.errors import InputError
 
@@ -108,7 +116,18 @@ def apply(
         if to_document is not None or render is not None or bundle:
             _write(wanted, to_document, render, bundle or [], root)
             return
-        code = _apply(wanted, here=here, dry_run=dry_run, state=state, root=root, form=form)
+        roots = tuple(container_root or CONTAINER_ROOTS)
+        for one in roots:
+            check_root(one)
+        code = _apply(
+            wanted,
+            here=here,
+            dry_run=dry_run,
+            state=state,
+            root=root,
+            container_roots=roots,
+            form=form,
+        )
     except DocumentError as error:
         raise InputError(str(files[-1]), None, "", str(error)) from None
     except RefusedError as error:
@@ -244,7 +263,14 @@ def _write(
 
 
 def _apply(
-    wanted: "NodePlacement", *, here: bool, dry_run: bool, state: Path, root: str, form: Format
+    wanted: "NodePlacement",
+    *,
+    here: bool,
+    dry_run: bool,
+    state: Path,
+    root: str,
+    container_roots: tuple[str, ...],
+    form: Format,
 ) -> Exit:
     import socket
     from contextlib import closing
@@ -273,7 +299,7 @@ def _apply(
         _print(wanted, plan, f"on an empty node (this machine is not {name})", form)
         return Exit.DONE
     with closing(SystemdUnits()) as units:
-        cgroups = Cgroups(kernel_files(), units)
+        cgroups = Cgroups(kernel_files(), units, container_roots)
         return _apply_here(wanted, cgroups, kept, dry_run=dry_run, root=root, form=form)
 
 
@@ -291,7 +317,7 @@ def _apply_here(
     from placer.node.host import read_host
     from placer.node.plan import plan_of
 
-    host = read_host(cgroups.version)
+    host = read_host()
     if dry_run:
         previous = kept.applied()
         wanted = _numbered(wanted, previous)
@@ -299,14 +325,15 @@ def _apply_here(
         plan = plan_of(wanted, cgroups, host, root=root, previous=previous)
         _print(wanted, plan, "to be made", form)
         kept.check_may_write()
-        return Exit.REFUSED if plan.observed else Exit.DONE
+        return Exit.REFUSED if plan.observed or plan.left_alone else Exit.DONE
     with kept.locked():
         wanted = _numbered(wanted, kept.applied())
         applied = apply_to(wanted, cgroups, host, kept, root=root)
     if applied.recovered:
         err().print(f"placer: {applied.recovered}", soft_wrap=True)
     _print(wanted, applied.plan, "made", form, recovered=applied.recovered, applied=True)
-    return Exit.REFUSED if applied.plan.observed else Exit.DONE
+    refused = applied.plan.observed or applied.plan.left_alone
+    return Exit.REFUSED if refused else Exit.DONE
 
 
 def _numbered(wanted: "NodePlacement", previous: "NodePlacement | None") -> "NodePlacement":

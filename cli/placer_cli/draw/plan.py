@@ -48,9 +48,11 @@ def draw_plan(document: NodePlacement, plan: Plan, done: str, canvas: Canvas) ->
     for words in (
         *(f"{name} does not run here; its CPUs are kept for it" for name in plan.absent),
         *plan.lacking,
+        *plan.left_alone,
         *plan.observed,
     ):
-        parts += ["", Text(words, BAD if words in plan.observed else "")]
+        bad = words in (*plan.left_alone, *plan.observed)
+        parts += ["", Text(words, BAD if bad else "")]
     return Group(*parts)
 
 
@@ -74,6 +76,7 @@ def plan_to_json(document: NodePlacement, plan: Plan, *, applied: bool, recovere
             for one in (*plan.operations, *plan.finish)
         ],
         "absent": list(plan.absent),
+        "leftAlone": list(plan.left_alone),
         "observed": list(plan.observed),
         "lacking": list(plan.lacking),
     }

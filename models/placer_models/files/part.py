@@ -92,6 +92,17 @@ def check_name(text: str) -> str:
 Name = Annotated[str, AfterValidator(check_name)]
 """The name of a pod, a gang or a namespace."""
 
+
+def check_id(text: str) -> str:
+    """Return the text if it is an id: it becomes a part of names of cgroups."""
+    if not _NAME.fullmatch(text):
+        raise ValueError(f"{shown(text)} is no id; expected letters, digits, '-', '_' and '.'")
+    return text
+
+
+Id = Annotated[str, AfterValidator(check_id)]
+"""The uid of a pod, or a runtime's id of a container."""
+
 Amount = Annotated[str, WithJsonSchema({"type": ["string", "number"]})]
 """A quantity as it was written; what it may be depends on the resource."""
 

@@ -2,14 +2,14 @@
 
 from typing import Annotated, Literal, NoReturn
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
 from placer_models.cluster import Instance, Node
 from placer_models.defaults import NO_DEFAULTS
 from placer_models.files.documents import API_VERSION, Document
 from placer_models.files.errors import InputError, shown
 from placer_models.files.faults import Faults, Place
-from placer_models.files.part import Json, MetadataPart, Name, Part, check_name
+from placer_models.files.part import Id, Json, MetadataPart, Name, Part
 from placer_models.files.validate import read_as
 from placer_models.instance.build import NODE_PLACEMENT, MachineReader, kind_of
 from placer_models.instance.defaults import defaults_to_dict, read_defaults
@@ -37,27 +37,11 @@ from placer_models.pod import Pod
 _MAX_GENERATION = 2**63 - 1
 
 
-def _check_id(text: str) -> str:
-    try:
-        return check_name(text)
-    except ValueError:
-        raise ValueError(
-            f"{shown(text)} is no id; expected letters, digits, '-', '_' and '.'"
-        ) from None
-
-
-Id = Annotated[str, AfterValidator(_check_id)]
-"""The uid of a pod, or a runtime's id of a container."""
-
-
 class NodePodPart(SpecPart):
     """A pod of the node: what it asks for, where it is, how its containers are found."""
 
     namespace: Name = "default"
     gang: Name | None = None
-    uid: Id | None = Field(
-        None, description="As the kubelet names its cgroups. Without: cgroups of Placer's own."
-    )
     container_ids: dict[str, Id] = Field(
         default_factory=dict, description="The runtime's id of each container, by its name."
     )
@@ -140,9 +124,8 @@ def _pod(part: NodePodPart, node: Node, pods: PodReader, place: Place) -> NodePo
     if len({container.name for container in seat.containers}) < len(seat.containers):
         at.at("containers").fault("a container is given twice; keep one")
     return NodePod(
-        Pod(part.name, part.namespace, spec, limits),
+        Pod(part.name, part.namespace, spec, limits, pods.uid(part, place)),
         seat,
-        part.uid or "",
         tuple(sorted(part.container_ids.items())),
     )
 
@@ -168,7 +151,6 @@ def node_placement_to_dict(document: NodePlacement) -> Json:
                 **pod_to_dict(one.pod),
                 "namespace": one.pod.namespace,
                 **({"gang": seat.gang} if seat.gang else {}),
-                **({"uid": one.uid} if one.uid else {}),
                 **({"containerIds": dict(one.container_ids)} if one.container_ids else {}),
                 "placement": _without_empty(seat_to_json(seat, memory_of)),
             }

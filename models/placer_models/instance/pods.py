@@ -104,6 +104,7 @@ class PodReader:
         self._device_choice = device_choice
         self._on_arm_alone = on_arm_alone
         self._names = Names("pod")
+        self._uids: dict[str, Place] = {}
         self._count = 0
 
     def spec(
@@ -246,18 +247,33 @@ class PodReader:
             place.at("replicas").fault(f"the pods are more than {MAX_PODS:,}; ask for fewer")
             return ()
         spec, limits, illegal = self.spec_or_illegal(part, place, on_arm_alone=self._on_arm_alone)
+        uid = self.uid(part, place)
         names = [part.name]
         if part.replicas is not None:
+            if uid:
+                place.at("uid").fault("is that of one pod; write replicas one by one, or leave it")
             names = [f"{part.name}-{i}" for i in range(part.replicas)]
             self._check_longest(names[-1], place)
         pods = []
         for name in names:
             if not self.take(namespace, name, place):
                 break
-            pods.append(Pod(name, namespace, spec, limits))
+            pods.append(Pod(name, namespace, spec, limits, uid))
             if illegal:
                 self.illegal[namespace, name] = illegal
         return tuple(pods)
+
+    def uid(self, part: SpecPart, place: Place) -> str:
+        """Return the uid of a pod, empty if it has none; two pods of one uid are a fault."""
+        if not part.uid:
+            return ""
+        at = place.at("uid")
+        if (first := self._uids.setdefault(part.uid, at)) is not at:
+            at.fault(
+                f"a pod of uid {shown(part.uid)} is already given at {first.where}; a pod "
+                "has one of its own"
+            )
+        return part.uid
 
     def take(self, namespace: str, name: str, place: Place) -> bool:
         """Note the name of a pod; a second one of the same name is a fault."""
@@ -368,6 +384,7 @@ def pod_to_dict(pod: Pod) -> Json:
                 HostPortPart.written(port=one.port, protocol=one.protocol, host_ip=one.ip)
                 for one in spec.host_ports
             ],
+            uid=pod.uid or None,
         ),
     }
 

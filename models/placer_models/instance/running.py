@@ -81,7 +81,7 @@ class RunningReader:
             message = f"no node {shown(part.node)} is given"
             place.at("node").fault(message, name=part.node, known=self._nodes)
             return
-        pod = Pod(part.name, part.namespace, spec, limits)
+        pod = Pod(part.name, part.namespace, spec, limits, self._pods.uid(part, place))
         held = self._held[node.name]
         if not held.room_bytes:
             held.room_bytes = node.memory_bytes_in()

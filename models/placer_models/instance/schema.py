@@ -6,7 +6,7 @@ from pydantic import BeforeValidator, ConfigDict, Field
 
 from placer_models.device import GPU
 from placer_models.device_strategy import DeviceStrategy
-from placer_models.files.part import Amount, AmountsByName, MetadataPart, Name, Part
+from placer_models.files.part import Amount, AmountsByName, Id, MetadataPart, Name, Part
 from placer_models.instance.fields import (
     Alignment,
     Amplification,
@@ -184,6 +184,9 @@ class SpecPart(Part):
     )
     host_ports: tuple[HostPortPart, ...] = Field(
         (), description="Ports of the node that the pod has for itself."
+    )
+    uid: Id | None = Field(
+        None, description="As the kubelet names its cgroups. Without: cgroups of Placer's own."
     )
 
 

@@ -56,6 +56,9 @@ BIND_GANG_MEMBERS = "internal.scheduling.koordinator.sh/bind-gang-member-count"
 INSTANCE_TYPES = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
 HOSTNAME = "kubernetes.io/hostname"
 
+CONFIG_MIRROR = "kubernetes.io/config.mirror"
+"""The hash of the file of a static pod, on the object that stands for it in the API server."""
+
 REQUESTED_CPU = "placer/requested-cpu-milli"
 """The extended resource that sums up what all pods of a node ask for as `cpu`, in milli CPUs."""
 

@@ -1,5 +1,6 @@
 """Pod objects: what a pod asks for, its wishes, and what it holds where it runs."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
@@ -22,7 +23,9 @@ from placer_models.annotations.resource_status import (
 from placer_models.device import GPU
 from placer_models.device_request import WHOLE_GPUS
 from placer_models.environment import Env
+from placer_models.files.part import check_id
 from placer_models.kubernetes.names import (
+    CONFIG_MIRROR,
     DEVICE_JOINT_ALLOCATE,
     GPU_PARTITION_SPEC,
     NUMA_TOPOLOGY_SPEC,
@@ -51,6 +54,7 @@ _MAY_EXCEED = ("ephemeral-storage", "kubernetes.io/")
 
 DEFAULT_SCHEDULER = "default-scheduler"
 """The scheduler of pods that name none."""
+_FILE_HASH = re.compile("[0-9a-f]{32}")
 
 ENDED = ("Succeeded", "Failed")
 """Phases of pods that no longer hold anything."""
@@ -105,6 +109,8 @@ class KubePod:
         memory_status: Placer's own annotation on where its memory counts, or None.
         allocated: The devices that it was given, or None if that is not said.
         claims: Its claims.
+        kubelet_uid: The uid by which the kubelet of its node knows it; empty if it was never in
+            a cluster.
 
     """
 
@@ -131,6 +137,7 @@ class KubePod:
     memory_status: ResourceStatus | None = None
     allocated: tuple[DeviceAllocation, ...] | None = None
     claims: tuple[PodClaim, ...] = ()
+    kubelet_uid: str = ""
 
     @property
     def memory(self) -> tuple[NumaShare, ...]:
@@ -192,7 +199,25 @@ def pod_part(found: Object) -> KubePod:
         memory_status=laid.checked(read_resource_status, laid.text()) if laid else None,
         allocated=allocated.checked(read_device_allocated, allocated.text()) if allocated else None,
         claims=pod_claims(spec, root.get("status")),
+        kubelet_uid=_kubelet_uid(root),
     )
+
+
+def _kubelet_uid(root: Field) -> str:
+    """Return the uid by which the kubelet knows a pod.
+
+    A static pod's uid is the hash of its file; the API server's object, its mirror, has another
+    one and says the hash in an annotation. Anybody may write that on a pod: so it is believed
+    only if it has the form of a hash, which the uid of no other pod has.
+    """
+    mirrored = annotation(root, CONFIG_MIRROR)
+    if mirrored and _FILE_HASH.fullmatch(mirrored.text()):
+        return mirrored.text()
+    uid = root.get("metadata", "uid")
+    try:
+        return check_id(text) if (text := uid.text("")) else ""
+    except ValueError as error:
+        uid.refuse(str(error))
 
 
 def _priority(part: Field) -> int | None:

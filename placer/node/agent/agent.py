@@ -12,7 +12,7 @@ from placer.node.agent.owned import OwnedCpus
 from placer.node.agent.strays import bring_back
 from placer.node.apply import apply, recover
 from placer.node.cgroups import CPUS, MEMS, Cgroups, parent
-from placer.node.container_lookup import OUR_ROOT
+from placer.node.container_roots import OUR_ROOT
 from placer.node.document import offline_owner
 from placer.node.errors import DocumentError, ObserveOnlyError, RefusedError
 from placer.node.host import Host
@@ -70,14 +70,15 @@ class Status:
 
     def refusals(self) -> tuple[str, ...]:
         """Return why the node refuses its document, or is only observed."""
-        found = (self.observe_only, self.refused, *self.plan.observed)
+        found = (self.observe_only, self.refused, *self.plan.left_alone, *self.plan.observed)
         return tuple(text for text in found if text)
 
     def trouble(self) -> list[str]:
         """Return why the node does not obey its document; empty if it does."""
         offline = (self.offline,) if self.offline else ()
         unknown = (self.unknown_health,) if self.unknown_health else ()
-        return [*self.refusals(), *offline, *self.drift, *self.unhealthy, *unknown]
+        absent = [f"{name} should run here and does not" for name in self.plan.absent]
+        return [*self.refusals(), *offline, *self.drift, *absent, *self.unhealthy, *unknown]
 
 
 @dataclass(slots=True)
@@ -219,7 +220,10 @@ class Agent:
             if trusted:
                 before = status.plan
                 lacking = tuple(dict.fromkeys((*before.lacking, *plan.lacking)))
-                plan = replace(plan, cgroups=before.cgroups, lacking=lacking)
+                alone = tuple(dict.fromkeys((*before.left_alone, *plan.left_alone)))
+                plan = replace(plan, cgroups=before.cgroups, left_alone=alone, lacking=lacking)
+            if new := [one for one in plan.left_alone if one not in status.plan.left_alone]:
+                log.error("containers are left alone", extra={"why": new[:MOST_TOLD]})
             status.plan = plan
             status.drift = () if repair else drift
             status.refused = ""
@@ -303,8 +307,11 @@ class Agent:
         leaves = self.status.plan.cgroups
         if setting:
             return any(leaf == cgroup or leaf.startswith(f"{cgroup}/") for leaf in leaves)
-        # A container that does not run yet may come anywhere, any other beside those of its pod.
-        return bool(self.status.plan.absent) or any(
+        # A container that does not run yet may come anywhere below the roots, any other beside
+        # those of its pod.
+        missing = self.status.plan.absent or self.status.plan.left_alone
+        roots = self._cgroups.container_roots if missing else ()
+        return any(_is_near(cgroup, root) for root in roots) or any(
             cgroup in (leaf, parent(leaf), parent(parent(leaf))) or parent(cgroup) == parent(leaf)
             for leaf in leaves
             if not leaf.startswith(f"{self._root}/")
@@ -373,3 +380,8 @@ class Agent:
         if str(error) != self.status.observe_only:
             log.error("nothing is written any more", extra={"why": str(error)})
         self.status.observe_only = str(error)
+
+
+def _is_near(cgroup: str, root: str) -> bool:
+    """Return whether a cgroup is a root, or above or below it."""
+    return f"{cgroup}/".startswith(f"{root}/") or f"{root}/".startswith(f"{cgroup}/")

@@ -41,6 +41,11 @@ class Metrics(Collector):
                 len(status.plan.absent),
             ),
             (
+                "containers_left_alone",
+                "Containers whose cgroup is not certain, or cannot be written.",
+                len(status.plan.left_alone),
+            ),
+            (
                 "containers_observed",
                 "Containers that somebody else writes, and that differ.",
                 len(status.plan.observed),

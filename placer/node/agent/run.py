@@ -18,6 +18,7 @@ from placer.node.agent.sentinel import Sentinel, allow_many_files
 from placer.node.agent.serve import Server
 from placer.node.agent.watch import ANYTHING, Alarm, Watch, is_process_list, is_setting
 from placer.node.cgroups import Cgroups
+from placer.node.container_roots import CONTAINER_ROOTS
 from placer.node.host import read_host
 from placer.node.mounts import kernel_files
 from placer.node.state import AppliedState
@@ -48,6 +49,7 @@ class Options:
         listen: The address of metrics and health; empty for none.
         report_strangers: Whether strangers on owned CPUs are told of.
         clear_owned: Whether they are moved, and so told of, too.
+        container_roots: The cgroups below which runtimes put containers.
 
     """
 
@@ -59,6 +61,7 @@ class Options:
     listen: str
     report_strangers: bool = False
     clear_owned: bool = False
+    container_roots: tuple[str, ...] = CONTAINER_ROOTS
 
 
 def run(options: Options) -> tuple[str, ...]:
@@ -95,8 +98,8 @@ def run(options: Options) -> tuple[str, ...]:
         units = SystemdUnits()
         open_things.callback(units.close)
         agent = Agent(
-            Cgroups(files, units),
-            lambda: read_host(files.version),
+            Cgroups(files, units, options.container_roots),
+            read_host,
             state,
             inbox,
             root=options.root,
@@ -182,7 +185,8 @@ class _Turns:
         )
         if swept:
             self._swept = now
-            due = due or self._unchecked or self._all.changed()
+            left_alone = bool(self._agent.status.plan.left_alone)
+            due = due or self._unchecked or self._all.changed() or left_alone
         if swept or arrived or self._sick.is_set():
             self._sick.clear()
             self._agent.look_at_devices()

@@ -5,6 +5,7 @@ on its own, such as taking a CPU away, so a wait lasts `POLL_S` at most.
 """
 
 import ctypes
+import errno
 import logging
 import os
 import re
@@ -53,6 +54,9 @@ _HUGEPAGES = re.compile(r"hugetlb\.\d+[KMG]B\.(rsvd\.)?(max|limit_in_bytes)")
 
 ANYTHING = "*"
 """Stands for all paths, if changes cannot be watched or too many came at once."""
+
+_NOT_WATCHED = (errno.ENOENT, errno.ENODEV, errno.ENOTDIR, errno.ENAMETOOLONG)
+"""What the kernel answers for a folder that went, or that is nested too deep."""
 
 _LIBC = ctypes.CDLL(None, use_errno=True)
 _EVENT = struct.Struct("iIII")  # watch, what happened, cookie, length of the name that follows
@@ -240,12 +244,16 @@ class Watch:
         self._folders.clear()
 
     def _add_tree(self, folder: str) -> Iterator[str]:
-        """Watch a cgroup and those below it, and yield them: some may be older than the watch."""
-        if not self._add(folder, _IN_CGROUPS):
-            return
-        yield folder
-        for below in _folders_in(folder):
-            yield from self._add_tree(below)
+        """Watch a cgroup and those below it, and yield them: some may be older than the watch.
+
+        Who may make cgroups may nest them as deep as they like. No container is so deep that the
+        kernel does not take its path: what is, is not watched.
+        """
+        waiting = [folder]
+        while waiting:
+            if self._add(at := waiting.pop(), _IN_CGROUPS):
+                yield at
+                waiting += _folders_in(at)
 
     def _add(self, folder: str, happened: _Happened) -> bool:
         """Watch a folder, and return whether it exists."""
@@ -254,8 +262,10 @@ class Watch:
             number = _checked(
                 _LIBC.inotify_add_watch(self._inotify, os.fsencode(folder), int(happened))
             )
-        except (FileNotFoundError, NotADirectoryError):
-            return False
+        except OSError as error:
+            if error.errno in _NOT_WATCHED:
+                return False
+            raise
         self._folders[number] = folder
         return True
 
@@ -264,8 +274,10 @@ def _folders_in(folder: str) -> Iterable[str]:
     try:
         with os.scandir(folder) as entries:
             return [entry.path for entry in entries if entry.is_dir(follow_symlinks=False)]
-    except FileNotFoundError:
-        return ()
+    except OSError as error:
+        if error.errno in _NOT_WATCHED:
+            return ()
+        raise
 
 
 def _checked(answer: int) -> int:

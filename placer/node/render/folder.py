@@ -3,7 +3,8 @@
 import json
 import shlex
 
-from placer.node.container_lookup import OUR_ROOT, our_cgroup
+from placer.node.container_lookup import our_cgroup
+from placer.node.container_roots import OUR_ROOT
 from placer.node.render.cdi import cdi_spec
 from placer.node.render.commands import numactl_line, runtime_flags, taskset_line
 from placer.node.render.environment import (
