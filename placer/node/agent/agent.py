@@ -49,6 +49,7 @@ class Status:
         refused: Why the document in force cannot be carried out now.
         drift: Differences that were not repaired, in words.
         refused_files: Files that arrived and were refused, in words.
+        refused_newer: Those of them that are newer than the document in force, or may be.
         offline: The pod that owns CPUs that are offline, in words; empty if there is none.
         unhealthy: Unhealthy devices that pods hold, in words.
 
@@ -58,6 +59,7 @@ class Status:
     refused: str = ""
     drift: tuple[str, ...] = ()
     refused_files: tuple[str, ...] = ()
+    refused_newer: tuple[str, ...] = ()
     offline: str = ""
     unhealthy: tuple[str, ...] = ()
     plan: Plan = field(default_factory=Plan)
@@ -68,9 +70,15 @@ class Status:
         return tuple(text for text in found if text)
 
     def trouble(self) -> list[str]:
-        """Return why the node does not obey its document; empty if it does."""
+        """Return why the node does not obey its newest document; empty if it does."""
         offline = (self.offline,) if self.offline else ()
-        return [*self.refusals(), *offline, *self.drift, *self.unhealthy]
+        return [
+            *self.refusals(),
+            *self.refused_newer,
+            *offline,
+            *self.drift,
+            *self.unhealthy,
+        ]
 
 
 @dataclass(slots=True)
@@ -148,6 +156,7 @@ class Agent:
             newest, faults = self._inbox.newest()
         except RefusedError as error:
             newest, faults = None, (str(error),)
+        harmless = self._inbox.foreign
         if newest is not None and newest is not self._taken and newest != self.document:
             before = self._disputed, self._repairs
             self._disputed, self._repairs = frozenset(), {}
@@ -157,7 +166,10 @@ class Agent:
                 self._stop_writing(error)
             except (DocumentError, RefusedError) as error:
                 self._disputed, self._repairs = before
-                faults = (*faults, f"generation {newest.generation}: {error}")
+                fault = f"generation {newest.generation}: {error}"
+                faults = (*faults, fault)
+                if self.document is not None and newest.generation < self.document.generation:
+                    harmless = (*harmless, fault)
             else:
                 self.document, self._taken = self._state.applied(), newest
                 self.counts.applied += 1
@@ -170,6 +182,12 @@ class Agent:
                 self.counts.refused += 1
                 log.error("refused a document", extra={"why": fault})
         self.status.refused_files = faults
+        self.status.refused_newer = tuple(fault for fault in faults if fault not in harmless)
+
+    def trouble(self) -> list[str]:
+        """Return why the node does not obey, which it does not without a document, either."""
+        none = ["there is no document yet"] if self.document is None else []
+        return [*none, *self.status.trouble()]
 
     def look(self) -> None:
         """Compare the node with its document, and repair it or report the drift."""

@@ -28,6 +28,7 @@ class _Seen:
         version: Identifies the content of the file.
         document: The document, or None if the file is refused.
         fault: Why it is refused, in words.
+        foreign: Whether it is refused because it is for another node.
 
     """
 
@@ -35,15 +36,22 @@ class _Seen:
     version: tuple[int, int]
     document: NodePlacement | None = None
     fault: str = ""
+    foreign: bool = False
 
 
 class Inbox:
-    """A reader of the folder, which does not read unchanged files again."""
+    """A reader of the folder, which does not read unchanged files again.
+
+    Attributes:
+        foreign: Files for other nodes that the last look refused, in words.
+
+    """
 
     def __init__(self, folder: Path, node: str) -> None:
         self.folder = folder
         self._node = node
         self._seen: dict[str, _Seen] = {}
+        self.foreign: tuple[str, ...] = ()
 
     def check(self) -> None:
         """Refuse a folder into which others could put documents.
@@ -83,6 +91,7 @@ class Inbox:
             name: seen for name in names if (seen := self._look(name, self._seen.get(name)))
         }
         faults = tuple(seen.fault for seen in self._seen.values() if seen.fault)
+        self.foreign = tuple(seen.fault for seen in self._seen.values() if seen.foreign)
         documents = {name: seen.document for name, seen in self._seen.items() if seen.document}
         if not documents:
             return None, faults
@@ -127,7 +136,7 @@ class Inbox:
             return _Seen(inode, version, None, str(error))
         if document.node.name != self._node:
             fault = f"the document is for node {document.node.name!r}, and this is {self._node!r}"
-            return _Seen(inode, version, None, f"{path}: {fault}")
+            return _Seen(inode, version, None, f"{path}: {fault}", foreign=True)
         return _Seen(inode, version, document)
 
     def _fault(self, file: int, found: os.stat_result) -> str:

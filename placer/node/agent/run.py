@@ -100,9 +100,7 @@ def run(options: Options) -> tuple[str, ...]:
         )
         turns = _Turns(agent, files.mounts, sick, open_things)
         if options.listen:
-            server = Server(
-                options.listen, turns.metrics.registry, turns.alive, agent.status.trouble
-            )
+            server = Server(options.listen, turns.metrics.registry, turns.alive, agent.trouble)
             open_things.callback(server.close)
         agent.begin()
         agent.take()
@@ -204,10 +202,10 @@ class _Turns:
     def in_words(self) -> str:
         """Return the node's state in one line."""
         document = self._agent.document
-        if document is None:
-            return "no document yet"
         trouble = self._agent.status.trouble()
-        held = f"generation {document.generation}, {counted(len(document.pods), 'pod')}"
+        held = "no document yet"
+        if document is not None:
+            held = f"generation {document.generation}, {counted(len(document.pods), 'pod')}"
         return f"{held}: {trouble[0]}" if trouble else held
 
     def _say(self) -> None:
