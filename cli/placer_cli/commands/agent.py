@@ -53,10 +53,11 @@ def agent(
 
     Exit codes: 0 stopped; 2 bad usage; 4 the node refused, or is only observed.
     """
-    if find_spec("prometheus_client") is None:
-        raise typer.BadParameter(
-            "the agent needs prometheus_client, which is not installed; pip install 'placer[agent]'"
-        )
+    for module in ("prometheus_client", "tornado"):
+        if find_spec(module) is None:
+            raise typer.BadParameter(
+                f"the agent needs {module}, which is not installed; pip install 'placer[agent]'"
+            )
     for option, value, words in (
         ("--on-drift", on_drift, ("repair", "report")),
         ("--log-format", log_format, ("json", "text")),
