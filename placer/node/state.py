@@ -9,10 +9,12 @@ Every file is written whole or not at all: to a temporary file, synced, renamed,
 synced. The commit is a rename, which needs no room on the disk.
 """
 
+import errno
 import fcntl
 import hashlib
 import json
 import os
+import re
 import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -36,6 +38,7 @@ JOURNAL, COMMITTED, APPLIED, OBSERVE_ONLY = (
 )
 
 _FORMAT = 1
+_HEAD = re.compile(rb"placer-journal ([0-9]{1,9}) ")
 
 
 class AppliedState:
@@ -142,16 +145,16 @@ class AppliedState:
             ObserveOnlyError: Somebody has to look first.
 
         """
-        file = self.folder / OBSERVE_ONLY
         try:
-            why = file.read_text(encoding="utf-8", errors="replace").strip()
-        except FileNotFoundError:
-            return
-        except OSError as error:
-            raise ObserveOnlyError(f"{file}: {error.strerror}") from None
-        raise ObserveOnlyError(
-            f"Placer only observes this node: {why}; look at it, then remove {file}"
-        )
+            data = self._read(OBSERVE_ONLY)
+        except RefusedError as error:
+            raise ObserveOnlyError(str(error)) from None
+        if data is not None:
+            why = data.decode(errors="replace").strip()
+            raise ObserveOnlyError(
+                f"Placer only observes this node: {why}; look at it, then remove "
+                f"{self.folder / OBSERVE_ONLY}"
+            )
 
     def _written(self, document: NodePlacement) -> str:
         """Return a document as text; that of the last document is cached."""
@@ -185,20 +188,44 @@ class AppliedState:
         )
 
     def _read(self, name: str) -> bytes | None:
+        # Without O_NONBLOCK, opening a pipe waits for somebody who writes to it.
+        flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
         try:
-            file = os.open(self.folder / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            file = os.open(self.folder / name, flags)
         except FileNotFoundError:
             return None
         except OSError as error:
+            if error.errno == errno.ENXIO:  # a socket
+                raise self._no_file(name) from None
             raise RefusedError(
                 f"{self.folder / name} cannot be read: {error.strerror}; run as its owner"
             ) from None
-        with os.fdopen(file, "rb") as stream:
-            return stream.read()
+        try:
+            if not stat.S_ISREG(os.fstat(file).st_mode):
+                raise self._no_file(name)
+            with os.fdopen(os.dup(file), "rb") as stream:
+                return stream.read()
+        finally:
+            os.close(file)
+
+    def _no_file(self, name: str) -> ObserveOnlyError:
+        return ObserveOnlyError(
+            f"{self.folder / name} is no regular file (a pipe, a socket or a folder), and so none "
+            "that Placer wrote: what was being done on this node is not known, so nothing is "
+            "written; look at what put it there, then remove it"
+        )
 
     def _tree(self, name: str, data: bytes) -> Any:
         """Return what a file says, after checking that it is as it was written."""
         head, _, body = data.partition(b"\n")
+        found = _HEAD.match(head)
+        if found and int(found[1]) != _FORMAT:
+            file = self.folder / name
+            raise ObserveOnlyError(
+                f"{file} is of format {int(found[1])}, and this Placer reads format {_FORMAT}: "
+                "another version of Placer wrote it, so nothing is written; run that version once, "
+                f"or compare the cgroups with the document, then remove {file}"
+            )
         if head != _head(body):
             raise self._unreadable(name, "its checksum differs")
         try:
@@ -208,8 +235,9 @@ class AppliedState:
 
     def _write(self, name: str, data: bytes) -> None:
         temporary = self.folder / f".{name}.new"
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         try:
+            temporary.unlink(missing_ok=True)  # a run that was killed left it
             with os.fdopen(os.open(temporary, flags, 0o600), "wb") as stream:
                 stream.write(data)
                 stream.flush()

@@ -10,7 +10,7 @@ import pytest
 from node.fake_cgroupfs import FakeV1, FakeV2
 from node.node_documents import a_document, a_node, a_pod
 from placer.node.agent.agent import REPAIRS_A_MINUTE, Agent, OnDrift
-from placer.node.agent.inbox import Inbox
+from placer.node.agent.inbox import MAX_DOCUMENT_BYTES, Inbox
 from placer.node.agent.metrics import Metrics
 from placer.node.cgroups import Cgroups
 from placer.node.container_lookup import Running
@@ -542,6 +542,24 @@ class TestInbox:
         inbox.folder.chmod(0o755)
         with pytest.raises(Exception, match="chmod 0700"):
             inbox.check()
+
+    def test_a_file_that_is_too_large_is_not_even_read(self, inbox, monkeypatch):
+        """
+        Said once, with the limit; an agent has little memory.
+        """
+        path = self.put(inbox, "a.json", THREE)
+        with path.open("ab") as file:
+            file.truncate(MAX_DOCUMENT_BYTES + 1)
+        monkeypatch.setattr(os, "fdopen", None)
+
+        document, (fault,) = inbox.newest()
+
+        assert document is None
+        assert fault == (
+            f"{path}: it has 4,194,305 bytes, and a document of one node at most 4,194,304; remove "
+            "it, or write the document alone"
+        )
+        assert inbox.newest() == (None, (fault,))
 
     @pytest.mark.parametrize("kind", ["link", "pipe", "folder"])
     def test_what_is_no_regular_file_is_refused(self, inbox, kind):

@@ -17,6 +17,10 @@ from placer_models.files.errors import InputError
 from placer_models.instance.node_file import node_placement_of
 from placer_models.node_placement import NodePlacement
 
+MAX_DOCUMENT_BYTES = 4 << 20
+"""The largest document that is read: one of 5,000 pods has less than 1 MiB, and 4 MiB of anything
+take at most 80 MiB of memory to read."""
+
 _ENDINGS = (".json", ".yaml", ".yml")
 
 
@@ -123,11 +127,17 @@ class Inbox:
                 return before
             if fault := self._fault(file, found):
                 return _Seen(inode, (0, 0), None, f"{path}: {fault}")  # no version: look again
+            if found.st_size > MAX_DOCUMENT_BYTES:
+                fault = (
+                    f"it has {found.st_size:,} bytes, and a document of one node at most "
+                    f"{MAX_DOCUMENT_BYTES:,}; remove it, or write the document alone"
+                )
+                return _Seen(inode, version, None, f"{path}: {fault}")
             if before is not None and before.inode == inode and before.document is not None:
                 fault = "it was changed in place; write a new file, and rename it to this name"
                 return _Seen(inode, version, None, f"{path}: {fault}")
             with os.fdopen(os.dup(file), encoding="utf-8", errors="replace") as reader:
-                text = reader.read()
+                text = reader.read(MAX_DOCUMENT_BYTES)
         finally:
             os.close(file)
         try:
