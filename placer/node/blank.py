@@ -49,6 +49,10 @@ class BlankFiles:
         """Return whether the path is the root, or a file of it."""
         return path == "" or path in self._texts
 
+    def identity(self) -> str:
+        """Return what no tree of a kernel is called."""
+        return "blank"
+
     @staticmethod
     def _read_only(path: str) -> OSError:
         return OSError(errno.EROFS, os.strerror(errno.EROFS), path)

@@ -48,6 +48,9 @@ class CgroupFiles(Protocol):
     def exists(self, path: str) -> bool:
         """Return whether there is such a file or cgroup."""
 
+    def identity(self) -> str:
+        """Return what tells this tree of cgroups from any other, wherever it is mounted."""
+
 
 class KernelFiles:
     """The kernel's own cgroup files.
@@ -112,6 +115,11 @@ class KernelFiles:
         except (FileNotFoundError, NotADirectoryError):
             return False
         return True
+
+    def identity(self) -> str:
+        """Return what tells this tree of cgroups from any other, wherever it is mounted."""
+        top = self.mounts["" if self.version == 2 else "cpuset"].stat()
+        return f"{top.st_dev}:{top.st_ino}"
 
     def _parts(self, path: str) -> tuple[Path, list[str]]:
         """Return the mount of a path and the parts of the path below it."""

@@ -10,7 +10,6 @@ synced. The commit is a rename, which needs no room on the disk.
 """
 
 import errno
-import fcntl
 import hashlib
 import json
 import os
@@ -23,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from placer.node.errors import ObserveOnlyError, RefusedError
+from placer.node.locks import locked_folder
 from placer.node.operations import Operation, OperationKind
 from placer.node.plan import Plan
 from placer_models.files.documents import documents_of
@@ -57,32 +57,8 @@ class AppliedState:
             RefusedError: Another one holds it, or the folder is not ours alone.
 
         """
-        try:
-            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            found = self.folder.lstat()
-            lock = os.open(
-                self.folder / "lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600
-            )
-        except OSError as error:
-            raise RefusedError(
-                f"{self.folder}: {error.strerror}; name another folder, or run as its owner"
-            ) from None
-        try:
-            if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
-                raise RefusedError(f"{self.folder} is not a folder of this user; name another one")
-            if found.st_mode & 0o022:
-                raise RefusedError(
-                    f"others may write {self.folder}; 'chmod 700 {self.folder}', and look at it"
-                )
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise RefusedError(
-                    f"another Placer works with {self.folder}; wait for it, or stop it"
-                ) from None
+        with locked_folder(self.folder):
             yield
-        finally:
-            os.close(lock)
 
     def begin(self, document: NodePlacement, plan: Plan) -> None:
         """Note what is about to be done, before the first operation."""

@@ -10,7 +10,9 @@ import pytest
 
 from cli_samples import written
 from node.fake_cgroupfs import FakeV2
+from placer.node.cgroups import Cgroups
 from placer.node.host import Host
+from placer.node.locks import locked_root
 from placer_cli.app import main
 from placer_cli.exits import Exit
 
@@ -46,10 +48,11 @@ def files(tmp_path: Path) -> list[str]:
 
 
 @pytest.fixture
-def kernel(monkeypatch: pytest.MonkeyPatch) -> FakeV2:
+def kernel(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FakeV2:
     """A machine of 8 CPUs in place of this one."""
     found = FakeV2()
     monkeypatch.setattr("placer.node.mounts.kernel_files", lambda: found)
+    monkeypatch.setattr("placer.node.locks.RUN", tmp_path / "run")
     host = Host(socket.gethostname(), frozenset(range(8)))
     monkeypatch.setattr("placer.node.host.read_host", lambda _: host)
     return found
@@ -193,6 +196,21 @@ def test_a_node_that_refuses_ends_with_four(
 
     assert code == Exit.REFUSED
     assert "placer: no right to write placer (Permission denied)" in capsys.readouterr().err
+
+
+def test_a_root_with_which_another_placer_works_is_left_alone(
+    files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], kernel: FakeV2
+) -> None:
+    """
+    Also when the folders of their states are two.
+    """
+    command = ["apply", *files, "--node", "n0", "--here", "--state", str(tmp_path / "state")]
+    with locked_root(Cgroups(kernel), "placer", tmp_path / "other"):
+        assert main(command) == Exit.REFUSED
+
+    assert "placer: another Placer works with the cgroups below /placer" in capsys.readouterr().err
+    assert not kernel.exists("placer")
+    assert main(command) == Exit.DONE
 
 
 def test_an_undo_that_fails_ends_with_four_until_somebody_looked(

@@ -108,6 +108,10 @@ class FakeTree:
                 return False
         return True
 
+    def identity(self) -> str:
+        """Return what tells this tree from any other."""
+        return f"fake:{id(self)}"
+
     # The machine.
 
     def start(self, path: str) -> int:

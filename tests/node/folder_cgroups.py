@@ -85,6 +85,10 @@ class FolderCgroups:
         """Return whether there is such a file or cgroup."""
         return (self.folder / path).exists()
 
+    def identity(self) -> str:
+        """Return what tells this tree from any other."""
+        return f"{self.folder.stat().st_dev}:{self.folder.stat().st_ino}"
+
     def _there(self, path: str) -> Path:
         file = self.folder / path
         if not file.exists():
@@ -116,8 +120,10 @@ class FolderCgroups:
 
 def stand_in(folder: Path, cpus: str) -> None:
     """Let the agent of this process find a folder's cgroups, and a machine of these CPUs."""
+    from placer.node import locks
     from placer.node.agent import run
 
+    locks.RUN = folder.parent / "run"
     host = Host("n0", parse_cpu_list(cpus))
     run.kernel_files = lambda: FolderCgroups(folder, cpus)
     run.read_host = lambda _: host

@@ -366,6 +366,26 @@ def test_an_agent_ends_when_told_to_whatever_its_clients_do(folder: World) -> No
             client.join()
 
 
+@pytest.mark.check
+def test_two_agents_with_one_root_and_two_folders_of_state_are_refused(folder: World) -> None:
+    """
+    They would undo each other's work, time and again; the first goes on.
+    """
+    folder.start()
+    options = ("--documents", str(folder.folder / "documents"), "--node", "n0", "--listen", "")
+    second = subprocess.run(
+        folder.kernel.command("agent", *options, "--state", str(folder.folder / "other")),
+        env=os.environ | {"PYTHONPATH": str(TESTS)},
+        stderr=subprocess.PIPE,
+        timeout=SECONDS,
+        check=False,
+    )
+
+    assert second.returncode == Exit.REFUSED
+    assert b"another Placer works with the cgroups below /placer" in second.stderr
+    assert folder.asked("/healthz") == (200, "ok\n")
+
+
 def test_two_agents_of_one_node_are_refused(here: World) -> None:
     """
     The second is told of the first, which goes on.

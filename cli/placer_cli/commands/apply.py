@@ -278,6 +278,7 @@ def _apply_here(
     from placer.node.apply import apply as apply_to
     from placer.node.apply import check_generation
     from placer.node.host import read_host
+    from placer.node.locks import locked_root
     from placer.node.plan import plan_of
 
     host = read_host(cgroups.version)
@@ -289,7 +290,7 @@ def _apply_here(
         _print(wanted, plan, "to be made", form)
         kept.check_may_write()
         return Exit.REFUSED if plan.observed else Exit.DONE
-    with kept.locked():
+    with kept.locked(), locked_root(cgroups, root, kept.folder):
         wanted = _numbered(wanted, kept.applied())
         applied = apply_to(wanted, cgroups, host, kept, root=root)
     if applied.recovered:

@@ -18,6 +18,7 @@ from placer.node.agent.serve import Server
 from placer.node.agent.watch import ANYTHING, Alarm, Watch, is_process_list, is_setting
 from placer.node.cgroups import Cgroups
 from placer.node.host import read_host
+from placer.node.locks import locked_root
 from placer.node.mounts import kernel_files
 from placer.node.state import AppliedState
 from placer.node.systemd_units import SystemdUnits
@@ -84,13 +85,15 @@ def run(options: Options) -> tuple[str, ...]:
         inbox = Inbox(options.documents, options.node)
         inbox.check()
         state = AppliedState(options.state)
-        open_things.enter_context(state.locked())
-        gpus = GpuHealth(devices_changed)
-        open_things.callback(gpus.close)
         units = SystemdUnits()
         open_things.callback(units.close)
+        cgroups = Cgroups(files, units)
+        open_things.enter_context(state.locked())
+        open_things.enter_context(locked_root(cgroups, options.root, options.state))
+        gpus = GpuHealth(devices_changed)
+        open_things.callback(gpus.close)
         agent = Agent(
-            Cgroups(files, units),
+            cgroups,
             lambda: read_host(files.version),
             state,
             inbox,
