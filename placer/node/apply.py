@@ -9,12 +9,13 @@ until a person has looked.
 import errno
 import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from placer.node.cgroups import CPUS, CPUSET, MEMS, Cgroups, as_set, shown
 from placer.node.container_lookup import OUR_ROOT
-from placer.node.errors import DocumentError, ObserveOnlyError, RefusedError
+from placer.node.errors import DocumentError, ObserveOnlyError, RefusedError, VanishedError
 from placer.node.host import Host
 from placer.node.operations import (
     Operation,
@@ -32,6 +33,12 @@ from placer_models.node_placement import NodePlacement
 
 log = logging.getLogger(__name__)
 
+_Result = TypeVar("_Result")
+
+TRIES = 5
+"""How often something is done before containers that come and go all the time stop it."""
+
+_GONE = (errno.ENOENT, errno.ENODEV)
 _RIGHTS = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
@@ -65,6 +72,7 @@ def apply(
     Raises:
         DocumentError: The document is wrong, out of date, or not for this machine.
         RefusedError: The node cannot do it; all is as it was before.
+        VanishedError: A container ended meanwhile, and its cgroup vanished; the same holds.
         ObserveOnlyError: Taking it back failed, now or earlier.
 
     """
@@ -74,10 +82,50 @@ def apply(
     try:
         plan = plan_of(document, cgroups, host, root=root, previous=previous, in_force=in_force)
     except OSError as error:
+        if error.errno in _GONE:
+            raise VanishedError(
+                f"{error.filename}: the cgroup vanished while it was read"
+            ) from None
         raise RefusedError(_refusal(error, "read")) from None
     if plan.operations or plan.finish or not state.was_applied(document):
         carry_out(document, plan, cgroups, state)
     return Applied(plan, recovered)
+
+
+def apply_here(
+    document: NodePlacement,
+    cgroups: Cgroups,
+    read_host: Callable[[], Host],
+    state: AppliedState,
+    *,
+    root: str = OUR_ROOT,
+    in_force: bool = False,
+) -> Applied:
+    """Do as `apply`, and again at once while cgroups vanish; the host is read each time."""
+    return until_nothing_vanishes(
+        lambda: apply(document, cgroups, read_host(), state, root=root, in_force=in_force)
+    )
+
+
+def until_nothing_vanishes(attempt: Callable[[], _Result]) -> _Result:
+    """Return the result of an attempt in which no cgroup vanished.
+
+    Raises:
+        RefusedError: One vanished each time.
+
+    """
+    error: Exception = VanishedError("")
+    for _ in range(TRIES):
+        try:
+            return attempt()
+        except VanishedError as vanished:
+            error = vanished
+        except OSError as gone:
+            if gone.errno not in _GONE:
+                raise
+            error = VanishedError(f"{gone.filename}: the cgroup vanished while it was read")
+        log.info("once more, as a cgroup vanished: %s", error)
+    raise VanishedError(f"{error} ({TRIES} times in a row)")
 
 
 def carry_out(document: NodePlacement, plan: Plan, cgroups: Cgroups, state: AppliedState) -> None:
@@ -158,9 +206,27 @@ def _carry_out(plan: Plan, cgroups: Cgroups, state: AppliedState) -> None:
         state.commit()
     except (OSError, UnitError, WrongEffectError) as error:
         why = _refusal(error, "write") if isinstance(error, OSError) else str(error)
+        gone = _vanished(error, plan.operations[: done + 1], cgroups)
         _undo(plan.operations, cgroups, state, why)
         state.abandon()
+        if gone:
+            raise VanishedError(
+                f"{why}; the cgroup {shown(gone)} vanished meanwhile; what was done before it is "
+                "taken back"
+            ) from None
         raise RefusedError(f"{why}; what was done before it is taken back") from None
+
+
+def _vanished(error: Exception, begun: Sequence[Operation], cgroups: Cgroups) -> str:
+    """Return the cgroup that vanished, so that something failed, or an empty text."""
+    made = {one.cgroup for one in begun if one.kind is OperationKind.MAKE}
+    for operation in begun:
+        there = operation.cgroup not in made
+        if there and not cgroups.exists(operation.cgroup, operation.controller):
+            return operation.cgroup
+    if isinstance(error, OSError) and error.errno in _GONE:
+        return begun[-1].cgroup  # it is there again, and another one
+    return ""
 
 
 def _verify(operations: Sequence[Operation], cgroups: Cgroups) -> None:
@@ -218,6 +284,8 @@ def _undo(operations: Sequence[Operation], cgroups: Cgroups, state: AppliedState
             if _was_done(operation, earlier, cgroups):
                 revert(operation, cgroups)
         except (OSError, UnitError, WrongEffectError) as error:
+            if not cgroups.exists(operation.cgroup, operation.controller):
+                continue  # it vanished meanwhile, and all that was written there with it
             path = cgroups.path(operation.controller, operation.cgroup, operation.file)
             reason = error.strerror if isinstance(error, OSError) else None
             raise _gave_up(

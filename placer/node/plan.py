@@ -160,11 +160,17 @@ class _Planner:
         """Yield the cgroup of each container, or several if those of its pod are not told apart."""
         by_cgroup: dict[str, Leaf] = {}
         for target in targets_of(self._document, self._online, make_do=self._make_do):
-            found = reader.cgroups_of(target)
+            ours = target.one.ours
+            found = [
+                leaf
+                for cgroup in reader.cgroups_of(target)
+                if (leaf := reader.leaf(cgroup, target, target.cpus, target.mems, ours=ours)).exists
+                or ours  # another's may have vanished since processes were listed
+            ]
             if not found:
                 self._absent.append(target.title)
-            for cgroup in found:
-                leaf = reader.leaf(cgroup, target, target.cpus, target.mems, ours=target.one.ours)
+            for leaf in found:
+                cgroup = leaf.cgroup
                 other = by_cgroup.setdefault(cgroup, leaf)
                 if (other.goal_cpus, other.goal_mems) != (leaf.goal_cpus, leaf.goal_mems):
                     raise DocumentError(

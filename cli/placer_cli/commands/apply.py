@@ -11,6 +11,7 @@ from placer_cli.output import Format, document, format_of, output_file, refuse_i
 
 if TYPE_CHECKING:
     from placer.node.cgroups import Cgroups
+    from placer.node.host import Host
     from placer.node.plan import Plan
     from placer.node.state import AppliedState
     from placer_models.node_placement import NodePlacement
@@ -275,24 +276,27 @@ def _apply_here(
     root: str,
     form: Format,
 ) -> Exit:
-    from placer.node.apply import apply as apply_to
-    from placer.node.apply import check_generation
+    from placer.node.apply import apply_here, check_generation, until_nothing_vanishes
     from placer.node.host import read_host
     from placer.node.locks import locked_root
     from placer.node.plan import plan_of
 
-    host = read_host(cgroups.version)
+    def host() -> "Host":
+        return read_host(cgroups.version)
+
     if dry_run:
         previous = kept.applied()
         wanted = _numbered(wanted, previous)
         check_generation(wanted, kept)
-        plan = plan_of(wanted, cgroups, host, root=root, previous=previous)
+        plan = until_nothing_vanishes(
+            lambda: plan_of(wanted, cgroups, host(), root=root, previous=previous)
+        )
         _print(wanted, plan, "to be made", form)
         kept.check_may_write()
         return Exit.REFUSED if plan.observed else Exit.DONE
     with kept.locked(), locked_root(cgroups, root, kept.folder):
         wanted = _numbered(wanted, kept.applied())
-        applied = apply_to(wanted, cgroups, host, kept, root=root)
+        applied = apply_here(wanted, cgroups, host, kept, root=root)
     if applied.recovered:
         err().print(f"placer: {applied.recovered}", soft_wrap=True)
     _print(wanted, applied.plan, "made", form, recovered=applied.recovered, applied=True)

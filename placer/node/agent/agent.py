@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from placer.node.agent.inbox import Inbox
 from placer.node.agent.strays import bring_back
-from placer.node.apply import apply, recover
+from placer.node.apply import apply_here, recover, until_nothing_vanishes
 from placer.node.cgroups import CPUS, MEMS, Cgroups, parent
 from placer.node.container_lookup import OUR_ROOT
 from placer.node.document import offline_owner
@@ -288,21 +288,23 @@ class Agent:
         return replace(host, disputed=self._disputed)
 
     def _plan(self, document: NodePlacement) -> Plan:
-        return plan_of(
-            document,
-            self._cgroups,
-            self._host(),
-            root=self._root,
-            previous=document,
-            in_force=True,
+        return until_nothing_vanishes(
+            lambda: plan_of(
+                document,
+                self._cgroups,
+                self._host(),
+                root=self._root,
+                previous=document,
+                in_force=True,
+            )
         )
 
     def _apply(self, document: NodePlacement) -> Plan:
         # A new document must fit the CPUs that are online; the one in force makes do with them.
-        return apply(
+        return apply_here(
             document,
             self._cgroups,
-            self._host(),
+            self._host,
             self._state,
             root=self._root,
             in_force=document is self.document,
