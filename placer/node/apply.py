@@ -11,6 +11,7 @@ import logging
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TypeVar
 
 from placer.node.cgroups import CPUS, CPUSET, MEMS, Cgroups, as_set, shown
@@ -27,9 +28,9 @@ from placer.node.operations import (
 )
 from placer.node.plan import Plan, plan_of
 from placer.node.render.cgroup import same
-from placer.node.state import AppliedState
+from placer.node.state import APPLIED, AppliedState
 from placer.node.systemd_units import UnitError
-from placer_models.node_placement import NodePlacement
+from placer_models.node_placement import MAX_GENERATION, NodePlacement
 
 log = logging.getLogger(__name__)
 
@@ -151,6 +152,8 @@ def check_generation(document: NodePlacement, state: AppliedState) -> None:
     previous = state.applied()
     if previous is None or previous.node.name != document.node.name:
         return
+    if document.generation < previous.generation == MAX_GENERATION:
+        next_generation(previous.generation, state.folder / APPLIED)
     named = f"the document for node {document.node.name!r}"
     if document.generation < previous.generation:
         raise DocumentError(
@@ -158,10 +161,31 @@ def check_generation(document: NodePlacement, state: AppliedState) -> None:
             f"{previous.generation} was applied; make a new one of a higher generation"
         )
     if document.generation == previous.generation and not state.was_applied(document):
+        after = next_generation(document.generation, state.folder / APPLIED)
         raise DocumentError(
             f"{named} says something else than what was applied as generation "
-            f"{document.generation}; give it generation {document.generation + 1}"
+            f"{document.generation}; give it generation {after}"
         )
+
+
+def next_generation(generation: int, *remembered: Path) -> int:
+    """Return the generation that follows one.
+
+    Args:
+        generation: The last one.
+        remembered: The files that say that it was the last one.
+
+    Raises:
+        DocumentError: None can follow it.
+
+    """
+    if generation >= MAX_GENERATION:
+        files = " and ".join(map(str, remembered))
+        raise DocumentError(
+            f"{generation} is the highest generation there is, and no document can follow it; to "
+            f"begin anew with generation 1, stop the agent, remove {files}, and start it again"
+        )
+    return generation + 1
 
 
 def recover(cgroups: Cgroups, state: AppliedState) -> str:

@@ -1,5 +1,6 @@
 """``placer apply``: the cgroups of this machine do what a placement says."""
 
+import stat
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -7,7 +8,16 @@ import typer
 
 from placer_cli.console import err, out
 from placer_cli.exits import Exit
-from placer_cli.output import Format, document, format_of, output_file, refuse_inputs, replacing
+from placer_cli.output import (
+    Format,
+    document,
+    format_of,
+    output_file,
+    refuse_inputs,
+    replacing,
+    write_below,
+)
+from placer_models.node_placement import MAX_GENERATION
 
 if TYPE_CHECKING:
     from placer.node.cgroups import Cgroups
@@ -73,6 +83,7 @@ def apply(
         int | None,
         typer.Option(
             min=1,
+            max=MAX_GENERATION,
             metavar="N",
             help="Of a document that is made here. [default: one more than what was applied]",
         ),
@@ -101,6 +112,8 @@ def apply(
             raise typer.BadParameter("--documents writes those of all nodes, and nothing else")
         _write_all(files, documents, generation)
         return
+    if not (dry_run or to_document or render or bundle):
+        _refuse_open_files(files)
     wanted = _document(files, node, generation)
     refuse_inputs("--document", to_document, files)
     try:
@@ -114,6 +127,19 @@ def apply(
         err().print(f"placer: {error}", soft_wrap=True)
         raise typer.Exit(Exit.REFUSED) from None
     raise typer.Exit(code)
+
+
+def _refuse_open_files(files: list[Path]) -> None:
+    """Refuse to do as root what any user may have written."""
+    from placer_models.files.errors import InputError
+
+    for file in files:
+        if file.is_file() and file.stat().st_mode & stat.S_IWOTH:
+            message = (
+                f"every user of this machine may write it; 'chmod o-w {file}', and look at what "
+                "it says"
+            )
+            raise InputError(str(file), None, "", message)
 
 
 def _document(files: list[Path], node: str | None, generation: int | None) -> "NodePlacement":
@@ -177,7 +203,10 @@ def _renewed(file: Path, wanted: "NodePlacement", generation: int | None) -> "No
     """Return a document with its generation; None where the file says the same already."""
     from dataclasses import replace
 
+    from placer.node.apply import next_generation
+    from placer.node.errors import DocumentError
     from placer_models.files.documents import read_documents
+    from placer_models.files.errors import InputError
     from placer_models.instance.node_file import node_placement_of
 
     if not file.exists():
@@ -189,7 +218,11 @@ def _renewed(file: Path, wanted: "NodePlacement", generation: int | None) -> "No
             if generation in (None, before.generation)
             else replace(wanted, generation=generation)
         )
-    return replace(wanted, generation=generation or before.generation + 1)
+    try:
+        after = generation or next_generation(before.generation, file, Path("its applied.json"))
+    except DocumentError as error:
+        raise InputError(str(file), None, "generation", str(error)) from None
+    return replace(wanted, generation=after)
 
 
 def _write(
@@ -218,10 +251,7 @@ def _write(
             texts = rendered(wanted, root)
         except ValueError as error:
             raise DocumentError(str(error)) from None
-        for path, text in texts.items():
-            (render / path).parent.mkdir(parents=True, exist_ok=True)
-            with replacing(render / path) as file:
-                file.write(text)
+        write_below(render, texts)
     for text in bundles:
         name, _, folder = text.partition("=")
         config = Path(folder) / "config.json"
@@ -286,7 +316,7 @@ def _apply_here(
 
     if dry_run:
         previous = kept.applied()
-        wanted = _numbered(wanted, previous)
+        wanted = _numbered(wanted, kept)
         check_generation(wanted, kept)
         plan = until_nothing_vanishes(
             lambda: plan_of(wanted, cgroups, host(), root=root, previous=previous)
@@ -295,7 +325,7 @@ def _apply_here(
         kept.check_may_write()
         return Exit.REFUSED if plan.observed else Exit.DONE
     with kept.locked(), locked_root(cgroups, root, kept.folder):
-        wanted = _numbered(wanted, kept.applied())
+        wanted = _numbered(wanted, kept)
         applied = apply_here(wanted, cgroups, host, kept, root=root)
     if applied.recovered:
         err().print(f"placer: {applied.recovered}", soft_wrap=True)
@@ -303,16 +333,20 @@ def _apply_here(
     return Exit.REFUSED if applied.plan.observed else Exit.DONE
 
 
-def _numbered(wanted: "NodePlacement", previous: "NodePlacement | None") -> "NodePlacement":
+def _numbered(wanted: "NodePlacement", kept: "AppliedState") -> "NodePlacement":
     """Give a document that is made here the next generation, if it is another one."""
     from dataclasses import replace
 
+    from placer.node.apply import next_generation
+    from placer.node.state import APPLIED
+
+    previous = kept.applied()
     if wanted.generation:
         return wanted
     before = previous.generation if previous else 0
     if previous is not None and replace(wanted, generation=before) == previous:
         return previous
-    return replace(wanted, generation=before + 1)
+    return replace(wanted, generation=next_generation(before, kept.folder / APPLIED))
 
 
 def _print(
