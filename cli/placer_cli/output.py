@@ -55,6 +55,18 @@ def output_file(text: str) -> Path:
     return Path(text)
 
 
+def absolute(text: str | None) -> str | None:
+    """Return an absolute path as it is, for Typer's ``callback``.
+
+    Raises:
+        BadParameter: It is not absolute.
+
+    """
+    if text is not None and not text.startswith("/"):
+        raise typer.BadParameter(f"got '{text}'; expected an absolute path")
+    return text
+
+
 def refuse_inputs(option: str, target: Path | None, inputs: Iterable[Path]) -> None:
     """Refuse to write over what was read, however the two paths are spelled.
 

@@ -54,7 +54,7 @@ def kernel(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FakeV2:
     monkeypatch.setattr("placer.node.mounts.kernel_files", lambda: found)
     monkeypatch.setattr("placer.node.locks.RUN", tmp_path / "run")
     host = Host(socket.gethostname(), frozenset(range(8)))
-    monkeypatch.setattr("placer.node.host.read_host", lambda _: host)
+    monkeypatch.setattr("placer.node.host.read_host", lambda _, **options: host)
     return found
 
 
@@ -255,7 +255,7 @@ def test_a_rival_ends_with_four(
     Beside the kubelet's static policy Placer only observes.
     """
     host = Host("n0", frozenset(range(8)), static_policy=True)
-    monkeypatch.setattr("placer.node.host.read_host", lambda _: host)
+    monkeypatch.setattr("placer.node.host.read_host", lambda _, **options: host)
 
     code = main(["apply", *files, "--node", "n0", "--here", "--state", str(tmp_path / "state")])
 
@@ -443,3 +443,19 @@ def test_files_for_runtimes_are_replaced_with_their_modes(files: list[str], tmp_
     assert file.stat().st_mode & 0o777 == 0o600
     names = {path.name for path in (tmp_path / "out").iterdir()}
     assert names == {"cdi", "db@default", "mine", "web@default"}
+
+
+def test_a_kubelet_with_another_root_directory_is_a_rival_too(
+    files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], kernel: FakeV2
+) -> None:
+    """
+    The option reaches whoever reads the host; a folder that is not there tells of no kubelet.
+    """
+    command = ["apply", *files, "--here", "--node", "n0", "--state", str(tmp_path / "state")]
+
+    assert main([*command, "--kubelet-root", str(tmp_path / "none")]) == Exit.REFUSED
+    assert "none is no folder; name the kubelet's --root-dir" in capsys.readouterr().err
+    assert main([*command, "--kubelet-root", "kubelet"]) == Exit.BAD_INPUT
+    assert "got 'kubelet'; expected an absolute path" in capsys.readouterr().err
+    assert not kernel.exists("placer")
+    assert main([*command, "--kubelet-root", str(tmp_path)]) == Exit.DONE

@@ -126,7 +126,7 @@ def stand_in(folder: Path, cpus: str) -> None:
     locks.RUN = folder.parent / "run"
     host = Host("n0", parse_cpu_list(cpus))
     run.kernel_files = lambda: FolderCgroups(folder, cpus)
-    run.read_host = lambda _: host
+    run.read_host = lambda _, **options: host
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ import typer
 
 from placer_cli.console import err
 from placer_cli.exits import Exit
+from placer_cli.output import absolute
 
 
 def agent(
@@ -28,6 +29,14 @@ def agent(
     root: Annotated[
         str, typer.Option(metavar="CGROUP", help="Where cgroups of Placer's own are.")
     ] = "placer",
+    kubelet_root: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DIR",
+            callback=absolute,
+            help="The kubelet's --root-dir. [default: /var/lib/kubelet]",
+        ),
+    ] = None,
     on_drift: Annotated[
         str,
         typer.Option(
@@ -71,6 +80,8 @@ def agent(
     from placer.node.agent.serve import check_address
     from placer.node.container_lookup import check_root
     from placer.node.errors import DocumentError, RefusedError
+    from placer.node.host import check_kubelet_root
+    from placer_models.kubernetes.checkpoints.checkpoint_files import KUBELET_ROOT
 
     try:
         check_root(root)
@@ -80,9 +91,17 @@ def agent(
         raise typer.BadParameter(str(error)) from None
     log_to_stderr(log_level, log_format == "json")
     options = Options(
-        documents, state, node or socket.gethostname(), root, OnDrift(on_drift), listen
+        documents,
+        state,
+        node or socket.gethostname(),
+        root,
+        OnDrift(on_drift),
+        listen,
+        kubelet_root or KUBELET_ROOT,
     )
     try:
+        if kubelet_root is not None:
+            check_kubelet_root(kubelet_root)
         refused = run(options)
     except RefusedError as error:
         err().print(f"placer: {error}", soft_wrap=True)

@@ -10,6 +10,7 @@ from placer_cli.console import err, out
 from placer_cli.exits import Exit
 from placer_cli.output import (
     Format,
+    absolute,
     document,
     format_of,
     output_file,
@@ -96,6 +97,14 @@ def apply(
     root: Annotated[
         str, typer.Option(metavar="NAME", help="The cgroup below which Placer's own are.")
     ] = "placer",
+    kubelet_root: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DIR",
+            callback=absolute,
+            help="The kubelet's --root-dir. [default: /var/lib/kubelet]",
+        ),
+    ] = None,
     form: Annotated[Format, typer.Option("--format", help="How the plan is printed.")] = (
         Format.TABLE
     ),
@@ -120,7 +129,15 @@ def apply(
         if to_document is not None or render is not None or bundle:
             _write(wanted, to_document, render, bundle or [], root)
             return
-        code = _apply(wanted, here=here, dry_run=dry_run, state=state, root=root, form=form)
+        code = _apply(
+            wanted,
+            here=here,
+            dry_run=dry_run,
+            state=state,
+            root=root,
+            form=form,
+            kubelet_root=kubelet_root,
+        )
     except DocumentError as error:
         raise InputError(str(files[-1]), None, "", str(error)) from None
     except RefusedError as error:
@@ -264,7 +281,14 @@ def _write(
 
 
 def _apply(
-    wanted: "NodePlacement", *, here: bool, dry_run: bool, state: Path, root: str, form: Format
+    wanted: "NodePlacement",
+    *,
+    here: bool,
+    dry_run: bool,
+    state: Path,
+    root: str,
+    form: Format,
+    kubelet_root: str | None,
 ) -> Exit:
     import socket
     from contextlib import closing
@@ -294,7 +318,15 @@ def _apply(
         return Exit.DONE
     with closing(SystemdUnits()) as units:
         cgroups = Cgroups(kernel_files(), units)
-        return _apply_here(wanted, cgroups, kept, dry_run=dry_run, root=root, form=form)
+        return _apply_here(
+            wanted,
+            cgroups,
+            kept,
+            dry_run=dry_run,
+            root=root,
+            form=form,
+            kubelet_root=kubelet_root,
+        )
 
 
 def _apply_here(
@@ -305,15 +337,19 @@ def _apply_here(
     dry_run: bool,
     root: str,
     form: Format,
+    kubelet_root: str | None,
 ) -> Exit:
     from placer.node.apply import apply_here, check_generation, until_nothing_vanishes
-    from placer.node.host import read_host
+    from placer.node.host import check_kubelet_root, read_host
     from placer.node.locks import locked_root
     from placer.node.plan import plan_of
+    from placer_models.kubernetes.checkpoints.checkpoint_files import KUBELET_ROOT
 
     def host() -> "Host":
-        return read_host(cgroups.version)
+        return read_host(cgroups.version, kubelet_root=kubelet_root or KUBELET_ROOT)
 
+    if kubelet_root is not None:
+        check_kubelet_root(kubelet_root)
     if dry_run:
         previous = kept.applied()
         wanted = _numbered(wanted, kept)

@@ -23,6 +23,7 @@ from placer.node.mounts import kernel_files
 from placer.node.state import AppliedState
 from placer.node.systemd_units import SystemdUnits
 from placer_models.files.errors import counted
+from placer_models.kubernetes.checkpoints.checkpoint_files import KUBELET_ROOT
 
 log = logging.getLogger(__name__)
 
@@ -46,6 +47,7 @@ class Options:
         node: The name of this node in documents.
         root: The cgroup below which our own cgroups are.
         listen: The address of metrics and health; empty for none.
+        kubelet_root: The root directory of the kubelet.
 
     """
 
@@ -55,6 +57,7 @@ class Options:
     root: str
     on_drift: OnDrift
     listen: str
+    kubelet_root: str = KUBELET_ROOT
 
 
 def run(options: Options) -> tuple[str, ...]:
@@ -94,7 +97,7 @@ def run(options: Options) -> tuple[str, ...]:
         open_things.callback(gpus.close)
         agent = Agent(
             cgroups,
-            lambda: read_host(files.version),
+            lambda: read_host(files.version, kubelet_root=options.kubelet_root),
             state,
             inbox,
             root=options.root,
