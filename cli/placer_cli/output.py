@@ -3,10 +3,10 @@
 import json
 import os
 import tempfile
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from enum import StrEnum
-from errno import EISDIR, ENOENT
+from errno import EISDIR, ELOOP, ENOENT
 from pathlib import Path
 from typing import TextIO
 
@@ -53,6 +53,18 @@ def output_file(text: str) -> Path:
     if text == "-":
         raise typer.BadParameter("'-' is no file; name one, or leave the option out to print")
     return Path(text)
+
+
+def absolute(text: str | None) -> str | None:
+    """Return an absolute path as it is, for Typer's ``callback``.
+
+    Raises:
+        BadParameter: It is not absolute.
+
+    """
+    if text is not None and not text.startswith("/"):
+        raise typer.BadParameter(f"got '{text}'; expected an absolute path")
+    return text
 
 
 def refuse_inputs(option: str, target: Path | None, inputs: Iterable[Path]) -> None:
@@ -107,6 +119,76 @@ def replacing(path: Path) -> Iterator[TextIO]:
             temporary.replace(real)
     except BaseException:
         temporary.unlink(missing_ok=True)
+        raise
+
+
+def write_below(folder: Path, texts: Mapping[str, str]) -> None:
+    """Write files below a folder, each whole or not at all; folders are made as needed.
+
+    Neither the folder nor anything below it may be a symbolic link: who may write there could
+    let what is written replace a file anywhere. What is above the folder is its user's word.
+
+    Args:
+        folder: The folder.
+        texts: Path below the folder, with ``/`` -> what the file is to say.
+
+    Raises:
+        OSError: Nothing can be written there, or a link is in the way.
+
+    """
+    for path in texts:
+        for part in reversed([folder / path, *(folder / path).parents]):
+            if part.is_relative_to(folder) and part.is_symlink():
+                raise _link(part)
+    folder.mkdir(parents=True, exist_ok=True)
+    for path, text in texts.items():
+        with _folder_below(folder, path.split("/")[:-1]) as place, _named(folder / path):
+            _write_in(place, path.rpartition("/")[2], text)
+
+
+def _link(path: Path) -> OSError:
+    message = (
+        "is a symbolic link, which may lead anywhere; name the folder itself, or remove the link"
+    )
+    return OSError(ELOOP, message, str(path))
+
+
+@contextmanager
+def _folder_below(folder: Path, parts: Iterable[str]) -> Iterator[int]:
+    """Open a folder below another, made as needed, also safe against links put there meanwhile."""
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+    path = folder
+    with _named(path):
+        place = os.open(path, flags)
+    try:
+        for part in parts:
+            path = path / part
+            with _named(path):
+                with suppress(FileExistsError):
+                    os.mkdir(part, dir_fd=place)
+                below = os.open(part, flags, dir_fd=place)
+            os.close(place)
+            place = below
+        yield place
+    finally:
+        os.close(place)
+
+
+def _write_in(place: int, name: str, text: str) -> None:
+    """Let a file of an open folder say a text, with the permissions that it has."""
+    temporary = f".{name}.{os.getpid()}.new"
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    file = os.open(temporary, flags, 0o666, dir_fd=place)
+    try:
+        with os.fdopen(file, "w", encoding="utf-8") as stream:
+            with suppress(FileNotFoundError):
+                before = os.stat(name, dir_fd=place, follow_symlinks=False)
+                os.fchmod(stream.fileno(), before.st_mode & 0o777)
+            stream.write(text)
+        os.rename(temporary, name, src_dir_fd=place, dst_dir_fd=place)
+    except BaseException:
+        with suppress(FileNotFoundError):
+            os.unlink(temporary, dir_fd=place)
         raise
 
 

@@ -6,6 +6,9 @@ from placer_models.cluster import Node
 from placer_models.placement import PodPlacement
 from placer_models.pod import Pod
 
+MAX_GENERATION = 2**63 - 1
+"""The highest generation of a document, as of an object of Kubernetes; none can follow it."""
+
 
 @dataclass(frozen=True, slots=True)
 class NodePod:

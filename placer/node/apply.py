@@ -10,12 +10,14 @@ import errno
 import logging
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
 
 from placer.node.cgroups import CPUS, CPUSET, MEMS, Cgroups, as_set, shown
 from placer.node.container_roots import OUR_ROOT
-from placer.node.errors import DocumentError, ObserveOnlyError, RefusedError
+from placer.node.errors import DocumentError, ObserveOnlyError, RefusedError, VanishedError
 from placer.node.host import Host
 from placer.node.operations import (
     Operation,
@@ -27,13 +29,19 @@ from placer.node.operations import (
 )
 from placer.node.plan import Plan, plan_of
 from placer.node.render.cgroup import same
-from placer.node.state import AppliedState
+from placer.node.state import APPLIED, AppliedState
 from placer.node.systemd_units import UnitError
 from placer.node.ways import Ways
-from placer_models.node_placement import NodePlacement
+from placer_models.node_placement import MAX_GENERATION, NodePlacement
 
 log = logging.getLogger(__name__)
 
+_Result = TypeVar("_Result")
+
+TRIES = 5
+"""How often something is done before containers that come and go all the time stop it."""
+
+_GONE = (errno.ENOENT, errno.ENODEV)
 _RIGHTS = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 _TRIES = 3
@@ -90,6 +98,7 @@ def apply(
     Raises:
         DocumentError: The document is wrong, out of date, or not for this machine.
         RefusedError: The node cannot do it; all is as it was before.
+        VanishedError: A container ended meanwhile, and its cgroup vanished; the same holds.
         ObserveOnlyError: Taking it back failed, now or earlier.
 
     """
@@ -111,6 +120,10 @@ def apply(
                 aside=aside,
             )
         except OSError as error:
+            if error.errno in _GONE:
+                raise VanishedError(
+                    f"{error.filename}: the cgroup vanished while it was read"
+                ) from None
             raise RefusedError(_refusal(error, "read")) from None
         try:
             if plan.operations or plan.finish or not state.was_applied(document):
@@ -125,6 +138,45 @@ def apply(
                 aside[cgroup] = error.why
         else:
             return Applied(plan, recovered)
+
+
+def apply_here(
+    document: NodePlacement,
+    cgroups: Cgroups,
+    read_host: Callable[[], Host],
+    state: AppliedState,
+    *,
+    root: str = OUR_ROOT,
+    in_force: bool = False,
+    trusted: frozenset[str] = frozenset(),
+) -> Applied:
+    """Do as `apply`, and again at once while cgroups vanish; the host is read each time."""
+    return until_nothing_vanishes(
+        lambda: apply(
+            document, cgroups, read_host(), state, root=root, in_force=in_force, trusted=trusted
+        )
+    )
+
+
+def until_nothing_vanishes(attempt: Callable[[], _Result]) -> _Result:
+    """Return the result of an attempt in which no cgroup vanished.
+
+    Raises:
+        RefusedError: One vanished each time.
+
+    """
+    error: Exception = VanishedError("")
+    for _ in range(TRIES):
+        try:
+            return attempt()
+        except VanishedError as vanished:
+            error = vanished
+        except OSError as gone:
+            if gone.errno not in _GONE:
+                raise
+            error = VanishedError(f"{gone.filename}: the cgroup vanished while it was read")
+        log.info("once more, as a cgroup vanished: %s", error)
+    raise VanishedError(f"{error} ({TRIES} times in a row)")
 
 
 def carry_out(document: NodePlacement, plan: Plan, cgroups: Cgroups, state: AppliedState) -> None:
@@ -150,6 +202,8 @@ def check_generation(document: NodePlacement, state: AppliedState) -> None:
     previous = state.applied()
     if previous is None or previous.node.name != document.node.name:
         return
+    if document.generation < previous.generation == MAX_GENERATION:
+        next_generation(previous.generation, state.folder / APPLIED)
     named = f"the document for node {document.node.name!r}"
     if document.generation < previous.generation:
         raise DocumentError(
@@ -157,10 +211,31 @@ def check_generation(document: NodePlacement, state: AppliedState) -> None:
             f"{previous.generation} was applied; make a new one of a higher generation"
         )
     if document.generation == previous.generation and not state.was_applied(document):
+        after = next_generation(document.generation, state.folder / APPLIED)
         raise DocumentError(
             f"{named} says something else than what was applied as generation "
-            f"{document.generation}; give it generation {document.generation + 1}"
+            f"{document.generation}; give it generation {after}"
         )
+
+
+def next_generation(generation: int, *remembered: Path) -> int:
+    """Return the generation that follows one.
+
+    Args:
+        generation: The last one.
+        remembered: The files that say that it was the last one.
+
+    Raises:
+        DocumentError: None can follow it.
+
+    """
+    if generation >= MAX_GENERATION:
+        files = " and ".join(map(str, remembered))
+        raise DocumentError(
+            f"{generation} is the highest generation there is, and no document can follow it; to "
+            f"begin anew with generation 1, stop the agent, remove {files}, and start it again"
+        )
+    return generation + 1
 
 
 def recover(cgroups: Cgroups, state: AppliedState) -> str:
@@ -205,12 +280,18 @@ def _carry_out(plan: Plan, cgroups: Cgroups, state: AppliedState) -> None:
         state.commit()
     except (OSError, UnitError, WrongEffectError) as error:
         why = _refusal(error, "write") if isinstance(error, OSError) else str(error)
+        gone = _vanished(error, plan.operations[: done + 1], cgroups)
         _undo(plan.operations, cgroups, state, why)
         state.abandon()
         if done < len(plan.operations):
             cgroup = _container(plan, plan.operations[done], error)
             if cgroup is not None:
                 raise ContainerRefusedError(cgroup, why) from None
+        if gone:
+            raise VanishedError(
+                f"{why}; the cgroup {shown(gone)} vanished meanwhile; what was done before it is "
+                "taken back"
+            ) from None
         raise RefusedError(f"{why}; what was done before it is taken back") from None
 
 
@@ -223,6 +304,18 @@ def _container(plan: Plan, failed: Operation, error: Exception) -> str | None:
         return None
     at = f"{failed.cgroup}/"
     return next((one for one in plan.cgroups if at.startswith(f"{one}/")), None)
+
+
+def _vanished(error: Exception, begun: Sequence[Operation], cgroups: Cgroups) -> str:
+    """Return the cgroup that vanished, so that something failed, or an empty text."""
+    made = {one.cgroup for one in begun if one.kind is OperationKind.MAKE}
+    for operation in begun:
+        there = operation.cgroup not in made
+        if there and not cgroups.exists(operation.cgroup, operation.controller):
+            return operation.cgroup
+    if isinstance(error, OSError) and error.errno in _GONE:
+        return begun[-1].cgroup  # it is there again, and another one
+    return ""
 
 
 def _verify(operations: Sequence[Operation], cgroups: Cgroups) -> None:
@@ -280,6 +373,8 @@ def _undo(operations: Sequence[Operation], cgroups: Cgroups, state: AppliedState
             if _was_done(operation, earlier, cgroups):
                 revert(operation, cgroups)
         except (OSError, UnitError, WrongEffectError) as error:
+            if not cgroups.exists(operation.cgroup, operation.controller):
+                continue  # it vanished meanwhile, and all that was written there with it
             if isinstance(error, OSError) and _is_delegated(operation.cgroup, cgroups):
                 log.warning("%s stays: %s", shown(operation.cgroup), error.strerror)
                 continue

@@ -53,6 +53,10 @@ class BlankFiles:
         """Return root, who alone may write."""
         return 0, 0o755
 
+    def identity(self) -> str:
+        """Return what no tree of a kernel is called."""
+        return "blank"
+
     @staticmethod
     def _read_only(path: str) -> OSError:
         return OSError(errno.EROFS, os.strerror(errno.EROFS), path)

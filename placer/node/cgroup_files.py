@@ -55,6 +55,9 @@ class CgroupFiles(Protocol):
     def owner(self, path: str) -> tuple[int, int]:
         """Return the uid of the owner of a file or cgroup, and its mode: the permission bits."""
 
+    def identity(self) -> str:
+        """Return what tells this tree of cgroups from any other, wherever it is mounted."""
+
 
 class KernelFiles:
     """The kernel's own cgroup files.
@@ -132,6 +135,11 @@ class KernelFiles:
         finally:
             os.close(file)
         return found.st_uid, stat.S_IMODE(found.st_mode)
+
+    def identity(self) -> str:
+        """Return what tells this tree of cgroups from any other, wherever it is mounted."""
+        top = self.mounts["" if self.version == 2 else "cpuset"].stat()
+        return f"{top.st_dev}:{top.st_ino}"
 
     def _parts(self, path: str) -> tuple[Path, list[str]]:
         """Return the mount of a path and the parts of the path below it."""

@@ -9,5 +9,9 @@ class RefusedError(Exception):
     """The node refuses, and nothing is changed; ``str()`` says why and what helps."""
 
 
+class VanishedError(RefusedError):
+    """A cgroup went while it was planned for or written; the same may be possible at once."""
+
+
 class ObserveOnlyError(RefusedError):
     """Placer must not write here until somebody has looked; ``str()`` says why, and at what."""

@@ -13,11 +13,16 @@ from placer_models.mig import gpu_of, is_instance
 from placer_models.node_placement import NodePlacement, NodePod
 
 
-def given_twice(document: NodePlacement, held: Sequence[HeldByKubelet]) -> Iterator[str]:
+def given_twice(
+    document: NodePlacement,
+    held: Sequence[HeldByKubelet],
+    file: str = DEVICE_MANAGER_CHECKPOINT,
+) -> Iterator[str]:
     """Yield the pods of a document that are given what another pod holds, each in one line.
 
     Devices that the document itself gives twice are left to the document's own rules. A pod
-    without a uid is not one that the kubelet runs.
+    without a uid is not one that the kubelet runs. The file is the checkpoint that says what is
+    held.
     """
     given = [(one, _devices_of(one)) for one in document.pods]
     by_uid = {one.uid: devices for one, devices in given if one.uid}
@@ -32,7 +37,7 @@ def given_twice(document: NodePlacement, held: Sequence[HeldByKubelet]) -> Itera
                 key for key in devices - own if (key[0] == kind if meant is None else key in meant)
             }
             if one.uid != entry.pod_uid and twice:
-                yield _told(one, min(twice), entry, known=meant is not None)
+                yield _told(one, min(twice), entry, file, known=meant is not None)
 
 
 def _devices_of(one: NodePod) -> frozenset[DeviceKey]:
@@ -43,7 +48,7 @@ def _devices_of(one: NodePod) -> frozenset[DeviceKey]:
     )
 
 
-def _told(one: NodePod, key: DeviceKey, entry: HeldByKubelet, *, known: bool) -> str:
+def _told(one: NodePod, key: DeviceKey, entry: HeldByKubelet, file: str, *, known: bool) -> str:
     kind, minor = key
     ids = ", ".join(shown(id) for id in entry.ids) or "no ids"
     lost = "" if known else f", and nothing says which {kind} that is"
@@ -51,6 +56,6 @@ def _told(one: NodePod, key: DeviceKey, entry: HeldByKubelet, *, known: bool) ->
     return (
         f"pod {one.pod.title!r}: placement.devices: {kind} {minor} {'is' if known else 'may be'} "
         f"another pod's: pod {shown(entry.pod_uid)} holds {entry.resource} {ids} by the kubelet's "
-        f"/{DEVICE_MANAGER_CHECKPOINT}{lost}; place it on a device that is free{same}; a pod that "
+        f"/{file}{lost}; place it on a device that is free{same}; a pod that "
         "has ended is dropped from the file when the kubelet next gives out a device"
     )

@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import TypeVar
 
 from placer.node.cgroups import is_system_unit, is_unit
+from placer.node.errors import RefusedError
 from placer.node.systemd_units import Units
 from placer_models.cpuset import CpuSet, parse_cpu_list
+from placer_models.kubernetes.checkpoints.checkpoint_files import KUBELET_ROOT, path_below
 from placer_models.kubernetes.checkpoints.cpu_manager import (
     CPU_MANAGER_STATE,
     read_cpu_manager_state,
@@ -42,6 +44,7 @@ class Host:
         counts_swap: Whether its kernel limits swap.
         held: Devices that the kubelet has given to pods.
         held_fault: What is wrong with the file that lists these devices.
+        held_file: That file, without a ``/`` before it.
 
     """
 
@@ -56,6 +59,7 @@ class Host:
     static_memory: bool = False
     held: tuple[HeldByKubelet, ...] = ()
     held_fault: str = ""
+    held_file: str = DEVICE_MANAGER_CHECKPOINT
 
     def rival(self, cgroup: str, units: Units | None = None) -> str | None:
         """Return the other writer of a cgroup, in words, or None if there is none that we know of.
@@ -88,14 +92,23 @@ class Host:
         return cgroup.rpartition("/")[2] if self.systemd and is_unit(cgroup) else ""
 
 
-def read_host(root: Path = Path("/")) -> Host:
-    """Return what is true of this machine, or of the one whose files are below the root."""
+def read_host(root: Path = Path("/"), *, kubelet_root: str = KUBELET_ROOT) -> Host:
+    """Return what is true of this machine, or of the one whose files are below the root.
+
+    Args:
+        root: Where its files are.
+        kubelet_root: The root directory of its kubelet, an absolute path.
+
+    """
     present = root / "sys/devices/system/cpu/present"
-    cpus, fault = _checkpoint(root, CPU_MANAGER_STATE, read_cpu_manager_state)
-    memory, memory_fault = _checkpoint(root, MEMORY_MANAGER_STATE, read_memory_manager_state)
-    devices, held_fault = _checkpoint(
-        root, DEVICE_MANAGER_CHECKPOINT, read_device_manager_checkpoint
+    cpus, fault = _checkpoint(
+        root, path_below(kubelet_root, CPU_MANAGER_STATE), read_cpu_manager_state
     )
+    memory, memory_fault = _checkpoint(
+        root, path_below(kubelet_root, MEMORY_MANAGER_STATE), read_memory_manager_state
+    )
+    held_file = path_below(kubelet_root, DEVICE_MANAGER_CHECKPOINT)
+    devices, held_fault = _checkpoint(root, held_file, read_device_manager_checkpoint)
     return Host(
         socket.gethostname(),
         parse_cpu_list(present.read_text().strip()) if present.exists() else None,
@@ -107,7 +120,22 @@ def read_host(root: Path = Path("/")) -> Host:
         static_memory=bool(memory_fault) or (memory is not None and memory.gives_out),
         held=devices.held if devices else (),
         held_fault=held_fault,
+        held_file=held_file,
     )
+
+
+def check_kubelet_root(kubelet_root: str) -> None:
+    """Refuse a root directory of a kubelet that is not there.
+
+    Raises:
+        RefusedError: Without it nothing would tell that a kubelet gives CPUs out.
+
+    """
+    if not Path(kubelet_root).is_dir():
+        raise RefusedError(
+            f"{kubelet_root} is no folder; name the kubelet's --root-dir, or leave --kubelet-root "
+            "out where it has none of its own"
+        )
 
 
 def _page_sizes(folder: Path) -> frozenset[int]:

@@ -96,7 +96,7 @@ def plan_of(
     """
     check_root(root)
     if not in_force:
-        if faults := [*wrong_with(document), *given_twice(document, host.held)]:
+        if faults := [*wrong_with(document), *given_twice(document, host.held, host.held_file)]:
             more = f" (and {len(faults) - 1} more)" if faults[1:] else ""
             raise DocumentError(faults[0] + more)
         if host.held_fault and any(one.placement.devices for one in document.pods):

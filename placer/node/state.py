@@ -10,10 +10,11 @@ Every file is written whole or not at all: to a temporary file, synced, renamed,
 synced. The commit is a rename, which needs no room on the disk.
 """
 
-import fcntl
+import errno
 import hashlib
 import json
 import os
+import re
 import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -22,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from placer.node.errors import ObserveOnlyError, RefusedError
+from placer.node.locks import locked_folder
 from placer.node.operations import Operation, OperationKind
 from placer.node.plan import Plan
 from placer_models.files.documents import documents_of
@@ -39,6 +41,7 @@ JOURNAL, COMMITTED, APPLIED, OBSERVE_ONLY = (
 CLEARED = "cleared.json"
 
 _FORMAT = 1
+_HEAD = re.compile(rb"placer-journal ([0-9]{1,9}) ")
 
 
 class AppliedState:
@@ -57,32 +60,8 @@ class AppliedState:
             RefusedError: Another one holds it, or the folder is not ours alone.
 
         """
-        try:
-            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            found = self.folder.lstat()
-            lock = os.open(
-                self.folder / "lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600
-            )
-        except OSError as error:
-            raise RefusedError(
-                f"{self.folder}: {error.strerror}; name another folder, or run as its owner"
-            ) from None
-        try:
-            if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
-                raise RefusedError(f"{self.folder} is not a folder of this user; name another one")
-            if found.st_mode & 0o022:
-                raise RefusedError(
-                    f"others may write {self.folder}; 'chmod 700 {self.folder}', and look at it"
-                )
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise RefusedError(
-                    f"another Placer works with {self.folder}; wait for it, or stop it"
-                ) from None
+        with locked_folder(self.folder):
             yield
-        finally:
-            os.close(lock)
 
     def begin(self, document: NodePlacement, plan: Plan) -> None:
         """Note what is about to be done, before the first operation."""
@@ -162,16 +141,16 @@ class AppliedState:
             ObserveOnlyError: Somebody has to look first.
 
         """
-        file = self.folder / OBSERVE_ONLY
         try:
-            why = file.read_text(encoding="utf-8", errors="replace").strip()
-        except FileNotFoundError:
-            return
-        except OSError as error:
-            raise ObserveOnlyError(f"{file}: {error.strerror}") from None
-        raise ObserveOnlyError(
-            f"Placer only observes this node: {why}; look at it, then remove {file}"
-        )
+            data = self._read(OBSERVE_ONLY)
+        except RefusedError as error:
+            raise ObserveOnlyError(str(error)) from None
+        if data is not None:
+            why = data.decode(errors="replace").strip()
+            raise ObserveOnlyError(
+                f"Placer only observes this node: {why}; look at it, then remove "
+                f"{self.folder / OBSERVE_ONLY}"
+            )
 
     def _written(self, document: NodePlacement) -> str:
         """Return a document as text; that of the last document is cached."""
@@ -205,20 +184,44 @@ class AppliedState:
         )
 
     def _read(self, name: str) -> bytes | None:
+        # Without O_NONBLOCK, opening a pipe waits for somebody who writes to it.
+        flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
         try:
-            file = os.open(self.folder / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            file = os.open(self.folder / name, flags)
         except FileNotFoundError:
             return None
         except OSError as error:
+            if error.errno == errno.ENXIO:  # a socket
+                raise self._no_file(name) from None
             raise RefusedError(
                 f"{self.folder / name} cannot be read: {error.strerror}; run as its owner"
             ) from None
-        with os.fdopen(file, "rb") as stream:
-            return stream.read()
+        try:
+            if not stat.S_ISREG(os.fstat(file).st_mode):
+                raise self._no_file(name)
+            with os.fdopen(os.dup(file), "rb") as stream:
+                return stream.read()
+        finally:
+            os.close(file)
+
+    def _no_file(self, name: str) -> ObserveOnlyError:
+        return ObserveOnlyError(
+            f"{self.folder / name} is no regular file (a pipe, a socket or a folder), and so none "
+            "that Placer wrote: what was being done on this node is not known, so nothing is "
+            "written; look at what put it there, then remove it"
+        )
 
     def _tree(self, name: str, data: bytes) -> Any:
         """Return what a file says, after checking that it is as it was written."""
         head, _, body = data.partition(b"\n")
+        found = _HEAD.match(head)
+        if found and int(found[1]) != _FORMAT:
+            file = self.folder / name
+            raise ObserveOnlyError(
+                f"{file} is of format {int(found[1])}, and this Placer reads format {_FORMAT}: "
+                "another version of Placer wrote it, so nothing is written; run that version once, "
+                f"or compare the cgroups with the document, then remove {file}"
+            )
         if head != _head(body):
             raise self._unreadable(name, "its checksum differs")
         try:
@@ -228,8 +231,9 @@ class AppliedState:
 
     def _write(self, name: str, data: bytes) -> None:
         temporary = self.folder / f".{name}.new"
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         try:
+            temporary.unlink(missing_ok=True)  # a run that was killed left it
             with os.fdopen(os.open(temporary, flags, 0o600), "wb") as stream:
                 stream.write(data)
                 stream.flush()

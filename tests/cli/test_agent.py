@@ -25,6 +25,7 @@ def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
         ("--log-level", "loud", "got 'loud'; expected debug, info, warning, error"),
         ("--listen", "0.0.0.0:9469", "can be reached from other machines"),
         ("--listen", "agent.sock", "expected such as 127.0.0.1:9469 or unix:/run/placer"),
+        ("--kubelet-root", "kubelet", "got 'kubelet'; expected an absolute path"),
         ("--root", "../up", "the root '../up' is no path of a cgroup"),
         ("--container-root", "/kubepods", "the root '/kubepods' is no path of a cgroup"),
     ],
@@ -66,6 +67,23 @@ def test_a_machine_without_cgroups_is_refused_with_four(
 
     assert main(["agent", *folders]) == Exit.REFUSED
     assert "no cgroup file system" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("named", "asked"), [([], "/var/lib/kubelet"), (["--kubelet-root", "/"], "/")]
+)
+def test_the_kubelet_is_looked_for_where_it_is(
+    folders: list[str], monkeypatch: pytest.MonkeyPatch, named: list[str], asked: str
+) -> None:
+    """
+    In the usual folder if nothing else is named; a named one has to be there.
+    """
+    seen = []
+    monkeypatch.setattr(run, "run", lambda options: seen.append(options.kubelet_root) or ())
+
+    assert main(["agent", *folders, *named]) == Exit.DONE
+    assert main(["agent", *folders, "--kubelet-root", "/nowhere/kubelet"]) == Exit.REFUSED
+    assert seen == [asked]
 
 
 @pytest.mark.parametrize("refused", [(), ("Placer only observes this node: look at it",)])

@@ -10,7 +10,9 @@ import pytest
 
 from cli_samples import written
 from node.fake_cgroupfs import FakeV2
+from placer.node.cgroups import Cgroups
 from placer.node.host import Host
+from placer.node.locks import locked_root
 from placer_cli.app import main
 from placer_cli.exits import Exit
 
@@ -46,12 +48,13 @@ def files(tmp_path: Path) -> list[str]:
 
 
 @pytest.fixture
-def kernel(monkeypatch: pytest.MonkeyPatch) -> FakeV2:
+def kernel(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FakeV2:
     """A machine of 8 CPUs in place of this one."""
     found = FakeV2()
     monkeypatch.setattr("placer.node.mounts.kernel_files", lambda: found)
+    monkeypatch.setattr("placer.node.locks.RUN", tmp_path / "run")
     host = Host(socket.gethostname(), frozenset(range(8)))
-    monkeypatch.setattr("placer.node.host.read_host", lambda: host)
+    monkeypatch.setattr("placer.node.host.read_host", lambda **options: host)
     return found
 
 
@@ -195,6 +198,21 @@ def test_a_node_that_refuses_ends_with_four(
     assert "placer: no right to write placer (Permission denied)" in capsys.readouterr().err
 
 
+def test_a_root_with_which_another_placer_works_is_left_alone(
+    files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], kernel: FakeV2
+) -> None:
+    """
+    Also when the folders of their states are two.
+    """
+    command = ["apply", *files, "--node", "n0", "--here", "--state", str(tmp_path / "state")]
+    with locked_root(Cgroups(kernel), "placer", tmp_path / "other"):
+        assert main(command) == Exit.REFUSED
+
+    assert "placer: another Placer works with the cgroups below /placer" in capsys.readouterr().err
+    assert not kernel.exists("placer")
+    assert main(command) == Exit.DONE
+
+
 def test_an_undo_that_fails_ends_with_four_until_somebody_looked(
     files: list[str],
     tmp_path: Path,
@@ -237,7 +255,7 @@ def test_a_rival_ends_with_four(
     Beside the kubelet's static policy Placer only observes.
     """
     host = Host("n0", frozenset(range(8)), static_policy=True)
-    monkeypatch.setattr("placer.node.host.read_host", lambda: host)
+    monkeypatch.setattr("placer.node.host.read_host", lambda **options: host)
 
     code = main(["apply", *files, "--node", "n0", "--here", "--state", str(tmp_path / "state")])
 
@@ -300,3 +318,144 @@ def test_files_for_runtimes_are_written(files: list[str], tmp_path: Path) -> Non
 
     assert "OMP_NUM_THREADS=2\n" in (folder / "db@default/main/environment").read_text()
     assert (folder / "cdi/placer.json").is_file()
+
+
+def test_a_highest_generation_has_no_next_one(
+    files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], kernel: FakeV2
+) -> None:
+    """
+    Said before anything is written: a document of one more could not be read again.
+    """
+    last = 2**63 - 1
+    state = ["--here", "--state", str(tmp_path / "state"), "--node", "n0"]
+    assert main(["apply", *files, *state, "--generation", str(last)]) == Exit.DONE
+    Path(files[1]).write_text(
+        PLACEMENT.replace("cpuset: 0-1", "cpuset: 1-2").replace("2-7", "'0,3-7'")
+    )
+    capsys.readouterr()
+
+    for command in ([], ["--dry-run"], ["--generation", str(last)]):
+        assert main(["apply", *files, *state, *command]) == Exit.BAD_INPUT
+        complaint = capsys.readouterr().err
+        assert (
+            f"{last} is the highest generation there is, and no document can follow it" in complaint
+        )
+        assert f"stop the agent, remove {tmp_path / 'state' / 'applied.json'}" in complaint
+        assert "Traceback" not in complaint
+    assert kernel.read("placer/db@default/main@db/cpuset.cpus") == "0-1"
+    assert main(["apply", *files, *state, "--generation", str(last + 1)]) == Exit.BAD_INPUT
+    assert f"it must be {last:,} or less" in capsys.readouterr().err
+
+    (tmp_path / "state" / "applied.json").unlink()
+    assert main(["apply", *files, *state]) == Exit.DONE
+    assert kernel.read("placer/db@default/main@db/cpuset.cpus") == "1-2"
+
+
+def test_a_folder_of_documents_at_the_highest_generation_is_left_alone(
+    files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """
+    None is written where one cannot be renewed.
+    """
+    folder = tmp_path / "documents"
+    arguments = ["apply", *files, "--documents", str(folder)]
+    assert main([*arguments, "--generation", str(2**63 - 1)]) == Exit.DONE
+    before = {path: path.read_text() for path in folder.iterdir()}
+    Path(files[1]).write_text(PLACEMENT.replace("- {name: web, node: n0, cpuset: 2-7}\n", ""))
+    capsys.readouterr()
+
+    assert main(arguments) == Exit.BAD_INPUT
+
+    assert "is the highest generation there is" in capsys.readouterr().err
+    assert {path: path.read_text() for path in folder.iterdir()} == before
+
+
+def test_what_others_may_write_is_not_applied(
+    files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], kernel: FakeV2
+) -> None:
+    """
+    A document, an instance or a placement; to look at the plan of one is no harm.
+    """
+    alone = str(tmp_path / "n0.json")
+    assert main(["apply", *files, "--node", "n0", "--document", alone]) == Exit.DONE
+    state = ["--here", "--state", str(tmp_path / "state"), "--node", "n0"]
+    for given, opened in (([alone], alone), (files, files[0]), (files, files[1])):
+        Path(opened).chmod(0o666)
+        capsys.readouterr()
+
+        assert main(["apply", *given, *state]) == Exit.BAD_INPUT
+        assert capsys.readouterr().err == (
+            f"placer: {opened}: every user of this machine may write it; 'chmod o-w {opened}', and "
+            "look at what it says\n"
+        )
+        assert not kernel.exists("placer")
+        assert main(["apply", *given, *state, "--dry-run"]) == Exit.DONE
+        Path(opened).chmod(0o644)
+
+
+@pytest.mark.parametrize("link", ["", "cdi", "cdi/placer.json", "db@default/main/environment"])
+@pytest.mark.parametrize("to", ["there", "nowhere"])
+def test_files_for_runtimes_are_written_through_no_link(
+    files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], link: str, to: str
+) -> None:
+    """
+    Neither the folder, nor what is in it: a link that somebody put there could lead anywhere.
+    """
+    folder, elsewhere = tmp_path / "out", tmp_path / to
+    path = folder / link if link else folder
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.symlink_to(elsewhere)
+    if to == "there" and path.suffix:
+        elsewhere.write_text("mine")
+    elif to == "there":
+        elsewhere.mkdir()
+
+    assert main(["apply", *files, "--node", "n0", "--render", str(folder)]) == Exit.BAD_INPUT
+
+    assert capsys.readouterr().err == (
+        f"placer: {path}: is a symbolic link, which may lead anywhere; name the folder itself, or "
+        "remove the link\n"
+    )
+    if elsewhere.is_file():
+        assert elsewhere.read_text() == "mine"
+    elif to == "there":
+        assert list(elsewhere.iterdir()) == []
+    else:
+        assert not elsewhere.exists()
+    assert not list(folder.rglob("config.json"))
+
+
+def test_files_for_runtimes_are_replaced_with_their_modes(files: list[str], tmp_path: Path) -> None:
+    """
+    Whole, and what else is in the folder stays.
+    """
+    command = ["apply", *files, "--node", "n0", "--render", str(tmp_path / "out")]
+    assert main(command) == Exit.DONE
+    file = tmp_path / "out/db@default/main/environment"
+    first = file.read_text()
+    file.write_text("old")
+    file.chmod(0o600)
+    (tmp_path / "out/mine").write_text("mine")
+
+    assert main(command) == Exit.DONE
+
+    assert file.read_text() == first
+    assert file.stat().st_mode & 0o777 == 0o600
+    names = {path.name for path in (tmp_path / "out").iterdir()}
+    assert names == {"cdi", "db@default", "mine", "web@default"}
+
+
+def test_a_kubelet_with_another_root_directory_is_a_rival_too(
+    files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], kernel: FakeV2
+) -> None:
+    """
+    The option reaches whoever reads the host; a folder that is not there tells of no kubelet.
+    """
+    command = ["apply", *files, "--here", "--node", "n0", "--state", str(tmp_path / "state")]
+
+    assert main([*command, "--kubelet-root", str(tmp_path / "none")]) == Exit.REFUSED
+    assert "none is no folder; name the kubelet's --root-dir" in capsys.readouterr().err
+    assert main([*command, "--kubelet-root", "kubelet"]) == Exit.BAD_INPUT
+    assert "got 'kubelet'; expected an absolute path" in capsys.readouterr().err
+    assert not kernel.exists("placer")
+    assert main([*command, "--kubelet-root", str(tmp_path)]) == Exit.DONE

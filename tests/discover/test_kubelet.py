@@ -2,13 +2,15 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from kernel_trees import Tree, a_cpu, a_node, files_of
+from kernel_trees import Tree, a_cpu, a_node, files_of, write_tree
 from kubernetes.kubelet_rows import row_of
 from kubernetes_dumps import read
 from kubernetes_worlds import node
+from placer.node.discover import take_inventory
 from placer.node.discover.device_object import write_device_object
 from placer.node.discover.inventory import FoundDevices, Inventory
 from placer.node.discover.kubelet import with_kubelet
@@ -209,3 +211,18 @@ def test_another_file_in_its_place_is_named(path: str, text: str, words: str) ->
     """
     with pytest.raises(InputError, match=words):
         found({path: text})
+
+
+def test_a_kubelet_may_have_another_root_directory(tmp_path: Path) -> None:
+    """
+    Then nothing is read of the usual one.
+    """
+    file = CPU_MANAGER_STATE.removeprefix("var/lib/kubelet/")
+    tree = a_cpu(0) | {CPU_MANAGER_STATE: "{cut", f"data/kubelet/{file}": row_of("cpu", "4")}
+    root = write_tree(tmp_path, tree)
+
+    inventory = take_inventory(root, kubelet_root="/data/kubelet")
+
+    assert inventory.policy is not None
+    with pytest.raises(InputError, match="cpu_manager_state: is not JSON"):
+        take_inventory(root)

@@ -4,6 +4,8 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 
+import pytest
+
 from kernel_trees import CPU, NODE, Tree, a_cpu, a_node, files_of, smt_machine
 from placer.node.discover import to_machine
 from placer.node.discover.inventory import FoundDevices
@@ -73,6 +75,28 @@ def test_memory_that_nothing_tells_of_counts_as_nothing() -> None:
         "nothing says how much memory NUMA node 0 has; rule: it counts as 0",
     )
     assert two.warnings == ("nothing says how much memory NUMA node 0-1 has; rule: it counts as 0",)
+
+
+@pytest.mark.parametrize(
+    ("total_kib", "warned"), [(3 * 2**20, True), (2**21 + 1, True), (2**21, False), (2**20, False)]
+)
+def test_numa_nodes_with_less_memory_than_the_machine_are_warned_of(
+    total_kib: int, warned: bool
+) -> None:
+    """
+    What no NUMA node tells of is given to nobody. More is no wonder: both are read one after the
+    other.
+    """
+    nodes = a_node(0, "0", mib=1024) | a_node(1, "", mib=1024)
+    found = discover(a_cpu(0), nodes, {"proc/meminfo": f"MemTotal: {total_kib} kB"})
+
+    lost = (total_kib - 2**21) * 1024
+    told = (
+        f"the NUMA nodes have {2**31:,} bytes of memory together, and the machine "
+        f"{total_kib * 1024:,}; rule: the {lost:,} bytes that no NUMA node has count as 0"
+    )
+    assert found.warnings == ((told,) if warned else ())
+    assert found.machine.topology.memory_bytes == 2**31
 
 
 def test_of_overlapping_numa_nodes_the_smallest_has_the_cpu() -> None:

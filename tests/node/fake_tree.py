@@ -115,6 +115,10 @@ class FakeTree:
             raise refuse(path, errno.ENOENT)
         return self.owners.get(path, (ROOT_USER, 0o755))
 
+    def identity(self) -> str:
+        """Return what tells this tree from any other."""
+        return f"fake:{id(self)}"
+
     # The machine.
 
     def start(self, path: str) -> int:

@@ -90,6 +90,10 @@ class FolderCgroups:
         found = self._there(path).stat()
         return found.st_uid, found.st_mode & 0o755
 
+    def identity(self) -> str:
+        """Return what tells this tree from any other."""
+        return f"{self.folder.stat().st_dev}:{self.folder.stat().st_ino}"
+
     def _there(self, path: str) -> Path:
         file = self.folder / path
         if not file.exists():
@@ -121,11 +125,13 @@ class FolderCgroups:
 
 def stand_in(folder: Path, cpus: str) -> None:
     """Let the agent of this process find a folder's cgroups, and a machine of these CPUs."""
+    from placer.node import locks
     from placer.node.agent import run
 
+    locks.RUN = folder.parent / "run"
     host = Host("n0", parse_cpu_list(cpus))
     run.kernel_files = lambda: FolderCgroups(folder, cpus)
-    run.read_host = lambda: host
+    run.read_host = lambda **options: host
 
 
 if __name__ == "__main__":

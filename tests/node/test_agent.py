@@ -10,7 +10,8 @@ import pytest
 from node.fake_cgroupfs import FakeV1, FakeV2
 from node.node_documents import a_document, a_node, a_pod
 from placer.node.agent.agent import REPAIRS_A_MINUTE, Agent, OnDrift
-from placer.node.agent.inbox import Inbox
+from placer.node.agent.inbox import MAX_DOCUMENT_BYTES, Inbox
+from placer.node.agent.metrics import Metrics
 from placer.node.cgroups import Cgroups
 from placer.node.host import Host
 from placer.node.operations import perform
@@ -155,6 +156,80 @@ def test_other_content_of_the_same_generation_is_refused_also_after_a_restart(no
         assert one.document == THREE
 
 
+def test_without_a_document_a_node_does_not_obey(node):
+    """
+    Nobody has told it anything yet.
+    """
+    agent = node.agent()
+
+    assert agent.trouble() == ["there is no document yet"]
+    assert _obeys(agent) == 0
+
+    node.send(THREE)
+    agent.take()
+
+    assert agent.trouble() == []
+    assert _obeys(agent) == 1
+
+
+@pytest.mark.parametrize("what", ["impossible", "unreadable", "same generation"])
+def test_while_a_newer_document_is_refused_a_node_does_not_obey(node, what):
+    """
+    It does what an older one says. A file that cannot be read may be a newer one. Until it is
+    gone, or a better one is there.
+    """
+    node.send(replace(THREE, generation=2))
+    agent = node.agent()
+    (node.documents / "n0.json").unlink()
+    if what == "unreadable":
+        (node.documents / "new.json").write_text("{")
+        (node.documents / "new.json").chmod(0o600)
+    else:
+        wrong = a_document(a_pod("a", LSE, "0-7"), a_pod("c"))
+        node.send(replace(wrong, generation=2 if what == "same generation" else 3), "new.json")
+
+    agent.take()
+
+    (why,) = agent.trouble()
+    assert (why,) == agent.status.refused_files
+    assert _obeys(agent) == 0
+    assert agent.document.generation == 2
+
+    node.send(replace(THREE, generation=4), "new.json")
+    agent.take()
+
+    assert agent.trouble() == []
+    assert _obeys(agent) == 1
+
+
+def test_what_is_older_or_for_another_node_is_refused_and_keeps_no_node_from_obeying(node):
+    node.send(replace(THREE, generation=5))
+    agent = node.agent()
+    node.send(replace(THREE, generation=9, node=a_node(name="n1")), "n1.json")
+    agent.take()
+
+    assert len(agent.status.refused_files) == 1
+    assert agent.trouble() == []
+
+    (node.documents / "n0.json").unlink()
+    node.send(replace(THREE, generation=4), "older.json")
+    agent.take()
+
+    assert len(agent.status.refused_files) == 2
+    assert agent.trouble() == []
+
+
+def test_a_folder_that_cannot_be_read_any_more_may_hold_a_newer_document(node):
+    node.send(THREE)
+    agent = node.agent()
+    node.documents.chmod(0o755)
+
+    agent.take()
+
+    (why,) = agent.trouble()
+    assert why.startswith("others may use ")
+
+
 def test_a_refused_document_does_not_end_a_dispute(node):
     node.send(replace(THREE, generation=2))
     agent = node.agent()
@@ -169,6 +244,11 @@ def test_a_refused_document_does_not_end_a_dispute(node):
 
     assert len(agent.status.refused_files) == 1
     assert node.cpus("c") == "0-7"
+
+
+def _obeys(agent: Agent) -> float | None:
+    """Return the metric of that name."""
+    return Metrics(agent).registry.get_sample_value("placer_agent_node_obeys")
 
 
 def test_an_overwritten_cpuset_is_repaired(node):
@@ -485,6 +565,24 @@ class TestInbox:
         inbox.folder.chmod(0o755)
         with pytest.raises(Exception, match="chmod 0700"):
             inbox.check()
+
+    def test_a_file_that_is_too_large_is_not_even_read(self, inbox, monkeypatch):
+        """
+        Said once, with the limit; an agent has little memory.
+        """
+        path = self.put(inbox, "a.json", THREE)
+        with path.open("ab") as file:
+            file.truncate(MAX_DOCUMENT_BYTES + 1)
+        monkeypatch.setattr(os, "fdopen", None)
+
+        document, (fault,) = inbox.newest()
+
+        assert document is None
+        assert fault == (
+            f"{path}: it has 4,194,305 bytes, and a document of one node at most 4,194,304; remove "
+            "it, or write the document alone"
+        )
+        assert inbox.newest() == (None, (fault,))
 
     @pytest.mark.parametrize("kind", ["link", "pipe", "folder"])
     def test_what_is_no_regular_file_is_refused(self, inbox, kind):

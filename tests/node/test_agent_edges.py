@@ -1,9 +1,11 @@
 """How the agent is asked and heard: HTTP on real sockets, sd_notify, inotify."""
 
+import contextlib
 import ctypes
 import http.client
 import os
 import socket
+import struct
 import tempfile
 import threading
 import time
@@ -15,6 +17,7 @@ from pathlib import Path
 import pytest
 from prometheus_client import CollectorRegistry, Counter
 
+from placer.node.agent import serve
 from placer.node.agent import watch as watch_module
 from placer.node.agent.notify import notify, watchdog_s
 from placer.node.agent.serve import Server, check_address
@@ -171,6 +174,171 @@ class TestServer:
         """
         with pytest.raises(ValueError, match=why):
             check_address(address)
+
+    def test_slow_clients_keep_nobody_waiting(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """
+        However many have not asked to the end: who asks meanwhile is answered, and it closes.
+        """
+        monkeypatch.setattr(serve, "DEADLINE_S", 3600)
+        with contextlib.ExitStack() as slow, serving("127.0.0.1:0") as server:
+            for _ in range(5):
+                client = socket.create_connection(("127.0.0.1", server.port), timeout=5)
+                slow.enter_context(client)
+                client.sendall(b"GET /healthz HTTP/1.1\r\n")
+            ask = http.client.HTTPConnection("127.0.0.1", server.port, timeout=5)
+
+            assert asked(ask, "/healthz") == (200, "ok\n")
+
+    def test_who_sends_a_byte_now_and_then_is_hung_up_on(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """
+        The deadline is for the whole request, whatever arrives in between.
+        """
+        monkeypatch.setattr(serve, "DEADLINE_S", 0.2)
+        with (
+            serving("127.0.0.1:0") as server,
+            socket.create_connection(("127.0.0.1", server.port), timeout=0.02) as client,
+        ):
+            sent = 0
+            with contextlib.suppress(ConnectionError):
+                for byte in b"GET /healthz HTTP/1.1\r\nX: " + b"x" * 1000:
+                    client.sendall(bytes([byte]))
+                    sent += 1
+                    with contextlib.suppress(TimeoutError):
+                        assert client.recv(1) == b""
+                        break
+
+            assert sent < 1000
+
+    def test_who_does_not_read_the_answer_is_hung_up_on(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """
+        An answer that does not fit into the buffers of a socket waits for nobody.
+        """
+        monkeypatch.setattr(serve, "DEADLINE_S", 0.2)
+        streams = []
+        takes = serve._Connections.handle_stream  # noqa: SLF001
+
+        def taken(server: object, stream: object, address: object) -> None:
+            streams.append(stream)
+            takes(server, stream, address)
+
+        monkeypatch.setattr(serve._Connections, "handle_stream", taken)  # noqa: SLF001
+        says = {"trouble": lambda: ["x" * 1000] * 30_000}
+        with (
+            serving("127.0.0.1:0", **says) as server,
+            socket.create_connection(("127.0.0.1", server.port), timeout=5) as client,
+        ):
+            client.sendall(b"GET /readyz HTTP/1.1\r\nHost: agent\r\n\r\n")
+            ask = http.client.HTTPConnection("127.0.0.1", server.port, timeout=5)
+            assert asked(ask, "/healthz") == (200, "ok\n")
+            while not streams[0].closed():
+                time.sleep(0.01)
+
+            with contextlib.suppress(ConnectionError):
+                got = sum(map(len, iter(lambda: client.recv(1 << 20), b"")))
+                assert got < 30_000_000
+
+    def test_the_oldest_of_too_many_connections_ends(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """
+        So that who opens one after the other neither takes all files nor keeps others away.
+        """
+        monkeypatch.setattr(serve, "DEADLINE_S", 3600)
+        monkeypatch.setattr(serve, "MOST_CONNECTIONS", 3)
+        with serving("127.0.0.1:0") as server, contextlib.ExitStack() as open_ones:
+            clients = [
+                open_ones.enter_context(
+                    socket.create_connection(("127.0.0.1", server.port), timeout=5)
+                )
+                for _ in range(4)
+            ]
+            ask = http.client.HTTPConnection("127.0.0.1", server.port, timeout=5)
+            assert asked(ask, "/healthz") == (200, "ok\n")
+
+            assert [client.recv(1) for client in clients[:2]] == [b"", b""]
+            for client in clients[2:]:
+                client.settimeout(0.01)
+                with pytest.raises(TimeoutError):
+                    client.recv(1)
+
+    def test_a_client_that_is_gone_before_the_answer_is_no_news(
+        self, capfd: pytest.CaptureFixture[str]
+    ) -> None:
+        """
+        A broken pipe leaves no traceback.
+        """
+        says = {"trouble": lambda: ["x" * 1000] * 1000}
+        with serving("127.0.0.1:0", **says) as server:
+            for _ in range(20):
+                client = socket.create_connection(("127.0.0.1", server.port), timeout=5)
+                client.sendall(b"GET /readyz HTTP/1.1\r\nHost: agent\r\n\r\n")
+                gone_at_once = struct.pack("ii", 1, 0)
+                client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, gone_at_once)
+                client.close()
+            ask = http.client.HTTPConnection("127.0.0.1", server.port, timeout=5)
+            assert asked(ask, "/healthz")[0] == 200
+
+        assert capfd.readouterr() == ("", "")
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            b"\0\1\2\r\n\r\n",
+            b"GET /healthz\r\n\r\n",
+            b"GET /healthz HTTP/1.1\r\nX: " + b"x" * (1 << 20),
+            b"POST /healthz HTTP/1.1\r\nHost: a\r\nContent-Length: 999999999\r\n\r\n" + b"x" * 99,
+        ],
+    )
+    def test_what_is_no_request_is_refused_in_silence(
+        self, text: bytes, capfd: pytest.CaptureFixture[str]
+    ) -> None:
+        """
+        Noise, and what is larger than any request for a page.
+        """
+        with serving("127.0.0.1:0") as server:
+            with (
+                contextlib.suppress(ConnectionError),
+                socket.create_connection(("127.0.0.1", server.port), timeout=5) as client,
+            ):
+                client.sendall(text)
+                assert client.recv(1024).partition(b"\r\n")[0] in (b"", b"HTTP/1.1 400 Bad Request")
+            ask = http.client.HTTPConnection("127.0.0.1", server.port, timeout=5)
+            assert asked(ask, "/healthz")[0] == 200
+
+        assert capfd.readouterr() == ("", "")
+
+    def test_only_get_and_head_are_answered(self) -> None:
+        """
+        HEAD as GET, without the text; nothing can be changed here.
+        """
+        with serving("127.0.0.1:0") as server:
+            found = []
+            for method in ("HEAD", "POST"):
+                ask = http.client.HTTPConnection("127.0.0.1", server.port, timeout=5)
+                ask.request(method, "/healthz")
+                answer = ask.getresponse()
+                found.append((answer.status, answer.getheader("Content-Length"), answer.read()))
+                ask.close()
+
+        assert found == [(200, "3", b""), (405, "34", b"pages are asked for with GET only\n")]
+
+    def test_a_page_that_cannot_be_made_is_logged_and_not_shown(
+        self, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        """
+        The agent's own defects are in its log.
+        """
+
+        def fails() -> list[str]:
+            raise KeyError("x")
+
+        with serving("127.0.0.1:0", trouble=fails) as server:
+            ask = http.client.HTTPConnection("127.0.0.1", server.port, timeout=5)
+
+            assert asked(ask, "/readyz") == (500, "the agent could not say; see its log\n")
+        assert [one.message for one in caplog.records] == ["a page could not be made"]
 
     def test_a_client_that_says_nothing_keeps_nobody_waiting_for_good(self) -> None:
         """

@@ -196,9 +196,10 @@ def host(tmp_path: Path) -> Iterator[World]:
 def a_life(world: World) -> None:
     """Start without a document, be stopped, and start again."""
     assert world.start() == "READY=1\nSTATUS=no document yet"
-    assert world.asked("/readyz") == (200, "ok\n")
+    assert world.asked("/readyz") == (503, "there is no document yet\n")
     world.send("1", 1)
     until(world.cpus, "1")
+    until(lambda: world.asked("/readyz"), (200, "ok\n"))
     until(lambda: "placer_agent_generation 1.0" in world.asked("/metrics")[1], True)
     world.overwrite("0")
     until(world.cpus, "1")
@@ -337,6 +338,52 @@ def test_an_agent_that_may_not_write_says_so_at_its_end(here: World) -> None:
 
     assert refused.startswith("Placer only observes this node: taking it back failed")
     assert here.cpus() == ""
+
+
+@pytest.mark.check
+def test_an_agent_ends_when_told_to_whatever_its_clients_do(folder: World) -> None:
+    """
+    One has asked half of something and goes on, a byte at a time, for as long as it is let.
+    """
+    folder.start()
+    with socket.socket(socket.AF_UNIX) as slow:
+        slow.connect(str(folder.socket))
+        slow.sendall(b"GET /healthz HTTP/1.1\r\nX: ")
+        gone = threading.Event()
+
+        def drips() -> None:
+            with contextlib.suppress(OSError):
+                while not gone.wait(0.5):
+                    slow.sendall(b"x")
+
+        client = threading.Thread(target=drips)
+        client.start()
+        try:
+            assert folder.asked("/healthz") == (200, "ok\n")
+            assert folder.end(signal.SIGTERM) == Exit.DONE
+        finally:
+            gone.set()
+            client.join()
+
+
+@pytest.mark.check
+def test_two_agents_with_one_root_and_two_folders_of_state_are_refused(folder: World) -> None:
+    """
+    They would undo each other's work, time and again; the first goes on.
+    """
+    folder.start()
+    options = ("--documents", str(folder.folder / "documents"), "--node", "n0", "--listen", "")
+    second = subprocess.run(
+        folder.kernel.command("agent", *options, "--state", str(folder.folder / "other")),
+        env=os.environ | {"PYTHONPATH": str(TESTS)},
+        stderr=subprocess.PIPE,
+        timeout=SECONDS,
+        check=False,
+    )
+
+    assert second.returncode == Exit.REFUSED
+    assert b"another Placer works with the cgroups below /placer" in second.stderr
+    assert folder.asked("/healthz") == (200, "ok\n")
 
 
 def test_two_agents_of_one_node_are_refused(here: World) -> None:

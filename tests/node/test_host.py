@@ -169,6 +169,26 @@ def test_the_kubelets_memory_policy_is_read(tmp_path: Path, state: str, rival: s
     assert told == rival if rival is None else rival in (told or "")
 
 
+def test_a_kubelet_may_have_another_root_directory(tmp_path: Path) -> None:
+    """
+    Its three files are there, as messages say; what is in the usual one is then nobody's.
+    """
+    root = proc(tmp_path, p1="0::/\n")
+    for folder, text in (("var/lib/kubelet", "{cut"), ("data/kubelet", STATIC)):
+        (root / folder / "device-plugins").mkdir(parents=True)
+        (root / folder / "cpu_manager_state").write_text(text)
+    (root / "data/kubelet" / HELD.removeprefix("var/lib/kubelet/")).write_text("{cut sho")
+
+    for kubelet_root in ("/data/kubelet", "/data/kubelet/"):
+        host = read_host(root, kubelet_root=kubelet_root)
+        assert host.static_policy
+        assert host.kubelet_fault == ""
+        assert host.held_file == "data/kubelet/device-plugins/kubelet_internal_checkpoint"
+        assert host.held_fault.startswith(f"{host.held_file}: is not JSON: ")
+    assert read_host(root).kubelet_fault.startswith("var/lib/kubelet/cpu_manager_state: ")
+    assert read_host(root).held_fault == ""
+
+
 def test_units_of_systemd_are_told_from_what_is_inside_them(tmp_path: Path) -> None:
     """
     systemd writes the cgroup of a unit; below one that is delegated it writes nothing.

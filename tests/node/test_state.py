@@ -1,5 +1,7 @@
 """The folder of the journal: one Placer at a time, ours alone, whole files."""
 
+import os
+import socket
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,7 @@ from placer.node.cgroups import Cgroups
 from placer.node.errors import ObserveOnlyError, RefusedError
 from placer.node.host import Host
 from placer.node.plan import Plan
-from placer.node.state import APPLIED, JOURNAL, AppliedState
+from placer.node.state import APPLIED, COMMITTED, JOURNAL, OBSERVE_ONLY, AppliedState
 from placer_models.policy import QosClass
 
 
@@ -85,6 +87,62 @@ def test_a_journal_that_may_not_be_read_is_no_damaged_one(tmp_path: Path) -> Non
 
     with pytest.raises(RefusedError, match=r"cannot be read: .*; run as its owner"):
         AppliedState(tmp_path).unfinished()
+
+
+@pytest.mark.parametrize("name", [APPLIED, COMMITTED, JOURNAL, OBSERVE_ONLY])
+@pytest.mark.parametrize("kind", ["pipe", "folder", "socket"])
+def test_what_is_no_regular_file_is_no_journal(tmp_path: Path, name: str, kind: str) -> None:
+    """
+    Nobody waits for the writer of a pipe: nothing is written, and the answer says what it is.
+    """
+    state, file = AppliedState(tmp_path), tmp_path / name
+    if kind == "pipe":
+        os.mkfifo(file)
+    elif kind == "folder":
+        file.mkdir()
+    else:
+        with socket.socket(socket.AF_UNIX) as bound:
+            bound.bind(str(file))
+    reads = {
+        APPLIED: state.applied,
+        COMMITTED: state.committed,
+        JOURNAL: state.unfinished,
+        OBSERVE_ONLY: state.check_may_write,
+    }
+
+    with pytest.raises(ObserveOnlyError, match=rf"{name} is no regular file .*; look at"):
+        reads[name]()
+
+
+def test_a_pipe_in_the_place_of_a_temporary_file_is_replaced(tmp_path: Path) -> None:
+    """
+    Such a file is left by a run that was killed; whatever is there goes.
+    """
+    os.mkfifo(tmp_path / f".{JOURNAL}.new")
+
+    state = AppliedState(tmp_path)
+    state.begin(a_document(a_pod("a")), Plan())
+
+    assert state.unfinished() is not None
+
+
+def test_a_journal_of_another_format_is_named(tmp_path: Path) -> None:
+    """
+    Another version of Placer wrote it, and knows what it means; it is not called damaged.
+    """
+    state = AppliedState(tmp_path)
+    state.begin(a_document(a_pod("a")), Plan())
+    file = tmp_path / JOURNAL
+    file.write_bytes(file.read_bytes().replace(b"placer-journal 1 ", b"placer-journal 2 "))
+
+    with pytest.raises(ObserveOnlyError) as caught:
+        state.unfinished()
+
+    assert str(caught.value) == (
+        f"{file} is of format 2, and this Placer reads format 1: another version of Placer wrote "
+        "it, so nothing is written; run that version once, or compare the cgroups with the "
+        f"document, then remove {file}"
+    )
 
 
 def test_every_changed_byte_is_seen(tmp_path: Path) -> None:

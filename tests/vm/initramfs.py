@@ -25,6 +25,7 @@ DISTRIBUTIONS = (
     "pytest",
     "pyyaml",
     "rich",
+    "tornado",
     "typer",
 )
 """What is needed inside; the solver is not."""

@@ -9,6 +9,7 @@ import typer
 
 from placer_cli.console import err
 from placer_cli.exits import Exit
+from placer_cli.output import absolute
 
 
 def agent(
@@ -33,6 +34,14 @@ def agent(
         typer.Option(
             metavar="CGROUP",
             help="Where a runtime puts containers; may be repeated. [default: the usual places]",
+        ),
+    ] = None,
+    kubelet_root: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DIR",
+            callback=absolute,
+            help="The kubelet's --root-dir. [default: /var/lib/kubelet]",
         ),
     ] = None,
     on_drift: Annotated[
@@ -75,10 +84,11 @@ def agent(
 
     Exit codes: 0 stopped; 2 bad usage; 4 the node refused, or is only observed.
     """
-    if find_spec("prometheus_client") is None:
-        raise typer.BadParameter(
-            "the agent needs prometheus_client, which is not installed; pip install 'placer[agent]'"
-        )
+    for module in ("prometheus_client", "tornado"):
+        if find_spec(module) is None:
+            raise typer.BadParameter(
+                f"the agent needs {module}, which is not installed; pip install 'placer[agent]'"
+            )
     for option, value, words in (
         ("--on-drift", on_drift, ("repair", "report")),
         ("--log-format", log_format, ("json", "text")),
@@ -92,6 +102,8 @@ def agent(
     from placer.node.agent.serve import check_address
     from placer.node.container_roots import CONTAINER_ROOTS, check_root
     from placer.node.errors import DocumentError, RefusedError
+    from placer.node.host import check_kubelet_root
+    from placer_models.kubernetes.checkpoints.checkpoint_files import KUBELET_ROOT
 
     try:
         for one in (root, *(container_root or ())):
@@ -111,8 +123,11 @@ def agent(
         report_strangers,
         clear_owned,
         tuple(container_root or CONTAINER_ROOTS),
+        kubelet_root or KUBELET_ROOT,
     )
     try:
+        if kubelet_root is not None:
+            check_kubelet_root(kubelet_root)
         refused = run(options)
     except RefusedError as error:
         err().print(f"placer: {error}", soft_wrap=True)

@@ -1,5 +1,6 @@
 """``placer apply``: the cgroups of this machine do what a placement says."""
 
+import stat
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -8,10 +9,21 @@ import typer
 from placer_cli.console import err, out
 from placer_cli.exits import Exit
 from placer_cli.illegal import SkipIllegal, read_instance
-from placer_cli.output import Format, document, format_of, output_file, refuse_inputs, replacing
+from placer_cli.output import (
+    Format,
+    absolute,
+    document,
+    format_of,
+    output_file,
+    refuse_inputs,
+    replacing,
+    write_below,
+)
+from placer_models.node_placement import MAX_GENERATION
 
 if TYPE_CHECKING:
     from placer.node.cgroups import Cgroups
+    from placer.node.host import Host
     from placer.node.plan import Plan
     from placer.node.state import AppliedState
     from placer_models.node_placement import NodePlacement
@@ -73,6 +85,7 @@ def apply(
         int | None,
         typer.Option(
             min=1,
+            max=MAX_GENERATION,
             metavar="N",
             help="Of a document that is made here. [default: one more than what was applied]",
         ),
@@ -90,6 +103,14 @@ def apply(
         typer.Option(
             metavar="CGROUP",
             help="Where a runtime puts containers; may be repeated. [default: the usual places]",
+        ),
+    ] = None,
+    kubelet_root: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DIR",
+            callback=absolute,
+            help="The kubelet's --root-dir. [default: /var/lib/kubelet]",
         ),
     ] = None,
     form: Annotated[Format, typer.Option("--format", help="How the plan is printed.")] = (
@@ -110,6 +131,8 @@ def apply(
             raise typer.BadParameter("--documents writes those of all nodes, and nothing else")
         _write_all(files, documents, generation, skip_illegal=skip_illegal)
         return
+    if not (dry_run or to_document or render or bundle):
+        _refuse_open_files(files)
     wanted = _document(files, node, generation, skip_illegal=skip_illegal)
     refuse_inputs("--document", to_document, files)
     try:
@@ -127,6 +150,7 @@ def apply(
             root=root,
             container_roots=roots,
             form=form,
+            kubelet_root=kubelet_root,
         )
     except DocumentError as error:
         raise InputError(str(files[-1]), None, "", str(error)) from None
@@ -134,6 +158,19 @@ def apply(
         err().print(f"placer: {error}", soft_wrap=True)
         raise typer.Exit(Exit.REFUSED) from None
     raise typer.Exit(code)
+
+
+def _refuse_open_files(files: list[Path]) -> None:
+    """Refuse to do as root what any user may have written."""
+    from placer_models.files.errors import InputError
+
+    for file in files:
+        if file.is_file() and file.stat().st_mode & stat.S_IWOTH:
+            message = (
+                f"every user of this machine may write it; 'chmod o-w {file}', and look at what "
+                "it says"
+            )
+            raise InputError(str(file), None, "", message)
 
 
 def _document(
@@ -206,7 +243,10 @@ def _renewed(file: Path, wanted: "NodePlacement", generation: int | None) -> "No
     """Return a document with its generation; None where the file says the same already."""
     from dataclasses import replace
 
+    from placer.node.apply import next_generation
+    from placer.node.errors import DocumentError
     from placer_models.files.documents import read_documents
+    from placer_models.files.errors import InputError
     from placer_models.instance.node_file import node_placement_of
 
     if not file.exists():
@@ -218,7 +258,11 @@ def _renewed(file: Path, wanted: "NodePlacement", generation: int | None) -> "No
             if generation in (None, before.generation)
             else replace(wanted, generation=generation)
         )
-    return replace(wanted, generation=generation or before.generation + 1)
+    try:
+        after = generation or next_generation(before.generation, file, Path("its applied.json"))
+    except DocumentError as error:
+        raise InputError(str(file), None, "generation", str(error)) from None
+    return replace(wanted, generation=after)
 
 
 def _write(
@@ -247,10 +291,7 @@ def _write(
             texts = rendered(wanted, root)
         except ValueError as error:
             raise DocumentError(str(error)) from None
-        for path, text in texts.items():
-            (render / path).parent.mkdir(parents=True, exist_ok=True)
-            with replacing(render / path) as file:
-                file.write(text)
+        write_below(render, texts)
     for text in bundles:
         name, _, folder = text.partition("=")
         config = Path(folder) / "config.json"
@@ -271,6 +312,7 @@ def _apply(
     root: str,
     container_roots: tuple[str, ...],
     form: Format,
+    kubelet_root: str | None,
 ) -> Exit:
     import socket
     from contextlib import closing
@@ -300,7 +342,15 @@ def _apply(
         return Exit.DONE
     with closing(SystemdUnits()) as units:
         cgroups = Cgroups(kernel_files(), units, container_roots)
-        return _apply_here(wanted, cgroups, kept, dry_run=dry_run, root=root, form=form)
+        return _apply_here(
+            wanted,
+            cgroups,
+            kept,
+            dry_run=dry_run,
+            root=root,
+            form=form,
+            kubelet_root=kubelet_root,
+        )
 
 
 def _apply_here(
@@ -311,24 +361,32 @@ def _apply_here(
     dry_run: bool,
     root: str,
     form: Format,
+    kubelet_root: str | None,
 ) -> Exit:
-    from placer.node.apply import apply as apply_to
-    from placer.node.apply import check_generation
-    from placer.node.host import read_host
+    from placer.node.apply import apply_here, check_generation, until_nothing_vanishes
+    from placer.node.host import check_kubelet_root, read_host
+    from placer.node.locks import locked_root
     from placer.node.plan import plan_of
+    from placer_models.kubernetes.checkpoints.checkpoint_files import KUBELET_ROOT
 
-    host = read_host()
+    def host() -> "Host":
+        return read_host(kubelet_root=kubelet_root or KUBELET_ROOT)
+
+    if kubelet_root is not None:
+        check_kubelet_root(kubelet_root)
     if dry_run:
         previous = kept.applied()
-        wanted = _numbered(wanted, previous)
+        wanted = _numbered(wanted, kept)
         check_generation(wanted, kept)
-        plan = plan_of(wanted, cgroups, host, root=root, previous=previous)
+        plan = until_nothing_vanishes(
+            lambda: plan_of(wanted, cgroups, host(), root=root, previous=previous)
+        )
         _print(wanted, plan, "to be made", form)
         kept.check_may_write()
         return Exit.REFUSED if plan.observed or plan.left_alone else Exit.DONE
-    with kept.locked():
-        wanted = _numbered(wanted, kept.applied())
-        applied = apply_to(wanted, cgroups, host, kept, root=root)
+    with kept.locked(), locked_root(cgroups, root, kept.folder):
+        wanted = _numbered(wanted, kept)
+        applied = apply_here(wanted, cgroups, host, kept, root=root)
     if applied.recovered:
         err().print(f"placer: {applied.recovered}", soft_wrap=True)
     _print(wanted, applied.plan, "made", form, recovered=applied.recovered, applied=True)
@@ -336,16 +394,20 @@ def _apply_here(
     return Exit.REFUSED if refused else Exit.DONE
 
 
-def _numbered(wanted: "NodePlacement", previous: "NodePlacement | None") -> "NodePlacement":
+def _numbered(wanted: "NodePlacement", kept: "AppliedState") -> "NodePlacement":
     """Give a document that is made here the next generation, if it is another one."""
     from dataclasses import replace
 
+    from placer.node.apply import next_generation
+    from placer.node.state import APPLIED
+
+    previous = kept.applied()
     if wanted.generation:
         return wanted
     before = previous.generation if previous else 0
     if previous is not None and replace(wanted, generation=before) == previous:
         return previous
-    return replace(wanted, generation=before + 1)
+    return replace(wanted, generation=next_generation(before, kept.folder / APPLIED))
 
 
 def _print(

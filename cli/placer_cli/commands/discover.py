@@ -7,7 +7,15 @@ import typer
 
 from placer.node.discover.report import DocumentKind
 from placer_cli.console import out
-from placer_cli.output import Format, document, format_of, output_file, refuse_inputs, replacing
+from placer_cli.output import (
+    Format,
+    absolute,
+    document,
+    format_of,
+    output_file,
+    refuse_inputs,
+    replacing,
+)
 from placer_models.files.errors import one_line
 
 
@@ -31,6 +39,14 @@ def discover(
     kind: Annotated[
         DocumentKind, typer.Option("--as", help="Which document is written.")
     ] = DocumentKind.MACHINE,
+    kubelet_root: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DIR",
+            callback=absolute,
+            help="The kubelet's --root-dir. [default: /var/lib/kubelet]",
+        ),
+    ] = None,
     form: Annotated[Format, typer.Option("--format", help="How the result is printed.")] = (
         Format.TABLE
     ),
@@ -51,6 +67,7 @@ def discover(
     from placer.node.discover import HOST, take_inventory, to_machine, told_apart
     from placer.node.discover.machine import as_name
     from placer.node.discover.report import to_document
+    from placer_models.kubernetes.checkpoints.checkpoint_files import KUBELET_ROOT
 
     if name and as_name(name) != name:
         raise typer.BadParameter(
@@ -60,7 +77,9 @@ def discover(
     given = [*(files or []), *([] if root is None else [root])]
     refuse_inputs("--output", output, [*given, *(nvidia_smi or [])])
     dump, texts = told_apart(given or [HOST])
-    found = to_machine(take_inventory(dump, [*texts, *(nvidia_smi or [])]), name)
+    texts += nvidia_smi or []
+    inventory = take_inventory(dump, texts, kubelet_root=kubelet_root or KUBELET_ROOT)
+    found = to_machine(inventory, name)
     tree = to_document(found, kind)
     if output is not None:
         with replacing(output) as file:

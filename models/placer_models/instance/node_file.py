@@ -30,11 +30,9 @@ from placer_models.instance.schema import (
     SpecPart,
 )
 from placer_models.legal_shares import offers_of
-from placer_models.node_placement import NodePlacement, NodePod
+from placer_models.node_placement import MAX_GENERATION, NodePlacement, NodePod
 from placer_models.placement import Placement
 from placer_models.pod import Pod
-
-_MAX_GENERATION = 2**63 - 1
 
 
 class NodePodPart(SpecPart):
@@ -58,7 +56,7 @@ class NodePlacementFile(Part):
     api_version: Literal["placer/v1"]
     kind: Literal["NodePlacement"]
     metadata: MetadataPart = MetadataPart()
-    generation: Annotated[int, Field(ge=1, le=_MAX_GENERATION)] = 1
+    generation: Annotated[int, Field(ge=1, le=MAX_GENERATION)] = 1
     machine: MachineFile
     node: NodePart
     pods: tuple[NodePodPart, ...] = ()

@@ -10,7 +10,7 @@ from enum import StrEnum
 from placer.node.agent.inbox import Inbox
 from placer.node.agent.owned import OwnedCpus
 from placer.node.agent.strays import bring_back
-from placer.node.apply import apply, recover
+from placer.node.apply import apply_here, recover, until_nothing_vanishes
 from placer.node.cgroups import CPUS, MEMS, Cgroups, parent
 from placer.node.container_roots import OUR_ROOT
 from placer.node.document import offline_owner
@@ -53,6 +53,7 @@ class Status:
         refused: Why the document in force cannot be carried out now.
         drift: Differences that were not repaired, in words.
         refused_files: Files that arrived and were refused, in words.
+        refused_newer: Those of them that are newer than the document in force, or may be.
         offline: The pod that owns CPUs that are offline, in words; empty if there is none.
         unhealthy: Unhealthy devices that pods hold, in words.
         unknown_health: Why the health of GPUs that pods hold is not known, in words; or empty.
@@ -63,6 +64,7 @@ class Status:
     refused: str = ""
     drift: tuple[str, ...] = ()
     refused_files: tuple[str, ...] = ()
+    refused_newer: tuple[str, ...] = ()
     offline: str = ""
     unhealthy: tuple[str, ...] = ()
     unknown_health: str = ""
@@ -74,11 +76,19 @@ class Status:
         return tuple(text for text in found if text)
 
     def trouble(self) -> list[str]:
-        """Return why the node does not obey its document; empty if it does."""
+        """Return why the node does not obey its newest document; empty if it does."""
         offline = (self.offline,) if self.offline else ()
         unknown = (self.unknown_health,) if self.unknown_health else ()
         absent = [f"{name} should run here and does not" for name in self.plan.absent]
-        return [*self.refusals(), *offline, *self.drift, *absent, *self.unhealthy, *unknown]
+        return [
+            *self.refusals(),
+            *self.refused_newer,
+            *offline,
+            *self.drift,
+            *absent,
+            *self.unhealthy,
+            *unknown,
+        ]
 
 
 @dataclass(slots=True)
@@ -162,6 +172,7 @@ class Agent:
             newest, faults = self._inbox.newest()
         except RefusedError as error:
             newest, faults = None, (str(error),)
+        harmless = self._inbox.foreign
         if newest is not None and newest is not self._taken and newest != self.document:
             before = self._disputed, self._repairs
             self._disputed, self._repairs = frozenset(), {}
@@ -171,7 +182,10 @@ class Agent:
                 self._stop_writing(error)
             except (DocumentError, RefusedError) as error:
                 self._disputed, self._repairs = before
-                faults = (*faults, f"generation {newest.generation}: {error}")
+                fault = f"generation {newest.generation}: {error}"
+                faults = (*faults, fault)
+                if self.document is not None and newest.generation < self.document.generation:
+                    harmless = (*harmless, fault)
             else:
                 self.document, self._taken = self._state.applied(), newest
                 self.counts.applied += 1
@@ -184,6 +198,12 @@ class Agent:
                 self.counts.refused += 1
                 log.error("refused a document", extra={"why": fault})
         self.status.refused_files = faults
+        self.status.refused_newer = tuple(fault for fault in faults if fault not in harmless)
+
+    def trouble(self) -> list[str]:
+        """Return why the node does not obey, which it does not without a document, either."""
+        none = ["there is no document yet"] if self.document is None else []
+        return [*none, *self.status.trouble()]
 
     def look(self, at: frozenset[str] = frozenset()) -> None:
         """Compare the node with its document, and repair it or report the drift.
@@ -325,21 +345,23 @@ class Agent:
         return replace(host, disputed=self._disputed)
 
     def _plan(self, document: NodePlacement) -> Plan:
-        return plan_of(
-            document,
-            self._cgroups,
-            self._host(),
-            root=self._root,
-            previous=document,
-            in_force=True,
+        return until_nothing_vanishes(
+            lambda: plan_of(
+                document,
+                self._cgroups,
+                self._host(),
+                root=self._root,
+                previous=document,
+                in_force=True,
+            )
         )
 
     def _apply(self, document: NodePlacement, trusted: frozenset[str] = frozenset()) -> Plan:
         # A new document must fit the CPUs that are online; the one in force makes do with them.
-        return apply(
+        return apply_here(
             document,
             self._cgroups,
-            self._host(),
+            self._host,
             self._state,
             root=self._root,
             in_force=document is self.document,

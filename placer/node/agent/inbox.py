@@ -17,6 +17,10 @@ from placer_models.files.errors import InputError
 from placer_models.instance.node_file import node_placement_of
 from placer_models.node_placement import NodePlacement
 
+MAX_DOCUMENT_BYTES = 4 << 20
+"""The largest document that is read: one of 5,000 pods has less than 1 MiB, and 4 MiB of anything
+take at most 80 MiB of memory to read."""
+
 _ENDINGS = (".json", ".yaml", ".yml")
 
 
@@ -28,6 +32,7 @@ class _Seen:
         version: Identifies the content of the file.
         document: The document, or None if the file is refused.
         fault: Why it is refused, in words.
+        foreign: Whether it is refused because it is for another node.
 
     """
 
@@ -35,15 +40,22 @@ class _Seen:
     version: tuple[int, int]
     document: NodePlacement | None = None
     fault: str = ""
+    foreign: bool = False
 
 
 class Inbox:
-    """A reader of the folder, which does not read unchanged files again."""
+    """A reader of the folder, which does not read unchanged files again.
+
+    Attributes:
+        foreign: Files for other nodes that the last look refused, in words.
+
+    """
 
     def __init__(self, folder: Path, node: str) -> None:
         self.folder = folder
         self._node = node
         self._seen: dict[str, _Seen] = {}
+        self.foreign: tuple[str, ...] = ()
 
     def check(self) -> None:
         """Refuse a folder into which others could put documents.
@@ -83,6 +95,7 @@ class Inbox:
             name: seen for name in names if (seen := self._look(name, self._seen.get(name)))
         }
         faults = tuple(seen.fault for seen in self._seen.values() if seen.fault)
+        self.foreign = tuple(seen.fault for seen in self._seen.values() if seen.foreign)
         documents = {name: seen.document for name, seen in self._seen.items() if seen.document}
         if not documents:
             return None, faults
@@ -114,11 +127,17 @@ class Inbox:
                 return before
             if fault := self._fault(file, found):
                 return _Seen(inode, (0, 0), None, f"{path}: {fault}")  # no version: look again
+            if found.st_size > MAX_DOCUMENT_BYTES:
+                fault = (
+                    f"it has {found.st_size:,} bytes, and a document of one node at most "
+                    f"{MAX_DOCUMENT_BYTES:,}; remove it, or write the document alone"
+                )
+                return _Seen(inode, version, None, f"{path}: {fault}")
             if before is not None and before.inode == inode and before.document is not None:
                 fault = "it was changed in place; write a new file, and rename it to this name"
                 return _Seen(inode, version, None, f"{path}: {fault}")
             with os.fdopen(os.dup(file), encoding="utf-8", errors="replace") as reader:
-                text = reader.read()
+                text = reader.read(MAX_DOCUMENT_BYTES)
         finally:
             os.close(file)
         try:
@@ -127,7 +146,7 @@ class Inbox:
             return _Seen(inode, version, None, str(error))
         if document.node.name != self._node:
             fault = f"the document is for node {document.node.name!r}, and this is {self._node!r}"
-            return _Seen(inode, version, None, f"{path}: {fault}")
+            return _Seen(inode, version, None, f"{path}: {fault}", foreign=True)
         return _Seen(inode, version, document)
 
     def _fault(self, file: int, found: os.stat_result) -> str:

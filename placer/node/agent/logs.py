@@ -27,10 +27,11 @@ class JsonLines(logging.Formatter):
 
 
 def log_to_stderr(level: str, as_json: bool) -> None:
-    """Send what Placer logs to standard error."""
+    """Send what Placer logs to standard error, and what libraries of the agent warn of."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines() if as_json else logging.Formatter("%(levelname)s %(message)s"))
-    logger = logging.getLogger("placer")
-    logger.handlers = [handler]
-    logger.setLevel(level.upper())
-    logger.propagate = False
+    for name, least in (("placer", level.upper()), ("tornado", "WARNING"), ("asyncio", "WARNING")):
+        logger = logging.getLogger(name)
+        logger.handlers = [handler]
+        logger.setLevel(least)
+        logger.propagate = False

@@ -64,8 +64,8 @@ class Metrics(Collector):
             ("observe_only", "1 while nothing may be written.", bool(status.observe_only)),
             (
                 "node_obeys",
-                "1 while the node does what the document says.",
-                not status.trouble(),
+                "1 while the node does what the newest document says.",
+                not self._agent.trouble(),
             ),
         ):
             yield GaugeMetricFamily(f"placer_agent_{name}", text, value=float(value))

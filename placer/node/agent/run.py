@@ -20,10 +20,12 @@ from placer.node.agent.watch import ANYTHING, Alarm, Watch, is_process_list, is_
 from placer.node.cgroups import Cgroups
 from placer.node.container_roots import CONTAINER_ROOTS
 from placer.node.host import read_host
+from placer.node.locks import locked_root
 from placer.node.mounts import kernel_files
 from placer.node.state import AppliedState
 from placer.node.systemd_units import SystemdUnits
 from placer_models.files.errors import counted
+from placer_models.kubernetes.checkpoints.checkpoint_files import KUBELET_ROOT
 
 log = logging.getLogger(__name__)
 
@@ -50,6 +52,7 @@ class Options:
         report_strangers: Whether strangers on owned CPUs are told of.
         clear_owned: Whether they are moved, and so told of, too.
         container_roots: The cgroups below which runtimes put containers.
+        kubelet_root: The root directory of the kubelet.
 
     """
 
@@ -62,6 +65,7 @@ class Options:
     report_strangers: bool = False
     clear_owned: bool = False
     container_roots: tuple[str, ...] = CONTAINER_ROOTS
+    kubelet_root: str = KUBELET_ROOT
 
 
 def run(options: Options) -> tuple[str, ...]:
@@ -92,14 +96,16 @@ def run(options: Options) -> tuple[str, ...]:
         inbox = Inbox(options.documents, options.node)
         inbox.check()
         state = AppliedState(options.state)
-        open_things.enter_context(state.locked())
-        gpus = GpuHealth(devices_changed)
-        open_things.callback(gpus.close)
         units = SystemdUnits()
         open_things.callback(units.close)
+        cgroups = Cgroups(files, units, options.container_roots)
+        open_things.enter_context(state.locked())
+        open_things.enter_context(locked_root(cgroups, options.root, options.state))
+        gpus = GpuHealth(devices_changed)
+        open_things.callback(gpus.close)
         agent = Agent(
-            Cgroups(files, units, options.container_roots),
-            read_host,
+            cgroups,
+            lambda: read_host(kubelet_root=options.kubelet_root),
             state,
             inbox,
             root=options.root,
@@ -115,9 +121,7 @@ def run(options: Options) -> tuple[str, ...]:
         )
         turns = _Turns(agent, files.mounts, sick, open_things)
         if options.listen:
-            server = Server(
-                options.listen, turns.metrics.registry, turns.alive, agent.status.trouble
-            )
+            server = Server(options.listen, turns.metrics.registry, turns.alive, agent.trouble)
             open_things.callback(server.close)
         agent.begin()
         agent.take()
@@ -255,10 +259,10 @@ class _Turns:
     def in_words(self) -> str:
         """Return the node's state in one line."""
         document = self._agent.document
-        if document is None:
-            return "no document yet"
         trouble = self._agent.status.trouble()
-        held = f"generation {document.generation}, {counted(len(document.pods), 'pod')}"
+        held = "no document yet"
+        if document is not None:
+            held = f"generation {document.generation}, {counted(len(document.pods), 'pod')}"
         return f"{held}: {trouble[0]}" if trouble else held
 
     def _say(self) -> None:

@@ -17,17 +17,21 @@ from placer.node.discover.pci import PciPlace
 from placer.node.discover.roots import open_files
 from placer.node.discover.sysfs import read_sysfs
 from placer_models.files.errors import InputError
+from placer_models.kubernetes.checkpoints.checkpoint_files import KUBELET_ROOT
 
 HOST = Path("/")
 
 
-def take_inventory(root: Path = HOST, nvidia_smi: Sequence[Path] = ()) -> Inventory:
+def take_inventory(
+    root: Path = HOST, nvidia_smi: Sequence[Path] = (), *, kubelet_root: str = KUBELET_ROOT
+) -> Inventory:
     """Return everything that is found out about the machine whose files these are.
 
     Args:
         root: The root of a Linux system, a folder or tar archive with a copy of its /sys
             and /proc, an XML file of hwloc, or a NodeResourceTopology of Kubernetes.
         nvidia_smi: Files with what nvidia-smi printed on that machine.
+        kubelet_root: The root directory of its kubelet, an absolute path.
 
     Raises:
         InputError: It is none of these, or a file in it is not what the kernel writes.
@@ -41,15 +45,16 @@ def take_inventory(root: Path = HOST, nvidia_smi: Sequence[Path] = ()) -> Invent
         return read_node_resource_topology(root)
     if not (root.is_file() and _is_xml(root)):
         files = open_files(root)
-        return with_kubelet(files, replace(read_sysfs(files), found=read_devices(files, texts)))
+        found = replace(read_sysfs(files), found=read_devices(files, texts))
+        return with_kubelet(files, found, kubelet_root)
     tree = read_tree(root)
     inventory = read_hwloc(tree)
-    found = read_hwloc_devices(tree, inventory.numa_nodes, gpus_too=not texts)
+    devices = read_hwloc_devices(tree, inventory.numa_nodes, gpus_too=not texts)
     if texts:
         places = places_in(tree, inventory.numa_nodes)
         told = smi_devices(texts, lambda bus_id: places.get(bus_id) or PciPlace(bus_id))
-        found = merged(told, FoundDevices(), found)
-    return replace(inventory, found=found)
+        devices = merged(told, FoundDevices(), devices)
+    return replace(inventory, found=devices)
 
 
 def told_apart(files: Sequence[Path]) -> tuple[Path, list[Path]]:

@@ -7,6 +7,7 @@ from typing import TypeVar
 from placer.node.discover.inventory import Inventory
 from placer.node.discover.machine_files import MachineFiles, UnreadableError
 from placer_models.annotations.node_topology import CpuManagerPolicy, PodCpuAlloc
+from placer_models.kubernetes.checkpoints.checkpoint_files import KUBELET_ROOT, path_below
 from placer_models.kubernetes.checkpoints.cpu_manager import (
     CPU_MANAGER_STATE,
     read_cpu_manager_state,
@@ -24,19 +25,28 @@ from placer_models.kubernetes.checkpoints.memory_manager import (
 _State = TypeVar("_State")
 
 
-def with_kubelet(files: MachineFiles, inventory: Inventory) -> Inventory:
+def with_kubelet(
+    files: MachineFiles, inventory: Inventory, kubelet_root: str = KUBELET_ROOT
+) -> Inventory:
     """Return the inventory with what the kubelet has given to pods: CPUs, memory, devices.
+
+    Args:
+        files: The files of the machine.
+        inventory: What they say of it.
+        kubelet_root: The root directory of its kubelet, an absolute path.
 
     Raises:
         InputError: A checkpoint is not what a kubelet writes, or its checksum is wrong.
 
     """
     warnings = [*inventory.warnings]
-    cpus = _read(files, CPU_MANAGER_STATE, read_cpu_manager_state, "CPUs", warnings)
-    memory = _read(files, MEMORY_MANAGER_STATE, read_memory_manager_state, "memory", warnings)
-    devices = _read(
-        files, DEVICE_MANAGER_CHECKPOINT, read_device_manager_checkpoint, "devices", warnings
+    cpu_file, memory_file, device_file = (
+        path_below(kubelet_root, path)
+        for path in (CPU_MANAGER_STATE, MEMORY_MANAGER_STATE, DEVICE_MANAGER_CHECKPOINT)
     )
+    cpus = _read(files, cpu_file, read_cpu_manager_state, "CPUs", warnings)
+    memory = _read(files, memory_file, read_memory_manager_state, "memory", warnings)
+    devices = _read(files, device_file, read_device_manager_checkpoint, "devices", warnings)
     inventory = replace(
         inventory,
         pod_memory=memory,

@@ -172,6 +172,12 @@ def _numa_nodes(
     if unknown := [node.id for node in found if node.memory_bytes is None]:
         nodes = format_cpu_list(unknown)
         warnings.append(f"nothing says how much memory NUMA node {nodes} has; rule: it counts as 0")
+    total, told = inventory.memory_bytes or 0, sum(node.memory_bytes or 0 for node in found)
+    if not unknown and told < total:
+        warnings.append(
+            f"the NUMA nodes have {told:,} bytes of memory together, and the machine {total:,}; "
+            f"rule: the {total - told:,} bytes that no NUMA node has count as 0"
+        )
     if of_gpu := [node.id for node in inventory.numa_nodes if node.of_gpu]:
         warnings.append(
             f"NUMA node {format_cpu_list(of_gpu)} is memory of GPUs; rule: it has 0 for pods"

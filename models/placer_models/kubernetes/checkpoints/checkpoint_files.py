@@ -18,6 +18,9 @@ from placer_models.kubernetes.checkpoints.memory_manager import (
     read_memory_manager_state,
 )
 
+KUBELET_ROOT = "/var/lib/kubelet"
+"""The kubelet's root directory, unless its ``--root-dir`` names another one."""
+
 Checkpoint = CpuManagerState | MemoryManagerState | DeviceManagerState
 
 _READERS: Mapping[str, Callable[[str], Checkpoint]] = {
@@ -26,6 +29,17 @@ _READERS: Mapping[str, Callable[[str], Checkpoint]] = {
     DEVICE_MANAGER_CHECKPOINT: read_device_manager_checkpoint,
 }
 _BY_NAME = {path.rpartition("/")[2]: read for path, read in _READERS.items()}
+
+
+def path_below(kubelet_root: str, path: str) -> str:
+    """Return where a checkpoint is below another root directory of the kubelet.
+
+    Args:
+        kubelet_root: The absolute path of that directory.
+        path: Where it is below the usual one, without a ``/`` before it, as the answer is.
+
+    """
+    return f"{kubelet_root.strip('/')}{path.removeprefix(KUBELET_ROOT[1:])}".lstrip("/")
 
 
 def is_checkpoint(name: str) -> bool:
