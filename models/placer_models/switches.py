@@ -44,7 +44,7 @@ def is_whole(switch: ClassesBelow, banks: Sequence[DeviceBank]) -> bool:
 
 
 def has_several(devices: Iterable[tuple[str, int]]) -> bool:
-    """Return whether a pod has several whole devices of a type, which are no MIG instances."""
+    """Return whether a pod asks for several whole devices of a type, which are no MIG instances."""
     return any(count > 1 and not is_instance(kind) for kind, count in devices)
 
 

@@ -1,11 +1,10 @@
 """The last tier: what is left for pods still to come, or what a node strategy counts (B12, B13)."""
 
-from collections import Counter
 from collections.abc import Callable, Mapping
 from weakref import WeakKeyDictionary
 
 from placer.judge.mig import instance_points
-from placer.judge.scene import Scene, Site
+from placer.judge.scene import Scene, Site, Tenant
 from placer_models.device import GPU
 from placer_models.goals import (
     GPU_POINTS,
@@ -20,7 +19,6 @@ from placer_models.goals import (
 from placer_models.links import counts_of, usable_points
 from placer_models.mig import is_instance
 from placer_models.node_strategy import NodeLoad
-from placer_models.placement import PodPlacement
 from placer_models.policy import QosClass
 from placer_models.resource_classes import ask_of, classes_of, load_of, totals_of
 
@@ -102,7 +100,7 @@ def _switch_points(site: Site) -> int:
         mine = {(grant.type, grant.minor) for grant in tenant.place.devices}
         if not tenant.new:
             runners |= mine
-        elif _has_several(tenant.place):
+        elif _asks_for_several(tenant):
             several |= mine
         else:
             singles |= mine
@@ -112,10 +110,16 @@ def _switch_points(site: Site) -> int:
     )
 
 
-def _has_several(place: PodPlacement) -> bool:
-    """Return whether the pod has several whole devices of one type."""
-    whole = Counter(g.type for g in place.devices if g.share is None and not is_instance(g.type))
-    return any(count > 1 for count in whole.values())
+def _asks_for_several(tenant: Tenant) -> bool:
+    """Return whether the pod asks for several whole devices of one type, by their number."""
+    by_strategy = dict(tenant.pod.spec.strategies)
+    return any(
+        asked.share is None
+        and asked.count > 1
+        and asked.type not in by_strategy
+        and not is_instance(asked.type)
+        for asked in tenant.requests.devices
+    )
 
 
 def _core_points(site: Site) -> int:

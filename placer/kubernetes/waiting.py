@@ -1,4 +1,4 @@
-"""Who waits in a dump: whom a scheduler is asked about, and who is only counted."""
+"""Waiting pods of a dump: those that a scheduler is asked about, and those only counted."""
 
 from collections import Counter
 from collections.abc import Iterable

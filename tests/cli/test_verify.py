@@ -84,7 +84,7 @@ def test_programs_get_breaches_and_tiers(
 
 TIERS = {
     "placed.priority-0": 2, "alignment": 0, "bind": 0, "links.pod-minimum": 0, "links.pod-sum": 0,
-    "links.gang-sum": 0, "locality.numa-nodes": 0, "locality.packages": 0, "usable": 1121,
+    "links.gang-sum": 0, "locality.numa-nodes": 0, "locality.packages": 0, "usable": 1185,
 }  # fmt: skip
 """What the placement of the lone pod is worth: 80 free cores; sets of 1, 2, 4 and 8 GPUs twice;
 rooms of 12 and 5 points."""
@@ -115,8 +115,8 @@ def bounded(name: str, bound: int, *, proven: bool = False) -> list[dict[str, ob
         ({"tiers": tiers(usable=9999)}, ["usable"]),
         ({"status": "gave-up", "tiers": tiers(bind=-1)}, ["status", "bind"]),
         ({"tiers": tiers()[1:]}, ["placed.priority-0"]),
-        ({"tiers": bounded("usable", 1121)}, []),
-        ({"tiers": bounded("usable", 1120)}, ["usable"]),
+        ({"tiers": bounded("usable", 1185)}, []),
+        ({"tiers": bounded("usable", 1184)}, ["usable"]),
         ({"tiers": bounded("bind", 1)}, ["bind"]),
         ({"tiers": bounded("placed.priority-0", 2, proven=True)}, []),
         ({"tiers": bounded("placed.priority-0", 4, proven=True)}, ["placed.priority-0"]),

@@ -11,7 +11,14 @@ from placer.search.solver import solve
 from placer_models.cluster import Instance, Node
 from placer_models.goals import USABLE
 from placer_models.mig import is_instance
-from placer_models.placement import PartlyPlaced, Placed, Placement, PodPlacement
+from placer_models.placement import (
+    NamespacedName,
+    PartlyPlaced,
+    Placed,
+    Placement,
+    PodPlacement,
+)
+from placer_models.pod import Pod, pods_of
 from spices_switches import switch_instance
 
 WORLDS = 150
@@ -21,17 +28,30 @@ def points_of_switches(instance: Instance, placement: Placement) -> int:
     """Return 8 for each whole switch of all nodes, as the page counts them."""
     moved = {place.key for place in placement.pods}
     running = [r.placement for r in instance.running if r.placement.key not in moved]
+    several = those_with_several(instance)
     return sum(
         _points_on(
             node,
             [place for place in running if place.node == node.name],
             [place for place in placement.pods if place.node == node.name],
+            several,
         )
         for node in instance.nodes
     )
 
 
-def _points_on(node: Node, running: list[PodPlacement], new: list[PodPlacement]) -> int:
+def those_with_several(instance: Instance) -> set[NamespacedName]:
+    """Return the keys of the pods that ask for several whole devices of a type."""
+    pods = [*pods_of(instance.gangs), *(runner.pod for runner in instance.running)]
+    return {pod.key for pod in pods if asks_for_several(pod)}
+
+
+def _points_on(
+    node: Node,
+    running: list[PodPlacement],
+    new: list[PodPlacement],
+    those: set[NamespacedName],
+) -> int:
     cut = {minor for minor, _ in node.mig}
     points = 0
     for switch in {d.pcie_switch for d in node.devices} - {None}:
@@ -47,8 +67,8 @@ def _points_on(node: Node, running: list[PodPlacement], new: list[PodPlacement])
         if len(below) < 2 or all(kind != "gpu" for kind, _ in below):
             continue
         ran = any(_has_any(place, below) for place in running)
-        single = any(_has_any(place, below) for place in new if not has_several(place))
-        several = any(_has_any(place, below) for place in new if has_several(place))
+        single = any(_has_any(place, below) for place in new if place.key not in those)
+        several = any(_has_any(place, below) for place in new if place.key in those)
         if not ran and (several or not single):
             points += 8
     return points
@@ -58,10 +78,16 @@ def _has_any(place: PodPlacement, below: set[tuple[str, int]]) -> bool:
     return any((grant.type, grant.minor) in below for grant in place.devices)
 
 
-def has_several(place: PodPlacement) -> bool:
-    """Return whether the pod has several whole devices of a type."""
-    whole = Counter(grant.type for grant in place.devices if grant.share is None)
-    return any(n > 1 and not kind.startswith("mig-") for kind, n in whole.items())
+def asks_for_several(pod: Pod) -> bool:
+    """Return whether the pod asks for several whole devices of a type, and says how many."""
+    counted = (
+        asked.count
+        for asked in pod.spec.requests.devices
+        if asked.share is None
+        and asked.type not in dict(pod.spec.strategies)
+        and not asked.type.startswith("mig-")
+    )
+    return any(count > 1 for count in counted)
 
 
 def without_switches(instance: Instance) -> Instance:
@@ -99,7 +125,9 @@ def told() -> Counter[str]:
         seen["worlds"] += 1
         seen["whole"] += expected > 0
         seen["broken"] += expected < points_of_switches(instance, Placement(()))
-        seen["several"] += any(map(has_several, placement.pods))
+        seen["several"] += any(
+            place.key in those_with_several(instance) for place in placement.pods
+        )
         seen["moves"] += bool(
             {r.pod.key for r in instance.running} & {p.key for p in placement.pods}
         )

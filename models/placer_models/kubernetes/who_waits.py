@@ -1,6 +1,8 @@
-"""Who of the pods that wait in a cluster is to be placed."""
+"""Waiting pods of a cluster: which of them are to be placed."""
 
 from dataclasses import dataclass
+
+from placer_models.typed import check_types
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +18,9 @@ class WhoWaits:
 
     schedulers: frozenset[str] = frozenset()
     gated: bool = False
+
+    def __post_init__(self) -> None:
+        check_types(self)
 
 
 ALL = WhoWaits()
