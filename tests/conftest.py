@@ -22,11 +22,15 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "gate"))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Of a test that goes through batches of worlds the gate takes the first, `check` the rest."""
+    """Of a test in batches of worlds the gate takes the first, `check` the next four.
+
+    `make slow` takes the rest.
+    """
     for item in items:
         callspec = getattr(item, "callspec", None)
         if callspec is not None and callspec.params.get("batch", 0) > 0:
-            item.add_marker(pytest.mark.check)
+            in_check = callspec.params["batch"] < 5
+            item.add_marker(pytest.mark.check if in_check else pytest.mark.slow)
 
 
 class _Rejections(logging.Handler):

@@ -129,6 +129,7 @@ def test_a_rejection_can_be_needless() -> None:
     assert len(together) == 2
 
 
+@pytest.mark.check
 def test_needless_rejections_are_counted() -> None:
     """
     Pods that arrive one by one at a small node and are merged in turn, against all of

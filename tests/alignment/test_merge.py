@@ -57,6 +57,7 @@ def distances(draw: st.DrawFn, count: int) -> tuple[tuple[int, ...], ...]:
     return draw(st.tuples(*[row] * count))
 
 
+@pytest.mark.check
 @settings(max_examples=400)
 @given(nodes_and_hints(), st.sampled_from(POLICIES), st.data())
 def test_the_kubelets_merge_is_the_best_of_every_combination(
@@ -84,6 +85,7 @@ def test_the_kubelets_merge_is_the_best_of_every_combination(
     assert bool(merged.reasons) is not merged.admitted
 
 
+@pytest.mark.check
 @settings(max_examples=400)
 @given(nodes_and_hints(most_score=2), st.sampled_from(POLICIES), st.data())
 def test_koordinators_merge_is_the_best_of_every_combination(

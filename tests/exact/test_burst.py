@@ -29,6 +29,7 @@ def test_many_worlds_are_solved_as_by_brute_force(batch: int) -> None:
     check_worlds(burst_instance, SLOW_START + batch, SLOW_BATCHES, SLOW_WORLDS)
 
 
+@pytest.mark.check
 def test_brute_force_is_right_about_pools_of_numa_nodes() -> None:
     """
     Where the plainest enumeration can be done, the shortcuts of brute force change nothing.

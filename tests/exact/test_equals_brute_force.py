@@ -61,6 +61,7 @@ def check_brute_force(seeds: range, most_leaves: int) -> int:
     return compared
 
 
+@pytest.mark.check
 def test_brute_force_is_right() -> None:
     """
     Where the plainest enumeration can be done, its shortcuts change nothing.

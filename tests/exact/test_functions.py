@@ -43,6 +43,7 @@ def test_many_tiny_worlds_are_solved_as_by_brute_force(batch: int) -> None:
     check_worlds(function_instance, SLOW_START + batch, SLOW_BATCHES, SLOW_WORLDS)
 
 
+@pytest.mark.check
 def test_brute_force_is_right_about_virtual_functions() -> None:
     """
     The plainest enumeration finds the same.

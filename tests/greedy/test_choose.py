@@ -35,6 +35,7 @@ def alone(seed: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
     return tuple(v for _, v in measure(world, placed)), tuple(v for _, v in best.vector)
 
 
+@pytest.mark.check
 def test_one_pod_is_placed_as_well_as_trying_everything_places_it() -> None:
     """
     On tiny worlds a pod that can be placed is placed, and in every tier as well as can

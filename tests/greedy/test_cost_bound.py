@@ -28,8 +28,8 @@ from worlds import tiny_instance
 WORLDS = 100
 """Of each kind; many thousands were drawn by hand."""
 
-ROOMY = 25
-"""Half full real machines; the same."""
+ROOMY = 5
+"""Batches of five half full real machines; the same."""
 
 
 STRATEGY_WORLDS = 12
@@ -81,11 +81,17 @@ def while_pods_come(table: NodeTable, rng: Random) -> Iterator[None]:
             table.undo(mark)
 
 
-@pytest.mark.parametrize("seed", range(ROOMY))
-def test_no_place_on_a_real_machine_costs_less(seed: int) -> None:
+@pytest.mark.parametrize("batch", range(ROOMY))
+def test_no_place_on_a_real_machine_costs_less(batch: int) -> None:
     """
     Neither for one pod nor, all told, for two that come to a node together.
     """
+    for seed in range(5 * batch, 5 * (batch + 1)):
+        check_on_a_real_machine(seed)
+
+
+def check_on_a_real_machine(seed: int) -> None:
+    """Compare the bound with what one pod, and two together, would cost on each node."""
     table = NodeTable(build_problem(roomy.instance(seed)))
     looked = Looked(table)
     shapes = range(len(table.problem.shapes))

@@ -32,12 +32,12 @@ def placed(world: Instance) -> list[str]:
     return [pod.name for pod in realised(world, choices).pods]
 
 
-@pytest.mark.parametrize("first", range(0, 1_000, 50))
-def test_no_answer_breaks_a_rule(first: int) -> None:
+@pytest.mark.parametrize("batch", range(4))
+def test_no_answer_breaks_a_rule(batch: int) -> None:
     """
     Every tiny world's answer becomes ids, and the judge finds nothing.
     """
-    for seed in range(first, first + 50):
+    for seed in range(250 * batch, 250 * (batch + 1)):
         world = tiny_instance(seed)
 
         assert faults(world, place_greedily(build_problem(world))) == ()

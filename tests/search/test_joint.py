@@ -80,6 +80,7 @@ def test_every_way_is_clean_never_below_greedy_and_never_above_its_bounds(
                 break  # later tiers are bounded among other placements
 
 
+@pytest.mark.check
 @pytest.mark.parametrize("way", ["one model", "without links first"])
 def test_a_whole_model_proves_every_tier(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """
