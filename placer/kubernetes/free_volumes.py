@@ -24,6 +24,8 @@ class FreeVolumes:
     """The free volumes of a cluster, as claims on them compete for them.
 
     Attributes:
+        possible: Claim -> the volumes that it could have if nobody else wanted any.
+        matching: Claim -> those of them that are left to it.
         amounts: Plain amount -> node -> how much of it the node has.
         enough: What a node has of an amount where a volume can be provisioned instead.
 
@@ -48,6 +50,7 @@ class FreeVolumes:
         self.matching = {
             one.identity.key: self._matching(one) for one in claims if not one.selected_node
         }
+        self.possible = dict(self.matching)
         self.enough = len(claims)
         self.amounts: dict[str, dict[str, int]] = {}
         self._asked: dict[NamespacedName, tuple[str, ...]] = {}
