@@ -99,8 +99,8 @@ def solve(
         typer.Option(
             metavar="KIND[,KIND...] FOLDER",
             help="Write what a cluster is told of the placement to FOLDER, which is new or empty: "
-            "annotations, patches, bindings, claims, volumes, yaml. INSTANCE is a cluster's objects "
-            "then.",
+            "annotations, patches, bindings, claims, volumes, yaml. INSTANCE is a cluster's "
+            "objects then.",
         ),
     ] = None,
     skip_illegal: SkipIllegal = False,
