@@ -84,10 +84,11 @@ class FreeVolumes:
     def _share_out(self, claims: Mapping[NamespacedName, VolumeClaimPart]) -> None:
         """Give volumes that several claims want to one each, or make them amounts."""
         wanted = Counter(self.matching.values())
+        claimants = Counter(name for names in wanted for name in names)
         contended = {
             names
             for names, count in wanted.items()
-            if names and (count > 1 or any(names & other for other in wanted if other != names))
+            if names and (count > 1 or any(claimants[name] > 1 for name in names))
         }
         if not contended:
             return

@@ -132,13 +132,6 @@ class Volumes:
             found[name] = by_node.get(node, 0)
         return tuple(sorted(found.items()))
 
-    def unbound(self, part: KubePod) -> Iterator[VolumeClaimPart]:
-        """Yield the claims of a pod that get their volumes once it has its node."""
-        for key in _claims_of(part):
-            claim = self._objects.volume_claims.get(key)
-            if claim is not None and not claim.is_bound:
-                yield claim
-
     def _label(self, nodes: NodeNames, part: KubePod) -> _Label:
         if nodes not in self._labels:
             number = f"-{len(self._labels) + 1}" if self._labels else ""

@@ -179,7 +179,26 @@ def _attaching() -> Iterator[Row]:
     limits = csi_node("n1", 1), csi_node("n2", 1)
     found = (*nodes, *attached, *limits, csi_volume("v", "c"), bound, asked)
     yield Row(word, "a node that attaches no more", found, "n2")
+    shared = pod("r", nodeName="n1", **with_claim("c"))
+    found = (*nodes, shared, *limits, csi_volume("v", "c"), bound, asked)
+    why = "A node's amount of a driver is the same for all pods, whatever they share"
+    yield Row(word, "a volume that the node has", found, "n1 n2", on_purpose=("n2", why))
+    lingers = {
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "VolumeAttachment",
+        "metadata": {"name": "a"},
+        "spec": {
+            "attacher": DRIVER,
+            "nodeName": "n1",
+            "source": {"persistentVolumeName": "w"},
+        },
+    }
+    found = (*nodes, lingers, csi_volume("w", "d"), *limits, csi_volume("v", "c"), bound, asked)
+    yield Row(word, "a volume that is attached still", found, "n2")
     dynamic = storage_class("dynamic", DRIVER)
+    chosen = {"volume.kubernetes.io/selected-node": "n2"}
+    decided = volume_claim("c", of_class="dynamic", annotations=chosen)
+    yield Row(word, "a node that is selected", (*nodes, dynamic, decided, asked), "n2")
     wanted = volume_claim("c", of_class="dynamic")
     tells = csi_driver(storageCapacity=True)
     room = capacity("a", "z1", "1Gi"), capacity("b", "z2", "100Gi")

@@ -215,6 +215,46 @@ def test_free_volumes_by_trying(seed: int) -> None:
     assert len(found) == most
 
 
+@pytest.mark.parametrize("seed", range(25))
+def test_volumes_of_several_nodes_by_trying(seed: int) -> None:
+    """
+    Whatever claims match which volumes, each that is placed has one of its own, on its node.
+    """
+    draw = Random(seed)
+    names = [f"n{i}" for i in range(draw.randrange(1, 4))]
+    known = [*map(node, names), storage_class()]
+    where: dict[str, list[str]] = {}
+    for i in range(draw.randrange(1, 6)):
+        where[f"v{i}"] = draw.sample(names, draw.randrange(1, len(names) + 1))
+        labels = {"a": draw.choice("xy"), "b": draw.choice("xy")}
+        known.append(volume(f"v{i}", where=one_of(HOSTNAME, *where[f"v{i}"]), labels=labels))
+    pods = [f"p{i}" for i in range(draw.randrange(1, 6))]
+    for name in pods:
+        claims = [f"c{i}-{name}" for i in range(draw.choice((1, 1, 2)))]
+        for claim in claims:
+            known.append(volume_claim(claim))
+            if draw.random() < 0.6:
+                selector = {"matchLabels": {draw.choice("ab"): draw.choice("xy")}}
+                known[-1]["spec"]["selector"] = selector
+        known.append(asking(name, claims[0]))
+        for i, claim in enumerate(claims[1:]):
+            source = {"name": f"more-{i}", "persistentVolumeClaim": {"claimName": claim}}
+            known[-1]["spec"]["volumes"].append(source)
+
+    instance, _ = read(*known)
+    answer = solve(instance, SolveOptions(work_limit=20, workers=1, seed=0))
+    found = told(*known)
+
+    chosen = {patch["spec"]["claimRef"]["name"]: Path(p).stem for p, patch in found.items()}
+    assert len(set(chosen.values())) == len(chosen)
+    placed = answer.placement.pods if isinstance(answer, Placed | PartlyPlaced) else ()
+    for place in placed:
+        mine = [claim for claim in chosen if claim.endswith(f"-{place.name}")]
+        asked = next(one for one in known if one["metadata"]["name"] == place.name)
+        assert len(mine) == len(asked["spec"]["volumes"])
+        assert all(place.node in where[chosen[claim]] for claim in mine)
+
+
 def test_the_option_to_ignore_volumes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """
     It belongs to the objects of a cluster; without it the pod waits, and the answer says why.
