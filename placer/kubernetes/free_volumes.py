@@ -50,6 +50,7 @@ class FreeVolumes:
         self.matching = {
             one.identity.key: self._matching(one) for one in claims if not one.selected_node
         }
+        self._reached: dict[VolumeNames, NodeNames] = {}
         self.possible = dict(self.matching)
         self.enough = len(claims)
         self.amounts: dict[str, dict[str, int]] = {}
@@ -58,8 +59,11 @@ class FreeVolumes:
 
     def nodes(self, claim: VolumeClaimPart) -> NodeNames:
         """Return the nodes that reach a volume that the claim may have."""
-        names = self.matching.get(claim.identity.key, ())
-        return frozenset().union(*(self._access.of(self._volumes[name]) for name in names))
+        names = self.matching.get(claim.identity.key, frozenset())
+        if names not in self._reached:
+            every = (self._access.of(self._volumes[name]) for name in names)
+            self._reached[names] = frozenset[str]().union(*every)
+        return self._reached[names]
 
     def asked(self, claim: VolumeClaimPart) -> tuple[str, ...]:
         """Return the amounts of which the claim takes one each."""
