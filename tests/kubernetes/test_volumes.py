@@ -31,7 +31,7 @@ from placer.search.options import SolveOptions
 from placer.search.solver import solve
 from placer_cli.app import main
 from placer_cli.exits import Exit
-from placer_models.kubernetes.who_waits import Ignored, WhoWaits
+from placer_models.kubernetes.who_waits import ALL, Ignored, WhoWaits
 from placer_models.placement import PartlyPlaced, Placed
 
 TWO = node("n1", labels={ZONE: "z1"}), node("n2", labels={ZONE: "z2"})
@@ -47,10 +47,10 @@ def on(name: str, *where: str, storage: str = "10Gi") -> Json:
     return volume(name, where=one_of(HOSTNAME, *where), storage=storage)
 
 
-def told(*objects: Json) -> dict[str, Any]:
+def told(*objects: Json, who: WhoWaits = ALL) -> dict[str, Any]:
     """Return path -> patch of what the volumes of pods are told of the best placement."""
     known = objects_of(list(objects))
-    instance, _ = instance_of(known)
+    instance, _ = instance_of(known, who=who)
     answer = solve(instance, SolveOptions(work_limit=20, workers=1, seed=0))
     if not isinstance(answer, Placed | PartlyPlaced):
         return {}
@@ -181,6 +181,8 @@ def test_what_is_written_before_the_binding() -> None:
     chosen = {"annotations": {"volume.kubernetes.io/selected-node": "n2"}}
     again = volume_claim("c", of_class="dynamic", **chosen)
     assert told(*TWO, storage_class("dynamic", DRIVER), again, asking("p", "c")) == {}
+    now = storage_class(mode="Immediate"), on("v", "n2"), volume_claim("c"), asking("p", "c")
+    assert told(*TWO, *now, who=WhoWaits(ignored=frozenset(Ignored))) == {}
 
 
 @pytest.mark.parametrize("seed", range(25))

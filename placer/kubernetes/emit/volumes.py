@@ -49,12 +49,15 @@ def volumes(dump: PlacedDump) -> Iterator[Written]:
     for one in dump.pods:
         for used in one.part.volumes.claims:
             nodes.setdefault((one.part.identity.namespace, used.claim), one.node.name)
-    known = dump.objects.volume_claims
-    claims = {
-        key: known[key]
-        for key in nodes
-        if key in known and not (known[key].volume or known[key].is_bound)
-    }
+    known, classes = dump.objects.volume_claims, dump.objects.storage_classes
+    claims = {}
+    for key in nodes:
+        claim = known.get(key)
+        if claim is None or claim.volume or claim.leaving:
+            continue
+        of_class = classes.get(claim.storage_class)
+        if of_class is not None and of_class.waits:  # else the cluster binds it by itself
+            claims[key] = claim
     access = VolumeAccess(dump.objects)
     chosen = _chosen(dump, claims, nodes, access)
     for key, claim in claims.items():
