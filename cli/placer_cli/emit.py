@@ -71,6 +71,18 @@ def emit(emission: Emission, objects: Objects, instance: Instance, answer: Answe
         having = [one.part.identity.title for one in dump.pods if one.part.claims]
         if having:
             told += f"; {having[0]} has claims, which come first: say --emit claims, too"
+    if EmitKind.BINDINGS in emission.kinds and EmitKind.VOLUMES not in emission.kinds:
+        known = objects.volume_claims
+        unmade = [
+            one.part.identity.title
+            for one in dump.pods
+            for used in one.part.volumes.claims
+            if (claim := known.get((one.part.identity.namespace, used.claim))) is not None
+            and not claim.is_bound
+        ]
+        if unmade:
+            told += f"; {unmade[0]} has claims without a volume, which come first: "
+            told += "say --emit volumes, too"
     return told + later
 
 

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from placer_models.kubernetes.who_waits import ALL, WhoWaits
+from placer_models.kubernetes.who_waits import ALL, Ignored, WhoWaits
 
 SchedulerNames = Annotated[
     list[str] | None,
@@ -24,9 +24,21 @@ Gated = Annotated[
 """Whether pods with scheduling gates are placed."""
 
 
-def who_waits(names: list[str] | None, *, gated: bool) -> WhoWaits:
+Ignore = Annotated[
+    list[Ignored] | None,
+    typer.Option(
+        "--ignore",
+        help="Place pods as if they did not have these; for objects that say nothing of volumes.",
+    ),
+]
+"""What nobody is to look at."""
+
+
+def who_waits(
+    names: list[str] | None, *, gated: bool, ignore: list[Ignored] | None = None
+) -> WhoWaits:
     """Return what the options say."""
-    return WhoWaits(frozenset(names or ()), gated)
+    return WhoWaits(frozenset(names or ()), gated, frozenset(ignore or ()))
 
 
 def only_of_clusters(who: WhoWaits, *, is_cluster: bool) -> None:
@@ -37,5 +49,6 @@ def only_of_clusters(who: WhoWaits, *, is_cluster: bool) -> None:
 
     """
     if who != ALL and not is_cluster:
-        option = "--scheduler-name" if who.schedulers else "--gated"
+        option = "--gated" if who.gated else "--ignore"
+        option = "--scheduler-name" if who.schedulers else option
         raise typer.BadParameter(f"{option} goes with the objects of a cluster; leave it out")

@@ -101,7 +101,8 @@ def bound_pods(
             one.asked.limits,
             one.part.kubelet_uid,
         )
-        stays = bool(one.part.leaving or one.part.claims or (one.cpus & pinned))
+        has_volumes = one.part.volumes.claims or one.part.volumes.disks
+        stays = bool(one.part.leaving or one.part.claims or has_volumes or (one.cpus & pinned))
         place = _placement(one, node, owned, held)
         found.running.append(
             RunningPod(pod, place, movable=not stays, illegal=one.illegal, guessed=held.guessed)

@@ -15,6 +15,7 @@ from placer.kubernetes.machines import Machines
 from placer.kubernetes.objects import Objects
 from placer.kubernetes.strangers import Strangers
 from placer.kubernetes.summary import Summary
+from placer.kubernetes.volumes import Volumes
 from placer.kubernetes.waiting import waiting_in, with_nominated
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.defaults import NO_DEFAULTS, Defaults
@@ -36,7 +37,7 @@ from placer_models.kubernetes.pod_containers import Reading
 from placer_models.kubernetes.pod_spec import qos_of
 from placer_models.kubernetes.pod_terms import Surroundings
 from placer_models.kubernetes.stream import read_objects
-from placer_models.kubernetes.who_waits import ALL, WhoWaits
+from placer_models.kubernetes.who_waits import ALL, Ignored, WhoWaits
 from placer_models.pod import PodSpec
 from placer_models.policy import BINDING, QosClass
 
@@ -102,7 +103,8 @@ def instance_of(
     waiting, unasked = waiting_in(objects.pods.values(), who, summary)
     specs: dict[PodSpec, PodSpec] = {}
     claims = Claims(objects, pools, summary)
-    waits = gangs_of(objects, waiting, claims, reading, specs, summary)
+    volumes = Volumes(objects, waiting, summary, ignored=Ignored.VOLUMES in who.ignored)
+    waits = gangs_of(objects, waiting, claims, volumes, reading, specs, summary)
     bound = _bound(objects, summary)
     machines, strangers = Machines(), Strangers.of(objects)
     nodes: list[Node] = []
@@ -120,9 +122,10 @@ def instance_of(
         node = _as_all_read(node, reading, summary)
         if reading.sums_cpus:
             offered = objects.nodes[name].allocatable.cpu_milli or 0
-            node = replace(node, extended=tuple(sorted((*node.extended, (REQUESTED_CPU, offered)))))
+            node = _offering(node, [(REQUESTED_CPU, offered)])
         more = reading.around.labels(dict(node.labels))
-        node = _labelled(node, (*claims.labels(name), *more))
+        node = _labelled(node, (*claims.labels(name), *volumes.labels(name), *more))
+        node = _offering(node, volumes.amounts(name))
         node = strangers.beside(node, objects, summary)
         nodes.append(_beside(node, here))
         running += here.running
@@ -155,6 +158,13 @@ def _read(objects: Objects) -> Counter[str]:
         "DeviceClass": len(objects.device_classes),
         "ResourceClaim": len(objects.claims),
         "ResourceClaimTemplate": len(objects.claim_templates),
+        "PersistentVolume": len(objects.volumes),
+        "PersistentVolumeClaim": len(objects.volume_claims),
+        "StorageClass": len(objects.storage_classes),
+        "CSIDriver": len(objects.csi_drivers),
+        "CSINode": len(objects.csi_nodes),
+        "CSIStorageCapacity": len(objects.storage_capacities),
+        "VolumeAttachment": len(objects.attachments),
     }
     return Counter({kind: count for kind, count in kinds.items() if count})
 
@@ -305,6 +315,12 @@ def _without_ids(node: Node) -> Node:
 
 def _labelled(node: Node, more: Iterable[tuple[str, str]]) -> Node:
     return replace(node, labels=tuple(sorted({**dict(node.labels), **dict(more)}.items())))
+
+
+def _offering(node: Node, more: Iterable[tuple[str, int]]) -> Node:
+    """Return a node with further plain amounts."""
+    extended = tuple(sorted((*node.extended, *more)))
+    return node if extended == node.extended else replace(node, extended=extended)
 
 
 def _beside(node: Node, here: BoundPods) -> Node:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from placer.kubernetes.claims import Claims
 from placer.kubernetes.objects import Objects
 from placer.kubernetes.summary import Summary
+from placer.kubernetes.volumes import Volumes
 from placer.kubernetes.waiting import left_out_of
 from placer_models.cluster import Node
 from placer_models.files.tree import field_name
@@ -35,6 +36,7 @@ class _Waiting:
         groups: Gangs that are placed together with it.
         lacks: Demands of members that Placer cannot express.
         missing: Objects that members need and the dump does not have.
+        waits: Why else members cannot be placed yet.
 
     """
 
@@ -43,6 +45,7 @@ class _Waiting:
     members: list[tuple[KubePod, Pod]] = field(default_factory=list)
     lacks: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
+    waits: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +69,7 @@ def gangs_of(
     objects: Objects,
     waiting: Sequence[KubePod],
     claims: Claims,
+    volumes: Volumes,
     reading: Reading,
     specs: dict[PodSpec, PodSpec],
     summary: Summary,
@@ -82,15 +86,13 @@ def gangs_of(
     for part in waiting:
         try:
             asked = asked_by(part, reading)
-            asked = claims.with_claims(part, asked, reading)
+            asked = volumes.with_volumes(part, claims.with_claims(part, asked, reading))
         except IllegalObjectError as error:
             illegal[part.identity.key] = _illegal(part, error, objects, summary)
             asked = _ANYTHING
         except ObjectError as error:
             objects.fault(error)
             continue
-        for what in part.wishes.waived:
-            summary.assume(f"with {what}, which nobody looks at yet", part.identity.title)
         pod = Pod(
             part.identity.name,
             part.identity.namespace,
@@ -103,8 +105,11 @@ def gangs_of(
             gang.members.append((part, pod))
             gang.lacks += [f"{part.identity.title} has {what}" for what in asked.lacks]
             gang.missing += [f"{part.identity.title} needs {what}" for what in asked.missing]
-        elif asked.missing or asked.lacks:
-            why = f"there is no word yet for {', '.join(asked.lacks)}"
+            gang.waits += [f"{part.identity.title}: {what}" for what in asked.waits]
+        elif asked.missing or asked.lacks or asked.waits:
+            why = "; ".join(asked.waits)
+            if asked.lacks:
+                why = f"there is no word yet for {', '.join(asked.lacks)}"
             if asked.missing:
                 why = f"{', '.join(asked.missing)}: not in the dump"
             summary.refused.append((part.identity.title, why))
@@ -222,6 +227,8 @@ def _made(
         why = f"{gang.missing[0]}, which is not in the dump"
     elif gang.lacks:
         why = f"there is no word yet for {gang.lacks[0]}"
+    elif gang.waits:
+        why = gang.waits[0]
     elif gang.minimum is None:
         why = "its PodGroup is not in the dump, and no pod says its minimum"
     elif bound + len(pods) < gang.minimum:

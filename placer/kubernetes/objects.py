@@ -27,8 +27,26 @@ from placer_models.kubernetes.resource_claim import (
     claim_template_part,
 )
 from placer_models.kubernetes.resource_slice import SlicePart, slice_part
+from placer_models.kubernetes.storage import (
+    AttachmentPart,
+    CsiDriverPart,
+    CsiNodePart,
+    StorageCapacityPart,
+    StorageClassPart,
+    attachment_part,
+    csi_driver_part,
+    csi_node_part,
+    storage_capacity_part,
+    storage_class_part,
+)
 from placer_models.kubernetes.stream import Found, ReadObject
 from placer_models.kubernetes.topology import TopologyPart, topology_part
+from placer_models.kubernetes.volume import (
+    VolumeClaimPart,
+    VolumePart,
+    volume_claim_part,
+    volume_part,
+)
 from placer_models.placement import NamespacedName
 
 CLAIM_VERSIONS = tuple(f"resource.k8s.io/{version}" for version in ("v1", "v1beta2", "v1beta1"))
@@ -74,6 +92,13 @@ class Objects:
     device_classes: dict[str, DeviceClassPart] = field(default_factory=dict)
     claims: dict[NamespacedName, ClaimPart] = field(default_factory=dict)
     claim_templates: dict[NamespacedName, ClaimTemplatePart] = field(default_factory=dict)
+    volumes: dict[str, VolumePart] = field(default_factory=dict)
+    volume_claims: dict[NamespacedName, VolumeClaimPart] = field(default_factory=dict)
+    storage_classes: dict[str, StorageClassPart] = field(default_factory=dict)
+    csi_drivers: dict[str, CsiDriverPart] = field(default_factory=dict)
+    csi_nodes: dict[str, CsiNodePart] = field(default_factory=dict)
+    storage_capacities: dict[NamespacedName, StorageCapacityPart] = field(default_factory=dict)
+    attachments: dict[str, AttachmentPart] = field(default_factory=dict)
     skipped: Counter[str] = field(default_factory=Counter)
     faults: list[InputError] = field(default_factory=list)
     places: dict[str, tuple[str, int]] = field(default_factory=dict)
@@ -131,6 +156,14 @@ class Objects:
                 self._put(
                     self.priorities, found, priority_class_part, lambda part: part.identity.name
                 )
+            case "PersistentVolume" if not group:
+                self._put(self.volumes, found, volume_part, lambda part: part.identity.name)
+            case "PersistentVolumeClaim" if not group:
+                self._put(
+                    self.volume_claims, found, volume_claim_part, lambda part: part.identity.key
+                )
+            case _ if group == "storage.k8s.io":
+                return self._take_storage(found)
             case _ if found.api_version in CLAIM_VERSIONS:
                 return self._take_claims(found)
             case _:
@@ -154,6 +187,29 @@ class Objects:
                     claim_template_part,
                     lambda part: part.identity.key,
                 )
+            case _:
+                return False
+        return True
+
+    def _take_storage(self, found: ReadObject) -> bool:
+        match found.kind:
+            case "StorageClass":
+                self._put(
+                    self.storage_classes, found, storage_class_part, lambda part: part.identity.name
+                )
+            case "CSIDriver":
+                self._put(self.csi_drivers, found, csi_driver_part, lambda part: part.identity.name)
+            case "CSINode":
+                self._put(self.csi_nodes, found, csi_node_part, lambda part: part.identity.name)
+            case "CSIStorageCapacity":
+                self._put(
+                    self.storage_capacities,
+                    found,
+                    storage_capacity_part,
+                    lambda part: part.identity.key,
+                )
+            case "VolumeAttachment":
+                self._put(self.attachments, found, attachment_part, lambda part: part.identity.name)
             case _:
                 return False
         return True

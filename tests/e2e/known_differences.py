@@ -76,7 +76,6 @@ class Row:
 
 
 WORDS: Mapping[str, str] = {
-    "persistent volumes": "2",
     "claims": "7",
     "declared features": "7",
     "bad objects": "8",
@@ -123,10 +122,10 @@ def _volumes() -> Iterator[Row]:
     dynamic = storage_class("dynamic", DRIVER)
     wanted = volume_claim("c", of_class="dynamic")
 
-    def row(name: str, *objects: Json, kube: str, placer: str | None = None) -> Row:
-        return Row(word, name, (*nodes, *objects), kube, placer)
+    def row(name: str, *objects: Json, kube: str) -> Row:
+        return Row(word, name, (*nodes, *objects), kube)
 
-    yield row("a volume on one node", on_n2, bound, asked, kube="n2", placer="n1 n2")
+    yield row("a volume on one node", on_n2, bound, asked, kube="n2")
     for key in (ZONE, "failure-domain.beta.kubernetes.io/zone"):
         there = volume("v", "c", labels={key: "z2"})
         old = tuple(
@@ -136,39 +135,37 @@ def _volumes() -> Iterator[Row]:
             }
             for one, z in zip(nodes, ("z1", "z2"), strict=True)
         )
-        yield Row(word, f"a volume labelled {key}", (*old, there, bound, asked), "n2", "n1 n2")
+        yield Row(word, f"a volume labelled {key}", (*old, there, bound, asked), "n2")
     several = volume("v", "c", labels={ZONE: "z2__z3"})
-    yield row("a volume in one of two zones", several, bound, asked, kube="n2", placer="n1 n2")
+    yield row("a volume in one of two zones", several, bound, asked, kube="n2")
     class_in_z2 = storage_class("dynamic", DRIVER, zones=["z2"])
-    yield row("a class for one zone", class_in_z2, wanted, asked, kube="n2", placer="n1 n2")
+    yield row("a class for one zone", class_in_z2, wanted, asked, kube="n2")
     yield row("a claim that any node serves", dynamic, wanted, asked, kube="n1 n2")
     free = volume("v", where=one_of(HOSTNAME, "n2"))
     unbound = volume_claim("c")
     local = storage_class()
-    yield row("a free local volume", local, free, unbound, asked, kube="n2", placer="n1 n2")
+    yield row("a free local volume", local, free, unbound, asked, kube="n2")
     small = volume("v", where=one_of(HOSTNAME, "n2"), storage="1Gi")
-    yield row("a local volume too small", local, small, unbound, asked, kube="", placer="n1 n2")
-    yield row("a claim that is not there", asked, kube="", placer="n1 n2")
+    yield row("a local volume too small", local, small, unbound, asked, kube="")
+    yield row("a claim that is not there", asked, kube="")
     lost = volume_claim("c", "v", phase="Lost")
-    yield row("a claim that is lost", lost, asked, kube="", placer="n1 n2")
+    yield row("a claim that is lost", lost, asked, kube="")
     now = storage_class(mode="Immediate")
-    yield row("a claim bound at once", now, unbound, asked, kube="", placer="n1 n2")
+    yield row("a claim bound at once", now, unbound, asked, kube="")
     leaving = volume_claim("c", "v", deletionTimestamp="2026-01-01T00:00:00Z", finalizers=["a/b"])
-    yield row("a claim being deleted", on_n2, leaving, asked, kube="", placer="n1 n2")
+    yield row("a claim being deleted", on_n2, leaving, asked, kube="")
     only = volume_claim("c", "v", mode="ReadWriteOncePod")
     holder = pod("r", nodeName="n1", **with_claim("c"))
     anywhere = volume("v", "c")
-    yield row("a claim of one pod, held", anywhere, only, holder, asked, kube="", placer="n1 n2")
-    yield row("an ephemeral volume, not made", pod(**ephemeral()), kube="", placer="n1 n2")
+    yield row("a claim of one pod, held", anywhere, only, holder, asked, kube="")
+    yield row("an ephemeral volume, not made", pod(**ephemeral()), kube="")
     owner = {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "uid-p", "controller": True}
     made = volume_claim("p-data", "v", ownerReferences=[owner])
     there = volume("v", "p-data", one_of(HOSTNAME, "n2"))
-    yield row(
-        "an ephemeral volume, made", there, made, pod(**ephemeral()), kube="n2", placer="n1 n2"
-    )
+    yield row("an ephemeral volume, made", there, made, pod(**ephemeral()), kube="n2")
     disk = {"volumes": [{"name": "d", "gcePersistentDisk": {"pdName": "d"}}]}
     other = pod("r", nodeName="n1", **disk)
-    yield row("a disk of one node, in use", other, pod(**disk), kube="n2", placer="n1 n2")
+    yield row("a disk of one node, in use", other, pod(**disk), kube="n2")
 
 
 def _attaching() -> Iterator[Row]:
@@ -181,13 +178,32 @@ def _attaching() -> Iterator[Row]:
     )
     limits = csi_node("n1", 1), csi_node("n2", 1)
     found = (*nodes, *attached, *limits, csi_volume("v", "c"), bound, asked)
-    yield Row(word, "a node that attaches no more", found, "n2", "n1 n2")
+    yield Row(word, "a node that attaches no more", found, "n2")
+    shared = pod("r", nodeName="n1", **with_claim("c"))
+    found = (*nodes, shared, *limits, csi_volume("v", "c"), bound, asked)
+    why = "A node's amount of a driver is the same for all pods, whatever they share"
+    yield Row(word, "a volume that the node has", found, "n1 n2", on_purpose=("n2", why))
+    lingers = {
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "VolumeAttachment",
+        "metadata": {"name": "a"},
+        "spec": {
+            "attacher": DRIVER,
+            "nodeName": "n1",
+            "source": {"persistentVolumeName": "w"},
+        },
+    }
+    found = (*nodes, lingers, csi_volume("w", "d"), *limits, csi_volume("v", "c"), bound, asked)
+    yield Row(word, "a volume that is attached still", found, "n2")
     dynamic = storage_class("dynamic", DRIVER)
+    chosen = {"volume.kubernetes.io/selected-node": "n2"}
+    decided = volume_claim("c", of_class="dynamic", annotations=chosen)
+    yield Row(word, "a node that is selected", (*nodes, dynamic, decided, asked), "n2")
     wanted = volume_claim("c", of_class="dynamic")
     tells = csi_driver(storageCapacity=True)
     room = capacity("a", "z1", "1Gi"), capacity("b", "z2", "100Gi")
     found = (*nodes, tells, *room, dynamic, wanted, asked)
-    yield Row(word, "a zone without room to provision", found, "n2", "n1 n2")
+    yield Row(word, "a zone without room to provision", found, "n2")
 
 
 def _ports() -> Iterator[Row]:

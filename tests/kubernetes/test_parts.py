@@ -415,16 +415,11 @@ def test_constrained_burst_is_for_ls_pods_with_a_limit() -> None:
 
 def test_what_has_no_word_yet_is_named() -> None:
     """
-    A demand keeps the pod from being placed, a wish is passed over; neither is forgotten.
+    A demand keeps the pod from being placed, and is not forgotten.
     """
     required = "requiredDuringSchedulingIgnoredDuringExecution"
-    found = pod(
-        affinity={"podAffinity": {required: [{"topologyKey": "zone"}]}},
-        volumes=[{"persistentVolumeClaim": {"claimName": "c"}}],
-    )
-    wishes = pod_part(found).wishes
-    assert wishes.lacks == ("required pod affinity that means no pod",)
-    assert wishes.waived == ("where its persistent volumes can be reached",)
+    found = pod(affinity={"podAffinity": {required: [{"topologyKey": "zone"}]}})
+    assert pod_part(found).wishes.lacks == ("required pod affinity that means no pod",)
 
 
 def test_ports_of_the_node_are_those_of_app_containers_and_sidecars() -> None:

@@ -12,7 +12,7 @@ from placer_cli.console import note_summary, out
 from placer_cli.draw.canvas import Canvas, canvas_of
 from placer_cli.illegal import SkipIllegal, read_any, read_instance
 from placer_cli.output import output_file, refuse_inputs, replacing
-from placer_cli.who_waits import Gated, SchedulerNames, who_waits
+from placer_cli.who_waits import Gated, Ignore, SchedulerNames, who_waits
 from placer_models.cluster import Instance, Machine
 from placer_models.files.errors import candidates, suggestion
 from placer_models.kubernetes.who_waits import WhoWaits
@@ -44,6 +44,7 @@ def show(
     skip_illegal: SkipIllegal = False,
     scheduler_name: SchedulerNames = None,
     gated: Gated = False,
+    ignore: Ignore = None,
 ) -> None:
     """Draw a machine, or a cluster and its nodes with their owners."""
     refuse_inputs("--svg", svg, [*map(Path, what), *([placement] if placement else [])])
@@ -52,7 +53,7 @@ def show(
         what,
         machine_files.append,
         skip_illegal=skip_illegal,
-        who=who_waits(scheduler_name, gated=gated),
+        who=who_waits(scheduler_name, gated=gated, ignore=ignore),
     )
     refuse_inputs("--svg", svg, machine_files)
     if isinstance(found, Machine):

@@ -15,7 +15,7 @@ from placer_cli.emit import Emission, emission_of
 from placer_cli.exits import Exit
 from placer_cli.illegal import SkipIllegal, read_instance
 from placer_cli.output import Format, document, format_of, output_file, refuse_inputs, replacing
-from placer_cli.who_waits import Gated, SchedulerNames, who_waits
+from placer_cli.who_waits import Gated, Ignore, SchedulerNames, who_waits
 from placer_models.kubernetes.who_waits import WhoWaits
 from placer_models.node_strategy import NodeStrategy
 from placer_models.placement import Answer, GaveUp, Infeasible, PartlyPlaced, Placed
@@ -99,12 +99,14 @@ def solve(
         typer.Option(
             metavar="KIND[,KIND...] FOLDER",
             help="Write what a cluster is told of the placement to FOLDER, which is new or empty: "
-            "annotations, patches, bindings, claims, yaml. INSTANCE is a cluster's objects then.",
+            "annotations, patches, bindings, claims, volumes, yaml. INSTANCE is a cluster's "
+            "objects then.",
         ),
     ] = None,
     skip_illegal: SkipIllegal = False,
     scheduler_name: SchedulerNames = None,
     gated: Gated = False,
+    ignore: Ignore = None,
 ) -> None:
     """Place the pods that wait in INSTANCE, and say how good that is.
 
@@ -118,7 +120,7 @@ def solve(
         options = replace(options, workers=workers)
     try:
         emission = emission_of(emit)
-        who = who_waits(scheduler_name, gated=gated)
+        who = who_waits(scheduler_name, gated=gated, ignore=ignore)
         answer = _solve(
             instance, options, form, output, emission, skip_illegal=skip_illegal, who=who
         )

@@ -10,7 +10,7 @@ from placer_cli.console import note_summary, out
 from placer_cli.exits import Exit
 from placer_cli.illegal import SkipIllegal, read_instance
 from placer_cli.output import Format, document
-from placer_cli.who_waits import Gated, SchedulerNames, who_waits
+from placer_cli.who_waits import Gated, Ignore, SchedulerNames, who_waits
 
 
 def verify(
@@ -26,6 +26,7 @@ def verify(
     skip_illegal: SkipIllegal = False,
     scheduler_name: SchedulerNames = None,
     gated: Gated = False,
+    ignore: Ignore = None,
 ) -> None:
     """Check PLACEMENT against every rule and its own claims, and measure it.
 
@@ -47,7 +48,7 @@ def verify(
         instance,
         note_summary,
         skip_illegal=skip_illegal,
-        who=who_waits(scheduler_name, gated=gated),
+        who=who_waits(scheduler_name, gated=gated, ignore=ignore),
     )
     answer, claims = load_claimed(placement)
     problem = replace(problem, strategy=claims.strategy or problem.strategy)

@@ -55,6 +55,8 @@ BIND_GANG_MEMBERS = "internal.scheduling.koordinator.sh/bind-gang-member-count"
 
 INSTANCE_TYPES = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
 HOSTNAME = "kubernetes.io/hostname"
+ZONES = ("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone")
+REGIONS = ("topology.kubernetes.io/region", "failure-domain.beta.kubernetes.io/region")
 
 CONFIG_MIRROR = "kubernetes.io/config.mirror"
 """The hash of the file of a static pod, on the object that stands for it in the API server."""

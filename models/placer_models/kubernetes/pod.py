@@ -41,6 +41,7 @@ from placer_models.kubernetes.object_fields import (
 from placer_models.kubernetes.pod_claims import PodClaim, pod_claims, resources_by_claim
 from placer_models.kubernetes.pod_class import PodClass, class_of
 from placer_models.kubernetes.pod_gang import GangRef, gang_of
+from placer_models.kubernetes.pod_volumes import NO_VOLUMES, PodVolumes, pod_volumes
 from placer_models.kubernetes.pod_wishes import Wishes, wishes_of
 from placer_models.kubernetes.resources import NOTHING, ResourceList, largest, resources_in
 from placer_models.pod import ContainerRole, JointAllocation
@@ -109,6 +110,7 @@ class KubePod:
         memory_status: Placer's own annotation on where its memory counts, or None.
         allocated: The devices that it was given, or None if that is not said.
         claims: Its claims.
+        volumes: Its volumes that only some nodes reach.
         kubelet_uid: The uid by which the kubelet of its node knows it; empty if it was never in
             a cluster.
 
@@ -137,6 +139,7 @@ class KubePod:
     memory_status: ResourceStatus | None = None
     allocated: tuple[DeviceAllocation, ...] | None = None
     claims: tuple[PodClaim, ...] = ()
+    volumes: PodVolumes = NO_VOLUMES
     kubelet_uid: str = ""
 
     @property
@@ -199,6 +202,7 @@ def pod_part(found: Object) -> KubePod:
         memory_status=laid.checked(read_resource_status, laid.text()) if laid else None,
         allocated=allocated.checked(read_device_allocated, allocated.text()) if allocated else None,
         claims=pod_claims(spec, root.get("status")),
+        volumes=pod_volumes(spec, identity.name),
         kubelet_uid=_kubelet_uid(root),
     )
 

@@ -39,6 +39,7 @@ class AskedPod:
             not in the spec.
         lacks: Demands that Placer cannot express; a waiting pod with any is not placed.
         missing: Objects that it names but that were not read; with any it is not placed, either.
+        waits: Why else it cannot be placed yet, a clause each.
 
     """
 
@@ -47,6 +48,7 @@ class AskedPod:
     lacks: tuple[str, ...] = ()
     shared_milli: int = 0
     missing: tuple[str, ...] = ()
+    waits: tuple[str, ...] = ()
 
 
 def asked_by(

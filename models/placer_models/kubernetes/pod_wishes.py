@@ -24,7 +24,6 @@ class Wishes:
         spread: How evenly pods like it are to be spread over domains of nodes, as written.
         host_ports: Ports of the node that it has for itself, ascending.
         lacks: Demands that Placer cannot express yet, by the names of fields.
-        waived: Wishes that Placer cannot express yet.
 
     """
 
@@ -35,7 +34,6 @@ class Wishes:
     tolerations: tuple[Toleration, ...] = ()
     host_ports: tuple[HostPort, ...] = ()
     lacks: tuple[str, ...] = ()
-    waived: tuple[str, ...] = ()
 
     @property
     def label_keys(self) -> frozenset[str]:
@@ -62,11 +60,8 @@ def wishes_of(spec: Field, namespace: str, labels: Labels = ()) -> Wishes:
     """
     affinity = spec.get("affinity")
     lacks: list[str] = []
-    waived: list[str] = []
     terms = tuple(affinity_terms(affinity, namespace, labels, lacks))
     constraints = spec.get("topologySpreadConstraints").items()
-    if any(volume.get("persistentVolumeClaim").there for volume in spec.get("volumes").items()):
-        waived.append("where its persistent volumes can be reached")
     return Wishes(
         tuple(sorted(spec.get("nodeSelector").texts().items())),
         node_affinity_of(affinity.get("nodeAffinity")),
@@ -75,7 +70,6 @@ def wishes_of(spec: Field, namespace: str, labels: Labels = ()) -> Wishes:
         tuple(_toleration(item) for item in spec.get("tolerations").items()),
         tuple(sorted(set(_host_ports(spec)))),
         tuple(dict.fromkeys(lacks)),
-        tuple(dict.fromkeys(waived)),
     )
 
 

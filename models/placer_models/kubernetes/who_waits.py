@@ -1,8 +1,16 @@
 """Waiting pods of a cluster: which of them are to be placed."""
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 from placer_models.typed import check_types
+
+
+class Ignored(StrEnum):
+    """What pods ask for and nobody is to look at."""
+
+    VOLUMES = "volumes"
+    """Which nodes reach their volumes, and whether they have them at all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,11 +21,13 @@ class WhoWaits:
         schedulers: Names of schedulers, as pods give them in `schedulerName`: only their pods are
             to be placed. Empty: whoever waits.
         gated: Whether pods with scheduling gates are to be placed, too.
+        ignored: What of them nobody is to look at.
 
     """
 
     schedulers: frozenset[str] = frozenset()
     gated: bool = False
+    ignored: frozenset[Ignored] = frozenset()
 
     def __post_init__(self) -> None:
         check_types(self)

@@ -18,5 +18,8 @@ class EmitKind(StrEnum):
     CLAIMS = "claims"
     """The devices that ResourceClaims were given, for the drivers on the nodes."""
 
+    VOLUMES = "volumes"
+    """The volumes that claims get, or the nodes for which they are to be made."""
+
     YAML = "yaml"
     """Whole pods with their node and annotations, to be created anew."""

@@ -8,12 +8,14 @@ from placer.kubernetes.emit.claims import claims
 from placer.kubernetes.emit.kind import EmitKind
 from placer.kubernetes.emit.placed_pods import PlacedDump, Written
 from placer.kubernetes.emit.pods import pods
+from placer.kubernetes.emit.volumes import volumes
 
 KINDS: Mapping[EmitKind, Callable[[PlacedDump], Iterable[Written]]] = {
     EmitKind.ANNOTATIONS: annotations,
     EmitKind.PATCHES: patches,
     EmitKind.BINDINGS: bindings,
     EmitKind.CLAIMS: claims,
+    EmitKind.VOLUMES: volumes,
     EmitKind.YAML: pods,
 }
 """Kind -> a pure function that turns what was placed into files of objects."""

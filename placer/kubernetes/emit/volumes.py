@@ -1,0 +1,107 @@
+"""Volumes: patches that say which volume a claim gets, or for which node one is to be made."""
+
+from collections.abc import Iterator, Mapping
+
+from placer.kubernetes.emit.annotations import metadata_of
+from placer.kubernetes.emit.placed_pods import PlacedDump, Written
+from placer.kubernetes.free_volumes import FreeVolumes
+from placer.kubernetes.volume_access import VolumeAccess
+from placer_models.kubernetes.object_fields import Identity, Object
+from placer_models.kubernetes.volume import (
+    BOUND_BY_CONTROLLER,
+    CLAIM_KIND,
+    SELECTED_NODE,
+    VOLUME_KIND,
+    VolumeClaimPart,
+    VolumePart,
+)
+from placer_models.placement import NamespacedName
+
+
+def kept_for(volume: VolumePart, claim: VolumeClaimPart) -> Object:
+    """Return a merge patch of a volume, which keeps it for a claim.
+
+    The cluster binds the two then. Its uid and resourceVersion make the cluster refuse it if the
+    volume has changed by now.
+    """
+    mark = {} if volume.claim is not None else {BOUND_BY_CONTROLLER: "yes"}
+    asked = claim.identity
+    reference = {
+        "apiVersion": "v1",
+        "kind": CLAIM_KIND,
+        "namespace": asked.namespace,
+        "name": asked.name,
+        "uid": asked.uid,
+        "resourceVersion": asked.resource_version,
+    }
+    reference = {key: value for key, value in reference.items() if value}
+    return {**_patch(volume.identity, mark), "spec": {"claimRef": reference}}
+
+
+def made_for(claim: VolumeClaimPart, node: str) -> Object:
+    """Return a merge patch of a claim, for which a volume is to be provisioned for a node."""
+    return _patch(claim.identity, {SELECTED_NODE: node})
+
+
+def volumes(dump: PlacedDump) -> Iterator[Written]:
+    """Yield a patch for each claim of a placed pod that has no volume yet."""
+    nodes: dict[NamespacedName, str] = {}
+    for one in dump.pods:
+        for used in one.part.volumes.claims:
+            nodes.setdefault((one.part.identity.namespace, used.claim), one.node.name)
+    known, classes = dump.objects.volume_claims, dump.objects.storage_classes
+    claims = {}
+    for key in nodes:
+        claim = known.get(key)
+        if claim is None or claim.volume or claim.leaving:
+            continue
+        of_class = classes.get(claim.storage_class)
+        if of_class is not None and of_class.waits:  # else the cluster binds it by itself
+            claims[key] = claim
+    access = VolumeAccess(dump.objects)
+    chosen = _chosen(dump, claims, nodes, access)
+    for key, claim in claims.items():
+        if key in chosen:
+            volume = dump.objects.volumes[chosen[key]]
+            yield Written(
+                f"volumes/{VOLUME_KIND}/{volume.identity.name}.yaml", (kept_for(volume, claim),)
+            )
+        elif not claim.selected_node and nodes[key] in access.provisioned_for(claim):
+            path = f"volumes/{CLAIM_KIND}/{key[0]}/{key[1]}.yaml"
+            yield Written(path, (made_for(claim, nodes[key]),))
+
+
+def _chosen(
+    dump: PlacedDump,
+    claims: Mapping[NamespacedName, VolumeClaimPart],
+    nodes: Mapping[NamespacedName, str],
+    access: VolumeAccess,
+) -> dict[NamespacedName, str]:
+    """Return claim -> the volume that it gets; claims that none can be made for come first."""
+    known = dump.objects.volumes
+    possible = FreeVolumes(known, tuple(claims.values()), access).possible
+    here: dict[NamespacedName, list[str]] = {}
+    for key in possible:
+        reached = (name for name in possible[key] if nodes[key] in access.of(known[name]))
+        here[key] = sorted(reached, key=lambda name: (known[name].capacity_bytes, name))
+    holder: dict[str, NamespacedName] = {}
+
+    def find(key: NamespacedName, tried: set[str]) -> bool:
+        """Give a claim a volume, and others another one for it if need be."""
+        for name in here[key]:
+            if name not in tried:
+                tried.add(name)
+                if name not in holder or find(holder[name], tried):
+                    holder[name] = key
+                    return True
+        return False
+
+    must = [key for key in here if nodes[key] not in access.provisioned_for(claims[key])]
+    for key in dict.fromkeys((*must, *here)):
+        find(key, set())
+    return {key: name for name, key in holder.items()}
+
+
+def _patch(identity: Identity, annotations: Mapping[str, str]) -> dict[str, object]:
+    metadata = {key: value for key, value in metadata_of(identity, annotations).items() if value}
+    return {"apiVersion": "v1", "kind": identity.kind, "metadata": metadata}
