@@ -22,6 +22,7 @@ from placer_models.device import GPU
 from placer_models.device_request import WHOLE_GPUS
 from placer_models.files.documents import name_of
 from placer_models.files.errors import InputError
+from placer_models.kubernetes.counted_devices import labels_beyond, with_counted
 from placer_models.kubernetes.join import JoinedNode, join
 from placer_models.kubernetes.names import (
     HOSTNAME,
@@ -117,11 +118,11 @@ def instance_of(
             one, topology, devices, pods, held, reading, specs, summary, objects.fault
         )
         node = replace(one.node, machine=machines.named(one.node.machine))
-        node = _as_all_read(node, reading, summary)
+        node = _as_all_read(node, one, reading, summary)
         if reading.sums_cpus:
             offered = objects.nodes[name].allocatable.cpu_milli or 0
             node = replace(node, extended=tuple(sorted((*node.extended, (REQUESTED_CPU, offered)))))
-        more = reading.around.labels(dict(node.labels))
+        more = *reading.around.labels(dict(node.labels)), *labels_beyond(one, reading.counted)
         node = _labelled(node, (*claims.labels(name), *more))
         node = strangers.beside(node, objects, summary)
         nodes.append(_beside(node, here))
@@ -189,7 +190,8 @@ def _joined(
         for name in known:
             if name not in objects.nodes:
                 summary.assume(f"{kind} of no Node in the dump, passed over", name)
-    return joined
+    types = {device.type for one in joined.values() for device in one.node.machine.devices}
+    return {name: with_counted(one, types) for name, one in joined.items()}
 
 
 def _reading(
@@ -202,6 +204,7 @@ def _reading(
         label_keys=frozenset[str]().union(*(one.label_keys for one in wishes)),
         sums_cpus=any(map(_is_both, objects.pods.values())),
         aligned_by_default=defaults.alignment in BINDING,
+        counted=frozenset(pair for one in joined.values() for pair in one.counted),
         around=_surroundings(objects, nodes, summary),
     )
 
@@ -248,8 +251,10 @@ def _bound(objects: Objects, summary: Summary) -> dict[str, list[KubePod]]:
     return bound
 
 
-def _as_all_read(node: Node, reading: Reading, summary: Summary) -> Node:
+def _as_all_read(node: Node, joined: JoinedNode, reading: Reading, summary: Summary) -> Node:
     """Return the node with plain amounts only of resources that no node has as devices."""
+    for _, name in joined.counted:
+        summary.assume(f"nodes with {name} and no object that says which: counted alone", node.name)
     amounts = dict(node.extended)
     devices = {name for name in amounts if name in reading.types} | (
         amounts.keys() & set(WHOLE_GPUS) if GPU in reading.types else set()
