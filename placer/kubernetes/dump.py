@@ -13,7 +13,7 @@ from placer.kubernetes.gangs import gangs_of, legal_gangs
 from placer.kubernetes.held_claims import HeldClaims
 from placer.kubernetes.machines import Machines
 from placer.kubernetes.objects import Objects
-from placer.kubernetes.salvage import unnamed_holder
+from placer.kubernetes.salvage import unnamed_holder, without_amounts
 from placer.kubernetes.strangers import Strangers
 from placer.kubernetes.summary import Summary
 from placer.kubernetes.waiting import waiting_in, with_nominated
@@ -112,7 +112,7 @@ def instance_of(
     nodes: list[Node] = []
     running: list[RunningPod] = []
     for name, one in joined.items():
-        if title_of("Device", "", name) in objects.refused:
+        if title_of("Device", "", name) in objects.refused and not objects.bears:
             continue  # what pods have of its devices cannot be checked against it
         pods = bound[name]
         topology = objects.topologies.get(name) or pools.topology(name)
@@ -218,7 +218,11 @@ def _joined(
             )
         except ObjectError as error:
             objects.fault(error)
-            continue
+            if not objects.bears:
+                continue
+            objects.borne += 1
+            objects.closed.add(name)
+            one = join(without_amounts(node), defaults=defaults)
         joined[name] = one
         for what in one.assumed:
             summary.assume(f"nodes {what}", name)

@@ -5,7 +5,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
-from placer.kubernetes.salvage import bare_node, node_of, stripped_pod, waiting_unread
+from placer.kubernetes.salvage import (
+    bare_node,
+    name_of_node,
+    node_of,
+    stripped_pod,
+    waiting_unread,
+)
 from placer_models.files.errors import InputError
 from placer_models.files.tree import field_name
 from placer_models.kubernetes.device import DevicePart, device_part
@@ -62,9 +68,9 @@ class Objects:
         cut_off: Whether a file holds what is no object, or could not be read to its end.
         keeps_whole: Whether waiting pods are kept as they were written.
         whole: Those pods, by key.
-        bears: Whether faults of Nodes and Pods end nothing where they loosen nothing: a Node that
-            cannot be read offers nothing, a bound pod that cannot be read closes its node, and a
-            waiting one is not asked.
+        bears: Whether faults of Nodes, Pods, Devices and NodeResourceTopologies end nothing where
+            they loosen nothing: a Node that cannot be read offers nothing; a Device, a
+            NodeResourceTopology or a bound pod closes its node; a waiting pod is not asked.
         borne: How many of ``faults`` are of that kind.
         closed: Names of nodes to which nothing comes because of them.
         unread: Waiting pods that cannot be read.
@@ -129,6 +135,8 @@ class Objects:
                 case "Pod":
                     left_out = waiting_unread(found.value, error)
                     self.unread += [left_out] if left_out else []
+                case "Device" | "NodeResourceTopology" if name := name_of_node(found.value):
+                    self.closed.add(name)
                 case _:
                     return False
         except ObjectError:

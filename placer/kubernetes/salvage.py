@@ -28,6 +28,19 @@ def bare_node(found: Object) -> KubeNode:
     return node_part({"apiVersion": "v1", "kind": "Node", "metadata": metadata})
 
 
+def without_amounts(node: KubeNode) -> KubeNode:
+    """Return a node with its name and labels alone, as objects about it contradict each other."""
+    identity = node.identity
+    metadata = {"name": identity.name, "labels": dict(identity.labels)}
+    return bare_node({"metadata": metadata})
+
+
+def name_of_node(found: Object) -> str:
+    """Return the name of an object that has the name of its node; empty if it has none."""
+    name = _mapping(found.get("metadata")).get("name")
+    return name if isinstance(name, str) else ""
+
+
 def stripped_pod(found: Object) -> KubePod:
     """Return a pod without what its annotations say that it holds.
 

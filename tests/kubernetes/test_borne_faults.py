@@ -1,7 +1,10 @@
 """Objects that cannot be read, in a dump that is answered all the same: they loosen nothing."""
 
+import pytest
+
 from kubernetes_dumps import notes, places, read
-from kubernetes_worlds import Json, node, pod
+from kubernetes_worlds import Json, device, gpu, held, lsr, node, owned, pod, topology
+from placer.kubernetes.errors import DumpError
 from placer_models.reasons import NotAsked
 
 BROKEN = {"node.koordinator.sh/reservation": "{"}
@@ -90,3 +93,56 @@ def test_a_waiting_pod_that_cannot_be_read_is_not_asked() -> None:
     assert isinstance(why, NotAsked)
     assert "'-1' is negative" in str(why)
     assert notes(summary).count("'-1' is negative") == 2
+
+
+def test_what_holds_by_id_on_a_closed_node_ends_nothing() -> None:
+    """
+    Neither CPUs nor devices of a node that cannot be read contradict it.
+    """
+    amounts = {"cpu": "2", "memory": "1Gi"}
+    runs = [
+        lsr("cpus", annotations=owned("0-1"), nodeName="n1"),
+        pod("gpus", {"cpu": "1", "nvidia.com/gpu": "2"}, nodeName="n1", annotations=held(0, 1)),
+        pod("static", amounts, limits=amounts, nodeName="n1"),
+    ]
+    broken = node("n1", annotations=BROKEN), topology("n1"), device("n1")
+    instance, _ = read(*broken, node("n2"), *runs, pod(), bears=True)
+
+    assert places(instance)["p"].node == "n2"
+    assert len(instance.running) >= 3
+
+
+@pytest.mark.parametrize(
+    "bad", [device("n1", [gpu(0), gpu(0)]), topology("n1", cpus=[(0, 0, 0, 0), (0, 0, 0, 1)])]
+)
+def test_what_describes_a_node_and_cannot_be_read_closes_it(bad: Json) -> None:
+    """
+    As the node's devices, or its NUMA nodes, are not known then.
+    """
+    runs = pod("r", {"nvidia.com/gpu": "1"}, nodeName="n1", annotations=held(0))
+    instance, summary = read(node("n1"), node("n2"), bad, runs, pod(), bears=True)
+
+    assert places(instance)["p"].node == "n2"
+    assert bad["kind"] in notes(summary)
+
+
+def test_objects_that_contradict_each_other_close_their_node() -> None:
+    """
+    Such as a Node that reserves CPUs which its NodeResourceTopology does not have.
+    """
+    keeps = {"node.koordinator.sh/reservation": '{"reservedCPUs": "99"}'}
+    nodes = node("n1", annotations=keeps), topology("n1"), node("n2")
+    instance, summary = read(*nodes, pod("r", nodeName="n1"), pod(), bears=True)
+
+    assert places(instance)["p"].node == "n2"
+    assert "CPUs 99 are reserved" in notes(summary)
+
+
+def test_other_faults_still_end_the_reading() -> None:
+    """
+    Whatever might be loosened: here a wish of a bound pod that nobody can read.
+    """
+    term = {"labelSelector": {"matchLabels": "x"}, "topologyKey": ZONE}
+    wish = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    with pytest.raises(DumpError, match="matchLabels"):
+        read(node(), pod("r", nodeName="n1", affinity=wish), pod(), bears=True)
