@@ -71,11 +71,14 @@ def waiting_unread(found: Object, error: ObjectError) -> LeftOut | None:
     None if it waits for nothing any more.
 
     Raises:
-        ObjectError: Not even its name can be read.
+        ObjectError: Not even its name can be read, or it may be bound or nominated to some node.
 
     """
     identity, _ = identity_of(found, "Pod", namespaced=True)
-    phase = _mapping(found.get("status")).get("phase")
+    spec, status = found.get("spec"), _mapping(found.get("status"))
+    if not isinstance(spec, dict) or spec.get("nodeName") or status.get("nominatedNodeName"):
+        raise error
+    phase = status.get("phase")
     leaving = _mapping(found.get("metadata")).get("deletionTimestamp")
     if phase in ("Succeeded", "Failed") or leaving:
         return None

@@ -377,14 +377,8 @@ def _bad_objects() -> Iterator[Row]:
     given = {"scheduling.koordinator.sh/device-allocated": "{"}
     holder = pod("r", nodeName="n1", annotations=given)
     closed = "n2", "what it holds is not known, so nothing more comes to its node"
-    yield Row(
-        word,
-        "a running pod with a broken annotation",
-        (*nodes, holder, pod()),
-        "n1 n2",
-        None,
-        closed,
-    )
+    found = (*nodes, holder, pod())
+    yield Row(word, "a running pod with a broken annotation", found, "n1 n2", on_purpose=closed)
 
 
 def _conditions() -> Iterator[Row]:

@@ -146,3 +146,9 @@ def test_other_faults_still_end_the_reading() -> None:
     wish = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
     with pytest.raises(DumpError, match="matchLabels"):
         read(node(), pod("r", nodeName="n1", affinity=wish), pod(), bears=True)
+    with pytest.raises(DumpError, match="nodeName"):
+        read(node(), pod("r", nodeName=1), pod(), bears=True)
+    nominated = pod("r", {"cpu": "-1"})
+    nominated["status"]["nominatedNodeName"] = "n1"
+    with pytest.raises(DumpError, match="negative"):
+        read(node(), nominated, pod(), bears=True)
