@@ -15,9 +15,10 @@ _HELD = (DEVICE_ALLOCATED, MEMORY_STATUS, RESOURCE_STATUS)
 
 
 def bare_node(found: Object) -> KubeNode:
-    """Return a node with its name and labels alone, which offers nothing.
+    """Return a node with its name, labels and taints alone, which offers nothing.
 
-    The labels say in which domains it is, so that pods there still keep others away.
+    The labels say in which domains it is, so that pods there still keep others away; the taints,
+    whether topology spread counts it.
 
     Raises:
         ObjectError: Not even these can be read.
@@ -25,14 +26,16 @@ def bare_node(found: Object) -> KubeNode:
     """
     known = _mapping(found.get("metadata"))
     metadata = {key: known[key] for key in ("name", "labels") if key in known}
-    return node_part({"apiVersion": "v1", "kind": "Node", "metadata": metadata})
+    spec = _mapping(found.get("spec"))
+    taints = {key: spec[key] for key in ("taints", "unschedulable") if key in spec}
+    return node_part({"apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": taints})
 
 
 def without_amounts(node: KubeNode) -> KubeNode:
-    """Return a node with its name and labels alone, as objects about it contradict each other."""
+    """Return a node as `bare_node` does, as objects about it contradict each other."""
     identity = node.identity
     metadata = {"name": identity.name, "labels": dict(identity.labels)}
-    return bare_node({"metadata": metadata})
+    return replace(bare_node({"metadata": metadata}), taints=node.taints)
 
 
 def name_of_node(found: Object) -> str:

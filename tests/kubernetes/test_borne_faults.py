@@ -152,3 +152,22 @@ def test_other_faults_still_end_the_reading() -> None:
     nominated["status"]["nominatedNodeName"] = "n1"
     with pytest.raises(DumpError, match="negative"):
         read(node(), nominated, pod(), bears=True)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"amounts": {"cpu": "-4"}},
+        {"annotations": {"node.koordinator.sh/reservation": '{"reservedCPUs": "99"}'}},
+    ],
+)
+def test_a_closed_node_keeps_its_taints(more: dict[str, object]) -> None:
+    """
+    As topology spread may be told to look at them.
+    """
+    taint = {"key": "k", "value": "v", "effect": "NoSchedule"}
+    instance, _ = read(node("n1", taints=[taint], **more), topology("n1"), node("n2"), bears=True)
+
+    closed = next(one for one in instance.nodes if one.name == "n1")
+    assert closed.cordoned
+    assert [one.key for one in closed.taints] == ["k"]

@@ -13,8 +13,6 @@ from placer_models.device_request import DEVICE_RESOURCES, PERCENT_TYPES, WHOLE_
 from placer_models.kubernetes.join import MOST_ZONE_DEVICES, JoinedNode
 from placer_models.visible_devices import UNNAMED_GPUS
 
-Label = tuple[str, str]
-
 
 def with_counted(joined: JoinedNode, types: Set[str]) -> JoinedNode:
     """Return a node with its amounts of devices as devices that are only counted.
@@ -63,7 +61,7 @@ def type_of(name: str) -> str:
     return PERCENT_TYPES.get(name) or (GPU if name in DEVICE_RESOURCES else name)
 
 
-def kept_off(asked: Iterable[str], counted: Set[tuple[str, str]]) -> tuple[Label, ...]:
+def kept_off(asked: Iterable[str], counted: Set[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
     """Return the labels that keep a pod off nodes that only count what it asks for otherwise.
 
     Args:
@@ -79,10 +77,10 @@ def kept_off(asked: Iterable[str], counted: Set[tuple[str, str]]) -> tuple[Label
     )
 
 
-def labels_beyond(joined: JoinedNode, counted: Set[tuple[str, str]]) -> tuple[Label, ...]:
+def labels_beyond(joined: JoinedNode, counted: Set[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
     """Return the labels of a node that stand for not just counting devices of some resource."""
     return tuple(_beyond(name) for _, name in sorted(counted - set(joined.counted)))
 
 
-def _beyond(name: str) -> Label:
+def _beyond(name: str) -> tuple[str, str]:
     return f"placer/{name.replace('/', '-')}-not-only-counted", "true"
