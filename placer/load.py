@@ -55,6 +55,7 @@ def load_instance(
     *,
     skip_illegal: bool = False,
     who: WhoWaits = ALL,
+    bears_faults: bool = False,
 ) -> Instance:
     """Return the instance that the files make together; ``-`` is standard input.
 
@@ -70,6 +71,8 @@ def load_instance(
             out (`Instance.left_out`) if they wait, and are misfits if they run. Those of a dump
             always are; in other files they are errors otherwise.
         who: Which of the pods that wait in a dump are to be placed; by default all but gated ones.
+        bears_faults: Whether Nodes, Pods and what describes nodes may be faulty in a dump: they
+            loosen nothing, and the summary tells of them (`Objects.bears`).
 
     Raises:
         InputError: Something is wrong; there is one message, for the first fault.
@@ -80,7 +83,8 @@ def load_instance(
         read = [doc for path in paths for doc in read_documents(path)]
         return _instance(read, on_file, skip_illegal=skip_illegal)
     beside = [path for path in paths if path not in dumps]
-    return _dump(dumps, on_summary, beside=beside, who=who)
+    objects = _objects(bears_faults=bears_faults)
+    return _dump(dumps, on_summary, objects, beside=beside, who=who)
 
 
 def load_cluster(
@@ -158,6 +162,7 @@ def load_any(
     *,
     skip_illegal: bool = False,
     who: WhoWaits = ALL,
+    bears_faults: bool = False,
 ) -> Instance | Placement | Machine:
     """Return whatever the file holds: an instance, a placement or a machine.
 
@@ -169,7 +174,7 @@ def load_any(
 
     """
     if holds_objects(path):
-        return _dump([path], on_summary, who=who)
+        return _dump([path], on_summary, _objects(bears_faults=bears_faults), who=who)
     text = read_text(path)
     if _is_topo(text, path):
         return _read_topo(text, path)
@@ -228,6 +233,12 @@ def _instance(
         return read[path]
 
     return build_instance(documents, find, skip_illegal=skip_illegal)
+
+
+def _objects(*, bears_faults: bool) -> "Objects":
+    from placer.kubernetes.objects import Objects
+
+    return Objects(bears=bears_faults)
 
 
 def _dump(

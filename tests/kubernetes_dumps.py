@@ -20,10 +20,16 @@ from placer_models.placement import GaveUp, Infeasible, PartlyPlaced, Placed, Po
 
 
 def read(
-    *objects: Json, defaults: Defaults | None = None, who: WhoWaits = ALL
+    *objects: Json,
+    defaults: Defaults | None = None,
+    who: WhoWaits = ALL,
+    bears: bool = False,
 ) -> tuple[Instance, Summary]:
-    """Return the cluster of these objects, whose scheduler may have defaults."""
-    known = Objects()
+    """Return the cluster of these objects, whose scheduler may have defaults.
+
+    With ``bears`` faults of Nodes and Pods end nothing.
+    """
+    known = Objects(bears=bears)
     for i, found in enumerate(objects):
         version, kind = str(found["apiVersion"]), str(found["kind"])
         known.add(ReadObject("dump.json", i + 1, version, kind, found, json.dumps(found), True))

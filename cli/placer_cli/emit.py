@@ -41,7 +41,7 @@ def emission_of(words: tuple[str, Path] | None) -> Emission | None:
 
 def objects_for(emission: Emission) -> Objects:
     """Return what has to be kept of a dump."""
-    return Objects(keeps_whole=EmitKind.YAML in emission.kinds)
+    return Objects(keeps_whole=EmitKind.YAML in emission.kinds, bears=True)
 
 
 def emit(emission: Emission, objects: Objects, instance: Instance, answer: Answer) -> str:

@@ -62,6 +62,7 @@ def read_instance(
     skip_illegal: bool,
     on_file: Callable[[Path], object] | None = None,
     who: WhoWaits = ALL,
+    bears_faults: bool = False,
 ) -> Instance:
     """Read the files of one instance, and name its illegal pods.
 
@@ -71,6 +72,7 @@ def read_instance(
         skip_illegal: The option.
         on_file: Told of each further file.
         who: Which of the pods that wait in a dump are to be placed.
+        bears_faults: As in `load_instance`.
 
     Raises:
         InputError: Something is wrong with them.
@@ -81,7 +83,14 @@ def read_instance(
 
     dumps: list[Summary] = []
     with naming_the_option():
-        found = load_instance(paths, on_file, dumps.append, skip_illegal=skip_illegal, who=who)
+        found = load_instance(
+            paths,
+            on_file,
+            dumps.append,
+            skip_illegal=skip_illegal,
+            who=who,
+            bears_faults=bears_faults,
+        )
     only_of_clusters(who, is_cluster=bool(dumps))
     for summary in dumps:
         on_summary(summary)
@@ -97,6 +106,7 @@ def read_any(
     skip_illegal: bool,
     on_file: Callable[[Path], object] | None = None,
     who: WhoWaits = ALL,
+    bears_faults: bool = False,
 ) -> Instance | Placement | Machine:
     """Read whatever a file holds; the arguments are those of `read_instance`.
 
@@ -109,7 +119,14 @@ def read_any(
 
     dumps: list[Summary] = []
     with naming_the_option():
-        found = load_any(path, on_file, dumps.append, skip_illegal=skip_illegal, who=who)
+        found = load_any(
+            path,
+            on_file,
+            dumps.append,
+            skip_illegal=skip_illegal,
+            who=who,
+            bears_faults=bears_faults,
+        )
     only_of_clusters(who, is_cluster=bool(dumps))
     for summary in dumps:
         on_summary(summary)

@@ -16,6 +16,9 @@ from placer_models.environment import Env
 NO_GPU = "none"
 """The value that shows no GPU."""
 
+UNNAMED_GPUS = ("placer/gpu-names", "unknown")
+"""A label of nodes whose GPUs are only counted: their minors are made up, so nothing names them."""
+
 _SHOW_NONE = ("", NO_GPU, "void")
 _SHOW_ALL = "all"
 
@@ -57,16 +60,20 @@ def has_readable_id(gpu: Device) -> bool:
     return gpu.id != ""
 
 
-def gpu_environment(held: Collection[int], gpus: Sequence[Device], *, has_instances: bool) -> Env:
+def gpu_environment(
+    held: Collection[int], gpus: Sequence[Device], *, has_instances: bool, unnamed: bool = False
+) -> Env:
     """Return the variables that name a container's GPUs, one per vendor of the node's GPUs.
 
     A MIG instance has no name before it is cut, so NVIDIA's variable of a container with
-    instances is left to whoever cuts them.
+    instances is left to whoever cuts them. Where GPUs are only counted, the variable of a
+    container that has some is left to the device plugin, which alone knows which they are.
 
     Args:
         held: Minors of the GPUs that the container has.
         gpus: The GPUs of the node.
         has_instances: Whether the container has MIG instances, too.
+        unnamed: Whether the node's GPUs are only counted (`UNNAMED_GPUS`).
 
     """
     by_vendor: defaultdict[GpuVendor, list[Device]] = defaultdict(list)
@@ -76,7 +83,8 @@ def gpu_environment(held: Collection[int], gpus: Sequence[Device], *, has_instan
     for vendor, of_vendor in by_vendor.items():
         if not (has_instances and vendor is GpuVendor.NVIDIA):
             own = [gpu for gpu in of_vendor if gpu.minor in held]
-            lines.append((vendor.value, _names(own, of_vendor)))
+            if not (unnamed and own):
+                lines.append((vendor.value, _names(own, of_vendor)))
     return tuple(sorted(lines))
 
 

@@ -7,7 +7,7 @@ from placer_models.device import GPU
 from placer_models.environment import Env
 from placer_models.mig import is_instance
 from placer_models.placement import ContainerPlacement
-from placer_models.visible_devices import gpu_environment
+from placer_models.visible_devices import UNNAMED_GPUS, gpu_environment
 
 
 def with_environment(
@@ -24,6 +24,7 @@ def with_environment(
                 {grant.minor for grant in part.devices if grant.type == GPU},
                 gpus,
                 has_instances=any(is_instance(grant.type) for grant in part.devices),
+                unnamed=UNNAMED_GPUS in node.labels,
             ),
         )
         for part in containers

@@ -8,7 +8,7 @@ from placer.judge.scene import Scene, Site, Tenant
 from placer_models.device import GPU
 from placer_models.mig import PREFIX
 from placer_models.placement import DeviceGrant
-from placer_models.visible_devices import NO_GPU, GpuVendor
+from placer_models.visible_devices import NO_GPU, UNNAMED_GPUS, GpuVendor
 
 _VENDORS = tuple(GpuVendor)
 
@@ -53,6 +53,13 @@ def _fault(
         return (
             f"has {vendor}={said}, and a MIG instance, which has no name before it is cut; "
             "leave the variable to whoever cuts it"
+        )
+    if held and UNNAMED_GPUS in site.node.labels:
+        if said is None:
+            return None
+        return (
+            f"has {vendor}={said}, and GPUs that node {site.node.name!r} only counts; leave the "
+            "variable to the device plugin, which knows which they are"
         )
     if said is None:
         return f"has no {vendor}; unset is not {NO_GPU}: it holds {_text(held)}, write so"

@@ -207,7 +207,7 @@ class BoundPodReader:
 
     def _held(self, part: KubePod, spec: PodSpec) -> HeldDevices:
         """Return the devices that a pod holds or sees, and note which are given to nobody."""
-        held = held_devices(part, spec, self.joined.node, self.devices, self.holders, self.taken)
+        held = held_devices(part, spec, self.joined, self.devices, self.holders, self.taken)
         if held.unresolved:
             self.summary.assume(
                 "pods whose devices a kubelet's checkpoint names by ids that nobody knows: "

@@ -13,6 +13,7 @@ from placer.kubernetes.gangs import gangs_of, legal_gangs
 from placer.kubernetes.held_claims import HeldClaims
 from placer.kubernetes.machines import Machines
 from placer.kubernetes.objects import Objects
+from placer.kubernetes.salvage import unnamed_holder, without_amounts
 from placer.kubernetes.strangers import Strangers
 from placer.kubernetes.summary import Summary
 from placer.kubernetes.volumes import Volumes
@@ -23,6 +24,8 @@ from placer_models.device import GPU
 from placer_models.device_request import WHOLE_GPUS
 from placer_models.files.documents import name_of
 from placer_models.files.errors import InputError
+from placer_models.kubernetes.counted_devices import labels_beyond, with_counted
+from placer_models.kubernetes.device import DevicePart
 from placer_models.kubernetes.join import JoinedNode, join
 from placer_models.kubernetes.names import (
     HOSTNAME,
@@ -37,6 +40,7 @@ from placer_models.kubernetes.pod_containers import Reading
 from placer_models.kubernetes.pod_spec import qos_of
 from placer_models.kubernetes.pod_terms import Surroundings
 from placer_models.kubernetes.stream import read_objects
+from placer_models.kubernetes.topology import TopologyPart
 from placer_models.kubernetes.who_waits import ALL, Ignored, WhoWaits
 from placer_models.pod import PodSpec
 from placer_models.policy import BINDING, QosClass
@@ -110,27 +114,30 @@ def instance_of(
     nodes: list[Node] = []
     running: list[RunningPod] = []
     for name, one in joined.items():
-        if title_of("Device", "", name) in objects.refused:
+        if title_of("Device", "", name) in objects.refused and not objects.bears:
             continue  # what pods have of its devices cannot be checked against it
         pods = bound[name]
         topology = objects.topologies.get(name) or pools.topology(name)
         devices = objects.devices.get(name)
-        here = bound_pods(
-            one, topology, devices, pods, held, reading, specs, summary, objects.fault
-        )
+        here = _bound_here(objects, one, topology, devices, pods, held, reading, specs, summary)
         node = replace(one.node, machine=machines.named(one.node.machine))
-        node = _as_all_read(node, reading, summary)
+        node = _as_all_read(node, one, reading, summary)
         if reading.sums_cpus:
             offered = objects.nodes[name].allocatable.cpu_milli or 0
             node = _offering(node, [(REQUESTED_CPU, offered)])
-        more = reading.around.labels(dict(node.labels))
+        more = *reading.around.labels(dict(node.labels)), *labels_beyond(one, reading.counted)
         node = _labelled(node, (*claims.labels(name), *volumes.labels(name), *more))
         node = _offering(node, volumes.amounts(name))
         node = strangers.beside(node, objects, summary)
+        if name in objects.closed:
+            what = "nodes closed as they, or pods there, cannot be read: nothing more comes there"
+            summary.assume(what, name)
+            node = replace(node, cordoned=True)
         nodes.append(_beside(node, here))
         running += here.running
-    if objects.faults:
+    if len(objects.faults) > objects.borne:
         raise DumpError(objects.faults)
+    summary.faults += map(str, objects.faults)
     nodes = _beside_claims(nodes, running, held, summary)
     legal = legal_gangs(waits, nodes, objects, summary)
     instance = Instance(
@@ -138,10 +145,43 @@ def instance_of(
         legal.gangs,
         legal.groups,
         tuple(running),
-        left_out=(*legal.left_out, *unasked, *nominated),
+        left_out=(*legal.left_out, *unasked, *nominated, *objects.unread),
         defaults=defaults,
     )
     return instance, summary
+
+
+def _bound_here(
+    objects: Objects,
+    joined: JoinedNode,
+    topology: TopologyPart | None,
+    devices: DevicePart | None,
+    pods: Sequence[KubePod],
+    held: HeldClaims,
+    reading: Reading,
+    specs: dict[PodSpec, PodSpec],
+    summary: Summary,
+) -> BoundPods:
+    """Return the pods of a node; if one of them contradicts it, the node is closed.
+
+    Nobody knows what the pods of a closed node hold there, and it does not matter: nothing comes.
+    """
+    name = joined.node.name
+    if name not in objects.closed:
+        faults: list[ObjectError] = []
+        here = bound_pods(
+            joined, topology, devices, pods, held, reading, specs, summary, faults.append
+        )
+        for fault in faults:
+            objects.fault(fault)
+        if not (faults and objects.bears):
+            return here
+        objects.borne += len(faults)
+        objects.closed.add(name)
+    unnamed = [unnamed_holder(part) for part in pods]
+    here = bound_pods(joined, None, None, unnamed, held, reading, specs, Summary(), objects.fault)
+    here.running = [replace(one, movable=False) for one in here.running]
+    return here
 
 
 def _read(objects: Objects) -> Counter[str]:
@@ -188,7 +228,11 @@ def _joined(
             )
         except ObjectError as error:
             objects.fault(error)
-            continue
+            if not objects.bears:
+                continue
+            objects.borne += 1
+            objects.closed.add(name)
+            one = join(without_amounts(node), defaults=defaults)
         joined[name] = one
         for what in one.assumed:
             summary.assume(f"nodes {what}", name)
@@ -199,7 +243,8 @@ def _joined(
         for name in known:
             if name not in objects.nodes:
                 summary.assume(f"{kind} of no Node in the dump, passed over", name)
-    return joined
+    types = {device.type for one in joined.values() for device in one.node.machine.devices}
+    return {name: with_counted(one, types) for name, one in joined.items()}
 
 
 def _reading(
@@ -212,6 +257,7 @@ def _reading(
         label_keys=frozenset[str]().union(*(one.label_keys for one in wishes)),
         sums_cpus=any(map(_is_both, objects.pods.values())),
         aligned_by_default=defaults.alignment in BINDING,
+        counted=frozenset(pair for one in joined.values() for pair in one.counted),
         around=_surroundings(objects, nodes, summary),
     )
 
@@ -258,8 +304,10 @@ def _bound(objects: Objects, summary: Summary) -> dict[str, list[KubePod]]:
     return bound
 
 
-def _as_all_read(node: Node, reading: Reading, summary: Summary) -> Node:
+def _as_all_read(node: Node, joined: JoinedNode, reading: Reading, summary: Summary) -> Node:
     """Return the node with plain amounts only of resources that no node has as devices."""
+    for _, name in joined.counted:
+        summary.assume(f"nodes with {name} and no object that says which: counted alone", node.name)
     amounts = dict(node.extended)
     devices = {name for name in amounts if name in reading.types} | (
         amounts.keys() & set(WHOLE_GPUS) if GPU in reading.types else set()

@@ -1,8 +1,8 @@
 """Devices that a bound pod holds, as far as anything tells which (D12)."""
 
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from placer_models.annotations.device_allocated import DeviceAllocation, grants_of
 from placer_models.annotations.names import DEVICE_ALLOCATED
@@ -10,11 +10,12 @@ from placer_models.cluster import Node
 from placer_models.device import GPU, DeviceKey
 from placer_models.instance.device_holders import DeviceHolders
 from placer_models.kubernetes.device import DevicePart
+from placer_models.kubernetes.join import JoinedNode
 from placer_models.kubernetes.object_fields import ObjectError
 from placer_models.kubernetes.plugin_devices import devices_of, gpus_elsewhere, type_of
 from placer_models.kubernetes.pod import KubePod
 from placer_models.placement import DeviceGrant
-from placer_models.pod import PodSpec
+from placer_models.pod import DeviceRequest, PodSpec
 from placer_models.visible_devices import GpuVendor, gpus_named, vendor_of
 
 _ALLOCATED = ("metadata", "annotations", DEVICE_ALLOCATED)
@@ -43,7 +44,7 @@ class HeldDevices:
 def held_devices(
     part: KubePod,
     spec: PodSpec,
-    node: Node,
+    joined: JoinedNode,
     devices: DevicePart | None,
     holders: DeviceHolders,
     taken: list[DeviceKey],
@@ -52,12 +53,13 @@ def held_devices(
 
     Its annotation names them, or else the Device object in its status or the kubelet's checkpoint,
     or else the environment of its containers. Of devices that only zones know, it gets as many as
-    it asks for from those that the zones call taken.
+    it asks for from those that the zones call taken; of those that are only counted, as many as
+    it asks for, whatever names any.
 
     Args:
         part: The pod.
         spec: What it asks for.
-        node: The node that it is on.
+        joined: The node that it is on.
         devices: What is known of the node's devices.
         holders: The holders of the node's devices, to which the pod is added.
         taken: Devices with unknown holders, from which those of the pod are removed.
@@ -66,9 +68,38 @@ def held_devices(
         ObjectError: It holds what the node lacks, or what another pod holds.
 
     """
-    known = {(device.type, device.minor): device for device in node.devices}
+    counted = {kind for kind, _ in joined.counted}
+    node = _listing(joined.node, counted)
+    asked = [one for one in spec.requests.devices if one.type not in counted]
     if part.allocated is None:
-        return _otherwise(part, spec, node, devices, holders, taken)
+        named = _otherwise(part, asked, node, devices, holders, taken)
+    else:
+        named = HeldDevices(_named(part, node, holders))
+    grants: list[DeviceGrant] = []
+    lost: set[str] = set()
+    for request in spec.requests.devices:
+        if request.type in counted:
+            mine = [one for one in taken if one[0] == request.type][: request.count]
+            taken[:] = [one for one in taken if one not in mine]
+            grants += [DeviceGrant(*one, "", request.share) for one in mine]
+            lost |= {request.type} if len(mine) < request.count else set()
+    if not (grants or lost):
+        return named
+    both = sorted((*named.grants, *grants), key=lambda one: (one.type, one.minor))
+    return replace(named, grants=tuple(both), unknown=named.unknown | lost)
+
+
+def _listing(node: Node, counted: Collection[str]) -> Node:
+    """Return the node with none but the devices that something lists."""
+    if not counted:
+        return node
+    listed = tuple(one for one in node.machine.devices if one.type not in counted)
+    return replace(node, machine=replace(node.machine, devices=listed))
+
+
+def _named(part: KubePod, node: Node, holders: DeviceHolders) -> tuple[DeviceGrant, ...]:
+    """Return the devices that a pod's annotation names."""
+    known = {(device.type, device.minor): device for device in node.devices}
     grants = _allocated(part, node)
     for grant in grants:
         device = known.get((grant.type, grant.minor))
@@ -82,7 +113,7 @@ def held_devices(
             )
         if fault := holders.take(device, grant.share, part.identity.title):
             raise ObjectError(part.identity.title, _ALLOCATED, fault)
-    return HeldDevices(grants)
+    return grants
 
 
 def _allocated(part: KubePod, node: Node) -> tuple[DeviceGrant, ...]:
@@ -95,7 +126,7 @@ def _allocated(part: KubePod, node: Node) -> tuple[DeviceGrant, ...]:
 
 def _otherwise(
     part: KubePod,
-    spec: PodSpec,
+    asked: Sequence[DeviceRequest],
     node: Node,
     devices: DevicePart | None,
     holders: DeviceHolders,
@@ -112,7 +143,7 @@ def _otherwise(
     elsewhere = Counter(kubelet.elsewhere)
     grants: list[DeviceGrant] = []
     whole = True
-    for request in spec.requests.devices:
+    for request in asked:
         kind = request.type
         minors = minors_by_status(part, kind, devices)
         if not minors:

@@ -5,6 +5,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
+from placer.kubernetes.salvage import (
+    bare_node,
+    name_of_node,
+    node_of,
+    stripped_pod,
+    waiting_unread,
+)
 from placer_models.files.errors import InputError
 from placer_models.files.tree import field_name
 from placer_models.kubernetes.device import DevicePart, device_part
@@ -47,6 +54,7 @@ from placer_models.kubernetes.volume import (
     volume_claim_part,
     volume_part,
 )
+from placer_models.left_out import LeftOut
 from placer_models.placement import NamespacedName
 
 CLAIM_VERSIONS = tuple(f"resource.k8s.io/{version}" for version in ("v1", "v1beta2", "v1beta1"))
@@ -78,6 +86,12 @@ class Objects:
         cut_off: Whether a file holds what is no object, or could not be read to its end.
         keeps_whole: Whether waiting pods are kept as they were written.
         whole: Those pods, by key.
+        bears: Whether faults of Nodes, Pods, Devices and NodeResourceTopologies end nothing where
+            they loosen nothing: a Node that cannot be read offers nothing; a Device, a
+            NodeResourceTopology or a bound pod closes its node; a waiting pod is not asked.
+        borne: How many of ``faults`` are of that kind.
+        closed: Names of nodes to which nothing comes because of them.
+        unread: Waiting pods that cannot be read.
 
     """
 
@@ -106,6 +120,10 @@ class Objects:
     cut_off: bool = False
     keeps_whole: bool = False
     whole: dict[NamespacedName, Object] = field(default_factory=dict)
+    bears: bool = False
+    borne: int = 0
+    closed: set[str] = field(default_factory=set)
+    unread: list[LeftOut] = field(default_factory=list)
 
     def add(self, found: Found) -> None:
         """Add one object; if it is faulty, note the fault and go on."""
@@ -122,6 +140,33 @@ class Objects:
             self.faults.append(
                 InputError(found.file, found.line_at(error.path), field_name(error.path), message)
             )
+            if self.bears and error.title not in self.places:
+                self.borne += self._salvage(found, error)
+
+    def _salvage(self, found: ReadObject, error: ObjectError) -> bool:
+        """Keep what holds of an object that cannot be read; return whether it loosens nothing."""
+        try:
+            match found.kind:
+                case "Node":
+                    node = bare_node(found.value)
+                    self.nodes[node.identity.name] = node
+                    self.closed.add(node.identity.name)
+                    self.places[node.identity.title] = (found.file, found.line)
+                case "Pod" if node_of(found.value):
+                    pod = stripped_pod(found.value)
+                    self.pods[pod.identity.key] = pod
+                    self.closed.add(pod.node)
+                    self.places[pod.identity.title] = (found.file, found.line)
+                case "Pod":
+                    left_out = waiting_unread(found.value, error)
+                    self.unread += [left_out] if left_out else []
+                case "Device" | "NodeResourceTopology" if name := name_of_node(found.value):
+                    self.closed.add(name)
+                case _:
+                    return False
+        except ObjectError:
+            return False
+        return True
 
     def fault(self, error: ObjectError) -> None:
         """Note a fault of an object that was added before."""

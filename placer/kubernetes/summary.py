@@ -19,6 +19,7 @@ class Summary:
         assumed: What was taken for granted -> names of the objects concerned.
         schedulers: Scheduler -> how many pods wait for it, if others than the default one are
             among them.
+        faults: What cannot be read, and ends nothing: file, line, field and mend of each.
 
     """
 
@@ -28,6 +29,7 @@ class Summary:
     illegal: list[tuple[str, str]] = field(default_factory=list)
     assumed: dict[str, list[str]] = field(default_factory=dict)
     schedulers: Counter[str] = field(default_factory=Counter)
+    faults: list[str] = field(default_factory=list)
 
     def assume(self, what: str, of: str) -> None:
         """Note that something was taken for granted about an object."""
@@ -46,6 +48,7 @@ class Summary:
             for title, why in pods:
                 by_why.setdefault(why, []).append(title)
             lines += [f"{begin}: {_named(titles)}: {why}" for why, titles in sorted(by_why.items())]
+        lines += [f"cannot be read: {fault}" for fault in self.faults]
         lines += [f"{what}: {_named(of)}" for what, of in self.assumed.items()]
         return tuple(lines)
 

@@ -24,7 +24,7 @@ def verdict_of(objects: Iterable[Json], pod: str) -> Verdict:
     found = list(objects)
     names = [one["metadata"]["name"] for one in found if one["kind"] == "Node"]
     try:
-        instance, summary = read(*found)
+        instance, summary = read(*found, bears=True)
     except DumpError as error:
         why = "bad input: " + "; ".join(str(fault) for fault in error.faults)
         return Verdict(frozenset(), dict.fromkeys(names, why))

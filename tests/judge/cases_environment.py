@@ -13,6 +13,7 @@ from placer_models.environment import Env
 from placer_models.placement import ContainerPlacement, DeviceGrant, PodPlacement
 from placer_models.pod import DeviceRequest, Resources
 from placer_models.policy import AlignmentPolicy
+from placer_models.visible_devices import UNNAMED_GPUS
 
 NVIDIA, AMD = "NVIDIA_VISIBLE_DEVICES", "AMD_VISIBLE_DEVICES"
 FREE = AlignmentPolicy.NONE
@@ -46,6 +47,10 @@ SHARING = apart(
     (APP, asks()),
     policy=FREE,
     scope=None,
+)
+COUNTED = world(
+    apart((APP, asks(gpus=1)), (APP, asks()), policy=FREE, scope=None),
+    nodes=[node(machine=with_gpus(Device("gpu", 0)), labels=dict([UNNAMED_GPUS]))],
 )
 INSTANCE = apart(
     (APP, Resources(devices=(DeviceRequest("mig-3g.20gb", 1),))), policy=FREE, scope=None
@@ -204,6 +209,13 @@ ENVIRONMENT_CASES = (
         ),
         good=placed(of(has(1, env=((AMD, "1"),)), gpus=[1])),
         bad=placed(of(has(1, env=((AMD, "0xabc"),)), gpus=[1])),
+    ),
+    Case(
+        "environment",
+        "GPUs that are only counted are named by nobody, and who has none is told so",
+        COUNTED,
+        good=placed(of(has(0, env=()), has(env=((NVIDIA, "none"),)), gpus=[0])),
+        bad=placed(of(has(0), has(env=((NVIDIA, "none"),)), gpus=[0])),
     ),
     Case(
         "environment",

@@ -50,10 +50,12 @@ GOOD: list[Json] = [
 ]
 
 
-def said_of(text: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
-    """Return the exit code of a solve of the dump, and what it says on standard error."""
+def said_of(
+    text: str, folder: Path, capsys: pytest.CaptureFixture[str], command: str = "validate"
+) -> tuple[int, str]:
+    """Return the exit code of a command for the dump, and what it says on standard error."""
     (folder / "dump.json").write_text(text)
-    code = main(["solve", str(folder / "dump.json")])
+    code = main([command, str(folder / "dump.json")])
     return code, capsys.readouterr().err
 
 
@@ -80,13 +82,32 @@ def test_all_bad_objects_of_a_dump_are_named_together(
     assert "Traceback" not in said
 
 
+@pytest.mark.parametrize("command", ["solve", "show"])
+def test_a_dump_with_bad_objects_is_answered(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """
+    All faults are told, each once; the waiting pod that cannot be read is in the answer.
+    """
+    text = as_list(*GOOD, *(bad for bad, _ in BAD.values()), pod("fine"))
+    code, said = said_of(text, tmp_path, capsys, command)
+
+    assert code == (1 if command == "solve" else 0)
+    for number, (_, (field, title, fault, mend)) in enumerate(BAD.values()):
+        line = 2 + len(GOOD) + number
+        assert f"cannot be read: {tmp_path}/dump.json:{line}: " in said, said
+        assert all(part in said for part in (field, title, fault, mend)), said
+    assert said.count("dump.json:") == len(BAD)
+    assert "nothing more comes there: n1, n2, n3" in said
+
+
 def test_a_dump_of_pods_alone_is_told_once(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """
     Not for each pod that runs on a node of another file.
     """
-    code, said = said_of(as_list(pod("a", nodeName="n1"), pod("b")), tmp_path, capsys)
+    code, said = said_of(as_list(pod("a", nodeName="n1"), pod("b")), tmp_path, capsys, "solve")
 
     assert code == 2
     assert said.count("\n") == 1
@@ -116,7 +137,7 @@ def test_a_list_that_was_cut_off_is_no_whole_one(
     """
     less = BAD["a negative quantity"][0]
     whole = as_list(*GOOD, less, pod("away", nodeName="n22"), node("n22"))
-    code, said = said_of(whole[: whole.rindex("n22")], tmp_path, capsys)
+    code, said = said_of(whole[: whole.rindex("n22")], tmp_path, capsys, "solve")
 
     assert code == 2
     assert "it was cut off, so get it again" in said

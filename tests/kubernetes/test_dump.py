@@ -315,9 +315,12 @@ def test_gpus_are_plain_amounts_where_no_object_lists_them() -> None:
     )
     assert len(places(instance)) == 1
 
-    instance, summary = read(node(amounts=gpus), node("n2"), device("n2"), pod("a", gpus))
-    assert places(instance)["a"].node == "n2"
-    assert "nodes with nvidia.com/gpu and no object that says which" in notes(summary)
+    asked = pod("a", gpus, nodeSelector={"kubernetes.io/hostname": "n1"})
+    instance, summary = read(node(amounts=gpus), node("n2"), device("n2"), asked)
+    assert places(instance)["a"].node == "n1"
+    assert "nodes with nvidia.com/gpu and no object that says which: counted alone" in notes(
+        summary
+    )
 
 
 def test_sick_devices_are_not_given_out() -> None:

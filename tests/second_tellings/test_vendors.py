@@ -61,7 +61,9 @@ def test_a_runtime_reads_ids_of_its_own_kind(id: str, by_nvidia: bool, by_amd: b
         assert has_readable_id(Device("gpu", 0, id=id, model=model)) is readable
 
 
-def shown(held: set[int], gpus: list[Device], *, has_instances: bool) -> dict[str, str]:
+def shown(
+    held: set[int], gpus: list[Device], *, has_instances: bool, unnamed: bool
+) -> dict[str, str]:
     """Return the variables of a container that has these GPUs of a node."""
     found = {}
     for variable, model in ((NVIDIA, "H100"), (AMD, "MI300X")):
@@ -71,7 +73,8 @@ def shown(held: set[int], gpus: list[Device], *, has_instances: bool) -> dict[st
         unreadable = {"", "7"} if variable == AMD else {""}
         by_id = {gpu.id for gpu in own}.isdisjoint(shared | unreadable)
         names = [gpu.id if by_id else str(gpu.minor) for gpu in own]
-        if there and not (variable == NVIDIA and has_instances):
+        left_alone = (variable == NVIDIA and has_instances) or (unnamed and own)
+        if there and not left_alone:
             found[variable] = ",".join(names) if names else "none"
     return found
 
@@ -79,7 +82,8 @@ def shown(held: set[int], gpus: list[Device], *, has_instances: bool) -> dict[st
 @pytest.mark.parametrize("seed", range(100))
 def test_a_container_is_shown_its_own_gpus(seed: int) -> None:
     """
-    By id where each of them has one that no other GPU of the vendor has, else by minor.
+    By id where each of them has one that no other GPU of the vendor has, else by minor; not at
+    all where they are only counted.
     """
     rng = Random(seed)
     models = [rng.choice(("H100", "H100", "MI300X")) for _ in range(rng.randint(1, 5))]
@@ -88,9 +92,9 @@ def test_a_container_is_shown_its_own_gpus(seed: int) -> None:
         for minor, model in enumerate(models)
     ]
     held = {gpu.minor for gpu in gpus if rng.random() < 0.6}
-    cut = rng.random() < 0.3
+    cut, unnamed = rng.random() < 0.3, rng.random() < 0.2
 
-    told = gpu_environment(held, gpus, has_instances=cut)
+    told = gpu_environment(held, gpus, has_instances=cut, unnamed=unnamed)
 
-    assert dict(told) == shown(held, gpus, has_instances=cut)
+    assert dict(told) == shown(held, gpus, has_instances=cut, unnamed=unnamed)
     assert list(told) == sorted(told)

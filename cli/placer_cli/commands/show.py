@@ -93,14 +93,26 @@ def _load(
     if more:
         files = [Path(name) for name in what]
         return read_instance(
-            files, note_summary, skip_illegal=skip_illegal, on_file=on_file, who=who
+            files,
+            note_summary,
+            skip_illegal=skip_illegal,
+            on_file=on_file,
+            who=who,
+            bears_faults=True,
         )
     if name != "-" and not Path(name).exists():
         raise typer.BadParameter(
             f"'{name}' is neither a file nor a machine of the catalogue"
             f"{suggestion(name, machine_names())}; `placer machines` lists them"
         )
-    found = read_any(Path(name), note_summary, skip_illegal=skip_illegal, on_file=on_file, who=who)
+    found = read_any(
+        Path(name),
+        note_summary,
+        skip_illegal=skip_illegal,
+        on_file=on_file,
+        who=who,
+        bears_faults=True,
+    )
     if isinstance(found, Placement):
         raise typer.BadParameter(
             f"'{name}' is a placement: show its instance, with --placement {name}"

@@ -159,6 +159,7 @@ def _solve(
             skip_illegal=skip_illegal,
             on_file=machine_files.append,
             who=who,
+            bears_faults=True,
         )
     else:
         objects = objects_for(emission)

@@ -49,6 +49,7 @@ def verify(
         note_summary,
         skip_illegal=skip_illegal,
         who=who_waits(scheduler_name, gated=gated, ignore=ignore),
+        bears_faults=True,
     )
     answer, claims = load_claimed(placement)
     problem = replace(problem, strategy=claims.strategy or problem.strategy)

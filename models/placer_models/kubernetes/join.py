@@ -28,6 +28,7 @@ from placer_models.policy import (
     NumaStrategy,
 )
 from placer_models.topology import Cpu, NumaNode, Topology
+from placer_models.visible_devices import UNNAMED_GPUS
 
 MOST_CPUS = 65_536
 """The most CPUs that a machine may have."""
@@ -51,7 +52,9 @@ class JoinedNode:
             instance type or none: machines get distinct names when the instance is made.
         kept_milli: CPUs that the system keeps beside the reserved ones, in milli.
         knows_cpus: Whether its CPUs are known by id.
-        taken: (Type, minor) of devices that are held according to the zones.
+        taken: (Type, minor) of devices of which pods hold as many as they ask for, whichever
+            they are: those that are held according to the zones, and those only counted.
+        counted: (Type, resource) of devices that are only counted, ascending.
         assumed: Assumptions that were made, in texts that are the same for many nodes.
         kubelet_is_static: Whether Guaranteed pods own CPUs there.
 
@@ -61,6 +64,7 @@ class JoinedNode:
     kept_milli: int = 0
     knows_cpus: bool = False
     taken: tuple[tuple[str, int], ...] = ()
+    counted: tuple[tuple[str, str], ...] = ()
     assumed: tuple[str, ...] = ()
     kubelet_is_static: bool = False
 
@@ -103,6 +107,8 @@ def join(
     labels = dict(node.identity.labels)
     labels.update([KNOWS_NUMA_NODES] if topology else [])
     labels.update([KNOWS_CPUS] if topology and topology.knows_cpus else [])
+    if _only_counts_gpus(devices, listed, found):
+        labels.update([UNNAMED_GPUS])
     if defaults.alignment in BINDING and (topology or node.alignment is not None):
         labels.update([TAKES_DEFAULT_ALIGNMENT])
     kubelet = (topology.policy if topology else None) or CpuManagerPolicy()
@@ -282,6 +288,14 @@ def _devices(
             held = count - min(count, zone.available.other.get(name, count))
             taken += [(kind, first + i) for i in range(held)]
     return tuple(sorted(found, key=lambda device: (device.type, device.minor))), tuple(taken)
+
+
+def _only_counts_gpus(
+    devices: DevicePart | None, listed: Sequence[Device], found: Sequence[Device]
+) -> bool:
+    """Return whether the node's GPUs are only known from zones, which have no names for them."""
+    named = (*(devices.devices if devices else ()), *listed)
+    return any(one.type == GPU for one in found) and all(one.type != GPU for one in named)
 
 
 def _closed(node: KubeNode, topology: TopologyPart | None, assumed: list[str]) -> bool:

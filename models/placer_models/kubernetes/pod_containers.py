@@ -41,6 +41,7 @@ class Reading:
             count that with all other requests, so the sum is a resource of its own.
         aligned_by_default: Whether a pod without a NUMA policy goes by that of the scheduler's
             default, so that the NUMA nodes of its node have to be known (C22).
+        counted: (Type, resource) of devices that some nodes only count.
         around: What decides what terms about other pods mean.
 
     """
@@ -49,6 +50,7 @@ class Reading:
     label_keys: frozenset[str] = frozenset()
     sums_cpus: bool = False
     aligned_by_default: bool = False
+    counted: frozenset[tuple[str, str]] = frozenset()
     around: Surroundings = ORDINARY
 
 

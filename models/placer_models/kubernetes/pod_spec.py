@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from placer_models.annotations.device_hint import strategies_of
 from placer_models.annotations.resource_spec import CpuBindPolicy, CpuExclusivePolicy
 from placer_models.device_request import DeviceRequestError
+from placer_models.kubernetes.counted_devices import kept_off
 from placer_models.kubernetes.names import (
     BEING_DELETED,
     KNOWS_CPUS,
@@ -14,7 +15,7 @@ from placer_models.kubernetes.names import (
 )
 from placer_models.kubernetes.object_fields import IllegalObjectError
 from placer_models.kubernetes.pod import KubePod
-from placer_models.kubernetes.pod_containers import Reading, containers_of
+from placer_models.kubernetes.pod_containers import Reading, containers_of, device_amounts
 from placer_models.kubernetes.pod_devices import functions_of, scopes_of, unspoken
 from placer_models.kubernetes.pod_terms import meant_by, spread_meant_by
 from placer_models.legal import spec_faults
@@ -203,6 +204,8 @@ def _selector(
         selector.update([KNOWS_NUMA_NODES] if aligned else [])
         if reading.aligned_by_default and part.alignment is None:
             selector.update([TAKES_DEFAULT_ALIGNMENT])
+        if reading.counted:
+            selector.update(kept_off(device_amounts(part, reading), reading.counted))
     return tuple(sorted(selector.items()))
 
 

@@ -18,6 +18,7 @@ from placer_models.environment import Env, name_fault, value_fault
 from placer_models.mig import is_instance
 from placer_models.placement import DeviceGrant
 from placer_models.visible_devices import (
+    UNNAMED_GPUS,
     GpuVendor,
     gpu_environment,
     has_readable_id,
@@ -52,8 +53,10 @@ def environment_of(target: Target, node: Node) -> Env:
     gpus = [device for device in node.machine.devices if device.type == GPU]
     held = {grant.minor for grant in grants if grant.type == GPU}
     has_instances = any(is_instance(grant.type) for grant in grants)
-    found = dict(gpu_environment(held, gpus, has_instances=has_instances))
-    found |= _for_processes(held, gpus, has_instances=has_instances)
+    unnamed = UNNAMED_GPUS in node.labels
+    found = dict(gpu_environment(held, gpus, has_instances=has_instances, unnamed=unnamed))
+    if not (unnamed and held):
+        found |= _for_processes(held, gpus, has_instances=has_instances)
     found |= _threads(target)
     found |= _network_cards(grants, node)
     seat = target.one.placement

@@ -1,0 +1,86 @@
+"""Devices of which a node says how many it has, and nobody says which.
+
+They matter where other nodes list their devices one by one: pods ask for both in the same words.
+Such a node has as many devices as it says, alike and with made-up minors, which nothing that is
+written for a cluster or a container names. The kubelet picks among them.
+"""
+
+from collections.abc import Iterable, Set
+from dataclasses import replace
+
+from placer_models.device import GPU, Device
+from placer_models.device_request import DEVICE_RESOURCES, PERCENT_TYPES, WHOLE_GPUS
+from placer_models.kubernetes.join import MOST_ZONE_DEVICES, JoinedNode
+from placer_models.visible_devices import UNNAMED_GPUS
+
+
+def with_counted(joined: JoinedNode, types: Set[str]) -> JoinedNode:
+    """Return a node with its amounts of devices as devices that are only counted.
+
+    A node with several resources of one type, such as GPUs of two vendors, keeps them as amounts:
+    nobody could say which of them a pod holds. So does one with more than a machine can have.
+
+    Args:
+        joined: The node.
+        types: Types that some node of the cluster lists one by one.
+
+    """
+    node = joined.node
+    amounts = {name: n for name, n in node.extended if _is_counted(name, types)}
+    kinds = [type_of(name) for name in amounts]
+    counted = {
+        type_of(name): (name, n)
+        for name, n in amounts.items()
+        if kinds.count(type_of(name)) == 1 and n <= MOST_ZONE_DEVICES
+    }
+    if not counted:
+        return joined
+    found = [Device(kind, minor) for kind, (_, n) in counted.items() for minor in range(n)]
+    devices = sorted((*node.machine.devices, *found), key=lambda one: (one.type, one.minor))
+    names = {name for name, _ in counted.values()}
+    labels = {**dict(node.labels), **dict([UNNAMED_GPUS] if GPU in counted else [])}
+    return replace(
+        joined,
+        node=replace(
+            node,
+            machine=replace(node.machine, devices=tuple(devices)),
+            extended=tuple(one for one in node.extended if one[0] not in names),
+            labels=tuple(sorted(labels.items())),
+        ),
+        taken=(*joined.taken, *((one.type, one.minor) for one in found)),
+        counted=tuple(sorted((kind, name) for kind, (name, _) in counted.items())),
+    )
+
+
+def _is_counted(name: str, types: Set[str]) -> bool:
+    return name in types or (name in WHOLE_GPUS and GPU in types)
+
+
+def type_of(name: str) -> str:
+    """Return the type of the devices that a resource asks for."""
+    return PERCENT_TYPES.get(name) or (GPU if name in DEVICE_RESOURCES else name)
+
+
+def kept_off(asked: Iterable[str], counted: Set[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+    """Return the labels that keep a pod off nodes that only count what it asks for otherwise.
+
+    Args:
+        asked: Names of the devices' resources that the pod asks for.
+        counted: (Type, resource) of all nodes that only count devices.
+
+    """
+    names = set(asked)
+    return tuple(
+        _beyond(name)
+        for kind, name in sorted(counted)
+        if any(type_of(one) == kind and one != name for one in names)
+    )
+
+
+def labels_beyond(joined: JoinedNode, counted: Set[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+    """Return the labels of a node that stand for not just counting devices of some resource."""
+    return tuple(_beyond(name) for _, name in sorted(counted - set(joined.counted)))
+
+
+def _beyond(name: str) -> tuple[str, str]:
+    return f"placer/{name.replace('/', '-')}-not-only-counted", "true"
