@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
@@ -18,6 +18,10 @@ from placer_models.reasons import Illegal
 
 if TYPE_CHECKING:
     from placer.kubernetes.summary import Summary
+
+    OnDump = Callable[[Summary], object]
+
+_Read = TypeVar("_Read", bound=Instance | Placement | Machine)
 
 SkipIllegal = Annotated[
     bool,
@@ -57,7 +61,7 @@ def naming_the_option() -> Iterator[None]:
 
 def read_instance(
     paths: Sequence[Path],
-    on_summary: Callable[["Summary"], object],
+    on_summary: "OnDump",
     *,
     skip_illegal: bool,
     on_file: Callable[[Path], object] | None = None,
@@ -81,27 +85,17 @@ def read_instance(
     """
     from placer.load import load_instance
 
-    dumps: list[Summary] = []
-    with naming_the_option():
-        found = load_instance(
-            paths,
-            on_file,
-            dumps.append,
-            skip_illegal=skip_illegal,
-            who=who,
-            bears_faults=bears_faults,
+    def load(on_dump: "OnDump") -> Instance:
+        return load_instance(
+            paths, on_file, on_dump, skip_illegal=skip_illegal, who=who, bears_faults=bears_faults
         )
-    only_of_clusters(who, is_cluster=bool(dumps))
-    for summary in dumps:
-        on_summary(summary)
-    if not dumps:
-        _note_illegal(found)
-    return found
+
+    return _told(load, on_summary, who)
 
 
 def read_any(
     path: Path,
-    on_summary: Callable[["Summary"], object],
+    on_summary: "OnDump",
     *,
     skip_illegal: bool,
     on_file: Callable[[Path], object] | None = None,
@@ -117,16 +111,19 @@ def read_any(
     """
     from placer.load import load_any
 
+    def load(on_dump: "OnDump") -> Instance | Placement | Machine:
+        return load_any(
+            path, on_file, on_dump, skip_illegal=skip_illegal, who=who, bears_faults=bears_faults
+        )
+
+    return _told(load, on_summary, who)
+
+
+def _told(load: Callable[["OnDump"], _Read], on_summary: "OnDump", who: WhoWaits) -> _Read:
+    """Return what is loaded, and tell what became of a dump, or of a file's illegal pods."""
     dumps: list[Summary] = []
     with naming_the_option():
-        found = load_any(
-            path,
-            on_file,
-            dumps.append,
-            skip_illegal=skip_illegal,
-            who=who,
-            bears_faults=bears_faults,
-        )
+        found = load(dumps.append)
     only_of_clusters(who, is_cluster=bool(dumps))
     for summary in dumps:
         on_summary(summary)

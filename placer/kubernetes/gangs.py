@@ -242,14 +242,7 @@ def _made(
             namespace,
             pods,
             max(1, gang.minimum - bound),
-            max(
-                (
-                    priority_of(part, objects)
-                    for part, pod in gang.members
-                    if pod.key not in illegal
-                ),
-                default=0,
-            ),
+            _priority(gang, illegal, objects),
         )
     return why
 

@@ -1,7 +1,7 @@
 """Builds a real control plane (`make e2e`), or runs the tests that need one (`make e2e-test`).
 
-The tests run only where `make e2e` was run before: building takes a quarter of an hour on a quiet
-machine of 2 cores, and is never done by the way.
+The tests run only where `make e2e` was run before: building takes 5 to 30 minutes, and is
+never done by the way.
 """
 
 import argparse

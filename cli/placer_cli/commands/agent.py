@@ -9,7 +9,7 @@ import typer
 
 from placer_cli.console import err
 from placer_cli.exits import Exit
-from placer_cli.output import absolute
+from placer_cli.node_options import ContainerRoots, KubeletRoot
 
 
 def agent(
@@ -29,21 +29,8 @@ def agent(
     root: Annotated[
         str, typer.Option(metavar="CGROUP", help="Where cgroups of Placer's own are.")
     ] = "placer",
-    container_root: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="CGROUP",
-            help="Where a runtime puts containers; may be repeated. [default: the usual places]",
-        ),
-    ] = None,
-    kubelet_root: Annotated[
-        str | None,
-        typer.Option(
-            metavar="DIR",
-            callback=absolute,
-            help="The kubelet's --root-dir. [default: /var/lib/kubelet]",
-        ),
-    ] = None,
+    container_root: ContainerRoots = None,
+    kubelet_root: KubeletRoot = None,
     on_drift: Annotated[
         str,
         typer.Option(

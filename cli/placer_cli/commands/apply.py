@@ -9,9 +9,9 @@ import typer
 from placer_cli.console import err, out
 from placer_cli.exits import Exit
 from placer_cli.illegal import SkipIllegal, read_instance
+from placer_cli.node_options import ContainerRoots, KubeletRoot
 from placer_cli.output import (
     Format,
-    absolute,
     document,
     format_of,
     output_file,
@@ -98,21 +98,8 @@ def apply(
     root: Annotated[
         str, typer.Option(metavar="NAME", help="The cgroup below which Placer's own are.")
     ] = "placer",
-    container_root: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="CGROUP",
-            help="Where a runtime puts containers; may be repeated. [default: the usual places]",
-        ),
-    ] = None,
-    kubelet_root: Annotated[
-        str | None,
-        typer.Option(
-            metavar="DIR",
-            callback=absolute,
-            help="The kubelet's --root-dir. [default: /var/lib/kubelet]",
-        ),
-    ] = None,
+    container_root: ContainerRoots = None,
+    kubelet_root: KubeletRoot = None,
     form: Annotated[Format, typer.Option("--format", help="How the plan is printed.")] = (
         Format.TABLE
     ),

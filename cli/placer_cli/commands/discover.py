@@ -7,9 +7,9 @@ import typer
 
 from placer.node.discover.report import DocumentKind
 from placer_cli.console import out
+from placer_cli.node_options import KubeletRoot
 from placer_cli.output import (
     Format,
-    absolute,
     document,
     format_of,
     output_file,
@@ -39,14 +39,7 @@ def discover(
     kind: Annotated[
         DocumentKind, typer.Option("--as", help="Which document is written.")
     ] = DocumentKind.MACHINE,
-    kubelet_root: Annotated[
-        str | None,
-        typer.Option(
-            metavar="DIR",
-            callback=absolute,
-            help="The kubelet's --root-dir. [default: /var/lib/kubelet]",
-        ),
-    ] = None,
+    kubelet_root: KubeletRoot = None,
     form: Annotated[Format, typer.Option("--format", help="How the result is printed.")] = (
         Format.TABLE
     ),
