@@ -82,14 +82,10 @@ def points(problem: Problem, placed: set[int]) -> tuple[int, ...] | None:
 
 
 def best_points(problem: Problem, start: Choices) -> tuple[int, ...]:
-    """Return what can be reached at most, by trying everything; who owns CPUs stays."""
-    mine = [p for p in range(len(problem.pods)) if not problem.shape_of(p).owned_cpus]
-    fixed = {pod for pod in start if pod not in mine}
+    """Return what can be reached at most, by trying everything."""
+    mine = list(range(len(problem.pods)))
     room = [list(node.amounts) for node in problem.nodes]
     asked = [shape.amounts for shape in problem.shapes]
-    for pod in fixed:
-        for d, amount in enumerate(asked[problem.pods[pod]]):
-            room[start[pod].node][d] -= amount
 
     def leaves(left: list[int], placed: set[int]) -> Iterator[tuple[int, ...]]:
         if not left:
@@ -108,7 +104,7 @@ def best_points(problem: Problem, start: Choices) -> tuple[int, ...]:
                 room[at][:] = [b + a for a, b in zip(need, room[at], strict=True)]
         yield from leaves(rest, placed)
 
-    return max(leaves(mine, fixed))
+    return max(leaves(mine, set()))
 
 
 def proposed(world: Instance, seed: int = 1) -> tuple[Problem, Choices, Choices | None]:

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-from placer_models.cpsat.families import is_plain
 from placer_models.goals import MEMBER_ABOVE_POINTS, MEMBER_OF_MINIMUM_POINTS
 from placer_models.problem import Choices, Problem
 from placer_models.tasks import NO_AFFINITIES
@@ -29,19 +28,18 @@ class Lot:
 
 
 def lots_of(problem: Problem, start: Choices) -> list[Lot]:
-    """Return the lots of all pods that are plain sums, and whose gang asks for nothing more.
+    """Return the lots of all pods whose gang asks for nothing that other pods decide.
 
     The minimum of a gang is one lot, made of members that have a place as far as possible.
     Each member above it is a lot. All other pods keep what they have.
     """
     if problem.affinity != NO_AFFINITIES or any(shape.in_node_affinity for shape in problem.shapes):
         return []
-    plain = [is_plain(problem, thing) for thing in range(len(problem.shapes))]
     at_home = {pod for pod, _ in problem.homes}
     lots: list[Lot] = []
     for gang in problem.gangs:
         bound = gang.group is not None or gang.gathered or gang.levels
-        if bound or any(pod in at_home or not plain[problem.pods[pod]] for pod in gang.pods):
+        if bound or any(pod in at_home for pod in gang.pods):
             continue
         pods = sorted(gang.pods, key=lambda pod: pod not in start)
         first, rest = tuple(pods[: gang.minimum]), pods[gang.minimum :]

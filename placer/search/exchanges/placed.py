@@ -1,8 +1,12 @@
-"""Tier ``placed`` where pods are plain sums: few are left out, so that the others find room.
+"""Tier ``placed`` by exchanges: few pods are left out, so that the others find room.
 
 The sums over all nodes tell how few can be left out at best. So some are left out, and the
 others all stand on nodes, which are too full at first. `swaps` looks for a way to part them
 so that no node is. If there is one, fewer are left out the next time.
+
+Where pods are not plain, sums are only what a node has at most. So pods are then laid on their
+nodes by the rules of the greedy path (`on_nodes`), and those without a place there look for
+another one.
 """
 
 import math
@@ -13,10 +17,12 @@ import numpy as np
 
 from placer.search.budget import Budget
 from placer.search.exchanges.lots import Lot, lots_of
+from placer.search.exchanges.on_nodes import NodeLayer
 from placer.search.exchanges.room_columns import NodeColumns, columns_of
 from placer.search.exchanges.swaps import BinContents, Loads, settle
 from placer.search.exchanges.wanted import ExchangeOffer, offers_of
 from placer.search.plain import place_on
+from placer_models.cpsat.families import is_plain
 from placer_models.problem import Choices, Problem
 
 SWEEPS_A_POD = 16
@@ -65,11 +71,15 @@ def place_most(
 
     """
     lots = lots_of(problem, start)
+    if not lots:
+        return None
     pods = {pod for lot in lots for pod in lot.pods}
-    columns = columns_of(problem, start, pods) if lots else None
+    others = {pod: choice for pod, choice in start.items() if pod not in pods}
+    layer = NodeLayer(problem, others, lambda: budget.over)
+    columns = columns_of(problem, layer.nodes, pods)
     if columns is None:
         return None
-    search = _Search(problem, columns, lots, budget, np.random.default_rng(seed))
+    search = _Search(problem, columns, lots, layer, budget, np.random.default_rng(seed))
     at_start = {pod: start[pod].node for lot in lots for pod in lot.pods if pod in start}
     held: _Held = {}
     better = False
@@ -87,10 +97,7 @@ def place_most(
             budget.spend(part)
             if found is not None:
                 held, better = found, True
-    if not better:
-        return None
-    kept = {pod: choice for pod, choice in start.items() if pod not in at_start}
-    return dict(sorted((kept | {p: place_on(problem, node) for p, node in held.items()}).items()))
+    return search.choices(others, held) if better else None
 
 
 class _Search:
@@ -101,13 +108,16 @@ class _Search:
         problem: Problem,
         columns: NodeColumns,
         lots: Sequence[Lot],
+        layer: NodeLayer,
         budget: Budget,
         rng: np.random.Generator,
     ) -> None:
         self.columns = columns
         self.lots = lots
+        self.layer = layer
         self.budget = budget
         self.rng = rng
+        self.problem = problem
         self.thing_of = problem.pods
         pods = [pod for lot in lots for pod in lot.pods]
         self.first_sweeps = min(FIRST_SWEEPS, SWEEPS_A_POD * len(pods))
@@ -115,6 +125,17 @@ class _Search:
         self.lot_of = {pod: i for i, lot in enumerate(lots) for pod in lot.pods}
         asked = {self.thing_of[pod] for pod in pods}
         self.takes = {thing: bool(columns.takes(thing).any()) for thing in asked}
+        self.all_plain = all(is_plain(problem, thing) for thing in asked)
+
+    def choices(self, others: Choices, held: _Held) -> Choices | None:
+        """Return the places of all pods, or None if the time was over before they were known."""
+        if self.all_plain:
+            found = others | {pod: place_on(self.problem, node) for pod, node in held.items()}
+        elif self.layer.lay(held, in_order=True) == []:
+            found = self.layer.choices
+        else:
+            return None
+        return dict(sorted(found.items()))
 
     def fill(
         self, level: int, mine: Sequence[int], held: _Held, reached: int | None, most: int | None
@@ -162,7 +183,7 @@ class _Search:
         while offers and sweeps <= self.most_sweeps and not self.budget.over:
             out = set(offers[at].out)
             kept = [*before, *(i for i in able if i not in out)]
-            found = self._parted(level, kept, near, sweeps)
+            found = self._laid(level, self._parted(level, kept, near, sweeps))
             settled = found is not None and all(lots[i].pods[0] in found for i in kept)
             if found is not None and not settled:
                 found = self._topped_up(found, able)
@@ -281,6 +302,27 @@ class _Search:
                 del held[pods.pop(gone)]
         return held
 
+    def _laid(self, level: int, held: _Held | None) -> _Held | None:
+        """Return the places of lots whose pods are on their nodes by every rule.
+
+        Lots of the level go where that is not so, and lots of levels before find other places.
+        Return None if they do not.
+        """
+        if held is None or self.all_plain:
+            return held
+        gone: set[int] = set()
+        while failed := self.layer.lay(held):
+            gone |= {self.lot_of[pod] for pod in failed}
+            gone |= {i for i, lot in enumerate(self.lots) if lot.needs in gone}
+            held = {pod: node for pod, node in held.items() if self.lot_of[pod] not in gone}
+        if failed is None:
+            return None
+        for i in sorted(gone):
+            lot = self.lots[i]
+            if lot.level < level and not self.layer.add(lot.pods):
+                return None
+        return self.layer.laid()
+
     def _stop(self, exchanges: int) -> bool:
         self.budget.spent_work += exchanges / EXCHANGES_A_SECOND
         return self.budget.over
@@ -316,6 +358,8 @@ class _Search:
 
     def _topped_up(self, held: _Held, chosen: Sequence[int]) -> _Held:
         """Return the places, and more for those of the chosen lots that fit as things stand."""
+        if not self.all_plain:
+            return self._laid_beside(held, chosen)
         columns, held = self.columns, dict(held)
         left = columns.room.copy()
         for pod, node in held.items():
@@ -339,3 +383,18 @@ class _Search:
             for pod, node in places.items():
                 left[node] += columns.sizes[self.thing_of[pod]]
         return held
+
+    def _laid_beside(self, held: _Held, chosen: Sequence[int]) -> _Held:
+        """Return places that are laid, and more for those of the chosen lots that fit there."""
+        if self.layer.lay(held, in_order=True) != []:
+            return held
+        laid = set(held)
+        for i in chosen:
+            lot = self.lots[i]
+            if lot.pods[0] in laid or (
+                lot.needs is not None and self.lots[lot.needs].pods[0] not in laid
+            ):
+                continue
+            if self.layer.add(lot.pods):
+                laid.update(lot.pods)
+        return self.layer.laid()

@@ -1,14 +1,20 @@
-"""The room that nodes have for plain pods, as columns."""
+"""The room that nodes have for pods, as columns of sums.
 
-from collections.abc import Collection
+No node holds more than its sums say, and often less: links, NUMA nodes and parts of devices are not
+sums. So what fits by the columns is tried on the nodes (`laid`), unless all pods are plain.
+"""
+
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from placer.search.exchanges.device_columns import device_columns
 from placer.search.exchanges.swaps import Loads
 from placer.search.plain import never_on
-from placer_models.problem import Choices, Problem
+from placer_models.node_state import NodeState
+from placer_models.problem import Problem
 
 EXACT = 2**53
 """Whole numbers below it are exact in floating point, and so are their sums."""
@@ -38,28 +44,32 @@ class NodeColumns:
         return open_to
 
 
-def columns_of(problem: Problem, start: Choices, pods: Collection[int]) -> NodeColumns | None:
-    """Return the room that all other pods leave to the pods.
+def columns_of(
+    problem: Problem, nodes: Sequence[NodeState], pods: Collection[int]
+) -> NodeColumns | None:
+    """Return the room that the nodes have for the pods.
 
-    Return None if the numbers are too large, the pods ask for nothing that could be short, or
-    what they take is not the same on all nodes.
+    Return None if the numbers are too large, or the pods ask for nothing that could be short.
+
+    Args:
+        problem: The batch.
+        nodes: What all other pods leave of each node.
+        pods: The pods.
+
     """
-    if not problem.nodes or any(s.amounts != s.most_amounts for s in problem.shapes):
+    if not nodes:
         return None
-    room = [list(node.amounts) for node in problem.nodes]
     taken = [shape.amounts for shape in problem.shapes]
-    for pod, choice in start.items():
-        if pod not in pods:
-            for resource, amount in enumerate(taken[problem.pods[pod]]):
-                room[choice.node][resource] -= amount
     asked = sorted({problem.pods[pod] for pod in pods})
-    used = [d for d in range(len(room[0])) if any(taken[thing][d] for thing in asked)]
-    largest = [max(taken[thing][d] for thing in asked) for d in used]
-    if (
-        not used
-        or any(size * len(pods) >= EXACT for size in largest)
-        or any(sum(row[d] for row in room) >= EXACT for d in used)
-    ):
+    columns = [
+        ([max(0, node.amounts[d]) for node in nodes], [taken[thing][d] for thing in asked])
+        for d in range(len(problem.dimensions))
+    ]
+    for column in device_columns(problem, nodes, asked):
+        columns.append((column.room, [column.sizes[thing] for thing in asked]))
+    # Columns that say the same, such as percent and memory of a device, count once.
+    used = dict.fromkeys((tuple(has), tuple(wants)) for has, wants in columns if any(wants))
+    if not used or any(max(wants) * len(pods) >= EXACT or sum(has) >= EXACT for has, wants in used):
         return None
     rows: dict[tuple[bool, ...], int] = {}
     known: dict[tuple[int, bool, bool], int] = {}
@@ -73,9 +83,9 @@ def columns_of(problem: Problem, start: Choices, pods: Collection[int]) -> NodeC
     barred = np.zeros((len(problem.shapes), len(rows)), dtype=np.bool_)
     barred[asked] = np.array(list(rows), dtype=np.bool_).T
     sizes = np.zeros((len(problem.shapes), len(used)))
-    sizes[asked] = [[taken[thing][d] for d in used] for thing in asked]
+    sizes[asked] = np.array([wants for _, wants in used], dtype=np.float64).T
     return NodeColumns(
-        room=np.array([[max(0, row[d]) for d in used] for row in room], dtype=np.float64),
+        room=np.array([has for has, _ in used], dtype=np.float64).T.copy(),
         sizes=sizes,
         kinds=np.array(kinds, dtype=np.intp),
         barred=barred,

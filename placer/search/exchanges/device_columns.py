@@ -1,0 +1,123 @@
+"""Devices as columns of sums: whole ones by count, shares by what they take of a device.
+
+Parts of devices do not add up as sums over a node say: 70 and 70 percent need two devices.
+So shares are also counted by dual feasible functions (Fekete and Schepers 2001), which round each
+of them so that what fits one device never counts more than the device does.
+"""
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import NamedTuple
+
+from placer_models.banks import DeviceBank
+from placer_models.device_share import DeviceTotals, ShareAmounts, room, taken
+from placer_models.node_state import NodeState
+from placer_models.problem import Problem, Shape
+
+FRACTION = 1_000_000
+"""What one device counts in a column of plain sums of shares."""
+
+ROUNDED_AT = (1, 2)
+"""The dual feasible functions: 1 counts halves, 2 thirds."""
+
+QUANTITIES = 2
+"""Percent and memory are counted, which come first in `ShareAmounts`; all else is left to
+the laying of pods."""
+
+
+class Column(NamedTuple):
+    """One sum that pods on a node must keep.
+
+    Attributes:
+        room: node -> amount left.
+        sizes: shape -> amount taken at least.
+
+    """
+
+    room: list[int]
+    sizes: dict[int, int]
+
+
+def device_columns(
+    problem: Problem, nodes: Sequence[NodeState], asked: Collection[int]
+) -> Iterator[Column]:
+    """Yield the columns of all types of devices that the shapes ask for.
+
+    Args:
+        problem: The batch.
+        nodes: What is left on each node.
+        asked: Indices of the shapes.
+
+    """
+    shapes = {thing: problem.shapes[thing] for thing in asked}
+    whole = {kind for shape in shapes.values() for kind, _ in shape.devices}
+    shared = {need.type for shape in shapes.values() for need in shape.shares}
+    for kind in sorted(whole | shared):
+        banks = [node.bank(kind) for node in nodes]
+        if kind not in shared:
+            yield Column(
+                [sum(bank.free) if bank else 0 for bank in banks],
+                {thing: shape.whole_of(kind) for thing, shape in shapes.items()},
+            )
+            continue
+        known = dict.fromkeys(
+            device.totals
+            for bank in banks
+            if bank
+            for devices in bank.shareable
+            for device in devices
+        )
+        for quantity in range(QUANTITIES):
+            for at in (0, *ROUNDED_AT):
+                yield Column(
+                    [_room(bank, quantity, at) if bank else 0 for bank in banks],
+                    {
+                        thing: _size(shape, kind, known, quantity, at)
+                        for thing, shape in shapes.items()
+                    },
+                )
+
+
+def _room(bank: DeviceBank, quantity: int, at: int) -> int:
+    """Return what is left of a bank: of devices that are shared, and of those that are free."""
+    left = sum(bank.free) * _all(at)
+    for devices in bank.shareable:
+        for device in devices:
+            if device.shared:
+                whole = room(device.totals)
+                left += _counted(device.left[quantity], whole[quantity], at)
+    return left
+
+
+def _size(shape: Shape, kind: str, known: Collection[DeviceTotals], quantity: int, at: int) -> int:
+    """Return what a pod takes at least, whichever devices it has."""
+    size = shape.whole_of(kind) * _all(at)
+    for need in shape.shares:
+        if need.type == kind:
+            fitting: list[tuple[ShareAmounts, ShareAmounts]] = [
+                (amounts, room(totals))
+                for totals in known
+                if (amounts := taken(need.share, totals)) is not None
+            ]
+            least = min(
+                (_counted(amounts[quantity], whole[quantity], at) for amounts, whole in fitting),
+                default=0,
+            )
+            size += need.count * (_all(at) if need.whole else least)
+    return size
+
+
+def _all(at: int) -> int:
+    """Return what a whole device counts."""
+    return at * (at + 1) if at else FRACTION
+
+
+def _counted(amount: int, whole: int, at: int) -> int:
+    """Return what a part of a device counts.
+
+    ``at`` 0: the part itself. Else u(k) of Fekete and Schepers, in 1/(k (k + 1)): a part x counts x
+    if x (k + 1) is whole, else it is rounded down to k-ths of what (k + 1) of it are.
+    """
+    if not at:
+        return amount * FRACTION // whole
+    times, rest = divmod((at + 1) * amount, whole)
+    return times * (at + 1) if rest else times * at
