@@ -19,7 +19,8 @@ from placer.search.budget import Budget
 from placer.search.exchanges.lots import Lot, lots_of
 from placer.search.exchanges.on_nodes import NodeLayer
 from placer.search.exchanges.room_columns import NodeColumns, columns_of
-from placer.search.exchanges.swaps import BinContents, Loads, settle
+from placer.search.exchanges.swaps import BinContents, fastest_sweeps, settle
+from placer.search.exchanges.sweeps import Loads
 from placer.search.exchanges.wanted import ExchangeOffer, offers_of
 from placer.search.plain import place_on
 from placer_models.cpsat.families import is_plain
@@ -117,6 +118,7 @@ class _Search:
         self.layer = layer
         self.budget = budget
         self.rng = rng
+        self.run = fastest_sweeps(budget.left if budget.timed else math.inf)
         self.problem = problem
         self.thing_of = problem.pods
         pods = [pod for lot in lots for pod in lot.pods]
@@ -125,16 +127,14 @@ class _Search:
         self.lot_of = {pod: i for i, lot in enumerate(lots) for pod in lot.pods}
         asked = {self.thing_of[pod] for pod in pods}
         self.takes = {thing: bool(columns.takes(thing).any()) for thing in asked}
+        self.best_laid: Choices = {}
         self.all_plain = all(is_plain(problem, thing) for thing in asked)
 
-    def choices(self, others: Choices, held: _Held) -> Choices | None:
-        """Return the places of all pods, or None if the time was over before they were known."""
+    def choices(self, others: Choices, held: _Held) -> Choices:
+        """Return the places of all pods, the best that were found."""
+        found = self.best_laid
         if self.all_plain:
             found = others | {pod: place_on(self.problem, node) for pod, node in held.items()}
-        elif self.layer.lay(held, in_order=True) == []:
-            found = self.layer.choices
-        else:
-            return None
         return dict(sorted(found.items()))
 
     def fill(
@@ -159,6 +159,7 @@ class _Search:
         best: _Held | None = None
         if reached is None:
             best = self._topped_up(held, able)
+            self.best_laid = self.layer.choices
             reached = sum(lots[i].points for i in able if lots[i].pods[0] in best)
         least = reached
         before = [i for i, lot in enumerate(lots) if lot.level < level and lot.pods[0] in held]
@@ -190,6 +191,7 @@ class _Search:
             points = sum(lots[i].points for i in able if lots[i].pods[0] in (found or ()))
             if points > least:
                 best, least = found, points
+                self.best_laid = self.layer.choices
                 near = found or near
             if settled:
                 sweeps = max(self.first_sweeps, sweeps // 2)
@@ -263,7 +265,7 @@ class _Search:
             barred=np.pad(columns.barred[things], ((0, 1), (0, 1))),
             slots=np.array([[*held, *[gap] * (width - len(held))] for held in bins]),
         )
-        settled = settle(crowd, sweeps, self.rng, self._stop)
+        settled = settle(crowd, sweeps, int(self.rng.integers(2**63)), self._stop, self.run)
         found = {
             every[number]: node
             for node, row in enumerate(crowd.slots[: len(columns.room)].tolist())

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from placer.search.exchanges.device_columns import device_columns
-from placer.search.exchanges.swaps import Loads
+from placer.search.exchanges.sweeps import Loads
 from placer.search.plain import never_on
 from placer_models.node_state import NodeState
 from placer_models.problem import Problem

@@ -7,11 +7,16 @@ Things that are to be left out wait in spare bins of endless room. They are exch
 for their like, so that as much as before is left out.
 """
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
 
 import numpy as np
 from numpy.typing import NDArray
+
+from placer.search.exchanges.sweeps import Bins, Loads, Slots, array_sweeps
 
 WARM, COLD = 0.02, 0.0001
 """How much too much, as a share of a node's room, hardly counts: in the first and last sweep."""
@@ -28,10 +33,24 @@ _LOOKS_EVERY = 8
 _SWEEP = 1_000
 """How many exchanges cost as much as a sweep without any."""
 
-Loads = NDArray[np.float64]
-"""Whole numbers up to 2**53: exact."""
+Sweeps = Callable[[Bins, int, int, NDArray[np.float64], int, int], None]
+"""`array_sweeps`, or what does the same."""
 
-Slots = NDArray[np.intp]
+_COMPILED = "placer.search.exchanges.compiled_sweeps"
+
+WORTH_COMPILING_S = 3.0
+"""Seconds that have to be left before compiled sweeps are loaded: the first time on a machine
+takes that long, later ones a third of a second."""
+
+
+def fastest_sweeps(left_s: float) -> Sweeps:
+    """Return the compiled sweeps if `placer[fast]` is there and so many seconds make it worth."""
+    if _COMPILED not in sys.modules and left_s < WORTH_COMPILING_S:
+        return array_sweeps
+    if find_spec("numba") is None:
+        return array_sweeps
+    run: Sweeps = import_module(_COMPILED).compiled_sweeps
+    return run
 
 
 @dataclass(slots=True)
@@ -69,64 +88,46 @@ class BinContents:
 
 
 def settle(
-    crowd: BinContents, sweeps: int, rng: np.random.Generator, stop: Callable[[int], bool]
+    crowd: BinContents,
+    sweeps: int,
+    stream: int,
+    stop: Callable[[int], bool],
+    run: Sweeps = array_sweeps,
 ) -> bool:
     """Exchange things until all have room; return whether that came about.
 
     Args:
         crowd: The things in bins; its slots are changed.
         sweeps: How many sweeps at most; the first is the wildest, the last the calmest.
-        rng: Decides which nodes meet, and what is exchanged.
+        stream: Decides which nodes meet, and what is exchanged: below 2**64.
         stop: Asked now and then whether the time is over. Its argument is the cost of the
             sweeps until it is asked again, in exchanges.
+        run: What runs the sweeps.
 
     """
     loads = crowd.loads()
-    bins, width = crowd.slots.shape
-    if bins < 2:
+    count, width = crowd.slots.shape
+    if count < 2:
         return crowd.settled(loads)
-    pairs = min(bins // 2, MOST_PAIRS)
+    pairs = min(count // 2, MOST_PAIRS)
     taken = min(width, MOST_SLOTS)
-    endless = np.isinf(crowd.room[:, 0])
     finite = np.where(np.isinf(crowd.room) | (crowd.room == 0), 1.0, crowd.room)
-    weights: Loads = 1.0 / finite
-    barred = crowd.barred.astype(np.float64) if crowd.barred.any() else None
-    every = np.broadcast_to(np.arange(width), (pairs, width))
-    rows = np.arange(pairs)
-    for sweep in range(sweeps):
-        if sweep % _LOOKS_EVERY == 0:
-            if crowd.settled(loads):
-                return True
-            if stop(_LOOKS_EVERY * (_SWEEP + pairs * taken * taken)):
-                return False
-        heat = WARM * (COLD / WARM) ** (sweep / sweeps)
-        drawn = rng.permutation(bins)[: 2 * pairs]
-        here, there = drawn[:pairs], drawn[pairs:]
-        at = every if taken == width else rng.integers(0, width, (pairs, taken))
-        to = every if taken == width else rng.integers(0, width, (pairs, taken))
-        mine, theirs = crowd.slots[here[:, None], at], crowd.slots[there[:, None], to]
-        gain = crowd.sizes[theirs][:, None, :, :] - crowd.sizes[mine][:, :, None, :]
-        above = (loads[here] - crowd.room[here])[:, None, None, :] + gain
-        beyond = (loads[there] - crowd.room[there])[:, None, None, :] - gain
-        cost = np.einsum("hpqd,hd->hpq", np.maximum(above, 0.0), weights[here])
-        cost += np.einsum("hpqd,hd->hpq", np.maximum(beyond, 0.0), weights[there])
-        if barred is not None:
-            home, away = crowd.kinds[here][:, None], crowd.kinds[there][:, None]
-            cost += (barred[mine, away] - barred[mine, home])[:, :, None]
-            cost += (barred[theirs, home] - barred[theirs, away])[:, None, :]
-        apart = endless[here] != endless[there]
-        if apart.any():
-            unlike = crowd.likes[mine][:, :, None] != crowd.likes[theirs][:, None, :]
-            cost[apart[:, None, None] & unlike] = np.inf
-        # The least of exponential times: drawn with the weight exp(-cost / heat).
-        cost /= heat
-        cost -= rng.gumbel(size=cost.shape)
-        p, q = np.divmod(cost.reshape(pairs, -1).argmin(axis=1), taken)
-        met = rows[np.isfinite(cost[rows, p, q])]
-        p, q, here, there = p[met], q[met], here[met], there[met]
-        shift = gain[met, p, q]
-        loads[here] += shift
-        loads[there] -= shift
-        crowd.slots[here, at[met, p]] = theirs[met, q]
-        crowd.slots[there, to[met, q]] = mine[met, p]
+    bins = Bins(
+        sizes=crowd.sizes,
+        room=crowd.room,
+        weights=1.0 / finite,
+        likes=crowd.likes,
+        kinds=crowd.kinds,
+        barred=crowd.barred.astype(np.float64),
+        endless=np.isinf(crowd.room[:, 0]),
+        slots=crowd.slots,
+        loads=loads,
+    )
+    for first in range(0, sweeps, _LOOKS_EVERY):
+        if crowd.settled(loads):
+            return True
+        if stop(_LOOKS_EVERY * (_SWEEP + pairs * taken * taken)):
+            return False
+        numbers = np.arange(first, min(first + _LOOKS_EVERY, sweeps))
+        run(bins, stream, first, WARM * (COLD / WARM) ** (numbers / sweeps), pairs, taken)
     return crowd.settled(loads)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from placer.search.exchanges.lots import Lot
-from placer.search.exchanges.swaps import Loads
+from placer.search.exchanges.sweeps import Loads
 
 MIXTURES = 100
 MOST_NUMBERS = 1_000_000

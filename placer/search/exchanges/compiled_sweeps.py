@@ -1,0 +1,129 @@
+"""The sweeps of `array_sweeps` as a loop that Numba compiles, step for step the same.
+
+The first call on a machine compiles for some seconds; later processes read what it kept.
+"""
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from placer.search.exchanges.draws import (
+    FIRST_FACTOR,
+    GOLDEN,
+    GUMBEL,
+    GUMBEL_BITS,
+    SECOND_FACTOR,
+)
+from placer.search.exchanges.sweeps import EXCHANGES, PAIRS, THEIRS, Bins
+
+_GOLDEN = np.uint64(GOLDEN)
+_FIRST = np.uint64(FIRST_FACTOR)
+_SECOND = np.uint64(SECOND_FACTOR)
+_ONE, _27, _30, _31 = np.uint64(1), np.uint64(27), np.uint64(30), np.uint64(31)
+_TO_GUMBEL = np.uint64(64 - GUMBEL_BITS)
+_THEIRS, _EXCHANGES, _PAIRS = np.uint64(THEIRS), np.uint64(EXCHANGES), np.uint64(PAIRS)
+
+
+def compiled_sweeps(
+    bins: Bins, stream: int, first: int, heats: NDArray[np.float64], pairs: int, taken: int
+) -> None:
+    """Run some sweeps, as `array_sweeps` does; other threads go on meanwhile."""
+    _sweeps(
+        bins.sizes,
+        bins.room,
+        bins.weights,
+        bins.likes,
+        bins.kinds,
+        bins.barred,
+        bins.endless,
+        bins.slots,
+        bins.loads,
+        np.uint64(stream),
+        first,
+        heats,
+        pairs,
+        taken,
+        GUMBEL,
+    )
+
+
+@numba.njit(cache=True, nogil=True, inline="always")
+def _draw(stream, number):  # type: ignore[no-untyped-def]
+    z = stream + (number + _ONE) * _GOLDEN
+    z = (z ^ (z >> _30)) * _FIRST
+    z = (z ^ (z >> _27)) * _SECOND
+    return z ^ (z >> _31)
+
+
+@numba.njit(cache=True, nogil=True)
+def _sweeps(  # type: ignore[no-untyped-def]
+    sizes,
+    room,
+    weights,
+    likes,
+    kinds,
+    barred,
+    endless,
+    slots,
+    loads,
+    stream,
+    first,
+    heats,
+    pairs,
+    taken,
+    gumbel,
+):
+    count, width = slots.shape
+    resources = sizes.shape[1]
+    keys = np.empty(count, dtype=np.uint64)
+    at = np.arange(taken)
+    to = np.arange(taken)
+    above = np.empty(resources)
+    beyond = np.empty(resources)
+    for sweep in range(len(heats)):
+        heat = heats[sweep]
+        own = _draw(stream, np.uint64(first + sweep))
+        for b in range(count):
+            keys[b] = _draw(own, np.uint64(b))
+        drawn = np.argsort(keys, kind="mergesort")
+        for pair in range(pairs):
+            here, there = drawn[pair], drawn[pairs + pair]
+            mine_of = _draw(own, np.uint64(pair) + _PAIRS)
+            if taken < width:
+                for k in range(taken):
+                    number = np.uint64(k)
+                    at[k] = np.int64(_draw(mine_of, number) % np.uint64(width))
+                    to[k] = np.int64(_draw(mine_of, number + _THEIRS) % np.uint64(width))
+            apart = endless[here] != endless[there]
+            for d in range(resources):
+                above[d] = loads[here, d] - room[here, d]
+                beyond[d] = loads[there, d] - room[there, d]
+            home, away = kinds[here], kinds[there]
+            least, best_p, best_q = np.inf, -1, -1
+            for p in range(taken):
+                mine = slots[here, at[p]]
+                mine_barred = barred[mine, away] - barred[mine, home]
+                for q in range(taken):
+                    theirs = slots[there, to[q]]
+                    if apart and likes[mine] != likes[theirs]:
+                        continue
+                    cost = 0.0
+                    for d in range(resources):
+                        gain = sizes[theirs, d] - sizes[mine, d]
+                        cost += max(above[d] + gain, 0.0) * weights[here, d]
+                        cost += max(beyond[d] - gain, 0.0) * weights[there, d]
+                    cost += mine_barred
+                    cost += barred[theirs, home] - barred[theirs, away]
+                    number = np.uint64(p * taken + q) + _EXCHANGES
+                    cost = cost / heat - gumbel[_draw(mine_of, number) >> _TO_GUMBEL]
+                    if cost < least:
+                        least, best_p, best_q = cost, p, q
+            if best_p < 0:
+                continue
+            out, back = slots[here, at[best_p]], slots[there, to[best_q]]
+            for d in range(resources):
+                shift = sizes[back, d] - sizes[out, d]
+                loads[here, d] += shift
+                loads[there, d] -= shift
+            slots[here, at[best_p]] = back
+            slots[there, to[best_q]] = out
