@@ -1,6 +1,5 @@
 """Pods on the nodes where exchanges want them: which of them find a place there by every rule."""
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
 from placer.greedy.gang_order import hardest_first
@@ -12,72 +11,66 @@ from placer_models.problem import Choices, Problem
 ORDERS = 3
 """How often the pods of one node are laid, each time those first that found no place there."""
 
+OnNodes = dict[int, list[int]]
+"""Node -> pods, in the order in which they are laid there."""
+
 
 class NodeLayer:
     """The nodes as all other pods leave them, on which pods are laid by the greedy path's rules.
 
     Attributes:
-        others: The places of pods that are never exchanged.
-        nodes: What these leave of each node.
+        nodes: What the pods that are never exchanged leave of each node.
 
     """
 
     def __init__(self, problem: Problem, others: Choices, stop: Stop) -> None:
-        """Take the places of the others."""
+        """Take the places of the others, which stay as they are."""
         self._problem = problem
         self._stop = stop
-        self._table = NodeTable(problem)
+        self._table = table = NodeTable(problem)
         for pod, choice in others.items():
-            self._table.take(pod, choice)
-        self._mark = self._table.mark()
-        table = self._table
-        self.nodes: list[NodeState] = [
-            table.left(table.state(node)) for node in range(len(problem.nodes))
-        ]
+            table.take(pod, choice)
+        self._mark = table.mark()
+        self._bare = [table.state(node) for node in range(len(problem.nodes))]
+        self.nodes: list[NodeState] = [table.left(state) for state in self._bare]
 
-    def lay(self, held: Mapping[int, int], *, in_order: bool = False) -> list[int] | None:
-        """Lay pods on their nodes, in place of those laid before; return those without a place.
+    def ordered(self, node: int, pods: list[int]) -> tuple[list[int], list[int]]:
+        """Return the pods in an order in which they find places on the bare node, and who does not.
 
-        Return None if the time is over.
-
-        Args:
-            held: Pod -> index of its node.
-            in_order: Whether the pods of each node come in the order given, which is that of
-                `laid` and so finds all of them a place again.
-
+        A few orders are tried; nothing is laid.
         """
-        self._table.undo(self._mark)
-        on: defaultdict[int, list[int]] = defaultdict(list)
-        for pod, node in held.items():
-            on[node].append(pod)
-        failed: list[int] = []
-        for node, pods in on.items():
-            if self._stop():
-                return None
-            failed += self._lay_on(node, pods if in_order else hardest_first(self._problem, pods))
-        return failed
-
-    def _lay_on(self, node: int, pods: list[int]) -> list[int]:
-        """Lay pods on a node; return those that find no place."""
-        table, mark = self._table, self._table.mark()
-        order, best, fewest = pods, pods, len(pods) + 1
+        order = hardest_first(self._problem, pods)
+        best: tuple[list[int], list[int]] = [], order
         for _ in range(ORDERS):
-            table.undo(mark)
-            failed = [pod for pod in order if not self._take(pod, node)]
+            laid, failed, state = [], [], self._bare[node]
+            for pod in order:
+                bid = self._table.bid(self._problem.pods[pod], state)
+                if bid is None:
+                    failed.append(pod)
+                else:
+                    laid.append(pod)
+                    state = bid.state
             if not failed:
-                return []
-            if len(failed) < fewest:
-                best, fewest = order, len(failed)
-            order = [*failed, *(pod for pod in order if pod not in failed)]
-        table.undo(mark)
-        return [pod for pod in best if not self._take(pod, node)]
+                return laid, failed
+            if not best[0] or len(failed) < len(best[1]):
+                best = laid, failed
+            order = [*failed, *laid]
+        return best
 
-    def _take(self, pod: int, node: int) -> bool:
+    def lay(self, on: Mapping[int, Iterable[int]]) -> bool:
+        """Lay pods on nodes in the order given, in place of those laid before.
+
+        Return whether all of them found places.
+        """
         table = self._table
-        bid = table.bid(self._problem.pods[pod], table.state(node))
-        if bid is not None:
-            table.take(pod, bid.choice.on(node))
-        return bid is not None
+        table.undo(self._mark)
+        for node, pods in on.items():
+            for pod in pods:
+                bid = table.bid(self._problem.pods[pod], table.state(node))
+                if bid is None:
+                    return False
+                table.take(pod, bid.choice.on(node))
+        return True
 
     def add(self, pods: Iterable[int]) -> bool:
         """Lay pods on any nodes beside those laid; if one has no place, none of them is laid.

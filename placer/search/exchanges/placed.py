@@ -17,7 +17,8 @@ import numpy as np
 
 from placer.search.budget import Budget
 from placer.search.exchanges.lots import Lot, lots_of
-from placer.search.exchanges.on_nodes import NodeLayer
+from placer.search.exchanges.mending import Mender
+from placer.search.exchanges.on_nodes import NodeLayer, OnNodes
 from placer.search.exchanges.room_columns import NodeColumns, columns_of
 from placer.search.exchanges.swaps import BinContents, fastest_sweeps, settle
 from placer.search.exchanges.sweeps import Loads
@@ -128,6 +129,9 @@ class _Search:
         asked = {self.thing_of[pod] for pod in pods}
         self.takes = {thing: bool(columns.takes(thing).any()) for thing in asked}
         self.best_laid: Choices = {}
+        self.mender = Mender(
+            columns, layer, self.thing_of.__getitem__, rng, lambda: self.budget.over
+        )
         self.all_plain = all(is_plain(problem, thing) for thing in asked)
 
     def choices(self, others: Choices, held: _Held) -> Choices:
@@ -184,8 +188,12 @@ class _Search:
         while offers and sweeps <= self.most_sweeps and not self.budget.over:
             out = set(offers[at].out)
             kept = [*before, *(i for i in able if i not in out)]
-            found = self._laid(level, self._parted(level, kept, near, sweeps))
-            settled = found is not None and all(lots[i].pods[0] in found for i in kept)
+            parted = self._parted(level, kept, near, sweeps)
+            # Lots may have been exchanged for their like, so the number says whether all are there.
+            asked = sum(len(lots[i].pods) for i in kept)
+            by_sums = parted is not None and len(parted) == asked
+            found = self._laid(level, parted)
+            settled = found is not None and len(found) == asked
             if found is not None and not settled:
                 found = self._topped_up(found, able)
             points = sum(lots[i].points for i in able if lots[i].pods[0] in (found or ()))
@@ -198,7 +206,8 @@ class _Search:
                 offers = [offer for offer in offers if offer.points > least]
                 at = len(offers) - 1
             else:
-                sweeps *= 2
+                # More sweeps help where sums are not kept; other rules need another try.
+                sweeps *= 1 if by_sums else 2
                 offers = useful()
                 at = min(at + 1, len(offers) - 1)
         return best
@@ -312,16 +321,21 @@ class _Search:
         """
         if held is None or self.all_plain:
             return held
-        gone: set[int] = set()
-        while failed := self.layer.lay(held):
-            gone |= {self.lot_of[pod] for pod in failed}
-            gone |= {i for i, lot in enumerate(self.lots) if lot.needs in gone}
-            held = {pod: node for pod, node in held.items() if self.lot_of[pod] not in gone}
-        if failed is None:
+        on: OnNodes = defaultdict(list)
+        for pod, node in held.items():
+            on[node].append(pod)
+        may_go = {lot.pods[0] for lot in self.lots if lot.alone and lot.level == level}
+        on, failed = self.mender.mend(on, may_go)
+        if self.budget.over:
             return None
-        for i in sorted(gone):
-            lot = self.lots[i]
-            if lot.level < level and not self.layer.add(lot.pods):
+        gone = {self.lot_of[pod] for pod in failed}
+        gone |= {i for i, lot in enumerate(self.lots) if lot.needs in gone}
+        left = {node: [p for p in pods if self.lot_of[p] not in gone] for node, pods in on.items()}
+        before = [i for i in sorted(gone) if self.lots[i].level < level]
+        if not self.layer.lay(left):
+            return None
+        for i in before:
+            if not self.layer.add(self.lots[i].pods):
                 return None
         return self.layer.laid()
 
@@ -388,7 +402,10 @@ class _Search:
 
     def _laid_beside(self, held: _Held, chosen: Sequence[int]) -> _Held:
         """Return places that are laid, and more for those of the chosen lots that fit there."""
-        if self.layer.lay(held, in_order=True) != []:
+        on: OnNodes = defaultdict(list)
+        for pod, node in held.items():
+            on[node].append(pod)
+        if not self.layer.lay(on):
             return held
         laid = set(held)
         for i in chosen:
