@@ -13,13 +13,15 @@ from numpy.typing import NDArray
 from placer.search.exchanges.on_nodes import NodeLayer, OnNodes
 from placer.search.exchanges.room_columns import NodeColumns
 from placer.search.exchanges.sweeps import Loads
-from placer.state.out_of_time import Stop
 
 MOST_TRIED = 300
 """The most exchanges that are tried for one pod."""
 
 MOST_NODES = 64
 """The most other nodes to which a pod is given in exchange for one of theirs."""
+
+TRIAL = 1_000
+"""How many exchanges looked at by `swaps` cost as much as laying the pods of one node."""
 
 NOBODY = -1
 """Stands for a gap: the other node gives nothing back."""
@@ -34,7 +36,7 @@ class Mender:
         layer: NodeLayer,
         thing_of: Callable[[int], int],
         rng: np.random.Generator,
-        stop: Stop,
+        stop: Callable[[int], bool],
     ) -> None:
         """Begin with no pods.
 
@@ -43,7 +45,7 @@ class Mender:
             layer: What lays pods.
             thing_of: Returns the shape of a pod.
             rng: Draws the order in which exchanges are tried.
-            stop: Asked now and then whether the time is over.
+            stop: Asked now and then whether the time is over, as in `settle`.
 
         """
         self._columns = columns
@@ -68,7 +70,7 @@ class Mender:
         self._loads[:] = 0.0
         failed: list[tuple[int, int]] = []
         for node, pods in wanted.items():
-            if self._stop():
+            if self._stop(TRIAL):
                 failed += ((node, pod) for pod in pods)
                 continue
             order, without = self._layer.ordered(node, pods)
@@ -99,16 +101,16 @@ class Mender:
 
     def _exchanged(self, node: int, pod: int) -> bool:
         """Find an exchange by which the node has the pod, or gives another one away for it."""
-        if self._stop():
-            return False
         columns, on = self._columns, self._on
         here = [*on.get(node, ()), pod]
         far = [(m, p) for m, pods in on.items() if m != node for p in pods]
         far += [(m, NOBODY) for m in range(len(columns.room)) if m != node]
+        if self._stop(len(here) * len(far)):
+            return False
         fits = self._by_sums(node, here, far)
         give, take = np.nonzero(fits)
         for index in self._rng.permutation(len(give))[:MOST_TRIED].tolist():
-            if self._stop():
+            if self._stop(2 * TRIAL):
                 return False
             given = here[give[index]]
             other, taken = far[take[index]]

@@ -20,8 +20,13 @@ from placer.search.exchanges.lots import Lot, lots_of
 from placer.search.exchanges.mending import Mender
 from placer.search.exchanges.on_nodes import NodeLayer, OnNodes
 from placer.search.exchanges.room_columns import NodeColumns, columns_of
-from placer.search.exchanges.swaps import BinContents, fastest_sweeps, settle
-from placer.search.exchanges.sweeps import Loads
+from placer.search.exchanges.swaps import (
+    EXCHANGES_A_SECOND,
+    BinContents,
+    fastest_sweeps,
+    settle_in_threads,
+)
+from placer.search.exchanges.sweeps import Loads, array_sweeps
 from placer.search.exchanges.wanted import ExchangeOffer, offers_of
 from placer.search.plain import place_on
 from placer_models.cpsat.families import is_plain
@@ -41,8 +46,8 @@ LOOSE = 0.015
 NEARLY_NOTHING = 1e-6
 """The weight of a pod's size beside what is still too much without the pod."""
 
-EXCHANGES_A_SECOND = 1e7
-"""How many exchanges looked at by `swaps` count as a second of deterministic work."""
+MOST_THREADS = 8
+"""The most ways to part pods that are looked for at the same time."""
 
 MOST_PLACES = 10_000_000
 """The most nodes x pods of one node that are kept in memory."""
@@ -120,6 +125,9 @@ class _Search:
         self.budget = budget
         self.rng = rng
         self.run = fastest_sweeps(budget.left if budget.timed else math.inf)
+        # Threads of NumPy wait for each other: they would only cost time.
+        alone = budget.timed and self.run is array_sweeps
+        self.threads = 1 if alone else min(MOST_THREADS, budget.options.workers)
         self.problem = problem
         self.thing_of = problem.pods
         pods = [pod for lot in lots for pod in lot.pods]
@@ -129,9 +137,7 @@ class _Search:
         asked = {self.thing_of[pod] for pod in pods}
         self.takes = {thing: bool(columns.takes(thing).any()) for thing in asked}
         self.best_laid: Choices = {}
-        self.mender = Mender(
-            columns, layer, self.thing_of.__getitem__, rng, lambda: self.budget.over
-        )
+        self.mender = Mender(columns, layer, self.thing_of.__getitem__, rng, self._stop)
         self.all_plain = all(is_plain(problem, thing) for thing in asked)
 
     def choices(self, others: Choices, held: _Held) -> Choices:
@@ -274,7 +280,8 @@ class _Search:
             barred=np.pad(columns.barred[things], ((0, 1), (0, 1))),
             slots=np.array([[*held, *[gap] * (width - len(held))] for held in bins]),
         )
-        settled = settle(crowd, sweeps, int(self.rng.integers(2**63)), self._stop, self.run)
+        streams = self.rng.integers(2**63, size=self.threads).tolist()
+        settled = settle_in_threads(crowd, sweeps, streams, self.budget, self.run)
         found = {
             every[number]: node
             for node, row in enumerate(crowd.slots[: len(columns.room)].tolist())

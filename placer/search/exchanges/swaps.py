@@ -8,14 +8,16 @@ for their like, so that as much as before is left out.
 """
 
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from importlib import import_module
 from importlib.util import find_spec
 
 import numpy as np
 from numpy.typing import NDArray
 
+from placer.search.budget import Budget
 from placer.search.exchanges.sweeps import Bins, Loads, Slots, array_sweeps
 
 WARM, COLD = 0.02, 0.0001
@@ -41,6 +43,10 @@ _COMPILED = "placer.search.exchanges.compiled_sweeps"
 WORTH_COMPILING_S = 3.0
 """Seconds that have to be left before compiled sweeps are loaded: the first time on a machine
 takes that long, later ones a third of a second."""
+
+
+EXCHANGES_A_SECOND = 1e7
+"""How many exchanges looked at count as a second of deterministic work."""
 
 
 def fastest_sweeps(left_s: float) -> Sweeps:
@@ -131,3 +137,43 @@ def settle(
         numbers = np.arange(first, min(first + _LOOKS_EVERY, sweeps))
         run(bins, stream, first, WARM * (COLD / WARM) ** (numbers / sweeps), pairs, taken)
     return crowd.settled(loads)
+
+
+def settle_in_threads(
+    crowd: BinContents, sweeps: int, streams: Sequence[int], budget: Budget, run: Sweeps
+) -> bool:
+    """Settle the things once for each stream, at the same time, and keep what settles.
+
+    Under a work limit the first stream that settles counts, however long others take.
+
+    Args:
+        crowd: The things in bins; its slots are changed.
+        sweeps: As in `settle`.
+        streams: What each of the runs draws from.
+        budget: Ends the runs; their work is spent from it.
+        run: As in `settle`.
+
+    """
+    left = budget.left
+    crowds = [replace(crowd, slots=crowd.slots.copy()) for _ in streams]
+    work = [0.0] * len(streams)
+    done = [False] * len(streams)
+
+    def settle_one(i: int) -> None:
+        def stop(exchanges: int) -> bool:
+            work[i] += exchanges / EXCHANGES_A_SECOND
+            if budget.timed:
+                return budget.over or any(done)
+            return work[i] >= left or any(done[:i])
+
+        done[i] = settle(crowds[i], sweeps, streams[i], stop, run)
+
+    if len(streams) == 1:
+        settle_one(0)
+    else:
+        with ThreadPoolExecutor(len(streams)) as pool:
+            list(pool.map(settle_one, range(len(streams))))
+    best = done.index(True) if any(done) else 0
+    budget.spent_work += max(work[: best + 1])
+    crowd.slots[:] = crowds[best].slots
+    return done[best]
