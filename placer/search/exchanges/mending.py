@@ -105,7 +105,7 @@ class Mender:
         here = [*on.get(node, ()), pod]
         far = [(m, p) for m, pods in on.items() if m != node for p in pods]
         far += [(m, NOBODY) for m in range(len(columns.room)) if m != node]
-        if self._stop(len(here) * len(far)):
+        if not far or self._stop(len(here) * len(far)):
             return False
         fits = self._by_sums(node, here, far)
         give, take = np.nonzero(fits)

@@ -11,7 +11,7 @@ another one.
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
@@ -45,6 +45,12 @@ LOOSE = 0.015
 
 NEARLY_NOTHING = 1e-6
 """The weight of a pod's size beside what is still too much without the pod."""
+
+MOST_UNLAID = 20
+"""How many ways that the sums allow, but other rules do not, are tried in a row without gain."""
+
+MOST_STATES = 1_000
+"""The most different nodes on which it is tried whether a pod that has no place finds one alone."""
 
 MOST_THREADS = 8
 """The most ways to part pods that are looked for at the same time."""
@@ -86,8 +92,9 @@ def place_most(
     columns = columns_of(problem, layer.nodes, pods)
     if columns is None:
         return None
-    search = _Search(problem, columns, lots, layer, budget, np.random.default_rng(seed))
     at_start = {pod: start[pod].node for lot in lots for pod in lot.pods if pod in start}
+    rng = np.random.default_rng(seed)
+    search = _Search(problem, columns, lots, layer, at_start, budget, rng)
     held: _Held = {}
     better = False
     for level, (value, bound) in enumerate(zip(values, bounds, strict=False)):
@@ -116,6 +123,7 @@ class _Search:
         columns: NodeColumns,
         lots: Sequence[Lot],
         layer: NodeLayer,
+        placed: Collection[int],
         budget: Budget,
         rng: np.random.Generator,
     ) -> None:
@@ -135,10 +143,14 @@ class _Search:
         self.most_sweeps = FEW_SWEEPS if len(pods) < FEW_PODS else math.inf
         self.lot_of = {pod: i for i, lot in enumerate(lots) for pod in lot.pods}
         asked = {self.thing_of[pod] for pod in pods}
+        self.all_plain = all(is_plain(problem, thing) for thing in asked)
         self.takes = {thing: bool(columns.takes(thing).any()) for thing in asked}
+        if not self.all_plain:
+            hosted = {self.thing_of[pod] for pod in placed}
+            for thing in sorted(asked - hosted):
+                self.takes[thing] = self.takes[thing] and layer.hosts(thing, MOST_STATES)
         self.best_laid: Choices = {}
         self.mender = Mender(columns, layer, self.thing_of.__getitem__, rng, self._stop)
-        self.all_plain = all(is_plain(problem, thing) for thing in asked)
 
     def choices(self, others: Choices, held: _Held) -> Choices:
         """Return the places of all pods, the best that were found."""
@@ -188,10 +200,12 @@ class _Search:
                 and (most is None or offer.points <= most)
             ]
 
-        near, sweeps = best or held, self.first_sweeps
+        near, sweeps, unlaid = best or held, self.first_sweeps, 0
         offers = useful()
         at = next((i for i, o in enumerate(offers) if o.slack >= LOOSE), len(offers) - 1)
-        while offers and sweeps <= self.most_sweeps and not self.budget.over:
+        while (
+            offers and sweeps <= self.most_sweeps and unlaid < MOST_UNLAID and not self.budget.over
+        ):
             out = set(offers[at].out)
             kept = [*before, *(i for i in able if i not in out)]
             parted = self._parted(level, kept, near, sweeps)
@@ -206,7 +220,9 @@ class _Search:
             if points > least:
                 best, least = found, points
                 self.best_laid = self.layer.choices
-                near = found or near
+                near, unlaid = found or near, 0
+            elif by_sums:
+                unlaid += 1
             if settled:
                 sweeps = max(self.first_sweeps, sweeps // 2)
                 offers = [offer for offer in offers if offer.points > least]

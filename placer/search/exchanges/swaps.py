@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from importlib import import_module
-from importlib.util import find_spec
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,9 +52,11 @@ def fastest_sweeps(left_s: float) -> Sweeps:
     """Return the compiled sweeps if `placer[fast]` is there and so many seconds make it worth."""
     if _COMPILED not in sys.modules and left_s < WORTH_COMPILING_S:
         return array_sweeps
-    if find_spec("numba") is None:
+    try:
+        run: Sweeps = import_module(_COMPILED).compiled_sweeps
+    except (ImportError, RuntimeError):
+        # Numba is not there, does not know this NumPy, or finds no folder for what it compiles.
         return array_sweeps
-    run: Sweeps = import_module(_COMPILED).compiled_sweeps
     return run
 
 

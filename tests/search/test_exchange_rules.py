@@ -1,0 +1,318 @@
+"""Exchanges of pods that are no plain sums: devices, shares, CPUs of their own, NUMA nodes."""
+
+from contextlib import suppress
+from dataclasses import replace
+from random import Random
+
+import numpy as np
+import pytest
+
+from placer.counting.account import accounts_of
+from placer.counting.placements import Unrealisable, realise
+from placer.greedy.place import place_greedily
+from placer.judge.breaches import breaches
+from placer.search import joint_search
+from placer.search.budget import Budget
+from placer.search.exchanges.device_columns import device_columns
+from placer.search.exchanges.mending import Mender
+from placer.search.exchanges.on_nodes import NodeLayer
+from placer.search.exchanges.placed import place_most
+from placer.search.exchanges.room_columns import columns_of
+from placer.search.options import SolveOptions
+from placer.search.solver import solve
+from placer.state.batch import build_problem
+from placer_models.cluster import Instance, Machine, Node
+from placer_models.device import GPU, Device
+from placer_models.device_share import DeviceShare
+from placer_models.placement import Placed
+from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
+from placer_models.policy import BindPolicy, QosClass, Strength
+from placer_models.problem import Choices, Problem
+from placer_models.topology import Cpu, NumaNode, Topology
+from spices_amplification import with_amplification
+from spices_burst import spice_burst
+from spices_device_choice import spice_device_choice
+from spices_exclusivity import spice_apart
+from spices_extended import with_extended
+from spices_functions import spice_functions
+from spices_joint import spice_joint
+from spices_max_pods import with_max_pods
+from spices_mig import mig_spice
+from spices_node_affinity import with_node_affinity
+from spices_node_cpus import spice_kinds, spice_localities, spice_node_binds, spice_strategies
+from spices_numa import numa_spice
+from spices_partitions import partitions
+from spices_shares import spice as spice_shares
+from spices_strategies import spice_device_strategies
+from spices_taints import with_taints
+from worlds import tiny_instance
+
+WORK = SolveOptions(workers=1, seed=1, work_limit=1)
+GIB = 2**30
+
+
+def placed_points(problem: Problem, choices: Choices) -> list[int]:
+    """Return what the pods count, level by level."""
+    found = [0] * len(problem.priorities)
+    for gang in problem.gangs:
+        count = sum(pod in choices for pod in gang.pods)
+        found[gang.level] += gang.weight * (gang.minimum + count if count else 0)
+    return found
+
+
+def proposed(problem: Problem, start: Choices) -> Choices | None:
+    values = placed_points(problem, start)
+    return place_most(problem, start, values, [None] * len(values), Budget(WORK), 1)
+
+
+def legal(world: Instance, problem: Problem, choices: Choices) -> bool:
+    placement = realise(world, accounts_of(world), problem, choices)
+    return not isinstance(placement, Unrealisable) and not breaches(world, placement)
+
+
+SPICES = (
+    mig_spice,
+    numa_spice,
+    partitions,
+    spice_apart,
+    spice_burst,
+    spice_device_choice,
+    spice_device_strategies,
+    spice_functions,
+    spice_joint,
+    spice_kinds,
+    spice_localities,
+    spice_node_binds,
+    spice_shares,
+    spice_strategies,
+    with_amplification,
+    with_extended,
+    with_max_pods,
+    with_node_affinity,
+    with_taints,
+)
+"""Words of all families but those by which pods ask for other pods."""
+
+
+def some_world(seed: int) -> Instance:
+    """Return a tiny world with words of three families."""
+    rng = Random(seed)
+    world = tiny_instance(seed)
+    for spice in rng.sample(SPICES, 3):
+        with suppress(ValueError):  # Some words exclude each other.
+            world = spice(rng, world)
+    return world
+
+
+@pytest.mark.parametrize(
+    "seeds", [range(40), pytest.param(range(40, 1500), marks=pytest.mark.slow)]
+)
+def test_what_is_proposed_keeps_the_rules_of_all_families(seeds: range) -> None:
+    """
+    From nothing placed, on worlds where all rules mix; it mostly gets as far as the greedy path.
+    """
+    compared = reached = 0
+    for seed in seeds:
+        world = some_world(seed)
+        problem = build_problem(world)
+        greedy = placed_points(problem, place_greedily(problem))
+        found = proposed(problem, {})
+        if found is not None:
+            assert legal(world, problem, found), seed
+            compared += 1
+            reached += placed_points(problem, found) >= greedy
+
+    assert compared > len(seeds) / 4
+    assert reached > 0.8 * compared
+
+
+def gpu_machine(gpus: int, cpus: int = 16) -> Machine:
+    return Machine(
+        "gpus",
+        "",
+        Topology("x86_64", tuple(Cpu(i, i, 0, 0) for i in range(cpus)), (NumaNode(0, 64 * GIB),)),
+        tuple(Device(GPU, i, memory_bytes=80 * GIB, numa_node=0) for i in range(gpus)),
+    )
+
+
+def asking(name: str, resources: Resources, *, priority: int = 0, **words: object) -> Gang:
+    qos = QosClass.LSR if words else QosClass.LS
+    spec = replace(PodSpec((Container("main", resources),), qos), **words)  # type: ignore[arg-type]
+    return Gang(name, "default", (Pod(name, "default", spec),), 1, priority=priority, lone=True)
+
+
+def share_of_gpu(percent: int) -> tuple[DeviceRequest, ...]:
+    if percent >= 100:
+        return (DeviceRequest(GPU, percent // 100),)
+    return (DeviceRequest(GPU, 1, DeviceShare(percent, memory_percent=percent)),)
+
+
+def shares_world(seed: int, nodes: int = 8, gpus: int = 3) -> Instance:
+    """Return nodes whose GPUs can all be used up: each is cut at random, and shuffled."""
+    rng = Random(seed)
+    percents: list[int] = []
+    for _ in range(nodes * gpus):
+        left = 100
+        while left:
+            cut = min(left, rng.choice((20, 30, 40, 50, 60, 70, 100)))
+            percents.append(cut)
+            left -= cut
+    rng.shuffle(percents)
+    machine = gpu_machine(gpus, cpus=64)
+    gangs = tuple(
+        asking(f"p{i:03}", Resources(1000, GIB // 4, devices=share_of_gpu(percent)), priority=i % 2)
+        for i, percent in enumerate(percents)
+    )
+    return Instance(tuple(Node(f"n{i}", machine) for i in range(nodes)), gangs)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_what_fits_a_node_fits_its_columns(seed: int) -> None:
+    """
+    Sums and rounded sums of shares never say no to pods that the greedy path laid, running or not.
+    """
+    world = shares_world(seed, nodes=2)
+    problem = build_problem(world)
+    choices = place_greedily(problem)
+    asked = sorted(set(problem.pods))
+    columns = list(device_columns(problem, problem.nodes, asked))
+
+    assert len(columns) == 6
+    for column in columns:
+        for at in range(2):
+            there = [problem.pods[pod] for pod, choice in choices.items() if choice.node == at]
+
+            assert sum(column.sizes[thing] for thing in there) <= column.room[at]
+    # What is left once some are there is still room enough for the others.
+    first = dict(list(choices.items())[: len(choices) // 2])
+    layer = NodeLayer(problem, first, lambda: False)
+    for column in device_columns(problem, layer.nodes, asked):
+        for at in range(2):
+            there = [
+                problem.pods[pod]
+                for pod, choice in choices.items()
+                if choice.node == at and pod not in first
+            ]
+
+            assert sum(column.sizes[thing] for thing in there) <= column.room[at]
+
+
+def test_two_large_shares_do_not_fit_one_gpu_by_the_columns() -> None:
+    """
+    The sums rounded to halves see it; plain ones and those rounded to thirds do not.
+    """
+    gangs = tuple(
+        asking(f"p{i}", Resources(1000, devices=share_of_gpu(percent)))
+        for i, percent in enumerate((60, 60, 60, 20))
+    )
+    problem = build_problem(Instance((Node("n", gpu_machine(2)),), gangs))
+    large = [problem.pods[i] for i in range(3)]
+    said = [
+        sum(column.sizes[thing] for thing in large) <= column.room[0]
+        for column in device_columns(problem, problem.nodes, set(problem.pods))
+    ]
+
+    assert said == [True, False, True] * 2
+
+
+def test_nodes_are_mended() -> None:
+    """
+    By the sums the pods fit, by their GPUs they do not until two of them change places.
+    """
+    amounts = [40, 40, 40, 40, 30, 60, 60, 30, 30]
+    wanted = {0: [0, 1, 2, 3, 4], 1: [5, 6, 7, 8]}
+    gangs = tuple(
+        asking(f"p{i}", Resources(1000, devices=share_of_gpu(percent)))
+        for i, percent in enumerate(amounts)
+    )
+    world = Instance((Node("a", gpu_machine(2)), Node("b", gpu_machine(2))), gangs)
+    problem = build_problem(world)
+    layer = NodeLayer(problem, {}, lambda: False)
+    columns = columns_of(problem, layer.nodes, range(9))
+    assert columns is not None
+    mender = Mender(
+        columns, layer, problem.pods.__getitem__, np.random.default_rng(1), lambda _: False
+    )
+
+    assert len(layer.ordered(0, wanted[0])[1]) == 1
+    assert layer.ordered(1, wanted[1])[1] == []
+
+    on, lost = mender.mend(wanted, set())
+
+    assert lost == []
+    assert sorted(pod for pods in on.values() for pod in pods) == list(range(9))
+    assert layer.lay(on)
+
+
+@pytest.fixture
+def exchanges_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No model and no parts: what is found is found by exchanges."""
+    monkeypatch.setattr(joint_search, "search_exactly", None)
+    monkeypatch.setattr(joint_search, "MOST_ASSIGNMENTS", 0)
+    monkeypatch.setattr(joint_search.JointSearch, "_by_parts", lambda *_: None)
+
+
+@pytest.mark.usefixtures("exchanges_alone")
+def test_shares_that_can_use_up_all_gpus_nearly_do() -> None:
+    """
+    Where greedy leaves pods out.
+    """
+    left_by_greedy = left = 0
+    for seed in range(3):
+        world = shares_world(seed)
+        left_by_greedy += len(world.gangs) - len(place_greedily(build_problem(world)))
+        answer = solve(world, SolveOptions(workers=1, seed=1, work_limit=5))
+        assert answer.placement is not None
+        left += len(world.gangs) - len(answer.placement.pods)
+
+    assert left < left_by_greedy / 2
+
+
+def whole_cores_world(seed: int) -> Instance:
+    """Return ten nodes of two kinds, and pods that own whole cores of all of them."""
+    rng = Random(seed)
+    machines = [
+        Machine(
+            f"m{cores}",
+            "",
+            Topology(
+                "x86_64",
+                tuple(Cpu(t * cores + c, c, 0, 0) for t in range(2) for c in range(cores)),
+                (NumaNode(0, cores * GIB),),
+            ),
+        )
+        for cores in (8, 12)
+    ]
+    nodes = tuple(Node(f"n{i}", machines[i % 2]) for i in range(10))
+    gangs = []
+    for at, host in enumerate(nodes):
+        left = len(host.machine.topology.online)
+        cpus: list[int] = []
+        while left:
+            cpus.append(min(left, rng.choice((2, 4, 4, 6, 6, 10))))
+            left -= cpus[-1]
+        room = host.machine.topology.numa_nodes[0].memory_bytes // GIB
+        cuts = sorted(rng.sample(range(1, room), len(cpus) - 1))
+        for i, (count, first, last) in enumerate(zip(cpus, (0, *cuts), (*cuts, room), strict=True)):
+            resources = Resources(1000 * count, (last - first) * GIB)
+            bound = {"bind": BindPolicy.FULL_PCPUS, "bind_strength": Strength.REQUIRED}
+            gangs.append(asking(f"p{at}-{i}", resources, **bound))
+    rng.shuffle(gangs)
+    return Instance(nodes, tuple(gangs))
+
+
+@pytest.mark.usefixtures("exchanges_alone")
+def test_pods_with_whole_cores_fill_nodes_of_two_kinds() -> None:
+    """
+    CPUs and memory are used up to the last; greedy leaves some pods out in some worlds.
+    """
+    short = 0
+    for seed in range(6):
+        world = whole_cores_world(seed)
+        short += len(place_greedily(build_problem(world))) < len(world.gangs)
+        answer = solve(world, SolveOptions(workers=1, seed=1, work_limit=5))
+
+        assert isinstance(answer, Placed)
+        assert answer.tiers[0].proven
+
+    assert short

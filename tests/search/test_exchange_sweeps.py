@@ -1,0 +1,132 @@
+"""Sweeps of exchanges: the compiled ones and NumPy's, and many at the same time."""
+
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from placer.search.budget import Budget
+from placer.search.exchanges import swaps
+from placer.search.exchanges.compiled_sweeps import compiled_sweeps
+from placer.search.exchanges.draws import GUMBEL, draws, gumbel_of
+from placer.search.exchanges.swaps import BinContents, fastest_sweeps, settle, settle_in_threads
+from placer.search.exchanges.sweeps import Bins, array_sweeps
+from placer.search.options import SolveOptions
+
+COMPILED = "placer.search.exchanges.compiled_sweeps"
+
+
+def some_bins(seed: int) -> Bins:
+    """Return nodes and at most one spare bin, with things that are barred here or there."""
+    rng = np.random.default_rng(seed)
+    count, width = int(rng.integers(3, 20)), int(rng.integers(2, 16))
+    resources, spare, held = int(rng.integers(1, 5)), int(rng.integers(0, 2)), (width + 1) // 2
+    things = count * held
+    sizes = np.vstack([rng.integers(0, 1000, (things, resources)), np.zeros((1, resources))])
+    room = np.full((count, resources), 450.0 * held)
+    room[count - spare :] = np.inf
+    gaps = [things] * (width - held)
+    slots = np.array([[*range(i * held, (i + 1) * held), *gaps] for i in range(count)])
+    return Bins(
+        sizes=sizes,
+        room=room,
+        weights=1.0 / np.where(np.isinf(room), 1.0, room),
+        likes=np.append(rng.integers(0, 3, things), -1),
+        kinds=np.where(np.isinf(room[:, 0]), 2, rng.integers(0, 2, count)),
+        barred=np.pad((rng.random((things, 2)) < 0.1).astype(float), ((0, 1), (0, 1))),
+        endless=np.isinf(room[:, 0]),
+        slots=slots,
+        loads=sizes[slots].sum(axis=1),
+    )
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 2**32), stream=st.integers(0, 2**64 - 1), first=st.integers(0, 2**30))
+def test_compiled_sweeps_do_what_those_of_numpy_do(seed: int, stream: int, first: int) -> None:
+    """
+    Step for step: the same things in the same slots, the same sums.
+    """
+    mine, theirs = some_bins(seed), some_bins(seed)
+    count, width = mine.slots.shape
+    heats = 0.02 * 0.005 ** (np.arange(40) / 40)
+    array_sweeps(mine, stream, first, heats, count // 2, min(width, 12))
+    compiled_sweeps(theirs, stream, first, heats, count // 2, min(width, 12))
+
+    assert (mine.slots == theirs.slots).all()
+    assert (mine.loads == theirs.loads).all()
+    assert not (mine.slots == some_bins(seed).slots).all()
+    assert (mine.loads == mine.sizes[mine.slots].sum(axis=1)).all()
+
+
+def test_draws_are_those_of_splitmix64() -> None:
+    """
+    The first numbers that its authors' code gives for the seed 1234567.
+    """
+    known = [6457827717110365317, 3203168211198807973, 9817491932198370423]
+    stream = np.array([1234567], dtype=np.uint64)
+
+    assert draws(stream, np.arange(3, dtype=np.uint64)).tolist() == known
+    assert gumbel_of(np.array([0, 2**64 - 1], dtype=np.uint64)).tolist() == [GUMBEL[0], GUMBEL[-1]]
+
+
+def crowd_of(bins: Bins) -> BinContents:
+    room = np.where(np.isinf(bins.room), np.inf, bins.room * 1.2)
+    nothing = np.zeros_like(bins.barred, dtype=np.bool_)
+    return BinContents(bins.sizes, room, bins.likes, bins.kinds, nothing, bins.slots.copy())
+
+
+def test_the_first_stream_that_settles_counts() -> None:
+    """
+    Under a work limit threads give the answer that one after the other would give, and spend its
+    work, whoever is first.
+    """
+    streams = [11, 12, 13]
+    several = 0
+    for seed in range(40):
+        crowd = crowd_of(some_bins(seed))
+        alone = [replace(crowd, slots=crowd.slots.copy()) for _ in streams]
+        settled = [
+            settle(each, 24, stream, lambda _: False)
+            for each, stream in zip(alone, streams, strict=True)
+        ]
+        best = settled.index(True) if any(settled) else 0
+        several += best > 0
+        for run in (array_sweeps, compiled_sweeps):
+            budget = Budget(SolveOptions(workers=3, seed=1, work_limit=100))
+            found = replace(crowd, slots=crowd.slots.copy())
+
+            assert settle_in_threads(found, 24, streams, budget, run) is any(settled)
+            assert (found.slots == alone[best].slots).all()
+
+    assert several
+
+
+def test_work_that_is_spent_ends_the_runs() -> None:
+    budget = Budget(SolveOptions(workers=2, seed=1, work_limit=1))
+    budget.total = 0.01
+    crowd = crowd_of(some_bins(1))
+    crowd.room = crowd.room * 0.1
+
+    assert not settle_in_threads(crowd, 10**9, [1, 2], budget, array_sweeps)
+
+
+def test_without_numba_sweeps_are_those_of_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """
+    So too where it is broken, or where it finds no folder to write to.
+    """
+    assert fastest_sweeps(10.0) is compiled_sweeps
+    for fault in (ImportError("no numba"), RuntimeError("cannot cache function")):
+
+        def failing(name: str, fault: Exception = fault) -> None:
+            raise fault
+
+        monkeypatch.setattr(swaps, "import_module", failing)
+
+        assert fastest_sweeps(10.0) is array_sweeps
+
+    monkeypatch.delitem(sys.modules, COMPILED)
+
+    assert fastest_sweeps(1.0) is array_sweeps  # Loading it would take the time that is left.
