@@ -59,7 +59,7 @@ def broken_by_even_shares(spec: PodSpec, node: Node) -> int:
 
 
 def _widest_core(node: Node) -> int:
-    return max(map(len, node.machine.topology.cores.values()))
+    return max(map(len, node.machine.topology.cores.values()), default=1)
 
 
 def _allocatable(node: Node) -> Counter[int | None]:

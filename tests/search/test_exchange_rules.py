@@ -99,7 +99,7 @@ def some_world(seed: int) -> Instance:
     rng = Random(seed)
     world = tiny_instance(seed)
     for spice in rng.sample(SPICES, 3):
-        with suppress(ValueError):  # Some words exclude each other.
+        with suppress(KeyError, ValueError):  # Some words exclude each other.
             world = spice(rng, world)
     return world
 
@@ -124,6 +124,18 @@ def test_what_is_proposed_keeps_the_rules_of_all_families(seeds: range) -> None:
 
     assert compared > len(seeds) / 4
     assert reached > 0.8 * compared
+
+
+def test_a_node_whose_cpus_are_all_offline_hosts_nobody() -> None:
+    """
+    Nor does it keep others from being placed, whatever strategy it has.
+    """
+    world = some_world(1321)
+    offline = {host.name for host in world.nodes if not host.machine.topology.online}
+    answer = solve(world, WORK)
+
+    assert offline
+    assert offline.isdisjoint(place.node for place in answer.placement.pods)
 
 
 def gpu_machine(gpus: int, cpus: int = 16) -> Machine:

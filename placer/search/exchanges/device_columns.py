@@ -24,7 +24,7 @@ QUANTITIES = 2
 the laying of pods."""
 
 
-class Column(NamedTuple):
+class SumColumn(NamedTuple):
     """One sum that pods on a node must keep.
 
     Attributes:
@@ -39,7 +39,7 @@ class Column(NamedTuple):
 
 def device_columns(
     problem: Problem, nodes: Sequence[NodeState], asked: Collection[int]
-) -> Iterator[Column]:
+) -> Iterator[SumColumn]:
     """Yield the columns of all types of devices that the shapes ask for.
 
     Args:
@@ -54,7 +54,7 @@ def device_columns(
     for kind in sorted(whole | shared):
         banks = [node.bank(kind) for node in nodes]
         if kind not in shared:
-            yield Column(
+            yield SumColumn(
                 [sum(bank.free) if bank else 0 for bank in banks],
                 {thing: shape.whole_of(kind) for thing, shape in shapes.items()},
             )
@@ -68,7 +68,7 @@ def device_columns(
         )
         for quantity in range(QUANTITIES):
             for at in (0, *ROUNDED_AT):
-                yield Column(
+                yield SumColumn(
                     [_room(bank, quantity, at) if bank else 0 for bank in banks],
                     {
                         thing: _size(shape, kind, known, quantity, at)
