@@ -105,6 +105,10 @@ def instance_of(
     joined = _joined(objects, pools, summary, defaults or NO_DEFAULTS)
     reading = _reading(objects, joined, defaults or NO_DEFAULTS, summary)
     waiting, unasked = waiting_in(objects.pods.values(), who, summary)
+    for part in waiting:
+        for name, value in part.wishes.features:
+            what = f"the label {name}={value} stands for the nodes that declare this feature"
+            summary.assume(what, part.identity.title)
     specs: dict[PodSpec, PodSpec] = {}
     claims = Claims(objects, pools, summary)
     volumes = Volumes(objects, waiting, summary, ignored=Ignored.VOLUMES in who.ignored)

@@ -63,6 +63,7 @@ def filter_world(draw: Random) -> World:
                 world.add_empty_selector,
                 world.add_nominated,
                 world.add_conditions,
+                world.add_features,
                 *(world.add_claim,) * 2,
             )
         )()
@@ -249,6 +250,10 @@ def _spread(draw: Random) -> Json:
     return found
 
 
+def _containers(of: Json) -> list[Json]:
+    return [*of["spec"]["containers"], *of["spec"].get("initContainers", [])]
+
+
 class _World:
     """A world that gets one more word.
 
@@ -379,12 +384,37 @@ class _World:
                 one["status"]["conditions"] = [{"type": "Ready", "status": "False"}]
         self.asked["spec"].setdefault("tolerations", []).append({"operator": "Exists"})
 
+    def add_features(self) -> None:
+        """Have some nodes declare features, ascending, and the pod need one."""
+        self.words.add("declared features")
+        users, restart = (
+            "UserNamespacesHostNetworkSupport",
+            "RestartAllContainersOnContainerExits",
+        )
+        for one in self._nodes:
+            declared = [name for name in (restart, users) if self._draw.random() < 0.6]
+            one["status"]["declaredFeatures"] = declared
+        if self._draw.random() < 0.5:
+            self.asked["spec"].update(hostNetwork=True, hostUsers=False)
+        else:
+            rule = {"action": "RestartAllContainers", "exitCodes": {"operator": "In"}}
+            lists = [self.asked["spec"]["containers"], self.asked["spec"].get("initContainers", [])]
+            there = self._draw.choice([some for some in lists if some])
+            there[0]["restartPolicyRules"] = [rule]
+
     def add_claim(self) -> None:
-        """Add drivers' devices, and a claim on some."""
+        """Add drivers' devices, and a claim on some.
+
+        To Placer the GPUs that a node counts and those that it lists are the same ones, so nodes
+        do one or the other, and the pod asks for them once.
+        """
         draw = self._draw
+        for container in _containers(self.asked):
+            for amounts in container["resources"].values():
+                amounts.pop(GPU, None)
         self.others += [device_class(), device_class("any", "device.driver == 'gpu.nvidia.com'")]
         for one in self._nodes:
-            if draw.random() < 0.6:
+            if draw.random() < 0.6 and GPU not in one["status"]["allocatable"]:
                 sizes = [
                     draw.choice(("80Gi", "80Gi", "10Gi")) for _ in range(draw.choice((1, 2, 4)))
                 ]

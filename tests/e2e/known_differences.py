@@ -77,7 +77,6 @@ class Row:
 
 WORDS: Mapping[str, str] = {
     "claims": "7",
-    "declared features": "7",
 }
 """Words whose rules are still to be mended -> the item of the plan that mends them."""
 
@@ -375,8 +374,11 @@ def _declared_features() -> Iterator[Row]:
     rule = {"action": "RestartAllContainers", "exitCodes": {"operator": "In", "values": [88]}}
     asked["spec"]["containers"][0] |= {"restartPolicy": "Never", "restartPolicyRules": [rule]}
     nodes = two_nodes()
+    nodes[0]["status"]["declaredFeatures"] = ["UserNamespacesHostNetworkSupport"]
     nodes[1]["status"]["declaredFeatures"] = ["RestartAllContainersOnContainerExits"]
-    yield Row("declared features", "one that a node declares", (*nodes, asked), "n2", "n1 n2")
+    yield Row("declared features", "one that a node declares", (*nodes, asked), "n2")
+    asked = pod(hostNetwork=True, hostUsers=False)
+    yield Row("declared features", "users of its own, network of the node", (*nodes, asked), "n1")
 
 
 def _bad_objects() -> Iterator[Row]:
