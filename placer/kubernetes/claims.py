@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
+from placer.kubernetes.alternatives import Alternatives
 from placer.kubernetes.class_resources import ClassResources
 from placer.kubernetes.device_matches import Match, Matches
 from placer.kubernetes.device_pools import DevicePools
@@ -60,6 +61,7 @@ class Claims:
         }
         self._by_claims_alone = _by_claims_alone(objects, pools)
         self._matches = Matches(objects, pools)
+        self._alternatives = Alternatives(objects)
         self._class_resources = ClassResources(objects, summary)
         self._users = Counter[NamespacedName](
             (part.identity.namespace, one.claim)
@@ -192,7 +194,7 @@ class Claims:
         found.lacks += [f"{what} of {title}" for what in spec.lacks]
         given: list[Given] = []
         for choices in spec.requests:
-            one = self._first(title, choices, claim, found)
+            one = self._first(title, choices, claim, spec, found)
             if one is not None:
                 given.append(one)
         if sum(1 if one.type in SEVERAL_CPUS else one.count for one in given) > MOST_DEVICES:
@@ -202,7 +204,8 @@ class Claims:
         found.lacks += [
             f"configuration of {CPU_DRIVER} for request {one.request.name} of {title}"
             for one in given
-            if one.type in SEVERAL_CPUS and self._is_told_cpus(one, spec)
+            for each in {id(some): some for some in (one, *one.on_node.values())}.values()
+            if each.type in SEVERAL_CPUS and self._is_told_cpus(each, spec)
         ]
         found.given += given
         return [
@@ -229,20 +232,22 @@ class Claims:
         title: str,
         choices: Sequence[ClaimRequest],
         claim: ClaimPart | None,
+        spec: ClaimSpec,
         found: PodClaims,
     ) -> Given | None:
         """Return the first alternative that can be given at all, resolved, or None if none can."""
         tried = [PodClaims() for _ in choices]
-        for request, own in zip(choices, tried, strict=True):
-            given = self._given(title, request, claim, own)
-            if given is None or (len(choices) > 1 and not given.match.nodes):
-                continue
-            if len(choices) > 1:
-                found.assumed.append(
-                    "requests for the first available, taken with the first that some node has "
-                    f"({request.name})"
-                )
-            found.assumed += own.assumed
+        resolved = [
+            self._given(title, request, claim, own)
+            for request, own in zip(choices, tried, strict=True)
+        ]
+        given = resolved[0]
+        if len(choices) > 1:
+            given = self._chosen([one for one in resolved if one is not None], spec, found)
+        if given is not None:
+            taken = [given, *given.on_node.values()]
+            for own, one in zip(tried, resolved, strict=True):
+                found.assumed += own.assumed if any(one is each for each in taken) else ()
             found.keep(given.match.names)
             return given
         for own in tried:
@@ -251,6 +256,27 @@ class Claims:
         if not (found.lacks or found.missing):
             found.keep(())
         return None
+
+    def _chosen(self, tried: Sequence[Given], spec: ClaimSpec, found: PodClaims) -> Given | None:
+        """Return what is taken of several alternatives, or None if no node has any of them."""
+        names = {one.request.name for one in tried}
+        named = {name for same in spec.constraints for name in same.requests}
+        given, others = self._alternatives.chosen(tried, apart=not names.isdisjoint(named))
+        if given is None:
+            return None
+        taken = dict.fromkeys(
+            one.request.name for one in tried if any(one is each for each in given.on_node.values())
+        )
+        found.assumed.append(
+            "requests for the first available, taken with the first that the node has "
+            f"({', '.join(taken)})"
+        )
+        if others:
+            found.assumed.append(
+                "kept off nodes where another alternative of a claim is the first "
+                f"({', '.join(sorted(others)[:3])})"
+            )
+        return given
 
     def _given(
         self, title: str, request: ClaimRequest, claim: ClaimPart | None, found: PodClaims

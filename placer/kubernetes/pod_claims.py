@@ -1,7 +1,7 @@
 """Sum of a pod's claims in Placer's words: how many devices, where they are, on which nodes."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from placer.kubernetes.device_matches import Match
@@ -25,6 +25,7 @@ class Given:
     Attributes:
         claim: The claim that it belongs to, or None if that is not made yet.
         count: How many devices of the type, or CPUs.
+        on_node: Of a request with alternatives: name of a node -> the one that is taken there.
 
     """
 
@@ -33,6 +34,11 @@ class Given:
     type: str
     count: int
     match: Match = field(compare=False)
+    on_node: Mapping[str, "Given"] = field(default_factory=dict, compare=False)
+
+    def there(self, node: str) -> "Given":
+        """Return the request as it is on a node."""
+        return self.on_node.get(node, self)
 
 
 @dataclass(slots=True)

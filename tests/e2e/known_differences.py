@@ -353,9 +353,7 @@ def _claims() -> Iterator[Row]:
     many = {"name": "many", "count": 8, **gpu}
     few = {"name": "few", "count": 1, **gpu}
     either = claim("c", {"name": "gpus", "firstAvailable": [many, few]})
-    yield row(
-        "the second, as the first is nowhere", on_n2, either, claiming(), kube="n2", placer=""
-    )
+    yield row("the second, as the first is nowhere", on_n2, either, claiming(), kube="n2")
     eight = resource_slice("n1", [gpu_listed(i) for i in range(8)])
     yield row("the first of each node", eight, on_n2, either, claiming(), kube="n1 n2", placer="n1")
     big = "device.capacity['gpu.nvidia.com'].memory.compareTo(quantity('40Gi')) >= 0"

@@ -152,8 +152,9 @@ def _devices_of(one: PlacedPod, asked: Claims, pools: DevicePools) -> list[Hande
     others = [grant for grant in one.place.devices if grant not in elsewhere]
     left[""] = _by_type(one.place.cpuset, others)
     found: list[Handed] = []
-    for given in claims.given:
-        from_ = left[part_of.get(id(given), "")][
+    for asked_for in claims.given:
+        given = asked_for.there(one.node.name)
+        from_ = left[part_of.get(id(asked_for), "")][
             CPU_DRIVER if given.type in CPU_TYPES else given.type
         ]
         ids = [from_.pop(0) for _ in range(given.count)]
