@@ -1,7 +1,7 @@
 """ResourceClaims of waiting pods, turned into requests or into reasons to leave a pod out."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from placer.kubernetes.alternatives import Alternatives
@@ -9,8 +9,16 @@ from placer.kubernetes.class_resources import ClassResources
 from placer.kubernetes.device_matches import Match, Matches
 from placer.kubernetes.device_pools import DevicePools
 from placer.kubernetes.objects import Objects
-from placer.kubernetes.pod_claims import AlikeDevices, Constraint, Given, PodClaims, constrain
+from placer.kubernetes.pod_claims import (
+    AlikeDevices,
+    Constraint,
+    Given,
+    Label,
+    PodClaims,
+    constrain,
+)
 from placer.kubernetes.summary import Summary
+from placer_models.affinity import AffinityTerm
 from placer_models.device import GPU
 from placer_models.device_request import WHOLE_GPUS
 from placer_models.kubernetes.claimed import with_claimed
@@ -29,6 +37,7 @@ from placer_models.kubernetes.pod_containers import Reading
 from placer_models.kubernetes.pod_spec import AskedPod, asked_by
 from placer_models.kubernetes.resource_claim import (
     KIND,
+    MOST_CONSUMERS,
     MOST_DEVICES,
     TEMPLATE_KIND,
     ClaimPart,
@@ -36,12 +45,11 @@ from placer_models.kubernetes.resource_claim import (
     ClaimSpec,
 )
 from placer_models.placement import NamespacedName
+from placer_models.pod import PodSpec
 from placer_models.policy import AlignmentPolicy
 
 CLAIMABLE = "placer/claimable"
 """A label of the nodes that have what pods claim; for further sets of nodes a number is added."""
-
-Label = tuple[str, str]
 
 _ONE_NUMA_NODE = (None, AlignmentPolicy.NONE, AlignmentPolicy.SINGLE_NUMA_NODE)
 """Policies of a pod that go with claims on CPUs of one NUMA node."""
@@ -50,7 +58,15 @@ _ONE_NUMA_NODE = (None, AlignmentPolicy.NONE, AlignmentPolicy.SINGLE_NUMA_NODE)
 class Claims:
     """The claims of a cluster's waiting pods."""
 
-    def __init__(self, objects: Objects, pools: DevicePools, summary: Summary) -> None:
+    def __init__(
+        self,
+        objects: Objects,
+        pools: DevicePools,
+        summary: Summary,
+        holders: Mapping[NamespacedName, NamespacedName] | None = None,
+    ) -> None:
+        """Start with the pods that hold claims for others, where they are known already."""
+        self._holders = dict(holders or {})
         self._objects = objects
         self._pools = pools
         self._summary = summary
@@ -66,7 +82,7 @@ class Claims:
         self._users = Counter[NamespacedName](
             (part.identity.namespace, one.claim)
             for part in objects.pods.values()
-            if not part.ended
+            if not (part.ended or part.node)
             for one in part.claims
             if one.claim
         )
@@ -100,6 +116,7 @@ class Claims:
                 lacks=tuple(dict.fromkeys((*asked.lacks, *found.lacks, *lacks))),
                 missing=tuple(dict.fromkeys(found.missing)),
             )
+            asked = replace(asked, spec=_beside_sharers(asked.spec, found))
             for what in dict.fromkeys(found.assumed):
                 self._summary.assume(what, part.identity.title)
             if found.nodes is not None and found.nodes != self._objects.nodes.keys():
@@ -157,9 +174,8 @@ class Claims:
                 if any(one.driver == CPU_DRIVER for one in claim.allocation.devices):
                     found.lacks.append(f"CPUs that {claim.identity.title} has already")
                 return []
-            users = self._users[claim.identity.key]
-            if users > 1:
-                found.lacks.append(f"{claim.identity.title}, which {users} pods share")
+            if self._users[claim.identity.key] > 1:
+                return self._share(part, one, claim, found)
             return self._spec(claim.identity.title, claim.spec, claim, one, found)
         template = (
             None if one.claim else self._objects.claim_templates.get((namespace, one.template))
@@ -172,6 +188,39 @@ class Claims:
             "pods with a claim that is not made of its template yet: nothing is written of them"
         )
         return self._spec(template.identity.title, template.spec, None, one, found)
+
+    def _share(
+        self, part: KubePod, one: PodClaim, claim: ClaimPart, found: PodClaims
+    ) -> list[Constraint]:
+        """Add a claim that several waiting pods have.
+
+        Its devices count for the first of them, and the others come to the node of that one.
+        """
+        title, users = claim.identity.title, self._users[claim.identity.key]
+        first = self._holders.setdefault(claim.identity.key, part.identity.key)
+        holds = first == part.identity.key
+        asked = found if holds else PodClaims()
+        constraints = self._spec(title, claim.spec, claim, one, asked)
+        if any(each.type in CPU_TYPES for each in asked.given if each.claim is claim):
+            found.lacks.append(f"CPUs of {title}, which {users} pods share")
+        if len(claim.reserved_for) + users > MOST_CONSUMERS:
+            found.lacks.append(f"{title}, which more than {MOST_CONSUMERS} pods share")
+        if holds:
+            found.holds.append(held_claim(claim.identity.name))
+            return constraints
+        found.lacks += asked.lacks
+        found.missing += asked.missing
+        found.keep(self._objects.nodes if asked.nodes is None else asked.nodes)
+        found.follows.append(held_claim(claim.identity.name))
+        found.assumed.append(
+            f"pods that share {title}, whose devices {'/'.join(first)} holds: they come to its node"
+        )
+        return []
+
+    def passes(self, part: KubePod) -> None:
+        """Let other pods hold the devices of a pod that is not asked about."""
+        key = part.identity.key
+        self._holders = {claim: pod for claim, pod in self._holders.items() if pod != key}
 
     def _reached(self, claim: ClaimPart) -> list[str]:
         """Return the nodes where a claim's devices can be used."""
@@ -343,6 +392,20 @@ def _cpus_asked(request: ClaimRequest, match: Match) -> tuple[int, str]:
         return 0, f"all CPUs of a device, where devices have {counts}"
     (milli,) = sizes_milli
     return milli // 1000, f"{milli / 1000:g} CPUs" if milli % 1000 else ""
+
+
+def held_claim(name: str) -> Label:
+    """Return the label of the pod that holds a claim's devices for all pods that share it."""
+    return f"placer/claim-{name}", "true"
+
+
+def _beside_sharers(spec: PodSpec, found: PodClaims) -> PodSpec:
+    """Return the spec of a pod that is on one node with the pods that it shares claims with."""
+    if not (found.holds or found.follows):
+        return spec
+    terms = tuple(AffinityTerm((label,)) for label in dict.fromkeys(found.follows))
+    labels = tuple(sorted({*spec.labels, *found.holds}))
+    return replace(spec, labels=labels, affinity=(*spec.affinity, *terms))
 
 
 def _given_out(kind: str) -> str:

@@ -93,6 +93,8 @@ def gangs_of(
         except ObjectError as error:
             objects.fault(error)
             continue
+        if asked is _ANYTHING or asked.missing or asked.lacks or asked.waits:
+            claims.passes(part)
         pod = Pod(
             part.identity.name,
             part.identity.namespace,

@@ -18,6 +18,9 @@ _SCOPES = {
 """Attribute of devices that tells their place -> the scopes of devices with one value of it."""
 
 
+Label = tuple[str, str]
+
+
 @dataclass(frozen=True, slots=True)
 class Given:
     """One request, resolved.
@@ -50,6 +53,8 @@ class PodClaims:
         parts: Requests in parts that are each on one NUMA node, with CPUs of that NUMA node.
         nodes: Names of the nodes that have what it asks for, or None if any node will do.
         cpus: How many CPUs of its own it asks for.
+        holds: Labels that stand for claims whose devices it holds for other pods, too.
+        follows: Labels of the pods that hold the devices of its other claims.
         lacks: Demands that Placer cannot express.
         missing: Objects that are not in the dump.
         assumed: Assumptions that are made.
@@ -61,6 +66,8 @@ class PodClaims:
     nodes: frozenset[str] | None = None
     claimed: Claimed = field(default_factory=Claimed)
     cpus: int = 0
+    holds: list[Label] = field(default_factory=list)
+    follows: list[Label] = field(default_factory=list)
     lacks: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
     assumed: list[str] = field(default_factory=list)

@@ -67,7 +67,8 @@ def filter_world(draw: Random) -> World:
                 *(world.add_claim,) * 2,
             )
         )()
-    return World((*nodes, *world.running, *world.others, world.asked), frozenset(world.words))
+    objects = (*nodes, *world.running, world.asked, *world.others)
+    return World(objects, frozenset(world.words))
 
 
 def _node(draw: Random, name: str, gpus: bool) -> Json:
@@ -439,7 +440,7 @@ class _World:
             self.words.add("claims")
         self.others.append(claim("c", asked))
         if kind == "shared":
-            self.others.append(claiming("q", {"c": "c"}))
+            self.others.append(claiming("q", {"c": "c"}))  # it comes after the pod that is asked
         spec = claiming("p")["spec"]
         self.asked["spec"]["resourceClaims"] = spec["resourceClaims"]
         self.asked["spec"]["containers"][0]["resources"]["claims"] = [{"name": "c"}]

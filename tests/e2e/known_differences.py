@@ -348,7 +348,7 @@ def _claims() -> Iterator[Row]:
     on_n2 = resource_slice("n2")
     yield row("a GPU", on_n2, claim(), claiming(), kube="n2")
     user = claiming("q")
-    yield row("a claim of two pods", on_n2, claim(), claiming(), user, kube="n2", placer="")
+    yield row("a claim of two pods", on_n2, claim(), claiming(), user, kube="n2")
     gpu = {"deviceClassName": "gpu"}
     many = {"name": "many", "count": 8, **gpu}
     few = {"name": "few", "count": 1, **gpu}

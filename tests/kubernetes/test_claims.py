@@ -277,7 +277,6 @@ REFUSED: dict[str, tuple[list[Any], str]] = {
     ),
     "no claim": ([], "not placed: Pod default/p: ResourceClaim default/c: not in the dump"),
     "no class": ([claim("c", request(of="other"))], "DeviceClass other: not in the dump"),
-    "shared": ([claim("c"), claiming("q")], "ResourceClaim default/c, which 2 pods share"),
     "too many": ([claim("c", request(count=33))], "more than 32 devices in ResourceClaim"),
 }
 

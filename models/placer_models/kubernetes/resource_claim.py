@@ -14,6 +14,9 @@ TEMPLATE_KIND = "ResourceClaimTemplate"
 MOST_DEVICES = 32
 """The most devices that an allocation names."""
 
+MOST_CONSUMERS = 256
+"""The most pods that a claim is reserved for."""
+
 
 @dataclass(frozen=True, slots=True)
 class ClaimRequest:

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from placer.kubernetes.claims import Claims
+from placer.kubernetes.claims import Claims, held_claim
 from placer.kubernetes.device_pools import DevicePools, PoolDevice
 from placer.kubernetes.emit.annotations import metadata_of
 from placer.kubernetes.emit.placed_pods import PlacedDump, PlacedPod, Written
 from placer.kubernetes.objects import Objects
-from placer.kubernetes.pod_claims import Given
+from placer.kubernetes.pod_claims import Given, Label
 from placer.kubernetes.summary import Summary
 from placer_models.cpuset import CpuSet
 from placer_models.files.errors import InputError
@@ -23,7 +23,7 @@ from placer_models.kubernetes.listed_devices import (
 from placer_models.kubernetes.object_fields import Identity, Object
 from placer_models.kubernetes.resource_claim import ClaimPart
 from placer_models.node_affinity import NAME_FIELD
-from placer_models.placement import DeviceGrant
+from placer_models.placement import DeviceGrant, NamespacedName
 
 FINALIZER = "resource.kubernetes.io/delete-protection"
 """The finalizer that keeps an allocated claim from being deleted while its devices are in use."""
@@ -89,7 +89,7 @@ def claims(dump: PlacedDump) -> Iterator[Written]:
 
     """
     pools = DevicePools.of(dump.objects, lambda _: None)
-    asked = Claims(dump.objects, pools, Summary())
+    asked = Claims(dump.objects, pools, Summary(), _holders(dump))
     statuses: dict[tuple[str, str], dict[str, object]] = {}
     for one in dump.pods:
         if not one.part.claims:
@@ -107,7 +107,7 @@ def claims(dump: PlacedDump) -> Iterator[Written]:
             users = status["reservedFor"]
             if isinstance(users, list) and user not in users:
                 users.append(user)
-            if claim.allocation is None:
+            if claim.allocation is None and (held_claim(source.claim) not in _followed(one)):
                 mine = [handed for handed in given if handed[0].claim is claim]
                 status["allocation"] = allocation(one.node.name, mine, dump.objects)
     for key, status in statuses.items():
@@ -116,6 +116,21 @@ def claims(dump: PlacedDump) -> Iterator[Written]:
         if FINALIZER not in claim.finalizers:
             yield Written(f"{path}.finalizer.yaml", (finalizer_patch(claim),))
         yield Written(f"{path}.status.yaml", (claim_patch(claim, status),))
+
+
+def _holders(dump: PlacedDump) -> dict[NamespacedName, NamespacedName]:
+    """Return claim -> the pod that holds its devices, for claims of several pods."""
+    return {
+        (one.pod.namespace, source.claim): one.pod.key
+        for one in dump.pods
+        for source in one.part.claims
+        if held_claim(source.claim) in one.pod.spec.labels
+    }
+
+
+def _followed(one: PlacedPod) -> set[Label]:
+    """Return the labels of the pods that hold devices for this one."""
+    return {label for term in one.pod.spec.affinity for label in term.labels}
 
 
 def _without_uid(title: str, objects: Objects) -> InputError:
