@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from placer.kubernetes.alternatives import Alternatives
-from placer.kubernetes.class_resources import ClassResources
 from placer.kubernetes.device_matches import Match, Matches
 from placer.kubernetes.device_pools import DevicePools
 from placer.kubernetes.objects import Objects
@@ -78,7 +77,6 @@ class Claims:
         self._by_claims_alone = _by_claims_alone(objects, pools)
         self._matches = Matches(objects, pools)
         self._alternatives = Alternatives(objects)
-        self._class_resources = ClassResources(objects, summary)
         self._users = Counter[NamespacedName](
             (part.identity.namespace, one.claim)
             for part in objects.pods.values()
@@ -91,8 +89,6 @@ class Claims:
         """Return what a waiting pod asks for, its claims included."""
         own = {request.type for request in asked.spec.requests.devices}
         select = [(_given_out(kind), "true") for kind in sorted(own & self._by_claims_alone.keys())]
-        if by_class := self._class_resources.lacks(part):
-            asked = replace(asked, lacks=(*asked.lacks, *by_class))
         if part.claims:
             found = self.asked(part)
             if found.cpus:

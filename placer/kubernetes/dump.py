@@ -9,6 +9,7 @@ from placer.kubernetes.bound_pods import BoundPods, bound_pods
 from placer.kubernetes.claims import Claims
 from placer.kubernetes.device_pools import DevicePools
 from placer.kubernetes.errors import DumpError
+from placer.kubernetes.extended_resources import with_made_claims
 from placer.kubernetes.gangs import gangs_of, legal_gangs
 from placer.kubernetes.held_claims import HeldClaims
 from placer.kubernetes.machines import Machines
@@ -98,6 +99,7 @@ def instance_of(
         raise DumpError(objects.faults)  # nobody is to be blamed for what may be there
     summary = Summary(_read(objects), objects.skipped)
     objects, nominated = with_nominated(objects, summary)
+    objects = with_made_claims(objects, summary)
     pools = DevicePools.of(objects, objects.fault)
     pools.tell(summary)
     held = HeldClaims(objects, pools)

@@ -363,7 +363,7 @@ def _claims() -> Iterator[Row]:
     yield row("a selector that some meet", mixed, chosen, claiming(), kube="n2", placer="")
     named = device_class("extended", extendedResourceName="example.com/gpu")
     asked = pod(requests={"cpu": "1", "example.com/gpu": "1"}, limits={"example.com/gpu": "1"})
-    yield row("an extended resource", on_n2, named, asked, kube="n2", placer="")
+    yield row("an extended resource", on_n2, named, asked, kube="n2")
     yield row("a claim that is not there", on_n2, claiming(), kube="")
 
 

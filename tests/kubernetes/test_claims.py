@@ -344,21 +344,13 @@ def test_requests_of_containers_get_no_devices_of_claims() -> None:
     assert {name: one.node for name, one in places(instance).items()} == {"p": "n0", "q": "n1"}
 
 
-def test_the_extended_resource_of_a_class_is_refused_by_name() -> None:
+def test_where_a_plugin_gives_the_resource_of_a_class_it_comes_from_there() -> None:
     """
-    Where a device plugin gives it, too, it comes from there; nothing is passed over in silence.
+    The pod goes to a node with the plugin, and that is said.
     """
     of_class = device_class("gpu", extendedResourceName="nvidia.com/gpu")
     objects = [node("n1"), resource_slice("n1"), of_class]
-    wants, implied = {"nvidia.com/gpu": "1"}, {"deviceclass.resource.kubernetes.io/gpu": "1"}
-
-    _, summary = read(*objects, pod("p", wants), pod("q", implied), claim(), claiming("r"))
-
-    assert [title for title, _ in summary.refused] == ["Pod default/p", "Pod default/q"]
-    assert "nvidia.com/gpu, which DeviceClass gpu gives without a claim" in notes(summary)
-    assert "by which Placer gives no devices; they are had by claims: DeviceClass gpu" in (
-        notes(summary)
-    )
+    wants = {"nvidia.com/gpu": "1"}
     other = device_class("other", extendedResourceName="example.com/npu")
     plugin = node("n0", amounts={"example.com/npu": "1"})
     for beside, amount in (

@@ -1,4 +1,7 @@
-"""ResourceClaims: patches that say which devices they were given, where, and for whom."""
+"""ResourceClaims: patches that say which devices they were given, where, and for whom.
+
+Those for extended resources are created first.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -28,6 +31,9 @@ from placer_models.placement import DeviceGrant, NamespacedName
 FINALIZER = "resource.kubernetes.io/delete-protection"
 """The finalizer that keeps an allocated claim from being deleted while its devices are in use."""
 
+EXTENDED = "resource.kubernetes.io/extended-resource-claim"
+"""The annotation of a claim that was made for a pod's extended resources."""
+
 Handed = tuple[Given, tuple[PoolDevice, ...], CpuSet]
 """A resolved request, its devices, and its CPUs if one device stands for several."""
 
@@ -48,6 +54,48 @@ def finalizer_patch(claim: ClaimPart) -> Object:
     metadata = dict(metadata_of(claim.identity, {}))
     metadata["finalizers"] = [*claim.finalizers, FINALIZER]
     return {**found, "metadata": metadata}
+
+
+def new_claim(claim: ClaimPart, owner: Identity) -> Object:
+    """Return a claim that a pod's extended resources need, to be created, with its finalizer."""
+    controller = {"apiVersion": "v1", "kind": "Pod", "name": owner.name, "uid": owner.uid}
+    requests = [
+        {
+            "name": one.name,
+            "exactly": {
+                "deviceClassName": one.device_class,
+                "allocationMode": "ExactCount",
+                "count": one.count,
+            },
+        }
+        for (one,) in claim.spec.requests
+    ]
+    found = _claim(claim.identity, with_version=False)
+    metadata = {
+        **metadata_of(claim.identity, {EXTENDED: "true"}),
+        "ownerReferences": [{**controller, "controller": True}],
+        "finalizers": [FINALIZER],
+    }
+    return {**found, "metadata": metadata, "spec": {"devices": {"requests": requests}}}
+
+
+def pod_patch(claim: ClaimPart, pod: Identity) -> Object:
+    """Return a merge patch of a pod's status: by which claim it gets its extended resources."""
+    mappings = [
+        {
+            "containerName": one.container,
+            "resourceName": one.resource,
+            "requestName": one.request,
+        }
+        for one in claim.made_for
+    ]
+    given = {"resourceClaimName": claim.identity.name, "requestMappings": mappings}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": metadata_of(pod, {}, with_version=False),
+        "status": {"extendedResourceClaimStatus": given},
+    }
 
 
 def consumer(pod: Identity) -> Object:
@@ -84,6 +132,8 @@ def allocation(node: str, given: Sequence[Handed], objects: Objects) -> Object:
 def claims(dump: PlacedDump) -> Iterator[Written]:
     """Yield a patch for each claim of a placed pod, and one more for its finalizer if needed.
 
+    A claim for a pod's extended resources is created, and the pod is told of it.
+
     Raises:
         InputError: A pod with claims has no uid.
 
@@ -91,12 +141,13 @@ def claims(dump: PlacedDump) -> Iterator[Written]:
     pools = DevicePools.of(dump.objects, lambda _: None)
     asked = Claims(dump.objects, pools, Summary(), _holders(dump))
     statuses: dict[tuple[str, str], dict[str, object]] = {}
+    users: dict[tuple[str, str], list[Identity]] = {}
     for one in dump.pods:
         if not one.part.claims:
             continue
         if not one.part.identity.uid:
             raise _without_uid(one.part.identity.title, dump.objects)
-        user = consumer(one.part.identity)
+        reserves = consumer(one.part.identity)
         given = _devices_of(one, asked, pools)
         for source in one.part.claims:
             claim = dump.objects.claims.get((one.part.identity.namespace, source.claim))
@@ -104,18 +155,24 @@ def claims(dump: PlacedDump) -> Iterator[Written]:
                 continue  # it is not made from its template yet
             key = claim.identity.key
             status = statuses.setdefault(key, {"reservedFor": list(claim.reserved_for)})
-            users = status["reservedFor"]
-            if isinstance(users, list) and user not in users:
-                users.append(user)
+            reserved = status["reservedFor"]
+            if isinstance(reserved, list) and reserves not in reserved:
+                reserved.append(reserves)
+            users.setdefault(key, []).append(one.part.identity)
             if claim.allocation is None and (held_claim(source.claim) not in _followed(one)):
                 mine = [handed for handed in given if handed[0].claim is claim]
                 status["allocation"] = allocation(one.node.name, mine, dump.objects)
     for key, status in statuses.items():
         claim = dump.objects.claims[key]
         path = f"claims/{key[0]}/{key[1]}"
-        if FINALIZER not in claim.finalizers:
+        if claim.made_for and not claim.identity.uid:
+            (owner,) = users[key]
+            yield Written(f"{path}.new.yaml", (new_claim(claim, owner),))
+        elif FINALIZER not in claim.finalizers:
             yield Written(f"{path}.finalizer.yaml", (finalizer_patch(claim),))
         yield Written(f"{path}.status.yaml", (claim_patch(claim, status),))
+        for user in users[key] if claim.made_for else ():
+            yield Written(f"claims/{key[0]}/{user.name}.pod.yaml", (pod_patch(claim, user),))
 
 
 def _holders(dump: PlacedDump) -> dict[NamespacedName, NamespacedName]:

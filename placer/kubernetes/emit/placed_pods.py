@@ -3,7 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from placer.kubernetes.extended_resources import with_made_claims
 from placer.kubernetes.objects import Objects
+from placer.kubernetes.summary import Summary
 from placer_models.cluster import Instance, Node
 from placer_models.kubernetes.device import DevicePart
 from placer_models.kubernetes.object_fields import Object
@@ -72,6 +74,7 @@ def placed_dump(objects: Objects, instance: Instance, placement: Placement) -> P
             or a group of gangs, has too few of its pods in the placement.
 
     """
+    objects = with_made_claims(objects, Summary())
     places = {place.key: place for place in placement.pods}
     running = {one.pod.key: one for one in instance.running}
     for key in places:
