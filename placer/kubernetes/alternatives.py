@@ -69,7 +69,8 @@ class Alternatives:
         key = frozenset((name, id(given.match)) for name, given in alike.items())
         if key not in self._merged:
             nodes = {name: given.match.nodes[name] for name, given in alike.items()}
-            self._merged[key] = Match(nodes)
+            chosen = frozenset(name for name, given in alike.items() if name in given.match.chosen)
+            self._merged[key] = Match(nodes, chosen)
         return self._merged[key]
 
 

@@ -18,8 +18,10 @@ from placer.kubernetes.pod_claims import (
 )
 from placer.kubernetes.summary import Summary
 from placer_models.affinity import AffinityTerm
-from placer_models.device import GPU
+from placer_models.cluster import Machine
+from placer_models.device import GPU, DeviceKey
 from placer_models.device_request import WHOLE_GPUS
+from placer_models.kubernetes.chosen_devices import mark_of, marked
 from placer_models.kubernetes.claimed import with_claimed
 from placer_models.kubernetes.cpu_config import configs_for
 from placer_models.kubernetes.listed_devices import (
@@ -77,6 +79,7 @@ class Claims:
         self._by_claims_alone = _by_claims_alone(objects, pools)
         self._matches = Matches(objects, pools)
         self._alternatives = Alternatives(objects)
+        self._marks: dict[str, dict[str, frozenset[DeviceKey]]] = {}
         self._users = Counter[NamespacedName](
             (part.identity.namespace, one.claim)
             for part in objects.pods.values()
@@ -100,7 +103,8 @@ class Claims:
                         f"{found.cpus} CPUs by claims where its containers ask for {milli / 1000:g}"
                         " and nobody else may have them"
                     )
-            both = sorted(own & found.claimed.devices.keys())
+            claimed = found.claimed.devices.keys() | {kind for kind, _ in found.claimed.chosen}
+            both = sorted(own & claimed)
             lacks = [f"{kind} by claims and by resources at once" for kind in both]
             policy = asked.spec.alignment
             if found.parts and policy not in _ONE_NUMA_NODE:
@@ -294,13 +298,32 @@ class Claims:
             for own, one in zip(tried, resolved, strict=True):
                 found.assumed += own.assumed if any(one is each for each in taken) else ()
             found.keep(given.match.names)
-            return given
+            return replace(given, mark=self._mark(title, given.match, found))
         for own in tried:
             found.lacks += own.lacks
             found.missing += own.missing
         if not (found.lacks or found.missing):
             found.keep(())
         return None
+
+    def _mark(self, title: str, match: Match, found: PodClaims) -> str:
+        """Return the mark of the devices that match; empty where all of their nodes' type do."""
+        if not match.chosen:
+            return ""
+        mark = mark_of(one.key for devices in match.nodes.values() for one in devices)
+        self._marks[mark] = {
+            name: frozenset((one.device.type, one.device.minor) for one in devices)
+            for name, devices in match.nodes.items()
+        }
+        found.assumed.append(
+            f"the quantity {mark} stands for devices that some pods claim and others not ({title})"
+        )
+        return mark
+
+    def marked(self, node: str, machine: Machine) -> Machine:
+        """Return the machine of a node with the marks of devices that waiting pods claim."""
+        here = {mark: keys[node] for mark, keys in self._marks.items() if node in keys}
+        return marked(machine, here)
 
     def _chosen(self, tried: Sequence[Given], spec: ClaimSpec, found: PodClaims) -> Given | None:
         """Return what is taken of several alternatives, or None if no node has any of them."""

@@ -126,7 +126,8 @@ def instance_of(
         topology = objects.topologies.get(name) or pools.topology(name)
         devices = objects.devices.get(name)
         here = _bound_here(objects, one, topology, devices, pods, held, reading, specs, summary)
-        node = replace(one.node, machine=machines.named(one.node.machine))
+        machine = claims.marked(name, one.node.machine)
+        node = replace(one.node, machine=machines.named(machine))
         node = _as_all_read(node, one, reading, summary)
         if reading.sums_cpus:
             offered = objects.nodes[name].allocatable.cpu_milli or 0

@@ -28,6 +28,8 @@ class Given:
     Attributes:
         claim: The claim that it belongs to, or None if that is not made yet.
         count: How many devices of the type, or CPUs.
+        mark: The quantity that only the devices have which match, where others of their type do
+            not; else empty.
         on_node: Of a request with alternatives: name of a node -> the one that is taken there.
 
     """
@@ -37,6 +39,7 @@ class Given:
     type: str
     count: int
     match: Match = field(compare=False)
+    mark: str = ""
     on_node: Mapping[str, "Given"] = field(default_factory=dict, compare=False)
 
     def there(self, node: str) -> "Given":
@@ -102,12 +105,16 @@ def constrain(
 
     """
     counts = Counter[str]()
+    marked = Counter[tuple[str, str]]()
     found.parts = [[one] for one in found.given if one.type == CPU_GROUP]
     for one in found.given:
         if one.type in CPU_TYPES:
             found.cpus += one.count
         elif one.type:
             counts[one.type] += one.count
+            marked[one.type, one.mark] += one.count
+    if found.parts and any(mark for _, mark in marked):
+        found.lacks.append("some devices of a type and not the others beside CPUs of a NUMA node")
     scopes: dict[str, DeviceScope] = {}
     joint: tuple[str, ...] = ()
     joint_scope = JointScope.SAME_PCIE
@@ -142,7 +149,9 @@ def constrain(
         if len(here) > 1:
             joint, joint_scope = tuple(sorted(here)), side
     parts = tuple(map(_numa_part, found.parts))
-    found.claimed = Claimed(dict(counts), scopes, joint, joint_scope, parts)
+    whole = {kind: count for (kind, mark), count in marked.items() if not mark}
+    chosen = {key: count for key, count in marked.items() if key[1]}
+    found.claimed = Claimed(whole, scopes, joint, joint_scope, parts, chosen)
 
 
 def _of_one_numa_node(attribute: str, given: Sequence[Given]) -> frozenset[str]:

@@ -425,7 +425,7 @@ class _World:
                 ]
                 name = one["metadata"]["name"]
                 self.others.append(resource_slice(name, listed))
-        kind = draw.choice(("plain", "plain", "selected", "first", "shared"))
+        kind = draw.choice(("plain", "selected", "selected", "first", "shared", "extended"))
         asked = request("gpus", count=draw.choice((1, 2)))
         if kind == "selected":
             big = "device.capacity['gpu.nvidia.com'].memory.compareTo(quantity('40Gi')) >= 0"
@@ -436,8 +436,14 @@ class _World:
                 for count in draw.sample((1, 2, 4, 8), 2)
             ]
             asked = {"name": "gpus", "firstAvailable": either}
-        if kind != "plain":
-            self.words.add("claims")
+        self.words.add("alternatives of claims" if kind == "first" else "claims")
+        if kind == "extended":
+            big = "device.capacity['gpu.nvidia.com'].memory.compareTo(quantity('40Gi')) >= 0"
+            self.others.append(device_class("big", big, extendedResourceName="example.com/big"))
+            amounts = {"example.com/big": draw.choice(("1", "2"))}
+            for listed in self.asked["spec"]["containers"][0]["resources"].values():
+                listed.update(amounts)
+            return
         self.others.append(claim("c", asked))
         if kind == "shared":
             self.others.append(claiming("q", {"c": "c"}))  # it comes after the pod that is asked

@@ -76,7 +76,7 @@ class Row:
 
 
 WORDS: Mapping[str, str] = {
-    "claims": "7",
+    "alternatives of claims": "7",
 }
 """Words whose rules are still to be mended -> the item of the plan that mends them."""
 
@@ -342,8 +342,8 @@ def _nominated() -> Iterator[Row]:
 def _claims() -> Iterator[Row]:
     word, nodes = "claims", two_nodes()
 
-    def row(name: str, *objects: Json, kube: str, placer: str | None = None) -> Row:
-        return Row(word, name, (*nodes, device_class(), *objects), kube, placer)
+    def row(name: str, *objects: Json, kube: str) -> Row:
+        return Row(word, name, (*nodes, device_class(), *objects), kube)
 
     on_n2 = resource_slice("n2")
     yield row("a GPU", on_n2, claim(), claiming(), kube="n2")
@@ -355,12 +355,13 @@ def _claims() -> Iterator[Row]:
     either = claim("c", {"name": "gpus", "firstAvailable": [many, few]})
     yield row("the second, as the first is nowhere", on_n2, either, claiming(), kube="n2")
     eight = resource_slice("n1", [gpu_listed(i) for i in range(8)])
-    yield row("the first of each node", eight, on_n2, either, claiming(), kube="n1 n2", placer="n1")
+    found = (*nodes, device_class(), eight, on_n2, either, claiming())
+    yield Row("alternatives of claims", "the first of each node", found, "n1 n2", "n1")
     big = "device.capacity['gpu.nvidia.com'].memory.compareTo(quantity('40Gi')) >= 0"
     small = gpu_listed(1, capacity={"memory": {"value": "10Gi"}})
     mixed = resource_slice("n2", [gpu_listed(0), small])
     chosen = claim("c", request("gpus", big))
-    yield row("a selector that some meet", mixed, chosen, claiming(), kube="n2", placer="")
+    yield row("a selector that some meet", mixed, chosen, claiming(), kube="n2")
     named = device_class("extended", extendedResourceName="example.com/gpu")
     asked = pod(requests={"cpu": "1", "example.com/gpu": "1"}, limits={"example.com/gpu": "1"})
     yield row("an extended resource", on_n2, named, asked, kube="n2")

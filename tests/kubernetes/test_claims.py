@@ -254,8 +254,11 @@ REFUSED: dict[str, tuple[list[Any], str]] = {
         [claim("c", request("gpus", "device.driver.matches('gpu.*')"))],
         "no word yet for the selector device.driver.matches('gpu.*')",
     ),
-    "one of several devices of a node": (
-        [claim("c", request("gpus", f"device.attributes['{GPU_DRIVER}'].uuid == 'GPU-1'"))],
+    "one of several devices that are listed twice": (
+        [
+            device(),
+            claim("c", request("gpus", f"device.attributes['{GPU_DRIVER}'].uuid == 'GPU-1'")),
+        ],
         "no word yet for some devices of a type on a node and not the others (request gpus",
     ),
     "admin": ([claim("c", request(adminAccess=True))], "no word yet for access for admins"),

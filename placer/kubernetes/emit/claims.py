@@ -14,6 +14,7 @@ from placer.kubernetes.pod_claims import Given, Label
 from placer.kubernetes.summary import Summary
 from placer_models.cpuset import CpuSet
 from placer_models.files.errors import InputError
+from placer_models.kubernetes.chosen_devices import mark_in
 from placer_models.kubernetes.claimed import part_name
 from placer_models.kubernetes.cpu_config import cpu_config
 from placer_models.kubernetes.listed_devices import (
@@ -226,9 +227,8 @@ def _devices_of(one: PlacedPod, asked: Claims, pools: DevicePools) -> list[Hande
     found: list[Handed] = []
     for asked_for in claims.given:
         given = asked_for.there(one.node.name)
-        from_ = left[part_of.get(id(asked_for), "")][
-            CPU_DRIVER if given.type in CPU_TYPES else given.type
-        ]
+        kind = CPU_DRIVER if given.type in CPU_TYPES else given.type
+        from_ = left[part_of.get(id(asked_for), "")][kind, asked_for.mark]
         ids = [from_.pop(0) for _ in range(given.count)]
         if given.type in SEVERAL_CPUS:
             numa = topology.cpu[ids[0]].numa_node if given.type == CPU_GROUP else 0
@@ -239,11 +239,11 @@ def _devices_of(one: PlacedPod, asked: Claims, pools: DevicePools) -> list[Hande
     return found
 
 
-def _by_type(cpus: CpuSet, grants: Iterable[DeviceGrant]) -> dict[str, list[int]]:
-    """Return type -> ids, ascending; CPUs have one type, however they are asked for."""
-    found = {CPU_DRIVER: sorted(cpus)}
+def _by_type(cpus: CpuSet, grants: Iterable[DeviceGrant]) -> dict[tuple[str, str], list[int]]:
+    """Return (type, mark) -> ids, ascending; CPUs have one type, however they are asked for."""
+    found = {(CPU_DRIVER, ""): sorted(cpus)}
     for grant in sorted(grants, key=lambda grant: grant.minor):
-        found.setdefault(grant.type, []).append(grant.minor)
+        found.setdefault((grant.type, mark_in(grant.share)), []).append(grant.minor)
     return found
 
 
