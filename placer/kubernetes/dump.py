@@ -239,7 +239,8 @@ def _joined(
                 continue
             objects.borne += 1
             objects.closed.add(name)
-            one = join(without_amounts(node), defaults=defaults)
+            # What drivers list stays: waiting pods may ask for devices that no other node has.
+            one = join(without_amounts(node), listed=pools.devices(name), defaults=defaults)
         joined[name] = one
         for what in one.assumed:
             summary.assume(f"nodes {what}", name)

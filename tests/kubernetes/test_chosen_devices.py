@@ -189,3 +189,19 @@ def test_alternatives_on_one_node_are_told_apart() -> None:
 
     assert minors(*here) == {"p": [1]}
     assert minors(*here, held) == {"p": [0]}
+
+
+def test_a_pod_whose_chosen_devices_are_closed_off_is_legal() -> None:
+    """
+    The node that has them reserves CPUs that it does not have, and the other one has none such.
+    """
+    reserved = {"node.koordinator.sh/reservation": '{"reservedCPUs": "0-99"}'}
+    _, slices = gpus(10, 80)
+    broken = [node("n1", annotations=reserved), topology("n1"), slices]
+    asked = claim("c", request("gpus", LARGE))
+    here = [*broken, *gpus(10, on="n2"), device_class(), asked, claiming()]
+    instance, summary = read(*here, bears=True)
+
+    assert summary.illegal == []
+    assert [one.pods[0].name for one in instance.gangs] == ["p"]
+    assert places(instance) == {}
