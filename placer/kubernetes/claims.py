@@ -16,8 +16,8 @@ from placer.kubernetes.pod_claims import (
     PodClaims,
     constrain,
 )
+from placer.kubernetes.shared_claims import beside_sharers, held_claim, in_turn
 from placer.kubernetes.summary import Summary
-from placer_models.affinity import AffinityTerm
 from placer_models.cluster import Machine
 from placer_models.device import GPU, DeviceKey
 from placer_models.device_request import WHOLE_GPUS
@@ -46,7 +46,6 @@ from placer_models.kubernetes.resource_claim import (
     ClaimSpec,
 )
 from placer_models.placement import NamespacedName
-from placer_models.pod import PodSpec
 from placer_models.policy import AlignmentPolicy
 
 CLAIMABLE = "placer/claimable"
@@ -116,7 +115,7 @@ class Claims:
                 lacks=tuple(dict.fromkeys((*asked.lacks, *found.lacks, *lacks))),
                 missing=tuple(dict.fromkeys(found.missing)),
             )
-            asked = replace(asked, spec=_beside_sharers(asked.spec, found))
+            asked = replace(asked, spec=beside_sharers(asked.spec, found))
             for what in dict.fromkeys(found.assumed):
                 self._summary.assume(what, part.identity.title)
             if found.nodes is not None and found.nodes != self._objects.nodes.keys():
@@ -216,6 +215,10 @@ class Claims:
             f"pods that share {title}, whose devices {'/'.join(first)} holds: they come to its node"
         )
         return []
+
+    def in_turn(self, waiting: Sequence[KubePod]) -> list[KubePod]:
+        """Return the pods in the order in which they may hold claims for others."""
+        return in_turn(waiting, self._users)
 
     def passes(self, part: KubePod) -> None:
         """Let other pods hold the devices of a pod that is not asked about."""
@@ -411,20 +414,6 @@ def _cpus_asked(request: ClaimRequest, match: Match) -> tuple[int, str]:
         return 0, f"all CPUs of a device, where devices have {counts}"
     (milli,) = sizes_milli
     return milli // 1000, f"{milli / 1000:g} CPUs" if milli % 1000 else ""
-
-
-def held_claim(name: str) -> Label:
-    """Return the label of the pod that holds a claim's devices for all pods that share it."""
-    return f"placer/claim-{name}", "true"
-
-
-def _beside_sharers(spec: PodSpec, found: PodClaims) -> PodSpec:
-    """Return the spec of a pod that is on one node with the pods that it shares claims with."""
-    if not (found.holds or found.follows):
-        return spec
-    terms = tuple(AffinityTerm((label,)) for label in dict.fromkeys(found.follows))
-    labels = tuple(sorted({*spec.labels, *found.holds}))
-    return replace(spec, labels=labels, affinity=(*spec.affinity, *terms))
 
 
 def _given_out(kind: str) -> str:

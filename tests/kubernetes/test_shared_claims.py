@@ -105,6 +105,25 @@ def test_a_pod_that_is_not_asked_about_holds_nothing_for_the_others() -> None:
     assert len(places(instance)["q"].devices) == 1
 
 
+@pytest.mark.parametrize(
+    "first",
+    [
+        claiming("p", nodeSelector={ON: "nowhere"}),
+        claiming("p", requests={"cpu": "999"}),
+        claiming("p", labels={GANG: "g"}),
+    ],
+)
+def test_the_pod_that_can_come_to_most_nodes_holds_the_devices(first: Json) -> None:
+    """
+    Not one that no node has room for, nor a member of a gang that lacks others.
+    """
+    group = {"apiVersion": "scheduling.x-k8s.io/v1alpha1", "kind": "PodGroup"}
+    gang = {**group, "metadata": {"name": "g", "namespace": "default"}, "spec": {"minMember": 3}}
+    instance, _ = read(*cluster(1), claim(), gang, first, claiming("q", requests={"cpu": "1"}))
+
+    assert {name: len(one.devices) for name, one in places(instance).items()} == {"q": 1}
+
+
 @pytest.mark.parametrize("more", [{"nodeName": "n2"}, {"schedulingGates": [{"name": "g"}]}])
 def test_only_pods_that_are_to_be_placed_share(more: Json) -> None:
     """

@@ -5,12 +5,13 @@ Those for extended resources are created first.
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from placer.kubernetes.claims import Claims, held_claim
+from placer.kubernetes.claims import Claims
 from placer.kubernetes.device_pools import DevicePools, PoolDevice
 from placer.kubernetes.emit.annotations import metadata_of
 from placer.kubernetes.emit.placed_pods import PlacedDump, PlacedPod, Written
 from placer.kubernetes.objects import Objects
 from placer.kubernetes.pod_claims import Given, Label
+from placer.kubernetes.shared_claims import held_claim
 from placer.kubernetes.summary import Summary
 from placer_models.cpuset import CpuSet
 from placer_models.files.errors import InputError
