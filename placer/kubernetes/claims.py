@@ -1,17 +1,27 @@
 """ResourceClaims of waiting pods, turned into requests or into reasons to leave a pod out."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from placer.kubernetes.class_resources import ClassResources
+from placer.kubernetes.alternatives import Alternatives
 from placer.kubernetes.device_matches import Match, Matches
 from placer.kubernetes.device_pools import DevicePools
 from placer.kubernetes.objects import Objects
-from placer.kubernetes.pod_claims import AlikeDevices, Constraint, Given, PodClaims, constrain
+from placer.kubernetes.pod_claims import (
+    AlikeDevices,
+    Constraint,
+    Given,
+    Label,
+    PodClaims,
+    constrain,
+)
+from placer.kubernetes.shared_claims import beside_sharers, held_claim, in_turn
 from placer.kubernetes.summary import Summary
-from placer_models.device import GPU
+from placer_models.cluster import Machine
+from placer_models.device import GPU, DeviceKey
 from placer_models.device_request import WHOLE_GPUS
+from placer_models.kubernetes.chosen_devices import mark_of, marked
 from placer_models.kubernetes.claimed import with_claimed
 from placer_models.kubernetes.cpu_config import configs_for
 from placer_models.kubernetes.listed_devices import (
@@ -28,6 +38,7 @@ from placer_models.kubernetes.pod_containers import Reading
 from placer_models.kubernetes.pod_spec import AskedPod, asked_by
 from placer_models.kubernetes.resource_claim import (
     KIND,
+    MOST_CONSUMERS,
     MOST_DEVICES,
     TEMPLATE_KIND,
     ClaimPart,
@@ -40,8 +51,6 @@ from placer_models.policy import AlignmentPolicy
 CLAIMABLE = "placer/claimable"
 """A label of the nodes that have what pods claim; for further sets of nodes a number is added."""
 
-Label = tuple[str, str]
-
 _ONE_NUMA_NODE = (None, AlignmentPolicy.NONE, AlignmentPolicy.SINGLE_NUMA_NODE)
 """Policies of a pod that go with claims on CPUs of one NUMA node."""
 
@@ -49,7 +58,15 @@ _ONE_NUMA_NODE = (None, AlignmentPolicy.NONE, AlignmentPolicy.SINGLE_NUMA_NODE)
 class Claims:
     """The claims of a cluster's waiting pods."""
 
-    def __init__(self, objects: Objects, pools: DevicePools, summary: Summary) -> None:
+    def __init__(
+        self,
+        objects: Objects,
+        pools: DevicePools,
+        summary: Summary,
+        holders: Mapping[NamespacedName, NamespacedName] | None = None,
+    ) -> None:
+        """Start with the pods that hold claims for others, where they are known already."""
+        self._holders = dict(holders or {})
         self._objects = objects
         self._pools = pools
         self._summary = summary
@@ -60,11 +77,12 @@ class Claims:
         }
         self._by_claims_alone = _by_claims_alone(objects, pools)
         self._matches = Matches(objects, pools)
-        self._class_resources = ClassResources(objects, summary)
+        self._alternatives = Alternatives(objects)
+        self._marks: dict[str, dict[str, frozenset[DeviceKey]]] = {}
         self._users = Counter[NamespacedName](
             (part.identity.namespace, one.claim)
             for part in objects.pods.values()
-            if not part.ended
+            if not (part.ended or part.node)
             for one in part.claims
             if one.claim
         )
@@ -73,8 +91,6 @@ class Claims:
         """Return what a waiting pod asks for, its claims included."""
         own = {request.type for request in asked.spec.requests.devices}
         select = [(_given_out(kind), "true") for kind in sorted(own & self._by_claims_alone.keys())]
-        if by_class := self._class_resources.lacks(part):
-            asked = replace(asked, lacks=(*asked.lacks, *by_class))
         if part.claims:
             found = self.asked(part)
             if found.cpus:
@@ -86,7 +102,8 @@ class Claims:
                         f"{found.cpus} CPUs by claims where its containers ask for {milli / 1000:g}"
                         " and nobody else may have them"
                     )
-            both = sorted(own & found.claimed.devices.keys())
+            claimed = found.claimed.devices.keys() | {kind for kind, _ in found.claimed.chosen}
+            both = sorted(own & claimed)
             lacks = [f"{kind} by claims and by resources at once" for kind in both]
             policy = asked.spec.alignment
             if found.parts and policy not in _ONE_NUMA_NODE:
@@ -98,6 +115,7 @@ class Claims:
                 lacks=tuple(dict.fromkeys((*asked.lacks, *found.lacks, *lacks))),
                 missing=tuple(dict.fromkeys(found.missing)),
             )
+            asked = replace(asked, spec=beside_sharers(asked.spec, found))
             for what in dict.fromkeys(found.assumed):
                 self._summary.assume(what, part.identity.title)
             if found.nodes is not None and found.nodes != self._objects.nodes.keys():
@@ -155,9 +173,8 @@ class Claims:
                 if any(one.driver == CPU_DRIVER for one in claim.allocation.devices):
                     found.lacks.append(f"CPUs that {claim.identity.title} has already")
                 return []
-            users = self._users[claim.identity.key]
-            if users > 1:
-                found.lacks.append(f"{claim.identity.title}, which {users} pods share")
+            if self._users[claim.identity.key] > 1:
+                return self._share(part, one, claim, found)
             return self._spec(claim.identity.title, claim.spec, claim, one, found)
         template = (
             None if one.claim else self._objects.claim_templates.get((namespace, one.template))
@@ -170,6 +187,43 @@ class Claims:
             "pods with a claim that is not made of its template yet: nothing is written of them"
         )
         return self._spec(template.identity.title, template.spec, None, one, found)
+
+    def _share(
+        self, part: KubePod, one: PodClaim, claim: ClaimPart, found: PodClaims
+    ) -> list[Constraint]:
+        """Add a claim that several waiting pods have.
+
+        Its devices count for the first of them, and the others come to the node of that one.
+        """
+        title, users = claim.identity.title, self._users[claim.identity.key]
+        first = self._holders.setdefault(claim.identity.key, part.identity.key)
+        holds = first == part.identity.key
+        asked = found if holds else PodClaims()
+        constraints = self._spec(title, claim.spec, claim, one, asked)
+        if any(each.type in CPU_TYPES for each in asked.given if each.claim is claim):
+            found.lacks.append(f"CPUs of {title}, which {users} pods share")
+        if len(claim.reserved_for) + users > MOST_CONSUMERS:
+            found.lacks.append(f"{title}, which more than {MOST_CONSUMERS} pods share")
+        if holds:
+            found.holds.append(held_claim(claim.identity.name))
+            return constraints
+        found.lacks += asked.lacks
+        found.missing += asked.missing
+        found.keep(self._objects.nodes if asked.nodes is None else asked.nodes)
+        found.follows.append(held_claim(claim.identity.name))
+        found.assumed.append(
+            f"pods that share {title}, whose devices {'/'.join(first)} holds: they come to its node"
+        )
+        return []
+
+    def in_turn(self, waiting: Sequence[KubePod]) -> list[KubePod]:
+        """Return the pods in the order in which they may hold claims for others."""
+        return in_turn(waiting, self._users)
+
+    def passes(self, part: KubePod) -> None:
+        """Let other pods hold the devices of a pod that is not asked about."""
+        key = part.identity.key
+        self._holders = {claim: pod for claim, pod in self._holders.items() if pod != key}
 
     def _reached(self, claim: ClaimPart) -> list[str]:
         """Return the nodes where a claim's devices can be used."""
@@ -192,7 +246,7 @@ class Claims:
         found.lacks += [f"{what} of {title}" for what in spec.lacks]
         given: list[Given] = []
         for choices in spec.requests:
-            one = self._first(title, choices, claim, found)
+            one = self._first(title, choices, claim, spec, found)
             if one is not None:
                 given.append(one)
         if sum(1 if one.type in SEVERAL_CPUS else one.count for one in given) > MOST_DEVICES:
@@ -202,7 +256,8 @@ class Claims:
         found.lacks += [
             f"configuration of {CPU_DRIVER} for request {one.request.name} of {title}"
             for one in given
-            if one.type in SEVERAL_CPUS and self._is_told_cpus(one, spec)
+            for each in {id(some): some for some in (one, *one.on_node.values())}.values()
+            if each.type in SEVERAL_CPUS and self._is_told_cpus(each, spec)
         ]
         found.given += given
         return [
@@ -229,28 +284,70 @@ class Claims:
         title: str,
         choices: Sequence[ClaimRequest],
         claim: ClaimPart | None,
+        spec: ClaimSpec,
         found: PodClaims,
     ) -> Given | None:
         """Return the first alternative that can be given at all, resolved, or None if none can."""
         tried = [PodClaims() for _ in choices]
-        for request, own in zip(choices, tried, strict=True):
-            given = self._given(title, request, claim, own)
-            if given is None or (len(choices) > 1 and not given.match.nodes):
-                continue
-            if len(choices) > 1:
-                found.assumed.append(
-                    "requests for the first available, taken with the first that some node has "
-                    f"({request.name})"
-                )
-            found.assumed += own.assumed
+        resolved = [
+            self._given(title, request, claim, own)
+            for request, own in zip(choices, tried, strict=True)
+        ]
+        given = resolved[0]
+        if len(choices) > 1:
+            given = self._chosen([one for one in resolved if one is not None], spec, found)
+        if given is not None:
+            taken = [given, *given.on_node.values()]
+            for own, one in zip(tried, resolved, strict=True):
+                found.assumed += own.assumed if any(one is each for each in taken) else ()
             found.keep(given.match.names)
-            return given
+            return replace(given, mark=self._mark(title, given.match, found))
         for own in tried:
             found.lacks += own.lacks
             found.missing += own.missing
         if not (found.lacks or found.missing):
             found.keep(())
         return None
+
+    def _mark(self, title: str, match: Match, found: PodClaims) -> str:
+        """Return the mark of the devices that match; empty where all of their nodes' type do."""
+        if not match.chosen:
+            return ""
+        mark = mark_of(one.key for devices in match.nodes.values() for one in devices)
+        self._marks[mark] = {
+            name: frozenset((one.device.type, one.device.minor) for one in devices)
+            for name, devices in match.nodes.items()
+        }
+        found.assumed.append(
+            f"the quantity {mark} stands for devices that some pods claim and others not ({title})"
+        )
+        return mark
+
+    def marked(self, node: str, machine: Machine) -> Machine:
+        """Return the machine of a node with the marks of devices that waiting pods claim."""
+        here = {mark: keys[node] for mark, keys in self._marks.items() if node in keys}
+        return marked(machine, here)
+
+    def _chosen(self, tried: Sequence[Given], spec: ClaimSpec, found: PodClaims) -> Given | None:
+        """Return what is taken of several alternatives, or None if no node has any of them."""
+        names = {one.request.name for one in tried}
+        named = {name for same in spec.constraints for name in same.requests}
+        given, others = self._alternatives.chosen(tried, apart=not names.isdisjoint(named))
+        if given is None:
+            return None
+        taken = dict.fromkeys(
+            one.request.name for one in tried if any(one is each for each in given.on_node.values())
+        )
+        found.assumed.append(
+            "requests for the first available, taken with the first that the node has "
+            f"({', '.join(taken)})"
+        )
+        if others:
+            found.assumed.append(
+                "kept off nodes where another alternative of a claim is the first "
+                f"({', '.join(sorted(others)[:3])})"
+            )
+        return given
 
     def _given(
         self, title: str, request: ClaimRequest, claim: ClaimPart | None, found: PodClaims

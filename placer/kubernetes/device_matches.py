@@ -12,7 +12,9 @@ from placer_models.kubernetes.device_selector import (
     meets,
     read_selector,
 )
+from placer_models.kubernetes.listed_devices import CPU_TYPES
 from placer_models.kubernetes.resource_claim import ClaimRequest
+from placer_models.mig import is_instance
 
 
 @dataclass(frozen=True)  # without slots, because it caches what nodes have
@@ -21,7 +23,9 @@ class Match:
 
     Attributes:
         nodes: Name of a node -> its devices that match, all of one type.
-        partly: Nodes where only some devices of a type match, or devices of several types.
+        chosen: Those of these nodes where other devices of that type do not match.
+        partly: Nodes where only some devices of a type match that nobody can tell from the
+            others, or devices of several types.
         faulty: Nodes with a device for which a selector is an error.
         apart: Reasons why devices that match are given to nobody.
         lacks: What Placer cannot express of the request; may be empty.
@@ -30,6 +34,7 @@ class Match:
     """
 
     nodes: Mapping[str, tuple[PoolDevice, ...]] = field(default_factory=dict)
+    chosen: frozenset[str] = frozenset()
     partly: tuple[str, ...] = ()
     faulty: tuple[str, ...] = ()
     apart: tuple[str, ...] = ()
@@ -103,6 +108,7 @@ class Matches:
             except SelectorError as error:
                 return Match(lacks=f"the selector {' '.join(expression.split())} ({error})")
         nodes: dict[str, tuple[PoolDevice, ...]] = {}
+        chosen: set[str] = set()
         partly: list[str] = []
         faulty: list[str] = []
         for name, devices in self._pools.on_node.items():
@@ -113,8 +119,19 @@ class Matches:
                 faulty.append(name)
             elif len(types) == 1 and len(hits) == self._pools.counts[name, hits[0].device.type]:
                 nodes[name] = tuple(hits)
+            elif len(types) == 1 and self._can_choose(name, hits[0].device.type):
+                nodes[name] = tuple(hits)
+                chosen.add(name)
             elif hits:
                 partly.append(name)
         others = self._pools.apart.values()
         apart = dict.fromkeys(why for listed, why in others if meets(selectors, listed))
-        return Match(nodes, tuple(partly), tuple(faulty), tuple(apart))
+        return Match(nodes, frozenset(chosen), tuple(partly), tuple(faulty), tuple(apart))
+
+    def _can_choose(self, node: str, kind: str) -> bool:
+        """Return whether a pod can have some devices of a type and not the others.
+
+        It gets them as shares of all that they have (`chosen_devices`). CPUs and instances have
+        none, and where a Device object lists the devices, others may take shares of them.
+        """
+        return not (node in self._objects.devices or kind in CPU_TYPES or is_instance(kind))

@@ -9,6 +9,7 @@ from placer.kubernetes.bound_pods import BoundPods, bound_pods
 from placer.kubernetes.claims import Claims
 from placer.kubernetes.device_pools import DevicePools
 from placer.kubernetes.errors import DumpError
+from placer.kubernetes.extended_resources import with_made_claims
 from placer.kubernetes.gangs import gangs_of, legal_gangs
 from placer.kubernetes.held_claims import HeldClaims
 from placer.kubernetes.machines import Machines
@@ -98,6 +99,7 @@ def instance_of(
         raise DumpError(objects.faults)  # nobody is to be blamed for what may be there
     summary = Summary(_read(objects), objects.skipped)
     objects, nominated = with_nominated(objects, summary)
+    objects = with_made_claims(objects, summary)
     pools = DevicePools.of(objects, objects.fault)
     pools.tell(summary)
     held = HeldClaims(objects, pools)
@@ -105,6 +107,10 @@ def instance_of(
     joined = _joined(objects, pools, summary, defaults or NO_DEFAULTS)
     reading = _reading(objects, joined, defaults or NO_DEFAULTS, summary)
     waiting, unasked = waiting_in(objects.pods.values(), who, summary)
+    for part in waiting:
+        for name, value in part.wishes.features:
+            what = f"the label {name}={value} stands for the nodes that declare this feature"
+            summary.assume(what, part.identity.title)
     specs: dict[PodSpec, PodSpec] = {}
     claims = Claims(objects, pools, summary)
     volumes = Volumes(objects, waiting, summary, ignored=Ignored.VOLUMES in who.ignored)
@@ -120,7 +126,8 @@ def instance_of(
         topology = objects.topologies.get(name) or pools.topology(name)
         devices = objects.devices.get(name)
         here = _bound_here(objects, one, topology, devices, pods, held, reading, specs, summary)
-        node = replace(one.node, machine=machines.named(one.node.machine))
+        machine = claims.marked(name, one.node.machine)
+        node = replace(one.node, machine=machines.named(machine))
         node = _as_all_read(node, one, reading, summary)
         if reading.sums_cpus:
             offered = objects.nodes[name].allocatable.cpu_milli or 0
@@ -232,7 +239,8 @@ def _joined(
                 continue
             objects.borne += 1
             objects.closed.add(name)
-            one = join(without_amounts(node), defaults=defaults)
+            # What drivers list stays: waiting pods may ask for devices that no other node has.
+            one = join(without_amounts(node), listed=pools.devices(name), defaults=defaults)
         joined[name] = one
         for what in one.assumed:
             summary.assume(f"nodes {what}", name)

@@ -83,7 +83,8 @@ def gangs_of(
     found: dict[_GangKey, _Waiting] = {}
     illegal: dict[NamespacedName, Illegal] = {}
     left_out: list[LeftOut] = []
-    for part in waiting:
+    asked_of: dict[NamespacedName, AskedPod] = {}
+    for part in claims.in_turn(waiting):
         try:
             asked = asked_by(part, reading)
             asked = volumes.with_volumes(part, claims.with_claims(part, asked, reading))
@@ -93,6 +94,13 @@ def gangs_of(
         except ObjectError as error:
             objects.fault(error)
             continue
+        if asked is _ANYTHING or asked.missing or asked.lacks or asked.waits:
+            claims.passes(part)
+        asked_of[part.identity.key] = asked
+    for part in waiting:
+        if part.identity.key not in asked_of:
+            continue
+        asked = asked_of[part.identity.key]
         pod = Pod(
             part.identity.name,
             part.identity.namespace,

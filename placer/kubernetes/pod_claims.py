@@ -1,7 +1,7 @@
 """Sum of a pod's claims in Placer's words: how many devices, where they are, on which nodes."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from placer.kubernetes.device_matches import Match
@@ -18,6 +18,9 @@ _SCOPES = {
 """Attribute of devices that tells their place -> the scopes of devices with one value of it."""
 
 
+Label = tuple[str, str]
+
+
 @dataclass(frozen=True, slots=True)
 class Given:
     """One request, resolved.
@@ -25,6 +28,9 @@ class Given:
     Attributes:
         claim: The claim that it belongs to, or None if that is not made yet.
         count: How many devices of the type, or CPUs.
+        mark: The quantity that only the devices have which match, where others of their type do
+            not; else empty.
+        on_node: Of a request with alternatives: name of a node -> the one that is taken there.
 
     """
 
@@ -33,6 +39,12 @@ class Given:
     type: str
     count: int
     match: Match = field(compare=False)
+    mark: str = ""
+    on_node: Mapping[str, "Given"] = field(default_factory=dict, compare=False)
+
+    def there(self, node: str) -> "Given":
+        """Return the request as it is on a node."""
+        return self.on_node.get(node, self)
 
 
 @dataclass(slots=True)
@@ -44,6 +56,8 @@ class PodClaims:
         parts: Requests in parts that are each on one NUMA node, with CPUs of that NUMA node.
         nodes: Names of the nodes that have what it asks for, or None if any node will do.
         cpus: How many CPUs of its own it asks for.
+        holds: Labels that stand for claims whose devices it holds for other pods, too.
+        follows: Labels of the pods that hold the devices of its other claims.
         lacks: Demands that Placer cannot express.
         missing: Objects that are not in the dump.
         assumed: Assumptions that are made.
@@ -55,6 +69,8 @@ class PodClaims:
     nodes: frozenset[str] | None = None
     claimed: Claimed = field(default_factory=Claimed)
     cpus: int = 0
+    holds: list[Label] = field(default_factory=list)
+    follows: list[Label] = field(default_factory=list)
     lacks: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
     assumed: list[str] = field(default_factory=list)
@@ -89,12 +105,16 @@ def constrain(
 
     """
     counts = Counter[str]()
+    marked = Counter[tuple[str, str]]()
     found.parts = [[one] for one in found.given if one.type == CPU_GROUP]
     for one in found.given:
         if one.type in CPU_TYPES:
             found.cpus += one.count
         elif one.type:
             counts[one.type] += one.count
+            marked[one.type, one.mark] += one.count
+    if found.parts and any(mark for _, mark in marked):
+        found.lacks.append("some devices of a type and not the others beside CPUs of a NUMA node")
     scopes: dict[str, DeviceScope] = {}
     joint: tuple[str, ...] = ()
     joint_scope = JointScope.SAME_PCIE
@@ -129,7 +149,9 @@ def constrain(
         if len(here) > 1:
             joint, joint_scope = tuple(sorted(here)), side
     parts = tuple(map(_numa_part, found.parts))
-    found.claimed = Claimed(dict(counts), scopes, joint, joint_scope, parts)
+    whole = {kind: count for (kind, mark), count in marked.items() if not mark}
+    chosen = {key: count for key, count in marked.items() if key[1]}
+    found.claimed = Claimed(whole, scopes, joint, joint_scope, parts, chosen)
 
 
 def _of_one_numa_node(attribute: str, given: Sequence[Given]) -> frozenset[str]:

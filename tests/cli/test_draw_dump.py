@@ -1,9 +1,20 @@
 """What stands for a node's system is drawn as such, and is no pod of the cluster."""
 
+import json
 from pathlib import Path
 
 import pytest
 
+from claim_worlds import (
+    GPU_DRIVER,
+    claim,
+    claiming,
+    device_class,
+    gpu_listed,
+    request,
+    resource_slice,
+)
+from kubernetes_worlds import node
 from placer_cli.app import main
 from placer_cli.exits import Exit
 
@@ -65,3 +76,27 @@ def test_few_misfits_of_a_rule_are_told(tmp_path: Path, capsys: pytest.CaptureFi
     text = capsys.readouterr().out
     assert text.count("misfit: ") == 3
     assert "and 2 more misfits (rule bound-pool)" in text
+
+
+def test_devices_that_a_claim_chooses_are_drawn_as_whole_ones(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """
+    The pod has all of both, and nothing is left of them to others.
+    """
+    large = f"device.capacity['{GPU_DRIVER}'].memory.compareTo(quantity('40Gi')) >= 0"
+    sizes = ("10Gi", "80Gi", "80Gi")
+    gpus = [gpu_listed(i, capacity={"memory": {"value": size}}) for i, size in enumerate(sizes)]
+    asked = claim("c", request("gpus", large, count=2))
+    items = [node(), resource_slice("n1", gpus), device_class(), asked, claiming()]
+    dump, answer = tmp_path / "dump.json", tmp_path / "answer.json"
+    dump.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    limits = ["--workers", "1", "--work-limit", "5", "--seed", "0"]
+
+    assert main(["solve", str(dump), *limits, "--output", str(answer)]) == Exit.DONE
+    row = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("p "))
+    assert row.split()[-1] == "1-2"
+
+    shown = ["show", str(dump), "--placement", str(answer), "--node", "n1"]
+    assert main(shown) == Exit.DONE
+    assert "left of" not in capsys.readouterr().out

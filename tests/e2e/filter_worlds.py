@@ -63,10 +63,12 @@ def filter_world(draw: Random) -> World:
                 world.add_empty_selector,
                 world.add_nominated,
                 world.add_conditions,
+                world.add_features,
                 *(world.add_claim,) * 2,
             )
         )()
-    return World((*nodes, *world.running, *world.others, world.asked), frozenset(world.words))
+    objects = (*nodes, *world.running, world.asked, *world.others)
+    return World(objects, frozenset(world.words))
 
 
 def _node(draw: Random, name: str, gpus: bool) -> Json:
@@ -249,6 +251,10 @@ def _spread(draw: Random) -> Json:
     return found
 
 
+def _containers(of: Json) -> list[Json]:
+    return [*of["spec"]["containers"], *of["spec"].get("initContainers", [])]
+
+
 class _World:
     """A world that gets one more word.
 
@@ -379,12 +385,37 @@ class _World:
                 one["status"]["conditions"] = [{"type": "Ready", "status": "False"}]
         self.asked["spec"].setdefault("tolerations", []).append({"operator": "Exists"})
 
+    def add_features(self) -> None:
+        """Have some nodes declare features, ascending, and the pod need one."""
+        self.words.add("declared features")
+        users, restart = (
+            "UserNamespacesHostNetworkSupport",
+            "RestartAllContainersOnContainerExits",
+        )
+        for one in self._nodes:
+            declared = [name for name in (restart, users) if self._draw.random() < 0.6]
+            one["status"]["declaredFeatures"] = declared
+        if self._draw.random() < 0.5:
+            self.asked["spec"].update(hostNetwork=True, hostUsers=False)
+        else:
+            rule = {"action": "RestartAllContainers", "exitCodes": {"operator": "In"}}
+            lists = [self.asked["spec"]["containers"], self.asked["spec"].get("initContainers", [])]
+            there = self._draw.choice([some for some in lists if some])
+            there[0]["restartPolicyRules"] = [rule]
+
     def add_claim(self) -> None:
-        """Add drivers' devices, and a claim on some."""
+        """Add drivers' devices, and a claim on some.
+
+        To Placer the GPUs that a node counts and those that it lists are the same ones, so nodes
+        do one or the other, and the pod asks for them once.
+        """
         draw = self._draw
+        for container in _containers(self.asked):
+            for amounts in container["resources"].values():
+                amounts.pop(GPU, None)
         self.others += [device_class(), device_class("any", "device.driver == 'gpu.nvidia.com'")]
         for one in self._nodes:
-            if draw.random() < 0.6:
+            if draw.random() < 0.6 and GPU not in one["status"]["allocatable"]:
                 sizes = [
                     draw.choice(("80Gi", "80Gi", "10Gi")) for _ in range(draw.choice((1, 2, 4)))
                 ]
@@ -394,7 +425,7 @@ class _World:
                 ]
                 name = one["metadata"]["name"]
                 self.others.append(resource_slice(name, listed))
-        kind = draw.choice(("plain", "plain", "selected", "first", "shared"))
+        kind = draw.choice(("plain", "selected", "selected", "first", "shared", "extended"))
         asked = request("gpus", count=draw.choice((1, 2)))
         if kind == "selected":
             big = "device.capacity['gpu.nvidia.com'].memory.compareTo(quantity('40Gi')) >= 0"
@@ -405,11 +436,17 @@ class _World:
                 for count in draw.sample((1, 2, 4, 8), 2)
             ]
             asked = {"name": "gpus", "firstAvailable": either}
-        if kind != "plain":
-            self.words.add("claims")
+        self.words.add("alternatives of claims" if kind == "first" else "claims")
+        if kind == "extended":
+            big = "device.capacity['gpu.nvidia.com'].memory.compareTo(quantity('40Gi')) >= 0"
+            self.others.append(device_class("big", big, extendedResourceName="example.com/big"))
+            amounts = {"example.com/big": draw.choice(("1", "2"))}
+            for listed in self.asked["spec"]["containers"][0]["resources"].values():
+                listed.update(amounts)
+            return
         self.others.append(claim("c", asked))
         if kind == "shared":
-            self.others.append(claiming("q", {"c": "c"}))
+            self.others.append(claiming("q", {"c": "c"}))  # it comes after the pod that is asked
         spec = claiming("p")["spec"]
         self.asked["spec"]["resourceClaims"] = spec["resourceClaims"]
         self.asked["spec"]["containers"][0]["resources"]["claims"] = [{"name": "c"}]

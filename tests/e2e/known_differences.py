@@ -76,8 +76,7 @@ class Row:
 
 
 WORDS: Mapping[str, str] = {
-    "claims": "7",
-    "declared features": "7",
+    "alternatives of claims": "7",
 }
 """Words whose rules are still to be mended -> the item of the plan that mends them."""
 
@@ -343,30 +342,29 @@ def _nominated() -> Iterator[Row]:
 def _claims() -> Iterator[Row]:
     word, nodes = "claims", two_nodes()
 
-    def row(name: str, *objects: Json, kube: str, placer: str | None = None) -> Row:
-        return Row(word, name, (*nodes, device_class(), *objects), kube, placer)
+    def row(name: str, *objects: Json, kube: str) -> Row:
+        return Row(word, name, (*nodes, device_class(), *objects), kube)
 
     on_n2 = resource_slice("n2")
     yield row("a GPU", on_n2, claim(), claiming(), kube="n2")
     user = claiming("q")
-    yield row("a claim of two pods", on_n2, claim(), claiming(), user, kube="n2", placer="")
+    yield row("a claim of two pods", on_n2, claim(), claiming(), user, kube="n2")
     gpu = {"deviceClassName": "gpu"}
     many = {"name": "many", "count": 8, **gpu}
     few = {"name": "few", "count": 1, **gpu}
     either = claim("c", {"name": "gpus", "firstAvailable": [many, few]})
-    yield row(
-        "the second, as the first is nowhere", on_n2, either, claiming(), kube="n2", placer=""
-    )
+    yield row("the second, as the first is nowhere", on_n2, either, claiming(), kube="n2")
     eight = resource_slice("n1", [gpu_listed(i) for i in range(8)])
-    yield row("the first of each node", eight, on_n2, either, claiming(), kube="n1 n2", placer="n1")
+    found = (*nodes, device_class(), eight, on_n2, either, claiming())
+    yield Row("alternatives of claims", "the first of each node", found, "n1 n2", "n1")
     big = "device.capacity['gpu.nvidia.com'].memory.compareTo(quantity('40Gi')) >= 0"
     small = gpu_listed(1, capacity={"memory": {"value": "10Gi"}})
     mixed = resource_slice("n2", [gpu_listed(0), small])
     chosen = claim("c", request("gpus", big))
-    yield row("a selector that some meet", mixed, chosen, claiming(), kube="n2", placer="")
+    yield row("a selector that some meet", mixed, chosen, claiming(), kube="n2")
     named = device_class("extended", extendedResourceName="example.com/gpu")
     asked = pod(requests={"cpu": "1", "example.com/gpu": "1"}, limits={"example.com/gpu": "1"})
-    yield row("an extended resource", on_n2, named, asked, kube="n2", placer="")
+    yield row("an extended resource", on_n2, named, asked, kube="n2")
     yield row("a claim that is not there", on_n2, claiming(), kube="")
 
 
@@ -375,8 +373,11 @@ def _declared_features() -> Iterator[Row]:
     rule = {"action": "RestartAllContainers", "exitCodes": {"operator": "In", "values": [88]}}
     asked["spec"]["containers"][0] |= {"restartPolicy": "Never", "restartPolicyRules": [rule]}
     nodes = two_nodes()
+    nodes[0]["status"]["declaredFeatures"] = ["UserNamespacesHostNetworkSupport"]
     nodes[1]["status"]["declaredFeatures"] = ["RestartAllContainersOnContainerExits"]
-    yield Row("declared features", "one that a node declares", (*nodes, asked), "n2", "n1 n2")
+    yield Row("declared features", "one that a node declares", (*nodes, asked), "n2")
+    asked = pod(hostNetwork=True, hostUsers=False)
+    yield Row("declared features", "users of its own, network of the node", (*nodes, asked), "n1")
 
 
 def _bad_objects() -> Iterator[Row]:

@@ -20,8 +20,11 @@ _CHOSEN = ("placer/chosen", "yes")
 
 
 def verdict_of(objects: Iterable[Json], pod: str) -> Verdict:
-    """Return where the only pod that waits ("namespace/name") could be, as Placer sees it."""
-    found = list(objects)
+    """Return where a pod that waits ("namespace/name") could be, as Placer sees it.
+
+    Others that wait are not asked about, so that they hold nothing of what they share with it.
+    """
+    found = [_gated(one) if _else_waits(one, pod) else one for one in objects]
     names = [one["metadata"]["name"] for one in found if one["kind"] == "Node"]
     try:
         instance, summary = read(*found, bears=True)
@@ -40,6 +43,20 @@ def verdict_of(objects: Iterable[Json], pod: str) -> Verdict:
     }
     fits = frozenset(name for name, why in refused.items() if not why)
     return Verdict(fits, {name: why for name, why in refused.items() if why})
+
+
+def _else_waits(found: Json, pod: str) -> bool:
+    """Return whether an object is another pod that waits, and for no node of its own."""
+    if found["kind"] != "Pod" or found["spec"].get("nodeName"):
+        return False
+    metadata = found["metadata"]
+    asked = pod == f"{metadata.get('namespace', 'default')}/{metadata['name']}"
+    return not (asked or found["status"].get("nominatedNodeName"))
+
+
+def _gated(found: Json) -> Json:
+    """Return a pod that nobody is asked about."""
+    return {**found, "spec": {**found["spec"], "schedulingGates": [{"name": "example.com/other"}]}}
 
 
 def _key(pod: Pod) -> str:

@@ -195,13 +195,70 @@ def test_all_devices_and_the_first_available() -> None:
     assert "(any/two): Pod default/p" in notes(summary)
 
 
+def either(*choices: tuple[str, Json]) -> Json:
+    """Return a claim on the first of some alternatives that there is."""
+    listed = [{"name": name, "deviceClassName": "gpu", **more} for name, more in choices]
+    return claim("c", {"name": "gpus", "firstAvailable": listed})
+
+
+def test_an_alternative_of_more_devices_than_any_node_has_is_passed_over() -> None:
+    """
+    Also where the node has as many, and some of them are held.
+    """
+    asked = either(("many", {"count": 8}), ("few", {"count": 2}))
+    eight = [gpu_listed(i) for i in range(8)]
+    held = [claim("held", status=allocated("gpu-7"))]
+    for more in ([resource_slice()], [resource_slice("n1", eight), *held]):
+        instance, summary = read(node(), device_class(), *more, asked, claiming())
+
+        assert len(places(instance)["p"].devices) == 2
+        assert "(gpus/few): Pod default/p" in notes(summary)
+
+
+def test_alternatives_of_as_many_devices_are_chosen_node_by_node() -> None:
+    """
+    New GPUs on one node, old ones on the other: each takes one of two pods.
+    """
+    name = f"device.attributes['{GPU_DRIVER}'].productName"
+    new, old = (
+        {"selectors": [{"cel": {"expression": f"{name} == '{model}'"}}]} for model in ("new", "old")
+    )
+    slices = [
+        resource_slice(on, [gpu_listed(0, attributes={"productName": {"string": model}})])
+        for on, model in (("n1", "new"), ("n2", "old"))
+    ]
+    asked = either(("new", new), ("old", old))
+    spec = asked["spec"]["devices"]["requests"]
+    claims = [claim(name, *spec) for name in ("c1", "c2")]
+    pods = [claiming("p1", {"c": "c1"}), claiming("p2", {"c": "c2"})]
+    instance, summary = read(node(), node("n2"), device_class(), *slices, *claims, *pods)
+
+    assert {place.node for place in places(instance).values()} == {"n1", "n2"}
+    assert "(gpus/new, gpus/old): Pod default/p1" in notes(summary)
+
+
+def test_an_alternative_of_another_number_is_not_taken_elsewhere() -> None:
+    """
+    A pod asks for the same wherever it goes, so it goes where the best alternative can be had.
+    """
+    asked = either(("many", {"count": 4}), ("few", {"count": 1}))
+    here = [node(), node("n2"), resource_slice("n1"), resource_slice("n2", [gpu_listed(0)])]
+    instance, summary = read(*here, device_class(), asked, claiming())
+
+    assert places(instance)["p"].node == "n1"
+    assert "kept off nodes where another alternative of a claim is the first (n2)" in notes(summary)
+
+
 REFUSED: dict[str, tuple[list[Any], str]] = {
     "other CEL": (
         [claim("c", request("gpus", "device.driver.matches('gpu.*')"))],
         "no word yet for the selector device.driver.matches('gpu.*')",
     ),
-    "one of several devices of a node": (
-        [claim("c", request("gpus", f"device.attributes['{GPU_DRIVER}'].uuid == 'GPU-1'"))],
+    "one of several devices that are listed twice": (
+        [
+            device(),
+            claim("c", request("gpus", f"device.attributes['{GPU_DRIVER}'].uuid == 'GPU-1'")),
+        ],
         "no word yet for some devices of a type on a node and not the others (request gpus",
     ),
     "admin": ([claim("c", request(adminAccess=True))], "no word yet for access for admins"),
@@ -223,7 +280,6 @@ REFUSED: dict[str, tuple[list[Any], str]] = {
     ),
     "no claim": ([], "not placed: Pod default/p: ResourceClaim default/c: not in the dump"),
     "no class": ([claim("c", request(of="other"))], "DeviceClass other: not in the dump"),
-    "shared": ([claim("c"), claiming("q")], "ResourceClaim default/c, which 2 pods share"),
     "too many": ([claim("c", request(count=33))], "more than 32 devices in ResourceClaim"),
 }
 
@@ -291,21 +347,13 @@ def test_requests_of_containers_get_no_devices_of_claims() -> None:
     assert {name: one.node for name, one in places(instance).items()} == {"p": "n0", "q": "n1"}
 
 
-def test_the_extended_resource_of_a_class_is_refused_by_name() -> None:
+def test_where_a_plugin_gives_the_resource_of_a_class_it_comes_from_there() -> None:
     """
-    Where a device plugin gives it, too, it comes from there; nothing is passed over in silence.
+    The pod goes to a node with the plugin, and that is said.
     """
     of_class = device_class("gpu", extendedResourceName="nvidia.com/gpu")
     objects = [node("n1"), resource_slice("n1"), of_class]
-    wants, implied = {"nvidia.com/gpu": "1"}, {"deviceclass.resource.kubernetes.io/gpu": "1"}
-
-    _, summary = read(*objects, pod("p", wants), pod("q", implied), claim(), claiming("r"))
-
-    assert [title for title, _ in summary.refused] == ["Pod default/p", "Pod default/q"]
-    assert "nvidia.com/gpu, which DeviceClass gpu gives without a claim" in notes(summary)
-    assert "by which Placer gives no devices; they are had by claims: DeviceClass gpu" in (
-        notes(summary)
-    )
+    wants = {"nvidia.com/gpu": "1"}
     other = device_class("other", extendedResourceName="example.com/npu")
     plugin = node("n0", amounts={"example.com/npu": "1"})
     for beside, amount in (

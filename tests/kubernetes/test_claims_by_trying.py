@@ -199,7 +199,7 @@ def check(seed: str) -> tuple[int, int]:
     if len(set(given)) != len(given) or not set(given) <= listed.keys():
         return 0, 0  # no cluster is like that
     instance, summary = instance_of(objects_of(objects))
-    answer = solve(instance, SolveOptions(Engine.GREEDY, 10, None, workers=1, seed=0))
+    answer = solve(instance, SolveOptions(Engine.AUTO, 10, None, workers=1, seed=0))
     placement = answer.placement if isinstance(answer, Placed | PartlyPlaced) else None
     placed = {place.name: place for place in placement.pods} if placement else {}
     claims = {one["metadata"]["name"]: one for one in objects if one["kind"] == "ResourceClaim"}
@@ -226,9 +226,13 @@ def check(seed: str) -> tuple[int, int]:
         again, _ = instance_of(objects_of(after_binding(after, instance, placement)))
         assert misfits_of(again) == misfits_of(instance), seed
         holds = {one.pod.name: one.placement.devices for one in again.running}
-        assert all(holds[name] == place.devices for name, place in placed.items()), seed
+        for name, place in placed.items():
+            assert [one.id for one in holds[name]] == [one.id for one in place.devices], seed
+            assert {(one.type, one.minor) for one in holds[name]} == {
+                (one.type, one.minor) for one in place.devices
+            }, seed
     unplaced = 0
-    # A node of which only some devices are what a pod claims is left out, and said.
+    # A node where devices lack what all are to have in common is left out, and said.
     said = [line for line in summary.lines() if line.startswith(("not placed", "kept off"))]
     for name, claimed in claims.items():
         pod = f"p{name[1:]}"

@@ -12,6 +12,7 @@ from claim_worlds import (
     claim,
     claiming,
     device_class,
+    gpu_listed,
     nic_listed,
     nics,
     request,
@@ -84,6 +85,31 @@ def after_patches(objects: list[Json]) -> list[Json]:
             check_object(found)
         after.append(found)
     return after
+
+
+def test_a_claim_is_told_which_alternative_it_got() -> None:
+    """
+    That of its node, with the configuration of its class.
+    """
+    name = f"device.attributes['{GPU_DRIVER}'].productName"
+    opaque = {"opaque": {"driver": GPU_DRIVER, "parameters": {"of": "old"}}}
+    classes = [
+        device_class("new", f"{name} == 'new'"),
+        device_class("old", f"{name} == 'old'", config=[opaque]),
+    ]
+    listed = [{"name": one, "deviceClassName": one} for one in ("new", "old")]
+    asked = claim("c", {"name": "gpus", "firstAvailable": listed})
+    old = gpu_listed(0, attributes={"productName": {"string": "old"}})
+    new = gpu_listed(0, attributes={"productName": {"string": "new"}})
+    slices = [resource_slice("n1", [new]), resource_slice("n2", [old])]
+    pod_on_n2 = claiming("p", nodeSelector={"kubernetes.io/hostname": "n2"})
+    here = [node("n1"), node("n2"), *slices, *classes, asked, pod_on_n2]
+
+    given = told(here)["claims/default/c.status.yaml"]["status"]["allocation"]["devices"]
+
+    result = {"driver": GPU_DRIVER, "pool": "n2", "device": "gpu-0"}
+    assert given["results"] == [{"request": "gpus/old", **result}]
+    assert given["config"] == [{"source": "FromClass", "requests": ["gpus/old"], **opaque}]
 
 
 def test_a_claim_is_told_its_devices_its_node_and_its_pod() -> None:

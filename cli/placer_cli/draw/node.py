@@ -79,7 +79,11 @@ class _Claims:
             for grant in tenant.resident.place.devices:
                 devices[grant.type, grant.minor].append(tenant)
         grants = [grant for tenant in tenants for grant in tenant.resident.place.devices]
-        whole = {(grant.type, grant.minor) for grant in grants if grant.share is None}
+        whole = {
+            (grant.type, grant.minor)
+            for grant in grants
+            if grant.share is None or grant.share.whole
+        }
         return cls(dict(cpus), dict(memory), dict(devices), frozenset(devices.keys() - whole))
 
     @property

@@ -40,9 +40,10 @@ def left_of(device: Device, held: Sequence[DeviceShare]) -> str:
 def devices_of(place: PodPlacement | ContainerPlacement, kind: str) -> str:
     """List the devices of a type that something has, whole ones first: ``1-2``, ``0 (25 %)``."""
     held = [grant for grant in place.devices if grant.type == kind]
-    whole = [grant.minor for grant in held if grant.share is None]
+    parts = [one for one in held if one.share and (one.vfs or not one.share.whole)]
+    whole = [grant.minor for grant in held if grant not in parts]
     words = [short_list(whole)] if whole else []
-    words += [f"{grant.minor} ({_part(grant)})" for grant in held if grant.share]
+    words += [f"{grant.minor} ({_part(grant)})" for grant in parts]
     return ", ".join(words)
 
 

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from placer_models.kubernetes.chosen_devices import share_of
 from placer_models.kubernetes.pod_spec import AskedPod
 from placer_models.pod import Container, ContainerRole, DeviceRequest, JointAllocation, Resources
 from placer_models.policy import (
@@ -53,6 +54,8 @@ class Claimed:
         joint_scope: The kind of place that these devices have to share.
         numa_parts: All CPUs by claims and some of the devices, in parts that are each on one
             NUMA node; empty if the CPUs may be anywhere.
+        chosen: (Type, mark) -> how many whole devices, of those with the mark; none of them is in
+            ``devices``.
 
     """
 
@@ -61,6 +64,7 @@ class Claimed:
     joint: tuple[str, ...] = ()
     joint_scope: JointScope = JointScope.SAME_PCIE
     numa_parts: tuple[NumaPart, ...] = ()
+    chosen: Mapping[tuple[str, str], int] = field(default_factory=dict)
 
 
 def with_claimed(asked: AskedPod, claimed: Claimed) -> AskedPod:
@@ -108,8 +112,12 @@ def _parts(claimed: Claimed) -> Iterator[tuple[str, Resources]]:
         left.subtract(part.devices)
         yield part_name(i), Resources(1000 * part.cpus, devices=_requests(part.devices))
     if not claimed.numa_parts:
-        if devices := _requests(left):
-            yield OF_THE_CLAIMS, Resources(devices=devices)
+        marked = [
+            DeviceRequest(kind, count, share_of(kind, mark))
+            for (kind, mark), count in sorted(claimed.chosen.items())
+        ]
+        if devices := sorted((*_requests(left), *marked), key=lambda one: one.type):
+            yield OF_THE_CLAIMS, Resources(devices=tuple(devices))
         return
     for i, kind in enumerate(sorted(left.elements()), len(claimed.numa_parts)):
         yield part_name(i), Resources(devices=(DeviceRequest(kind, 1),))

@@ -15,6 +15,8 @@ class DeviceClassPart:
         selectors: Expressions in CEL, all of which its devices meet.
         configs: Configurations for its drivers, each under the name of a kind such as ``opaque``.
         extended_resource: The name by which pods may ask for its devices as plain amounts.
+        created: When it was created, as written; of two classes with one such name the newer
+            counts.
 
     """
 
@@ -22,6 +24,7 @@ class DeviceClassPart:
     selectors: tuple[str, ...] = ()
     configs: tuple[Object, ...] = ()
     extended_resource: str = ""
+    created: str = ""
 
 
 def device_class_part(found: Object) -> DeviceClassPart:
@@ -41,6 +44,7 @@ def device_class_part(found: Object) -> DeviceClassPart:
             for item in spec.get("config").items()
         ),
         spec.get("extendedResourceName").text(""),
+        root.get("metadata", "creationTimestamp").text(""),
     )
 
 

@@ -104,7 +104,7 @@ def join(
     if offered is not None:
         reserved |= layout.online - offered
     found, taken = _devices(topology, devices, listed, layout)
-    labels = dict(node.identity.labels)
+    labels = {**node.identity.labels, **dict(node.features)}
     labels.update([KNOWS_NUMA_NODES] if topology else [])
     labels.update([KNOWS_CPUS] if topology and topology.knows_cpus else [])
     if _only_counts_gpus(devices, listed, found):

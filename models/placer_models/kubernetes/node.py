@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from placer_models.annotations.cpus import cpus_in
 from placer_models.annotations.json_parts import JsonPart
 from placer_models.cpuset import CpuSet
+from placer_models.kubernetes.declared_features import declared_in
 from placer_models.kubernetes.names import (
     AMPLIFICATION,
     CPU_BIND_POLICY,
@@ -26,6 +27,7 @@ from placer_models.kubernetes.object_fields import (
 from placer_models.kubernetes.resources import CPU, MEMORY, SUMS, ResourceList, resources_in
 from placer_models.policy import AlignmentPolicy, NodeBindPolicy, NumaStrategy, PartitionPolicy
 from placer_models.quantity import parse_bytes, parse_milli
+from placer_models.selectors import Labels
 from placer_models.taints import UNSCHEDULABLE, Taint, TaintEffect
 
 KIND = "Node"
@@ -60,6 +62,7 @@ class KubeNode:
         milli_per_cpu: How many milli CPUs pods may ask for of each CPU that no pod owns.
         amplified: Other amplified resources of the node, each with its ratio.
         alignment: The policy that a label gives, or None.
+        features: Labels that stand for features which it declares, ascending.
         bind: The bind policy that a label gives, or None.
 
     """
@@ -78,6 +81,7 @@ class KubeNode:
     numa_strategy: NumaStrategy | None = None
     alignment: AlignmentPolicy | None = None
     partition_policy: PartitionPolicy | None = None
+    features: Labels = ()
 
     @property
     def says_cpus(self) -> bool:
@@ -125,6 +129,7 @@ def node_part(found: Object) -> KubeNode:
         numa_strategy=strategy.word(NumaStrategy) if strategy else None,
         alignment=alignment.word(AlignmentPolicy) if alignment else None,
         partition_policy=partitions.word(PartitionPolicy) if partitions else None,
+        features=declared_in(status),
     )
 
 

@@ -169,7 +169,7 @@ def pod_part(found: Object) -> KubePod:
     if node:
         containers = _resized(containers, spec, root.get("status"))
     if claimed := resources_by_claim(root.get("status")):
-        containers = tuple(_without(one, claimed) for one in containers)
+        containers = tuple(without_claimed(one, claimed) for one in containers)
     own, own_limits = _requests(spec.get("resources"))
     cpus = annotation(root, RESOURCE_SPEC)
     given, laid = annotation(root, RESOURCE_STATUS), annotation(root, MEMORY_STATUS)
@@ -237,8 +237,8 @@ def _container(part: Field, *, init: bool = False) -> KubeContainer:
     return KubeContainer(part.get("name").text(), role, requests, limits, _visible(part.get("env")))
 
 
-def _without(one: KubeContainer, claimed: frozenset[tuple[str, str]]) -> KubeContainer:
-    """Return a container without the resources that claims give it."""
+def without_claimed(one: KubeContainer, claimed: frozenset[tuple[str, str]]) -> KubeContainer:
+    """Return a container without the resources, (container, resource), that claims give it."""
 
     def less(amounts: ResourceList) -> ResourceList:
         kept = {n: amount for n, amount in amounts.other.items() if (one.name, n) not in claimed}

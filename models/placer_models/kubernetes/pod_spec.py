@@ -197,7 +197,7 @@ def _selector(
     part: KubePod, qos: QosClass, more: Iterable[tuple[str, str]], reading: Reading
 ) -> tuple[tuple[str, str], ...]:
     """Return the labels that its node must have, those for known CPUs and NUMA nodes included."""
-    selector = {**dict(part.wishes.selector), **dict(more)}
+    selector = dict((*part.wishes.selector, *part.wishes.features, *more))
     if not part.node:
         selector.update([KNOWS_CPUS] if qos.owns_cpus else [])
         aligned = part.alignment not in (None, AlignmentPolicy.NONE)

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from placer_models.host_ports import ANY_IP, HostPort, Protocol
+from placer_models.kubernetes.declared_features import needed_by
 from placer_models.kubernetes.node_affinity import node_affinity_of
 from placer_models.kubernetes.object_fields import Field
 from placer_models.kubernetes.pod_terms import WrittenTerm, affinity_terms, spread_of
@@ -19,6 +20,7 @@ class Wishes:
 
     Attributes:
         selector: Labels that its node must have, ascending.
+        features: Labels that stand for features which its node must declare, ascending.
         node_affinity: What else it asks of its node, or would like.
         affinity: Pods that it wants to be with, or apart from, as written.
         spread: How evenly pods like it are to be spread over domains of nodes, as written.
@@ -28,6 +30,7 @@ class Wishes:
     """
 
     selector: Labels = ()
+    features: Labels = ()
     node_affinity: NodeAffinity | None = None
     affinity: tuple[WrittenTerm, ...] = ()
     spread: tuple[SpreadConstraint, ...] = ()
@@ -64,6 +67,7 @@ def wishes_of(spec: Field, namespace: str, labels: Labels = ()) -> Wishes:
     constraints = spec.get("topologySpreadConstraints").items()
     return Wishes(
         tuple(sorted(spec.get("nodeSelector").texts().items())),
+        needed_by(spec),
         node_affinity_of(affinity.get("nodeAffinity")),
         terms,
         tuple(spread_of(item, labels) for item in constraints),

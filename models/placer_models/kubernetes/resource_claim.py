@@ -14,6 +14,9 @@ TEMPLATE_KIND = "ResourceClaimTemplate"
 MOST_DEVICES = 32
 """The most devices that an allocation names."""
 
+MOST_CONSUMERS = 256
+"""The most pods that a claim is reserved for."""
+
 
 @dataclass(frozen=True, slots=True)
 class ClaimRequest:
@@ -101,10 +104,21 @@ class ClaimAllocation:
 
 
 @dataclass(frozen=True, slots=True)
+class ResourceByRequest:
+    """An extended resource that a container of a pod gets by a request of a claim."""
+
+    container: str
+    resource: str
+    request: str
+
+
+@dataclass(frozen=True, slots=True)
 class ClaimPart:
     """The contents of a ResourceClaim.
 
     Attributes:
+        made_for: Of a claim that Placer makes for a pod: what the pod gets by it. Unless it was
+            made earlier, it has no uid.
         allocation: The devices that it was given, or None if there are none yet.
         reserved_for: The consumers that may use it, as they are written.
 
@@ -115,6 +129,7 @@ class ClaimPart:
     allocation: ClaimAllocation | None = None
     reserved_for: tuple[Object, ...] = ()
     finalizers: tuple[str, ...] = ()
+    made_for: tuple[ResourceByRequest, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

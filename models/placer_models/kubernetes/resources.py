@@ -66,6 +66,13 @@ class ResourceList:
             or self.other
         )
 
+    @property
+    def named(self) -> tuple[str, ...]:
+        """The names of all that is named."""
+        cpu = () if self.cpu_milli is None else (CPU,)
+        memory = () if self.memory_bytes is None else (MEMORY,)
+        return *cpu, *memory, *(f"{HUGEPAGES}{size}" for size in self.hugepages), *self.other
+
 
 NOTHING = ResourceList()
 

@@ -1,4 +1,7 @@
-"""ResourceClaims: patches that say which devices they were given, where, and for whom."""
+"""ResourceClaims: patches that say which devices they were given, where, and for whom.
+
+Those for extended resources are created first.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -7,10 +10,12 @@ from placer.kubernetes.device_pools import DevicePools, PoolDevice
 from placer.kubernetes.emit.annotations import metadata_of
 from placer.kubernetes.emit.placed_pods import PlacedDump, PlacedPod, Written
 from placer.kubernetes.objects import Objects
-from placer.kubernetes.pod_claims import Given
+from placer.kubernetes.pod_claims import Given, Label
+from placer.kubernetes.shared_claims import held_claim
 from placer.kubernetes.summary import Summary
 from placer_models.cpuset import CpuSet
 from placer_models.files.errors import InputError
+from placer_models.kubernetes.chosen_devices import mark_in
 from placer_models.kubernetes.claimed import part_name
 from placer_models.kubernetes.cpu_config import cpu_config
 from placer_models.kubernetes.listed_devices import (
@@ -23,10 +28,13 @@ from placer_models.kubernetes.listed_devices import (
 from placer_models.kubernetes.object_fields import Identity, Object
 from placer_models.kubernetes.resource_claim import ClaimPart
 from placer_models.node_affinity import NAME_FIELD
-from placer_models.placement import DeviceGrant
+from placer_models.placement import DeviceGrant, NamespacedName
 
 FINALIZER = "resource.kubernetes.io/delete-protection"
 """The finalizer that keeps an allocated claim from being deleted while its devices are in use."""
+
+EXTENDED = "resource.kubernetes.io/extended-resource-claim"
+"""The annotation of a claim that was made for a pod's extended resources."""
 
 Handed = tuple[Given, tuple[PoolDevice, ...], CpuSet]
 """A resolved request, its devices, and its CPUs if one device stands for several."""
@@ -48,6 +56,48 @@ def finalizer_patch(claim: ClaimPart) -> Object:
     metadata = dict(metadata_of(claim.identity, {}))
     metadata["finalizers"] = [*claim.finalizers, FINALIZER]
     return {**found, "metadata": metadata}
+
+
+def new_claim(claim: ClaimPart, owner: Identity) -> Object:
+    """Return a claim that a pod's extended resources need, to be created, with its finalizer."""
+    controller = {"apiVersion": "v1", "kind": "Pod", "name": owner.name, "uid": owner.uid}
+    requests = [
+        {
+            "name": one.name,
+            "exactly": {
+                "deviceClassName": one.device_class,
+                "allocationMode": "ExactCount",
+                "count": one.count,
+            },
+        }
+        for (one,) in claim.spec.requests
+    ]
+    found = _claim(claim.identity, with_version=False)
+    metadata = {
+        **metadata_of(claim.identity, {EXTENDED: "true"}),
+        "ownerReferences": [{**controller, "controller": True}],
+        "finalizers": [FINALIZER],
+    }
+    return {**found, "metadata": metadata, "spec": {"devices": {"requests": requests}}}
+
+
+def pod_patch(claim: ClaimPart, pod: Identity) -> Object:
+    """Return a merge patch of a pod's status: by which claim it gets its extended resources."""
+    mappings = [
+        {
+            "containerName": one.container,
+            "resourceName": one.resource,
+            "requestName": one.request,
+        }
+        for one in claim.made_for
+    ]
+    given = {"resourceClaimName": claim.identity.name, "requestMappings": mappings}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": metadata_of(pod, {}, with_version=False),
+        "status": {"extendedResourceClaimStatus": given},
+    }
 
 
 def consumer(pod: Identity) -> Object:
@@ -84,19 +134,22 @@ def allocation(node: str, given: Sequence[Handed], objects: Objects) -> Object:
 def claims(dump: PlacedDump) -> Iterator[Written]:
     """Yield a patch for each claim of a placed pod, and one more for its finalizer if needed.
 
+    A claim for a pod's extended resources is created, and the pod is told of it.
+
     Raises:
         InputError: A pod with claims has no uid.
 
     """
     pools = DevicePools.of(dump.objects, lambda _: None)
-    asked = Claims(dump.objects, pools, Summary())
+    asked = Claims(dump.objects, pools, Summary(), _holders(dump))
     statuses: dict[tuple[str, str], dict[str, object]] = {}
+    users: dict[tuple[str, str], list[Identity]] = {}
     for one in dump.pods:
         if not one.part.claims:
             continue
         if not one.part.identity.uid:
             raise _without_uid(one.part.identity.title, dump.objects)
-        user = consumer(one.part.identity)
+        reserves = consumer(one.part.identity)
         given = _devices_of(one, asked, pools)
         for source in one.part.claims:
             claim = dump.objects.claims.get((one.part.identity.namespace, source.claim))
@@ -104,18 +157,39 @@ def claims(dump: PlacedDump) -> Iterator[Written]:
                 continue  # it is not made from its template yet
             key = claim.identity.key
             status = statuses.setdefault(key, {"reservedFor": list(claim.reserved_for)})
-            users = status["reservedFor"]
-            if isinstance(users, list) and user not in users:
-                users.append(user)
-            if claim.allocation is None:
+            reserved = status["reservedFor"]
+            if isinstance(reserved, list) and reserves not in reserved:
+                reserved.append(reserves)
+            users.setdefault(key, []).append(one.part.identity)
+            if claim.allocation is None and (held_claim(source.claim) not in _followed(one)):
                 mine = [handed for handed in given if handed[0].claim is claim]
                 status["allocation"] = allocation(one.node.name, mine, dump.objects)
     for key, status in statuses.items():
         claim = dump.objects.claims[key]
         path = f"claims/{key[0]}/{key[1]}"
-        if FINALIZER not in claim.finalizers:
+        if claim.made_for and not claim.identity.uid:
+            (owner,) = users[key]
+            yield Written(f"{path}.new.yaml", (new_claim(claim, owner),))
+        elif FINALIZER not in claim.finalizers:
             yield Written(f"{path}.finalizer.yaml", (finalizer_patch(claim),))
         yield Written(f"{path}.status.yaml", (claim_patch(claim, status),))
+        for user in users[key] if claim.made_for else ():
+            yield Written(f"claims/{key[0]}/{user.name}.pod.yaml", (pod_patch(claim, user),))
+
+
+def _holders(dump: PlacedDump) -> dict[NamespacedName, NamespacedName]:
+    """Return claim -> the pod that holds its devices, for claims of several pods."""
+    return {
+        (one.pod.namespace, source.claim): one.pod.key
+        for one in dump.pods
+        for source in one.part.claims
+        if held_claim(source.claim) in one.pod.spec.labels
+    }
+
+
+def _followed(one: PlacedPod) -> set[Label]:
+    """Return the labels of the pods that hold devices for this one."""
+    return {label for term in one.pod.spec.affinity for label in term.labels}
 
 
 def _without_uid(title: str, objects: Objects) -> InputError:
@@ -152,10 +226,10 @@ def _devices_of(one: PlacedPod, asked: Claims, pools: DevicePools) -> list[Hande
     others = [grant for grant in one.place.devices if grant not in elsewhere]
     left[""] = _by_type(one.place.cpuset, others)
     found: list[Handed] = []
-    for given in claims.given:
-        from_ = left[part_of.get(id(given), "")][
-            CPU_DRIVER if given.type in CPU_TYPES else given.type
-        ]
+    for asked_for in claims.given:
+        given = asked_for.there(one.node.name)
+        kind = CPU_DRIVER if given.type in CPU_TYPES else given.type
+        from_ = left[part_of.get(id(asked_for), "")][kind, asked_for.mark]
         ids = [from_.pop(0) for _ in range(given.count)]
         if given.type in SEVERAL_CPUS:
             numa = topology.cpu[ids[0]].numa_node if given.type == CPU_GROUP else 0
@@ -166,11 +240,11 @@ def _devices_of(one: PlacedPod, asked: Claims, pools: DevicePools) -> list[Hande
     return found
 
 
-def _by_type(cpus: CpuSet, grants: Iterable[DeviceGrant]) -> dict[str, list[int]]:
-    """Return type -> ids, ascending; CPUs have one type, however they are asked for."""
-    found = {CPU_DRIVER: sorted(cpus)}
+def _by_type(cpus: CpuSet, grants: Iterable[DeviceGrant]) -> dict[tuple[str, str], list[int]]:
+    """Return (type, mark) -> ids, ascending; CPUs have one type, however they are asked for."""
+    found = {(CPU_DRIVER, ""): sorted(cpus)}
     for grant in sorted(grants, key=lambda grant: grant.minor):
-        found.setdefault(grant.type, []).append(grant.minor)
+        found.setdefault((grant.type, mark_in(grant.share)), []).append(grant.minor)
     return found
 
 

@@ -1,8 +1,11 @@
 """Placed pods of a dump, each with its object, its gang and its node."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from placer.kubernetes.extended_resources import with_made_claims
 from placer.kubernetes.objects import Objects
+from placer.kubernetes.summary import Summary
 from placer_models.cluster import Instance, Node
 from placer_models.kubernetes.device import DevicePart
 from placer_models.kubernetes.object_fields import Object
@@ -38,9 +41,9 @@ class PlacedDump:
 
     Attributes:
         pods: The pods in the order of the instance, so that members of a gang are adjacent.
-        held_back: Pods with a claim that is not made from its template yet, and the pods bound
-            with them. Nothing is written for them: once they were bound, nobody would give that
-            claim devices.
+        held_back: Pods with a claim that is not made from its template yet. Nothing is written
+            for them, the pods bound with them, and those that share claims with them: once they
+            were bound, nobody would give that claim devices.
 
     """
 
@@ -71,6 +74,7 @@ def placed_dump(objects: Objects, instance: Instance, placement: Placement) -> P
             or a group of gangs, has too few of its pods in the placement.
 
     """
+    objects = with_made_claims(objects, Summary())
     places = {place.key: place for place in placement.pods}
     running = {one.pod.key: one for one in instance.running}
     for key in places:
@@ -101,9 +105,28 @@ def placed_dump(objects: Objects, instance: Instance, placement: Placement) -> P
         ]
     _check_groups(instance, {one.gang.key for one in found})
     held_back = tuple(one for one in found if not all(claim.claim for claim in one.part.claims))
-    waiting = {one.together for one in held_back}
+    waiting = _with_sharers({one.together for one in held_back}, found, objects)
     told = tuple(one for one in found if one.together not in waiting)
     return PlacedDump(objects, instance, told, held_back)
+
+
+def _with_sharers(
+    waiting: set[tuple[NamespacedName, ...]], found: Sequence[PlacedPod], objects: Objects
+) -> set[tuple[NamespacedName, ...]]:
+    """Return what waits, and all that waits with it for devices of claims that they share."""
+    before = -1
+    while waiting and len(waiting) != before:
+        before = len(waiting)
+        claims = {key for one in found if one.together in waiting for key in _unmet(one, objects)}
+        waiting |= {one.together for one in found if claims.intersection(_unmet(one, objects))}
+    return waiting
+
+
+def _unmet(one: PlacedPod, objects: Objects) -> set[NamespacedName]:
+    """Return the claims of a pod that were given nothing yet."""
+    keys = {(one.part.identity.namespace, source.claim) for source in one.part.claims}
+    known = {key: objects.claims.get(key) for key in keys}
+    return {key for key, claim in known.items() if claim is not None and claim.allocation is None}
 
 
 def _check_whole(gang: Gang, placed: int) -> None:

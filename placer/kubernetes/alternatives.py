@@ -1,0 +1,83 @@
+"""Alternatives of a request (``firstAvailable``): on each node the first that it can serve."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from placer.kubernetes.device_matches import Match
+from placer.kubernetes.device_pools import PoolDevice
+from placer.kubernetes.objects import Objects
+from placer.kubernetes.pod_claims import Given
+from placer_models.kubernetes.listed_devices import SEVERAL_CPUS
+
+
+class Alternatives:
+    """Chooses among alternatives, node by node."""
+
+    def __init__(self, objects: Objects) -> None:
+        self._allocated = frozenset(
+            device.key
+            for claim in objects.claims.values()
+            for device in (claim.allocation.devices if claim.allocation else ())
+        )
+        self._merged: dict[frozenset[tuple[str, int]], Match] = {}
+
+    def chosen(self, tried: Sequence[Given], *, apart: bool) -> tuple[Given | None, frozenset[str]]:
+        """Return what is taken, and the nodes where that is another alternative.
+
+        It is what the best alternative of any node asks for. Where the devices that alternatives
+        ask for are of one type and as many, they are taken as one request, whichever is the first
+        on a node. A pod asks for the same everywhere, so it is kept off the other nodes.
+
+        Args:
+            tried: The alternatives that can be expressed, the best first.
+            apart: Whether something else depends on which of them is taken.
+
+        """
+        first = self._first_of_nodes(tried)
+        best = next((given for given in tried if any(given is one for one in first.values())), None)
+        if best is None:
+            return None, frozenset()
+        alike = {
+            name: given
+            for name, given in first.items()
+            if given is best or (not apart and (given.type, given.count) == (best.type, best.count))
+        }
+        match = self._match(alike)
+        return replace(best, match=match, on_node=alike), frozenset(first.keys() - alike.keys())
+
+    def _first_of_nodes(self, tried: Sequence[Given]) -> Mapping[str, Given]:
+        """Return for each node the first alternative that it can serve.
+
+        If none can serve any of them now, those count that could if nobody held devices.
+        """
+        tests: tuple[Callable[[PoolDevice], bool], ...] = (
+            lambda one: one.device.healthy and one.key not in self._allocated,
+            lambda one: one.device.healthy,
+        )
+        for is_there in tests:
+            found: dict[str, Given] = {}
+            for given in tried:
+                for name, devices in given.match.nodes.items():
+                    if _serves(given, devices, is_there):
+                        found.setdefault(name, given)
+            if found:
+                return found
+        return {}
+
+    def _match(self, alike: Mapping[str, Given]) -> Match:
+        """Return the devices of all nodes; equal ones are one object, as for single requests."""
+        key = frozenset((name, id(given.match)) for name, given in alike.items())
+        if key not in self._merged:
+            nodes = {name: given.match.nodes[name] for name, given in alike.items()}
+            chosen = frozenset(name for name, given in alike.items() if name in given.match.chosen)
+            self._merged[key] = Match(nodes, chosen)
+        return self._merged[key]
+
+
+def _serves(
+    given: Given, devices: Sequence[PoolDevice], is_there: Callable[[PoolDevice], bool]
+) -> bool:
+    there = sum(map(is_there, devices))
+    if given.type in SEVERAL_CPUS:
+        return there > 0  # how many of their CPUs are free is counted elsewhere
+    return there == len(devices) if given.request.count is None else there >= given.count
