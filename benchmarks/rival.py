@@ -90,6 +90,7 @@ def main() -> None:
     runs: list[Run] = []
     for family, nodes, load, seed in product(args.family, args.nodes, args.loads, args.seeds):
         instance = batch(FAMILIES[family], nodes, load, 100 * nodes + seed)
+        pods = sum(len(gang.pods) for gang in instance.gangs)
         theirs = rival(instance, args.seconds, seed=seed).placed
         began_s = time.monotonic()
         run = ours(instance, args.seconds)
@@ -98,7 +99,7 @@ def main() -> None:
         if run.placed < theirs:
             behind.append(lag(run.placed, theirs))
         print(
-            f"{family:6}  {nodes:5}  {load:4.2f}  {seed:4}  {sum(len(gang.pods) for gang in instance.gangs):4}"
+            f"{family:6}  {nodes:5}  {load:4.2f}  {seed:4}  {pods:4}"
             f"  {by_priority(theirs):>7}  {by_priority(run.placed):>7}  {known(run.bound):>5}"
             f"  {known(run.gap):>3}  {f'{run.proven} of {len(run.placed)}':>6}  {took_s:4.1f}",
             flush=True,
