@@ -27,6 +27,7 @@ from placer.search.opened import open_fewest
 from placer.search.plain import place_on
 from placer.search.rejected import note_choices, note_placement
 from placer.search.relaxed_moves import relaxed_moves
+from placer.search.sums_bound import bound_by_sums
 from placer.search.tiers import Progress
 from placer_models.cluster import Instance
 from placer_models.cpsat.families import is_plain
@@ -123,6 +124,7 @@ class JointSearch:
         count = self.problem.before_links
         most = MOST_LINKED_ASSIGNMENTS if linked else MOST_ASSIGNMENTS
         one_model = tiers > count and (whole or self.counted <= most)
+        self._bound_by_sums()
         self._bound_last()
         if self._settled() == len(self.bounds):
             return
@@ -286,6 +288,15 @@ class JointSearch:
             if value != bound:
                 return index
         return len(self.bounds)
+
+    def _bound_by_sums(self) -> None:
+        """Bound tier 1 by sums over all nodes, which takes next to no time."""
+        levels = len(self.problem.priorities)
+        if self.budget.over or list(self.best.values[:levels]) == self.bounds[:levels]:
+            return
+        part = self.budget.part(SHARE_OF_BOUND * self.budget.left)
+        self.bounds[:levels] = bound_by_sums(self.problem, self.best.values, self.bounds, part)
+        self.budget.spend(part)
 
     def _bound(self, share: float = SHARE_OF_BOUND) -> None:
         """Bound the first tiers by the relaxed model, which says what no placement can reach."""
