@@ -46,6 +46,7 @@ class PodClaims:
         cpus: How many CPUs of its own it asks for.
         lacks: Demands that Placer cannot express.
         missing: Objects that are not in the dump.
+        waits: Why else it has to wait.
         assumed: Assumptions that are made.
 
     """
@@ -57,6 +58,7 @@ class PodClaims:
     cpus: int = 0
     lacks: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
+    waits: list[str] = field(default_factory=list)
     assumed: list[str] = field(default_factory=list)
 
     def keep(self, nodes: Iterable[str]) -> None:
