@@ -4,8 +4,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 
 from placer.kubernetes.objects import Objects
+from placer_models.kubernetes.object_fields import title_of
 from placer_models.kubernetes.pod import KubePod
-from placer_models.kubernetes.volume import VolumeClaimPart
+from placer_models.kubernetes.storage import CLASS_KIND
+from placer_models.kubernetes.volume import CLAIM_KIND, VOLUME_KIND, VolumeClaimPart
 
 ATTACHED = "placer/attach-"
 """The begin of the names of plain amounts: how many more volumes of a driver a node attaches."""
@@ -35,13 +37,20 @@ class AttachedVolumes:
             volume = objects.volumes.get(one.volume)
             handle = volume.handle if volume is not None else one.volume or one.identity.name
             self._attachments[one.node].add((one.driver, handle))
+        self._unattached = objects.doubts.unattached | {
+            node for node, pods in self._bound.items() if any(map(self._is_unknown, pods))
+        }
         self._drivers: set[str] = set()
         self._disks: set[str] = set()
 
     def asked_by(self, part: KubePod) -> dict[str, int]:
         """Return the amounts that a waiting pod takes on its node."""
         drivers = Counter(driver for driver, _ in self._volumes_of(part))
-        counts = {name: count for name, count in drivers.items() if name in self._limited}
+        counts = {
+            name: count
+            for name, count in drivers.items()
+            if name in self._limited or self._unattached
+        }
         self._drivers |= counts.keys()
         disks = self._disks_of(part)
         self._disks |= disks.keys()
@@ -68,6 +77,8 @@ class AttachedVolumes:
             there = Counter(driver for driver, _ in self._attached(name, pods))
             for driver in self._drivers:
                 left = max(0, limits[driver] - there[driver]) if driver in limits else enough
+                if self._unattached & {None, name}:
+                    left = 0
                 found[f"{ATTACHED}{driver}"] = left
         if self._disks:
             used: Counter[str] = Counter()
@@ -88,6 +99,21 @@ class AttachedVolumes:
         """Return what a node has attached, or is about to attach."""
         found = {one for part in pods for one in self._volumes_of(part)}
         return found | self._attachments.get(node, set())
+
+    def _is_unknown(self, part: KubePod) -> bool:
+        """Return whether a pod has a volume of which nobody knows who attaches it."""
+        objects, doubts = self._objects, self._objects.doubts
+        for one in part.volumes.claims if doubts.why else ():
+            key = part.identity.namespace, one.claim
+            claim = objects.volume_claims.get(key)
+            titles = [title_of(CLAIM_KIND, *key)]
+            if claim is not None:
+                titles = [title_of(VOLUME_KIND, "", claim.volume)]
+                if claim.volume not in objects.volumes:
+                    titles.append(title_of(CLASS_KIND, "", claim.storage_class))
+            if any(map(doubts.of, titles)):
+                return True
+        return False
 
     def _volumes_of(self, part: KubePod) -> set[Attached]:
         found: set[Attached] = set()

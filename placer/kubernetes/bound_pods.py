@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from placer.kubernetes.bound_memory import LaidMemory, homes_said, laid_memory, numa_node_for
 from placer.kubernetes.bound_pod import BoundPod, BoundPodReader
 from placer.kubernetes.held_claims import HeldClaims
+from placer.kubernetes.salvage import unnamed_holder
 from placer.kubernetes.summary import Summary
 from placer_models.annotations.resource_status import NumaShare
 from placer_models.bound import binds, within
@@ -65,17 +66,19 @@ def bound_pods(
     """Return the pods of a node with what they hold.
 
     What a pod was given is in its annotations, or else in what its node's agent says of it. A
-    faulty pod is reported to ``fault``, and reading goes on. Pods of equal specs share one object
-    in ``specs``, to which new specs are added.
+    faulty pod is reported to ``fault``, and counts as one of which nobody says what it holds.
+    Pods of equal specs share one object in ``specs``, to which new specs are added.
     """
     reader = BoundPodReader(joined, topology, devices, claims, reading, summary)
+    # What a faulty pod holds is unknown; nothing comes to its node.
+    nobody = BoundPodReader(joined, None, None, claims, reading, Summary())
     read: list[BoundPod] = []
     for part in pods:
         try:
             one = reader.read(part)
         except ObjectError as error:
             fault(error)
-            continue
+            one = nobody.read(unnamed_holder(part))
         one.asked = replace(one.asked, spec=specs.setdefault(one.asked.spec, one.asked.spec))
         read.append(one)
     pinned: CpuSet = frozenset().union(*(one.cpus for one in read if _is_pinned(one.part)))

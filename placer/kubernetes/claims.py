@@ -114,6 +114,7 @@ class Claims:
                 with_claimed(asked, found.claimed),
                 lacks=tuple(dict.fromkeys((*asked.lacks, *found.lacks, *lacks))),
                 missing=tuple(dict.fromkeys(found.missing)),
+                waits=(*asked.waits, *dict.fromkeys(found.waits)),
             )
             asked = replace(asked, spec=beside_sharers(asked.spec, found))
             for what in dict.fromkeys(found.assumed):
@@ -156,7 +157,7 @@ class Claims:
         constraints: list[Constraint] = []
         for one in part.claims:
             constraints += self._ask(part, one, found)
-        if not (found.lacks or found.missing):
+        if not (found.lacks or found.missing or found.waits):
             constrain(constraints, found, self._numa_known, self._alike)
         return found
 
@@ -165,6 +166,10 @@ class Claims:
         namespace = part.identity.namespace
         if one.source:
             found.lacks.append(f"claims by {one.source}")
+            return []
+        kind, name = (KIND, one.claim) if one.claim else (TEMPLATE_KIND, one.template)
+        if why := self._objects.doubts.of(title_of(kind, namespace, name)):
+            found.waits.append(why)
             return []
         claim = self._objects.claims.get((namespace, one.claim)) if one.claim else None
         if claim is not None:
@@ -180,7 +185,6 @@ class Claims:
             None if one.claim else self._objects.claim_templates.get((namespace, one.template))
         )
         if template is None:
-            kind, name = (KIND, one.claim) if one.claim else (TEMPLATE_KIND, one.template)
             found.missing.append(title_of(kind, namespace, name))
             return []
         found.assumed.append(
@@ -305,7 +309,8 @@ class Claims:
         for own in tried:
             found.lacks += own.lacks
             found.missing += own.missing
-        if not (found.lacks or found.missing):
+            found.waits += own.waits
+        if not (found.lacks or found.missing or found.waits):
             found.keep(())
         return None
 
@@ -358,7 +363,8 @@ class Claims:
         match = self._matches.of(request)
         counts = match.counts
         if match.missing:
-            found.missing.append(match.missing)
+            why = self._objects.doubts.of(match.missing)
+            (found.waits if why else found.missing).append(why or match.missing)
             return None
         if match.lacks:
             lacks.append(match.lacks)

@@ -3,11 +3,14 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from placer.kubernetes.bound_pods import BoundPods, bound_pods
 from placer.kubernetes.claims import Claims
+from placer.kubernetes.closing import close_doubted, closed_by_claim, closed_by_slice
 from placer.kubernetes.device_pools import DevicePools
+from placer.kubernetes.doubts import EVERY_NODE
 from placer.kubernetes.errors import DumpError
 from placer.kubernetes.extended_resources import with_made_claims
 from placer.kubernetes.gangs import gangs_of, legal_gangs
@@ -100,10 +103,14 @@ def instance_of(
     summary = Summary(_read(objects), objects.skipped)
     objects, nominated = with_nominated(objects, summary)
     objects = with_made_claims(objects, summary)
-    pools = DevicePools.of(objects, objects.fault)
+    if objects.doubts.domains:
+        widened = {key: objects.doubts.widen(part) for key, part in objects.pods.items()}
+        objects = replace(objects, pods=widened)
+    pools = DevicePools.of(objects, partial(closed_by_slice, objects))
     pools.tell(summary)
     held = HeldClaims(objects, pools)
-    held.check(objects.fault)
+    held.check(partial(closed_by_claim, objects))
+    close_doubted(objects)
     joined = _joined(objects, pools, summary, defaults or NO_DEFAULTS)
     reading = _reading(objects, joined, defaults or NO_DEFAULTS, summary)
     waiting, unasked = waiting_in(objects.pods.values(), who, summary)
@@ -134,6 +141,7 @@ def instance_of(
             node = _offering(node, [(REQUESTED_CPU, offered)])
         more = *reading.around.labels(dict(node.labels)), *labels_beyond(one, reading.counted)
         node = _labelled(node, (*claims.labels(name), *volumes.labels(name), *more))
+        node = _labelled(node, [EVERY_NODE] if objects.doubts.widened else [])
         node = _offering(node, volumes.amounts(name))
         node = strangers.beside(node, objects, summary)
         if name in objects.closed:
@@ -174,20 +182,15 @@ def _bound_here(
     Nobody knows what the pods of a closed node hold there, and it does not matter: nothing comes.
     """
     name = joined.node.name
-    if name not in objects.closed:
-        faults: list[ObjectError] = []
-        here = bound_pods(
-            joined, topology, devices, pods, held, reading, specs, summary, faults.append
-        )
-        for fault in faults:
-            objects.fault(fault)
-        if not (faults and objects.bears):
-            return here
-        objects.borne += len(faults)
+    if name in objects.closed:
+        topology, devices, summary = None, None, Summary()
+        pods = [unnamed_holder(part) for part in pods]
+    before = len(objects.faults)
+    here = bound_pods(joined, topology, devices, pods, held, reading, specs, summary, objects.bear)
+    if objects.bears and len(objects.faults) > before:
         objects.closed.add(name)
-    unnamed = [unnamed_holder(part) for part in pods]
-    here = bound_pods(joined, None, None, unnamed, held, reading, specs, Summary(), objects.fault)
-    here.running = [replace(one, movable=False) for one in here.running]
+    if name in objects.closed:
+        here.running = [replace(one, movable=False) for one in here.running]
     return here
 
 

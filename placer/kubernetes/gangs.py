@@ -92,9 +92,12 @@ def gangs_of(
             illegal[part.identity.key] = _illegal(part, error, objects, summary)
             asked = _ANYTHING
         except ObjectError as error:
-            objects.fault(error)
+            objects.bear(error)
+            left_out.append(left_out_of(part, f"it cannot be read: {error.message}"))
             continue
-        if asked is _ANYTHING or asked.missing or asked.lacks or asked.waits:
+        illegal_one = part.identity.key in illegal
+        asked = replace(asked, waits=(*asked.waits, *objects.doubts.about(asked.spec)))
+        if illegal_one or asked.missing or asked.lacks or asked.waits:
             claims.passes(part)
         asked_of[part.identity.key] = asked
     for part in waiting:
@@ -125,6 +128,9 @@ def gangs_of(
         else:
             priority = priority_of(part, objects)
             lone.append(Gang(pod.name, pod.namespace, (pod,), 1, priority, lone=True))
+    for ref in objects.doubts.refs:
+        if (gang := found.get(_key_of(ref))) is not None:
+            gang.lacks += ref.lacks
     bound = _bound(objects)
     taken = {gang.key for gang in lone}
     gangs: dict[_GangKey, Gang] = {}
@@ -207,6 +213,14 @@ def _gang_of(ref: GangRef, objects: Objects, found: dict[_GangKey, _Waiting]) ->
             group.minimum if group else ref.minimum,
             (group.groups if group else ()) or ref.groups,
             lacks=[*(group.lacks if group else ()), *ref.lacks],
+            waits=[
+                why
+                for why in (
+                    objects.doubts.of(title_of("PodGroup", *ref.key)),
+                    objects.doubts.vague.get(key, ""),
+                )
+                if why
+            ],
         )
     return gang
 
@@ -241,6 +255,8 @@ def _made(
         why = "its PodGroup is not in the dump, and no pod says its minimum"
     elif bound + len(pods) < gang.minimum:
         why = f"{bound + len(pods)} of the {gang.minimum} pods that it waits for are there"
+        if unread := objects.doubts.gangs.get(key):
+            why += f", and {', '.join(unread)} cannot be read"
     else:
         own = name
         while (namespace, own) in taken:

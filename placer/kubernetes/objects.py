@@ -5,11 +5,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
+from placer.kubernetes.doubts import Doubts
 from placer.kubernetes.salvage import (
     bare_node,
-    name_of_node,
-    node_of,
-    stripped_pod,
+    barest_node,
+    bound_unread,
+    doubt,
+    is_named,
+    place_of,
     waiting_unread,
 )
 from placer_models.files.errors import InputError
@@ -86,12 +89,14 @@ class Objects:
         cut_off: Whether a file holds what is no object, or could not be read to its end.
         keeps_whole: Whether waiting pods are kept as they were written.
         whole: Those pods, by key.
-        bears: Whether faults of Nodes, Pods, Devices and NodeResourceTopologies end nothing where
-            they loosen nothing: a Node that cannot be read offers nothing; a Device, a
-            NodeResourceTopology or a bound pod closes its node; a waiting pod is not asked.
+        bears: Whether faults of objects end nothing where they loosen nothing: a Node that cannot
+            be read offers nothing; a Device, a NodeResourceTopology, a ResourceSlice or a bound
+            pod closes its node; a waiting pod is not asked; what else cannot be read keeps the
+            pods waiting that need it. Each object has to say its name, and none may be there twice.
         borne: How many of ``faults`` are of that kind.
         closed: Names of nodes to which nothing comes because of them.
         unread: Waiting pods that cannot be read.
+        doubts: What else is unknown because of such objects.
 
     """
 
@@ -124,6 +129,7 @@ class Objects:
     borne: int = 0
     closed: set[str] = field(default_factory=set)
     unread: list[LeftOut] = field(default_factory=list)
+    doubts: Doubts = field(default_factory=Doubts)
 
     def add(self, found: Found) -> None:
         """Add one object; if it is faulty, note the fault and go on."""
@@ -145,28 +151,47 @@ class Objects:
 
     def _salvage(self, found: ReadObject, error: ObjectError) -> bool:
         """Keep what holds of an object that cannot be read; return whether it loosens nothing."""
-        try:
-            match found.kind:
-                case "Node":
-                    node = bare_node(found.value)
-                    self.nodes[node.identity.name] = node
-                    self.closed.add(node.identity.name)
-                    self.places[node.identity.title] = (found.file, found.line)
-                case "Pod" if node_of(found.value):
-                    pod = stripped_pod(found.value)
-                    self.pods[pod.identity.key] = pod
-                    self.closed.add(pod.node)
-                    self.places[pod.identity.title] = (found.file, found.line)
-                case "Pod":
-                    left_out = waiting_unread(found.value, error)
-                    self.unread += [left_out] if left_out else []
-                case "Device" | "NodeResourceTopology" if name := name_of_node(found.value):
-                    self.closed.add(name)
-                case _:
-                    return False
-        except ObjectError:
+        if not is_named(found.value):
             return False
+        self.doubts.why[error.title] = f"{field_name(error.path)}: {error.message}"
+        match found.kind:
+            case "Node":
+                try:
+                    node = bare_node(found.value)
+                except ObjectError:
+                    node = barest_node(found.value)
+                    self.doubts.domains.append(node.identity.title)
+                self.nodes[node.identity.name] = node
+                self.closed.add(node.identity.name)
+                self.places[node.identity.title] = (found.file, found.line)
+            case "Pod":
+                self._salvage_pod(found, error)
+            case "Device" | "NodeResourceTopology":
+                self.closed.add(error.title.partition(" ")[2])
+            case _:
+                claim = doubt(found.kind, found.value, self.doubts)
+                if claim is not None:
+                    self.claims[claim.identity.key] = claim
+                    self.places[claim.identity.title] = (found.file, found.line)
         return True
+
+    def _salvage_pod(self, found: ReadObject, error: ObjectError) -> None:
+        place = place_of(found.value)
+        left_out = waiting_unread(found.value, error, self.doubts)
+        self.unread += [left_out] if left_out else []
+        self.doubts.everywhere |= place is None
+        if not place:
+            return
+        pod = bound_unread(found.value, place, self.doubts)
+        self.closed.add(place)
+        if not pod.ended:
+            self.pods[pod.identity.key] = pod
+            self.places[pod.identity.title] = (found.file, found.line)
+
+    def bear(self, error: ObjectError) -> None:
+        """Note a fault of an object that was added before, which loosens nothing."""
+        self.fault(error)
+        self.borne += self.bears
 
     def fault(self, error: ObjectError) -> None:
         """Note a fault of an object that was added before."""

@@ -60,6 +60,7 @@ class PodClaims:
         follows: Labels of the pods that hold the devices of its other claims.
         lacks: Demands that Placer cannot express.
         missing: Objects that are not in the dump.
+        waits: Why else it has to wait.
         assumed: Assumptions that are made.
 
     """
@@ -73,6 +74,7 @@ class PodClaims:
     follows: list[Label] = field(default_factory=list)
     lacks: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
+    waits: list[str] = field(default_factory=list)
     assumed: list[str] = field(default_factory=list)
 
     def keep(self, nodes: Iterable[str]) -> None:

@@ -59,10 +59,14 @@ class VolumeAccess:
 
     def _is_limited(self, of_class: StorageClassPart) -> bool:
         """Return whether volumes are only provisioned where their driver says that it has room."""
+        doubts = self._objects.doubts
+        if doubts.of(f"CSIDriver {of_class.provisioner}"):
+            return True
         driver = self._objects.csi_drivers.get(of_class.provisioner)
         if driver is not None:
             return driver.tells_capacity
-        return of_class.identity.name in self._capacities and not self._objects.csi_drivers
+        told = of_class.identity.name in self._capacities or doubts.any_of("CSIStorageCapacity")
+        return told and not self._objects.csi_drivers
 
     def _with_room(self, of_class: str, wanted_bytes: int) -> NodeNames:
         found: NodeNames = frozenset()

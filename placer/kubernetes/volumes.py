@@ -148,7 +148,8 @@ class Volumes:
         key = part.identity.namespace, one.claim
         claim = self._objects.volume_claims.get(key)
         if claim is None:
-            found.waits.append(_untold(CLAIM_KIND, *key, made=one.is_own))
+            why = self._objects.doubts.of(title_of(CLAIM_KIND, *key))
+            found.waits.append(why or _untold(CLAIM_KIND, *key, made=one.is_own))
             return
         title = claim.identity.title
         if why := self._why_not(claim):
@@ -160,6 +161,10 @@ class Volumes:
         if ONE_POD in claim.modes and key in self._holders:
             holder = self._holders[key].identity.title
             found.waits.append(f"{title} is for one pod ({ONE_POD}), and {holder} has it")
+            return
+        if ONE_POD in claim.modes and key[0] in self._objects.doubts.holders:
+            what = "and a pod of its namespace, which may have it, cannot be read"
+            found.waits.append(f"{title} is for one pod ({ONE_POD}), {what}")
             return
         first = self._first.get(key, part)
         if first is not part and (ONE_POD in claim.modes or not claim.is_bound):
@@ -178,26 +183,30 @@ class Volumes:
 
     def _why_not(self, claim: VolumeClaimPart) -> str:
         """Return why no pod can come anywhere with a claim, or nothing if one can."""
-        title = claim.identity.title
+        title, doubts = claim.identity.title, self._objects.doubts
         if claim.leaving:
             return f"{title} is being deleted"
         if claim.is_lost:
             return f"{title} is lost: its volume {claim.volume} is gone"
         if claim.is_bound:
             known = claim.volume in self._objects.volumes
-            return "" if known else _untold(VOLUME_KIND, "", claim.volume)
+            why = doubts.of(title_of(VOLUME_KIND, "", claim.volume))
+            return "" if known else why or _untold(VOLUME_KIND, "", claim.volume)
         if claim.volume:
             return f"{title} is not bound yet to {VOLUME_KIND} {claim.volume}, which it names"
         if not claim.storage_class:
             return f"{title} is not bound yet, and has no {CLASS_KIND}"
         of_class = self._objects.storage_classes.get(claim.storage_class)
         if of_class is None:
-            return _untold(CLASS_KIND, "", claim.storage_class)
+            why = doubts.of(title_of(CLASS_KIND, "", claim.storage_class))
+            return why or _untold(CLASS_KIND, "", claim.storage_class)
         if not of_class.waits:
             return (
                 f"{title} is not bound yet: {of_class.identity.title} binds at once (Immediate), "
                 "before there is a pod"
             )
+        if doubts.kept_volumes & {None, claim.identity.key}:
+            return f"{title} may have a {VOLUME_KIND} kept for it that cannot be read"
         return ""
 
 

@@ -138,20 +138,53 @@ def test_objects_that_contradict_each_other_close_their_node() -> None:
     assert "CPUs 99 are reserved" in notes(summary)
 
 
-def test_other_faults_still_end_the_reading() -> None:
+def test_what_says_not_which_object_it_is_ends_the_reading() -> None:
     """
-    Whatever might be loosened: here a wish of a bound pod that nobody can read.
+    As an object without a name, or one that is there twice, may be any other.
     """
-    term = {"labelSelector": {"matchLabels": "x"}, "topologyKey": ZONE}
-    wish = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
-    with pytest.raises(DumpError, match="matchLabels"):
-        read(node(), pod("r", nodeName="n1", affinity=wish), pod(), bears=True)
-    with pytest.raises(DumpError, match="nodeName"):
-        read(node(), pod("r", nodeName=1), pod(), bears=True)
+    unnamed = node()
+    unnamed["metadata"]["name"] = 5
+    with pytest.raises(DumpError, match="name"):
+        read(node("n2"), unnamed, pod(), bears=True)
+    with pytest.raises(DumpError, match="is given already"):
+        read(node(), node(), pod(), bears=True)
+
+
+def test_anti_affinity_that_cannot_be_read_keeps_all_off_its_reach() -> None:
+    """
+    Its domain alone if that can be read, and otherwise every node.
+    """
+    zones = here("n1"), here("n2"), here("n3", "z2")
+    for term, node_of_p in (
+        ({"labelSelector": {"matchLabels": "x"}, "topologyKey": ZONE}, "n3"),
+        ({"labelSelector": {"matchLabels": {"app": "q"}}, "topologyKey": 5}, ""),
+        ({"labelSelector": 5}, ""),
+        (5, ""),
+    ):
+        wish = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+        runs = pod("r", nodeName="n1", affinity=wish)
+        asked = pod(labels={"app": "q"})
+        instance, summary = read(*zones, runs, asked, bears=True)
+        found = {name: place.node for name, place in places(instance).items()}
+        assert found == ({"p": node_of_p} if node_of_p else {}), term
+        assert "Pod default/r" in notes(summary)
+    narrow = {"labelSelector": {"matchLabels": {"app": "q"}}, "topologyKey": 5}
+    wish = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [narrow]}}
+    instance, _ = read(*zones, pod("r", nodeName="n1", affinity=wish), pod(), bears=True)
+    assert places(instance)["p"].node in ("n2", "n3")
+
+
+def test_a_pod_that_may_be_anywhere_closes_every_node() -> None:
+    """
+    As nobody knows where its room is; a nominated one closes the node that it names.
+    """
+    instance, _ = read(node(), pod("r", nodeName=1), pod(), bears=True)
+    assert not places(instance)
     nominated = pod("r", {"cpu": "-1"})
     nominated["status"]["nominatedNodeName"] = "n1"
-    with pytest.raises(DumpError, match="negative"):
-        read(node(), nominated, pod(), bears=True)
+    instance, _ = read(node("n1"), node("n2"), nominated, pod(), bears=True)
+    assert places(instance)["p"].node == "n2"
+    assert [one.name for one in instance.left_out] == ["r"]
 
 
 @pytest.mark.parametrize(
