@@ -49,6 +49,12 @@ from placer_models.kubernetes.who_waits import ALL, Ignored, WhoWaits
 from placer_models.pod import PodSpec
 from placer_models.policy import BINDING, QosClass
 
+_WORKLOADS = frozenset(
+    {"CronJob", "DaemonSet", "Deployment", "Job", "ReplicaSet", "ReplicationController"}
+    | {"StatefulSet"}
+)
+"""Kinds of which a cluster makes pods."""
+
 
 def read_dump(
     paths: Sequence[Path],
@@ -73,9 +79,19 @@ def read_dump(
         for found in read_objects(path):
             objects.add(found)
     if not objects.nodes and not objects.faults:
+        workloads = ", ".join(
+            f"{count:,} {kind}"
+            for (kind, count) in (
+                (told.partition(" ")[0], count) for told, count in objects.skipped.items()
+            )
+            if kind in _WORKLOADS
+        )
         message = (
-            "holds no Node; get the nodes, too: kubectl get nodes,pods -A -o yaml, or name their "
-            "file (to validate: --together)"
+            f"holds {workloads} and no Pod or Node; Placer places the pods that a cluster makes of "
+            "them: get those, with the nodes: kubectl get nodes,pods -A -o yaml"
+            if workloads and not objects.pods
+            else "holds no Node; get the nodes, too: kubectl get nodes,pods -A -o yaml, or name "
+            "their file (to validate: --together)"
         )
         objects.faults.append(InputError(name_of(paths[0]), None, "", message))
     return instance_of(objects, defaults, who)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from placer_models.files.errors import InputError
 from placer_models.files.json_tree import read_json
+from placer_models.files.mistaken import mistaken_bytes, mistaken_text
 from placer_models.files.tree import Mapping, Tree, describe
 from placer_models.files.yaml_tree import read_yaml
 
@@ -19,7 +20,7 @@ MAX_FILE_BYTES = 32 * 2**20
 STANDARD_INPUT = Path("-")
 
 _UTF8_MARK = b"\xef\xbb\xbf"
-_OTHER_MARKS = (b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
+_HEAD_BYTES = 4096
 _JSON_START = re.compile(r'\s*\{\s*["}]')
 
 
@@ -87,15 +88,13 @@ def read_text(path: Path) -> str:
     """
     file = name_of(path)
     data = _read_bytes(path, file)
-    if data.startswith(_OTHER_MARKS) or (b"\0" in data[:2] and data.strip(b"\0")):
-        raise InputError(file, None, "", "is UTF-16 or UTF-32; save it as UTF-8")
     if b"\0" in data:
         raise InputError(
             file, None, "", f"is binary: byte {data.index(0) + 1} is NUL; expected YAML or JSON"
         )
     try:
         # An editor's UTF-8 mark at the start says nothing that we need.
-        return data.removeprefix(_UTF8_MARK).decode()
+        text = data.removeprefix(_UTF8_MARK).decode()
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise InputError(
@@ -105,18 +104,24 @@ def read_text(path: Path) -> str:
             f"is not UTF-8 text: byte {error.start + 1} is 0x{data[error.start]:02x}; "
             "expected YAML or JSON saved as UTF-8",
         ) from None
+    if mistaken := mistaken_text(text):
+        raise InputError(file, 1, "", mistaken)
+    return text
 
 
 def _read_bytes(path: Path, file: str) -> bytes:
     try:
         if path == STANDARD_INPUT:
             data = sys.stdin.buffer.read(MAX_FILE_BYTES + 1)
+            _refuse_mistaken(data, file)
         else:
             status = path.stat()
-            if stat.S_ISREG(status.st_mode) and status.st_size > MAX_FILE_BYTES:
-                raise _too_large(file)
             with path.open("rb") as stream:
-                data = stream.read(MAX_FILE_BYTES + 1)
+                head = stream.read(_HEAD_BYTES)
+                _refuse_mistaken(head, file)
+                if stat.S_ISREG(status.st_mode) and status.st_size > MAX_FILE_BYTES:
+                    raise _too_large(file)
+                data = head + stream.read(MAX_FILE_BYTES + 1 - len(head))
     except IsADirectoryError:
         raise InputError(file, None, "", "is a folder; expected a file") from None
     except FileNotFoundError:
@@ -127,6 +132,11 @@ def _read_bytes(path: Path, file: str) -> bytes:
     if len(data) > MAX_FILE_BYTES:
         raise _too_large(file)
     return data
+
+
+def _refuse_mistaken(head: bytes, file: str) -> None:
+    if mistaken := mistaken_bytes(head[:_HEAD_BYTES]):
+        raise InputError(file, None, "", mistaken)
 
 
 def _too_large(file: str) -> InputError:

@@ -3,10 +3,15 @@
 import codecs
 from typing import IO, NamedTuple
 
+from placer_models.files.errors import InputError
+from placer_models.files.mistaken import KUBECTL_ERRORS, kubectl_failed
+
 CHUNK = 2**20
 
 MAX_OBJECT_CHARACTERS = 64 * 2**20
 """The most characters of one object; a cluster keeps none larger than a few MiB."""
+
+_ERROR_CHARACTERS = max(map(len, KUBECTL_ERRORS)) + 1
 
 ChunkValue = None | bool | int | float | str | list["ChunkValue"] | dict[str, "ChunkValue"]
 """Values of YAML and JSON."""
@@ -31,10 +36,13 @@ class Chunk(NamedTuple):
 
 
 class Chunks:
-    """The text of a stream of UTF-8, without a byte order mark."""
+    """The text of a stream of UTF-8, without a byte order mark and without kubectl's errors."""
 
-    def __init__(self, stream: IO[bytes]) -> None:
+    def __init__(self, stream: IO[bytes], file: str = "") -> None:
         self._stream = stream
+        self._file = file
+        self._last = "\n"  # the end of the text so far, which may begin an error
+        self._lines = 0  # line breaks before it
         self._decoder = codecs.getincrementaldecoder("utf-8-sig")()
         self._ahead = ""
         self._ended = False
@@ -49,6 +57,7 @@ class Chunks:
 
         Raises:
             UnicodeDecodeError: The stream is not UTF-8.
+            InputError: A line is an error of kubectl.
 
         """
         if self._ahead:
@@ -58,5 +67,22 @@ class Chunks:
             data = self._stream.read(max(size, 1))
             self._ended = not data
             if text := self._decoder.decode(data, final=self._ended):
+                self._refuse_errors(text)
                 return text
         return ""
+
+    def _refuse_errors(self, text: str) -> None:
+        """Refuse a line that begins as kubectl's errors do: no YAML or JSON of objects has one.
+
+        What an object quotes is indented in YAML, and has no line breaks in JSON.
+        """
+        seen = self._last + text
+        for begin in KUBECTL_ERRORS:
+            at = seen.find(f"\n{begin}")
+            if at < 0:
+                continue
+            line = seen[at + 1 : at + 1001].partition("\n")[0].rstrip("\r")
+            number = self._lines + seen.count("\n", 0, at + 1)
+            raise InputError(self._file, number, "", f"holds {kubectl_failed(line)}")
+        self._last = seen[-_ERROR_CHARACTERS:]
+        self._lines += seen.count("\n", 0, len(seen) - len(self._last))

@@ -114,7 +114,7 @@ def _opened(path: Path, stack: ExitStack) -> IO[bytes]:
 
 
 def _objects(stream: IO[bytes], path: Path, file: str) -> Iterator[Found]:
-    chunks = Chunks(stream)
+    chunks = Chunks(stream, file)
     is_yaml = path.suffix in (".yaml", ".yml")
     is_json = path.suffix == ".json" or (
         not is_yaml and _JSON_START.match(chunks.head()) is not None
