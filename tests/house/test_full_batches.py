@@ -77,6 +77,28 @@ def test_what_the_rival_places_on_a_node_fits_there(name: str) -> None:
     assert {pod.name: pod.node for pod in found.placement.pods} == answer.where
 
 
+def test_a_batch_of_the_published_setting_is_drawn_from_its_seed_alone() -> None:
+    module: Any = import_module("christensen")
+    setting = module.Setting(4, 4, 2, 1.0)
+    one = module.batch(setting, 0)
+
+    assert one == module.batch(setting, 0)
+    assert one != module.batch(setting, 1)
+    assert sum(len(gang.pods) for gang in one.gangs) == 16
+
+
+def test_the_emulated_default_scheduler_leaves_pods_out_of_batches_that_count() -> None:
+    module: Any = import_module("christensen")
+    for load in (0.95, 1.05):
+        instance, placed = next(module.left_over(module.Setting(4, 4, 2, load)))
+
+        best = solve(instance, SolveOptions(time_limit_s=60, workers=1, seed=1))
+        tiers = [t for t in best.tiers if t.tier.name.startswith("placed.")]
+        assert sum(placed) < len(instance.gangs)
+        assert all(tier.proven for tier in tiers)
+        assert tuple(tier.value // 2 for tier in tiers) >= placed
+
+
 def sent_there(instance: Instance, where: dict[str, str]) -> Instance:
     """Return the pods that have a node, each with a label of that node to go to."""
     nodes = tuple(
