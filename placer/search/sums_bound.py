@@ -19,7 +19,7 @@ from placer_models.problem import Problem
 MOST_GANGS = 2_000
 """The most gangs of several pods that are told apart."""
 
-Count = LinearExpr | IntVar | int
+PlacedCount = LinearExpr | IntVar | int
 
 
 def bound_by_sums(
@@ -59,8 +59,8 @@ def bound_by_sums(
 def _model(problem: Problem, columns: NodeColumns) -> tuple[CpModel, list[LinearExpr]]:
     """Return how many pods of each kind are placed, and what that is worth level by level."""
     model = CpModel()
-    placed: defaultdict[int, list[Count]] = defaultdict(list)
-    points: list[list[Count]] = [[] for _ in problem.priorities]
+    placed: defaultdict[int, list[PlacedCount]] = defaultdict(list)
+    points: list[list[PlacedCount]] = [[] for _ in problem.priorities]
     lone = Counter(
         (problem.pods[gang.pods[0]], gang.level, gang.weight)
         for gang in problem.gangs
@@ -73,7 +73,7 @@ def _model(problem: Problem, columns: NodeColumns) -> tuple[CpModel, list[Linear
     for index, gang in enumerate(problem.gangs):
         if len(gang.pods) > 1:
             there = model.new_bool_var(f"gang[{index}]")
-            members: list[Count] = []
+            members: list[PlacedCount] = []
             for thing, count in Counter(problem.pods[pod] for pod in gang.pods).items():
                 number = model.new_int_var(0, count, f"placed[{index},{thing}]")
                 model.add(number <= count * there)
