@@ -66,7 +66,7 @@ def test_what_the_rival_places_on_a_node_fits_there(name: str) -> None:
     """
     model: Any = import_module("_plain_rival")
     instance = small(name, 3)
-    answer = model.rival(instance, 0.5, workers=1, seed=1)
+    answer = model.rival(instance, 30, workers=1, seed=1)
     sent = sent_there(instance, answer.where)
 
     found = solve(sent, SolveOptions(time_limit_s=60, workers=1, seed=1))
