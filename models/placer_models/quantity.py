@@ -19,6 +19,9 @@ _AMOUNT = re.compile(
     r"(?:(?P<suffix>[KMGTPE]i|[numkMGTPE]|)|[eE](?P<exponent>[+-]?[0-9]{1,3}))"
 )
 
+_MILLI = re.compile(r"(\d{1,6})m")
+"""An amount in thousandths, as people write it who mean millions."""
+
 
 def parse_bytes(amount: str | float) -> int:
     """Read an amount of memory as bytes.
@@ -28,7 +31,17 @@ def parse_bytes(amount: str | float) -> int:
             above 2**60.
 
     """
-    return _whole(amount, 1, "bytes")
+    try:
+        return _whole(amount, 1, "bytes")
+    except ValueError as error:
+        match = isinstance(amount, str) and _MILLI.fullmatch(amount)
+        if not match or "whole number" not in str(error):
+            raise
+        number = match[1]
+        raise ValueError(
+            f"{_shown(amount)} is not a whole number of bytes: m stands for a thousandth; "
+            f"write {number}M or {number}Mi for megabytes or mebibytes"
+        ) from None
 
 
 def parse_milli(amount: str | float) -> int:

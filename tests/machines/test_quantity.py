@@ -69,7 +69,12 @@ def test_cpus_are_read_in_thousandths(text: str | float, milli: int) -> None:
         ("-1", "'-1' is negative; an amount is 0 or more"),
         (-1, "-1 is negative"),
         ("0.5", "'0.5' is not a whole number of bytes"),
+        ("0.5", "not a whole number of bytes; round it"),
         ("1m", "'1m' is not a whole number of bytes"),
+        (
+            "100m",
+            "bytes: m stands for a thousandth; write 100M or 100Mi for megabytes or mebibytes",
+        ),
         ("2Ei", "is more than any machine has; amounts end at 2**60"),
         ("1e999", "is more than any machine has"),
         pytest.param(10**5000, "an integer of 16610 bits is more than any machine", id="huge"),
