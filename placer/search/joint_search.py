@@ -290,7 +290,7 @@ class JointSearch:
         return len(self.bounds)
 
     def _bound_by_sums(self) -> None:
-        """Bound tier 1 by sums over all nodes, which takes next to no time."""
+        """Bound tier 1 by sums over all nodes, before anything that takes longer."""
         levels = len(self.problem.priorities)
         if self.budget.over or list(self.best.values[:levels]) == self.bounds[:levels]:
             return

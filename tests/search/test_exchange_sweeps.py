@@ -80,8 +80,8 @@ def crowd_of(bins: Bins) -> BinContents:
 
 def test_the_first_stream_that_settles_counts() -> None:
     """
-    Under a work limit threads give the answer that one after the other would give, and spend its
-    work, whoever is first.
+    Under a work limit threads give the answer that one after the other would give, and all of
+    them spend the same work for it, whoever is first.
     """
     streams = [11, 12, 13]
     several = 0
@@ -94,12 +94,16 @@ def test_the_first_stream_that_settles_counts() -> None:
         ]
         best = settled.index(True) if any(settled) else 0
         several += best > 0
+        spent = set()
         for run in (array_sweeps, compiled_sweeps):
             budget = Budget(SolveOptions(workers=3, seed=1, work_limit=100))
             found = replace(crowd, slots=crowd.slots.copy())
 
             assert settle_in_threads(found, 24, streams, budget, run) is any(settled)
             assert (found.slots == alone[best].slots).all()
+            spent.add(budget.spent_work)
+
+        assert len(spent) == 1
 
     assert several
 

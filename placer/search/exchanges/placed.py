@@ -344,11 +344,8 @@ class _Search:
         """
         if held is None or self.all_plain:
             return held
-        on: OnNodes = defaultdict(list)
-        for pod, node in held.items():
-            on[node].append(pod)
         may_go = {lot.pods[0] for lot in self.lots if lot.alone and lot.level == level}
-        on, failed = self.mender.mend(on, may_go)
+        on, failed = self.mender.mend(_by_node(held), may_go)
         if self.budget.over:
             return None
         gone = {self.lot_of[pod] for pod in failed}
@@ -425,10 +422,7 @@ class _Search:
 
     def _laid_beside(self, held: _Held, chosen: Sequence[int]) -> _Held:
         """Return places that are laid, and more for those of the chosen lots that fit there."""
-        on: OnNodes = defaultdict(list)
-        for pod, node in held.items():
-            on[node].append(pod)
-        if not self.layer.lay(on):
+        if not self.layer.lay(_by_node(held)):
             return held
         laid = set(held)
         for i in chosen:
@@ -440,3 +434,11 @@ class _Search:
             if self.layer.add(lot.pods):
                 laid.update(lot.pods)
         return self.layer.laid()
+
+
+def _by_node(held: _Held) -> OnNodes:
+    """Return the pods of each node, in the order in which they are held."""
+    on: OnNodes = defaultdict(list)
+    for pod, node in held.items():
+        on[node].append(pod)
+    return on

@@ -1,0 +1,74 @@
+"""Sweeps of exchanges between nodes: those that Numba compiles beside those of NumPy.
+
+Both run the same sweeps of the same bins, of which two are spare ones. The baseline, in the same
+run, is NumPy; the answers have to be equal. Exchanges are those that are looked at.
+
+Run: python benchmarks/sweeps.py [SWEEPS]
+"""
+
+import sys
+import time
+
+import numpy as np
+
+from placer.search.exchanges.compiled_sweeps import compiled_sweeps
+from placer.search.exchanges.sweeps import Bins, array_sweeps
+
+SIZES = ((32, 10, 2), (32, 12, 4), (64, 20, 3), (200, 12, 5))
+"""Bins, slots of each, resources."""
+
+GAPS = 2
+SPARE = 2
+MOST_SLOTS = 12
+
+
+def bins_of(count: int, width: int, resources: int) -> Bins:
+    """Return bins that are full to 98 %."""
+    rng = np.random.default_rng(1)
+    held = width - GAPS
+    things = count * held
+    sizes = np.vstack([rng.integers(1, 1000, (things, resources)), np.zeros((1, resources))])
+    room = np.full((count, resources), 500.0 * held * 1.02)
+    room[count - SPARE :] = np.inf
+    endless = np.isinf(room[:, 0])
+    gaps = [things] * GAPS
+    slots = np.array([[*range(i * held, (i + 1) * held), *gaps] for i in range(count)])
+    return Bins(
+        sizes=sizes,
+        room=room,
+        weights=1.0 / np.where(np.isinf(room), 1.0, room),
+        likes=np.append(rng.integers(0, 3, things), -1),
+        kinds=np.where(endless, 1, 0),
+        barred=np.zeros((things + 1, 2)),
+        endless=endless,
+        slots=slots,
+        loads=sizes[slots].sum(axis=1),
+    )
+
+
+def main(sweeps: int) -> None:
+    print("bins  slots  resources  NumPy ms a sweep  compiled  ratio  M exchanges/s compiled")
+    heats = 0.02 * 0.005 ** (np.arange(sweeps) / sweeps)
+    for count, width, resources in SIZES:
+        pairs, taken = count // 2, min(width, MOST_SLOTS)
+        took_s = []
+        done = []
+        for run in (array_sweeps, compiled_sweeps):
+            run(bins_of(count, width, resources), 7, 0, heats[:1], pairs, taken)  # Compiles.
+            bins = bins_of(count, width, resources)
+            began_s = time.perf_counter()
+            run(bins, 7, 0, heats, pairs, taken)
+            took_s.append(time.perf_counter() - began_s)
+            done.append(bins.slots)
+        if not (done[0] == done[1]).all():
+            raise SystemExit("the answers differ")
+        numpy_ms, compiled_ms = (1000 * each_s / sweeps for each_s in took_s)
+        looked_at = sweeps * pairs * taken**2 / took_s[1] / 1e6
+        print(
+            f"{count:4}  {width:5}  {resources:9}  {numpy_ms:16.3f}  {compiled_ms:8.3f}"
+            f"  {numpy_ms / compiled_ms:5.1f}  {looked_at:22.0f}"
+        )
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 400)
