@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    __version__: str
     from placer.judge.breaches import breaches as breaches
     from placer.judge.measure import measure as measure
     from placer.load import load_instance as load_instance
@@ -76,7 +77,11 @@ __all__ = sorted(_HOME_OF)
 
 
 def __getattr__(name: str) -> object:
-    """Load an everyday name from the module that defines it."""
+    """Load an everyday name from the module that defines it; the version is the installed one."""
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("placer")
     if name not in _HOME_OF:
         raise AttributeError(f"module 'placer' has no attribute {name!r}")
     value: object = getattr(import_module(_HOME_OF[name]), name)

@@ -4,56 +4,95 @@ import gc
 import os
 import sys
 import traceback
-from collections.abc import Sequence
-from importlib.metadata import version
-from typing import Annotated
+from collections.abc import Mapping, Sequence
+from typing import Annotated, ClassVar
 
 import typer
 
-from placer_cli.commands.agent import agent
-from placer_cli.commands.apply import apply
-from placer_cli.commands.discover import discover
-from placer_cli.commands.machines import machines
-from placer_cli.commands.quota import quota_app
-from placer_cli.commands.schema import schema
-from placer_cli.commands.show import show
-from placer_cli.commands.solve import solve
-from placer_cli.commands.validate import validate
-from placer_cli.commands.verify import verify
+from placer_cli.commands_on_demand import HELP, CommandEntry, CommandsOnDemand
 from placer_cli.exits import Exit
 from placer_cli.interrupt import NoAnswerError
-from placer_cli.queue.app import queue_app
-from placer_cli.slots.app import slots_app
 from placer_cli.streams import prepare_streams
 from placer_cli.usage import words_of
 from placer_models.files.errors import InputError, one_line
 
+
+class _Placer(CommandsOnDemand):
+    """The commands of Placer, in the order in which one meets them."""
+
+    entries: ClassVar[Mapping[str, CommandEntry]] = {
+        "solve": CommandEntry(
+            "Place the pods that wait, and say how good that is.",
+            "placer_cli.commands.solve:solve",
+            "placer solve instances/hello.yaml --output placement.json",
+        ),
+        "verify": CommandEntry(
+            "Check a placement against every rule, and measure it.",
+            "placer_cli.commands.verify:verify",
+            "placer verify instances/hello.yaml placement.json",
+        ),
+        "show": CommandEntry(
+            "Draw a machine, or a cluster and its nodes.",
+            "placer_cli.commands.show:show",
+            "placer show dgx-a100",
+        ),
+        "validate": CommandEntry(
+            "Say what files hold, or what is wrong with them.",
+            "placer_cli.commands.validate:validate",
+            "placer validate instances/hello.yaml",
+        ),
+        "schema": CommandEntry(
+            "Print the JSON Schema of a kind of documents.",
+            "placer_cli.commands.schema:schema",
+            "placer schema NodePlacement > node.schema.json",
+        ),
+        "machines": CommandEntry(
+            "List the machines that an instance may name.",
+            "placer_cli.commands.machines:machines",
+            "placer machines",
+        ),
+        "discover": CommandEntry(
+            "Write down what this machine has inside.",
+            "placer_cli.commands.discover:discover",
+            "placer discover --as instance --output node.yaml",
+        ),
+        "apply": CommandEntry(
+            "Make the cgroups of this machine follow a placement.",
+            "placer_cli.commands.apply:apply",
+            "placer apply instances/nodes/small.yaml --dry-run",
+        ),
+        "agent": CommandEntry(
+            "Keep this machine as its newest document says.",
+            "placer_cli.commands.agent:agent",
+            "placer agent --documents /etc/placer/node",
+        ),
+        "queue": CommandEntry(
+            "Simulate the fair queue, and advise thread counts.", "placer_cli.queue.app:queue_app"
+        ),
+        "slots": CommandEntry(
+            "Compile dataflow jobs into slots, and place them.", "placer_cli.slots.app:slots_app"
+        ),
+        "quota": CommandEntry(
+            "Encode device quotas in one number, and decode it.",
+            "placer_cli.commands.quota:quota_app",
+        ),
+    }
+
+
 app = typer.Typer(
     name="placer",
+    cls=_Placer,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Example: placer solve instances/hello.yaml",
+    **HELP,
 )
-
-app.command(epilog="Example: placer solve instances/hello.yaml --output placement.json")(solve)
-app.command(epilog="Example: placer verify instances/hello.yaml placement.json")(verify)
-app.command(epilog="Example: placer apply instances/nodes/small.yaml --dry-run")(apply)
-app.command(epilog="Example: placer show dgx-a100")(show)
-app.command(epilog="Example: placer validate instances/hello.yaml")(validate)
-app.command(epilog="Example: placer schema NodePlacement > node.schema.json")(schema)
-app.command(epilog="Example: placer machines")(machines)
-app.command(epilog="Example: placer discover --as instance --output node.yaml")(discover)
-app.command(epilog="Example: placer agent --documents /etc/placer/node")(agent)
-app.add_typer(queue_app, name="queue")
-app.add_typer(slots_app, name="slots")
-app.add_typer(quota_app, name="quota")
 
 
 def _print_version(wanted: bool) -> None:
     if wanted:
+        from importlib.metadata import version
+
         typer.echo(f"placer {version('placer')}")
         raise typer.Exit
 
