@@ -46,6 +46,11 @@ class _Placer(CommandsOnDemand):
             "placer_cli.commands.schema:schema",
             "placer schema NodePlacement > node.schema.json",
         ),
+        "examples": CommandEntry(
+            "List the examples that come with Placer, and copy them.",
+            "placer_cli.commands.examples:examples",
+            "placer examples hello demo",
+        ),
         "machines": CommandEntry(
             "List the machines that an instance may name.",
             "placer_cli.commands.machines:machines",

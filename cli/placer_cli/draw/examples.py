@@ -1,0 +1,17 @@
+"""The examples that come with Placer as a table."""
+
+from collections.abc import Sequence
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from placer_cli.draw.canvas import Canvas
+from placer_cli.draw.palette import STRONG
+from placer_cli.draw.tables import table
+from placer_cli.examples import Example
+
+
+def draw_examples(examples: Sequence[Example], canvas: Canvas) -> RenderableType:
+    """Return a row for each example."""
+    rows = [[Text(one.name, STRONG), Text(one.shows)] for one in examples]
+    return table(("example", "shows"), rows, canvas.width, wrap={"shows": 20})
