@@ -83,7 +83,11 @@ def __getattr__(name: str) -> object:
 
         return version("placer")
     if name not in _HOME_OF:
-        raise AttributeError(f"module 'placer' has no attribute {name!r}")
+        from difflib import get_close_matches
+
+        near = get_close_matches(name, __all__)
+        mend = f"; did you mean {' or '.join(near)}?" if near else ""
+        raise AttributeError(f"module 'placer' has no attribute {name!r}{mend}")
     value: object = getattr(import_module(_HOME_OF[name]), name)
     globals()[name] = value
     return value

@@ -27,9 +27,10 @@ from placer_models.policy import (
 )
 from placer_models.taints import Taint
 from placer_models.topology import ARM, Topology
-from placer_models.typed import TrustedParts, check_types
+from placer_models.typed import TrustedParts, check_types, suggests_names
 
 
+@suggests_names
 @dataclass(frozen=True, slots=True)
 class Machine:
     """A kind of machine; many nodes may be of one kind.
@@ -58,6 +59,7 @@ class Machine:
         check_types(self)
 
 
+@suggests_names
 @dataclass(frozen=True, slots=True)
 class Node:
     """One node of the cluster.
@@ -305,6 +307,7 @@ class Nodes(tuple[Node, ...], TrustedParts):
         return any(node.scope is AlignmentScope.CONTAINER for node in self)
 
 
+@suggests_names
 @dataclass(frozen=True, slots=True)
 class RunningPod:
     """A pod that holds its place already (G5).
@@ -354,6 +357,7 @@ class RunningGang:
         return self.namespace, self.name
 
 
+@suggests_names
 @dataclass(frozen=True, slots=True)
 class Instance:
     """One placement problem, complete: the solver asks nothing else.

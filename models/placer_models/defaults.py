@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 
 from placer_models.policy import AlignmentPolicy, BindPolicy, ExclusivePolicy, NumaStrategy
-from placer_models.typed import check_types
+from placer_models.typed import check_types, suggests_names
 
 
+@suggests_names
 @dataclass(frozen=True, slots=True)
 class Defaults:
     """What a scheduler is set to, once for all pods.

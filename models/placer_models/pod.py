@@ -31,9 +31,10 @@ from placer_models.records import CachedHash
 from placer_models.taints import Toleration
 from placer_models.topology import Hugepages
 from placer_models.topology_spread import SpreadConstraint
-from placer_models.typed import check_types
+from placer_models.typed import check_types, suggests_names
 
 
+@suggests_names
 @dataclass(frozen=True, slots=True)
 class DeviceRequest:
     """Devices of one type, on one node: whole ones, or the same share of each (D5).
@@ -52,6 +53,7 @@ class DeviceRequest:
         check_types(self)
 
 
+@suggests_names
 @dataclass(frozen=True, slots=True)
 class Resources:
     """Amounts of everything that can be asked for.
@@ -97,6 +99,7 @@ class ContainerRole(StrEnum):
     """A sidecar: starts among the init containers and stays."""
 
 
+@suggests_names
 @dataclass(frozen=True, slots=True)
 class Container:
     """One container of a pod.
@@ -140,6 +143,7 @@ class JointAllocation:
             raise ValueError(f"got the device types {named}; expected two or more, each once")
 
 
+@suggests_names
 @dataclass(frozen=True)  # without slots, so that what it asks for is worked out only once
 class PodSpec(CachedHash):
     """Everything that decides where a pod can go: pods of equal spec are interchangeable.
@@ -259,6 +263,7 @@ class PodSpec(CachedHash):
         return _phases(self.containers)
 
 
+@suggests_names
 @dataclass(frozen=True, slots=True)
 class Pod:
     """One pod. Its key (namespace, name) is unique in an instance.
@@ -289,6 +294,7 @@ class Pod:
         return self.name if self.namespace == "default" else f"{self.namespace}/{self.name}"
 
 
+@suggests_names
 @dataclass(frozen=True, slots=True)
 class Gang:
     """Pods that run together: at least the minimum of them, or none (G1).

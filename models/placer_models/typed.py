@@ -3,6 +3,7 @@
 from collections import abc
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
+from difflib import get_close_matches
 from functools import cache, wraps
 from inspect import signature
 from operator import attrgetter
@@ -11,6 +12,7 @@ from typing import Any, ParamSpec, TypeVar, Union, get_args, get_origin, get_typ
 
 P = ParamSpec("P")
 R = TypeVar("R")
+T = TypeVar("T")
 
 _Fits = Callable[[Any], bool]
 """Says whether a value has a type."""
@@ -68,6 +70,8 @@ def typed(call: Callable[P, R]) -> Callable[P, R]:
     plain = signature(call)
     several = next((n for n, p in plain.parameters.items() if p.kind is p.VAR_POSITIONAL), None)
     names = tuple(n for n, p in plain.parameters.items() if p.kind is p.POSITIONAL_OR_KEYWORD)
+    title = call.__qualname__.removesuffix(".__init__")
+    known_names = frozenset(plain.parameters)
     known = {
         name: _argument(name, parameter.annotation)
         for name, parameter in plain.parameters.items()
@@ -81,11 +85,13 @@ def typed(call: Callable[P, R]) -> Callable[P, R]:
         if argument.many and isinstance(value, Iterable) and not isinstance(value, str | bytes):
             value = tuple(value)
         if not argument.fits(value):
-            raise _error(call.__qualname__.removesuffix(".__init__"), argument, value)
+            raise _error(title, argument, value)
         return value
 
     @wraps(call)
     def careful(*args: P.args, **kwargs: P.kwargs) -> R:
+        if not known_names.issuperset(kwargs):
+            raise _unknown_argument(title, kwargs, names)
         found: Any = tuple(map(checked, names, args)) + args[len(names) :]
         if several is not None:
             for value in args[len(names) :]:
@@ -94,6 +100,41 @@ def typed(call: Callable[P, R]) -> Callable[P, R]:
         return call(*found, **named)
 
     return careful
+
+
+def suggests_names(kind: type[T]) -> type[T]:
+    """Let a dataclass answer an argument that it does not have with the name that was meant.
+
+    Raises:
+        TypeError: An object is made with such an argument.
+
+    """
+    plain: Any = kind.__init__
+    names = tuple(signature(kind).parameters)
+
+    @wraps(plain)
+    def careful(self: Any, *args: Any, **kwargs: Any) -> None:
+        try:
+            plain(self, *args, **kwargs)
+        except TypeError:
+            if set(kwargs) <= set(names):
+                raise
+            raise _unknown_argument(kind.__name__, kwargs, names) from None
+
+    kind.__init__ = careful  # type: ignore[method-assign]
+    return kind
+
+
+def _unknown_argument(title: str, given: Iterable[str], names: Sequence[str]) -> TypeError:
+    """Return the error for the first argument that there is none of, with the nearest name.
+
+    Units are what a guess lacks most often: what begins as the guess does comes first.
+    """
+    guess = next(name for name in given if name not in names)
+    begun = [name for name in names if name.startswith(f"{guess}_")]
+    near = begun or get_close_matches(guess, names)
+    mend = f"did you mean {' or '.join(near)}?" if near else f"there are: {', '.join(names)}"
+    return TypeError(f"{title} has no argument '{guess}'; {mend}")
 
 
 def _error(title: str, argument: _Argument, value: Any) -> TypeError:

@@ -12,9 +12,10 @@ from placer_models.placement import (
     PodPlacement,
 )
 from placer_models.pod import Gang, GangGroup, Pod
-from placer_models.typed import check_types, typed
+from placer_models.typed import check_types, suggests_names, typed
 
 
+@suggests_names
 @dataclass(frozen=True, slots=True)
 class Batch:
     """The gangs that are placed together in one call.

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from placer.search.halt import Halt
 from placer_models.node_strategy import NodeStrategy
-from placer_models.typed import check_types
+from placer_models.typed import check_types, suggests_names
 
 
 class Engine(StrEnum):
@@ -26,6 +26,7 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+@suggests_names
 @dataclass(frozen=True, slots=True)
 class SolveOptions:
     """How to solve.
