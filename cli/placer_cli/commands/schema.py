@@ -16,6 +16,7 @@ class SchemaKind(StrEnum):
     NODE_PLACEMENT = "NodePlacement"
     JOB_GRAPH = "JobGraph"
     WORKERS = "Workers"
+    CHANGES = "Changes"
 
 
 def schema(
@@ -32,6 +33,7 @@ def schema_of(kind: SchemaKind) -> dict[str, object]:
     from placer.slots.schema import JobGraphFile
     from placer.slots.workers.schema import WorkersFile
     from placer_models.files.part import json_schema
+    from placer_models.instance.changes_file import ChangesFile
     from placer_models.instance.machine_schema import MachineFile
     from placer_models.instance.node_file import NodePlacementFile
     from placer_models.instance.placement_file import PlacementFile
@@ -50,3 +52,5 @@ def schema_of(kind: SchemaKind) -> dict[str, object]:
             return json_schema(JobGraphFile)
         case SchemaKind.WORKERS:
             return json_schema(WorkersFile)
+        case SchemaKind.CHANGES:
+            return json_schema(ChangesFile)

@@ -15,6 +15,7 @@ from placer_cli.emit import Emission, emission_of
 from placer_cli.exits import Exit
 from placer_cli.illegal import SkipIllegal, read_instance
 from placer_cli.output import Format, document, format_of, output_file, refuse_inputs, replacing
+from placer_cli.what_if import Moves, WhatIfChanges, as_asked, solve_what_if
 from placer_cli.who_waits import Gated, Ignore, SchedulerNames, who_waits
 from placer_models.kubernetes.who_waits import WhoWaits
 from placer_models.node_strategy import NodeStrategy
@@ -107,6 +108,8 @@ def solve(
     scheduler_name: SchedulerNames = None,
     gated: Gated = False,
     ignore: Ignore = None,
+    moves: Moves = None,
+    what_if: WhatIfChanges = None,
 ) -> None:
     """Place the pods that wait in INSTANCE, and say how good that is.
 
@@ -121,9 +124,23 @@ def solve(
     try:
         emission = emission_of(emit)
         who = who_waits(scheduler_name, gated=gated, ignore=ignore)
-        answer = _solve(
-            instance, options, form, output, emission, skip_illegal=skip_illegal, who=who
-        )
+        if what_if:
+            if output or emission:
+                raise typer.BadParameter("--what-if only asks: leave --output and --emit out")
+            answer = solve_what_if(
+                what_if, instance, options, form, skip_illegal=skip_illegal, who=who, moves=moves
+            )
+        else:
+            answer = _solve(
+                instance,
+                options,
+                form,
+                output,
+                emission,
+                skip_illegal=skip_illegal,
+                who=who,
+                moves=moves,
+            )
     except KeyboardInterrupt:
         raise NoAnswerError from None
     raise typer.Exit(_exit(answer))
@@ -138,6 +155,7 @@ def _solve(
     *,
     skip_illegal: bool,
     who: WhoWaits,
+    moves: int | None,
 ) -> Answer:
     """Read, search and print; return the answer."""
     from placer.load import load_cluster
@@ -166,7 +184,7 @@ def _solve(
         problem = load_cluster(instance, objects, read.append, who)
     for summary in read:
         note_summary(summary)
-    problem = replace(problem, strategy=options.strategy or problem.strategy)
+    problem = as_asked(problem, options, moves)
     refuse_inputs("--output", output, machine_files)
     read_s = monotonic() - started_s
     with ExitStack() as stack:

@@ -1,0 +1,171 @@
+"""The options ``--what-if`` and ``--move-budget``: a question, and the question with changes."""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from placer.search.options import SolveOptions
+from placer_cli.console import err, note_summary, out
+from placer_cli.illegal import read_instance
+from placer_cli.output import Format, document
+from placer_models.cluster import Instance, Machine
+from placer_models.kubernetes.who_waits import WhoWaits
+from placer_models.placement import Answer
+
+if TYPE_CHECKING:
+    from placer.search.what_if import WhatIf
+    from placer_models.whatif.change import InstanceChange
+
+MOST_MOVES = 10**6
+"""More running pods than any cluster has."""
+
+FILE = "file="
+"""What names a file of changes in place of one change."""
+
+Moves = Annotated[
+    int | None,
+    typer.Option(
+        "--move-budget",
+        min=0,
+        max=MOST_MOVES,
+        metavar="N",
+        help="How many running pods may move at most. [default: what INSTANCE says, else 0]",
+    ),
+]
+"""How many running pods may move."""
+
+WhatIfChanges = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--what-if",
+        metavar="CHANGE",
+        help="Also solve with a change, and compare: uncordon=NODE, cordon=NODE, mend=NODE, "
+        "add=COUNT:NODE|MACHINE, remove=POD, move=POD, scale=GANG:COUNT, "
+        "ask-less=POD:RESOURCE=AMOUNT, give-up=POD:TERM, relax=POD.POLICY, or file=FILE for many. "
+        "Several are one question.",
+    ),
+]
+"""Changes of what is solved."""
+
+
+def as_asked(instance: Instance, options: SolveOptions, moves: int | None) -> Instance:
+    """Return the instance with the strategy and the budget of moves that the options name."""
+    return replace(
+        instance,
+        strategy=options.strategy or instance.strategy,
+        move_budget=instance.move_budget if moves is None else moves,
+    )
+
+
+def solve_what_if(
+    texts: Sequence[str],
+    paths: Sequence[Path],
+    options: SolveOptions,
+    form: Format,
+    *,
+    skip_illegal: bool,
+    who: WhoWaits,
+    moves: int | None,
+) -> Answer:
+    """Read, solve as it is and with the changes, and print both; return the answer with them.
+
+    Raises:
+        BadParameter: A change is none, changes nothing, or contradicts another.
+        InputError: Something is wrong with a file.
+
+    """
+    from placer_cli.interrupt import halted_by_ctrl_c, interruptible
+    from placer_cli.progress import progress
+    from placer_models.whatif.change import ChangeError
+
+    logging.getLogger("placer.search").addHandler(logging.NullHandler())
+    started_s = monotonic()
+    changes = _changes_of(texts)
+    instance = read_instance(
+        paths, note_summary, skip_illegal=skip_illegal, who=who, bears_faults=True
+    )
+    instance = as_asked(instance, options, moves)
+    read_s = monotonic() - started_s
+    with halted_by_ctrl_c() as halt, progress(err()) as tell:
+        from placer.search.solver import solve
+        from placer.search.what_if import what_if
+
+        left_s = options.time_limit_s - (monotonic() - started_s - read_s)
+        timed = replace(options, halt=halt, time_limit_s=max(0.001, left_s))
+        try:
+            found = interruptible(
+                lambda: what_if(instance, changes, timed, lambda i, o: solve(i, o, tell)), halt
+            )
+        except ChangeError as error:
+            raise typer.BadParameter(f"--what-if {error}") from None
+    _print(found, changes, instance, options, form)
+    solve_s = monotonic() - started_s - read_s
+    err().print(f"read in {read_s:.2f} s, solved in {solve_s:.2f} s", style="dim")
+    return found.after
+
+
+def _changes_of(texts: Sequence[str]) -> list["InstanceChange"]:
+    from placer_models.instance.changes_file import read_changes
+    from placer_models.whatif.change import ChangeError
+    from placer_models.whatif.language import parse
+
+    changes: list[InstanceChange] = []
+    for text in texts:
+        if text.startswith(FILE):
+            changes += read_changes(Path(text.removeprefix(FILE)), _machine)
+            continue
+        try:
+            changes.append(parse(text, _machine))
+        except ChangeError as error:
+            raise typer.BadParameter(f"--what-if: {error}") from None
+    return changes
+
+
+def _machine(name: str) -> Machine | None:
+    from placer_models.machines.catalogue import load_machine, machine_names
+
+    return load_machine(name) if name in machine_names() else None
+
+
+def _print(
+    found: "WhatIf",
+    changes: Sequence["InstanceChange"],
+    instance: Instance,
+    options: SolveOptions,
+    form: Format,
+) -> None:
+    if form is not Format.TABLE:
+        typer.echo(document(_tree(found, changes, instance), form), nl=False)
+        return
+    from placer_cli.draw.canvas import canvas_of
+    from placer_cli.draw.what_if import draw_what_if
+
+    console = out()
+    console.print(draw_what_if(found, changes, instance, options, canvas_of(console)))
+
+
+def _tree(
+    found: "WhatIf", changes: Sequence["InstanceChange"], instance: Instance
+) -> dict[str, object]:
+    """Return both answers, and who gains and loses a place, for programs."""
+    from placer_models.instance.placement_file import answer_to_json
+
+    def pods(nodes: dict[tuple[str, str], str | None] | dict[tuple[str, str], str]) -> list[object]:
+        return [
+            {"name": name, "namespace": namespace, "node": node}
+            for (namespace, name), node in nodes.items()
+        ]
+
+    return {
+        "changes": [str(change) for change in changes],
+        "gained": pods(found.gained),
+        "lost": pods(found.lost),
+        "added": pods(found.added),
+        "before": answer_to_json(found.before, instance, {}),
+        "after": answer_to_json(found.after, found.changed, {}),
+    }

@@ -1,0 +1,38 @@
+"""Files of changes: what if, in more words than a command line holds."""
+
+from pathlib import Path
+from typing import Literal
+
+from placer_models.files.part import MetadataPart, Part
+from placer_models.files.validate import read_only_document
+from placer_models.whatif.change import ChangeError, InstanceChange
+from placer_models.whatif.language import KINDS, FindMachine, parse
+
+
+class ChangesFile(Part):
+    """A list of changes to an instance, in the words of ``--what-if``."""
+
+    api_version: Literal["placer/v1"]
+    kind: Literal["Changes"]
+    metadata: MetadataPart = MetadataPart()
+    changes: tuple[str, ...]
+
+
+def read_changes(path: Path, find_machine: FindMachine) -> list[InstanceChange]:
+    """Return the changes of a file; ``-`` is standard input.
+
+    Raises:
+        InputError: Something is wrong; all faults are told of.
+
+    """
+    part, place = read_only_document(path, ChangesFile)
+    changes: list[InstanceChange] = []
+    for i, text in enumerate(part.changes):
+        try:
+            changes.append(parse(text, find_machine))
+        except ChangeError as error:
+            place.at("changes", i).fault(str(error))
+    if not part.changes:
+        place.at("changes").fault(f"got none; expected texts such as '{next(iter(KINDS))}=NODE'")
+    place.faults.raise_first()
+    return changes

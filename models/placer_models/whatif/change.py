@@ -1,0 +1,109 @@
+"""Changes in general: what every change of an instance is, and what goes wrong with one."""
+
+from collections.abc import Collection, Iterable
+from dataclasses import replace
+from difflib import get_close_matches
+from typing import Protocol
+
+from placer_models.cluster import Instance, Node
+from placer_models.placement import NamespacedName, title_of
+from placer_models.pod import Gang, Pod
+
+Aspect = tuple[str, object]
+"""What a change decides, such as whether a node is cordoned: two changes of one contradict."""
+
+
+class ChangeError(ValueError):
+    """A change that cannot be made: it names nothing, or changes nothing. One line."""
+
+
+class InstanceChange(Protocol):
+    """One change: a pure function from an instance to an instance."""
+
+    @property
+    def aspects(self) -> frozenset[Aspect]:
+        """What it decides."""
+
+    def apply(self, instance: Instance) -> Instance:
+        """Return the instance with the change made.
+
+        Raises:
+            ChangeError: There is nothing there to be changed.
+
+        """
+
+    def __str__(self) -> str:
+        """Return the change as people write it: ``uncordon=node-1``."""
+
+
+def unknown(noun: str, name: str, known: Iterable[str]) -> ChangeError:
+    """Return the error for a name that there is none of, with the nearest that there is."""
+    near = get_close_matches(name, sorted(set(known)), n=1)
+    mend = f"; did you mean '{near[0]}'?" if near else ""
+    return ChangeError(f"there is no {noun} '{name}'{mend}")
+
+
+def node_of(instance: Instance, name: str) -> Node:
+    """Return the node of a name.
+
+    Raises:
+        ChangeError: There is none.
+
+    """
+    for node in instance.nodes:
+        if node.name == name:
+            return node
+    raise unknown("node", name, (node.name for node in instance.nodes))
+
+
+def with_node(instance: Instance, changed: Node) -> Instance:
+    """Return the instance with a node in place of the one of its name."""
+    nodes = tuple(changed if node.name == changed.name else node for node in instance.nodes)
+    return replace(instance, nodes=nodes)
+
+
+def running_named(instance: Instance, key: NamespacedName) -> list[Pod]:
+    """Return the running pod of a name, or all running pods of the gang of that name."""
+    alone = [one.pod for one in instance.running if one.pod.key == key]
+    return alone or [
+        one.pod for one in instance.running if (one.pod.namespace, one.placement.gang) == key
+    ]
+
+
+def waiting_gang(instance: Instance, key: NamespacedName) -> Gang | None:
+    """Return the gang that waits of a name; a pod of no gang is one by itself."""
+    return next((gang for gang in instance.gangs if gang.key == key), None)
+
+
+def waiting_named(instance: Instance, key: NamespacedName) -> list[Pod]:
+    """Return the pod that waits of a name, or all pods of the gang of that name.
+
+    Raises:
+        ChangeError: There is none.
+
+    """
+    gang = waiting_gang(instance, key)
+    if gang is not None:
+        return list(gang.pods)
+    found = [pod for one in instance.gangs for pod in one.pods if pod.key == key]
+    if not found:
+        raise unknown("pod or gang that waits", title_of(*key), waiting_titles(instance))
+    return found
+
+
+def waiting_titles(instance: Instance) -> list[str]:
+    """Return the names of gangs and pods that wait."""
+    gangs = [title_of(*gang.key) for gang in instance.gangs]
+    return gangs + [pod.title for gang in instance.gangs for pod in gang.pods]
+
+
+def with_pods(instance: Instance, changed: Collection[Pod]) -> Instance:
+    """Return the instance with pods in place of the ones that wait by their names."""
+    by_key = {pod.key: pod for pod in changed}
+    gangs = tuple(
+        replace(gang, pods=tuple(by_key.get(pod.key, pod) for pod in gang.pods))
+        if any(pod.key in by_key for pod in gang.pods)
+        else gang
+        for gang in instance.gangs
+    )
+    return replace(instance, gangs=gangs)

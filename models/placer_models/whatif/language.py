@@ -1,0 +1,209 @@
+"""The words of what-if: one table of kinds of changes, read from text, applied together.
+
+The same words stand behind ``--what-if`` of the command, in files of changes, and in whatever
+names a change to a person. A change is written ``KIND=VALUE``.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from placer_models.cluster import Instance, Machine
+from placer_models.legal import IllegalPodError, check_pods
+from placer_models.placement import NamespacedName
+from placer_models.quantity import parse_bytes, parse_milli
+from placer_models.whatif.change import Aspect, ChangeError, InstanceChange
+from placer_models.whatif.nodes import Add, Cordon, Mend, Uncordon
+from placer_models.whatif.pods import (
+    POLICIES,
+    TERMS,
+    AskLess,
+    GiveUp,
+    MovePods,
+    Relax,
+    Remove,
+    Scale,
+)
+
+FindMachine = Callable[[str], Machine | None]
+"""Returns the machine of a name, such as one of the catalogue, or None."""
+
+MOST_ADDED = 100_000
+"""More nodes or members than this are a slip of the keyboard."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of change.
+
+    Attributes:
+        value: How its value is written.
+        means: What it does, in one line.
+        read: Returns the change that a value stands for.
+
+    """
+
+    value: str
+    means: str
+    read: Callable[[str, FindMachine], InstanceChange]
+
+
+def parse(text: str, find_machine: FindMachine = lambda name: None) -> InstanceChange:
+    """Return the change that a text ``KIND=VALUE`` stands for.
+
+    Args:
+        text: The change as people write it.
+        find_machine: Knows machines that are no node's, for ``add``.
+
+    Raises:
+        ChangeError: It is no such text.
+
+    """
+    word, equals, value = text.partition("=")
+    kind = KINDS.get(word)
+    if kind is None:
+        near = get_close_matches(word, KINDS, n=1)
+        mend = f"did you mean '{near[0]}'?" if near else f"there are {', '.join(KINDS)}"
+        raise ChangeError(f"got '{text}'; there is no change '{word}'; {mend}")
+    if not equals or not value:
+        raise ChangeError(f"got '{text}'; expected {word}={kind.value}")
+    try:
+        return kind.read(value, find_machine)
+    except ValueError as error:
+        raise ChangeError(f"got '{text}'; {error}; expected {word}={kind.value}") from None
+
+
+def apply_all(changes: Sequence[InstanceChange], instance: Instance) -> Instance:
+    """Return the instance with all changes made, one after the other.
+
+    Raises:
+        ChangeError: Two of them decide the same, one has nothing to change, or a pod asks then
+            for what no pod may ask for.
+
+    """
+    decided: dict[Aspect, InstanceChange] = {}
+    for change in changes:
+        for aspect in sorted(change.aspects, key=str):
+            other = decided.setdefault(aspect, change)
+            if other is not change:
+                raise ChangeError(f"{other} and {change} contradict; leave one out")
+    before = {id(pod) for gang in instance.gangs for pod in gang.pods}
+    for change in changes:
+        try:
+            instance = change.apply(instance)
+        except ChangeError as error:
+            raise ChangeError(f"{change}: {error}") from None
+    try:
+        pods = (pod for gang in instance.gangs for pod in gang.pods if id(pod) not in before)
+        check_pods(pods, instance.nodes)
+    except IllegalPodError as error:
+        raise ChangeError(str(error)) from None
+    return instance
+
+
+def _key(text: str) -> NamespacedName:
+    namespace, slash, name = text.rpartition("/")
+    if not name or (slash and not namespace):
+        raise ValueError(f"'{text}' names no pod")
+    return (namespace or "default", name)
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= MOST_ADDED:
+        raise ValueError(f"'{text}' is no whole number from 1 to {MOST_ADDED:,}")
+    return int(text)
+
+
+def _mend(value: str, _: FindMachine) -> InstanceChange:
+    node, colon, device = value.partition(":")
+    kind, slash, minor = device.rpartition("/")
+    if colon and not (kind and slash and minor.isdecimal()):
+        raise ValueError(f"'{device}' names no device")
+    return Mend(node, (kind, int(minor)) if colon else None)
+
+
+def _add(value: str, find_machine: FindMachine) -> InstanceChange:
+    count, colon, of = value.partition(":")
+    if not (colon and of):
+        raise ValueError("it does not say what is added")
+    return Add(_count(count), of, find_machine(of))
+
+
+def _scale(value: str, _: FindMachine) -> InstanceChange:
+    key, colon, count = value.rpartition(":")
+    if not colon:
+        raise ValueError("it does not say how many")
+    return Scale(_key(key), _count(count))
+
+
+def _relax(value: str, _: FindMachine) -> InstanceChange:
+    key, _dot, policy = value.rpartition(".")
+    if policy not in POLICIES:
+        raise ValueError(f"the policies are {_listed(POLICIES)}")
+    return Relax(_key(key), policy)
+
+
+def _give_up(value: str, _: FindMachine) -> InstanceChange:
+    key, _colon, term = value.partition(":")
+    name, _equals, which = term.partition("=")
+    if name not in TERMS:
+        raise ValueError(f"the terms are {_listed(TERMS)}")
+    if (name == "nodeAffinity") == bool(which):
+        raise ValueError(f"{name} {'is given up whole' if which else 'needs to know which'}")
+    return GiveUp(_key(key), name, which)
+
+
+def _ask_less(value: str, _: FindMachine) -> InstanceChange:
+    key, _colon, asked = value.partition(":")
+    resource, equals, amount = asked.rpartition("=")
+    if not (equals and resource and amount):
+        raise ValueError("it does not say how much of what")
+    match resource:
+        case "cpu":
+            number = parse_milli(amount)
+        case "memory":
+            number = parse_bytes(amount)
+        case _ if amount.isdecimal():
+            number = int(amount)
+        case _:
+            raise ValueError(f"'{amount}' is no whole number")
+    return AskLess(_key(key), resource, number, written=amount)
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(names)
+
+
+KINDS: Mapping[str, Kind] = {
+    "uncordon": Kind("NODE", "new pods may come to the node", lambda v, _: Uncordon(v)),
+    "cordon": Kind("NODE", "no new pod comes to the node", lambda v, _: Cordon(v)),
+    "mend": Kind("NODE[:TYPE/MINOR]", "broken devices of the node work again", _mend),
+    "add": Kind("COUNT:NODE|MACHINE", "so many more nodes, like a node or of a machine", _add),
+    "remove": Kind(
+        "[NAMESPACE/]POD|GANG",
+        "it runs, or waits, no longer",
+        lambda value, _: Remove(_key(value)),
+    ),
+    "move": Kind(
+        "[NAMESPACE/]POD|GANG",
+        "the running pods may get other places",
+        lambda value, _: MovePods(_key(value)),
+    ),
+    "scale": Kind("[NAMESPACE/]GANG|POD:COUNT", "so many members, or pods like the pod", _scale),
+    "ask-less": Kind(
+        "[NAMESPACE/]POD|GANG:RESOURCE=AMOUNT",
+        "each pod asks for that much of the resource, which is less",
+        _ask_less,
+    ),
+    "give-up": Kind(
+        "[NAMESPACE/]POD|GANG:TERM[=WHICH]",
+        f"the pods do without a term: {_listed(TERMS)}",
+        _give_up,
+    ),
+    "relax": Kind(
+        "[NAMESPACE/]POD|GANG.POLICY",
+        f"the pods only prefer what a policy demands: {_listed(POLICIES)}",
+        _relax,
+    ),
+}
+"""All kinds of changes by the word that names them on the command line and in files."""

@@ -1,0 +1,360 @@
+"""Changes of pods and gangs: who runs or waits, how many, how much they ask, and of what."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+from placer_models.cluster import Instance
+from placer_models.placement import NamespacedName, title_of
+from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
+from placer_models.policy import ExclusivePolicy, Strength
+from placer_models.taints import Toleration, TolerationOperator
+from placer_models.whatif.change import (
+    Aspect,
+    ChangeError,
+    running_named,
+    unknown,
+    waiting_gang,
+    waiting_named,
+    waiting_titles,
+    with_pods,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Remove:
+    """The pod or the gang is gone: it runs no longer, or waits no longer."""
+
+    key: NamespacedName
+
+    @property
+    def aspects(self) -> frozenset[Aspect]:
+        """Whether it is there, and how many of it."""
+        return frozenset({("place", self.key), ("members", self.key)})
+
+    def apply(self, instance: Instance) -> Instance:
+        """Take the running pods away, or the gang that waits."""
+        ended = {pod.key for pod in running_named(instance, self.key)}
+        if ended:
+            left = tuple(one for one in instance.running if one.pod.key not in ended)
+            gangs = {(one.pod.namespace, one.placement.gang) for one in left}
+            return replace(
+                instance,
+                running=left,
+                running_gangs=tuple(g for g in instance.running_gangs if g.key in gangs),
+            )
+        gang = waiting_gang(instance, self.key)
+        if gang is None:
+            running = [one.pod.title for one in instance.running]
+            raise unknown("pod or gang", title_of(*self.key), running + waiting_titles(instance))
+        groups = (
+            replace(group, gangs=tuple(key for key in group.gangs if key != gang.key))
+            for group in instance.groups
+        )
+        return replace(
+            instance,
+            gangs=tuple(one for one in instance.gangs if one is not gang),
+            groups=tuple(group for group in groups if group.gangs),
+        )
+
+    def __str__(self) -> str:
+        """Return it as people write it."""
+        return f"remove={_text(self.key)}"
+
+
+@dataclass(frozen=True, slots=True)
+class MovePods:
+    """The running pod, or all of the running gang, may get another place if that makes room."""
+
+    key: NamespacedName
+
+    @property
+    def aspects(self) -> frozenset[Aspect]:
+        """Where it is."""
+        return frozenset({("place", self.key)})
+
+    def apply(self, instance: Instance) -> Instance:
+        """Let these pods move; without a budget of the instance's own, no others may."""
+        keys = {pod.key for pod in running_named(instance, self.key)}
+        if not keys:
+            titles = [one.pod.title for one in instance.running]
+            raise unknown("running pod or gang", title_of(*self.key), titles)
+        running = []
+        for one in instance.running:
+            if one.pod.key in keys and not one.movable:
+                raise ChangeError(f"running pod '{one.pod.title}' may not move")
+            others_stay = not instance.move_budget and one.pod.key not in keys
+            running.append(replace(one, movable=False) if others_stay and one.movable else one)
+        return replace(
+            instance, running=tuple(running), move_budget=instance.move_budget + len(keys)
+        )
+
+    def __str__(self) -> str:
+        """Return it as people write it."""
+        return f"move={_text(self.key)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """So many members of the gang, or so many pods like the pod.
+
+    A gang's minimum becomes as many at most; if it was all of its members, it stays all.
+    """
+
+    key: NamespacedName
+    count: int
+
+    @property
+    def aspects(self) -> frozenset[Aspect]:
+        """How many there are."""
+        return frozenset({("members", self.key)})
+
+    def apply(self, instance: Instance) -> Instance:
+        """Leave the last members out, or add copies of the last one."""
+        gang = waiting_gang(instance, self.key)
+        if gang is None:
+            known = [title_of(*one.key) for one in instance.gangs]
+            raise unknown("gang or pod of no gang that waits", title_of(*self.key), known)
+        if self.count == len(gang.pods) and not gang.lone:
+            raise ChangeError(f"gang '{title_of(*self.key)}' has {self.count} members already")
+        taken = {pod.key for one in instance.gangs for pod in one.pods}
+        taken |= {one.pod.key for one in instance.running}
+        pods = (*gang.pods, *_copies(gang.pods[-1], self.count - len(gang.pods), taken))
+        changed = _lone_gangs(gang, pods) if gang.lone else [_sized(gang, pods[: self.count])]
+        gangs = [one for gang_ in instance.gangs for one in (changed if gang_ is gang else [gang_])]
+        return replace(instance, gangs=tuple(gangs))
+
+    def __str__(self) -> str:
+        """Return it as people write it."""
+        return f"scale={_text(self.key)}:{self.count}"
+
+
+def _copies(pod: Pod, count: int, taken: set[NamespacedName]) -> list[Pod]:
+    """Return copies of a pod, named on from its number: after worker-3 comes worker-4."""
+    stem = re.sub(r"-\d+$", "", pod.name)
+    names = (f"{stem}-{i}" for i in range(len(taken) + max(count, 0) + 1))
+    free = [name for name in names if (pod.namespace, name) not in taken]
+    return [replace(pod, name=name, uid="") for name in free[: max(count, 0)]]
+
+
+def _lone_gangs(gang: Gang, pods: tuple[Pod, ...]) -> list[Gang]:
+    return [replace(gang, name=pod.name, pods=(pod,)) for pod in pods]
+
+
+def _sized(gang: Gang, pods: tuple[Pod, ...]) -> Gang:
+    whole = gang.minimum == len(gang.pods)
+    return replace(gang, pods=pods, minimum=len(pods) if whole else min(gang.minimum, len(pods)))
+
+
+@dataclass(frozen=True, slots=True)
+class AskLess:
+    """The pod, or each member of the gang, asks for less of one resource.
+
+    Attributes:
+        resource: ``cpu`` (milli), ``memory`` (bytes), a type of devices (whole ones), or the name
+            of a plain amount.
+        amount: What the pod asks for then, in that unit.
+
+    """
+
+    key: NamespacedName
+    resource: str
+    amount: int
+    written: str = field(default="", compare=False)
+
+    @property
+    def aspects(self) -> frozenset[Aspect]:
+        """How much is asked for of the resource."""
+        return frozenset({("asked", (self.key, self.resource))})
+
+    def apply(self, instance: Instance) -> Instance:
+        """Take the difference from the containers that ask for most."""
+        changed = []
+        for pod in waiting_named(instance, self.key):
+            asked = _asked(pod.spec.requests, self.resource)
+            if asked <= self.amount:
+                raise ChangeError(
+                    f"pod '{pod.title}' asks for {asked:,} of {self.resource}, "
+                    f"which is no more than {self.amount:,}"
+                )
+            changed.append(replace(pod, spec=self._less(pod.spec)))
+        return with_pods(instance, changed)
+
+    def _less(self, spec: PodSpec) -> PodSpec:
+        containers = list(spec.containers)
+        by_size = sorted(
+            range(len(containers)), key=lambda i: -_asked(containers[i].requests, self.resource)
+        )
+        for i in by_size:
+            over = _asked(spec.requests, self.resource) - self.amount
+            if over <= 0:
+                break
+            own = _asked(containers[i].requests, self.resource)
+            containers[i] = _asking(containers[i], self.resource, max(0, own - over), spec)
+            spec = replace(spec, containers=tuple(containers))
+        return spec
+
+    def __str__(self) -> str:
+        """Return it as people write it."""
+        return f"ask-less={_text(self.key)}:{self.resource}={self.written or self.amount}"
+
+
+def _asked(asked: Resources, resource: str) -> int:
+    """Return how much is asked for: CPU in milli, memory in bytes, devices that are whole."""
+    if resource == "cpu":
+        return asked.cpu_milli
+    if resource == "memory":
+        return asked.memory_bytes
+    whole = [d.count for d in asked.devices if d.type == resource and d.share is None]
+    return sum(whole) or asked.amount_of(resource)
+
+
+def _asking(container: Container, resource: str, amount: int, spec: PodSpec) -> Container:
+    """Return the container with another amount of a resource."""
+    asked = container.requests
+    if resource == "cpu":
+        # A pod that owns its CPUs has its limit at its request.
+        limit = amount if spec.qos.owns_cpus else container.cpu_limit_milli
+        return replace(container, requests=replace(asked, cpu_milli=amount), cpu_limit_milli=limit)
+    if resource == "memory":
+        return replace(container, requests=replace(asked, memory_bytes=amount))
+    if any(d.type == resource and d.share is None for d in asked.devices):
+        devices = [
+            DeviceRequest(d.type, amount) if d.type == resource and d.share is None else d
+            for d in asked.devices
+        ]
+        left = tuple(d for d in devices if d.count)
+        return replace(container, requests=replace(asked, devices=left))
+    extended = tuple((name, amount if name == resource else had) for name, had in asked.extended)
+    left_amounts = tuple((name, had) for name, had in extended if had)
+    return replace(container, requests=replace(asked, extended=left_amounts))
+
+
+@dataclass(frozen=True, slots=True)
+class Relax:
+    """The pod, or each member of the gang, would only like what it requires of a policy.
+
+    Attributes:
+        policy: One of `POLICIES`.
+
+    """
+
+    key: NamespacedName
+    policy: str
+
+    @property
+    def aspects(self) -> frozenset[Aspect]:
+        """What the policy demands."""
+        return frozenset({("policy", (self.key, self.policy))})
+
+    def apply(self, instance: Instance) -> Instance:
+        """Change the policy of all pods that require it."""
+        pods = waiting_named(instance, self.key)
+        changed = [replace(pod, spec=POLICIES[self.policy](pod.spec)) for pod in pods]
+        if changed == pods:
+            raise ChangeError(f"'{title_of(*self.key)}' requires nothing of {self.policy}")
+        return with_pods(instance, changed)
+
+    def __str__(self) -> str:
+        """Return it as people write it."""
+        return f"relax={_text(self.key)}.{self.policy}"
+
+
+def _without_alignment(spec: PodSpec) -> PodSpec:
+    return replace(spec, alignment=None)
+
+
+def _preferring_to_be_apart(spec: PodSpec) -> PodSpec:
+    if spec.exclusive in (None, ExclusivePolicy.NONE):
+        return spec
+    return replace(spec, exclusive_strength=Strength.PREFERRED)
+
+
+def _preferring_its_bind_policy(spec: PodSpec) -> PodSpec:
+    return replace(spec, bind_strength=Strength.PREFERRED) if spec.bind_required else spec
+
+
+POLICIES: Mapping[str, Callable[[PodSpec], PodSpec]] = {
+    "numaPolicy": _without_alignment,
+    "cpuExclusivePolicy": _preferring_to_be_apart,
+    "cpuBindPolicy": _preferring_its_bind_policy,
+}
+"""Policies by the names of their fields, each with what makes a wish of it. Without a NUMA policy
+of its own a pod has that of its node."""
+
+
+@dataclass(frozen=True, slots=True)
+class GiveUp:
+    """The pod, or each member of the gang, gives one of its terms up.
+
+    Attributes:
+        term: One of `TERMS`.
+        which: The label's key, the taint's key, or the number of the term, from 0; empty where
+            there is only one.
+
+    """
+
+    key: NamespacedName
+    term: str
+    which: str = ""
+
+    @property
+    def aspects(self) -> frozenset[Aspect]:
+        """Whether the term holds."""
+        return frozenset({("term", (self.key, self.term, self.which))})
+
+    def apply(self, instance: Instance) -> Instance:
+        """Leave the term out of all pods that have it."""
+        pods = waiting_named(instance, self.key)
+        changed = [replace(pod, spec=TERMS[self.term](pod.spec, self.which)) for pod in pods]
+        if changed == pods:
+            which = f" '{self.which}'" if self.which else ""
+            raise ChangeError(f"'{title_of(*self.key)}' has no {self.term}{which} to give up")
+        return with_pods(instance, changed)
+
+    def __str__(self) -> str:
+        """Return it as people write it."""
+        which = f"={self.which}" if self.which else ""
+        return f"give-up={_text(self.key)}:{self.term}{which}"
+
+
+def _without_label(spec: PodSpec, key: str) -> PodSpec:
+    left = tuple(one for one in spec.node_selector if one[0] != key)
+    return replace(spec, node_selector=left)
+
+
+def _without_node_affinity(spec: PodSpec, _: str) -> PodSpec:
+    if spec.node_affinity is None or not spec.node_affinity.required:
+        return spec
+    return replace(spec, node_affinity=replace(spec.node_affinity, required=()))
+
+
+def _without_affinity(spec: PodSpec, number: str) -> PodSpec:
+    left = tuple(term for i, term in enumerate(spec.affinity) if str(i) != number)
+    return replace(spec, affinity=left)
+
+
+def _without_spread(spec: PodSpec, number: str) -> PodSpec:
+    left = tuple(one for i, one in enumerate(spec.spread) if str(i) != number)
+    return replace(spec, spread=left)
+
+
+def _tolerating(spec: PodSpec, key: str) -> PodSpec:
+    more = Toleration(key, TolerationOperator.EXISTS)
+    return replace(spec, tolerations=tuple(dict.fromkeys((*spec.tolerations, more))))
+
+
+TERMS: Mapping[str, Callable[[PodSpec, str], PodSpec]] = {
+    "nodeSelector": _without_label,
+    "nodeAffinity": _without_node_affinity,
+    "affinity": _without_affinity,
+    "topologySpread": _without_spread,
+    "taint": _tolerating,
+}
+"""What can be given up, by the names of fields: a label of the node selector by its key, what the
+node affinity requires, a term of affinity or of topology spread by its number; and staying away
+from a taint, by its key."""
+
+
+def _text(key: NamespacedName) -> str:
+    return "/".join(key)

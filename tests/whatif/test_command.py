@@ -1,0 +1,129 @@
+"""``placer solve --what-if``: as it is and with changes, side by side."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from placer_cli.app import main
+
+CLUSTER = """
+apiVersion: placer/v1
+kind: Instance
+metadata: {name: w}
+machines:
+  - {name: small, numaNodes: [{id: 0, memory: 8Gi, cpus: "0-3"}]}
+nodes:
+  - {name: a, machine: small}
+  - {name: b, machine: small, cordoned: true}
+pods:
+  - {name: p, requests: {cpu: 3}}
+  - {name: q, requests: {cpu: 3}}
+"""
+
+CHANGES = """
+apiVersion: placer/v1
+kind: Changes
+changes:
+  - uncordon=b
+  - scale=q:2
+"""
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> str:
+    file = tmp_path / "cluster.yaml"
+    file.write_text(CLUSTER)
+    return str(file)
+
+
+def test_who_gains_a_place_is_said(cluster: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["solve", cluster, "--what-if", "uncordon=b", "--engine", "greedy"]) == 0
+
+    printed = capsys.readouterr().out
+    assert "What if uncordon=b?" in printed
+    assert "1 pod gains a place." in printed
+    assert "no place  b" in printed
+
+
+def test_the_exit_code_is_that_of_the_answer_with_the_changes(cluster: str) -> None:
+    assert main(["solve", cluster, "--what-if", "scale=q:3", "--engine", "greedy"]) == 1
+
+
+def test_programs_get_both_answers(cluster: str, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["solve", cluster, "--what-if", "uncordon=b", "--format", "json"]
+    assert main([*arguments, "--workers", "1"]) == 0
+
+    tree = json.loads(capsys.readouterr().out)
+    assert tree["changes"] == ["uncordon=b"]
+    assert [one["node"] for one in tree["gained"]] == ["b"]
+    assert (tree["lost"], tree["added"]) == ([], [])
+    assert len(tree["before"]["pods"]), len(tree["after"]["pods"]) == (1, 2)
+
+
+def test_many_changes_come_from_a_file(
+    cluster: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """
+    All of them are one question.
+    """
+    file = tmp_path / "changes.yaml"
+    file.write_text(CHANGES)
+
+    arguments = ["solve", cluster, "--what-if", f"file={file}", "--engine", "greedy"]
+    assert main([*arguments, "--format", "json"]) == 1
+    tree = json.loads(capsys.readouterr().out)
+    assert tree["changes"] == ["uncordon=b", "scale=default/q:2"]
+    assert [one["name"] for one in tree["added"]] == ["q-0"]
+
+
+def test_faults_of_a_file_are_told_with_their_places(
+    cluster: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "changes.yaml"
+    file.write_text(CHANGES.replace("uncordon=b", "uncordn=b"))
+
+    assert main(["solve", cluster, "--what-if", f"file={file}"]) == 2
+    said = capsys.readouterr().err
+    assert f"{file}:5: changes[0]: got 'uncordn=b'" in said
+    assert "did you mean 'uncordon'?" in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--what-if", "uncordon=x"], "--what-if uncordon=x: there is no node 'x'"),
+        (["--what-if", "uncordon=a"], "is not cordoned"),
+        (["--what-if", "nonsense"], "there is no change 'nonsense'"),
+        (["--what-if", "cordon=a", "--what-if", "uncordon=a"], "contradict"),
+        (["--what-if", "uncordon=b", "--output", "p.json"], "--what-if only asks"),
+        (["--what-if", "file=none.yaml"], "none.yaml"),
+    ],
+)
+def test_a_bad_question_is_one_line(
+    cluster: str, arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["solve", cluster, *arguments]) == 2
+
+    error = capsys.readouterr().err
+    assert said in error
+    assert error.count("\n") == 1
+
+
+def test_a_budget_of_moves_holds_for_any_instance(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """
+    The file has none; with one, a running pod makes room.
+    """
+    file = tmp_path / "cluster.yaml"
+    file.write_text(
+        CLUSTER.replace(", cordoned: true", "").replace("{name: q, requests: {cpu: 3}}", "")
+        .replace("cpu: 3", "cpu: 4").rstrip("- \n")
+        + "\nrunning:\n  - {name: r, node: a, requests: {cpu: 1}}\n"
+        "  - {name: s, node: b, requests: {cpu: 1}}\n"
+    )  # fmt: skip
+
+    assert main(["solve", str(file), "--workers", "1"]) == 1
+    assert main(["solve", str(file), "--workers", "1", "--move-budget", "1"]) == 0
+    assert "1 running pod moved" in capsys.readouterr().out
