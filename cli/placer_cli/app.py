@@ -26,6 +26,11 @@ class _Placer(CommandsOnDemand):
             "placer_cli.commands.solve:solve",
             "placer solve instances/hello.yaml --output placement.json",
         ),
+        "explain": CommandEntry(
+            "Say why pods have no place, and what would give them one.",
+            "placer_cli.commands.explain:explain",
+            "placer explain instances/infeasible.yaml",
+        ),
         "verify": CommandEntry(
             "Check a placement against every rule, and measure it.",
             "placer_cli.commands.verify:verify",

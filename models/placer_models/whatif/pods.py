@@ -8,6 +8,7 @@ from placer_models.cluster import Instance
 from placer_models.placement import NamespacedName, title_of
 from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
 from placer_models.policy import ExclusivePolicy, Strength
+from placer_models.quantity import format_bytes
 from placer_models.taints import Toleration, TolerationOperator
 from placer_models.whatif.change import (
     Aspect,
@@ -196,7 +197,18 @@ class AskLess:
 
     def __str__(self) -> str:
         """Return it as people write it."""
-        return f"ask-less={_text(self.key)}:{self.resource}={self.written or self.amount}"
+        return f"ask-less={_text(self.key)}:{self.resource}={self.written or self._amount_text}"
+
+    @property
+    def _amount_text(self) -> str:
+        """The amount as it is written in files."""
+        match self.resource:
+            case "cpu":
+                whole, milli = divmod(self.amount, 1000)
+                return f"{self.amount}m" if milli else str(whole)
+            case "memory":
+                return format_bytes(self.amount)
+        return str(self.amount)
 
 
 def _asked(asked: Resources, resource: str) -> int:

@@ -1,0 +1,192 @@
+"""``placer explain``: why pods have no place, and the smallest change that would do."""
+
+import logging
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from placer_cli.console import err, note_summary, out
+from placer_cli.exits import Exit
+from placer_cli.illegal import SkipIllegal, read_instance
+from placer_cli.output import Format, document
+from placer_cli.who_waits import Gated, Ignore, SchedulerNames, who_waits
+from placer_models.cluster import Instance
+from placer_models.placement import Answer, NamespacedName
+
+if TYPE_CHECKING:
+    from placer.explain.explanation import Explanation
+
+LEAST_S, LONGEST_S = 0.001, 10**7
+"""With less time nothing is looked for; a longer time is a slip of the keyboard."""
+
+SOLVING = 0.4
+"""The share of the time that is for the answer itself, where none is given."""
+
+FILE_SUFFIXES = (".json", ".yaml", ".yml")
+"""What ends so is meant as a file, whether or not it is there."""
+
+
+def explain(
+    what: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="INSTANCE|POD",
+            help="Files of one instance, or of one cluster's objects; then names of pods and "
+            "gangs, as [NAMESPACE/]NAME. Without names all that have no place are explained.",
+        ),
+    ],
+    answer: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="PLACEMENT", help="Explain this answer. [default: INSTANCE is solved first]"
+        ),
+    ] = None,
+    seconds: Annotated[
+        float,
+        typer.Option(
+            min=LEAST_S, max=LONGEST_S, metavar="S", help="Wall-clock time for all of it."
+        ),
+    ] = 20.0,
+    form: Annotated[Format, typer.Option("--format", help="How it is printed.")] = Format.TABLE,
+    skip_illegal: SkipIllegal = False,
+    scheduler_name: SchedulerNames = None,
+    gated: Gated = False,
+    ignore: Ignore = None,
+) -> None:
+    """Say why pods have no place, and what would give them one.
+
+    Each change that is named was tried: solved, and checked against every rule.
+    Exit codes: 0 all that is asked about has a place; 1 something has none; 2 bad input.
+    """
+    started_s = monotonic()
+    logging.getLogger("placer.search").addHandler(logging.NullHandler())
+    files = [one for one in what if _is_file(one)]
+    if not files:
+        raise typer.BadParameter(f"'{what[0]}' is no file: name an INSTANCE first")
+    who = who_waits(scheduler_name, gated=gated, ignore=ignore)
+    instance = read_instance(
+        [Path(file) for file in files],
+        note_summary,
+        skip_illegal=skip_illegal,
+        who=who,
+        bears_faults=True,
+    )
+    names = _keys([one for one in what if not _is_file(one)], instance)
+    found_answer, explanations = _explained(instance, answer, names, seconds)
+    _print(explanations, instance, found_answer, names, form)
+    err().print(f"explained in {monotonic() - started_s:.2f} s", style="dim")
+    raise typer.Exit(Exit.NOT_ALL if explanations else Exit.DONE)
+
+
+def _is_file(text: str) -> bool:
+    return text == "-" or text.endswith(FILE_SUFFIXES) or Path(text).is_file()
+
+
+def _keys(names: Sequence[str], instance: Instance) -> list[NamespacedName] | None:
+    """Return the keys of pods and gangs; None where nobody is named.
+
+    Raises:
+        BadParameter: A name is no pod or gang that waits.
+
+    """
+    if not names:
+        return None
+    from placer_models.files.errors import candidates
+
+    waiting = {gang.key for gang in instance.gangs}
+    waiting |= {pod.key for gang in instance.gangs for pod in gang.pods}
+    waiting |= {(one.namespace, one.name) for one in instance.left_out}
+    keys = []
+    for name in names:
+        namespace, _, own = name.rpartition("/")
+        key = (namespace or "default", own)
+        if key not in waiting:
+            known = {"/".join(one) if namespace else one[1] for one in waiting}
+            raise typer.BadParameter(f"no pod or gang '{name}' waits{candidates(name, known)}")
+        keys.append(key)
+    return keys
+
+
+def _explained(
+    instance: Instance,
+    answer: Path | None,
+    names: Collection[NamespacedName] | None,
+    seconds: float,
+) -> tuple[Answer, "tuple[Explanation, ...]"]:
+    """Solve, or take the answer that is given, and explain it.
+
+    Raises:
+        InputError: The answer cannot be read.
+        BadParameter: It is no answer to the instance.
+
+    """
+    from placer.explain.explain import explain as explanations_of
+    from placer.explain.given_answer import StaleAnswerError, answer_given
+    from placer.load import load_placement
+    from placer.search.options import SolveOptions
+    from placer.search.solver import solve
+    from placer_cli.interrupt import halted_by_ctrl_c, interruptible
+    from placer_cli.progress import progress
+
+    started_s = monotonic()
+    with halted_by_ctrl_c() as halt, progress(err()) as tell:
+        if answer is None:
+            options = SolveOptions(time_limit_s=SOLVING * seconds, halt=halt)
+            found: Answer = interruptible(lambda: solve(instance, options, tell), halt)
+        else:
+            try:
+                found = answer_given(instance, load_placement(answer), SOLVING * seconds)
+            except StaleAnswerError as error:
+                raise typer.BadParameter(f"--answer {answer}: {error}") from None
+        tell("looking for changes that would do")
+        left_s = max(0.0, seconds - (monotonic() - started_s))
+        explained = interruptible(lambda: explanations_of(instance, found, names, left_s), halt)
+    return found, explained
+
+
+def _print(
+    explanations: "Sequence[Explanation]",
+    instance: Instance,
+    answer: Answer,
+    names: Collection[NamespacedName] | None,
+    form: Format,
+) -> None:
+    if form is not Format.TABLE:
+        tree = {"explanations": [_tree(one) for one in explanations]}
+        typer.echo(document(tree, form), nl=False)
+        return
+    from placer_cli.draw.canvas import canvas_of
+    from placer_cli.draw.explanation import draw_explanations
+
+    console = out()
+    console.print(draw_explanations(explanations, instance, answer, names, canvas_of(console)))
+
+
+def _tree(one: "Explanation") -> dict[str, object]:
+    """Return an explanation for programs."""
+    namespace, name = one.pods[0]
+    return {
+        "pod": name,
+        "namespace": namespace,
+        "gang": one.gang,
+        "count": len(one.pods),
+        "pods": [{"name": name, "namespace": namespace} for namespace, name in one.pods],
+        "token": one.token.value if one.token else None,
+        "sentence": one.sentence,
+        "more": list(one.more),
+        "funnel": [{"rule": step.rule, "nodes": step.nodes} for step in one.funnel],
+        "changes": [
+            {
+                "kind": change.kind,
+                "what": [str(part) for part in change.changes],
+                "confirmed": True,
+                "smallest": change.smallest,
+            }
+            for change in one.changes
+        ],
+        "ruledOut": list(one.ruled_out),
+        "open": list(one.open),
+    }

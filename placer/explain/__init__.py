@@ -1,0 +1,1 @@
+"""Explanations: why pods wait, and the smallest change that would do (G7)."""

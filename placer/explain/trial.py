@@ -1,0 +1,86 @@
+"""Trials: a changed instance is solved, so that no change is proposed that would not do."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from time import monotonic
+
+from placer.search.options import Engine, SolveOptions
+from placer.search.solver import solve
+from placer_models.cluster import Instance
+from placer_models.placement import Answer, Infeasible, Placed
+from placer_models.whatif.change import ChangeError, InstanceChange
+from placer_models.whatif.language import apply_all
+
+LEAST_S = 0.05
+"""A trial with less time than this is not begun."""
+
+
+class Outcome(Enum):
+    """What a trial shows."""
+
+    FITS = "fits"
+    """All have a place: a judged placement was found."""
+
+    RULED_OUT = "ruled out"
+    """It is proven that they cannot all have one."""
+
+    OPEN = "open"
+    """Neither was found."""
+
+
+@dataclass(slots=True)
+class Trials:
+    """Trials of changes of one instance, under one deadline.
+
+    Attributes:
+        instance: All of its pods that wait are to have a place.
+        seconds: How long all trials together may take.
+        most_s: How long one may take.
+
+    """
+
+    instance: Instance
+    seconds: float
+    most_s: float = 1.0
+    _started_s: float = field(default_factory=monotonic)
+    _known: dict[tuple[str, ...], Outcome] = field(default_factory=dict)
+
+    @property
+    def left_s(self) -> float:
+        """How much time is left."""
+        return self.seconds - (monotonic() - self._started_s)
+
+    def outcome(self, changes: Sequence[InstanceChange]) -> Outcome:
+        """Return whether all fit with these changes."""
+        key = tuple(sorted(map(str, changes)))
+        if key not in self._known:
+            try:
+                answer = self.answer(apply_all(changes, self.instance))
+            except ChangeError:
+                return Outcome.RULED_OUT  # it cannot be made at all
+            if answer is None:
+                return Outcome.OPEN
+            self._known[key] = _outcome(answer)
+        return self._known[key]
+
+    def answer(self, changed: Instance) -> Answer | None:
+        """Return the answer to a changed instance, or None if no time is left for it.
+
+        Greedy goes first: it answers at once, and its reasons often are a proof.
+        """
+        if self.left_s < LEAST_S:
+            return None
+        fast = solve(changed, SolveOptions(Engine.GREEDY, time_limit_s=self.left_s))
+        if isinstance(fast, Placed | Infeasible) and not changed.move_budget:
+            return fast
+        if self.left_s < LEAST_S:
+            return fast
+        limit_s = min(self.most_s, self.left_s)
+        return solve(changed, SolveOptions(Engine.AUTO, time_limit_s=limit_s))
+
+
+def _outcome(answer: Answer) -> Outcome:
+    if isinstance(answer, Placed):
+        return Outcome.FITS
+    return Outcome.RULED_OUT if isinstance(answer, Infeasible) else Outcome.OPEN

@@ -1,0 +1,108 @@
+"""``placer explain``: the tree for people, the document for programs, bad input."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from placer_cli.app import main
+
+CLUSTER = """
+apiVersion: placer/v1
+kind: Instance
+metadata: {name: w}
+machines:
+  - {name: small, numaNodes: [{id: 0, memory: 8Gi, cpus: "0-3"}]}
+nodes:
+  - {name: a, machine: small}
+  - {name: b, machine: small, cordoned: true}
+pods:
+  - {name: p, requests: {cpu: 3}}
+  - {name: q, requests: {cpu: 3}}
+"""
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> str:
+    file = tmp_path / "cluster.yaml"
+    file.write_text(CLUSTER)
+    return str(file)
+
+
+def test_who_waits_is_told_what_would_do(cluster: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", cluster, "--seconds", "20"]) == 1
+
+    printed = capsys.readouterr().out
+    assert "nodes that remain: 2 nodes" in printed
+    assert "would do: mend nodes: uncordon=b (proven smallest)" in printed
+
+
+def test_programs_get_each_change_in_the_words_of_what_if(
+    cluster: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["explain", cluster, "--seconds", "20", "--format", "json"]) == 1
+
+    (one,) = json.loads(capsys.readouterr().out)["explanations"]
+    assert (one["count"], one["token"]) == (1, "outvoted")
+    assert one["funnel"][0] == {"rule": "", "nodes": 2}
+    changes = {change["kind"]: change for change in one["changes"]}
+    assert changes["mend-node"] == {
+        "kind": "mend-node",
+        "what": ["uncordon=b"],
+        "confirmed": True,
+        "smallest": True,
+    }
+    assert main(["solve", cluster, "--what-if", changes["mend-node"]["what"][0]]) == 0
+
+
+def test_an_answer_that_is_given_is_explained(
+    cluster: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = str(tmp_path / "answer.json")
+    assert main(["solve", cluster, "--output", file, "--engine", "greedy"]) == 1
+    capsys.readouterr()
+
+    assert main(["explain", cluster, "q", "--answer", file, "--seconds", "20"]) == 1
+    assert "uncordon=b" in capsys.readouterr().out
+
+
+def test_who_has_a_place_is_told_where(cluster: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", cluster, "p", "--seconds", "5"]) == 0
+
+    assert capsys.readouterr().out == "p is on a.\n"
+
+
+def test_a_stale_answer_is_refused(
+    cluster: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answer = str(tmp_path / "answer.json")
+    main(["solve", cluster, "--output", answer, "--engine", "greedy"])
+    Path(cluster).write_text(
+        CLUSTER.replace("{name: a, machine: small}", "{name: c, machine: small}")
+    )
+    capsys.readouterr()
+
+    assert main(["explain", cluster, "--answer", answer]) == 2
+    error = capsys.readouterr().err
+    assert "the answer does not fit the instance" in error
+    assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["none.yaml"], "none.yaml: does not exist"),
+        (["p"], "'p' is no file: name an INSTANCE first"),
+        (["CLUSTER", "pp"], "no pod or gang 'pp' waits; did you mean 'p'?"),
+        (["CLUSTER", "--answer", "none.json"], "none.json"),
+        (["CLUSTER", "--seconds", "0"], "--seconds is 0"),
+    ],
+)
+def test_bad_input_is_one_line(
+    cluster: str, arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["explain", *(cluster if one == "CLUSTER" else one for one in arguments)]) == 2
+
+    error = capsys.readouterr().err
+    assert said in error
+    assert error.count("\n") == 1

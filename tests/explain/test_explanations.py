@@ -1,0 +1,287 @@
+"""Explanations of pods without a place, and the changes that they name."""
+
+from collections.abc import Sequence
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from placer import Engine, Infeasible, PartlyPlaced, Placed, SolveOptions, load_instance, solve
+from placer.explain.explain import explain
+from placer.explain.explanation import Explanation, ProposedChange
+from placer.explain.final_state import beside_placed
+from placer.explain.given_answer import StaleAnswerError, answer_given
+from placer.explain.smallest_change import give_up, mend_node, relax
+from placer.explain.trial import Outcome, Trials
+from placer.judge.breaches import breaches
+from placer_models.cluster import Instance
+from placer_models.placement import Placement
+from placer_models.reasons import Verdict
+from placer_models.whatif.change import ChangeError, InstanceChange
+from placer_models.whatif.language import apply_all
+from placer_models.whatif.nodes import Mend, Uncordon
+from placer_models.whatif.pods import POLICIES, Relax
+from worlds import tiny_instance
+
+HEAD = """
+apiVersion: placer/v1
+kind: Instance
+metadata: {name: w}
+machines:
+  - name: small
+    numaNodes:
+      - {id: 0, memory: 8Gi, cpus: "0-3"}
+      - {id: 1, memory: 8Gi, cpus: "4-7"}
+    devices: [{type: gpu, count: 2, numaNodes: [0, 1]}]
+"""
+
+GREEDY = SolveOptions(Engine.GREEDY)
+
+LONG_S = 60.0
+"""More than any of these takes, so that no trial ends for want of time."""
+
+
+def read(tmp_path: Path, text: str) -> Instance:
+    file = tmp_path / "i.yaml"
+    file.write_text(HEAD + text)
+    return load_instance([file])
+
+
+def explained(instance: Instance, seconds: float = LONG_S) -> tuple[Explanation, ...]:
+    return explain(instance, solve(instance, GREEDY), seconds=seconds)
+
+
+def said(change: ProposedChange) -> tuple[str, ...]:
+    return tuple(map(str, change.changes))
+
+
+WOULD_DO: dict[str, tuple[str, dict[str, tuple[str, ...]]]] = {
+    "a cordoned node": (
+        "nodes: [{name: 'n-[0-2]', machine: small, cordoned: true}]\n"
+        "pods: [{name: p, requests: {cpu: 1}}]",
+        {"mend-node": ("uncordon=n-0",), "add-nodes": ("add=1:n-0",)},
+    ),
+    "a broken device": (
+        "nodes: [{name: n, machine: small, unhealthyDevices: {gpu: [1]}}]\n"
+        "pods: [{name: p, requests: {cpu: 1, gpu: 2}}]",
+        {
+            "mend-node": ("mend=n",),
+            "ask-less": ("ask-less=default/p:gpu=1",),
+            "add-nodes": ("add=1:n",),
+        },
+    ),
+    "five nodes that need nothing but a toleration": (
+        "nodes: [{name: 'n-[0-4]', machine: small, taints: [{key: gpu, effect: NoSchedule}]},\n"
+        "  {name: m, machine: small, reservedCpus: '0-6'}]\n"
+        "pods: [{name: p, requests: {cpu: 2}}]",
+        {"give-up": ("give-up=default/p:taint=gpu",), "ask-less": ("ask-less=default/p:cpu=1",)},
+    ),
+    "two labels that no node has both of": (
+        "nodes: [{name: n, machine: small, labels: {zone: a}}]\n"
+        "pods: [{name: p, nodeSelector: {zone: b, disk: fast}, requests: {cpu: 1}}]",
+        {
+            "give-up": (
+                "give-up=default/p:nodeSelector=disk",
+                "give-up=default/p:nodeSelector=zone",
+            )
+        },
+    ),
+    "a policy": (
+        "nodes: [{name: n, machine: small}]\n"
+        "pods: [{name: p, numaPolicy: SingleNUMANode, requests: {cpu: 1, gpu: 2}}]",
+        {
+            "relax": ("relax=default/p.numaPolicy",),
+            "ask-less": ("ask-less=default/p:gpu=1",),
+        },
+    ),
+    "a running pod": (
+        "nodes: [{name: 'n-[0-1]', machine: small}]\n"
+        "pods: [{name: p, requests: {gpu: 2, cpu: 1}}]\n"
+        "running:\n"
+        "  - {name: r, node: n-0, requests: {gpu: 1, cpu: 1}, devices: {gpu: [0]}}\n"
+        "  - {name: s, node: n-1, requests: {gpu: 1, cpu: 1}, devices: {gpu: [0]}}",
+        {
+            "ask-less": ("ask-less=default/p:gpu=1",),
+            "move": ("move=default/r",),
+            "end": ("remove=default/r",),
+            "add-nodes": ("add=1:n-0",),
+        },
+    ),
+    "a gang that is too large": (
+        "nodes: [{name: n, machine: small}]\n"
+        "gangs: [{name: g, pods: [{name: w, replicas: 4, requests: {cpu: 1, gpu: 1}}]}]",
+        {"fewer-members": ("scale=default/g:2",), "add-nodes": ("add=1:n",)},
+    ),
+}
+
+
+@pytest.mark.parametrize("about", WOULD_DO)
+def test_the_changes_that_would_do_are_named(about: str, tmp_path: Path) -> None:
+    """
+    Of each kind the smallest, and it is proven that it is.
+    """
+    text, expected = WOULD_DO[about]
+    instance = read(tmp_path, text)
+
+    (one,) = explained(instance)
+    found = {change.kind: said(change) for change in one.changes}
+    if about == "a running pod":  # either of the two would do
+        assert found.pop("move") in {("move=default/r",), ("move=default/s",)}
+        expected = {kind: what for kind, what in expected.items() if kind != "move"}
+    assert found == expected
+    assert all(change.smallest for change in one.changes if change.kind != "ask-less")
+
+
+def test_a_shape_that_waits_often_is_explained_once(tmp_path: Path) -> None:
+    """
+    Ten pods need ten nodes: that is one change, not one more node ten times.
+    """
+    instance = read(
+        tmp_path,
+        "nodes: [{name: n, machine: small}]\npods: [{name: p, replicas: 11, requests: {cpu: 5}}]",
+    )
+
+    (one,) = explained(instance)
+    assert len(one.pods) == 10
+    assert {c.kind: said(c) for c in one.changes}["add-nodes"] == ("add=10:n",)
+
+
+def test_the_funnel_counts_nodes_rule_by_rule(tmp_path: Path) -> None:
+    instance = read(
+        tmp_path,
+        "nodes: [{name: 'a-[0-2]', machine: small, cordoned: true},\n"
+        "  {name: 'b-[0-1]', machine: small, taints: [{key: k, effect: NoSchedule}]},\n"
+        "  {name: c, machine: small}]\n"
+        "pods: [{name: p, requests: {cpu: 9}}]",
+    )
+
+    (one,) = explained(instance, seconds=0.0)
+    assert [(step.rule, step.nodes) for step in one.funnel] == [
+        ("", 6), ("cordon", 3), ("taints", 1), ("shared-pool", 0),
+    ]  # fmt: skip
+    assert one.token is Verdict.NEVER
+    assert one.changes == ()
+
+
+def test_who_has_a_place_is_not_explained(tmp_path: Path) -> None:
+    instance = read(
+        tmp_path, "nodes: [{name: n, machine: small}]\npods: [{name: p, requests: {cpu: 1}}]"
+    )
+
+    assert explained(instance) == ()
+
+
+def test_only_those_who_are_named_are_explained(tmp_path: Path) -> None:
+    instance = read(
+        tmp_path,
+        "nodes: [{name: n, machine: small}]\n"
+        "pods: [{name: p, requests: {cpu: 9}}, {name: q, requests: {cpu: 10}}]",
+    )
+    answer = solve(instance, GREEDY)
+
+    (one,) = explain(instance, answer, [("default", "q")], 0.0)
+    assert one.pods == (("default", "q"),)
+    with pytest.raises(ValueError, match="no pod or gang 'default/x' waits"):
+        explain(instance, answer, [("default", "x")], 0.0)
+
+
+def test_a_stale_answer_is_refused(tmp_path: Path) -> None:
+    """
+    An answer to another instance may break a rule of this one.
+    """
+    text = "nodes: [{name: n, machine: small}]\npods: [{name: p, requests: {cpu: 6}}]"
+    answer = solve(read(tmp_path, text), GREEDY)
+    assert isinstance(answer, Placed)
+
+    with pytest.raises(StaleAnswerError, match="does not fit the instance"):
+        answer_given(read(tmp_path, text.replace("cpu: 6", "cpu: 9")), answer.placement, 1.0)
+
+
+def test_a_given_answer_is_explained_like_a_found_one(tmp_path: Path) -> None:
+    text = "nodes: [{name: n, machine: small}]\npods: [{name: p, requests: {cpu: 9}}]"
+    instance = read(tmp_path, text)
+
+    given_one = explain(instance, answer_given(instance, Placement(), 1.0), seconds=0.0)
+    assert given_one == explained(instance, seconds=0.0)
+
+
+def final_states(seed: int) -> list[tuple[Instance, Explanation]]:
+    """Return each explanation of a random world, with the state in which it was made."""
+    instance = tiny_instance(seed)
+    answer = solve(instance, GREEDY)
+    if isinstance(answer, Placed):
+        return []
+    placement = answer.placement if isinstance(answer, PartlyPlaced) else Placement()
+    found = []
+    for one in explain(instance, answer, seconds=LONG_S):
+        asked = set(one.pods)
+        gangs = [gang for gang in instance.gangs if any(pod.key in asked for pod in gang.pods)]
+        found.append((beside_placed(instance, placement, gangs), one))
+    return found
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10_000))
+def test_each_change_that_is_named_would_do(seed: int) -> None:
+    """
+    Applied to what the answer leaves, all that it is about have a place without a breach.
+    """
+    for state, one in final_states(seed):
+        for change in one.changes:
+            changed = apply_all(change.changes, state)
+            answer = solve(changed, SolveOptions(Engine.EXACT, workers=1))
+            assert isinstance(answer, Placed), (change.kind, said(change))
+            if not answer.moves:
+                assert breaches(changed, answer.placement) == ()
+        if one.funnel:
+            counts = [step.nodes for step in one.funnel]
+            assert (counts[0], counts[-1]) == (len(state.nodes), 0)
+            assert counts == sorted(counts, reverse=True)
+
+
+def fits(state: Instance, changes: Sequence[InstanceChange]) -> bool:
+    try:
+        changed = apply_all(changes, state)
+    except ChangeError:
+        return False
+    return isinstance(solve(changed, SolveOptions(Engine.EXACT, workers=1)), Placed)
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 10_000))
+def test_no_smaller_change_does_where_that_is_said(seed: int) -> None:
+    """
+    All smaller sets of nodes to mend and of policies to relax are tried by the exact model.
+    """
+    for state, one in final_states(seed):
+        options: dict[str, list[InstanceChange]] = {
+            "mend-node": [Uncordon(node.name) for node in state.nodes if node.cordoned]
+            + [
+                Mend(node.name)
+                for node in state.nodes
+                if node.unhealthy or any(not d.healthy for d in node.machine.devices)
+            ],
+        }
+        if len(state.gangs) == 1:
+            options["relax"] = [Relax(state.gangs[0].key, policy) for policy in POLICIES]
+        for kind, all_of_kind in options.items():
+            size = next(
+                (len(c.changes) for c in one.changes if c.kind == kind and c.smallest), None
+            )
+            if kind in one.ruled_out:
+                size = len(all_of_kind) + 1
+            for smaller in range(1, size or 0):
+                assert not any(fits(state, some) for some in combinations(all_of_kind, smaller))
+
+
+@pytest.mark.parametrize("look", [mend_node, relax, give_up])
+def test_what_cannot_change_anything_is_ruled_out(look: object, tmp_path: Path) -> None:
+    instance = read(
+        tmp_path, "nodes: [{name: n, machine: small}]\npods: [{name: p, requests: {cpu: 9}}]"
+    )
+    assert isinstance(solve(instance, GREEDY), Infeasible)
+
+    assert callable(look)
+    assert look(Trials(instance, LONG_S)) is Outcome.RULED_OUT
