@@ -5,7 +5,7 @@ from time import monotonic
 
 from placer.explain.explanation import Explanation, FunnelStep, ProposedChange
 from placer.explain.final_state import beside_placed
-from placer.explain.smallest_change import Finding, changes_for
+from placer.explain.smallest_change import KindOutcome, changes_for
 from placer.explain.trial import Outcome
 from placer.search.reasons.demand_order import ORDER
 from placer_models.cluster import Instance
@@ -57,7 +57,7 @@ def explain(
     explained = []
     for i, (left_out, gangs) in enumerate(shapes):
         left_s = (seconds - (monotonic() - started_s)) / (len(shapes) - i)
-        found: dict[str, Finding] = {}
+        found: dict[str, KindOutcome] = {}
         if left_s > 0 and gangs and verdict_of(left_out[0].why) not in NO_PLACE_LOOKED_FOR:
             found = changes_for(beside_placed(instance, placement, gangs), left_s)
         explained.append(_explanation(left_out, found, len(instance.nodes)))
@@ -118,7 +118,7 @@ def _shapes(
 
 
 def _explanation(
-    left_out: list[Unplaced], found: dict[str, Finding], all_nodes: int
+    left_out: list[Unplaced], found: dict[str, KindOutcome], all_nodes: int
 ) -> Explanation:
     first = left_out[0]
     return Explanation(

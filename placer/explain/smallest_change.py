@@ -40,11 +40,11 @@ CPU_STEP_MILLI, MEMORY_STEP_BYTES = 100, 1 << 20
 Option = tuple[InstanceChange, ...]
 """Changes that go together: one pod of a shape does without a label, so all of the shape do."""
 
-Finding = ProposedChange | Outcome
+KindOutcome = ProposedChange | Outcome
 """A change that does; or that none of the kind would, or that it is not known."""
 
 
-def mend_node(trials: Trials) -> Finding:
+def mend_node(trials: Trials) -> KindOutcome:
     """Look for the fewest nodes to uncordon or to mend."""
     options: list[Option] = []
     for node in trials.instance.nodes:
@@ -55,7 +55,7 @@ def mend_node(trials: Trials) -> Finding:
     return fewest("mend-node", options, trials)
 
 
-def relax(trials: Trials) -> Finding:
+def relax(trials: Trials) -> KindOutcome:
     """Look for the fewest policies that are only preferred then."""
     gangs = trials.instance.gangs
     options = [
@@ -69,7 +69,7 @@ def _changed(gang: Gang, relaxed: Callable[[PodSpec], PodSpec]) -> bool:
     return any(relaxed(pod.spec) != pod.spec for pod in gang.pods)
 
 
-def give_up(trials: Trials) -> Finding:
+def give_up(trials: Trials) -> KindOutcome:
     """Look for the fewest terms to do without: labels, affinities, staying off taints."""
     options: dict[tuple[str, str], list[InstanceChange]] = {}
     for gang in trials.instance.gangs:
@@ -100,12 +100,12 @@ def _taints_that_keep_off(spec: PodSpec, instance: Instance) -> list[str]:
     return [taint.key for taint in taints]
 
 
-def ask_less(trials: Trials) -> Finding:
+def ask_less(trials: Trials) -> KindOutcome:
     """Look for the least that has to be asked less of one resource; not of several at once."""
     specs = {pod.spec for gang in trials.instance.gangs for pod in gang.pods}
     if len(specs) > 1:
         return Outcome.OPEN
-    outcomes: list[Finding] = []
+    outcomes: list[KindOutcome] = []
     for resource, asked, step in _resources(specs.pop()):
         found = _least_less(resource, asked, step, trials)
         if isinstance(found, ProposedChange):
@@ -127,7 +127,7 @@ def _resources(spec: PodSpec) -> Iterator[tuple[str, int, int]]:
         yield "memory", asked.memory_bytes, MEMORY_STEP_BYTES
 
 
-def _least_less(resource: str, asked: int, step: int, trials: Trials) -> Finding:
+def _least_less(resource: str, asked: int, step: int, trials: Trials) -> KindOutcome:
     """Look for the largest amount below what is asked for with which all fit."""
     gangs = trials.instance.gangs
 
@@ -180,7 +180,7 @@ class _Steps:
         return fits
 
 
-def fewer_members(trials: Trials) -> Finding:
+def fewer_members(trials: Trials) -> KindOutcome:
     """Look for the most members of the gang that fit together."""
     gangs = trials.instance.gangs
     if len(gangs) != 1 or gangs[0].lone:
@@ -195,7 +195,7 @@ def fewer_members(trials: Trials) -> Finding:
     return ProposedChange("fewer-members", (Scale(gang.key, found),), certain)
 
 
-def move(trials: Trials) -> Finding:
+def move(trials: Trials) -> KindOutcome:
     """Look for the fewest running pods whose move makes room."""
     if not any(one.movable for one in trials.instance.running):
         return Outcome.RULED_OUT
@@ -209,7 +209,7 @@ def move(trials: Trials) -> Finding:
     return ProposedChange("move", changes, proven or len(changes) == 1)
 
 
-def end(trials: Trials) -> Finding:
+def end(trials: Trials) -> KindOutcome:
     """Look for the fewest running pods of one node whose end makes room for a lone pod.
 
     Each node is looked at by itself, which is the same question as long as no rule looks beyond
@@ -224,7 +224,7 @@ def end(trials: Trials) -> Finding:
     for one in instance.running:
         on_node.setdefault(one.placement.node, []).append(one)
     best: Option | None = None
-    outcomes: list[Finding] = []
+    outcomes: list[KindOutcome] = []
     for node in sorted(instance.nodes, key=lambda node: len(on_node.get(node.name, ()))):
         running = on_node.get(node.name, [])
         if not running or (best is not None and len(best) == 1):
@@ -242,14 +242,14 @@ def end(trials: Trials) -> Finding:
     return ProposedChange("end", best, len(best) == 1 or _all_certain(outcomes))
 
 
-def add_nodes(trials: Trials) -> Finding:
+def add_nodes(trials: Trials) -> KindOutcome:
     """Look for the fewest new nodes, each like one that is there."""
     types: dict[object, list[str]] = {}
     for node in trials.instance.nodes:
         kept = frozenset(taint for taint in node.taints if taint != UNSCHEDULABLE)
         types.setdefault((node.machine, kept), []).append(node.name)
     best: Add | None = None
-    outcomes: list[Finding] = []
+    outcomes: list[KindOutcome] = []
     for names in sorted(types.values(), key=len, reverse=True)[:MOST_TYPES]:
         found = _fewest_added(names[0], MOST_ADDED if best is None else best.count - 1, trials)
         outcomes.append(found)
@@ -261,7 +261,7 @@ def add_nodes(trials: Trials) -> Finding:
     return ProposedChange("add-nodes", (best,), best.count == 1 or certain)
 
 
-def _fewest_added(like: str, most: int, trials: Trials) -> Finding:
+def _fewest_added(like: str, most: int, trials: Trials) -> KindOutcome:
     """Look for how many nodes like one would do, doubling their number and then halving it."""
     most = min(most, sum(len(gang.pods) for gang in trials.instance.gangs))
     if most < 1:
@@ -282,7 +282,7 @@ def _fewest_added(like: str, most: int, trials: Trials) -> Finding:
     return ProposedChange("add-nodes", (Add(fits, like),), beyond is Outcome.RULED_OUT)
 
 
-def fewest(kind: str, options: Sequence[Option], trials: Trials) -> Finding:
+def fewest(kind: str, options: Sequence[Option], trials: Trials) -> KindOutcome:
     """Look for the fewest of some changes that do together.
 
     Returns:
@@ -328,18 +328,18 @@ def _all_of(options: Iterable[Option]) -> Option:
     return tuple(change for option in options for change in option)
 
 
-def _none_of(outcomes: Sequence[Finding]) -> Outcome:
+def _none_of(outcomes: Sequence[KindOutcome]) -> Outcome:
     return Outcome.OPEN if Outcome.OPEN in outcomes else Outcome.RULED_OUT
 
 
-def _all_certain(outcomes: Sequence[Finding]) -> bool:
+def _all_certain(outcomes: Sequence[KindOutcome]) -> bool:
     return all(
         one is Outcome.RULED_OUT or (isinstance(one, ProposedChange) and one.smallest)
         for one in outcomes
     )
 
 
-KINDS: dict[str, Callable[[Trials], Finding]] = {
+KINDS: dict[str, Callable[[Trials], KindOutcome]] = {
     "mend-node": mend_node,
     "relax": relax,
     "give-up": give_up,
@@ -352,7 +352,7 @@ KINDS: dict[str, Callable[[Trials], Finding]] = {
 """All kinds of changes that are looked for, the cheapest for people first."""
 
 
-def changes_for(instance: Instance, seconds: float) -> dict[str, Finding]:
+def changes_for(instance: Instance, seconds: float) -> dict[str, KindOutcome]:
     """Return what was found of each kind: a change that was tried, or that there is none.
 
     Args:

@@ -1,4 +1,4 @@
-"""Explanations of pods without a place, and the changes that they name."""
+"""Explanations of pods without a place, and the changes that they name (G7)."""
 
 from collections.abc import Sequence
 from itertools import combinations
