@@ -10,33 +10,35 @@ from placer.judge.affinity import affinity, anti_affinity
 from placer.judge.alignment import alignment
 from placer.judge.bound import bound_pool, constrained_burst
 from placer.judge.container_parts import container_parts
+from placer.judge.containers import containers
 from placer.judge.cpus import cpu_allocatable, cpu_bind, cpu_count, cpu_exclusive
+from placer.judge.device_scope import device_scope
 from placer.judge.device_strategy import device_strategy
 from placer.judge.devices import (
     device_count,
     device_exclusive,
     device_health,
     device_known,
-    device_scope,
 )
 from placer.judge.environment import environment
 from placer.judge.exclusivity import exclusive_cores, exclusive_numa_nodes
 from placer.judge.extended import extended
 from placer.judge.finding import Rule
 from placer.judge.functions import device_functions
-from placer.judge.gangs import gang_group, gang_minimum, gather
+from placer.judge.gangs import gang_group, gang_minimum
 from placer.judge.host_ports import host_ports
+from placer.judge.hugepages import hugepages
 from placer.judge.joint import joint
 from placer.judge.links import partition
 from placer.judge.max_pods import max_pods
-from placer.judge.memory import hugepages, memory
+from placer.judge.memory import memory
 from placer.judge.mig import mig
 from placer.judge.moves import moves
-from placer.judge.network import domain, multiples, spread
-from placer.judge.node_affinity import node_affinity
+from placer.judge.network import domain, gather, multiples, spread
+from placer.judge.node_affinity import node_affinity, node_selector
 from placer.judge.node_cpus import arm_cpu_policy, node_cpu_bind
-from placer.judge.pods import cordon, known, node_selector
-from placer.judge.pools import be_pool, containers, shared_pool
+from placer.judge.pods import cordon, known
+from placer.judge.pools import be_pool, shared_pool
 from placer.judge.scene import NodesBefore, Scene, scene_of
 from placer.judge.shares import device_share
 from placer.judge.taints import taints

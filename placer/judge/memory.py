@@ -1,4 +1,4 @@
-"""The rules about memory and hugepages on NUMA nodes: the same for bytes and each page size."""
+"""Memory on NUMA nodes, and what its rule has in common with that of hugepages."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -13,15 +13,11 @@ _Place = tuple[int, int]
 
 def memory(scene: Scene) -> Iterator[Finding]:
     """A pod's bytes sum to its request, and a NUMA node gives no more than it has."""
-    return _findings(scene, pages=False)
+    return amounts_held(scene, pages=False)
 
 
-def hugepages(scene: Scene) -> Iterator[Finding]:
-    """A pod's pages sum to its request, and a NUMA node gives no more than it has, by size."""
-    return _findings(scene, pages=True)
-
-
-def _findings(scene: Scene, *, pages: bool) -> Iterator[Finding]:
+def amounts_held(scene: Scene, *, pages: bool) -> Iterator[Finding]:
+    """Yield what is wrong with the bytes, or the pages of each size, that pods hold."""
     for _, tenant in scene.newcomers:
         held = _held(tenant, pages=pages)
         total: defaultdict[int, int] = defaultdict(int)
