@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from placer.judge.family import JudgedFamily
 from placer.judge.finding import Finding
 from placer.judge.pools import pool_here
 from placer.judge.scene import Scene, Tenant
@@ -71,3 +72,6 @@ def _parts_hold(tenant: Tenant) -> Iterator[Finding]:
 
 def _text(cpus: CpuSet) -> str:
     return format_cpu_list(cpus) or "none"
+
+
+JUDGED = JudgedFamily(rules={"containers": containers})

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from placer.judge.family import JudgedFamily
 from placer.judge.finding import Finding
 from placer.judge.scene import Scene
 from placer_models.cpuset import format_cpu_list
@@ -35,3 +36,6 @@ def _place(device: Device, scope: DeviceScope) -> int | str | None:
             return device.package
         case DeviceScope.NODE:
             return 0
+
+
+JUDGED = JudgedFamily(rules={"device-scope": device_scope})

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator
 
+from placer.judge.family import JudgedFamily
 from placer.judge.finding import Finding
 from placer.judge.scene import Scene, Tenant
 from placer_models.device import GPU
@@ -101,3 +102,13 @@ def device_count(scene: Scene) -> Iterator[Finding]:
                     f"pod {tenant.title!r} holds {whole[kind]} whole devices of type {kind!r}; "
                     f"its request is {asked_whole[kind]}, and shares of the others",
                 )
+
+
+JUDGED = JudgedFamily(
+    rules={
+        "device-known": device_known,
+        "device-health": device_health,
+        "device-exclusive": device_exclusive,
+        "device-count": device_count,
+    }
+)

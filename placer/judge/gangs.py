@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from placer.judge.family import JudgedFamily
 from placer.judge.finding import Finding
 from placer.judge.scene import Scene
 from placer_models.placement import title_of
@@ -31,3 +32,11 @@ def gang_group(scene: Scene) -> Iterator[Finding]:
                 f"group {title!r} has {len(group.gangs) - len(without)} gangs placed and not "
                 f"{', '.join(without)}; its {len(group.gangs)} gangs run all together or not",
             )
+
+
+JUDGED = JudgedFamily(
+    rules={
+        "gang-minimum": gang_minimum,
+        "gang-group": gang_group,
+    }
+)

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator
 
+from placer.judge.family import JudgedFamily
 from placer.judge.finding import Finding
 from placer.judge.scene import Scene, Site, Tenant
 from placer_models.quantity import format_bytes
@@ -73,3 +74,6 @@ def _held(tenant: Tenant, *, pages: bool) -> list[tuple[_Place, int]]:
 
 def _what(page_bytes: int) -> str:
     return f"hugepages of {format_bytes(page_bytes)}" if page_bytes else "bytes of memory"
+
+
+JUDGED = JudgedFamily(rules={"memory": memory})

@@ -3,8 +3,10 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 
+from placer.judge.family import JudgedFamily
 from placer.judge.finding import Finding
 from placer.judge.scene import Scene
+from placer_models.goals import GATHERING
 from placer_models.network import Grouping, LevelRule
 from placer_models.placement import title_of
 from placer_models.pod import Gang
@@ -110,3 +112,14 @@ def gathering_short(scene: Scene) -> int:
             elif rule.grouping is Grouping.SPREAD:
                 short += sum(max(0, count - rule.count) for count in places.values())
     return short
+
+
+JUDGED = JudgedFamily(
+    rules={
+        "domain": domain,
+        "gather": gather,
+        "spread": spread,
+        "multiples": multiples,
+    },
+    tiers={GATHERING: gathering_short},
+)

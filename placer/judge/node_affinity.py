@@ -2,9 +2,11 @@
 
 from collections.abc import Iterator
 
+from placer.judge.family import JudgedFamily
 from placer.judge.finding import Finding
 from placer.judge.open_nodes import labels_missed, meets_affinity, taints_met
 from placer.judge.scene import Scene
+from placer_models.goals import NODE_PREFERENCE
 from placer_models.taints import TAINT_WEIGHT
 
 
@@ -51,3 +53,12 @@ def weights_missed(scene: Scene) -> int:
         soft = (taint for taint in taints_met(site.node, spec.tolerations) if not taint.keeps_off)
         missed += sum(TAINT_WEIGHT for _ in soft)
     return missed
+
+
+JUDGED = JudgedFamily(
+    rules={
+        "node-selector": node_selector,
+        "node-affinity": node_affinity,
+    },
+    tiers={NODE_PREFERENCE: weights_missed},
+)

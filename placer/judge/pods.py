@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from placer.judge.family import JudgedFamily
 from placer.judge.finding import Finding
 from placer.judge.scene import Scene
 from placer_models.placement import title_of
@@ -51,3 +52,11 @@ def cordon(scene: Scene) -> Iterator[Finding]:
                 tenant.title,
                 f"pod {tenant.title!r} is placed on node {site.node.name!r}, which is cordoned",
             )
+
+
+JUDGED = JudgedFamily(
+    rules={
+        "known": known,
+        "cordon": cordon,
+    }
+)

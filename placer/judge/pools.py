@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from placer.judge.cells import bound_to, cpus_of
+from placer.judge.family import JudgedFamily
 from placer.judge.finding import Finding
 from placer.judge.scene import Scene, Site, Tenant
 from placer_models.cpuset import CpuSet, format_cpu_list, is_same, without
@@ -83,3 +84,11 @@ def _pool_holds(site: Site, qos: QosClass) -> Iterator[Finding]:
 
 def _text(cpus: CpuSet) -> str:
     return format_cpu_list(cpus) or "none"
+
+
+JUDGED = JudgedFamily(
+    rules={
+        "shared-pool": shared_pool,
+        "be-pool": be_pool,
+    }
+)
