@@ -82,6 +82,7 @@ class _Told(NamedTuple):
         by_fleet: Returns whether the fleet asks for it, whatever the pods.
         strategy: The node strategy that asks for it.
         in_node: Whether a place inside one node has a value of its own in it.
+        of_pod: Whether it says how good a place is for its own pod, whatever else is on the node.
 
     """
 
@@ -89,6 +90,7 @@ class _Told(NamedTuple):
     by_fleet: Callable[[Fleet], bool] | None = None
     strategy: NodeStrategy | None = None
     in_node: bool = True
+    of_pod: bool = False
 
     @property
     def always(self) -> bool:
@@ -109,10 +111,11 @@ def _tier(
     by_fleet: Callable[[Fleet], bool] | None = None,
     strategy: NodeStrategy | None = None,
     in_node: bool = True,
+    of_pod: bool = False,
 ) -> Tier:
     """Return a tier less important than all before it; without a condition it is always asked."""
     tier = Tier(name, unit, sense)
-    _TOLD[tier] = _Told(by_pod, by_fleet, strategy, in_node)
+    _TOLD[tier] = _Told(by_pod, by_fleet, strategy, in_node, of_pod)
     return tier
 
 
@@ -226,7 +229,7 @@ TOPOLOGY_SPREAD = _tier(
 """Over preferred constraints, and domains with a new pod that asks for them: pods beyond the
 skew. A constraint counts once, however many pods ask for it."""
 
-ALIGNMENT = _tier("alignment", "NUMA nodes beyond the fewest", Sense.MINIMISE)
+ALIGNMENT = _tier("alignment", "NUMA nodes beyond the fewest", Sense.MINIMISE, of_pod=True)
 """Over pods under BestEffort: NUMA nodes used beyond the fewest that an empty node needs."""
 
 NODE_PREFERENCE = _tier("node-preference", "weight not met", Sense.MINIMISE, by_pod=_minds_nodes)
@@ -238,10 +241,11 @@ PACKAGES = _tier(
     "packages beyond the fewest",
     Sense.MINIMISE,
     by_pod=_would_stay_within(Locality.PACKAGE),
+    of_pod=True,
 )
 """Over pods that would like to stay within packages: packages beyond the fewest."""
 
-BIND = _tier("bind", "CPUs against the policy", Sense.MINIMISE)
+BIND = _tier("bind", "CPUs against the policy", Sense.MINIMISE, of_pod=True)
 """Over pods that own CPUs with a preferred bind policy: CPUs on cores taken against it, beyond
 the remainder that cannot be avoided even on the empty node, or of Default with even shares."""
 
@@ -256,11 +260,21 @@ GATHERING = _tier(
 members of a domain beyond the most. A node without a domain counts as its own domain (G4)."""
 
 CACHES = _tier(
-    "caches", "caches beyond the fewest", Sense.MINIMISE, by_pod=_would_stay_within(Locality.LLC)
+    "caches",
+    "caches beyond the fewest",
+    Sense.MINIMISE,
+    by_pod=_would_stay_within(Locality.LLC),
+    of_pod=True,
 )
 """Over pods that would like to stay within last-level caches: caches beyond the fewest."""
 
-JOINT = _tier("joint", "groups without every type", Sense.MINIMISE, by_pod=_would_like_to_be_joint)
+JOINT = _tier(
+    "joint",
+    "groups without every type",
+    Sense.MINIMISE,
+    by_pod=_would_like_to_be_joint,
+    of_pod=True,
+)
 """Over pods that would like devices of several types side by side: PCIe switches or NUMA
 nodes that give the pod only some of the types, and devices that are in no such group (D9)."""
 
@@ -269,18 +283,19 @@ PARTITIONS = _tier(
     "GPU sets outside partitions",
     Sense.MINIMISE,
     by_pod=lambda spec, fleet: fleet.prefer_partitions and bool(spec.requests.count_of(GPU)),
+    of_pod=True,
 )
 """Over pods that would like their GPUs to be a partition: those whose GPUs are not (D10)."""
 
-POD_PAIR_MINIMUM = _tier("links.pod-minimum", "0.01 GB/s", Sense.MINIMISE)
+POD_PAIR_MINIMUM = _tier("links.pod-minimum", "0.01 GB/s", Sense.MINIMISE, of_pod=True)
 """Tier 4a. Over pods with two or more GPUs: how far the slowest pair of the pod's GPUs falls
 short of the slowest pair of the best equal-sized set on the best empty machine for it."""
 
-POD_PAIR_SUM = _tier("links.pod-sum", "0.01 GB/s", Sense.MINIMISE)
+POD_PAIR_SUM = _tier("links.pod-sum", "0.01 GB/s", Sense.MINIMISE, of_pod=True)
 """Tier 4b. The same for the sum over the pairs, compared with the best equal-sized set of the
 pod's own machine: an NVSwitch shares its egress, so sums of two kinds of machine differ."""
 
-GANG_PAIR_SUM = _tier("links.gang-sum", "0.01 GB/s", Sense.MINIMISE, in_node=False)
+GANG_PAIR_SUM = _tier("links.gang-sum", "0.01 GB/s", Sense.MINIMISE, in_node=False, of_pod=True)
 """Tier 4c. Tier 4b over the GPUs of all placed members of each gang gathered on one node."""
 
 NUMA_STRATEGY = _tier(
@@ -297,6 +312,7 @@ LOCALITY_NUMA_NODES = _tier(
     "NUMA nodes beyond the fewest",
     Sense.MINIMISE,
     by_pod=lambda spec, fleet: fleet.have_cells and spec.wants_locality,
+    of_pod=True,
 )
 """Over pods that own CPUs or hold devices and are under no NUMA policy: NUMA nodes of all
 that they hold by place, beyond the fewest that the empty node needs."""
@@ -306,6 +322,7 @@ LOCALITY_PACKAGES = _tier(
     "packages beyond the fewest",
     Sense.MINIMISE,
     by_pod=lambda spec, fleet: fleet.have_packages and spec.wants_locality,
+    of_pod=True,
 )
 """The same for packages; pods under a NUMA policy count too."""
 
@@ -427,6 +444,9 @@ UNBOUNDED = frozenset({MOST_BALANCED})
 
 AFTER_PLACED = tuple(_TOLD)
 """All tiers after the first, most important first."""
+
+OF_A_POD = tuple(tier for tier, told in _TOLD.items() if told.of_pod)
+"""Tiers about how good a place is for its own pod, whatever else is on the node."""
 
 IN_NODE = tuple(t for t, told in _TOLD.items() if told.in_node and told.strategy is None)
 """The tiers, but those of strategies, in which a place inside one node has a value by itself."""
