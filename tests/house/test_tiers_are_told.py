@@ -4,12 +4,14 @@ import ast
 from importlib import import_module
 from pathlib import Path
 
+from house.house_figures import House, places_of_tiers
 from placer.greedy.price import FAMILIES as PRICING
 from placer.judge.measure import MEASURES
 from placer_models.cpsat.families import FAMILIES as MODELLED
 from placer_models.goals import AFFINITY, AFTER_PLACED, IN_NODE, SHARED_CORES, SHARED_NUMA_NODES
 
-GREEDY = Path(__file__).parents[2] / "placer" / "greedy"
+CHECKOUT = Path(__file__).parents[2]
+GREEDY = CHECKOUT / "placer" / "greedy"
 BY_OTHERS_THERE = {SHARED_CORES, SHARED_NUMA_NODES, AFFINITY}
 """Priced by those who hide a part of the node from a pod (`exclusivity`, `in_node_affinity`)."""
 
@@ -52,3 +54,12 @@ def test_every_file_with_costs_is_in_the_list() -> None:
 
     assert with_costs == {family.__name__ for family in PRICING}
     assert all(import_module(name).COSTS for name in with_costs)
+
+
+def test_no_other_place_tells_tiers_of_many_families() -> None:
+    """
+    What else there is to know of a tier belongs where it is defined, or into its family's file.
+    """
+    places = places_of_tiers(House(CHECKOUT))
+
+    assert places == ["placer_models.goals", "its family's file in a storey"]
