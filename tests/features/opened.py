@@ -3,6 +3,7 @@
 from dataclasses import replace
 from random import Random
 
+from features.feature import Feature
 from placer_models.cluster import Instance, Node
 from tiny_machines import unused_name
 
@@ -14,3 +15,6 @@ def with_offers(rng: Random, instance: Instance) -> Instance:
         twin: Node = replace(nodes[0], name=unused_name(nodes))
         nodes.append(replace(twin, offered=True) if rng.random() < 0.7 else twin)
     return replace(instance, nodes=tuple(nodes))
+
+
+FEATURE = Feature("opened", with_offers)

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from random import Random
 
+from features.feature import Feature
 from placer_models.cluster import Instance
 from worlds import pooled
 
@@ -31,3 +32,6 @@ def with_unpooled(rng: Random, instance: Instance) -> Instance:
         for one, before in zip(pooled(nodes, instance.running), instance.running, strict=True)
     )
     return replace(instance, nodes=tuple(nodes), running=running)
+
+
+FEATURE = Feature("unpooled", with_unpooled)

@@ -3,11 +3,12 @@
 from dataclasses import replace
 from random import Random
 
+from features.feature import Feature
+from features.joint import with_joint
 from placer_models.cluster import Instance, Machine, RunningPod
 from placer_models.device import FunctionSelector, VirtualFunction
 from placer_models.device_share import DeviceShare
 from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec
-from spices_joint import spice_joint
 from tiny_machines import RDMA
 from worlds import tiny_instance
 
@@ -27,11 +28,11 @@ def function_instance(seed: int) -> Instance:
     rng = Random(f"functions-{seed}")
     instance = tiny_instance(seed)
     if seed % 2:
-        instance = spice_joint(rng, instance)
-    return spice_functions(rng, instance)
+        instance = with_joint(rng, instance)
+    return with_functions(rng, instance)
 
 
-def spice_functions(rng: Random, instance: Instance) -> Instance:
+def with_functions(rng: Random, instance: Instance) -> Instance:
     """Give NICs virtual functions, and let pods take such in place of whole NICs."""
     machines = {}
     for node in instance.nodes:
@@ -130,3 +131,6 @@ def _running(
         Pod(runner.pod.name, runner.pod.namespace, spec),
         replace(runner.placement, devices=held),
     )
+
+
+FEATURE = Feature("functions", with_functions)

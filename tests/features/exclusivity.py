@@ -3,6 +3,7 @@
 from dataclasses import replace
 from random import Random
 
+from features.feature import Feature
 from placer_models.cluster import Instance, RunningPod
 from placer_models.pod import Container, Gang, Pod, Resources
 from placer_models.policy import AlignmentPolicy, BindPolicy, ExclusivePolicy, QosClass, Strength
@@ -17,7 +18,7 @@ POLICIES = (
 )
 
 
-def spice_apart(rng: Random, instance: Instance) -> Instance:
+def with_exclusivity(rng: Random, instance: Instance) -> Instance:
     """Give the pods that own CPUs exclusive policies, running ones too."""
     required = rng.choice((0.0, 0.2, 0.5))
     policies = POLICIES if rng.random() < 0.6 else (rng.choice(POLICIES[1:]),)
@@ -50,7 +51,7 @@ def apart_instance(seed: int) -> Instance:
     instance = tiny_instance(seed)
     if rng.random() < 0.7:
         instance = crowded(rng, instance)
-    return spice_apart(rng, instance)
+    return with_exclusivity(rng, instance)
 
 
 def crowded(rng: Random, instance: Instance) -> Instance:
@@ -81,3 +82,6 @@ def crowded(rng: Random, instance: Instance) -> Instance:
         ),
         running=tuple(r for r in instance.running if r.placement.node == node.name),
     )
+
+
+FEATURE = Feature("exclusivity", with_exclusivity)

@@ -3,13 +3,13 @@
 from dataclasses import replace
 from random import Random
 
+from features.burst import some_of, with_burst
+from features.moves import with_moves
+from features.numa import with_aligned_containers
 from placer_models.bound import binds
 from placer_models.cluster import Instance, RunningPod
 from placer_models.pod import Container, Gang, Pod, Resources
 from placer_models.policy import AlignmentPolicy, ExclusivePolicy, QosClass
-from spices_burst import some_of, spice_burst
-from spices_moves import spice_moves
-from spices_numa import container_spice
 from worlds import tiny_instance
 
 POLICIES = (
@@ -21,7 +21,7 @@ POLICIES = (
 )
 
 
-def spice_bound(rng: Random, instance: Instance) -> Instance:
+def with_bound(rng: Random, instance: Instance) -> Instance:
     """Give nodes policies, and pods of pools requests that bind; running ones have homes."""
     nodes = tuple(
         replace(node, alignment=rng.choice(POLICIES)) if rng.random() < 0.8 else node
@@ -63,12 +63,12 @@ def bound_instance(seed: int) -> Instance:
     if rng.random() < 0.7:
         instance = _crowded(rng, instance)
     if rng.random() < 0.25:
-        instance = container_spice(rng, instance)
+        instance = with_aligned_containers(rng, instance)
     if rng.random() < 0.2:
-        instance = spice_burst(rng, instance)
-    instance = spice_bound(rng, instance)
+        instance = with_burst(rng, instance)
+    instance = with_bound(rng, instance)
     if rng.random() < 0.25:
-        instance = spice_moves(rng, instance)
+        instance = with_moves(rng, instance)
     return instance
 
 

@@ -3,15 +3,16 @@
 from dataclasses import replace
 from random import Random
 
+from features.feature import Feature
+from features.functions import with_functions
+from features.joint import with_joint
+from features.shares import shares_only
 from placer_models.cluster import Instance
 from placer_models.device import GPU
 from placer_models.device_share import DeviceShare
 from placer_models.device_strategy import DeviceStrategy
 from placer_models.pod import Container, DeviceRequest, JointAllocation, Pod, PodSpec
 from placer_models.policy import JointScope, Strength
-from spices_functions import spice_functions
-from spices_joint import spice_joint
-from spices_shares import shares_only
 from tiny_machines import RDMA
 from worlds import tiny_instance
 
@@ -21,15 +22,15 @@ NIC_SHARES = (None, DeviceShare(percent=1), DeviceShare(percent=60))
 def strategy_instance(seed: int) -> Instance:
     """Draw a tiny instance of pods with strategies, some beside shares and virtual functions."""
     rng = Random(f"strategies-{seed}")
-    instance = spice_joint(rng, tiny_instance(seed))
+    instance = with_joint(rng, tiny_instance(seed))
     if seed % 3 == 0:
-        instance = spice_functions(rng, instance)
+        instance = with_functions(rng, instance)
     if seed % 10 == 5:
         instance = shares_only(rng, instance)
-    return spice_device_strategies(rng, instance)
+    return with_device_strategies(rng, instance)
 
 
-def spice_device_strategies(rng: Random, instance: Instance) -> Instance:
+def with_device_strategies(rng: Random, instance: Instance) -> Instance:
     """Let pods have their NICs by a strategy; equal members of a gang stay equal."""
     specs: dict[PodSpec, PodSpec] = {}
 
@@ -76,3 +77,6 @@ def _by_strategy(rng: Random, spec: PodSpec) -> PodSpec:
         scopes=tuple(item for item in spec.scopes if item[0] != RDMA),
         strategies=((RDMA, strategy),),
     )
+
+
+FEATURE = Feature("device_strategy", with_device_strategies)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from math import gcd
 from random import Random
 
+from features.feature import Feature
 from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.pod import Container, ContainerRole, DeviceRequest, Pod, Resources
 from placer_models.policy import AlignmentPolicy, AlignmentScope
@@ -16,21 +17,21 @@ PAGE_SIZES_BYTES = (2, 3)
 """Sizes of hugepages; so small that a machine of a few bytes of memory has some."""
 
 
-def numa_spice(rng: Random, instance: Instance) -> Instance:
+def with_numa_words(rng: Random, instance: Instance) -> Instance:
     """Let machines set hugepages aside, and pods ask for them."""
-    for spice in rng.choice(
-        ((hugepages_spice,), (container_spice,), (hugepages_spice, container_spice))
+    for dress in rng.choice(
+        ((with_hugepages,), (with_aligned_containers,), (with_hugepages, with_aligned_containers))
     ):
-        instance = spice(rng, instance)
+        instance = dress(rng, instance)
     return instance
 
 
 def paged_instance(seed: int) -> Instance:
     """Draw a tiny instance in which hugepages are always on."""
-    return hugepages_spice(Random(f"paged-{seed}"), tiny_instance(seed))
+    return with_hugepages(Random(f"paged-{seed}"), tiny_instance(seed))
 
 
-def hugepages_spice(rng: Random, instance: Instance) -> Instance:
+def with_hugepages(rng: Random, instance: Instance) -> Instance:
     """Give machines, and some nodes, hugepages beside their memory, and pods a wish for them."""
     machines: dict[int, Machine] = {}
     sizes = rng.choice((PAGE_SIZES_BYTES[:1], PAGE_SIZES_BYTES))
@@ -85,7 +86,7 @@ def _holding(rng: Random, instance: Instance) -> tuple[RunningPod, ...]:
 
 def container_instance(seed: int) -> Instance:
     """Draw a tiny instance in which containers are aligned each for itself."""
-    return container_spice(Random(f"containers-{seed}"), tiny_instance(seed))
+    return with_aligned_containers(Random(f"containers-{seed}"), tiny_instance(seed))
 
 
 ROLES = (
@@ -97,7 +98,7 @@ ROLES = (
 )
 
 
-def container_spice(rng: Random, instance: Instance) -> Instance:
+def with_aligned_containers(rng: Random, instance: Instance) -> Instance:
     """Part what pods ask for among containers, with a policy for each container."""
     unit_bytes = gcd(
         *(numa.memory_bytes for n in instance.nodes for numa in n.machine.topology.numa_nodes)
@@ -180,3 +181,6 @@ def _changed(
         nodes=tuple(map(node, instance.nodes)),
         gangs=tuple(replace(gang, pods=tuple(map(pod, gang.pods))) for gang in instance.gangs),
     )
+
+
+FEATURE = Feature("numa", with_numa_words)

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from random import Random
 
+from features.feature import Feature
 from placer_models.cluster import Instance
 from placer_models.pod import Gang, Pod, PodSpec
 
@@ -38,3 +39,6 @@ def with_extended(rng: Random, instance: Instance) -> Instance:
         gangs=tuple(map(gang_asking, instance.gangs)),
         running=tuple(replace(runner, pod=asking(runner.pod)) for runner in instance.running),
     )
+
+
+FEATURE = Feature("extended", with_extended)

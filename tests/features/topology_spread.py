@@ -3,6 +3,7 @@
 from dataclasses import replace
 from random import Random
 
+from features.feature import Feature
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.network import NODE_LEVEL
 from placer_models.pod import Gang, Pod, PodSpec
@@ -85,3 +86,6 @@ def _constraint(rng: Random) -> SpreadConstraint:
         by_selector=rng.random() < 0.7,
         by_taints=rng.random() < 0.3,
     )
+
+
+FEATURE = Feature("topology_spread", with_spread)

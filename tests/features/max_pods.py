@@ -3,6 +3,7 @@
 from dataclasses import replace
 from random import Random
 
+from features.feature import Feature
 from placer_models.cluster import Instance
 
 
@@ -14,3 +15,6 @@ def with_max_pods(rng: Random, instance: Instance) -> Instance:
             replace(node, max_pods=rng.choice((None, 0, 1, 1, 2, 3))) for node in instance.nodes
         ),
     )
+
+
+FEATURE = Feature("max_pods", with_max_pods)

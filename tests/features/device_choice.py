@@ -3,14 +3,15 @@
 from dataclasses import replace
 from random import Random
 
+from features.feature import Feature
+from features.quantities import quantity_instance
+from features.shares import sharing_instance
 from placer_models.cluster import Instance
 from placer_models.pod import Pod, PodSpec
 from placer_models.policy import DeviceChoice
-from spices_quantities import quantity_instance
-from spices_shares import sharing_instance
 
 
-def spice_device_choice(rng: Random, instance: Instance) -> Instance:
+def with_device_choice(rng: Random, instance: Instance) -> Instance:
     """Let pods that ask for shares of devices choose; equal pods choose alike."""
     one = rng.choice((*DeviceChoice, None))
     specs: dict[PodSpec, PodSpec] = {}
@@ -29,4 +30,7 @@ def spice_device_choice(rng: Random, instance: Instance) -> Instance:
 def choosing_instance(seed: int) -> Instance:
     """Draw a tiny instance of pods that take shares and choose their devices."""
     world = quantity_instance if seed % 3 == 2 else sharing_instance
-    return spice_device_choice(Random(f"choice-{seed}"), world(seed))
+    return with_device_choice(Random(f"choice-{seed}"), world(seed))
+
+
+FEATURE = Feature("device_choice", with_device_choice)

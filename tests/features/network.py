@@ -3,6 +3,7 @@
 from dataclasses import replace
 from random import Random
 
+from features.feature import Feature
 from placer_models.cluster import Instance, Node
 from placer_models.network import Grouping, LevelRule
 from placer_models.pod import Gang
@@ -62,3 +63,6 @@ def level_rule(rng: Random) -> LevelRule:
             return LevelRule(rng.choice(LEVELS), grouping, strength, rng.choice((1, 1, 2)))
         case Grouping.MULTIPLES:
             return LevelRule(rng.choice(LEVELS), grouping, count=2)
+
+
+FEATURE = Feature("network", with_levels)

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from random import Random
 
+from features.feature import Feature
 from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.device import GPU
 from placer_models.device_share import DeviceShare, taken, totals_of
@@ -14,7 +15,7 @@ MEMORIES_BYTES = (0, 7, 10, 10, 1001)
 """So small that every rounding shows."""
 
 
-def spice(rng: Random, instance: Instance) -> Instance:
+def with_shares(rng: Random, instance: Instance) -> Instance:
     """Give GPUs memory, and turn requests for whole GPUs and NICs into shares."""
     machines = {}
     for node in instance.nodes:
@@ -47,7 +48,7 @@ def sharing_gangs(rng: Random, gangs: tuple[Gang, ...]) -> tuple[Gang, ...]:
 def sharing_instance(seed: int) -> Instance:
     """Draw a tiny instance of pods that take shares, every other of nothing else."""
     rng = Random(f"shares-{seed}")
-    dress = shares_only if seed % 2 else spice
+    dress = shares_only if seed % 2 else with_shares
     return dress(rng, tiny_instance(seed))
 
 
@@ -55,7 +56,7 @@ def shares_only(rng: Random, instance: Instance) -> Instance:
     """Dress an instance so that its pods want little else, and meet on one node."""
     few = replace(instance, nodes=instance.nodes[:1], gangs=tuple(map(_bare, instance.gangs)))
     running = tuple(r for r in few.running if r.placement.node == few.nodes[0].name)
-    return spice(rng, replace(few, running=running))
+    return with_shares(rng, replace(few, running=running))
 
 
 def _bare(gang: Gang) -> Gang:
@@ -147,3 +148,6 @@ def _running(rng: Random, node: Node, runner: RunningPod) -> RunningPod:
     )
     held = tuple(replace(grant, share=shares[grant.type]) for grant in grants)
     return RunningPod(replace(runner.pod, spec=spec), replace(runner.placement, devices=held))
+
+
+FEATURE = Feature("shares", with_shares)

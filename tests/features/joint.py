@@ -3,6 +3,7 @@
 from dataclasses import replace
 from random import Random
 
+from features.feature import Feature
 from placer_models.cluster import Instance, Machine
 from placer_models.device import GPU, Device
 from placer_models.pod import Container, DeviceRequest, Gang, JointAllocation, Pod, PodSpec
@@ -16,10 +17,10 @@ SWITCHES = ("a", "b", "c", None)
 
 def joint_instance(seed: int) -> Instance:
     """Draw a tiny instance in which pods want devices side by side."""
-    return spice_joint(Random(f"joint-{seed}"), tiny_instance(seed))
+    return with_joint(Random(f"joint-{seed}"), tiny_instance(seed))
 
 
-def spice_joint(rng: Random, instance: Instance) -> Instance:
+def with_joint(rng: Random, instance: Instance) -> Instance:
     """Give the machines switches and a few more NICs, and pods of several types the wish."""
     switched: dict[int, Machine] = {}
     for node in instance.nodes:
@@ -89,3 +90,6 @@ def _joint(rng: Random, spec: PodSpec) -> PodSpec:
             rng.choice((Strength.REQUIRED, Strength.REQUIRED, Strength.PREFERRED)),
         ),
     )
+
+
+FEATURE = Feature("joint", with_joint)

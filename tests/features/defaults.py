@@ -4,16 +4,18 @@ from dataclasses import replace
 from random import Random
 from typing import TypeVar
 
+from features.bound import with_bound
+from features.burst import some_of
+from features.exclusivity import with_exclusivity
+from features.feature import Feature
+from features.node_binds import with_node_binds
+from features.numa import with_aligned_containers
+from features.numa_strategy import with_numa_strategies
 from placer_models.bound import binds
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.defaults import Defaults
 from placer_models.pod import Gang, Pod
 from placer_models.policy import AlignmentPolicy, BindPolicy, ExclusivePolicy, NumaStrategy
-from spices_bound import spice_bound
-from spices_burst import some_of
-from spices_exclusivity import spice_apart
-from spices_node_cpus import spice_node_binds, spice_strategies
-from spices_numa import container_spice
 from worlds import tiny_instance
 
 T = TypeVar("T")
@@ -81,13 +83,16 @@ def defaults_instance(seed: int) -> Instance:
     """Draw a tiny instance under defaults, with words that they meet in most of them."""
     rng = Random(f"defaults-{seed}")
     instance = tiny_instance(seed)
-    for spice, odds in (
-        (spice_node_binds, 0.4),
-        (spice_strategies, 0.4),
-        (spice_apart, 0.4),
-        (spice_bound, 0.3),
-        (container_spice, 0.2),
+    for dress, odds in (
+        (with_node_binds, 0.4),
+        (with_numa_strategies, 0.4),
+        (with_exclusivity, 0.4),
+        (with_bound, 0.3),
+        (with_aligned_containers, 0.2),
     ):
         if rng.random() < odds:
-            instance = spice(rng, instance)
+            instance = dress(rng, instance)
     return with_defaults(rng, instance)
+
+
+FEATURE = Feature("defaults", with_defaults)

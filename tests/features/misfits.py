@@ -15,14 +15,14 @@ from placer_models.policy import (
 )
 
 
-def spice_misfits(rng: Random, instance: Instance) -> Instance:
+def with_misfits(rng: Random, instance: Instance) -> Instance:
     """Reserve CPUs that running pods own, and let pods of pools ask for more than there is."""
     running = tuple(_asking(rng, one) if rng.random() < 0.5 else one for one in instance.running)
     nodes = tuple(_reserving(rng, node, running) for node in instance.nodes)
     return replace(instance, nodes=nodes, running=running)
 
 
-def spice_breaches(rng: Random, instance: Instance) -> Instance:
+def with_breaches(rng: Random, instance: Instance) -> Instance:
     """Break some rule at running pods: by what they ask for, or by how their nodes are now."""
     running = tuple(
         _with_spec(one, _stricter(rng, one.pod.spec)) if rng.random() < 0.5 else one

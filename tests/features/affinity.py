@@ -3,20 +3,18 @@
 from dataclasses import replace
 from random import Random
 
-from placer_models.affinity import EVERY_NAMESPACE, AffinityLevel, AffinityTerm
+from features.feature import Feature
+from placer_models.affinity import EVERY_NAMESPACE, AffinityTerm
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.pod import Gang, Pod, PodSpec
 from placer_models.policy import Strength
 from placer_models.selectors import LabelExpression, SelectorOperator
-from spices_exclusivity import crowded
 from tiny_machines import unused_name
 from worlds import tiny_instance
 
 APPS = ("web", "db")
 ZONE, RACK = "zone", "rack"
 """A label of nodes, and a level of the network."""
-
-INSIDE = (AffinityLevel.NUMA, AffinityLevel.CORE)
 
 
 def with_affinity(rng: Random, instance: Instance) -> Instance:
@@ -47,38 +45,6 @@ def with_affinity(rng: Random, instance: Instance) -> Instance:
 def affinity_instance(seed: int) -> Instance:
     """Draw a tiny instance whose pods care who is beside them."""
     return with_affinity(Random(f"affinity-{seed}"), tiny_instance(seed))
-
-
-def with_company_inside(rng: Random, instance: Instance) -> Instance:
-    """Let pods that own CPUs ask for others on their cores or NUMA nodes, or for none."""
-    levels = rng.choice(((AffinityLevel.CORE,), (AffinityLevel.NUMA,), INSIDE))
-    dressed: dict[PodSpec, PodSpec] = {}
-
-    def dress(pod: Pod) -> Pod:
-        if pod.spec not in dressed:
-            dressed[pod.spec] = _dressed_inside(rng, pod.spec, levels)
-        return replace(pod, spec=dressed[pod.spec])
-
-    def dress_gang(gang: Gang) -> Gang:
-        if rng.random() < 0.6:
-            dressed.clear()
-        return replace(gang, pods=tuple(map(dress, gang.pods)))
-
-    return replace(
-        instance,
-        gangs=tuple(map(dress_gang, instance.gangs)),
-        running=tuple(RunningPod(dress(r.pod), r.placement) for r in instance.running),
-        name=f"{instance.name}, beside",
-    )
-
-
-def in_node_affinity_instance(seed: int) -> Instance:
-    """Draw a tiny instance whose pods care who is on their cores and NUMA nodes."""
-    rng = Random(f"beside-{seed}")
-    instance = tiny_instance(seed)
-    if rng.random() < 0.7:
-        instance = crowded(rng, instance)
-    return with_company_inside(rng, instance)
 
 
 def with_wide_affinity(rng: Random, instance: Instance) -> Instance:
@@ -137,12 +103,12 @@ def _dressed_widely(rng: Random, spec: PodSpec, level: str) -> PodSpec:
     return replace(
         spec,
         labels=spec.labels or ((("app", app),) if app else ()),
-        affinity=tuple(sorted({*spec.affinity, *terms}, key=_written)),
+        affinity=tuple(sorted({*spec.affinity, *terms}, key=in_order)),
     )
 
 
 def _wide_term(rng: Random, level: str) -> AffinityTerm:
-    term = replace(_term(rng), topology=rng.choice((level, level, "")))
+    term = replace(drawn_term(rng), topology=rng.choice((level, level, "")))
     if rng.random() < 0.3:
         operator = rng.choice(
             (SelectorOperator.IN, SelectorOperator.NOT_IN, SelectorOperator.EXISTS)
@@ -155,21 +121,8 @@ def _wide_term(rng: Random, level: str) -> AffinityTerm:
     return term
 
 
-def _dressed_inside(rng: Random, spec: PodSpec, levels: tuple[AffinityLevel, ...]) -> PodSpec:
-    if not spec.qos.owns_cpus:
-        return spec
-    app = rng.choice((*APPS, *APPS, None))
-    terms = {
-        replace(_term(rng), level=rng.choice(levels)) for _ in range(rng.choice((0, 1, 1, 1, 2)))
-    }
-    return replace(
-        spec,
-        labels=spec.labels or ((("app", app),) if app else ()),
-        affinity=tuple(sorted({*spec.affinity, *terms}, key=_written)),
-    )
-
-
-def _written(term: AffinityTerm) -> tuple[object, ...]:
+def in_order(term: AffinityTerm) -> tuple[object, ...]:
+    """Return a key that puts terms in the order in which they are written."""
     said = [str(one) for one in term.expressions]
     where = term.level, term.topology, term.namespaces
     return term.apart, not term.required, term.labels, said, where, term.weight
@@ -177,16 +130,20 @@ def _written(term: AffinityTerm) -> tuple[object, ...]:
 
 def _dressed(rng: Random, spec: PodSpec) -> PodSpec:
     app = rng.choice((*APPS, None))
-    terms = [_term(rng) for _ in range(rng.choice((0, 0, 1, 1, 1, 2)))]
+    terms = [drawn_term(rng) for _ in range(rng.choice((0, 0, 1, 1, 1, 2)))]
     return replace(
         spec,
         labels=(("app", app),) if app else (),
-        affinity=tuple(sorted(set(terms), key=_written)),
+        affinity=tuple(sorted(set(terms), key=in_order)),
     )
 
 
-def _term(rng: Random) -> AffinityTerm:
+def drawn_term(rng: Random) -> AffinityTerm:
+    """Draw a term for the node, or for what it is replaced by."""
     labels, apart = (("app", rng.choice(APPS)),), rng.random() < 0.5
     strength = rng.choice(tuple(Strength))
     weight = rng.choice((1, 1, 3)) if strength is Strength.PREFERRED else 1
     return AffinityTerm(labels, apart, strength, weight=weight)
+
+
+FEATURE = Feature("affinity", with_some_affinity)

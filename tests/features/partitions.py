@@ -4,6 +4,7 @@ from dataclasses import replace
 from itertools import combinations
 from random import Random
 
+from features.feature import Feature
 from placer_models.cluster import Instance, Machine, Node
 from placer_models.device import GPU, Device, PartitionTable
 from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec
@@ -12,7 +13,7 @@ from tiny_machines import RDMA as NIC
 from worlds import tiny_instance
 
 
-def partitions(rng: Random, instance: Instance) -> Instance:
+def with_partitions(rng: Random, instance: Instance) -> Instance:
     """Give some nodes partition tables, machines switches and packages, and pods scopes."""
     machines = {id(node.machine): node.machine for node in instance.nodes}
     dressed = {key: _machine(rng, machine) for key, machine in machines.items()}
@@ -26,7 +27,7 @@ def partitions(rng: Random, instance: Instance) -> Instance:
 def partitioned(seed: int) -> Instance:
     """Draw a tiny instance with tables and scopes."""
     rng = Random(f"partitions-{seed}")
-    return partitions(rng, tiny_instance(seed))
+    return with_partitions(rng, tiny_instance(seed))
 
 
 def _machine(rng: Random, machine: Machine) -> Machine:
@@ -83,3 +84,6 @@ def _with_nics(container: Container, nics: DeviceRequest) -> Container:
 def _gang(gang: Gang, of_spec: dict[PodSpec, PodSpec]) -> Gang:
     pods = tuple(Pod(p.name, p.namespace, of_spec[p.spec]) for p in gang.pods)
     return replace(gang, pods=pods)
+
+
+FEATURE = Feature("partitions", with_partitions)

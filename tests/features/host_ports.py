@@ -3,6 +3,7 @@
 from dataclasses import replace
 from random import Random
 
+from features.feature import Feature
 from placer_models.cluster import Instance
 from placer_models.host_ports import ANY_IP, HostPort, Protocol
 from placer_models.pod import Pod, PodSpec
@@ -31,3 +32,6 @@ def with_host_ports(rng: Random, instance: Instance) -> Instance:
 def _port(rng: Random) -> HostPort:
     protocol = rng.choice((Protocol.TCP, Protocol.TCP, Protocol.UDP))
     return HostPort(rng.choice(PORTS), protocol, rng.choice(IPS))
+
+
+FEATURE = Feature("host_ports", with_host_ports)

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from random import Random
 
+from features.feature import Feature
 from placer_models.cluster import Instance, Node
 from placer_models.pod import Pod, PodSpec
 from placer_models.taints import Taint, TaintEffect, Toleration, TolerationOperator
@@ -50,3 +51,6 @@ def _toleration(rng: Random) -> Toleration:
     equal = operator is TolerationOperator.EQUAL
     value = "" if exists else rng.choice(("", "yes") if equal else ("8", "90"))
     return Toleration(key, operator, value, rng.choice((None, None, *TaintEffect)))
+
+
+FEATURE = Feature("taints", with_taints)

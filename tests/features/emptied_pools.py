@@ -4,21 +4,21 @@ from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
 
+from features.bound import bound_instance, with_bound
+from features.burst import with_burst
+from features.moves import with_moves
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.cpuset import CpuSet
 from placer_models.placement import ContainerPlacement, PodPlacement
 from placer_models.pod import Container, Pod, PodSpec, Resources
 from placer_models.policy import BINDING, AlignmentPolicy, QosClass
 from placer_models.topology import NumaNode
-from spices_bound import bound_instance, spice_bound
-from spices_burst import spice_burst
-from spices_moves import spice_moves
 from worlds import pooled, tiny_instance
 
 OWNERS = (QosClass.LSR, QosClass.LSR, QosClass.LSE)
 
 
-def spice_emptied(rng: Random, instance: Instance) -> Instance:
+def with_emptied_pools(rng: Random, instance: Instance) -> Instance:
     """Take all CPUs of some NUMA nodes out of the pools, and leave bound pods running there.
 
     They are owned by a running pod, or reserved, or there is a NUMA node without any.
@@ -56,12 +56,12 @@ def emptied_instance(seed: int) -> Instance:
     rng = Random(f"emptied-{seed}")
     instance = bound_instance(seed) if rng.random() < 0.5 else tiny_instance(seed)
     if rng.random() < 0.2:
-        instance = spice_burst(rng, instance)
+        instance = with_burst(rng, instance)
     elif rng.random() < 0.3:
-        instance = spice_bound(rng, instance)
-    instance = spice_emptied(rng, instance)
+        instance = with_bound(rng, instance)
+    instance = with_emptied_pools(rng, instance)
     if rng.random() < 0.25:
-        instance = spice_moves(rng, instance)
+        instance = with_moves(rng, instance)
     return instance
 
 

@@ -3,9 +3,10 @@
 from dataclasses import replace
 from random import Random
 
+from features.bound import with_bound
+from features.feature import Feature
 from placer_models.cluster import Instance
 from placer_models.pod import Pod
-from spices_bound import spice_bound
 
 
 def with_amplification(rng: Random, instance: Instance) -> Instance:
@@ -31,8 +32,11 @@ def amplified(rng: Random, instance: Instance) -> Instance:
         return replace(pod, spec=replace(pod.spec, containers=(asked, *others)))
 
     if rng.random() < 0.5:
-        return with_amplification(rng, spice_bound(rng, instance))
+        return with_amplification(rng, with_bound(rng, instance))
     gangs = tuple(
         replace(gang, pods=tuple(wanting(pod) for pod in gang.pods)) for gang in instance.gangs
     )
     return with_amplification(rng, replace(instance, gangs=gangs))
+
+
+FEATURE = Feature("amplification", with_amplification)

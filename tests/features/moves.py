@@ -4,16 +4,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
 
+from features.feature import Feature
+from features.network import level_rule
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import Instance, Node, RunningGang, RunningPod
 from placer_models.placement import Placed
 from placer_models.pod import Gang, Pod, PodSpec, pods_of
 from placer_models.policy import GatherLevel
-from spices_network import level_rule
 
 
-def spice_moves(rng: Random, instance: Instance) -> Instance:
+def with_moves(rng: Random, instance: Instance) -> Instance:
     """Let likes of the pods that wait run already, in the way of the rest, and allow moves.
 
     Few of them, for all of a node's pods are tried in all places.
@@ -87,3 +88,6 @@ def _half_taken(rng: Random, node: Node) -> Node:
         unhealthy=node.unhealthy | devices,
         cordoned=node.cordoned or rng.random() < 0.4,
     )
+
+
+FEATURE = Feature("moves", with_moves)

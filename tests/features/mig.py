@@ -3,6 +3,7 @@
 from dataclasses import replace
 from random import Random
 
+from features.feature import Feature
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.device import GPU
 from placer_models.mig import TABLES, covered, gpu_of, is_instance
@@ -12,7 +13,7 @@ from placer_models.policy import QosClass
 from worlds import tiny_instance
 
 
-def mig_spice(rng: Random, instance: Instance) -> Instance:
+def with_mig(rng: Random, instance: Instance) -> Instance:
     """Put GPUs that nobody holds into MIG mode, and let pods ask for instances of them."""
     table = rng.choice(sorted(TABLES))
     held = {
@@ -39,7 +40,7 @@ def mig_spice(rng: Random, instance: Instance) -> Instance:
 
 def mig_instance(seed: int) -> Instance:
     """Draw a tiny instance that has GPUs in MIG mode if it has GPUs to spare."""
-    return mig_spice(Random(f"mig-{seed}"), tiny_instance(seed))
+    return with_mig(Random(f"mig-{seed}"), tiny_instance(seed))
 
 
 def _node(rng: Random, node: Node, table: str, held: set[tuple[str, int]]) -> Node:
@@ -93,3 +94,6 @@ def _spec(rng: Random, spec: PodSpec, table: str) -> PodSpec:
 def _gang(gang: Gang, of_spec: dict[PodSpec, PodSpec]) -> Gang:
     pods = tuple(Pod(p.name, p.namespace, of_spec[p.spec]) for p in gang.pods)
     return replace(gang, pods=pods)
+
+
+FEATURE = Feature("mig", with_mig)

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from random import Random
 
+from features.feature import Feature
 from placer_models.cluster import Instance, Node
 from placer_models.node_affinity import NAME_FIELD, NodeAffinity, NodeTerm, PreferredTerm
 from placer_models.pod import Pod, PodSpec
@@ -67,3 +68,6 @@ def _expression(rng: Random) -> LabelExpression:
         some = ("hdd", "ssd") if key == "disk" else ("1", "2", "x")
         values = tuple(sorted(rng.sample(some, rng.choice((1, 1, 2)))))
     return LabelExpression(key, operator, values)
+
+
+FEATURE = Feature("node_affinity", with_node_affinity)

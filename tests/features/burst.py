@@ -3,6 +3,7 @@
 from dataclasses import replace
 from random import Random
 
+from features.feature import Feature
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.cpuset import CpuSet
 from placer_models.pod import Container, Gang, Pod, Resources
@@ -10,7 +11,7 @@ from placer_models.policy import AlignmentPolicy, ExclusivePolicy, QosClass
 from worlds import tiny_instance
 
 
-def spice_burst(rng: Random, instance: Instance) -> Instance:
+def with_burst(rng: Random, instance: Instance) -> Instance:
     """Put LS pods under ConstrainedBurst, running ones too, with limits that bind."""
     share = rng.choice((0.4, 0.8, 1.0))
 
@@ -56,7 +57,7 @@ def burst_instance(seed: int) -> Instance:
     instance = tiny_instance(seed)
     if rng.random() < 0.8:
         instance = _crowded(rng, instance)
-    return spice_burst(rng, instance)
+    return with_burst(rng, instance)
 
 
 def some_of(rng: Random, pool: CpuSet, node: Node) -> CpuSet:
@@ -98,3 +99,6 @@ def _crowded(rng: Random, instance: Instance) -> Instance:
         ),
         gangs=tuple(replace(gang, pods=tuple(map(modest, gang.pods))) for gang in instance.gangs),
     )
+
+
+FEATURE = Feature("burst", with_burst)
