@@ -4,6 +4,8 @@ from collections import Counter
 from dataclasses import replace
 from random import Random
 
+from features.moves import scattered, tied
+from features.network import in_domains
 from judge.hand import node, pod, put, world
 from mixed_worlds import mixed
 from placer_models.cluster import Instance, Node, RunningGang, RunningPod
@@ -11,8 +13,6 @@ from placer_models.device import GPU
 from placer_models.network import LevelRule
 from placer_models.pod import Container, DeviceRequest, Pod, PodSpec, Resources
 from placer_models.policy import AlignmentPolicy, QosClass
-from spices_moves import scattered, tied
-from spices_network import in_domains
 from tiny_pods import lone, scale_of, tiny_spec
 from worlds import tiny_instance
 

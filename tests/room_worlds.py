@@ -4,16 +4,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
 
+from features.affinity import with_affinity
+from features.burst import with_burst
+from features.extended import with_extended
+from features.moves import with_moves
+from features.numa import with_numa_words
+from features.opened import with_offers
 from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.placement import PodPlacement
 from placer_models.pod import Container, Gang, Pod, PodSpec, Resources
 from placer_models.policy import QosClass
-from spices_affinity import with_affinity
-from spices_burst import spice_burst
-from spices_extended import with_extended
-from spices_moves import spice_moves
-from spices_numa import numa_spice
-from spices_opened import with_offers
 from tiny_machines import tiny_machine
 from tiny_pods import lone
 from worlds import pooled
@@ -22,7 +22,7 @@ UNITS_BYTES = (1, 1 << 20, 1 << 30)
 EIGHTHS = (0, 0, 1, 1, 1, 2, 2, 2, 3, 4, 6)
 """How much of a node a pod asks for: rooms are quarters, so what is between them is cut off."""
 
-SPICES = (with_affinity, with_extended, with_offers, numa_spice, spice_burst, spice_moves)
+OTHER_WORDS = (with_affinity, with_extended, with_offers, with_numa_words, with_burst, with_moves)
 """Other families whose words come in now and then."""
 
 
@@ -35,7 +35,7 @@ def room_instance(seed: int) -> Instance:
     pods = [Pod(f"p{i}", "default", rng.choice(kinds)) for i in range(rng.randint(1, 5))]
     instance = Instance(nodes, _gangs(rng, pods), running=_running(rng, nodes, kinds))
     if rng.random() < 0.3:
-        instance = rng.choice(SPICES)(rng, instance)
+        instance = rng.choice(OTHER_WORDS)(rng, instance)
     return replace(instance, name=f"rooms-{seed}")
 
 

@@ -6,26 +6,21 @@ from itertools import islice
 from placer.greedy.bound import choose_beside_bound, has_room, milli_left
 from placer.greedy.burst import burst_cells
 from placer.greedy.containers import AlignedContainers, pick_containers
-from placer.greedy.cores import against_policy, capacity
-from placer.greedy.devices import DevicesTaken, outside_partitions, pick_devices
+from placer.greedy.cores import capacity
+from placer.greedy.devices import pick_devices
 from placer.greedy.exclusivity import choose_apart
 from placer.greedy.in_node_affinity import choose_by_affinity
-from placer.greedy.localities import (
-    core_options,
-    groups_beyond,
-    numa_nodes_beyond,
-    packages_beyond,
-    without_wishes,
-)
+from placer.greedy.inside import DevicesTaken, PlaceInside
+from placer.greedy.localities import core_options, without_wishes
 from placer.greedy.masks import masks
-from placer.greedy.node_strategy import cost_of
-from placer.greedy.numa_strategy import against_strategy
-from placer.greedy.offer import Offer, Price
-from placer.greedy.shares import devices_fitting, off_the_choice
+from placer.greedy.offer import AT, BY_STRATEGY, Offer, Price
+from placer.greedy.price import price_of
+from placer.greedy.shares import devices_fitting
 from placer.greedy.switches import device_options
 from placer.greedy.taking import sums_allow
 from placer_models.alignment import CellAmounts, width
 from placer_models.container_fit import pools_of
+from placer_models.goals import ALIGNMENT, LOCALITY_NUMA_NODES, LOCALITY_PACKAGES
 from placer_models.node_state import NodeState
 from placer_models.policy import AlignmentPolicy
 from placer_models.problem import NO_NODE, Choice, CoreTake, Fit, Shape
@@ -35,6 +30,8 @@ MOST_CLOSE = 16
 
 MOST_SIZES = 3
 """How many sizes of such sets are tried, from the smallest that could hold the pod."""
+
+_NUMA_NODES, _PACKAGES = AT[LOCALITY_NUMA_NODES], AT[LOCALITY_PACKAGES]
 
 MAX_TRIED = 128
 """How many sets of cells of one size are tried for one pod; 8 cells have 70 sets of 4."""
@@ -127,7 +124,7 @@ def _close(node: NodeState, shape: Shape, fit: Fit, everywhere: tuple[int, ...])
             offer = _offer(view, shape, fit, mask)
             if offer is not None and offer.price < best.price:
                 best = offer
-                if _is_close(best) and best.price.strategy <= anywhere.price.strategy:
+                if _is_close(best) and best.price[BY_STRATEGY] <= anywhere.price[BY_STRATEGY]:
                     return best
         if _is_close(best):
             break
@@ -135,7 +132,7 @@ def _close(node: NodeState, shape: Shape, fit: Fit, everywhere: tuple[int, ...])
 
 
 def _is_close(offer: Offer) -> bool:
-    return not (offer.price.numa_nodes or offer.price.all_packages)
+    return not (offer.price[_NUMA_NODES] or offer.price[_PACKAGES])
 
 
 def _sizes(
@@ -276,7 +273,7 @@ def _offer_of(
         pool = ((tuple(sorted(used)), shape.pool_milli),) if used else ()
         if milli is None or not has_room(node, shape, pool):
             return None
-    price = _price(node, shape, fit, devices, cores, used, beside)
+    price = price_of(PlaceInside(node, shape, fit, devices, cores, used, beside))
     return Offer(
         price,
         Choice(
@@ -304,9 +301,10 @@ def _by_container(node: NodeState, shape: Shape, fit: Fit) -> Offer | None:
     parts = pick_containers(node, shape, fit)
     if parts is None:
         return None
-    price = _price(node, shape, fit, parts.devices, parts.cores, _cells_of(node, parts))
+    cells = _cells_of(node, parts)
+    price = price_of(PlaceInside(node, shape, fit, parts.devices, parts.cores, cells))
     return Offer(
-        price._replace(alignment=parts.beyond),
+        price.but({ALIGNMENT: parts.beyond}),
         Choice(
             NO_NODE,
             parts.cores,
@@ -350,38 +348,3 @@ def _pick_amount(
         taken[cell] = min(rest, left[cell])
         rest -= taken[cell]
     return None if rest else tuple(taken)
-
-
-def _price(
-    node: NodeState,
-    shape: Shape,
-    fit: Fit,
-    devices: DevicesTaken,
-    cores: tuple[CoreTake, ...],
-    cells_used: set[int],
-    beside_pool: int = 0,
-) -> Price:
-    best_effort = fit.alignment is AlignmentPolicy.BEST_EFFORT
-    bind = 0
-    if shape.owned_cpus and (fit.spread_wished or not fit.bind_required):
-        bind = against_policy(node, shape, fit, cores) - fit.bind_remainder
-        bind = max(0, bind - fit.bind_waived) if fit.bind_waived else bind
-    gpus = devices.gpus
-    linked = gpus is not None and sum(gpus.counts) > 1
-    return Price(
-        opened=int(node.offered),
-        alignment=len(cells_used) - fit.fewest_cells + beside_pool if best_effort else 0,
-        node_preference=fit.weight_missed,
-        bind=bind,
-        joint=devices.apart,
-        partitions=outside_partitions(node, gpus),
-        packages=groups_beyond(node, cores, lambda f: f.package, fit.fewest_packages),
-        caches=groups_beyond(node, cores, lambda f: f.cache, fit.fewest_caches),
-        pair_minimum=shape.best_pair_minimum - gpus.pair_minimum if gpus and linked else 0,
-        pair_sum=fit.best_pair_sum - gpus.pair_sum if gpus and linked else 0,
-        numa_strategy=against_strategy(node, shape, fit, cores),
-        numa_nodes=numa_nodes_beyond(fit, cells_used, beside_pool),
-        all_packages=packages_beyond(node, fit, cores, cells_used),
-        device_choice=off_the_choice(node, shape, devices.shares),
-        strategy=cost_of(node, shape, fit, devices, cores),
-    )

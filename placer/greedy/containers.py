@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from placer.greedy.bound import has_room, milli_left
 from placer.greedy.cores import NO_CORES, capacity, pick_cores
-from placer.greedy.devices import DevicesTaken, pick_devices
+from placer.greedy.devices import pick_devices
+from placer.greedy.inside import DevicesTaken
 from placer.greedy.masks import masks
 from placer_models.alignment import width
 from placer_models.container_fit import ContainerFit, pools_of

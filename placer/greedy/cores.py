@@ -3,6 +3,8 @@
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 
+from placer.greedy.inside import Costs, PlaceInside
+from placer_models.goals import BIND
 from placer_models.node_state import CoreClass, NodeState
 from placer_models.policy import BindPolicy
 from placer_models.problem import CoreTake, Fit, Shape
@@ -70,17 +72,6 @@ def cells_of_cpus(node: NodeState, takes: Sequence[CoreTake]) -> set[int]:
     classes = zip(node.cores, takes, strict=True)
     cells = {c.cell for c, take in classes if take.whole or take.threads}
     return {cell for cell in cells if node.cells[cell].real}
-
-
-def against_policy(node: NodeState, shape: Shape, fit: Fit, takes: Sequence[CoreTake]) -> int:
-    """Return how many CPUs the pod owns against its bind policy, as tier ``bind`` counts."""
-    if fit.spread_wished or fit.bind is BindPolicy.SPREAD_BY_PCPUS:
-        return shape.owned_cpus - sum(take.whole + take.touched for take in takes)
-    return sum(
-        take.threads
-        for take, c in zip(takes, node.cores, strict=True)
-        if fit.bind_asked or not c.efficient
-    )
 
 
 def whole_cores_lost(node: NodeState, takes: Sequence[CoreTake]) -> int:
@@ -229,3 +220,23 @@ def _concentrated(
         amount = min(want, left.pop(best))
         yield best, amount
         want -= amount
+
+
+def _against_policy(place: PlaceInside) -> int:
+    """Return how many CPUs the pod owns against its bind policy, beyond what it has to."""
+    shape, fit = place.shape, place.fit
+    if not shape.owned_cpus or (fit.bind_required and not fit.spread_wished):
+        return 0
+    if fit.spread_wished or fit.bind is BindPolicy.SPREAD_BY_PCPUS:
+        against = shape.owned_cpus - sum(take.whole + take.touched for take in place.cores)
+    else:
+        against = sum(
+            take.threads
+            for take, c in zip(place.cores, place.node.cores, strict=True)
+            if fit.bind_asked or not c.efficient
+        )
+    beyond = against - fit.bind_remainder
+    return max(0, beyond - fit.bind_waived) if fit.bind_waived else beyond
+
+
+COSTS: Costs = {BIND: _against_policy}

@@ -19,11 +19,19 @@ from placer.greedy.columns import (
     ShareQuantity,
 )
 from placer.greedy.node_rows import NodeRows
-from placer.greedy.offer import Price
+from placer.greedy.offer import AT, BY_STRATEGY, WIDTH
 from placer.greedy.shape_bound import ShapeBound, TermColumns, Wanted
 from placer_models.device import GPU
 from placer_models.dimensions import SHARED_POOL
-from placer_models.goals import GPU_POINTS, USABLE_SET_SIZES, WHOLE_CORE_POINTS
+from placer_models.goals import (
+    BIND,
+    GPU_POINTS,
+    NODE_PREFERENCE,
+    OPENED,
+    POD_PAIR_MINIMUM,
+    USABLE_SET_SIZES,
+    WHOLE_CORE_POINTS,
+)
 from placer_models.node_state import NodeState
 from placer_models.node_strategy import FIRST_WEIGHT, NodeStrategy
 from placer_models.problem import Shape
@@ -34,8 +42,6 @@ _POINTS: Numbers = np.array(POINTS, dtype=np.int64)
 
 _SET_SIZES: Numbers = np.array(USABLE_SET_SIZES, dtype=np.int64)[:, np.newaxis]
 """The usual set sizes, upright so that they broadcast over nodes."""
-
-_AT = {name: position for position, name in enumerate(Price._fields)}
 
 
 class CostBound:
@@ -118,25 +124,25 @@ class CostBound:
             largest: The most that any node has of each column.
 
         """
-        costs: Numbers = np.zeros((len(Price._fields) + 1, len(rows)), dtype=np.int64)
-        costs[_AT["opened"]] = rows.numbers[Column.OFFERED]
+        costs: Numbers = np.zeros((WIDTH + 1, len(rows)), dtype=np.int64)
+        costs[AT[OPENED]] = rows.numbers[Column.OFFERED]
         owners = []
         for (bound, count), means in zip(self._shapes, terms, strict=True):
             if bound.minds_nodes:
-                costs[_AT["node_preference"]] += count * means["weight_missed"]
+                costs[AT[NODE_PREFERENCE]] += count * means["weight_missed"]
             if bound.linked:
-                costs[_AT["pair_minimum"]] += count * means["pair_minimum"]
-            for name, term in bound.wishes_for_few_cells:
-                costs[_AT[name]] += count * bound.cells_beyond(rows, means[term])
+                costs[AT[POD_PAIR_MINIMUM]] += count * means["pair_minimum"]
+            for tier, term in bound.wishes_for_few_cells:
+                costs[AT[tier]] += count * bound.cells_beyond(rows, means[term])
             if bound.shape.owned_cpus:
                 owners.append((bound.shape.owned_cpus, means, count))
         lost = self._by_strategy(rows)
         if owners:
-            costs[_AT["bind"]], cores = _by_cores(rows, owners)
+            costs[AT[BIND]], cores = _by_cores(rows, owners)
             lost += WHOLE_CORE_POINTS * cores if self._by_what_is_left else 0
         if self._gpus and self._by_what_is_left:
             lost += GPU_POINTS * self._sets_lost(rows)
-        costs[_AT["strategy"]] = lost
+        costs[BY_STRATEGY] = lost
         left = np.maximum(rows.numbers[self._foreseen] - self._taken, 0)
         if self._largest is not largest:
             # If no node has any of it, none has any left.

@@ -1,8 +1,8 @@
 """Devices that a pod takes, in counts of equivalence classes."""
 
 from collections.abc import Collection
-from typing import NamedTuple
 
+from placer.greedy.inside import DevicesTaken
 from placer.greedy.joint import Taken, groups_apart, pick_in_scopes
 from placer.greedy.mig import after_devices, instance_points, overlap, pick_instances
 from placer.greedy.shares import fitting_counts, pick_shares
@@ -13,7 +13,6 @@ from placer_models.joint_fit import JointFit
 from placer_models.links import (
     DeviceSelection,
     best_permitted,
-    is_partition,
     pair_minimum,
     pair_sum,
     rooms,
@@ -22,25 +21,6 @@ from placer_models.links import (
 from placer_models.node_state import NodeState
 from placer_models.problem import Shape
 from placer_models.shares import ShareTake
-
-
-class DevicesTaken(NamedTuple):
-    """Devices for one pod.
-
-    Attributes:
-        counts: For each bank, whole devices from each equivalence class.
-        gpus: The GPUs among them, whole or in part; None if the pod asks for none.
-        cells: Cells that they are on.
-        apart: What they cost in tier ``joint``.
-        shares: Shares of devices, ascending.
-
-    """
-
-    counts: tuple[tuple[int, ...], ...]
-    gpus: DeviceSelection | None
-    cells: frozenset[int]
-    apart: int = 0
-    shares: tuple[ShareTake, ...] = ()
 
 
 def pick_devices(
@@ -187,17 +167,6 @@ def points_lost(
     if any(bank.cuts for bank in banks):
         lost += instance_points(banks) - instance_points(after_devices(banks, counts))
     return lost
-
-
-def outside_partitions(node: NodeState, gpus: DeviceSelection | None) -> int:
-    """Return 1 if the GPUs should be a partition and are not, else 0."""
-    return sum(
-        bank.type == GPU
-        and bank.board.partitions is not None
-        and gpus is not None
-        and not is_partition(bank.board, gpus.counts)
-        for bank in node.banks
-    )
 
 
 def points_of(node: NodeState) -> int:

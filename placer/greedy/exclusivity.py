@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from placer.greedy.cores import capacity, cells_of_cpus
 from placer.greedy.offer import Chooser, Offer, Price
+from placer_models.goals import SHARED_CORES, SHARED_NUMA_NODES
 from placer_models.node_state import Cell, CoreClass, NodeState
 from placer_models.policy import ExclusivePolicy, Strength
 from placer_models.problem import Choice, CoreTake, Fit, Shape
@@ -33,10 +34,8 @@ def _priced(node: NodeState, fit: Fit, offer: Offer) -> Price:
     used = cells_of_cpus(node, offer.choice.cores) if by_cell else set()
     cells = sum(node.cells[cell].held is not None for cell in used)
     counts = cells or not by_cell
-    return offer.price._replace(
-        shared_cores=_cores_shared(node, offer.choice) if counts else 0,
-        shared_numa_nodes=cells,
-    )
+    cores = _cores_shared(node, offer.choice) if counts else 0
+    return offer.price.but({SHARED_CORES: cores, SHARED_NUMA_NODES: cells})
 
 
 def _cores_shared(node: NodeState, choice: Choice) -> int:

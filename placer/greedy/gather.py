@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from placer.greedy.gang_order import hardest_first
 from placer.greedy.node_strategy import usable_left
 from placer.greedy.node_table import NodeTable
-from placer.greedy.offer import Price
+from placer.greedy.offer import NO_PRICE
 from placer.greedy.switches import SwitchTaker, points_broken
 from placer.state.out_of_time import go_on
 from placer_models.device import GPU
@@ -112,7 +112,7 @@ def _one_by_one(table: NodeTable, state: int, view: int, pods: Sequence[int]) ->
     problem = table.problem
     first = state
     members = []
-    prices = [Price()]
+    prices = [NO_PRICE]
     hopeless: set[int] = set()
     for pod in pods:
         shape = problem.pods[pod]

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from placer.greedy.cores import cells_of_cpus
 from placer.greedy.offer import Chooser, Offer
 from placer_models.affinity import AffinityLevel
+from placer_models.goals import AFFINITY
 from placer_models.node_state import NOBODY, Cell, CoreClass, Guest, NodeState, sides_of
 from placer_models.problem import Choice, Fit, Problem, Shape
 from placer_models.tasks import InNodeAffinity, InNodeAffinityTerm
@@ -57,7 +58,7 @@ def choose_by_affinity(
         if found is None:
             continue
         lost = _lost(node, affinity, found.choice)
-        offer = Offer(found.price._replace(affinity=lost), found.choice)
+        offer = Offer(found.price.but({AFFINITY: lost}), found.choice)
         if best is None or offer.price < best.price:
             best = offer
         if not lost:

@@ -4,9 +4,11 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from itertools import chain, product
 
+from placer.greedy.inside import Costs, PlaceInside
 from placer.greedy.masks import masks
 from placer_models.alignment import fewest_cells
 from placer_models.device import GPU
+from placer_models.goals import JOINT
 from placer_models.joint_fit import JointFit
 from placer_models.links import (
     Board,
@@ -272,3 +274,10 @@ def _covering(
         taken[i] += more
         left -= more
     return tuple(taken)
+
+
+def _apart(place: PlaceInside) -> int:
+    return place.devices.apart
+
+
+COSTS: Costs = {JOINT: _apart}

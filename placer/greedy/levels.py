@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from placer.greedy.gang_order import hardest_first
 from placer.greedy.node_table import NodeTable
-from placer.greedy.offer import Price
+from placer.greedy.offer import AT, NO_PRICE, Price
+from placer_models.goals import AFTER_PLACED, GATHERING
 from placer_models.network import Grouping
 from placer_models.problem import Choice
 from placer_models.tasks import GangTask, LevelTask
@@ -22,10 +23,8 @@ from placer_models.tasks import GangTask, LevelTask
 MOST_REGIONS = 4
 """How many regions are tried for one gang with one set of its wishes."""
 
-DEARER = Price._fields.index("bind") + 1
+DEARER = sum(tier in AT for tier in AFTER_PLACED[: AFTER_PLACED.index(GATHERING)])
 """How many parts of a price come before tier ``gathering``."""
-
-NO_PRICE = Price(*(0 for _ in Price._fields))
 
 _Nodes = NDArray[np.intp]
 

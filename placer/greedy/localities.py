@@ -1,12 +1,14 @@
 """Cores of few packages and few last-level caches, for pods that would like that."""
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from placer.greedy.cores import NO_CORES, capacity, pick_cores
+from placer.greedy.inside import Costs, PlaceInside
 from placer.greedy.numa_strategy import strategy_options
 from placer_models.dimensions import less
+from placer_models.goals import CACHES, LOCALITY_NUMA_NODES, LOCALITY_PACKAGES, PACKAGES
 from placer_models.node_state import CoreClass, NodeState
 from placer_models.problem import CoreTake, Fit, Shape
 
@@ -45,20 +47,6 @@ def core_options(
                 yield found
 
 
-def groups_beyond(
-    node: NodeState,
-    takes: Sequence[CoreTake],
-    key: Callable[[CoreClass], int | None],
-    fewest: int | None,
-) -> int:
-    """Return how many packages or caches are touched beyond the fewest; 0 without a wish."""
-    if fewest is None:
-        return 0
-    classes = zip(node.cores, takes, strict=True)
-    touched = {key(c) for c, take in classes if take.whole or take.threads}
-    return len(touched) - fewest
-
-
 def without_wishes(node: NodeState) -> NodeState:
     """Return the node without the amounts that other pods had better have of its cells."""
     if not node.near:
@@ -68,32 +56,6 @@ def without_wishes(node: NodeState) -> NodeState:
         left = tuple(max(0, have) for have in less(cell.amounts, wished))
         cells.append(cell._replace(amounts=left))
     return replace(node, cells=tuple(cells))
-
-
-def numa_nodes_beyond(fit: Fit, used: Collection[int], beside_pool: int = 0) -> int:
-    """Return how many cells are used beyond the fewest; 0 if locality does not count them.
-
-    Args:
-        fit: What the pod means on the node.
-        used: The cells.
-        beside_pool: How many of them hold something of a pod under ConstrainedBurst that has no
-            CPUs there; they count once more.
-
-    """
-    if fit.locality is None or fit.locality.cells is None:
-        return 0
-    return len(used) - fit.locality.cells + beside_pool
-
-
-def packages_beyond(
-    node: NodeState, fit: Fit, takes: Sequence[CoreTake], used: Collection[int]
-) -> int:
-    """Return how many packages the pod has anything in, beyond the fewest."""
-    if fit.locality is None or fit.locality.packages is None:
-        return 0
-    found = {node.cells[cell].package for cell in used}
-    found.update(c.package for c, t in zip(node.cores, takes, strict=True) if t != NO_CORES)
-    return len(found - {None}) - fit.locality.packages
 
 
 def _in_fewest(rooms: dict[int, int], keys: Sequence[int | None], want: int) -> list[int]:
@@ -112,3 +74,48 @@ def _in_fewest(rooms: dict[int, int], keys: Sequence[int | None], want: int) -> 
         chosen.add(key)
         left -= groups[key]
     return [i for i in rooms if keys[i] in chosen]
+
+
+def _packages_beyond(place: PlaceInside) -> int:
+    """Return how many packages the CPUs are of beyond the fewest; 0 without a wish."""
+    fewest = place.fit.fewest_packages
+    return 0 if fewest is None else len({c.package for c in _touched(place)}) - fewest
+
+
+def _caches_beyond(place: PlaceInside) -> int:
+    """Return how many caches the CPUs are of beyond the fewest; 0 without a wish."""
+    fewest = place.fit.fewest_caches
+    return 0 if fewest is None else len({c.cache for c in _touched(place)}) - fewest
+
+
+def _touched(place: PlaceInside) -> Iterator[CoreClass]:
+    """Yield the core classes that the pod has CPUs of."""
+    classes = zip(place.node.cores, place.cores, strict=True)
+    return (c for c, take in classes if take.whole or take.threads)
+
+
+def _numa_nodes_beyond(place: PlaceInside) -> int:
+    """Return how many cells are used beyond the fewest; 0 if locality does not count them."""
+    locality = place.fit.locality
+    if locality is None or locality.cells is None:
+        return 0
+    return len(place.cells) - locality.cells + place.beside_pool
+
+
+def _all_packages_beyond(place: PlaceInside) -> int:
+    """Return how many packages the pod has anything in, beyond the fewest."""
+    node, locality = place.node, place.fit.locality
+    if locality is None or locality.packages is None:
+        return 0
+    found = {node.cells[cell].package for cell in place.cells}
+    taken = zip(node.cores, place.cores, strict=True)
+    found.update(c.package for c, take in taken if take != NO_CORES)
+    return len(found - {None}) - locality.packages
+
+
+COSTS: Costs = {
+    PACKAGES: _packages_beyond,
+    CACHES: _caches_beyond,
+    LOCALITY_NUMA_NODES: _numa_nodes_beyond,
+    LOCALITY_PACKAGES: _all_packages_beyond,
+}

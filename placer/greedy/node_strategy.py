@@ -1,22 +1,19 @@
 """Costs of places in the last tier, whichever node strategy that is."""
 
-from collections.abc import Sequence
-
 from placer.greedy.cores import whole_cores_free, whole_cores_lost
-from placer.greedy.devices import DevicesTaken, points_lost, points_of
+from placer.greedy.devices import points_lost, points_of
+from placer.greedy.inside import PlaceInside
 from placer.greedy.switches import SwitchTaker, points_broken
 from placer_models.dimensions import MEMORY, SHARED_POOL, less
 from placer_models.goals import WHOLE_CORE_POINTS
 from placer_models.node_state import NodeState
 from placer_models.node_strategy import cost
-from placer_models.problem import CoreTake, Fit, Shape
 from placer_models.rooms import room_points
 
 
-def cost_of(
-    node: NodeState, shape: Shape, fit: Fit, devices: DevicesTaken, cores: Sequence[CoreTake]
-) -> int:
+def cost_of(place: PlaceInside) -> int:
     """Return points of tier ``usable`` that the node loses, or what another strategy counts."""
+    node, shape, fit, devices = place.node, place.shape, place.fit, place.devices
     if node.load is not None and fit.ask is not None:
         return cost(node.load, fit.ask)
     left = less(node.amounts, shape.amounts_on(node))
@@ -24,7 +21,7 @@ def cost_of(
     lost += points_lost(node, devices.counts, devices.shares)
     if node.switches and (shape.devices or shape.shares):
         lost += points_broken(node, [SwitchTaker.of(shape, devices)])
-    return lost + WHOLE_CORE_POINTS * whole_cores_lost(node, cores)
+    return lost + WHOLE_CORE_POINTS * whole_cores_lost(node, place.cores)
 
 
 def usable_left(node: NodeState) -> int:

@@ -7,6 +7,8 @@ from itertools import accumulate
 from typing import assert_never
 
 from placer.greedy.cores import NO_CORES, capacity, pick_cores
+from placer.greedy.inside import Costs, PlaceInside
+from placer_models.goals import NUMA_STRATEGY
 from placer_models.node_state import NodeState
 from placer_models.numa_strategy import least_pairs, pairs
 from placer_models.policy import NumaStrategy
@@ -16,13 +18,14 @@ MOST_CELLS = 16
 """How many cells are tried for a pod: of the roomiest, and again of the tightest."""
 
 
-def against_strategy(node: NodeState, shape: Shape, fit: Fit, takes: Sequence[CoreTake]) -> int:
+def _against_strategy(place: PlaceInside) -> int:
     """Return what a place adds to the tier ``numa-strategy``."""
+    node, shape, fit = place.node, place.shape, place.fit
     chosen = node.strategy
     if chosen is None or fit.fewest_cpu_cells is None:
         return 0
     share: Counter[int] = Counter()
-    for c, take in zip(node.cores, takes, strict=True):
+    for c, take in zip(node.cores, place.cores, strict=True):
         share[c.cell] += take.whole * c.threads + take.threads
     share = +share
     beyond = len(share) - fit.fewest_cpu_cells
@@ -104,3 +107,6 @@ def _left(node: NodeState) -> Counter[int]:
     for c in node.cores:
         left[c.cell] += c.free_threads
     return left
+
+
+COSTS: Costs = {NUMA_STRATEGY: _against_strategy}

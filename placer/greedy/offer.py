@@ -1,56 +1,37 @@
 """A place inside a node, and what it costs."""
 
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
 
+from placer_models.goals import IN_NODE, Tier
 from placer_models.node_state import NodeState
 from placer_models.problem import Choice, Fit, Shape
 from placer_models.records import record
 
+AT = {tier: position for position, tier in enumerate(IN_NODE)}
+"""Tier -> its position in a price."""
 
-class Price(NamedTuple):
-    """What a place costs, most important first. Prices compare as tuples: less is better.
+BY_STRATEGY = len(IN_NODE)
+"""The position of the tiers of a node strategy, which are priced together: the last."""
 
-    Attributes:
-        opened: Offered nodes that are opened.
-        shared_cores: Cores shared against the exclusive policy.
-        shared_numa_nodes: NUMA nodes shared against the exclusive policy.
-        affinity: Weights of wishes, about other owners of CPUs of a core or NUMA node, not kept.
-        alignment: NUMA nodes beyond the fewest.
-        node_preference: Weights of what the pod would like of the node and does not get.
-        packages: Packages beyond the fewest, where the pod would like few.
-        bind: CPUs against the bind policy.
-        caches: Last-level caches beyond the fewest, where the pod would like few.
-        joint: Groups that lack a type that is wanted there.
-        partitions: Whether the GPUs should be a partition and are not.
-        pair_minimum: How far the slowest pair of GPUs is short of the best, in 0.01 GB/s.
-        pair_sum: How far the sum over pairs of GPUs is short of the best, in 0.01 GB/s.
-        numa_strategy: Points against the node's NUMA strategy.
-        numa_nodes: NUMA nodes beyond the fewest, where no policy asks.
-        all_packages: Packages of all that the pod has, beyond the fewest.
-        device_choice: How far it is off the pod's device choice, in millionths of use by others.
-        strategy: What the last tier counts, as `node_strategy.cost_of` returns it.
+WIDTH = BY_STRATEGY + 1
+"""How many parts a price has."""
 
-    """
 
-    opened: int = 0
-    shared_cores: int = 0
-    shared_numa_nodes: int = 0
-    affinity: int = 0
-    alignment: int = 0
-    node_preference: int = 0
-    packages: int = 0
-    bind: int = 0
-    caches: int = 0
-    joint: int = 0
-    partitions: int = 0
-    pair_minimum: int = 0
-    pair_sum: int = 0
-    numa_strategy: int = 0
-    numa_nodes: int = 0
-    all_packages: int = 0
-    device_choice: int = 0
-    strategy: int = 0
+class Price(tuple[int, ...]):
+    """What a place costs, tier by tier, most important first. Prices compare as tuples."""
+
+    __slots__ = ()
+
+    def but(self, costs: Mapping[Tier, int]) -> "Price":
+        """Return the price with other costs in some tiers."""
+        parts = list(self)
+        for tier, cost in costs.items():
+            parts[AT[tier]] = cost
+        return Price(parts)
+
+
+NO_PRICE = Price((0,) * WIDTH)
+"""What costs nothing."""
 
 
 @record(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from placer.greedy.columns import Indices, Numbers
-from placer.greedy.offer import Price
+from placer.greedy.offer import WIDTH, Price
 from placer_models.problem import Choice
 
 
@@ -40,7 +40,7 @@ class Ranking:
         """Begin with no node that fits."""
         self._fits: NDArray[np.bool_] = np.zeros(nodes, dtype=np.bool_)
         self._sure: NDArray[np.bool_] = np.zeros(nodes, dtype=np.bool_)
-        self._costs: Numbers = np.zeros((len(Price._fields) + 1, nodes), dtype=np.int64)
+        self._costs: Numbers = np.zeros((WIDTH + 1, nodes), dtype=np.int64)
         self._telling: list[int] = []
         self.seen = 0
 

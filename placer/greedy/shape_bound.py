@@ -8,6 +8,7 @@ import numpy as np
 from placer.greedy.columns import CellColumn, Columns, Indices, Mask, Numbers
 from placer.greedy.node_rows import NodeRows
 from placer_models.device import GPU
+from placer_models.goals import ALIGNMENT, LOCALITY_NUMA_NODES, Tier
 from placer_models.links import best_permitted_minimum
 from placer_models.node_state import NodeState
 from placer_models.policy import AlignmentPolicy, BindPolicy
@@ -64,7 +65,7 @@ class ShapeBound:
         only_whole_cores: Whether its pods own nothing but whole cores, wherever they run.
         linked: Whether its GPUs may be closer to each other on some nodes than on others.
         minds_nodes: Whether it misses something that it would like of its node on some nodes.
-        wishes_for_few_cells: (part of a price, its term) for each wish to use few cells.
+        wishes_for_few_cells: (tier, its term) for each wish to use few cells.
 
     """
 
@@ -77,11 +78,11 @@ class ShapeBound:
         self.linked = self.shape.count_of(GPU) > 1 and not self.shape.shares
         fits = [fit for fit in self._fits if fit]
         self.minds_nodes = any(fit.weight_missed for fit in fits)
-        self.wishes_for_few_cells = []
+        self.wishes_for_few_cells: list[tuple[Tier, str]] = []
         if any(fit.alignment is AlignmentPolicy.BEST_EFFORT for fit in fits):
-            self.wishes_for_few_cells.append(("alignment", "beyond_one"))
+            self.wishes_for_few_cells.append((ALIGNMENT, "beyond_one"))
         if any(fit.locality is not None for fit in fits):
-            self.wishes_for_few_cells.append(("numa_nodes", "close_beyond_one"))
+            self.wishes_for_few_cells.append((LOCALITY_NUMA_NODES, "close_beyond_one"))
         least = columns.least_in_cells(self.shape, only_whole_cores=self.only_whole_cores)
         self._least = [(int(column), int(least[column])) for column in np.flatnonzero(least)]
         pools = (CellColumn.SHARED_MILLI, CellColumn.BEST_EFFORT_MILLI)

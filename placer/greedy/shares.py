@@ -8,9 +8,11 @@ from dataclasses import replace
 from itertools import compress
 from typing import NamedTuple, TypeVar
 
+from placer.greedy.inside import Costs, PlaceInside
 from placer_models.banks import DeviceBank
 from placer_models.device import GPU, FunctionSelector, selects
 from placer_models.device_share import ShareAmounts, less, room, used_millionths
+from placer_models.goals import DEVICE_CHOICE
 from placer_models.links import best_permitted, rooms, tells_apart, usable_points
 from placer_models.node_state import NodeState
 from placer_models.policy import DeviceChoice, DeviceScope
@@ -250,8 +252,9 @@ def _use(device: ShareableDevice, asked: ShareAmounts, choice: DeviceChoice | No
     return used if choice is DeviceChoice.LEAST_USED else -used
 
 
-def off_the_choice(node: NodeState, shape: Shape, takes: Sequence[ShareTake]) -> int:
+def _off_the_choice(place: PlaceInside) -> int:
     """Return how far devices are off what the pod would choose if it came last."""
+    node, shape, takes = place.node, place.shape, place.devices.shares
     off = 0
     for take in takes:
         need = shape.shares[take.need]
@@ -307,3 +310,6 @@ def _match(wishes: Sequence[Sequence[Candidate]]) -> list[Candidate] | None:
     if all(settle(wish, set()) for wish in range(len(wishes))):
         return [given[wish] for wish in range(len(wishes))]
     return None
+
+
+COSTS: Costs = {DEVICE_CHOICE: _off_the_choice}

@@ -4,7 +4,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from placer.greedy.devices import DevicesTaken, pick_devices
+from placer.greedy.devices import pick_devices
+from placer.greedy.inside import DevicesTaken
 from placer_models.goals import SWITCH_POINTS
 from placer_models.joint_fit import JointFit
 from placer_models.node_state import NodeState

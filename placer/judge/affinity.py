@@ -3,9 +3,11 @@
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
+from placer.judge.family import JudgedFamily
 from placer.judge.finding import Finding
 from placer.judge.scene import Scene, Site, Tenant
 from placer_models.affinity import AffinityLevel, AffinityTerm
+from placer_models.goals import AFFINITY
 
 
 class _Domains:
@@ -215,3 +217,12 @@ def _too_near(
         f"{other.title!r}{where}; "
         f"the anti-affinity of {owner.title!r} keeps it from pods with {term.said}",
     )
+
+
+JUDGED = JudgedFamily(
+    rules={
+        "affinity": affinity,
+        "anti-affinity": anti_affinity,
+    },
+    tiers={AFFINITY: wishes_not_met},
+)

@@ -13,10 +13,12 @@ from placer.judge.cells import (
     policy_of,
     scope_of,
 )
+from placer.judge.family import JudgedFamily
 from placer.judge.finding import Finding
 from placer.judge.scene import CellId, Scene, Site, Tenant
 from placer_models.alignment import CellAmounts, fewest_cells, restricted_width
 from placer_models.cpuset import format_cpu_list
+from placer_models.goals import ALIGNMENT
 from placer_models.policy import AlignmentPolicy, AlignmentScope
 
 
@@ -114,3 +116,6 @@ def cells_beyond_fewest(scene: Scene) -> int:
 def _fewest_cells(cells: tuple[CellAmounts, ...], need: CellAmounts) -> int:
     # None means that not even the empty node holds it, so the placement has breaches.
     return fewest_cells(cells, need) or 0
+
+
+JUDGED = JudgedFamily(rules={"alignment": alignment}, tiers={ALIGNMENT: cells_beyond_fewest})

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from placer.judge.cells import bound_to, cells_used, claims_of, is_bound, policy_of, without_homes
+from placer.judge.family import JudgedFamily
 from placer.judge.finding import Finding
 from placer.judge.homes import stays
 from placer.judge.pools import pool_here, pool_of, withheld
@@ -247,3 +248,11 @@ def _list(homes: Iterable[CellId]) -> str:
 
 def _text(cpus: CpuSet) -> str:
     return format_cpu_list(cpus) or "none"
+
+
+JUDGED = JudgedFamily(
+    rules={
+        "bound-pool": bound_pool,
+        "constrained-burst": constrained_burst,
+    }
+)

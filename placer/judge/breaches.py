@@ -6,95 +6,18 @@ The page docs/rules.md states the same rules in words, under the same names.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from placer.judge.affinity import affinity, anti_affinity
-from placer.judge.alignment import alignment
-from placer.judge.bound import bound_pool, constrained_burst
-from placer.judge.container_parts import container_parts
-from placer.judge.cpus import cpu_allocatable, cpu_bind, cpu_count, cpu_exclusive
-from placer.judge.device_strategy import device_strategy
-from placer.judge.devices import (
-    device_count,
-    device_exclusive,
-    device_health,
-    device_known,
-    device_scope,
-)
-from placer.judge.environment import environment
-from placer.judge.exclusivity import exclusive_cores, exclusive_numa_nodes
-from placer.judge.extended import extended
+from placer.judge.families import FAMILIES
 from placer.judge.finding import Rule
-from placer.judge.functions import device_functions
-from placer.judge.gangs import gang_group, gang_minimum, gather
-from placer.judge.host_ports import host_ports
-from placer.judge.joint import joint
-from placer.judge.links import partition
-from placer.judge.max_pods import max_pods
-from placer.judge.memory import hugepages, memory
-from placer.judge.mig import mig
-from placer.judge.moves import moves
-from placer.judge.network import domain, multiples, spread
-from placer.judge.node_affinity import node_affinity
-from placer.judge.node_cpus import arm_cpu_policy, node_cpu_bind
-from placer.judge.pods import cordon, known, node_selector
-from placer.judge.pools import be_pool, containers, shared_pool
 from placer.judge.scene import NodesBefore, Scene, scene_of
-from placer.judge.shares import device_share
-from placer.judge.taints import taints
-from placer.judge.topology_spread import topology_spread
 from placer_models.cluster import Instance
 from placer_models.moves import complete_with_current, with_movable_pods
 from placer_models.placement import Placement
 from placer_models.typed import typed
 
 RULES: Mapping[str, Rule] = {
-    "known": known,
-    "cordon": cordon,
-    "taints": taints,
-    "node-selector": node_selector,
-    "node-affinity": node_affinity,
-    "affinity": affinity,
-    "anti-affinity": anti_affinity,
-    "topology-spread": topology_spread,
-    "cpu-count": cpu_count,
-    "cpu-allocatable": cpu_allocatable,
-    "cpu-exclusive": cpu_exclusive,
-    "cpu-bind": cpu_bind,
-    "node-cpu-bind": node_cpu_bind,
-    "arm-cpu-policy": arm_cpu_policy,
-    "exclusive-cores": exclusive_cores,
-    "exclusive-numa-nodes": exclusive_numa_nodes,
-    "shared-pool": shared_pool,
-    "be-pool": be_pool,
-    "bound-pool": bound_pool,
-    "constrained-burst": constrained_burst,
-    "containers": containers,
-    "memory": memory,
-    "extended": extended,
-    "max-pods": max_pods,
-    "host-ports": host_ports,
-    "hugepages": hugepages,
-    "device-known": device_known,
-    "device-health": device_health,
-    "device-exclusive": device_exclusive,
-    "device-count": device_count,
-    "device-strategy": device_strategy,
-    "device-share": device_share,
-    "device-functions": device_functions,
-    "joint": joint,
-    "partition": partition,
-    "device-scope": device_scope,
-    "mig": mig,
-    "alignment": alignment,
-    "container-parts": container_parts,
-    "environment": environment,
-    "gang-minimum": gang_minimum,
-    "gang-group": gang_group,
-    "domain": domain,
-    "gather": gather,
-    "spread": spread,
-    "multiples": multiples,
-    "moves": moves,
+    name: rule for family in FAMILIES for name, rule in family.rules.items()
 }
+"""Name -> rule, of all families."""
 
 
 @dataclass(frozen=True, slots=True)

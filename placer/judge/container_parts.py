@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from placer.judge.cells import claims_of, is_bound, numa_nodes_held, scope_of
+from placer.judge.family import JudgedFamily
 from placer.judge.finding import Finding
 from placer.judge.scene import Scene, Site, Tenant
 from placer_models.device_share import DeviceShare
@@ -229,3 +230,6 @@ def _held(
         found.update({(size, numa): count for numa, size, count in place.hugepages})
         found.update({("milli CPUs of", numa): n for numa, n in place.cpu_milli or ()})
     return found
+
+
+JUDGED = JudgedFamily(rules={"container-parts": container_parts})

@@ -4,10 +4,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from typing import assert_never
 
+from placer.judge.family import JudgedFamily
 from placer.judge.finding import Finding
 from placer.judge.numa_strategy import even_shares, widest_core
 from placer.judge.scene import Scene, Site, Tenant
 from placer_models.cpuset import CpuSet, format_cpu_list
+from placer_models.goals import BIND
 from placer_models.policy import BindPolicy, NodeBindPolicy, Strength
 from placer_models.topology import ARM, Topology
 
@@ -173,3 +175,14 @@ def _most(sizes: Iterable[int], asked: int) -> int:
         for _ in range(min(count, asked // size)):
             sums |= (sums << size) & within
     return sums.bit_length() - 1
+
+
+JUDGED = JudgedFamily(
+    rules={
+        "cpu-count": cpu_count,
+        "cpu-allocatable": cpu_allocatable,
+        "cpu-exclusive": cpu_exclusive,
+        "cpu-bind": cpu_bind,
+    },
+    tiers={BIND: cpus_against_policy},
+)

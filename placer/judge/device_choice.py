@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from operator import add
 
+from placer.judge.family import JudgedFamily
 from placer.judge.functions import is_wanted
 from placer.judge.scene import Scene, Site, Tenant
 from placer.judge.shares import matched
@@ -18,6 +19,7 @@ from placer_models.device_share import (
     totals_of,
     used_millionths,
 )
+from placer_models.goals import DEVICE_CHOICE
 from placer_models.policy import DeviceChoice
 
 
@@ -123,3 +125,6 @@ def _off(use: _Use, tenant: Tenant) -> Iterator[int]:
             and (amounts := taken(share, totals_of(other))) is not None
         ]
         yield max(0, here - min(others, default=here))
+
+
+JUDGED = JudgedFamily(tiers={DEVICE_CHOICE: use_off_the_choice})

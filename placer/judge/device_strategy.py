@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
+from placer.judge.family import JudgedFamily
 from placer.judge.finding import Finding
 from placer.judge.joint import PLACE_NAMES, held_by_place
 from placer.judge.scene import Scene, Site, Tenant
@@ -71,3 +72,6 @@ def _not_each(site: Site, tenant: Tenant, kind: str) -> str | None:
 
 def _named(tenant: Tenant, kind: str) -> str:
     return ", ".join(map(str, tenant.place.minors(kind))) or "none"
+
+
+JUDGED = JudgedFamily(rules={"device-strategy": device_strategy})

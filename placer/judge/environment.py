@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from placer.judge.container_parts import devices_of
+from placer.judge.family import JudgedFamily
 from placer.judge.finding import Finding
 from placer.judge.scene import Scene, Site, Tenant
 from placer_models.device import GPU
@@ -78,3 +79,6 @@ def _named(said: str, minor_of: Mapping[str, int]) -> list[int] | None:
 
 def _text(minors: list[int]) -> str:
     return f"GPU {', '.join(map(str, minors))}" if minors else "no such GPU"
+
+
+JUDGED = JudgedFamily(rules={"environment": environment})

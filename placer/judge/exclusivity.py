@@ -4,9 +4,11 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 
+from placer.judge.family import JudgedFamily
 from placer.judge.finding import Finding
 from placer.judge.scene import Scene, Site, Tenant
 from placer_models.cpuset import format_cpu_list
+from placer_models.goals import SHARED_CORES, SHARED_NUMA_NODES
 from placer_models.policy import ExclusivePolicy
 from placer_models.topology import ARM
 
@@ -120,3 +122,15 @@ def _clashes(site: Site, places: _Guests, what: str, policy: ExclusivePolicy) ->
 
 def _demanding(one: Tenant, other: Tenant) -> Tenant | None:
     return next((tenant for tenant in (other, one) if tenant.pod.spec.exclusive_required), None)
+
+
+JUDGED = JudgedFamily(
+    rules={
+        "exclusive-cores": exclusive_cores,
+        "exclusive-numa-nodes": exclusive_numa_nodes,
+    },
+    tiers={
+        SHARED_CORES: shared_cores,
+        SHARED_NUMA_NODES: shared_numa_nodes,
+    },
+)

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 
+from placer.judge.family import JudgedFamily
 from placer.judge.finding import Finding
 from placer.judge.scene import Scene
 
@@ -25,3 +26,6 @@ def extended(scene: Scene) -> Iterator[Finding]:
                     f"the pods of node {site.node.name!r} ask for {taken[name]} {name}; "
                     f"it has {has.get(name, 0)}",
                 )
+
+
+JUDGED = JudgedFamily(rules={"extended": extended})

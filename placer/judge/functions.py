@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
+from placer.judge.family import JudgedFamily
 from placer.judge.finding import Finding
 from placer.judge.scene import Scene, Site, Tenant
 from placer_models.device import FunctionSelector
@@ -68,3 +69,6 @@ def _functions(grant: DeviceGrant) -> str:
     if not grant.vfs:
         return "no virtual function"
     return f"virtual functions {', '.join(map(str, grant.vfs))}"
+
+
+JUDGED = JudgedFamily(rules={"device-functions": device_functions})

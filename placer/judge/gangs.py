@@ -1,12 +1,11 @@
-"""Rules about gangs: all or nothing, and together."""
+"""Rules about gangs: all or nothing."""
 
 from collections.abc import Iterator
 
+from placer.judge.family import JudgedFamily
 from placer.judge.finding import Finding
-from placer.judge.network import gather_at_level
 from placer.judge.scene import Scene
 from placer_models.placement import title_of
-from placer_models.policy import GatherLevel
 
 
 def gang_minimum(scene: Scene) -> Iterator[Finding]:
@@ -35,14 +34,9 @@ def gang_group(scene: Scene) -> Iterator[Finding]:
             )
 
 
-def gather(scene: Scene) -> Iterator[Finding]:
-    """The placed members of a gang that gathers are on one node, or in one domain."""
-    for gang in scene.instance.gangs:
-        nodes = sorted(set(scene.members.get(gang.key, {}).values()))
-        if gang.gather is GatherLevel.NODE and len(nodes) > 1:
-            title = title_of(*gang.key)
-            yield Finding(
-                title,
-                f"gang {title!r} gathers on one node, but is placed on {', '.join(nodes)}",
-            )
-    yield from gather_at_level(scene)
+JUDGED = JudgedFamily(
+    rules={
+        "gang-minimum": gang_minimum,
+        "gang-group": gang_group,
+    }
+)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from itertools import chain
 
+from placer.judge.family import JudgedFamily
 from placer.judge.finding import Finding
 from placer.judge.scene import Scene
 from placer_models.host_ports import ANY_IP, HostPort
@@ -31,3 +32,6 @@ def _clash(port: HostPort, wanted: tuple[HostPort, ...]) -> bool:
         and (port.ip == other.ip or ANY_IP in (port.ip, other.ip))
         for other in wanted
     )
+
+
+JUDGED = JudgedFamily(rules={"host-ports": host_ports})

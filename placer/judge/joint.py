@@ -4,11 +4,13 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from itertools import permutations
 
+from placer.judge.family import JudgedFamily
 from placer.judge.finding import Finding
 from placer.judge.scene import Inside, Scene, Site, Tenant
 from placer_models.alignment import fewest_cells
 from placer_models.device import Device
 from placer_models.device_strategy import DeviceStrategy
+from placer_models.goals import JOINT
 from placer_models.policy import JointScope, Strength
 
 _Place = str | int
@@ -141,3 +143,6 @@ def _scope(tenant: Tenant) -> JointScope:
     wish = tenant.pod.spec.joint
     assert wish is not None
     return wish.scope
+
+
+JUDGED = JudgedFamily(rules={"joint": joint}, tiers={JOINT: groups_without_every_type})

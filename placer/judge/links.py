@@ -2,10 +2,12 @@
 
 from collections.abc import Collection, Iterator
 
+from placer.judge.family import JudgedFamily
 from placer.judge.finding import Finding
 from placer.judge.scene import Scene, Site, Tenant
 from placer_models.cpuset import format_cpu_list
 from placer_models.device import GPU
+from placer_models.goals import GANG_PAIR_SUM, PARTITIONS, POD_PAIR_MINIMUM, POD_PAIR_SUM
 from placer_models.links import (
     best_pair_sum,
     best_permitted_sum,
@@ -99,3 +101,14 @@ def pods_outside_partitions(scene: Scene) -> int:
 def _is_outside(site: Site, tenant: Tenant) -> bool:
     gpus = tenant.place.minors(GPU)
     return bool(gpus) and tuple(sorted(gpus)) not in (site.node.table or ())
+
+
+JUDGED = JudgedFamily(
+    rules={"partition": partition},
+    tiers={
+        PARTITIONS: pods_outside_partitions,
+        POD_PAIR_MINIMUM: pod_minimum_shortfall,
+        POD_PAIR_SUM: pod_sum_shortfall,
+        GANG_PAIR_SUM: gang_sum_shortfall,
+    },
+)

@@ -15,8 +15,10 @@ from placer.judge.cells import (
     scope_of,
     whole_claim,
 )
+from placer.judge.family import JudgedFamily
 from placer.judge.scene import CellId, Inside, Scene, Site, Tenant
 from placer_models.alignment import CellAmounts, fewest_cells
+from placer_models.goals import CACHES, LOCALITY_NUMA_NODES, LOCALITY_PACKAGES, PACKAGES
 from placer_models.policy import BINDING, AlignmentPolicy, AlignmentScope, Locality
 from placer_models.topology import Cpu
 
@@ -170,3 +172,13 @@ def _fewest_groups(site: Site, tenant: Tenant, group: Callable[[Cpu], Hashable])
         missing -= size
         count += 1
     return count
+
+
+JUDGED = JudgedFamily(
+    tiers={
+        PACKAGES: packages_beyond_fewest,
+        CACHES: caches_beyond_fewest,
+        LOCALITY_NUMA_NODES: numa_nodes_beyond_fewest,
+        LOCALITY_PACKAGES: all_packages_beyond_fewest,
+    }
+)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from placer.judge.family import JudgedFamily
 from placer.judge.finding import Finding
 from placer.judge.scene import Scene
 
@@ -16,3 +17,6 @@ def max_pods(scene: Scene) -> Iterator[Finding]:
                 site.node.name,
                 f"node {site.node.name!r} has {len(site.tenants)} pods; it takes {most}",
             )
+
+
+JUDGED = JudgedFamily(rules={"max-pods": max_pods})

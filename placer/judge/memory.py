@@ -1,8 +1,9 @@
-"""The rules about memory and hugepages on NUMA nodes: the same for bytes and each page size."""
+"""Memory on NUMA nodes, and what its rule has in common with that of hugepages."""
 
 from collections import defaultdict
 from collections.abc import Iterator
 
+from placer.judge.family import JudgedFamily
 from placer.judge.finding import Finding
 from placer.judge.scene import Scene, Site, Tenant
 from placer_models.quantity import format_bytes
@@ -13,15 +14,11 @@ _Place = tuple[int, int]
 
 def memory(scene: Scene) -> Iterator[Finding]:
     """A pod's bytes sum to its request, and a NUMA node gives no more than it has."""
-    return _findings(scene, pages=False)
+    return amounts_held(scene, pages=False)
 
 
-def hugepages(scene: Scene) -> Iterator[Finding]:
-    """A pod's pages sum to its request, and a NUMA node gives no more than it has, by size."""
-    return _findings(scene, pages=True)
-
-
-def _findings(scene: Scene, *, pages: bool) -> Iterator[Finding]:
+def amounts_held(scene: Scene, *, pages: bool) -> Iterator[Finding]:
+    """Yield what is wrong with the bytes, or the pages of each size, that pods hold."""
     for _, tenant in scene.newcomers:
         held = _held(tenant, pages=pages)
         total: defaultdict[int, int] = defaultdict(int)
@@ -77,3 +74,6 @@ def _held(tenant: Tenant, *, pages: bool) -> list[tuple[_Place, int]]:
 
 def _what(page_bytes: int) -> str:
     return f"hugepages of {format_bytes(page_bytes)}" if page_bytes else "bytes of memory"
+
+
+JUDGED = JudgedFamily(rules={"memory": memory})

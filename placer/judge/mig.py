@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from placer.judge.family import JudgedFamily
 from placer.judge.finding import Finding
 from placer.judge.scene import Scene, Site, Tenant
 from placer_models.device import GPU
@@ -99,3 +100,6 @@ def _text(grant: DeviceGrant) -> str:
         return f"gpu {grant.minor} whole" if whole else f"a share of gpu {grant.minor}"
     gpu, start = divmod(grant.minor, SLICES)
     return f"{grant.type} at start {start} of gpu {gpu}"
+
+
+JUDGED = JudgedFamily(rules={"mig": mig})

@@ -2,9 +2,11 @@
 
 from collections.abc import Iterator
 
+from placer.judge.family import JudgedFamily
 from placer.judge.finding import Finding
 from placer.judge.homes import moved
 from placer.judge.scene import Scene
+from placer_models.goals import MOVES
 from placer_models.placement import title_of
 
 
@@ -33,3 +35,6 @@ def moves(scene: Scene) -> Iterator[Finding]:
 def pods_moved(scene: Scene) -> int:
     """Return tier ``moves``: how many running pods get another place."""
     return len(moved(scene.instance, scene.placement.pods))
+
+
+JUDGED = JudgedFamily(rules={"moves": moves}, tiers={MOVES: pods_moved})

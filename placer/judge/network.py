@@ -1,13 +1,16 @@
-"""Levels of the network that gangs ask for, required and preferred (G4)."""
+"""Nodes, and levels of the network, in which the members of a gang are together (G4)."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 
+from placer.judge.family import JudgedFamily
 from placer.judge.finding import Finding
 from placer.judge.scene import Scene
+from placer_models.goals import GATHERING
 from placer_models.network import Grouping, LevelRule
 from placer_models.placement import title_of
 from placer_models.pod import Gang
+from placer_models.policy import GatherLevel
 
 
 def domain(scene: Scene) -> Iterator[Finding]:
@@ -25,8 +28,16 @@ def domain(scene: Scene) -> Iterator[Finding]:
                     )
 
 
-def gather_at_level(scene: Scene) -> Iterator[Finding]:
-    """The placed members of a gang are in one domain of each level where it gathers."""
+def gather(scene: Scene) -> Iterator[Finding]:
+    """The placed members of a gang that gathers are on one node, or in one domain."""
+    for gang in scene.instance.gangs:
+        nodes = sorted(set(scene.members.get(gang.key, {}).values()))
+        if gang.gather is GatherLevel.NODE and len(nodes) > 1:
+            title = title_of(*gang.key)
+            yield Finding(
+                title,
+                f"gang {title!r} gathers on one node, but is placed on {', '.join(nodes)}",
+            )
     for gang, rule, members in _required(scene, Grouping.GATHER):
         if len(members) > 1:
             title = title_of(*gang.key)
@@ -101,3 +112,14 @@ def gathering_short(scene: Scene) -> int:
             elif rule.grouping is Grouping.SPREAD:
                 short += sum(max(0, count - rule.count) for count in places.values())
     return short
+
+
+JUDGED = JudgedFamily(
+    rules={
+        "domain": domain,
+        "gather": gather,
+        "spread": spread,
+        "multiples": multiples,
+    },
+    tiers={GATHERING: gathering_short},
+)

@@ -1,11 +1,26 @@
-"""Node affinity: what pods require, and prefer, of the labels and names of nodes."""
+"""Node selectors and node affinity: what pods require, and prefer, of labels and names of nodes."""
 
 from collections.abc import Iterator
 
+from placer.judge.family import JudgedFamily
 from placer.judge.finding import Finding
-from placer.judge.open_nodes import meets_affinity, taints_met
+from placer.judge.open_nodes import labels_missed, meets_affinity, taints_met
 from placer.judge.scene import Scene
+from placer_models.goals import NODE_PREFERENCE
 from placer_models.taints import TAINT_WEIGHT
+
+
+def node_selector(scene: Scene) -> Iterator[Finding]:
+    """The node has each label that the pod asks for, with the value asked for."""
+    for site, tenant in scene.newcomers:
+        labels = dict(site.node.labels)
+        for key, value in labels_missed(site.node, tenant.pod.spec):
+            has = f"has {key}={labels[key]}" if key in labels else f"has no label {key!r}"
+            yield Finding(
+                tenant.title,
+                f"pod {tenant.title!r} asks for a node with {key}={value}; "
+                f"node {site.node.name!r} {has}",
+            )
 
 
 def node_affinity(scene: Scene) -> Iterator[Finding]:
@@ -38,3 +53,12 @@ def weights_missed(scene: Scene) -> int:
         soft = (taint for taint in taints_met(site.node, spec.tolerations) if not taint.keeps_off)
         missed += sum(TAINT_WEIGHT for _ in soft)
     return missed
+
+
+JUDGED = JudgedFamily(
+    rules={
+        "node-selector": node_selector,
+        "node-affinity": node_affinity,
+    },
+    tiers={NODE_PREFERENCE: weights_missed},
+)

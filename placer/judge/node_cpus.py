@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from placer.judge.cpus import in_whole_cores, on_shared_cores
+from placer.judge.family import JudgedFamily
 from placer.judge.finding import Finding
 from placer.judge.scene import Scene, Site, Tenant
 from placer_models.cpuset import format_cpu_list
@@ -76,3 +77,11 @@ def _against(site: Site, tenant: Tenant) -> frozenset[int]:
     if site.node.cpu_bind is NodeBindPolicy.FULL_PCPUS_ONLY:
         return tenant.owned - in_whole_cores(site.inside.topology, tenant.owned)
     return on_shared_cores(site.inside.topology, tenant.owned)
+
+
+JUDGED = JudgedFamily(
+    rules={
+        "node-cpu-bind": node_cpu_bind,
+        "arm-cpu-policy": arm_cpu_policy,
+    }
+)

@@ -1,8 +1,9 @@
 """The last tier: what is left for pods still to come, or what a node strategy counts (B12, B13)."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from weakref import WeakKeyDictionary
 
+from placer.judge.family import JudgedFamily
 from placer.judge.mig import instance_points
 from placer.judge.scene import Scene, Site, Tenant
 from placer_models.device import GPU
@@ -12,9 +13,9 @@ from placer_models.goals import (
     ROOM_POINTS,
     ROOM_QUARTERS,
     SWITCH_POINTS,
+    USABLE,
     WHOLE_CORE_POINTS,
     WORTH,
-    Tier,
 )
 from placer_models.links import counts_of, usable_points
 from placer_models.mig import is_instance
@@ -49,12 +50,6 @@ def _load(scene: Scene, site: Site) -> NodeLoad:
     for tenant in site.new:
         load = load.with_pod(ask_of(tenant.pod.spec, classes, totals))
     return load
-
-
-STRATEGY_MEASURES: Mapping[Tier, Callable[[Scene], int]] = {
-    tier: _nodes_in_use if tier == PACK_NODES else _sum_of(worth) for tier, worth in WORTH.items()
-}
-"""Tier of a node strategy -> how it is measured."""
 
 
 _points: WeakKeyDictionary[Site, int] = WeakKeyDictionary()
@@ -147,3 +142,9 @@ def _room_points(site: Site) -> int:
         free_bytes = sum(max(0, amount) for amount in left.values())
         quarters = min(quarters, 4 * free_bytes // total_bytes)
     return ROOM_POINTS * sum(size * (quarters // size) for size in ROOM_QUARTERS)
+
+
+JUDGED = JudgedFamily(
+    tiers={USABLE: usable_points_left}
+    | {t: _nodes_in_use if t == PACK_NODES else _sum_of(worth) for t, worth in WORTH.items()}
+)

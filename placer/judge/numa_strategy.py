@@ -3,7 +3,9 @@
 from collections import Counter
 from typing import assert_never
 
+from placer.judge.family import JudgedFamily
 from placer.judge.scene import CellId, Scene, Site, Tenant
+from placer_models.goals import NUMA_STRATEGY
 from placer_models.policy import BindPolicy, NodeBindPolicy, NumaStrategy
 
 _Shares = Counter[CellId]
@@ -125,3 +127,6 @@ def even_shares(site: Site, tenant: Tenant) -> list[int]:
         return []
     asked, parts = tenant.requests.cpu_milli // 1000, _fewest(site, tenant)
     return [asked // parts + (part < asked % parts) for part in range(parts)]
+
+
+JUDGED = JudgedFamily(tiers={NUMA_STRATEGY: against_strategies})

@@ -1,6 +1,8 @@
 """Tier ``opened``: the offered nodes that the placement opens."""
 
+from placer.judge.family import JudgedFamily
 from placer.judge.scene import Scene
+from placer_models.goals import OPENED
 
 
 def nodes_opened(scene: Scene) -> int:
@@ -12,3 +14,6 @@ def nodes_opened(scene: Scene) -> int:
         site.node.offered and not site.node.opened and len(site.new) == len(site.tenants)
         for site in scene.entered
     )
+
+
+JUDGED = JudgedFamily(tiers={OPENED: nodes_opened})

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
+from placer.judge.family import JudgedFamily
 from placer.judge.finding import Finding
-from placer.judge.open_nodes import labels_missed
 from placer.judge.scene import Scene
 from placer_models.placement import title_of
 
@@ -54,14 +54,9 @@ def cordon(scene: Scene) -> Iterator[Finding]:
             )
 
 
-def node_selector(scene: Scene) -> Iterator[Finding]:
-    """The node has each label that the pod asks for, with the value asked for."""
-    for site, tenant in scene.newcomers:
-        labels = dict(site.node.labels)
-        for key, value in labels_missed(site.node, tenant.pod.spec):
-            has = f"has {key}={labels[key]}" if key in labels else f"has no label {key!r}"
-            yield Finding(
-                tenant.title,
-                f"pod {tenant.title!r} asks for a node with {key}={value}; "
-                f"node {site.node.name!r} {has}",
-            )
+JUDGED = JudgedFamily(
+    rules={
+        "known": known,
+        "cordon": cordon,
+    }
+)

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
+from placer.judge.family import JudgedFamily
 from placer.judge.finding import Finding
 from placer.judge.scene import Scene, Site, Tenant
 from placer_models.device_share import (
@@ -124,3 +125,6 @@ def _all_of(totals: DeviceTotals) -> str:
     parts = [f"{totals.memory_bytes} bytes of memory"] if totals.memory_bytes else []
     parts += [f"{quantity.text} of {quantity.name}" for quantity in totals.capacity]
     return " and ".join(parts) or "unknown memory"
+
+
+JUDGED = JudgedFamily(rules={"device-share": device_share})

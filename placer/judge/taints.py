@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from placer.judge.family import JudgedFamily
 from placer.judge.finding import Finding
 from placer.judge.open_nodes import taints_met
 from placer.judge.scene import Scene
@@ -18,3 +19,6 @@ def taints(scene: Scene) -> Iterator[Finding]:
                 f"pod {tenant.title!r} does not tolerate {', '.join(map(str, met))} of node "
                 f"{site.node.name!r}; give it a toleration, or another node",
             )
+
+
+JUDGED = JudgedFamily(rules={"taints": taints})

@@ -4,10 +4,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from placer.judge.family import JudgedFamily
 from placer.judge.finding import Finding
 from placer.judge.open_nodes import taints_met
 from placer.judge.scene import Scene, Site, Tenant
 from placer_models.cluster import Node
+from placer_models.goals import TOPOLOGY_SPREAD
 from placer_models.node_affinity import NodeTerm
 from placer_models.selectors import Labels
 from placer_models.taints import Toleration
@@ -133,3 +135,8 @@ def _counts(scene: Scene, spread: _Spread) -> Mapping[str, int]:
 
 def _finding(site: Site, tenant: Tenant, what: str) -> Finding:
     return Finding(tenant.title, f"pod {tenant.title!r} on node {site.node.name!r} is {what}")
+
+
+JUDGED = JudgedFamily(
+    rules={"topology-spread": topology_spread}, tiers={TOPOLOGY_SPREAD: beyond_the_skew}
+)

@@ -20,19 +20,7 @@ from placer.search.solver import solve
 from placer.state.affinity import lonely_terms
 from placer.state.out_of_time import OutOfTimeError
 from placer_models.cluster import Instance, RunningPod
-from placer_models.goals import (
-    ALIGNMENT,
-    BIND,
-    CACHES,
-    GANG_PAIR_SUM,
-    JOINT,
-    LOCALITY_NUMA_NODES,
-    LOCALITY_PACKAGES,
-    PACKAGES,
-    PARTITIONS,
-    POD_PAIR_MINIMUM,
-    POD_PAIR_SUM,
-)
+from placer_models.goals import OF_A_POD
 from placer_models.placement import (
     Infeasible,
     PartlyPlaced,
@@ -44,21 +32,6 @@ from placer_models.placement import (
 from placer_models.pod import Gang, Pod, PodSpec, pods_of
 from placer_models.policy import QosClass
 from placer_models.reach import any_reaches_beyond, of_one_node
-
-OF_A_POD = (
-    ALIGNMENT,
-    PACKAGES,
-    BIND,
-    CACHES,
-    JOINT,
-    PARTITIONS,
-    POD_PAIR_MINIMUM,
-    POD_PAIR_SUM,
-    GANG_PAIR_SUM,
-    LOCALITY_NUMA_NODES,
-    LOCALITY_PACKAGES,
-)
-"""Tiers about how good a place is for its own pod, whatever else is on the node."""
 
 
 def confirmed(

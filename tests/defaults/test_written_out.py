@@ -5,6 +5,7 @@ from random import Random
 
 import pytest
 
+from features.defaults import defaults_instance
 from placer.judge.breaches import breaches
 from placer.judge.measure import measure
 from placer.search.options import Engine, SolveOptions
@@ -20,7 +21,6 @@ from placer_models.policy import (
     Strength,
 )
 from placer_models.topology import ARM
-from spices_defaults import defaults_instance
 
 GREEDY = SolveOptions(engine=Engine.GREEDY, workers=1, seed=1)
 WORLDS = 60

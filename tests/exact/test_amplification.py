@@ -5,6 +5,7 @@ from random import Random
 import pytest
 
 from exact_checks import check_worlds
+from features.amplification import amplified
 from judge.cases_amplification import ALIGNED
 from judge.hand import pod, world
 from placer.judge.breaches import breaches
@@ -13,7 +14,6 @@ from placer.search.solver import solve
 from placer_models.cluster import Instance
 from placer_models.placement import PartlyPlaced, Placed
 from placer_models.policy import QosClass
-from spices_amplification import amplified
 from worlds import tiny_instance
 
 BATCHES = 10

@@ -4,6 +4,7 @@ import pytest
 
 from brute_force import best_placement
 from exact_checks import check_exact, check_worlds
+from features.bound import bound_instance
 from placer.judge.breaches import breaches
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
@@ -15,7 +16,6 @@ from placer_models.pod import Container, ContainerRole, DeviceRequest, Gang, Pod
 from placer_models.policy import AlignmentPolicy, AlignmentScope, QosClass
 from placer_models.topology import Cpu, NumaNode, Topology
 from plain_enumeration import best_vector_plainly
-from spices_bound import bound_instance
 from worlds import tiny_instance
 
 GATE_BATCHES, GATE_WORLDS = 6, 3

@@ -4,8 +4,8 @@ import pytest
 
 from brute_force import best_placement
 from exact_checks import check_worlds
+from features.burst import burst_instance
 from plain_enumeration import best_vector_plainly
-from spices_burst import burst_instance
 
 GATE_BATCHES, GATE_WORLDS = 10, 10
 SLOW_BATCHES, SLOW_WORLDS = 10, 100

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from exact_checks import check_worlds
+from features.emptied_pools import emptied_instance
 from placer.judge.breaches import breaches
 from placer.judge.misfits import misfits_of
 from placer.load import load_instance
@@ -22,7 +23,6 @@ from placer_models.pod import Container, Pod, PodSpec, Resources
 from placer_models.policy import AlignmentPolicy, QosClass
 from placer_models.reasons import Blocked
 from placer_models.topology import Cpu, NumaNode, Topology
-from spices_emptied import emptied_instance
 
 GIB = 2**30
 LS, BE, LSR, LSE = QosClass.LS, QosClass.BE, QosClass.LSR, QosClass.LSE

@@ -3,6 +3,7 @@
 import pytest
 
 from exact_checks import check_worlds
+from features.exclusivity import apart_instance
 from judge.cases_apart import NUMA, PCPU, apart
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
@@ -11,7 +12,6 @@ from placer_models.goals import BIND, SHARED_CORES, SHARED_NUMA_NODES
 from placer_models.placement import Answer, PartlyPlaced, Placed, PodPlacement
 from placer_models.pod import Pod
 from placer_models.topology import Cpu, NumaNode, Topology
-from spices_exclusivity import apart_instance
 from tiny_pods import lone
 
 BATCHES = 10

@@ -5,6 +5,7 @@ from random import Random
 import pytest
 
 from exact_checks import check_worlds
+from features.extended import with_extended
 from judge.hand import ALL_CPUS, node, put, world
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
@@ -12,7 +13,6 @@ from placer_models.cluster import Instance, Node
 from placer_models.placement import Infeasible, PartlyPlaced, Placed
 from placer_models.pod import Container, Pod, PodSpec, Resources
 from placer_models.policy import QosClass
-from spices_extended import with_extended
 from worlds import tiny_instance
 
 BATCHES = 10

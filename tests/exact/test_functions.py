@@ -6,6 +6,7 @@ import pytest
 
 from brute_force import best_placement
 from exact_checks import check_worlds
+from features.functions import function_instance
 from judge.cases_functions import HERE, OF_A, SHARE, held, sharing
 from judge.hand import placed, pod, world
 from placer.counting.account import account_of
@@ -17,7 +18,6 @@ from placer_models.device import FunctionSelector
 from placer_models.placement import PartlyPlaced, Placed
 from placer_models.policy import QosClass
 from plain_enumeration import best_vector_plainly
-from spices_functions import function_instance
 
 GATE_BATCHES, GATE_WORLDS = 4, 25
 SLOW_BATCHES, SLOW_WORLDS = 10, 100

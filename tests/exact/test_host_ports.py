@@ -5,6 +5,7 @@ from random import Random
 import pytest
 
 from exact_checks import check_worlds
+from features.host_ports import with_host_ports
 from judge.cases_host_ports import HERE, THERE, reached_at
 from judge.hand import node, put, world
 from placer.scheduler import Scheduler
@@ -15,7 +16,6 @@ from placer.search.solver import solve
 from placer_models.cluster import Instance
 from placer_models.host_ports import HostPort
 from placer_models.placement import Infeasible, PartlyPlaced, Placed
-from spices_host_ports import with_host_ports
 from worlds import tiny_instance
 
 BATCHES = 10

@@ -7,6 +7,7 @@ import pytest
 
 from brute_force import best_placement
 from exact_checks import check_worlds
+from features.in_node_affinity import in_node_affinity_instance
 from judge.cases_in_node_affinity import (
     BY_DB,
     CORE,
@@ -30,7 +31,6 @@ from placer_models.placement import Answer, PartlyPlaced, Placed, PodPlacement
 from placer_models.pod import Gang, Pod
 from placer_models.topology import Cpu, NumaNode, Topology
 from plain_enumeration import best_vector_plainly
-from spices_affinity import in_node_affinity_instance
 from tiny_pods import lone
 
 BATCHES = 10

@@ -7,6 +7,7 @@ from random import Random
 import pytest
 
 from exact_checks import check_worlds
+from features.joint import joint_instance
 from placer.counting.account import accounts_of
 from placer.counting.placements import recount
 from placer.greedy import chooser
@@ -36,7 +37,6 @@ from placer_models.pod import (
 )
 from placer_models.policy import AlignmentPolicy, JointScope, Strength
 from placer_models.topology import Cpu, NumaNode, Topology
-from spices_joint import joint_instance
 from tiny_pods import lone
 
 GATE_BATCHES, GATE_WORLDS = 10, 10

@@ -6,6 +6,7 @@ from random import Random
 import pytest
 
 from exact_checks import check_worlds
+from features.max_pods import with_max_pods
 from judge.cases_max_pods import small
 from judge.hand import ALL_CPUS, node, put, world
 from placer.scheduler import Scheduler
@@ -15,7 +16,6 @@ from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import Instance
 from placer_models.placement import Infeasible, PartlyPlaced, Placed
-from spices_max_pods import with_max_pods
 from worlds import tiny_instance
 
 BATCHES = 10

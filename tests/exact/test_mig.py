@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from exact_checks import check_worlds
+from features.mig import mig_instance
 from judge.cases_mig import asks_for, has
 from judge.hand import node, world
 from placer.judge.measure import measure
@@ -15,7 +16,6 @@ from placer_models.goals import MIG_POINTS, USABLE
 from placer_models.mig import TABLES
 from placer_models.placement import GaveUp, Infeasible, PartlyPlaced, Placed, Placement
 from placer_models.pod import Pod
-from spices_mig import mig_instance
 
 ONE_GPU = replace(node(broken_gpus=[1, 2, 3]), mig=((0, "A100-40GB"),))
 ENGINES = pytest.mark.parametrize("engine", [Engine.EXACT, Engine.GREEDY])

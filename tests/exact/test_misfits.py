@@ -6,15 +6,15 @@ from random import Random
 import pytest
 
 from exact_checks import check_worlds
+from features.misfits import with_breaches, with_misfits
 from moving_worlds import crowded_instance, mixed_moving_instance, tied_instance
 from placer.judge.misfits import misfits_of
 from placer_models.cluster import Instance
-from spices_misfits import spice_breaches, spice_misfits
 
 
 def misfit_instance(seed: int) -> Instance:
     """Draw a world with moves, in which CPUs of owners are reserved and pools too full."""
-    return spice_misfits(Random(f"misfits-{seed}"), tied_instance(seed))
+    return with_misfits(Random(f"misfits-{seed}"), tied_instance(seed))
 
 
 @pytest.mark.parametrize("batch", range(10))
@@ -29,12 +29,12 @@ def test_worlds_with_misfits_are_solved_as_by_brute_force(batch: int) -> None:
 def leaving_instance(seed: int) -> Instance:
     """Draw a world with moves, in which running pods are in breach of any rule."""
     instance = (crowded_instance if seed % 2 else tied_instance)(seed)
-    return spice_breaches(Random(f"leaving-{seed}"), instance)
+    return with_breaches(Random(f"leaving-{seed}"), instance)
 
 
 def mixed_leaving_instance(seed: int) -> Instance:
     """Draw the same among the words of all families."""
-    return spice_breaches(Random(f"mixed-leaving-{seed}"), mixed_moving_instance(seed))
+    return with_breaches(Random(f"mixed-leaving-{seed}"), mixed_moving_instance(seed))
 
 
 @pytest.mark.parametrize("batch", range(10))

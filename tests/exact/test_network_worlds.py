@@ -3,7 +3,7 @@
 import pytest
 
 from exact_checks import check_worlds
-from spices_network import network_instance
+from features.network import network_instance
 
 BATCHES, GATE_WORLDS, SLOW_WORLDS = 5, 20, 200
 SLOW_START = 10_000

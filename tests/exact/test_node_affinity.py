@@ -6,6 +6,7 @@ from random import Random
 import pytest
 
 from exact_checks import check_worlds
+from features.node_affinity import with_node_affinity
 from judge.hand import node, world
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
@@ -15,7 +16,6 @@ from placer_models.node_affinity import NodeAffinity, NodeTerm, PreferredTerm
 from placer_models.placement import Infeasible, Placed
 from placer_models.pod import Container, Pod, PodSpec, Resources
 from placer_models.selectors import LabelExpression, SelectorOperator
-from spices_node_affinity import with_node_affinity
 from worlds import tiny_instance
 
 BATCHES = 10

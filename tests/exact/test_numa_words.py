@@ -4,8 +4,8 @@ import pytest
 
 from brute_force import best_placement
 from exact_checks import MakeWorld, check_worlds
+from features.numa import container_instance, paged_instance
 from plain_enumeration import best_vector_plainly
-from spices_numa import container_instance, paged_instance
 
 MAKERS = (paged_instance, container_instance)
 

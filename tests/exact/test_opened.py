@@ -7,6 +7,7 @@ import pytest
 
 from exact.test_moves import exactly
 from exact_checks import check_worlds
+from features.opened import with_offers
 from judge.hand import ALL_CPUS, node, placed, pod, put, world
 from moving_worlds import moving_instance, tied_instance
 from placer.judge.measure import measure
@@ -16,7 +17,6 @@ from placer_models.cluster import Instance, RunningPod
 from placer_models.goals import MOVES, OPENED
 from placer_models.placement import Placed
 from placer_models.policy import QosClass
-from spices_opened import with_offers
 from worlds import tiny_instance
 
 BATCHES = 10

@@ -3,7 +3,7 @@
 import pytest
 
 from exact_checks import check_worlds
-from spices_partitions import partitioned
+from features.partitions import partitioned
 
 
 @pytest.mark.parametrize("batch", range(4))

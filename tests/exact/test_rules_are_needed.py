@@ -7,6 +7,21 @@ import pytest
 from exact.test_extended import extended_world
 from exact.test_opened import offered_world
 from exact_checks import MakeWorld
+from features.affinity import affinity_instance
+from features.bound import bound_instance
+from features.burst import burst_instance
+from features.device_strategy import strategy_instance
+from features.exclusivity import apart_instance
+from features.functions import function_instance
+from features.in_node_affinity import in_node_affinity_instance
+from features.joint import joint_instance
+from features.localities import locality_instance
+from features.mig import mig_instance
+from features.network import network_instance
+from features.numa import container_instance
+from features.partitions import partitioned
+from features.shares import sharing_instance
+from features.topology_spread import spread_instance
 from moving_worlds import memory_in_the_way, moving_instance, pinned_crowd
 from needed_rules import is_needed
 from placer_models.cluster import Instance, Machine, Node, RunningPod
@@ -82,20 +97,6 @@ from placer_models.placement import PodPlacement
 from placer_models.pod import Container, Gang, Pod, PodSpec, Resources
 from placer_models.policy import QosClass
 from placer_models.topology import Cpu, NumaNode, Topology
-from spices_affinity import affinity_instance, in_node_affinity_instance
-from spices_bound import bound_instance
-from spices_burst import burst_instance
-from spices_exclusivity import apart_instance
-from spices_functions import function_instance
-from spices_joint import joint_instance
-from spices_mig import mig_instance
-from spices_network import network_instance
-from spices_node_cpus import locality_instance
-from spices_numa import container_instance
-from spices_partitions import partitioned
-from spices_shares import sharing_instance
-from spices_strategies import strategy_instance
-from spices_topology_spread import spread_instance
 from worlds import tiny_instance
 
 pytestmark = pytest.mark.check

@@ -3,7 +3,7 @@
 import pytest
 
 from exact_checks import check_worlds
-from spices_topology_spread import spread_instance
+from features.topology_spread import spread_instance
 
 BATCHES, GATE_WORLDS, SLOW_WORLDS = 5, 12, 200
 SLOW_START = 10_000

@@ -6,6 +6,7 @@ import pytest
 
 from brute_force import best_placement
 from exact_checks import check_worlds
+from features.device_strategy import strategy_instance
 from judge.cases_joint import switched
 from judge.cases_strategies import EACH, applying, healthy_but
 from judge.hand import node, world
@@ -17,7 +18,6 @@ from placer_models.device import Device
 from placer_models.placement import DeviceGrant, Infeasible, Placed, PodPlacement
 from placer_models.policy import AlignmentPolicy, Strength
 from plain_enumeration import best_vector_plainly
-from spices_strategies import strategy_instance
 
 GATE_BATCHES, GATE_WORLDS = 10, 10
 GATE_START = 100

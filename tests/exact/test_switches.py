@@ -3,7 +3,7 @@
 import pytest
 
 from exact_checks import check_worlds
-from spices_switches import switch_instance
+from features.switches import switch_instance
 
 BATCHES, WORLDS = 20, 5
 SLOW_BATCHES, SLOW_WORLDS = 10, 100

@@ -6,6 +6,7 @@ from random import Random
 import pytest
 
 from exact_checks import check_worlds
+from features.taints import with_taints
 from judge.hand import ALL_CPUS, node, put, world
 from placer.judge.misfits import misfits_of
 from placer.search.options import Engine, SolveOptions
@@ -15,7 +16,6 @@ from placer_models.goals import NODE_PREFERENCE
 from placer_models.placement import Infeasible, Placed
 from placer_models.pod import Container, Pod, PodSpec, Resources
 from placer_models.taints import Taint, TaintEffect, Toleration, TolerationOperator
-from spices_taints import with_taints
 from worlds import tiny_instance
 
 BATCHES = 10

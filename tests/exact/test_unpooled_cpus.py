@@ -5,9 +5,9 @@ from random import Random
 import pytest
 
 from exact_checks import check_worlds
+from features.amplification import amplified
+from features.unpooled import with_unpooled
 from placer_models.cluster import Instance
-from spices_amplification import amplified
-from spices_unpooled import with_unpooled
 from worlds import tiny_instance
 
 BATCHES = 10

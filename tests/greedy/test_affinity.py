@@ -3,11 +3,11 @@
 from collections import Counter
 from random import Random
 
+from features.affinity import affinity_instance, wide_instance
 from placer.greedy.affinity import WISH, AffinityCounts
 from placer.state.batch import build_problem
 from placer_models.problem import Problem
 from placer_models.tasks import NO_DOMAIN
-from spices_affinity import affinity_instance, wide_instance
 
 WORLDS = 60
 Placed = Counter[tuple[int, int]]

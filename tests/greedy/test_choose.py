@@ -11,10 +11,12 @@ from greedy.small import Numa, gang, instance, links_of, machine, realised, spec
 from placer.greedy.chooser import choose
 from placer.greedy.cores import capacity
 from placer.greedy.node_table import NodeTable
+from placer.greedy.offer import AT
 from placer.greedy.place import place_greedily
 from placer.judge.measure import measure
 from placer.state.batch import build_problem
 from placer_models.cluster import Machine
+from placer_models.goals import ALIGNMENT
 from placer_models.node_state import NodeState
 from placer_models.policy import AlignmentPolicy, BindPolicy, QosClass
 from placer_models.problem import Fit, Shape
@@ -117,7 +119,7 @@ def test_no_set_of_numa_nodes_is_overlooked(alignment: AlignmentPolicy) -> None:
         places += least is not None
         misses += (offer is None) is not (least is None)
         if offer is not None and alignment is AlignmentPolicy.BEST_EFFORT:
-            assert offer.price.alignment == (least or 0) - fit.fewest_cells
+            assert offer.price[AT[ALIGNMENT]] == (least or 0) - fit.fewest_cells
     log.info("%s: %d of %d pods have a place, %d missed", alignment, places, CASES, misses)
 
     assert places > CASES // 10

@@ -3,7 +3,9 @@
 from greedy.small import Numa, gang, instance, machine, spec
 from placer.greedy.chooser import choose
 from placer.greedy.node_table import NodeTable
+from placer.greedy.offer import AT
 from placer.state.batch import build_problem
+from placer_models.goals import BIND
 from placer_models.pod import PodSpec
 from placer_models.policy import BindPolicy
 from placer_models.problem import CoreTake
@@ -136,4 +138,4 @@ def test_the_price_counts_cpus_against_the_policy() -> None:
     offer = choose(table.left(table.state(0)), problem.shape_of(1), fit)
 
     assert offer is not None
-    assert offer.price.bind == 2
+    assert offer.price[AT[BIND]] == 2

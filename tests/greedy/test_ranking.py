@@ -2,11 +2,10 @@
 
 import numpy as np
 
-from placer.greedy.offer import Price
+from placer.greedy.offer import WIDTH
 from placer.greedy.ranking import Ranking
 
-WIDTH = len(Price._fields) + 1
-FREE = (0,) * WIDTH
+FREE = (0,) * (WIDTH + 1)
 ONE = (*FREE[:-1], 1)
 TWO = (*FREE[:-1], 2)
 

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from features.mig import mig_instance
 from instance.test_round_trip import canonical, read_back
 from placer.load import in_catalogue
 from placer_models.cluster import Instance
 from placer_models.instance.writer import instance_to_yaml
 from placer_models.placement import DeviceGrant
 from placer_models.pod import DeviceRequest
-from spices_mig import mig_instance
 
 TEXT = """\
 apiVersion: placer/v1

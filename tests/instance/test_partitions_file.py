@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from features.partitions import partitioned
 from instance.test_round_trip import canonical, read_back
 from placer.load import in_catalogue
 from placer_models.cluster import Instance
 from placer_models.instance.writer import instance_to_yaml
 from placer_models.policy import DeviceScope, PartitionPolicy
-from spices_partitions import partitioned
 
 TEXT = """\
 apiVersion: placer/v1

@@ -12,6 +12,10 @@ import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from features.defaults import with_defaults
+from features.functions import function_instance
+from features.network import network_instance
+from features.numa import paged_instance, with_aligned_containers
 from placer.load import in_catalogue, load_instance
 from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.files.documents import documents_of
@@ -23,10 +27,6 @@ from placer_models.network import NODE_LEVEL, Grouping
 from placer_models.pod import Gang, Pod
 from placer_models.policy import BindPolicy, GatherLevel, Strength
 from placer_models.topology import Topology
-from spices_defaults import with_defaults
-from spices_functions import function_instance
-from spices_network import network_instance
-from spices_numa import container_spice, paged_instance
 from worlds import tiny_instance, tiny_instances
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "instances").glob("*.yaml"))
@@ -114,9 +114,11 @@ def test_a_random_instance_is_read_back_as_it_was(
     assert read_back(instance_to_yaml(once, in_catalogue), tmp) == once
 
 
-@example(container_spice(Random(2383), paged_instance(2383)))  # CPUs of no NUMA node
+@example(with_aligned_containers(Random(2383), paged_instance(2383)))  # CPUs of no NUMA node
 @given(
-    st.integers(0, 2**32 - 1).map(lambda seed: container_spice(Random(seed), paged_instance(seed)))
+    st.integers(0, 2**32 - 1).map(
+        lambda seed: with_aligned_containers(Random(seed), paged_instance(seed))
+    )
 )
 def test_a_random_instance_with_words_of_numa_is_read_back_as_it_was(
     tmp_path_factory: pytest.TempPathFactory, world: Instance

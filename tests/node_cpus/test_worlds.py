@@ -3,13 +3,10 @@
 import pytest
 
 from exact_checks import MakeWorld, check_worlds
-from spices_node_cpus import (
-    even_instance,
-    kinds_instance,
-    locality_instance,
-    node_bind_instance,
-    strategy_instance,
-)
+from features.core_kinds import kinds_instance
+from features.localities import locality_instance
+from features.node_binds import node_bind_instance
+from features.numa_strategy import even_instance, strategy_instance
 
 MAKERS = (
     node_bind_instance,

@@ -10,6 +10,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from features.quantities import DISK, asking_gangs, quantity_instance
+from features.shares import sharing_gangs, sharing_instance
 from mixed_worlds import mixed, mixed_instance
 from placer.judge.breaches import breaches
 from placer.scheduler import Scheduler
@@ -28,8 +30,6 @@ from placer_models.placement import NamespacedName, PartlyPlaced, Placed, Placem
 from placer_models.pod import Gang, Pod, pods_of
 from scheduler.by_trying import may_be_refused
 from scheduler.cluster import DEADLINE_S, QUICK, check_fresh_count
-from spices_quantities import DISK, asking_gangs, quantity_instance
-from spices_shares import sharing_gangs, sharing_instance
 from tiny_pods import scale_of, tiny_gangs, tiny_groups
 from worlds import STATE_RULES, tiny_instance
 

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mixed_worlds import SPICES
+from features.shares import sharing_gangs, sharing_instance
+from mixed_worlds import FEATURES
 from placer.scheduler import Scheduler
 from placer.scheduling.decision import Batch, Change, Decision
 from placer.scheduling.errors import NodeInUseError
@@ -19,7 +20,6 @@ from placer_models.cluster import Instance
 from placer_models.pod import Gang
 from scheduler.by_trying import can_be_confirmed
 from scheduler.cluster import DEADLINE_S, QUICK, check_fresh_count
-from spices_shares import sharing_gangs, sharing_instance
 from tiny_pods import scale_of, tiny_gangs, tiny_groups
 from worlds import tiny_instance
 
@@ -31,9 +31,9 @@ def drawn_world(rng: Random) -> Instance:
     """Draw nodes and what runs there, with words of some families."""
     seed = rng.randrange(2**32)
     world = (sharing_instance if rng.random() < 0.4 else tiny_instance)(seed)
-    for spice in SPICES:
+    for feature in FEATURES:
         if rng.random() < 0.15:
-            world = spice(rng, world)
+            world = feature.dress(rng, world)
     return replace(world, move_budget=0)
 
 
@@ -45,9 +45,9 @@ def drawn_batches(rng: Random, world: Instance) -> list[Batch]:
         if rng.random() < 0.4:
             gangs = sharing_gangs(rng, gangs)
         wanted = replace(world, gangs=gangs, groups=tiny_groups(rng, gangs), running=())
-        for spice in SPICES:
+        for feature in FEATURES:
             if rng.random() < 0.1:
-                wanted = replace(wanted, gangs=spice(rng, wanted).gangs)
+                wanted = replace(wanted, gangs=feature.dress(rng, wanted).gangs)
         gangs = tuple(_renamed(gang, f"b{number}") for gang in wanted.gangs)
         batches.append(Batch(gangs))
     return batches

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from features.shares import sharing_gangs, sharing_instance
 from mixed_worlds import mixed, mixed_instance
 from placer.greedy import node_table
 from placer.greedy.place import place_greedily
@@ -29,7 +30,6 @@ from placer_models.placement import Answer, GaveUp, Placement
 from placer_models.pod import Pod, pods_of
 from placer_models.policy import QosClass
 from scheduler.cluster import BOX, DEADLINE_S, QUICK, batch, check_fresh_count, pod
-from spices_shares import sharing_gangs, sharing_instance
 from tiny_pods import scale_of, tiny_gangs, tiny_groups
 from worlds import tiny_instance
 

@@ -4,6 +4,27 @@ from contextlib import suppress
 from dataclasses import replace
 from random import Random
 
+from features import (
+    amplification,
+    burst,
+    core_kinds,
+    device_choice,
+    device_strategy,
+    exclusivity,
+    extended,
+    functions,
+    joint,
+    localities,
+    max_pods,
+    mig,
+    node_affinity,
+    node_binds,
+    numa,
+    numa_strategy,
+    partitions,
+    shares,
+    taints,
+)
 from placer_models.cluster import Instance, Machine
 from placer_models.device import GPU, Device
 from placer_models.device_share import DeviceShare
@@ -11,46 +32,30 @@ from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Reso
 from placer_models.policy import QosClass
 from placer_models.problem import Choices, Problem
 from placer_models.topology import Cpu, NumaNode, Topology
-from spices_amplification import with_amplification
-from spices_burst import spice_burst
-from spices_device_choice import spice_device_choice
-from spices_exclusivity import spice_apart
-from spices_extended import with_extended
-from spices_functions import spice_functions
-from spices_joint import spice_joint
-from spices_max_pods import with_max_pods
-from spices_mig import mig_spice
-from spices_node_affinity import with_node_affinity
-from spices_node_cpus import spice_kinds, spice_localities, spice_node_binds, spice_strategies
-from spices_numa import numa_spice
-from spices_partitions import partitions
-from spices_shares import spice as spice_shares
-from spices_strategies import spice_device_strategies
-from spices_taints import with_taints
 from worlds import tiny_instance
 
 GIB = 2**30
 
-SPICES = (
-    mig_spice,
-    numa_spice,
-    partitions,
-    spice_apart,
-    spice_burst,
-    spice_device_choice,
-    spice_device_strategies,
-    spice_functions,
-    spice_joint,
-    spice_kinds,
-    spice_localities,
-    spice_node_binds,
-    spice_shares,
-    spice_strategies,
-    with_amplification,
-    with_extended,
-    with_max_pods,
-    with_node_affinity,
-    with_taints,
+FEATURES = (
+    mig.FEATURE,
+    numa.FEATURE,
+    partitions.FEATURE,
+    exclusivity.FEATURE,
+    burst.FEATURE,
+    device_choice.FEATURE,
+    device_strategy.FEATURE,
+    functions.FEATURE,
+    joint.FEATURE,
+    core_kinds.FEATURE,
+    localities.FEATURE,
+    node_binds.FEATURE,
+    shares.FEATURE,
+    numa_strategy.FEATURE,
+    amplification.FEATURE,
+    extended.FEATURE,
+    max_pods.FEATURE,
+    node_affinity.FEATURE,
+    taints.FEATURE,
 )
 """Words of all families but those by which pods ask for other pods."""
 
@@ -59,9 +64,9 @@ def some_world(seed: int) -> Instance:
     """Return a tiny world with words of three families."""
     rng = Random(seed)
     world = tiny_instance(seed)
-    for spice in rng.sample(SPICES, 3):
+    for feature in rng.sample(FEATURES, 3):
         with suppress(KeyError, ValueError):  # Some words exclude each other.
-            world = spice(rng, world)
+            world = feature.dress(rng, world)
     return world
 
 

@@ -5,6 +5,7 @@ from random import Random
 
 import pytest
 
+from features.affinity import affinity_instance
 from judge.cases_affinity import (
     ALOOF,
     DB,
@@ -34,7 +35,6 @@ from placer_models.network import Grouping, LevelRule
 from placer_models.pod import Pod
 from placer_models.policy import Strength
 from search.by_parts import answer
-from spices_affinity import affinity_instance
 
 
 @pytest.mark.check

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from dressing import dressed
+from features.joint import joint_instance
 from placer.judge.measure import measure
 from placer.search.baseline import baseline_of
 from placer.search.device_proximity import with_nearer_devices
@@ -19,7 +20,6 @@ from placer_models.placement import DeviceGrant, PartlyPlaced, Placed, Placement
 from placer_models.pod import Container, DeviceRequest, Pod, PodSpec, Resources
 from placer_models.policy import AlignmentPolicy
 from placer_models.topology import Cpu, NumaNode, Topology
-from spices_joint import joint_instance
 from tiny_pods import lone
 
 BATCHES = 5

@@ -5,6 +5,8 @@ from dataclasses import replace
 
 import pytest
 
+from features.affinity import wide_instance
+from features.topology_spread import spread_instance
 from judge.cases_affinity import DB, FAR, NEAR, OTHER_DB, ZONES, on
 from judge.cases_topology_spread import PLAIN, A, B, web
 from placer.judge.breaches import breaches
@@ -17,8 +19,6 @@ from placer.search.options import Engine, SolveOptions
 from placer_models.cluster import Instance, RunningPod
 from placer_models.pod import Pod
 from search.by_parts import answer
-from spices_affinity import wide_instance
-from spices_topology_spread import spread_instance
 
 
 @pytest.mark.check

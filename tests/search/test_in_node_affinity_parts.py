@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from features.in_node_affinity import in_node_affinity_instance
 from judge.cases_affinity import DB as LS_DB
 from judge.cases_affinity import on
 from judge.cases_in_node_affinity import BY_DB, FAR_FROM_DB, NEAR_DB, NODES, OFF_DB, TWO_DB, owner
@@ -21,7 +22,6 @@ from placer_models.cluster import RunningPod
 from placer_models.pod import Pod
 from placer_models.policy import QosClass
 from search.by_parts import answer
-from spices_affinity import in_node_affinity_instance
 
 FIRST = owner("first", 2, "db", NEAR_DB)
 

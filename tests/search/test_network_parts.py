@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from features.network import network_instance
 from greedy.small import Numa, gang, machine, spec
 from placer.judge.breaches import breaches
 from placer.judge.measure import better, measure
@@ -15,7 +16,6 @@ from placer_models.network import Grouping, LevelRule
 from placer_models.placement import Infeasible, PartlyPlaced
 from placer_models.policy import Strength
 from search.by_parts import answer
-from spices_network import network_instance
 
 
 @pytest.mark.check

@@ -9,6 +9,7 @@ from random import Random
 
 import pytest
 
+from features.misfits import with_breaches
 from moving_question import asked_of, may_move, questions
 from moving_worlds import mixed_moving_instance, tied_instance
 from placer.judge import homes
@@ -31,7 +32,6 @@ from placer_models.pod import Pod, PodSpec
 from placer_models.reach import any_reaches_beyond, of_one_node, reaches_beyond
 from placer_models.topology_spread import SpreadConstraint
 from pools import pools
-from spices_misfits import spice_breaches
 
 HOME = PodPlacement(
     "p",
@@ -69,7 +69,7 @@ ELSEWHERE = (
 def leaving_instance(seed: int) -> Instance:
     """Draw a world with moves, in which running pods are in breach of any rule."""
     make = (tied_instance, mixed_moving_instance)[seed % 2]
-    return spice_breaches(Random(f"leaving-{seed}"), make(seed))
+    return with_breaches(Random(f"leaving-{seed}"), make(seed))
 
 
 def drawn_placement(rng: Random, instance: Instance) -> Placement:

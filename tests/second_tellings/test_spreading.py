@@ -4,6 +4,7 @@ from random import Random
 
 import pytest
 
+from features.topology_spread import spread_instance
 from placer_models.cluster import Node
 from placer_models.pod import PodSpec
 from placer_models.policy import Strength
@@ -11,7 +12,6 @@ from placer_models.spreading import spreadings_of
 from placer_models.taints import TaintEffect
 from placer_models.topology_spread import SpreadConstraint
 from second_tellings.drawing import all_pods, mixed_worlds
-from spices_topology_spread import spread_instance
 
 
 def domain(spec: PodSpec, one: SpreadConstraint, node: Node) -> str | None:

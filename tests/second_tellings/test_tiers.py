@@ -6,6 +6,7 @@ from random import Random
 
 import pytest
 
+from features.misfits import with_breaches
 from moving_question import questions
 from moving_worlds import mixed_moving_instance
 from placer_models.cluster import Instance, Node
@@ -16,7 +17,6 @@ from placer_models.pod import PodSpec
 from placer_models.policy import ExclusivePolicy, PartitionPolicy, QosClass, Strength
 from placer_models.taints import TaintEffect
 from second_tellings.drawing import mixed_worlds
-from spices_misfits import spice_breaches
 
 IN_ORDER = (
     "opened",
@@ -157,7 +157,7 @@ def test_running_pods_in_breach_have_their_tiers(batch: int) -> None:
     """
     leaving = 0
     for seed in range(8 * batch, 8 * batch + 8):
-        world = spice_breaches(Random(f"tiers-{seed}"), mixed_moving_instance(seed))
+        world = with_breaches(Random(f"tiers-{seed}"), mixed_moving_instance(seed))
         for instance in questions(world):
             leaving += len(instance.could_leave)
             asked = optional_tiers(instance)

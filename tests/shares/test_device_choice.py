@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exact_checks import check_worlds
+from features.device_choice import choosing_instance
 from placer.judge.measure import measure
 from placer.load import in_catalogue, load_instance
 from placer.quota.choose import choose_device
@@ -30,7 +31,6 @@ from placer_models.placement import DeviceGrant, PartlyPlaced, Placed, Placement
 from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
 from placer_models.policy import DeviceChoice
 from scheduler.cluster import BOX, DEADLINE_S
-from spices_device_choice import choosing_instance
 
 LEAST, MOST = DeviceChoice.LEAST_USED, DeviceChoice.MOST_USED
 ENGINES = [Engine.GREEDY, Engine.EXACT]

@@ -4,11 +4,11 @@ import pytest
 
 from brute_force import best_placement
 from exact_checks import check_worlds
+from features.quantities import quantity_instance
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from plain_enumeration import best_vector_plainly
 from reasons_by_trying import check_reasons
-from spices_quantities import quantity_instance
 
 BATCHES = 4
 GATE_WORLDS, CHECK_WORLDS, SLOW_WORLDS = 10, 40, 500

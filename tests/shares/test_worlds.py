@@ -4,8 +4,8 @@ import pytest
 
 from brute_force import best_placement
 from exact_checks import check_worlds
+from features.shares import sharing_instance
 from plain_enumeration import best_vector_plainly
-from spices_shares import sharing_instance
 
 BATCHES = 10
 GATE_WORLDS, SLOW_WORLDS = 10, 100

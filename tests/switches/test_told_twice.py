@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from features.switches import switch_instance
 from placer.judge.measure import measure
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
@@ -19,7 +20,6 @@ from placer_models.placement import (
     PodPlacement,
 )
 from placer_models.pod import Pod, pods_of
-from spices_switches import switch_instance
 
 WORLDS = 150
 

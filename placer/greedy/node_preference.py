@@ -1,0 +1,11 @@
+"""Preferences of nodes: what a pod would like of its node and does not get."""
+
+from placer.greedy.inside import Costs, PlaceInside
+from placer_models.goals import NODE_PREFERENCE
+
+
+def _weight_missed(place: PlaceInside) -> int:
+    return place.fit.weight_missed
+
+
+COSTS: Costs = {NODE_PREFERENCE: _weight_missed}

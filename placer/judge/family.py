@@ -1,0 +1,25 @@
+"""A family of rules, as the judge knows it: one record of everything that it adds."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from placer.judge.finding import Rule
+from placer.judge.scene import Scene
+from placer_models.goals import Tier
+
+Measure = Callable[[Scene], int]
+"""Returns the value of a tier. It means something only where no rule is broken."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedFamily:
+    """What a family adds to the judge; its file ends in this record, `JUDGED`.
+
+    Attributes:
+        rules: Name, as in docs/rules.md -> what every placement has to keep.
+        tiers: Tier -> how it is measured.
+
+    """
+
+    rules: Mapping[str, Rule] = field(default_factory=dict)
+    tiers: Mapping[Tier, Measure] = field(default_factory=dict)

@@ -1,0 +1,95 @@
+"""Tiny instances whose pods want devices side by side."""
+
+from dataclasses import replace
+from random import Random
+
+from features.feature import Feature
+from placer_models.cluster import Instance, Machine
+from placer_models.device import GPU, Device
+from placer_models.pod import Container, DeviceRequest, Gang, JointAllocation, Pod, PodSpec
+from placer_models.policy import JointScope, Strength
+from tiny_machines import RDMA
+from worlds import tiny_instance
+
+SWITCHES = ("a", "b", "c", None)
+"""Keys of PCIe switches and roots; some devices do not know theirs."""
+
+
+def joint_instance(seed: int) -> Instance:
+    """Draw a tiny instance in which pods want devices side by side."""
+    return with_joint(Random(f"joint-{seed}"), tiny_instance(seed))
+
+
+def with_joint(rng: Random, instance: Instance) -> Instance:
+    """Give the machines switches and a few more NICs, and pods of several types the wish."""
+    switched: dict[int, Machine] = {}
+    for node in instance.nodes:
+        if id(node.machine) not in switched:
+            switched[id(node.machine)] = _switched(rng, node.machine)
+    nodes = tuple(replace(node, machine=switched[id(node.machine)]) for node in instance.nodes)
+    wishes: dict[PodSpec, PodSpec] = {}
+    return replace(
+        instance,
+        nodes=nodes,
+        gangs=tuple(_wishing(rng, gang, wishes) for gang in instance.gangs),
+    )
+
+
+def _switched(rng: Random, machine: Machine) -> Machine:
+    """Put the devices below few switches; some machines know roots only."""
+    numa_ids = [numa.id for numa in machine.topology.numa_nodes]
+    nics = [d for d in machine.devices if d.type == RDMA]
+    wanted = rng.choice((1, 2, 3, 3, 4))
+    more = [Device(RDMA, i, numa_node=rng.choice(numa_ids)) for i in range(len(nics), wanted)]
+    keys = rng.sample(SWITCHES, rng.choice((2, 2, 3, 4)))
+    blind = rng.choice((None, None, None, GPU, RDMA))
+    return replace(
+        machine,
+        devices=tuple(
+            replace(
+                device,
+                pcie_switch=None if device.type == blind else rng.choice(keys),
+                pcie_root=rng.choice(keys),
+            )
+            for device in (*machine.devices, *more)
+        ),
+    )
+
+
+def _wishing(rng: Random, gang: Gang, wishes: dict[PodSpec, PodSpec]) -> Gang:
+    pods = []
+    for pod in gang.pods:
+        if pod.spec not in wishes:
+            wishes[pod.spec] = _joint(rng, pod.spec)
+        pods.append(Pod(pod.name, pod.namespace, wishes[pod.spec]))
+    return replace(gang, pods=tuple(pods))
+
+
+def _joint(rng: Random, spec: PodSpec) -> PodSpec:
+    """Let the pod ask for NICs beside its GPUs."""
+    gpus = spec.requests.count_of(GPU)
+    if not gpus or rng.random() < 0.15:
+        return spec
+    nics = rng.choice((1, 1, 2, 2, 3))
+    main, *others = spec.containers
+    if not any(d.type == GPU for d in main.requests.devices):
+        return spec
+    requests = replace(
+        main.requests,
+        devices=(
+            *(d for d in main.requests.devices if d.type != RDMA),
+            DeviceRequest(RDMA, nics),
+        ),
+    )
+    return replace(
+        spec,
+        containers=(Container(main.name, requests, main.role), *others),
+        joint=JointAllocation(
+            tuple(rng.sample((GPU, RDMA), 2)),
+            rng.choice((JointScope.SAME_PCIE, JointScope.SAME_PCIE, JointScope.SAME_NUMA_NODE)),
+            rng.choice((Strength.REQUIRED, Strength.REQUIRED, Strength.PREFERRED)),
+        ),
+    )
+
+
+FEATURE = Feature("joint", with_joint)
