@@ -1,13 +1,15 @@
 """Objects of a YAML file, handed out one by one from the events of libyaml."""
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 import yaml
 
+from placer_models.files.anchors import AliasError, Anchors
 from placer_models.files.errors import InputError, shown
 from placer_models.files.tree import MAX_DEPTH, Scalar, plain
+from placer_models.files.yaml_tree import MERGE_KEY, MERGES
 from placer_models.kubernetes.chunks import CHUNK, MAX_OBJECT_CHARACTERS, Chunk, Chunks, ChunkValue
 
 _AT_END = "; the file ends here: if it was cut off, get it again"
@@ -18,7 +20,8 @@ _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 def yaml_parts(chunks: Chunks, file: str) -> Iterator[Chunk]:
     """Yield the items of Lists as they end, and each document at its end.
 
-    Aliases and tags are refused, as in our own files.
+    An alias stands for the very part that has its anchor, in another item too. Tags are refused, as
+    in our own files.
 
     Raises:
         InputError: The text is not YAML, or uses a feature that is not read here.
@@ -48,6 +51,7 @@ def _parts(kept: "_Kept", file: str) -> Iterator[Chunk]:
     above: list[dict[str, ChunkValue] | list[ChunkValue] | None] = []
     key: str | None = None
     items: list[ChunkValue] | None = None
+    anchors = Anchors[ChunkValue](_parts_of)
     begun = yaml.Mark("", 0, 0, 0, None, 0)
     try:
         while True:
@@ -58,10 +62,16 @@ def _parts(kept: "_Kept", file: str) -> Iterator[Chunk]:
                     raise _refused(file, event, f"the tag {event.tag!r} is not read; delete it")
                 if type(here) is dict and key is None:
                     key = event.value
+                    if event.anchor:
+                        anchors.name(event.anchor, key)
+                    if key == MERGE_KEY and not event.style:
+                        raise _refused(file, event, MERGES)
                     if key in here:
                         raise _refused(file, event, f"the key {shown(key)} is given twice")
                     continue
                 value: ChunkValue = event.value if event.style else _value(event.value)
+                if event.anchor:
+                    anchors.name(event.anchor, value)
                 if here is items and here is not None:
                     yield Chunk(value, event.start_mark.line + 1, "", _fields(root))
                 elif type(here) is dict:
@@ -91,6 +101,8 @@ def _parts(kept: "_Kept", file: str) -> Iterator[Chunk]:
                     here.append(new)
                 above.append(here)
                 here, key = new, None
+                if event.anchor:
+                    anchors.name(event.anchor, new)
             elif what is yaml.MappingEndEvent or what is yaml.SequenceEndEvent:
                 ended, here = here, above.pop()
                 key = None
@@ -102,14 +114,44 @@ def _parts(kept: "_Kept", file: str) -> Iterator[Chunk]:
                 text = "" if is_list else kept.text(begun, event)
                 yield Chunk(root, line, text, None, is_list)
                 root = items = None
+                anchors = Anchors[ChunkValue](_parts_of)
             elif what is yaml.AliasEvent:
-                raise _refused(
-                    file, event, f"the alias '*{event.anchor}' is not read; write it out"
-                )
+                value = _aliased(event, anchors, [*above, here], items, file)
+                if here is items and here is not None:
+                    yield Chunk(value, event.start_mark.line + 1, "", _fields(root))
+                elif type(here) is list:
+                    here.append(value)
+                elif type(here) is dict and key is not None:
+                    here[key], key = value, None
+                else:
+                    raise _refused(file, event, "an alias as a key is not read; write it out")
             elif what is yaml.StreamEndEvent:
                 return
     finally:
         parser.dispose()
+
+
+def _aliased(
+    event: yaml.AliasEvent,
+    anchors: Anchors[ChunkValue],
+    around: list[dict[str, ChunkValue] | list[ChunkValue] | None],
+    items: list[ChunkValue] | None,
+    file: str,
+) -> ChunkValue:
+    try:
+        value = anchors.aliased(event.anchor or "", around)
+    except AliasError as error:
+        raise _refused(file, event, str(error)) from None
+    if value is items and items is not None:
+        message = f"the alias '*{event.anchor}' names all items of a List; write them out"
+        raise _refused(file, event, message)
+    return value
+
+
+def _parts_of(value: ChunkValue) -> Iterable[ChunkValue]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()
 
 
 def _fields(root: ChunkValue) -> dict[str, ChunkValue]:
