@@ -7,6 +7,7 @@ import yaml
 
 from placer_models.files.anchors import AliasError, Anchors
 from placer_models.files.errors import InputError
+from placer_models.files.reading import Tell
 from placer_models.files.tree import Builder, Listing, Mapping, Scalar, Tree
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -15,14 +16,21 @@ _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 MERGE_KEY = "<<"
 MERGES = "merge keys ('<<') are not read; write the fields out"
 
+_TOLD_EVERY = 10_000
+
 _TAB_INDENT = re.compile(r"[ ]*\t")
 
 
-def read_yaml(text: str, file: str) -> list[Tree]:
+def read_yaml(text: str, file: str, tell: Tell = lambda done_characters: None) -> list[Tree]:
     """Return the documents of the text.
 
     What an alias stands for has the lines of the place where it is written out. Tags are refused
     because a field's type is the schema's matter.
+
+    Args:
+        text: The text.
+        file: The file's name for messages.
+        tell: Told how many characters are read by now.
 
     Raises:
         InputError: The text is not YAML, or uses what is not read here.
@@ -31,7 +39,9 @@ def read_yaml(text: str, file: str) -> list[Tree]:
     builder = Builder(file)
     anchors = Anchors(_parts_of)
     try:
-        for event in yaml.parse(text, Loader=_LOADER):
+        for number, event in enumerate(yaml.parse(text, Loader=_LOADER)):
+            if number % _TOLD_EVERY == 0 and event.start_mark:
+                tell(event.start_mark.index)
             if isinstance(event, yaml.DocumentStartEvent):
                 anchors = Anchors(_parts_of)
             _add(builder, anchors, event)
