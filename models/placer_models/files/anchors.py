@@ -34,6 +34,10 @@ class Anchors(Generic[T]):
         self._measured: dict[int, tuple[T, int, int]] = {}
         self._values = 0
 
+    def __bool__(self) -> bool:
+        """Whether there are any."""
+        return bool(self._named)
+
     def name(self, anchor: str, part: T) -> None:
         """Note the part that has the anchor; it may still be open."""
         self._named[anchor] = part
