@@ -1,6 +1,10 @@
 """A dump of a large cluster: written by seed, then read, with the time and the memory that takes.
 
-    python benchmarks/cluster_dump.py [--nodes 5000] [--pods 30000] [--format json] [--keep DIR]
+    python benchmarks/cluster_dump.py [--nodes 2000] [--pods 18000] [--format json] [--keep DIR]
+        [--against FOLDER] [--rounds 3]
+
+With --against the same dump is read with the placer of another checkout too, the two in turn, so
+that both meet the machine in the same mood; the last line is the ratio of the medians.
 
 A fifth of the nodes have GPUs, a NodeResourceTopology and a Device object; objects are as long as
 kubectl prints them (managed fields left out, as it does). Each reading is a process of its own, so
@@ -9,8 +13,11 @@ that its peak memory is its own.
 
 import argparse
 import json
+import os
 import random
+import re
 import resource
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -22,6 +29,10 @@ from typing import Any
 Json = dict[str, Any]
 
 SEED = 20261122
+HERE = Path(__file__).parents[1]
+_AS_IT_IS = re.compile(
+    r"[A-Za-z/](?:[A-Za-z0-9/._() -]|:(?! ))*(?<![ :])|[0-9.:/a-z-]*[.:/-][a-z0-9./-]+"
+)
 GPU_NODE = 5
 """Every so many nodes one has GPUs."""
 
@@ -152,6 +163,43 @@ def pods(count: int, node_count: int, draw: random.Random) -> Iterator[Json]:
         yield pod(f"app-{i % 400}-{i:06}", i, asked, limits, annotations, node if runs else None)
 
 
+POD_CONDITIONS = (
+    "PodReadyToStartContainers",
+    "Initialized",
+    "Ready",
+    "ContainersReady",
+    "PodScheduled",
+)
+
+
+def probe(path: str) -> Json:
+    """Return a container's probe."""
+    return {
+        "failureThreshold": 3,
+        "httpGet": {"path": path, "port": "http", "scheme": "HTTP"},
+        "initialDelaySeconds": 5,
+        "periodSeconds": 10,
+        "successThreshold": 1,
+        "timeoutSeconds": 1,
+    }
+
+
+def token_sources() -> list[Json]:
+    """Return what the volume of a service account's token is made of."""
+    reference = {"apiVersion": "v1", "fieldPath": "metadata.namespace"}
+    crt = {"key": "ca.crt", "path": "ca.crt"}
+    return [
+        {"serviceAccountToken": {"expirationSeconds": 3607, "path": "token"}},
+        {"configMap": {"items": [crt], "name": "kube-root-ca.crt"}},
+        {"downwardAPI": {"items": [{"fieldRef": reference, "path": "namespace"}]}},
+    ]
+
+
+def draw_id(number: int) -> str:
+    """Return an id of 64 hexadecimal digits."""
+    return f"{number * 0x9E3779B97F4A7C15 % 2**64:016x}" * 4
+
+
 def pod(name: str, i: int, asked: Json, limits: Json, annotations: Json, node: int | None) -> Json:
     """Return a pod as long as kubectl prints one."""
     toleration = {"effect": "NoExecute", "operator": "Exists", "tolerationSeconds": 300}
@@ -163,28 +211,71 @@ def pod(name: str, i: int, asked: Json, limits: Json, annotations: Json, node: i
                 "image": "registry.example/app:1",
                 "imagePullPolicy": "IfNotPresent",
                 "env": [{"name": f"SETTING_{n}", "value": f"value {n}"} for n in range(12)],
-                "ports": [{"containerPort": 8080, "protocol": "TCP"}],
+                "livenessProbe": probe("/live"),
+                "ports": [{"containerPort": 8080, "name": "http", "protocol": "TCP"}],
+                "readinessProbe": probe("/ready"),
                 "resources": {"requests": asked, "limits": limits},
                 "terminationMessagePath": "/dev/termination-log",
                 "terminationMessagePolicy": "File",
-                "volumeMounts": [{"mountPath": "/var/run/secrets", "name": "token"}],
+                "securityContext": {
+                    "allowPrivilegeEscalation": False,
+                    "capabilities": {"drop": ["ALL"]},
+                    "readOnlyRootFilesystem": True,
+                },
+                "volumeMounts": [
+                    {"mountPath": f"/etc/app/{n}", "name": f"config-{n}"} for n in range(4)
+                ]
+                + [
+                    {
+                        "mountPath": "/var/run/secrets/kubernetes.io/serviceaccount",
+                        "name": "token",
+                        "readOnly": True,
+                    }
+                ],
             }
         ],
+        "enableServiceLinks": True,
+        "preemptionPolicy": "PreemptLowerPriority",
+        "securityContext": {},
+        "serviceAccount": "default",
+        "serviceAccountName": "default",
+        "terminationGracePeriodSeconds": 30,
         "dnsPolicy": "ClusterFirst",
         "priority": 0,
         "restartPolicy": "Always",
         "schedulerName": "default-scheduler",
         "tolerations": [{**toleration, "key": f"node.kubernetes.io/{key}"} for key in waits]
         + [{"key": "gpu", "operator": "Exists"}] * ("nvidia.com/gpu" in asked),
-        "volumes": [{"name": "token", "projected": {"defaultMode": 420, "sources": []}}],
+        "volumes": [
+            {"configMap": {"defaultMode": 420, "name": f"app-{n}"}, "name": f"config-{n}"}
+            for n in range(4)
+        ]
+        + [{"name": "token", "projected": {"defaultMode": 420, "sources": token_sources()}}],
     }
     status: Json = {"phase": "Pending"}
     if node is not None:
         spec["nodeName"] = f"node-{node:05}"
         status = {
             "phase": "Running",
-            "conditions": [condition(kind, "True") for kind in ("Initialized", "Ready")],
-            "podIP": "10.0.0.1",
+            "conditions": [condition(kind, "True") for kind in POD_CONDITIONS],
+            "containerStatuses": [
+                {
+                    "containerID": f"containerd://{draw_id(i)}",
+                    "image": "registry.example/app:1",
+                    "imageID": f"registry.example/app@sha256:{draw_id(i % 400)}",
+                    "lastState": {},
+                    "name": "main",
+                    "ready": True,
+                    "restartCount": i % 3,
+                    "started": True,
+                    "state": {"running": {"startedAt": "2026-03-10T03:29:20Z"}},
+                }
+            ],
+            "hostIP": f"10.0.{node // 256}.{node % 256}",
+            "hostIPs": [{"ip": f"10.0.{node // 256}.{node % 256}"}],
+            "podIP": f"10.1.{i // 256}.{i % 256}",
+            "podIPs": [{"ip": f"10.1.{i // 256}.{i % 256}"}],
+            "startTime": "2026-03-10T03:29:20Z",
             "qosClass": "Burstable",
         }
     return {
@@ -220,7 +311,7 @@ def write(path: Path, node_count: int, pod_count: int) -> None:
 
 
 def block(value: Any, depth: int, lead: str = "") -> str:
-    """Return YAML in blocks, as kubectl prints it; scalars are JSON's."""
+    """Return YAML in blocks, as kubectl prints it."""
     pad = "  " * depth
     if isinstance(value, dict) and value:
         lines = []
@@ -232,9 +323,19 @@ def block(value: Any, depth: int, lead: str = "") -> str:
             elif isinstance(inner, list) and inner:
                 lines.append(f"{start}{key}:\n{''.join(block(x, deeper, '- ') for x in inner)}")
             else:
-                lines.append(f"{start}{key}: {json.dumps(inner)}\n")
+                lines.append(f"{start}{key}: {scalar(inner)}\n")
         return "".join(lines)
-    return f"{pad}{lead}{json.dumps(value)}\n"
+    return f"{pad}{lead}{scalar(value)}\n"
+
+
+def scalar(value: Any) -> str:
+    """Return a scalar as kubectl prints it: without quotes where that means the same."""
+    if not isinstance(value, str):
+        return json.dumps(value)
+    words = ("true", "false", "null", "yes", "no", "on", "off", "y", "n")
+    if _AS_IT_IS.fullmatch(value) and value.lower() not in words:
+        return value
+    return "'" + value.replace("'", "''") + "'" if '"' in value else json.dumps(value)
 
 
 def read(path: Path) -> None:
@@ -248,18 +349,39 @@ def read(path: Path) -> None:
     machines = len({id(node.machine) for node in instance.nodes})
     print(f"{path.name}: {path.stat().st_size / 2**20:.0f} MiB, {'; '.join(summary.lines()[:1])}")
     print(
-        f"  {spent_s:.1f} s of CPU, peak {peak_mib:.0f} MiB; {len(instance.nodes):,} nodes of "
+        f"  {spent_s:.2f} s of CPU, peak {peak_mib:.0f} MiB; {len(instance.nodes):,} nodes of "
         f"{machines:,} machines, {len(instance.running):,} running, {len(instance.gangs):,} waiting"
     )
+
+
+def compare(path: Path, other: Path, rounds: int) -> None:
+    """Read the dump with both checkouts in turn, and print the ratio of their CPU time."""
+    spent: dict[str, list[float]] = {"before": [], "after": []}
+    for _ in range(rounds):
+        for label, folder in (("before", other), ("after", HERE)):
+            paths = os.pathsep.join([str(folder), str(folder / "models")])
+            run = subprocess.run(
+                [sys.executable, "-P", __file__, "--read", str(path)],
+                env={**os.environ, "PYTHONPATH": paths},
+                check=True,
+                capture_output=True,
+                text=True,
+            )
+            print(f"{label}: {run.stdout}", end="", flush=True)
+            spent[label].append(float(run.stdout.split(" s of CPU")[0].split()[-1]))
+    before, after = (statistics.median(spent[label]) for label in ("before", "after"))
+    print(f"after / before: {after / before:.2f}")
 
 
 def main() -> None:
     """Write and read."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--nodes", type=int, default=5000)
-    parser.add_argument("--pods", type=int, default=30_000)
+    parser.add_argument("--nodes", type=int, default=2000)
+    parser.add_argument("--pods", type=int, default=18_000)
     parser.add_argument("--format", choices=["yaml", "json"], default="yaml")
     parser.add_argument("--keep", type=Path, help="a folder in which the dump stays")
+    parser.add_argument("--against", type=Path, metavar="FOLDER", help="another checkout")
+    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--read", type=Path, help=argparse.SUPPRESS)
     said = parser.parse_args()
     if said.read:
@@ -268,7 +390,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         path = (said.keep or Path(scratch)) / f"cluster.{said.format}"
         write(path, said.nodes, said.pods)
-        subprocess.run([sys.executable, __file__, "--read", str(path)], check=True)
+        if said.against:
+            compare(path, said.against, said.rounds)
+        else:
+            subprocess.run([sys.executable, __file__, "--read", str(path)], check=True)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from placer_models.cluster import Instance, Machine
 from placer_models.files.documents import (
+    API_VERSION,
     Document,
     documents_of,
     name_of,
@@ -80,7 +81,7 @@ def load_instance(
     """
     dumps = [path for path in paths if holds_objects(path)]
     if not dumps:
-        read = [doc for path in paths for doc in read_documents(path)]
+        read = [doc for path in paths for doc in _documents(read_text(path), path)]
         return _instance(read, on_file, skip_illegal=skip_illegal)
     beside = [path for path in paths if path not in dumps]
     objects = _objects(bears_faults=bears_faults)
@@ -178,7 +179,7 @@ def load_any(
     text = read_text(path)
     if _is_topo(text, path):
         return _read_topo(text, path)
-    documents = documents_of(text, path)
+    documents = _documents(text, path)
     kinds = [kind_of(document) for document in documents]
     if kinds == [PLACEMENT]:
         return placement_of(documents[0])
@@ -264,6 +265,18 @@ def _documents_beside(path: Path) -> tuple[Document, ...]:
     if not read_text(path).strip():
         raise _no_objects(path, "")
     return read_documents(path)
+
+
+def _documents(text: str, path: Path) -> tuple[Document, ...]:
+    """Return the documents of a text, in place of which a dump might stand, too."""
+    if not text.strip():
+        message = (
+            f"is empty; expected a document that begins with 'apiVersion: {API_VERSION}', or the "
+            "objects of a cluster: kubectl writes nothing where the cluster lacks one of the kinds "
+            "that it is asked for"
+        )
+        raise InputError(name_of(path), None, "", message)
+    return documents_of(text, path)
 
 
 def _is_topo(text: str, path: Path) -> bool:

@@ -12,9 +12,11 @@ import typer
 from placer_cli.commands_on_demand import HELP, CommandEntry, CommandsOnDemand
 from placer_cli.exits import Exit
 from placer_cli.interrupt import NoAnswerError
+from placer_cli.reading_bar import reading_bar
 from placer_cli.streams import prepare_streams
 from placer_cli.usage import words_of
 from placer_models.files.errors import InputError, one_line
+from placer_models.files.reading import watched_by
 
 
 class _Placer(CommandsOnDemand):
@@ -129,11 +131,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # garbage again and again takes as long as reading a big file.
     gc.set_threshold(100_000, 50, 100)
     try:
-        code = typer.main.get_command(app).main(
-            None if arguments is None else list(arguments),
-            prog_name="placer",
-            standalone_mode=False,
-        )
+        with watched_by(reading_bar):
+            code = typer.main.get_command(app).main(
+                None if arguments is None else list(arguments),
+                prog_name="placer",
+                standalone_mode=False,
+            )
         sys.stdout.flush()
     except BrokenPipeError:
         # The reader has all that it wants. Nothing is left to say, and nobody to say it to.

@@ -39,7 +39,10 @@ HEAD = "apiVersion: placer/v1\nkind: Instance\n"
             b"kind: Instance\nkind: Instance\n",
             "a.yaml:2: the key 'kind' is already given on line 1",
         ),
-        (b"kind: &k Instance\nname: *k\n", "a.yaml:2: the alias '*k' is not read"),
+        (b"kind: Instance\nname: *k\n", "a.yaml:2: the alias '*k' names nothing"),
+        (b"nodes: &n [*n]\n", "a.yaml:1: the alias '*n' stands within what it names"),
+        (b"a: &a {b: c}\nd: {<<: *a}\n", "a.yaml:2: merge keys ('<<') are not read"),
+        (b"a: &a b\n*a : c\n", "a.yaml:2: a key is a single name; got an alias as key"),
         (b"kind: !!python/object:os.system x\n", "a.yaml:1: the tag "),
     ],
 )
@@ -116,7 +119,7 @@ def _chunks(first: bytes, again: bytes, size: int) -> Iterator[bytes]:
 ALIASES = b"- &a [x,x,x,x,x,x,x,x,x]\n", b"- [*a,*a,*a,*a,*a,*a,*a,*a,*a]\n"
 HUGE = {
     "aliases-100-mb.yaml": (*ALIASES, 100 * 2**20, "is larger than 32 MiB"),
-    "aliases-30-mb.yaml": (*ALIASES, 30 * 2**20, "the alias '*a' is not read"),
+    "aliases-30-mb.yaml": (*ALIASES, 30 * 2**20, "aliases of aliases grow"),
     "brackets.yaml": (b"", b"[", 200_000, "nested deeper than 64 levels"),
     "brackets.json": (b"", b"[", 200_000, "nested deeper than 64 levels"),
     "braces.json": (b"", b'{"a":', 200_000, "nested deeper than 64 levels"),

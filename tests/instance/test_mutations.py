@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from copy import deepcopy
 from pathlib import Path
 from random import Random
 
@@ -60,7 +61,7 @@ def change(rng: Random, document: object) -> None:
             value = holder[key]
             holder[key] = rng.choice([str(value), [value], {str(key): value}])
         case _:
-            holder[key] = rng.choice(ODD)
+            holder[key] = deepcopy(rng.choice(ODD))  # or it would change, too
 
 
 def spoil(rng: Random, data: bytes) -> bytes:

@@ -138,7 +138,7 @@ def test_a_list_that_was_cut_off_gives_what_it_has_and_says_so(tmp_path: Path) -
         ("kind: Pod\n", "apiVersion: is missing"),
         ("apiVersion: v1\n", "kind: is missing"),
         ("apiVersion: v1\nkind: [Pod]\n", "kind: is missing"),
-        ("a: *b\n", "the alias '*b' is not read"),
+        ("a: *b\n", "the alias '*b' names nothing"),
         ("a: !x b\n", "the tag '!x' is not read"),
         ("a: 1\na: 2\n", "the key 'a' is given twice"),
         ("a: [1\n", "is not YAML at column 1"),

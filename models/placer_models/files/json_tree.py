@@ -5,7 +5,10 @@ import re
 from enum import StrEnum
 
 from placer_models.files.errors import InputError, shown
+from placer_models.files.reading import Tell
 from placer_models.files.tree import Builder, Listing, Mapping, Tree
+
+_TOLD_EVERY = 10_000
 
 _BLANKS = re.compile(r"[ \t\r\n]*+")
 _TOKEN = re.compile(
@@ -33,8 +36,13 @@ _CLOSABLE = {_Expected.FIRST_ITEM: "]", _Expected.FIRST_KEY: "}", _Expected.COMM
 """Where a closing bracket may come, and which."""
 
 
-def read_json(text: str, file: str) -> Tree:
+def read_json(text: str, file: str, tell: Tell = lambda done_characters: None) -> Tree:
     """Return the one value of the text.
+
+    Args:
+        text: The text.
+        file: The file's name for messages.
+        tell: Told how many characters are read by now.
 
     Raises:
         InputError: The text is not JSON, or beyond the limits.
@@ -43,8 +51,11 @@ def read_json(text: str, file: str) -> Tree:
     builder = Builder(file)
     closers: list[str] = []
     expected = _Expected.VALUE
-    line, counted, at = 1, 0, 0
+    line, counted, at, tokens = 1, 0, 0, 0
     while True:
+        tokens += 1
+        if tokens % _TOLD_EVERY == 0:
+            tell(at)
         blanks = _BLANKS.match(text, at)
         at = blanks.end() if blanks else at
         line += text.count("\n", counted, at)

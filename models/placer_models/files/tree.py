@@ -79,6 +79,11 @@ class Builder:
         self.roots: list[Tree] = []
 
     @property
+    def open(self) -> Sequence[Tree]:
+        """The mappings and lists that are open, from the root on."""
+        return self._open
+
+    @property
     def wants_key(self) -> bool:
         """Whether the next scalar is a key of the mapping that is open."""
         return bool(self._open) and isinstance(self._open[-1], Mapping) and self._keys[-1] is None
@@ -101,6 +106,27 @@ class Builder:
         self._add(node)
         self._open.append(node)
         self._keys.append(None)
+
+    def alias(self, part: Tree, values: int, line: int) -> None:
+        """Add a part once more, in another place.
+
+        Args:
+            part: The part, which is complete.
+            values: How many values it has, itself among them.
+            line: The line of the place.
+
+        """
+        if self.wants_key:
+            raise self.fault(line, "a key is a single name; got an alias as key")
+        if self._values + values > MAX_VALUES:
+            raise self.fault(
+                line,
+                f"more than {MAX_VALUES:,} values with all that aliases stand for; aliases of "
+                "aliases grow without bound (as in a billion laughs): write the values out, or "
+                "split the file",
+            )
+        self._values += values - 1
+        self._add(part)
 
     def end(self) -> None:
         """Close the mapping or the list that was opened last."""

@@ -1,33 +1,50 @@
 """YAML trees with the line of every part, read as a bounded stream of parser events."""
 
 import re
+from collections.abc import Iterable
 
 import yaml
 
+from placer_models.files.anchors import AliasError, Anchors
 from placer_models.files.errors import InputError
-from placer_models.files.tree import Builder, Listing, Mapping, Tree
+from placer_models.files.reading import Tell
+from placer_models.files.tree import Builder, Listing, Mapping, Scalar, Tree
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """libyaml where it is built in: the parser in Python takes minutes for a big file."""
 
+MERGE_KEY = "<<"
+MERGES = "merge keys ('<<') are not read; write the fields out"
+
+_TOLD_EVERY = 10_000
+
 _TAB_INDENT = re.compile(r"[ ]*\t")
 
 
-def read_yaml(text: str, file: str) -> list[Tree]:
+def read_yaml(text: str, file: str, tell: Tell = lambda done_characters: None) -> list[Tree]:
     """Return the documents of the text.
 
-    Aliases are refused: one part in two places has no single line to point at, JSON
-    cannot say it, a few of them can stand for gigabytes, and replicas and host lists
-    serve the same end. Tags are refused because a field's type is the schema's matter.
+    What an alias stands for has the lines of the place where it is written out. Tags are refused
+    because a field's type is the schema's matter.
+
+    Args:
+        text: The text.
+        file: The file's name for messages.
+        tell: Told how many characters are read by now.
 
     Raises:
         InputError: The text is not YAML, or uses what is not read here.
 
     """
     builder = Builder(file)
+    anchors = Anchors(_parts_of)
     try:
-        for event in yaml.parse(text, Loader=_LOADER):
-            _add(builder, event)
+        for number, event in enumerate(yaml.parse(text, Loader=_LOADER)):
+            if number % _TOLD_EVERY == 0 and event.start_mark:
+                tell(event.start_mark.index)
+            if isinstance(event, yaml.DocumentStartEvent):
+                anchors = Anchors(_parts_of)
+            _add(builder, anchors, event)
     except yaml.MarkedYAMLError as error:
         raise _syntax_error(error, text, file) from None
     except yaml.reader.ReaderError as error:
@@ -37,25 +54,41 @@ def read_yaml(text: str, file: str) -> list[Tree]:
     return builder.roots
 
 
-def _add(builder: Builder, event: yaml.Event) -> None:
+def _add(builder: Builder, anchors: Anchors[Tree], event: yaml.Event) -> None:
     line = event.start_mark.line + 1 if event.start_mark else 1
     if isinstance(event, yaml.ScalarEvent) and not event.tag:  # nearly all of a file
+        if event.value == MERGE_KEY and not event.style and builder.wants_key:
+            raise builder.fault(line, MERGES)
         builder.scalar(event.value, quoted=bool(event.style), line=line)
+        if event.anchor:
+            anchors.name(event.anchor, Scalar(event.value, bool(event.style), line))
         return
     if isinstance(event, yaml.AliasEvent):
-        raise builder.fault(
-            line,
-            f"the alias '*{event.anchor}' is not read; write the value out, "
-            "or use replicas and host lists",
-        )
+        try:
+            part = anchors.aliased(event.anchor or "", builder.open)
+        except AliasError as error:
+            raise builder.fault(line, str(error)) from None
+        builder.alias(part, anchors.values_of(part), line)
+        return
     if isinstance(event, (yaml.ScalarEvent, yaml.CollectionStartEvent)) and event.tag:
         raise builder.fault(line, f"the tag {event.tag!r} is not read; delete it")
-    if isinstance(event, yaml.MappingStartEvent):
-        builder.start(Mapping({}, line))
-    elif isinstance(event, yaml.SequenceStartEvent):
-        builder.start(Listing([], line))
+    if isinstance(event, yaml.CollectionStartEvent):
+        is_mapping = isinstance(event, yaml.MappingStartEvent)
+        new = Mapping({}, line) if is_mapping else Listing([], line)
+        builder.start(new)
+        if event.anchor:
+            anchors.name(event.anchor, new)
     elif isinstance(event, yaml.CollectionEndEvent):
         builder.end()
+
+
+def _parts_of(tree: Tree) -> Iterable[Tree]:
+    match tree:
+        case Mapping():
+            return [entry.node for entry in tree.entries.values()]
+        case Listing():
+            return tree.items
+    return ()
 
 
 def _syntax_error(error: yaml.MarkedYAMLError, text: str, file: str) -> InputError:

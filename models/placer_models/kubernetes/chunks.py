@@ -5,6 +5,7 @@ from typing import IO, NamedTuple
 
 from placer_models.files.errors import InputError
 from placer_models.files.mistaken import KUBECTL_ERRORS, kubectl_failed
+from placer_models.files.reading import Tell
 
 CHUNK = 2**20
 
@@ -38,9 +39,21 @@ class Chunk(NamedTuple):
 class Chunks:
     """The text of a stream of UTF-8, without a byte order mark and without kubectl's errors."""
 
-    def __init__(self, stream: IO[bytes], file: str = "") -> None:
+    def __init__(
+        self, stream: IO[bytes], file: str = "", tell: Tell = lambda done_bytes: None
+    ) -> None:
+        """Begin at the stream's first byte.
+
+        Args:
+            stream: The stream.
+            file: The file's name for messages.
+            tell: Told how many bytes are read by now.
+
+        """
         self._stream = stream
         self._file = file
+        self._tell = tell
+        self._bytes = 0
         self._last = "\n"  # the end of the text so far, which may begin an error
         self._lines = 0  # line breaks before it
         self._decoder = codecs.getincrementaldecoder("utf-8-sig")()
@@ -66,6 +79,8 @@ class Chunks:
         while not self._ended:
             data = self._stream.read(max(size, 1))
             self._ended = not data
+            self._bytes += len(data)
+            self._tell(self._bytes)
             if text := self._decoder.decode(data, final=self._ended):
                 self._refuse_errors(text)
                 return text

@@ -8,6 +8,7 @@ from typing import NoReturn, TypeVar
 from placer_models.annotations.json_parts import AnnotationError, JsonPart, parse_json
 from placer_models.device_request import shown
 from placer_models.files.tree import Path, field_name
+from placer_models.records import record
 
 Object = Mapping[str, object]
 """An object as YAML or JSON writes it."""
@@ -76,7 +77,7 @@ def title_of(kind: str, namespace: str, name: str) -> str:
     return f"{kind} {namespace}/{name}" if namespace else f"{kind} {name}"
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Field:
     """One value of an object, with its path. null counts as left out."""
 
@@ -117,15 +118,15 @@ class Field:
             ObjectError: A step leads into something that is no mapping.
 
         """
-        here = self
-        for name in names:
-            value = here.value
+        value = self.value
+        for i, name in enumerate(names):
             if value is None:
-                return Field(self.title, None, (*self.path, *names))
+                break
             if not isinstance(value, dict):
+                here = Field(self.title, value, (*self.path, *names[:i]))
                 here.refuse(f"got {here.got}; expected a mapping")
-            here = Field(here.title, value.get(name), (*here.path, name))
-        return here
+            value = value.get(name)
+        return Field(self.title, value, (*self.path, *names))
 
     @property
     def there(self) -> bool:

@@ -150,6 +150,9 @@ class KubePod:
         return self.status.numa if self.status else ()
 
 
+_GPU_VARIABLES = frozenset(GpuVendor)
+
+
 def pod_part(found: Object) -> KubePod:
     """Return the contents of a Pod object.
 
@@ -321,11 +324,11 @@ def _counted(one: KubeContainer, status: Field | None, *, never: bool) -> KubeCo
 
 def _visible(part: Field) -> Env:
     """Return the variables that show GPUs; if one is there twice the last one counts."""
-    found = {
-        item.get("name").text(""): item.get("value").text()
-        for item in part.items()
-        if item.get("value").there and item.get("name").text("") in list(GpuVendor)
-    }
+    found = {}
+    for item in part.items():
+        value = item.get("value")
+        if value.there and (name := item.get("name").text("")) in _GPU_VARIABLES:
+            found[name] = value.text()
     return tuple(sorted(found.items()))
 
 

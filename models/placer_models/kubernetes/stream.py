@@ -1,6 +1,7 @@
 """Streams of Kubernetes' objects, read from files one object at a time, with Lists unpacked."""
 
 import re
+import stat
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -11,6 +12,7 @@ from typing import IO
 from placer_models.files.documents import API_VERSION, STANDARD_INPUT, name_of
 from placer_models.files.errors import InputError
 from placer_models.files.json_tree import read_json
+from placer_models.files.reading import reading
 from placer_models.files.tree import Path as FieldPath
 from placer_models.files.tree import line_of
 from placer_models.files.yaml_tree import read_yaml
@@ -95,7 +97,9 @@ def read_objects(path: Path) -> Iterator[Found]:
     file = name_of(path)
     with ExitStack() as stack:
         try:
-            yield from _objects(_opened(path, stack), path, file)
+            opened = _opened(path, stack)
+            tell = stack.enter_context(reading(file, _size_bytes(path)))
+            yield from _objects(Chunks(opened, file, tell), path, file)
         except InputError as error:
             yield error
         except UnicodeDecodeError as error:
@@ -113,8 +117,15 @@ def _opened(path: Path, stack: ExitStack) -> IO[bytes]:
     return stack.enter_context(path.open("rb"))
 
 
-def _objects(stream: IO[bytes], path: Path, file: str) -> Iterator[Found]:
-    chunks = Chunks(stream, file)
+def _size_bytes(path: Path) -> int | None:
+    """Return the size of a file; None for what comes from elsewhere, such as a pipe."""
+    if path == STANDARD_INPUT:
+        return None
+    status = path.stat()
+    return status.st_size if stat.S_ISREG(status.st_mode) else None
+
+
+def _objects(chunks: Chunks, path: Path, file: str) -> Iterator[Found]:
     is_yaml = path.suffix in (".yaml", ".yml")
     is_json = path.suffix == ".json" or (
         not is_yaml and _JSON_START.match(chunks.head()) is not None

@@ -1,176 +1,215 @@
-"""Objects of a YAML file, handed out one by one from the events of libyaml."""
+"""Objects of a YAML file, handed out one by one: plain blocks by lines, all else by libyaml.
 
-from collections import deque
+A document of a dump is mostly a List of thousands of plain items, cut apart at the dashes of the
+list. Whether an item is one, and is plain, shows when it is read. An item that is not plain is read
+by libyaml alone; where that fails, or the item has anchors, libyaml reads the rest of the document
+as if the items before were not there, so that what it says is what it would have said of the file.
+"""
+
+import re
 from collections.abc import Iterator
-from functools import lru_cache
+from dataclasses import dataclass
 
-import yaml
+from placer_models.files.errors import InputError
+from placer_models.kubernetes.chunks import (
+    CHUNK,
+    MAX_OBJECT_CHARACTERS,
+    Chunk,
+    Chunks,
+    ChunkValue,
+)
+from placer_models.kubernetes.plain_yaml import PlainYaml
+from placer_models.kubernetes.yaml_events import KeptText, new_anchors, parts_of_events
 
-from placer_models.files.errors import InputError, shown
-from placer_models.files.tree import MAX_DEPTH, Scalar, plain
-from placer_models.kubernetes.chunks import CHUNK, MAX_OBJECT_CHARACTERS, Chunk, Chunks, ChunkValue
+_MARK = "---\n"
+_HEAD = re.compile(r"(?:---\n)?((?:(?!---|items:|[.%])[^\n]*\n){0,50})items:\n( *)- ")
+"""The first lines of a List, up to its first item."""
 
-_AT_END = "; the file ends here: if it was cut off, get it again"
-
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_DIRECTIVE = re.compile(r"(?m)^%")
+_DOCUMENT = re.compile(r"(?m)^---(?=[ \t\r\n])")
+_BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
+_MOST_OF_ONE = 4 * CHUNK
+"""A single document larger than this is left to libyaml."""
 
 
 def yaml_parts(chunks: Chunks, file: str) -> Iterator[Chunk]:
     """Yield the items of Lists as they end, and each document at its end.
 
-    Aliases and tags are refused, as in our own files.
-
     Raises:
         InputError: The text is not YAML, or uses a feature that is not read here.
 
     """
-    kept = _Kept(chunks)
-    try:
-        yield from _parts(kept, file)
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        context = f" {error.context}" if error.context else ""
-        raise InputError(
-            file,
-            mark.line + 1 if mark else None,
-            "",
-            f"is not YAML{f' at column {mark.column + 1}' if mark else ''}:{context} "
-            f"{error.problem}{_AT_END if mark and kept.ends_at(mark) else ''}",
-        ) from None
-    except yaml.reader.ReaderError as error:
-        raise InputError(file, None, "", f"is not YAML: {error.reason}") from None
+    reader = _Reader(_Window(chunks), PlainYaml(), file)
+    while reader.window.fill():
+        yield from reader.document()
 
 
-def _parts(kept: "_Kept", file: str) -> Iterator[Chunk]:
-    parser = _LOADER(kept)
-    root: ChunkValue = None
-    here: dict[str, ChunkValue] | list[ChunkValue] | None = None
-    above: list[dict[str, ChunkValue] | list[ChunkValue] | None] = []
-    key: str | None = None
-    items: list[ChunkValue] | None = None
-    begun = yaml.Mark("", 0, 0, 0, None, 0)
-    try:
-        while True:
-            event = parser.get_event()
-            what = type(event)
-            if what is yaml.ScalarEvent:
-                if event.tag:
-                    raise _refused(file, event, f"the tag {event.tag!r} is not read; delete it")
-                if type(here) is dict and key is None:
-                    key = event.value
-                    if key in here:
-                        raise _refused(file, event, f"the key {shown(key)} is given twice")
-                    continue
-                value: ChunkValue = event.value if event.style else _value(event.value)
-                if here is items and here is not None:
-                    yield Chunk(value, event.start_mark.line + 1, "", _fields(root))
-                elif type(here) is dict:
-                    here[str(key)], key = value, None
-                elif type(here) is list:
-                    here.append(value)
-                else:
-                    root = value
-            elif what is yaml.MappingStartEvent or what is yaml.SequenceStartEvent:
-                if event.tag or (type(here) is dict and key is None) or len(above) > MAX_DEPTH:
-                    raise _refused(
-                        file, event, "tags, keys of several parts and deep nests are not read"
-                    )
-                new: dict[str, ChunkValue] | list[ChunkValue] = (
-                    {} if what is yaml.MappingStartEvent else []
-                )
-                if not above:
-                    root, begun = new, event.start_mark
-                elif here is items and here is not None:
-                    begun = event.start_mark
-                elif type(here) is dict:
-                    if len(above) == 1 and key == "items" and type(new) is list:
-                        items = new
-                    else:
-                        here[str(key)] = new
-                elif type(here) is list:
-                    here.append(new)
-                above.append(here)
-                here, key = new, None
-            elif what is yaml.MappingEndEvent or what is yaml.SequenceEndEvent:
-                ended, here = here, above.pop()
-                key = None
-                if here is items and here is not None:
-                    yield Chunk(ended, begun.line + 1, kept.text(begun, event), _fields(root))
-            elif what is yaml.DocumentEndEvent:
-                is_list = items is not None
-                line = event.start_mark.line + 1 if is_list else begun.line + 1
-                text = "" if is_list else kept.text(begun, event)
-                yield Chunk(root, line, text, None, is_list)
-                root = items = None
-            elif what is yaml.AliasEvent:
-                raise _refused(
-                    file, event, f"the alias '*{event.anchor}' is not read; write it out"
-                )
-            elif what is yaml.StreamEndEvent:
-                return
-    finally:
-        parser.dispose()
+class _Window:
+    """A part of the text, which moves on.
 
+    Attributes:
+        text: The part.
+        at: Where in it reading goes on.
+        line: How many lines of the file come before that.
+        ended: Whether the file ends with the part.
 
-def _fields(root: ChunkValue) -> dict[str, ChunkValue]:
-    return root if isinstance(root, dict) else {}
-
-
-def _refused(file: str, event: yaml.Event, message: str) -> InputError:
-    return InputError(file, _line(event), "", message)
-
-
-def _line(event: yaml.Event) -> int:
-    return event.start_mark.line + 1 if event.start_mark else 1
-
-
-@lru_cache(65_536)
-def _value(text: str) -> ChunkValue:
-    """Return the value of a text without quotes, as in our own files."""
-    value = plain(Scalar(text, quoted=False, line=0))
-    assert not isinstance(value, list | dict)
-    return value
-
-
-class _Kept:
-    """The text that the parser reads, keeping the lines of the current object."""
+    """
 
     def __init__(self, chunks: Chunks) -> None:
         self._chunks = chunks
-        self._lines: deque[str] = deque([""])
-        self._first = 0  # the number of the first line kept, from 0
-        self._characters = 0
+        self.text = ""
+        self.at = 0
+        self.line = 0
+        self.ended = False
 
-    def read(self, size: int = CHUNK) -> str:
-        """Return more of the text."""
-        text = self._chunks.read(size)
-        lines = text.splitlines(keepends=True)
-        if lines:
-            self._lines[-1] += lines[0]
-            self._lines.extend(lines[1:])
-            if lines[-1].endswith("\n"):
-                self._lines.append("")
-        self._characters += len(text)
-        if self._characters > MAX_OBJECT_CHARACTERS:
-            raise yaml.MarkedYAMLError(
-                problem=f"an object of more than {self._characters:,} characters"
-            )
-        return text
+    def fill(self) -> bool:
+        """Read if nothing is left, and return whether something is."""
+        return self.at < len(self.text) or self.more()
 
-    def ends_at(self, mark: yaml.Mark) -> bool:
-        """Return whether the text ends on the line of a mark, or on the next one."""
-        return mark.line >= self._first + len(self._lines) - 2 and not self._chunks.read()
+    def more(self) -> bool:
+        """Read on, and return whether there was more."""
+        # Twice as much each time, so that a large object is not copied over and over.
+        wanted = max(CHUNK, len(self.text) - self.at)
+        parts = [self.text[self.at :]]
+        while wanted > 0 and not self.ended:
+            parts.append(self._chunks.read())
+            wanted -= len(parts[-1])
+            self.ended = not parts[-1]
+        self.text, self.at = "".join(parts), 0
+        return bool(parts[1:] and parts[1])
 
-    def text(self, begun: yaml.Mark, ended: yaml.Event) -> str:
-        """Return the text between two marks, and forget what came before it."""
-        while self._first < begun.line and len(self._lines) > 1:
-            self._characters -= len(self._lines.popleft())
-            self._first += 1
-        end = ended.end_mark or begun
-        last = end.line - self._first
-        lines = [line for line, _ in zip(self._lines, range(last + 1), strict=False)]
-        if len(lines) > last:
-            lines[last] = lines[last][: end.column]
-        if lines:
-            lines[0] = " " * begun.column + lines[0][begun.column :]
-        return "".join(lines)
+    def take(self, end: int) -> str:
+        """Return the text up to there, and go on after it."""
+        taken = self.text[self.at : end]
+        self.at = end
+        self.line += _lines_in(taken)
+        return taken
+
+
+def _lines_in(text: str) -> int:
+    """Return how many lines end in a text, as libyaml counts them."""
+    if text.isascii() and "\r" not in text:
+        return text.count("\n")
+    return len(_BREAK.findall(text))
+
+
+@dataclass(slots=True)
+class _Reader:
+    window: _Window
+    plain: PlainYaml
+    file: str
+
+    def document(self) -> Iterator[Chunk]:
+        """Yield the parts of the next document."""
+        window = self.window
+        head = _HEAD.match(window.text, window.at)
+        root = None
+        if head is not None:
+            root = self.plain.mapping(head[1]) if head[1] else {}
+        if head is None or root is None:
+            yield from self._single()
+            return
+        start = window.take(head.end() - len(head[2]) - len("- "))
+        yield from self._items(start, head[2], root)
+        yield from self._by_events(start)
+
+    def _items(self, start: str, indent: str, root: dict[str, ChunkValue]) -> Iterator[Chunk]:
+        """Yield the items of a List, but for its last one, as far as each can be read by itself."""
+        window, column = self.window, len(indent) + len("- ")
+        dash, left = f"\n{indent}- ", re.compile(rf"\n(?= {{0,{len(indent)}}}[^ \n])")
+        while True:
+            at = window.text.find(dash, window.at)
+            if at < 0:
+                too_long = len(window.text) - window.at > MAX_OBJECT_CHARACTERS
+                if too_long or left.search(window.text, window.at) or not window.more():
+                    return
+                continue
+            written = window.text[window.at : at + 1]
+            text = " " * column + written[column:]
+            value = self.plain.mapping(text, column)
+            if value is not None:
+                part = Chunk(value, window.line + 1, text, root)
+            elif not left.search(written, 0, len(written) - 1) and (
+                found := self._item_by_events(start, written)
+            ):
+                part = found._replace(root=root)
+            else:
+                return
+            yield part
+            window.take(at + 1)
+
+    def _item_by_events(self, start: str, written: str) -> Chunk | None:
+        """Return an item that libyaml can read by itself."""
+        texts, anchors = iter((start, written)), new_anchors()
+        before = self.window.line - _lines_in(start)
+        try:
+            kept = KeptText(lambda size: next(texts, ""), before)
+            item, *rest = parts_of_events(kept, self.file, anchors)
+        except (InputError, ValueError):
+            return None
+        return item if len(rest) == 1 and not anchors else None
+
+    def _single(self) -> Iterator[Chunk]:
+        """Yield the parts of a document that is no plain List."""
+        window = self.window
+        while True:
+            found = _DOCUMENT.search(window.text, window.at + len("---"))
+            if found or window.ended or len(window.text) - window.at > _MOST_OF_ONE:
+                break
+            window.more()
+        if found or window.ended:
+            end = found.start() if found else len(window.text)
+            marked = window.text.startswith(_MARK, window.at)
+            text = window.text[window.at + marked * len(_MARK) : end]
+            value = self.plain.mapping(text)
+            if value is not None and "items" not in value:
+                yield Chunk(value, window.line + marked + 1, text)
+                window.take(end)
+                return
+        yield from self._by_events("")
+
+    def _by_events(self, start: str) -> Iterator[Chunk]:
+        """Yield the rest of a document, as libyaml reads it after its first lines."""
+        rest = _Rest(self.window, start)
+        kept = KeptText(rest.read, self.window.line - _lines_in(start), rest.is_last)
+        yield from parts_of_events(kept, self.file)
+
+
+class _Rest:
+    """The rest of a document, after its first lines, and the mark of the next one."""
+
+    def __init__(self, window: _Window, start: str) -> None:
+        self._window = window
+        self._start = start
+        self._is_begun = bool(start)
+        self._is_stream = False
+        self._marked = False
+
+    def read(self, size: int) -> str:
+        """Return more of it, or an empty text at its end."""
+        del size
+        if self._start:
+            start, self._start = self._start, ""
+            return start
+        window = self._window
+        if self._marked or not window.fill():
+            return ""
+        # Whole lines, since the mark of the next document is one.
+        while not window.ended and "\n" not in window.text[window.at :]:
+            if len(window.text) - window.at > MAX_OBJECT_CHARACTERS or not window.more():
+                break
+        end = len(window.text) if window.ended else window.text.rfind("\n") + 1
+        end = end if end > window.at else len(window.text)
+        # What a directive means may go on beyond its document.
+        self._is_stream |= _DIRECTIVE.search(window.text, window.at, end) is not None
+        if not self._is_stream:
+            own = 0 if self._is_begun else len("---")
+            if mark := _DOCUMENT.search(window.text, window.at + own, end):
+                self._marked = True
+                return window.take(mark.start()) + _MARK
+        self._is_begun = True
+        return window.take(end)
+
+    def is_last(self) -> bool:
+        """Return whether the file ends with the text."""
+        return not self._marked and not self._window.fill()

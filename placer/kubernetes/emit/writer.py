@@ -12,7 +12,13 @@ import yaml
 
 from placer.kubernetes.emit.placed_pods import Written
 
-_DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+
+class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
+    """Writes out what stands in several places: not everyone reads aliases."""
+
+    def ignore_aliases(self, data: object) -> bool:
+        """Return that the data get no anchor."""
+        return True
 
 
 def check_folder(folder: Path) -> None:
@@ -61,7 +67,7 @@ def text_of(file: Written) -> str:
     if file.path.endswith(".json"):
         return "".join(json.dumps(one, indent=2) + "\n" for one in file.objects)
     return yaml.dump_all(
-        file.objects, Dumper=_DUMPER, sort_keys=False, width=2**20, explicit_start=True
+        file.objects, Dumper=_Dumper, sort_keys=False, width=2**20, explicit_start=True
     )
 
 

@@ -1,0 +1,65 @@
+"""How far large files are read, as a bar on a terminal; nothing in a file or a pipe."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from time import monotonic
+
+from placer_cli.console import err
+from placer_models.files.reading import LEAST_BYTES, Tell
+
+_EVERY_S = 0.1
+_BAR_COLUMNS = 20
+_FIGURES_COLUMNS = len("reading    100%  1023.9/1023.9 MiB ")
+
+
+@contextmanager
+def reading_bar(file: str, size_bytes: int | None) -> Iterator[Tell]:
+    """Show how much of a file is read; `reading.Watcher`."""
+    console = err()
+    if not console.is_terminal:
+        yield lambda done_bytes: None
+        return
+    # Only now: most commands read small files, and start sooner without it.
+    from rich.cells import set_cell_size
+    from rich.progress import BarColumn, DownloadColumn, Progress, TaskProgressColumn, TextColumn
+
+    bar = Progress(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(_BAR_COLUMNS),
+        TaskProgressColumn(),
+        DownloadColumn(binary_units=True),
+        console=console,
+        auto_refresh=False,
+        transient=True,
+        redirect_stdout=False,
+        redirect_stderr=False,
+    )
+    room = max(8, console.width - _BAR_COLUMNS - _FIGURES_COLUMNS)
+    name = set_cell_size(Path(file).name, room).rstrip()
+    task = bar.add_task(f"reading {name}", total=size_bytes)
+
+    def show(done_bytes: int) -> None:
+        if size_bytes is None and done_bytes < LEAST_BYTES:
+            return  # most of what comes from a pipe is small
+        if not bar.live.is_started:
+            bar.start()
+        bar.update(task, completed=done_bytes, refresh=True)
+
+    try:
+        yield _seldom(show)
+    finally:
+        bar.stop()
+
+
+def _seldom(show: Tell) -> Tell:
+    """Return what calls the function at most ten times a second."""
+    shown_s = [0.0]
+
+    def tell(done_bytes: int) -> None:
+        now_s = monotonic()
+        if now_s - shown_s[0] >= _EVERY_S:
+            shown_s[0] = now_s
+            show(done_bytes)
+
+    return tell
