@@ -19,7 +19,7 @@ from placer_models.placement import (
     Placed,
     TierValue,
 )
-from placer_models.pod import Gang, Pod, PodSpec, Resources
+from placer_models.pod import Gang, PodSpec, Resources
 from placer_models.topology import Cpu, NumaNode, Topology
 from search.exchange_worlds import asking, gpu_machine, share_of_gpu
 

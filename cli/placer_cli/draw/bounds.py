@@ -1,4 +1,4 @@
-"""What keeps more pods from having a place: where the bounds come from, and what binds."""
+"""Lines about bounds: how each is known, and what keeps more pods from having a place."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -38,10 +38,10 @@ def _said(one: Bottleneck, instance: Instance) -> str:
 
 
 def _nodes(names: Sequence[str] | None, instance: Instance) -> str:
-    """Say which nodes these are: by a label or a machine that no other node has, if there is one."""
+    """Say which nodes these are, by a label or a machine that no other node has if there is one."""
     total = len(instance.nodes)
     if names is None:
-        return "the node" if total == 1 else f"all {total:,} nodes"
+        return {1: "the node", 2: "both nodes"}.get(total, f"all {total:,} nodes")
     mine = set(names)
     inside = [node for node in instance.nodes if node.name in mine]
     outside = [node for node in instance.nodes if node.name not in mine]
