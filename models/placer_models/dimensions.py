@@ -35,6 +35,13 @@ class Dimension(NamedTuple):
     per_cell: bool = False
 
     @property
+    def resource(self) -> str:
+        """What people call it, as in `placement.Bottleneck`."""
+        names = {"shared-pool": "cpu", "be-pool": "best-effort-cpu", "max-pods": "pods"}
+        named = {"hugepages": f"hugepages-{self.subject}", "host-ports": f"port {self.subject}"}
+        return names.get(self.rule) or named.get(self.rule) or self.subject or self.rule
+
+    @property
     def page_bytes(self) -> int:
         """The size of the hugepages that it counts, in bytes; 0 if it counts something else."""
         return int(self.subject) if self.rule == "hugepages" else 0

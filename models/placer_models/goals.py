@@ -366,10 +366,14 @@ MOST_BALANCED = _tier(
 """Over new pods: the variance of these shares (B13)."""
 
 
+PLACED = "placed."
+"""What the names of all sub-tiers of tier 1 begin with."""
+
+
 @lru_cache(maxsize=256)
 def placed_tier(priority: int) -> Tier:
     """Return the sub-tier of tier 1 for one priority level."""
-    return Tier(f"placed.priority-{priority}", "points", Sense.MAXIMISE)
+    return Tier(f"{PLACED}priority-{priority}", "points", Sense.MAXIMISE)
 
 
 def tiers_for(priorities: Iterable[int], asked: Collection[Tier]) -> tuple[Tier, ...]:

@@ -1,6 +1,7 @@
 """The state of a node in counts: what is left on it, when a batch comes and while it is placed."""
 
-from dataclasses import field
+from dataclasses import field, fields
+from operator import attrgetter
 from typing import NamedTuple
 
 from placer_models.banks import DeviceBank
@@ -168,3 +169,11 @@ class NodeState:
     def bank(self, device_type: str) -> DeviceBank | None:
         """Return the bank of the type, if the node has such devices."""
         return next((bank for bank in self.banks if bank.type == device_type), None)
+
+    def on(self, name: str, kind: int) -> "NodeState":
+        """Return the same state on another node: ``replace`` would take ten times as long."""
+        return NodeState(name, kind, *_INSIDE(self))
+
+
+_INSIDE = attrgetter(*(one.name for one in fields(NodeState) if one.name not in ("name", "kind")))
+"""All that a state says beside the node's name and its kind, in the order of its fields."""

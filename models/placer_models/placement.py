@@ -1,6 +1,7 @@
 """Placements and answers: which pods run where, how good that is, why the rest do not (G3)."""
 
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import NamedTuple
 
 from placer_models.cpuset import CpuSet
@@ -136,6 +137,42 @@ class Move(NamedTuple):
     mends: tuple[str, ...] = ()
 
 
+class BoundSource(StrEnum):
+    """How it is known that no placement beats a bound."""
+
+    LIMIT = "limit"
+    """Nothing is better than all: every pod placed, or nothing short of the best."""
+
+    SUMS = "sums"
+    """What pods take and what nodes have, summed up over many nodes."""
+
+    RELAXED_MODEL = "relaxed-model"
+    """A model that counts pods on classes of equal nodes."""
+
+    PATTERNS = "patterns"
+    """What single nodes can hold as a whole."""
+
+    NODES = "nodes"
+    """What nodes are worth each by itself."""
+
+    MODEL = "model"
+    """The model of the batch, pod by pod and node by node."""
+
+
+class Bottleneck(NamedTuple):
+    """A resource of some nodes: with more of it there, a bound would be further away.
+
+    Attributes:
+        resource: ``cpu``, ``best-effort-cpu``, ``memory``, ``pods``, a type of device, a page size
+            (``hugepages-`` and bytes) or the name of an extended resource.
+        nodes: The names of the nodes; None: all nodes.
+
+    """
+
+    resource: str
+    nodes: tuple[str, ...] | None = None
+
+
 class TierValue(NamedTuple):
     """What a placement is worth in one tier, and how much better any could be.
 
@@ -143,6 +180,9 @@ class TierValue(NamedTuple):
         bound: No placement that is at least as good in every tier before this
             one has a better value; None where no bound is known.
         proven: Whether value equals bound, in this tier and in every tier before it.
+        bound_from: Where the bound comes from; None where there is none.
+        binds: For a bound from sums: the resources that give it, which would be further
+            away without any of them. Empty where that was not looked into.
 
     """
 
@@ -150,6 +190,8 @@ class TierValue(NamedTuple):
     value: int
     bound: int | None
     proven: bool
+    bound_from: BoundSource | None = None
+    binds: tuple[Bottleneck, ...] = ()
 
     @property
     def gap(self) -> float | None:

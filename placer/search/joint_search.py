@@ -15,6 +15,7 @@ from placer.judge.measure import measure
 from placer.search.alike import part
 from placer.search.assignments import assignments_of
 from placer.search.baseline import Baseline
+from placer.search.bound_notes import BoundNotes, Bounds
 from placer.search.budget import Budget
 from placer.search.coarse import links_matter, refine, without_links
 from placer.search.default_locality import without_choices, without_locality
@@ -41,7 +42,7 @@ from placer_models.goals import (
     Sense,
     Tier,
 )
-from placer_models.placement import Placement, RejectedPlace
+from placer_models.placement import BoundSource, Placement, RejectedPlace
 from placer_models.problem import Choices, Problem
 
 MOST_ASSIGNMENTS = 4_000
@@ -71,9 +72,6 @@ SHARE_OF_ROOM = 0.4
 TELL_APART = (*DEFAULT_LOCALITY, DEVICE_CHOICE)
 """Tiers for which pods stand one by one, though they are counted together before."""
 
-Bounds = list[int | None]
-"""One bound per tier, None where none is known."""
-
 
 @dataclass(slots=True)
 class JointSearch:
@@ -89,6 +87,7 @@ class JointSearch:
         bounds: One per tier, true as long as the tiers before it stay as `best` has them.
         round: How often all ways of searching have been gone through.
         rejected: Places that were found, and that the judge rejected.
+        known: Where the bounds come from, and what binds.
 
     """
 
@@ -99,6 +98,7 @@ class JointSearch:
     tell: Progress
     best: Judged
     bounds: Bounds
+    known: BoundNotes
     round: int = 0
     rejected: list[RejectedPlace] = field(default_factory=list)
     plain: Problem = field(init=False)
@@ -112,6 +112,10 @@ class JointSearch:
             whole: Model the whole batch, however large.
 
         """
+        self._run(whole=whole)
+        self.known.note(self.bounds, BoundSource.MODEL)
+
+    def _run(self, *, whole: bool) -> None:
         if self.budget.over:
             return
         self.plain = without_choices(without_locality(self.problem))
@@ -157,6 +161,10 @@ class JointSearch:
         If all pods that wait are alike and have places, bound them by the best way to part
         the pods, and try that way.
         """
+        with self.known.by(self.bounds, BoundSource.NODES):
+            self._bound_by_nodes()
+
+    def _bound_by_nodes(self) -> None:
         own = TIERS_OF[self.instance.strategy]
         bare = measure(self.instance, Placement(), self.baseline.nodes_before)[-len(own) :]
         if own == (USABLE,) and self.bounds[-1] is None:
@@ -295,8 +303,11 @@ class JointSearch:
         if self.budget.over or list(self.best.values[:levels]) == self.bounds[:levels]:
             return
         part = self.budget.part(SHARE_OF_BOUND * self.budget.left)
-        self.bounds[:levels] = bound_by_sums(self.problem, self.best.values, self.bounds, part)
+        found = bound_by_sums(self.problem, self.best.values, self.bounds, part)
         self.budget.spend(part)
+        with self.known.by(self.bounds, BoundSource.SUMS):
+            self.bounds[:levels] = found.bounds
+        self.known.binds[:levels] = found.binds
 
     def _bound(self, share: float = SHARE_OF_BOUND) -> None:
         """Bound the first tiers by the relaxed model, which says what no placement can reach."""
@@ -306,7 +317,10 @@ class JointSearch:
         self.tell("bounding tier 1")
         part = self.budget.part(share * self.budget.left)
         # These stay true when earlier levels improve: then fewer placements are as good.
-        self.bounds[:count] = bound_first_tiers(self.problem, self.best.values, self.bounds, part)
+        with self.known.by(self.bounds, BoundSource.RELAXED_MODEL):
+            self.bounds[:count] = bound_first_tiers(
+                self.problem, self.best.values, self.bounds, part
+            )
         self.budget.spend(part)
 
     def _pack(self) -> None:
@@ -322,7 +336,8 @@ class JointSearch:
         if found is None:
             return
         if len(start) == len(self.problem.pods):
-            self.bounds[levels] = max(self.bounds[levels] or 0, found.bound)
+            with self.known.by(self.bounds, BoundSource.PATTERNS):
+                self.bounds[levels] = max(self.bounds[levels] or 0, found.bound)
         self._propose(found.choices)
 
     def _exchange(self, share: float) -> None:

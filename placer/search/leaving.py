@@ -15,10 +15,11 @@ from placer.greedy.place import place_greedily
 from placer.judge.breaches import blamed, breaches
 from placer.search.assignments import assignments_of
 from placer.search.baseline import Baseline, baseline_of
+from placer.search.bound_notes import BoundNotes, Bounds
 from placer.search.budget import Budget
 from placer.search.cp import optimise
 from placer.search.exact import limits_of
-from placer.search.joint_search import MOST_ASSIGNMENTS, Bounds, JointSearch
+from placer.search.joint_search import MOST_ASSIGNMENTS, JointSearch
 from placer.search.judged import Judged, Rejected, in_ids, judged
 from placer.search.rejected import note_choices
 from placer.search.tiers import Progress
@@ -57,6 +58,7 @@ class Searched:
     problem: Problem
     best: Judged
     bounds: Bounds
+    known: BoundNotes
     rejected: tuple[RejectedPlace, ...] = ()
 
     @property
@@ -75,10 +77,17 @@ def joint_search(found: Searched, budget: Budget, tell: Progress, *, whole: bool
         tell=tell,
         best=found.best,
         bounds=list(found.bounds),
+        known=found.known.copy(),
         rejected=list(found.rejected),
     )
     search.run(whole=whole)
-    return replace(found, best=search.best, bounds=search.bounds, rejected=tuple(search.rejected))
+    return replace(
+        found,
+        best=search.best,
+        bounds=search.bounds,
+        known=search.known,
+        rejected=tuple(search.rejected),
+    )
 
 
 @dataclass(slots=True)
@@ -193,7 +202,9 @@ class Leaving:
                 self.others.append(limits)
             return False
         found = joint_search(
-            Searched(asked, baseline, problem, start, list(limits)),
+            Searched(
+                asked, baseline, problem, start, list(limits), BoundNotes.of_limits(list(limits))
+            ),
             budget,
             self.tell,
             whole=self.whole,

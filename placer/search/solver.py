@@ -7,11 +7,11 @@ from placer.counting.account import Account
 from placer.greedy.place import place_greedily
 from placer.judge.breaches import blamed
 from placer.search.baseline import Baseline, baseline_of
+from placer.search.bound_notes import BoundNotes
 from placer.search.budget import Budget
 from placer.search.device_proximity import with_nearer_devices
 from placer.search.exact import limits_of
-from placer.search.joint_search import Bounds
-from placer.search.judged import Judged, judged
+from placer.search.judged import judged
 from placer.search.leaving import SHARE_OF_STAYING, Leaving, Searched, joint_search
 from placer.search.move_order import in_move_order
 from placer.search.options import Engine, SolveOptions
@@ -37,6 +37,7 @@ from placer_models.moves import (
 )
 from placer_models.placement import (
     Answer,
+    BoundSource,
     GaveUp,
     Infeasible,
     Move,
@@ -114,7 +115,9 @@ def solve(
             problem = build_problem(instance, accounts, cache=cache, stop=lambda: budget.over)
         except OutOfTimeError:
             searches = False
-    found = Searched(asked, baseline, problem, best, limits_of(problem), rejected)
+    limits = limits_of(problem)
+    known = BoundNotes.of_limits(limits)
+    found = Searched(asked, baseline, problem, best, limits, known, rejected)
     if searches:
         found = _searched(found, instance, movable, budget, tell)
     noted = list(found.rejected)
@@ -168,7 +171,11 @@ def _searched(
         leaving.best = joint_search(best, budget, tell, whole=whole)
     rejected = (*found.rejected, *leaving.rejected, *leaving.best.rejected)
     unique = tuple(dict.fromkeys(rejected))
-    return replace(leaving.best, bounds=leaving.bounds(), rejected=unique)
+    bounds = leaving.bounds()
+    known = leaving.best.known.copy()
+    # A bound that is not the best question's own is that of another one.
+    known.note(bounds, BoundSource.MODEL)
+    return replace(leaving.best, bounds=bounds, known=known, rejected=unique)
 
 
 def _answer(
@@ -179,7 +186,7 @@ def _answer(
     budget: Budget,
 ) -> Answer:
     asked, best, rejected = found.asked, found.best, found.rejected
-    tiers = _tier_values(best, found.bounds)
+    tiers = _tier_values(found)
     left_out = (
         *why_unplaced(instance, asked, found.problem, before, best.placement, budget, rejected),
         *never_asked(instance.left_out),
@@ -201,13 +208,14 @@ def _answer(
     return Placed(placement, tiers, moves, rejected)
 
 
-def _tier_values(best: Judged, bounds: Bounds) -> tuple[TierValue, ...]:
+def _tier_values(found: Searched) -> tuple[TierValue, ...]:
     """Join values and bounds; a tier is proven while every tier before it is."""
     result = []
     proven = True
-    for (tier, value), bound in zip(best.worth, bounds, strict=True):
+    for index, (tier, value) in enumerate(found.best.worth):
+        bound, source = found.bounds[index], found.known.sources[index]
         if tier in UNBOUNDED:
-            bound = None
+            bound = source = None
         proven = proven and value == bound
-        result.append(TierValue(tier, value, bound, proven))
+        result.append(TierValue(tier, value, bound, proven, source, found.known.binding(index)))
     return tuple(result)

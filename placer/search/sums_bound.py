@@ -1,26 +1,67 @@
-"""Bounds of tier 1 by sums over all nodes: an aggregate knapsack for each priority.
+"""Bounds of tier 1 by sums over many nodes: an aggregate knapsack for each priority.
 
 Nodes are thrown together, so nothing is known of where a pod goes; in return sums are known that
-the relaxed model lacks, such as shares rounded so that two of 60 % take two GPUs. The model
+the relaxed model lacks, such as shares rounded so that two of 60 % take two GPUs. There is a sum
+for each resource over all nodes, and over any nodes that some pods are confined to. The model
 has a number for each kind of pods, whatever the number of nodes: 4 to 10 ms for 256 pods on 32
 nodes, 16 to 210 ms for 2,048 on 256, on two busy cores (the families of `benchmarks/rival.py`).
+
+What binds is a smallest set of resources, each of some nodes, whose sums alone give the bound.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 from placer.search.budget import Budget
 from placer.search.cp import optimise
 from placer.search.exchanges.room_columns import NodeColumns, columns_of
 from placer_models.goals import MEMBER_ABOVE_POINTS, MEMBER_OF_MINIMUM_POINTS, Sense
+from placer_models.placement import Bottleneck
 from placer_models.problem import Problem
 
 MOST_GANGS = 2_000
 """The most gangs of several pods that are told apart."""
 
+MOST_CONFINES = 20
+"""The most sets of nodes beside all that are summed over: those that most pods are confined to."""
+
 PlacedCount = LinearExpr | IntVar | int
+
+
+class NodeSum(NamedTuple):
+    """A sum that all placements keep.
+
+    Attributes:
+        what: The resource and the nodes.
+        sizes: (shape, what a pod of it takes) for all pods that can only be on these nodes.
+        room: What the nodes have.
+
+    """
+
+    what: Bottleneck
+    sizes: tuple[tuple[int, int], ...]
+    room: int
+
+
+@dataclass(frozen=True, slots=True)
+class SumsBound:
+    """Bounds, one for each sub-tier of tier 1.
+
+    Attributes:
+        bounds: None where nothing is known.
+        binds: Where sums give the bound: what binds. Empty where a limit does, or the time
+            was over before it was known.
+
+    """
+
+    bounds: list[int | None]
+    binds: list[tuple[Bottleneck, ...]]
 
 
 def bound_by_sums(
@@ -28,7 +69,7 @@ def bound_by_sums(
     values: Sequence[int],
     limits: Sequence[int | None],
     budget: Budget,
-) -> list[int | None]:
+) -> SumsBound:
     """Return a bound for each sub-tier of tier 1, none of them wider than its limit.
 
     Args:
@@ -38,26 +79,68 @@ def bound_by_sums(
         budget: Bounds the solves.
 
     """
-    bounds = list(limits[: len(problem.priorities)])
+    levels = len(problem.priorities)
+    found = SumsBound(list(limits[:levels]), [()] * levels)
     several = sum(len(gang.pods) > 1 for gang in problem.gangs)
     if problem.homes or several > MOST_GANGS or budget.over:
-        return bounds  # Pods that may move take room that is not free now.
+        return found  # Pods that may move take room that is not free now.
     columns = columns_of(problem, problem.nodes, range(len(problem.pods)))
     if columns is None:
-        return bounds
-    model, levels = _model(problem, columns)
-    for level, (value, limit) in enumerate(zip(values, bounds, strict=False)):
-        if value != limit and not budget.over:
-            share = budget.slice(len(bounds) - level)
-            bound = optimise(model, levels[level], Sense.MAXIMISE, budget, share).bound
+        return found
+    sums = list(_sums(problem, columns))
+    for level in range(levels):
+        if values[level] != found.bounds[level] and not budget.over:
+            share = budget.slice(levels - level)
+            bound = _bound(problem, sums, values, level, budget, share)
+            limit = found.bounds[level]
             if bound is not None and (limit is None or bound < limit):
-                bounds[level] = bound
-        # Later levels are bounded among placements that keep what this one reached.
-        model.add(levels[level] >= value)
-    return bounds
+                found.bounds[level] = bound
+    for level, (bound, limit) in enumerate(zip(found.bounds, limits, strict=False)):
+        if bound is not None and bound != limit:
+            found.binds[level] = _binding(problem, sums, values, level, bound, budget)
+    return found
 
 
-def _model(problem: Problem, columns: NodeColumns) -> tuple[CpModel, list[LinearExpr]]:
+def _bound(
+    problem: Problem,
+    sums: Sequence[NodeSum],
+    values: Sequence[int],
+    level: int,
+    budget: Budget,
+    share: float,
+) -> int | None:
+    """Return what no placement beats that keeps what earlier levels reached."""
+    model, levels = _model(problem, sums)
+    for before in range(level):
+        model.add(levels[before] >= values[before])
+    return optimise(model, levels[level], Sense.MAXIMISE, budget, share).bound
+
+
+def _binding(
+    problem: Problem,
+    sums: Sequence[NodeSum],
+    values: Sequence[int],
+    level: int,
+    bound: int,
+    budget: Budget,
+) -> tuple[Bottleneck, ...]:
+    """Return resources that give the bound alone, and none of which can be left out.
+
+    Sums over some nodes are left out first: what holds for all nodes is said more plainly.
+    """
+    kept = list(dict.fromkeys(each.what for each in sums))
+    for what in sorted(kept, key=lambda one: one.nodes is None):
+        if budget.over:
+            return ()
+        fewer = [one for one in kept if one != what]
+        rest = [each for each in sums if each.what in fewer]
+        share = budget.slice(len(kept))
+        if _bound(problem, rest, values, level, budget, share) == bound:
+            kept = fewer
+    return tuple(kept)
+
+
+def _model(problem: Problem, sums: Sequence[NodeSum]) -> tuple[CpModel, list[LinearExpr]]:
     """Return how many pods of each kind are placed, and what that is worth level by level."""
     model = CpModel()
     placed: defaultdict[int, list[PlacedCount]] = defaultdict(list)
@@ -86,15 +169,40 @@ def _model(problem: Problem, columns: NodeColumns) -> tuple[CpModel, list[Linear
                 gang.weight
                 * (MEMBER_ABOVE_POINTS * sum(members) + of_minimum * gang.minimum * there)
             )
-    for sizes, room in _sums(columns):
+    for each in sums:
         model.add(
-            sum(int(size) * count for thing, size in sizes for count in placed[thing]) <= room
+            sum(size * count for thing, size in each.sizes for count in placed[thing]) <= each.room
         )
     return model, [LinearExpr.sum(of_level) for of_level in points]
 
 
-def _sums(columns: NodeColumns) -> Iterator[tuple[list[tuple[int, float]], int]]:
-    """Yield, for each column, what pods of the shapes take and what all nodes have."""
-    for d in range(columns.room.shape[1]):
-        sizes = [(thing, size) for thing, size in enumerate(columns.sizes[:, d].tolist()) if size]
-        yield sizes, int(columns.room[:, d].sum())
+def _sums(problem: Problem, columns: NodeColumns) -> Iterator[NodeSum]:
+    """Yield a sum for each column over all nodes, and over nodes that pods are confined to."""
+    shapes = Counter(problem.pods)
+    takes = {thing: columns.takes(thing) for thing in shapes}
+    everywhere: NDArray[np.bool_] = np.ones(len(problem.nodes), dtype=np.bool_)
+    yield from _sums_over(problem, columns, everywhere, shapes)
+    confines: Counter[bytes] = Counter()
+    for thing, count in shapes.items():
+        if not takes[thing].all():
+            confines[takes[thing].tobytes()] += count
+    for key, _ in confines.most_common(MOST_CONFINES):
+        nodes = np.frombuffer(key, dtype=np.bool_)
+        confined = [thing for thing, mine in takes.items() if not (mine & ~nodes).any()]
+        yield from _sums_over(problem, columns, nodes, confined)
+
+
+def _sums_over(
+    problem: Problem, columns: NodeColumns, nodes: NDArray[np.bool_], shapes: Collection[int]
+) -> Iterator[NodeSum]:
+    """Yield a sum over some nodes for each column that pods of the shapes take of."""
+    for d, resource in enumerate(columns.resources):
+        sizes = columns.sizes[:, d]
+        taken = tuple((thing, int(sizes[thing])) for thing in shapes if sizes[thing])
+        if taken:
+            room = columns.room[:, d]
+            having = nodes & (room > 0)
+            having = having if having.any() else nodes
+            names = tuple(problem.nodes[i].name for i in np.flatnonzero(having).tolist())
+            what = Bottleneck(resource, None if len(names) == len(problem.nodes) else names)
+            yield NodeSum(what, taken, int(room[nodes].sum()))

@@ -82,29 +82,55 @@ def tiers_of_cores(asked: Collection[Tier], specs: Iterable[PodSpec]) -> tuple[T
     return (*((PACKAGES,) if by_package else ()), *((CACHES,) if CACHES in asked else ()))
 
 
-def kind_of(node: Node, machine: Machine, relevant: RelevantFacts) -> Node:
-    """Return the node without its name, as its kind: nodes of one kind are equal when empty.
+NOT_OF_KINDS = ("machine", "offered", "opened")
+"""What a kind says in another way than its nodes, or not at all."""
 
-    The name stays if a pod asks for it. Labels that no pod looks at are dropped, because most
-    nodes have one of their own. So are extended resources that no pod asks for, and whether the
-    node is offered, which its state says. Of the network only the levels that it has are kept.
+
+class KindWords(NamedTuple):
+    """What pods look at of all that differs from node to node, though its machine does not.
+
+    Attributes:
+        name: Its name if a pod asks for it, else empty.
+        labels: Labels that pods look at; most nodes have one of their own that none does.
+        extended: Extended resources that pods ask for.
+        domains: The network's levels that pods look at and it has, without their values.
+
+    """
+
+    name: str
+    labels: tuple[tuple[str, str], ...]
+    extended: tuple[tuple[str, int], ...]
+    domains: tuple[tuple[str, str], ...]
+
+
+def kind_words(node: Node, relevant: RelevantFacts) -> KindWords:
+    """Return those words of the node that its kind has as well.
+
+    Args:
+        node: The node.
+        relevant: The facts that pods look at.
+
+    """
+    return KindWords(
+        name=node.name if node.name in relevant.names else "",
+        labels=tuple(label for label in node.labels if label[0] in relevant.labels),
+        extended=tuple(item for item in node.extended if item[0] in relevant.extended),
+        domains=tuple((level, "") for level, _ in node.domains if level in relevant.levels),
+    )
+
+
+def kind_of(node: Node, machine: Machine, words: KindWords) -> Node:
+    """Return the node's kind: nodes of one kind are equal when empty.
+
+    Whether the node is offered is not part of it: its state says that.
 
     Args:
         node: The node.
         machine: Its machine, as `without_names` returns it.
-        relevant: The facts that pods look at.
+        words: As `kind_words` returns them.
 
     """
-    return replace(
-        node,
-        machine=machine,
-        name=node.name if node.name in relevant.names else "",
-        labels=tuple(label for label in node.labels if label[0] in relevant.labels),
-        extended=tuple(item for item in node.extended if item[0] in relevant.extended),
-        offered=False,
-        opened=False,
-        domains=tuple((level, "") for level, _ in node.domains if level in relevant.levels),
-    )
+    return replace(node, machine=machine, offered=False, opened=False, **words._asdict())
 
 
 def without_names(machine: Machine) -> Machine:

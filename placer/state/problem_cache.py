@@ -16,10 +16,13 @@ from typing import Any, NamedTuple, TypeVar
 
 from placer.counting.account import Account
 from placer.state.node_states import (
+    NOT_OF_KINDS,
     Encoding,
+    KindWords,
     RelevantFacts,
     facts_of,
     kind_of,
+    kind_words,
     node_state,
     state_in,
     without_names,
@@ -42,8 +45,10 @@ MOST_BATCHES = 256
 MOST_OLD_MACHINES = 100
 """The most machines that are kept beyond one for each node."""
 
-_FACTS = attrgetter(*(field.name for field in fields(Node) if field.name != "machine"))
-"""All that tells nodes of one machine apart."""
+_FACTS = attrgetter(
+    *sorted({field.name for field in fields(Node)} - set(KindWords._fields) - set(NOT_OF_KINDS))
+)
+"""All that tells kinds of one machine apart beside their words."""
 
 T = TypeVar("T")
 
@@ -109,10 +114,10 @@ class _StateCache:
                     known = row is not None and row.node is node and row.number == number
                     state = alike[number, id(account)] = state_of(at, row if known else None)
                 if state.name != node.name:
-                    state = replace(state, name=node.name)
+                    state = state.on(node.name, number)
                 row = self.known[node.name] = _Row(node, account, number, state)
             elif row.number != number:
-                state = replace(row.state, kind=number)
+                state = row.state.on(node.name, number)
                 row = self.known[node.name] = row._replace(number=number, state=state)
             states[at] = row.state
         self.nodes, self.numbers, self.accounts = nodes, numbers, accounts
@@ -172,7 +177,11 @@ class ProblemCache:
 
     def without_homes(self, kind: Node) -> Node:
         """Return the kind that differs from this one only in having no homes."""
-        return self._same(replace(kind, homes=())) if kind.homes else kind
+        if not kind.homes:
+            return kind
+        words = KindWords(kind.name, kind.labels, kind.extended, kind.domains)
+        without = replace(kind, homes=())
+        return self._same_kinds.setdefault((id(kind.machine), words, _FACTS(without)), without)
 
     def states_of(
         self,
@@ -264,11 +273,12 @@ class ProblemCache:
             nameless = without_names(machine)
             same = self._same_machines.setdefault(nameless, nameless)
             known = self._machines[id(machine)] = machine, same
-        return self._same(kind_of(node, known[1], relevant))
-
-    def _same(self, kind: Node) -> Node:
-        key = (id(kind.machine), _FACTS(kind))
-        return self._same_kinds.setdefault(key, kind)
+        words = kind_words(node, relevant)
+        key = id(known[1]), words, _FACTS(node)
+        kind = self._same_kinds.get(key)
+        if kind is None:
+            kind = self._same_kinds[key] = kind_of(node, known[1], words)
+        return kind
 
 
 K = TypeVar("K", bound=Hashable)

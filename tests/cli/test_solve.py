@@ -59,7 +59,8 @@ def test_the_document_has_the_promised_shape(
     tree = json.loads(capsys.readouterr().out)
     assert (tree["apiVersion"], tree["kind"]) == ("placer/v1", "Placement")
     assert tree["status"] == "partly-placed"
-    assert {"name", "unit", "sense", "value", "bound", "proven"} == set(tree["tiers"][0])
+    fields = {"name", "unit", "sense", "value", "bound", "proven", "boundFrom", "binds"}
+    assert fields == set(tree["tiers"][0])
     assert {pod["name"] for pod in tree["pods"]} == {"train-0", "train-1", "web"}
     train = next(pod for pod in tree["pods"] if pod["name"] == "train-0")
     assert {

@@ -16,6 +16,8 @@ from placer_models.goals import ALIGNMENT, placed_tier
 from placer_models.instance.placement_file import answer_to_json, placement_of
 from placer_models.placement import (
     Answer,
+    Bottleneck,
+    BoundSource,
     ContainerPlacement,
     DeviceGrant,
     GaveUp,
@@ -113,7 +115,9 @@ def test_an_answer_has_the_promised_fields() -> None:
         "p", "team", None, "n", frozenset({0, 1}), (ContainerPlacement("c", frozenset({1})),),
         ((0, 5),), ((0, 2**21, 3),), (DeviceGrant("gpu", 2, "GPU-2"),), (("A", "b"),),
     )  # fmt: skip
-    answer = PartlyPlaced(Placement((pod,)), (TierValue(ALIGNMENT, 2, 1, proven=False),), UNPLACED)
+    binds = (Bottleneck("memory"), Bottleneck("gpu", ("n0", "n1")))
+    tiers = (TierValue(ALIGNMENT, 2, 1, False, BoundSource.SUMS, binds),)
+    answer = PartlyPlaced(Placement((pod,)), tiers, UNPLACED)
 
     written = answer_to_json(answer, NOWHERE, {})
 
@@ -125,6 +129,11 @@ def test_an_answer_has_the_promised_fields() -> None:
             "value": 2,
             "bound": 1,
             "proven": False,
+            "boundFrom": "sums",
+            "binds": [
+                {"resource": "memory", "nodes": None},
+                {"resource": "gpu", "nodes": ["n0", "n1"]},
+            ],
         }
     ]
     assert written["pods"] == [

@@ -8,6 +8,7 @@ from rich.style import Style
 from rich.text import Text
 
 from placer.search.options import SolveOptions
+from placer_cli.draw.bounds import bounds_said
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import BAD, GOOD, STRONG
 from placer_cli.draw.places import draw_moves, draw_places, draw_unplaced
@@ -41,6 +42,7 @@ def _parts(
             yield ""
             heading = f"How good it is (strategy: {instance.strategy})"
             yield titled(heading, draw_tiers(answer.tiers, canvas))
+            yield from map(Text, bounds_said(answer.tiers, instance))
         case Infeasible() | GaveUp():
             pass
         case _:

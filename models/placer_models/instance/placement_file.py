@@ -18,6 +18,7 @@ from placer_models.instance.placement_parts import HeldEntry, held_by, held_to_d
 from placer_models.node_strategy import NodeStrategy
 from placer_models.placement import (
     Answer,
+    BoundSource,
     ContainerPlacement,
     GaveUp,
     Infeasible,
@@ -54,8 +55,26 @@ class PodEntry(SeatEntry):
     node: str
 
 
+class BottleneckEntry(Part):
+    """A resource of some nodes that gives a bound.
+
+    Attributes:
+        nodes: Names of the nodes; null: all nodes.
+
+    """
+
+    resource: str
+    nodes: tuple[str, ...] | None = None
+
+
 class TierEntry(Part):
-    """What the placement is worth in one tier."""
+    """What the placement is worth in one tier.
+
+    Attributes:
+        bound_from: How it is known that nothing beats the bound.
+        binds: What gives a bound that comes from sums; empty where that was not looked into.
+
+    """
 
     name: str
     unit: str = ""
@@ -63,6 +82,8 @@ class TierEntry(Part):
     value: int
     bound: int | None = None
     proven: bool = False
+    bound_from: BoundSource | None = None
+    binds: tuple[BottleneckEntry, ...] = ()
 
 
 class UnplacedEntry(Part):
@@ -236,6 +257,11 @@ def _tier(value: TierValue) -> Json:
         "value": value.value,
         "bound": value.bound,
         "proven": value.proven,
+        "boundFrom": None if value.bound_from is None else value.bound_from.value,
+        "binds": [
+            {"resource": one.resource, "nodes": None if one.nodes is None else list(one.nodes)}
+            for one in value.binds
+        ],
     }
 
 

@@ -28,11 +28,13 @@ class SumColumn(NamedTuple):
     """One sum that pods on a node must keep.
 
     Attributes:
+        type: The type of the devices.
         room: node -> amount left.
         sizes: shape -> amount taken at least.
 
     """
 
+    type: str
     room: list[int]
     sizes: dict[int, int]
 
@@ -55,6 +57,7 @@ def device_columns(
         banks = [node.bank(kind) for node in nodes]
         if kind not in shared:
             yield SumColumn(
+                kind,
                 [sum(bank.free) if bank else 0 for bank in banks],
                 {thing: shape.whole_of(kind) for thing, shape in shapes.items()},
             )
@@ -69,6 +72,7 @@ def device_columns(
         for quantity in range(QUANTITIES):
             for at in (0, *ROUNDED_AT):
                 yield SumColumn(
+                    kind,
                     [_room(bank, quantity, at) if bank else 0 for bank in banks],
                     {
                         thing: _size(shape, kind, known, quantity, at)

@@ -29,6 +29,7 @@ class NodeColumns:
         sizes: (shape, resource) -> amount that a pod takes.
         kinds: A number per node; nodes with the same one bar the same shapes.
         barred: (shape, kind) -> whether pods of the shape may not come there.
+        resources: What each resource is called.
 
     """
 
@@ -36,6 +37,7 @@ class NodeColumns:
     sizes: Loads
     kinds: NDArray[np.intp]
     barred: NDArray[np.bool_]
+    resources: tuple[str, ...]
 
     def takes(self, thing: int) -> NDArray[np.bool_]:
         """Return, per node, whether it has room for a pod of the shape while no other comes."""
@@ -62,13 +64,20 @@ def columns_of(
     taken = [shape.amounts for shape in problem.shapes]
     asked = sorted({problem.pods[pod] for pod in pods})
     columns = [
-        ([max(0, node.amounts[d]) for node in nodes], [taken[thing][d] for thing in asked])
-        for d in range(len(problem.dimensions))
+        (
+            dimension.resource,
+            [max(0, node.amounts[d]) for node in nodes],
+            [taken[thing][d] for thing in asked],
+        )
+        for d, dimension in enumerate(problem.dimensions)
     ]
     for column in device_columns(problem, nodes, asked):
-        columns.append((column.room, [column.sizes[thing] for thing in asked]))
+        columns.append((column.type, column.room, [column.sizes[thing] for thing in asked]))
     # Columns that say the same, such as percent and memory of a device, count once.
-    used = dict.fromkeys((tuple(has), tuple(wants)) for has, wants in columns if any(wants))
+    used: dict[tuple[tuple[int, ...], tuple[int, ...]], str] = {}
+    for resource, has, wants in columns:
+        if any(wants):
+            used.setdefault((tuple(has), tuple(wants)), resource)
     if not used or any(max(wants) * len(pods) >= EXACT or sum(has) >= EXACT for has, wants in used):
         return None
     rows: dict[tuple[bool, ...], int] = {}
@@ -89,4 +98,5 @@ def columns_of(
         sizes=sizes,
         kinds=np.array(kinds, dtype=np.intp),
         barred=barred,
+        resources=tuple(used.values()),
     )

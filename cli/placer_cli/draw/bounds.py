@@ -1,0 +1,63 @@
+"""Lines about bounds: how each is known, and what keeps more pods from having a place."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from placer_cli.draw.texts import count, fold_names
+from placer_models.cluster import Instance
+from placer_models.goals import PLACED
+from placer_models.placement import Bottleneck, BoundSource, TierValue
+
+MOST_NAMES = 40
+"""Longer lists of nodes are not written."""
+
+_WORDS = {"cpu": "CPUs", "best-effort-cpu": "best-effort CPUs", "gpu": "GPUs", "pods": "pod limits"}
+"""Resources that people call otherwise."""
+
+_BY = {
+    BoundSource.SUMS: "by what all nodes have together",
+    BoundSource.RELAXED_MODEL: "by counting pods on equal nodes (relaxed model)",
+    BoundSource.PATTERNS: "by what single nodes can hold (patterns)",
+    BoundSource.NODES: "by what nodes are worth each by itself",
+    BoundSource.MODEL: "by the model of the whole batch",
+}
+
+
+def bounds_said(tiers: Iterable[TierValue], instance: Instance) -> Iterator[str]:
+    """Yield a line for each priority of which it is known that not all pods can have a place."""
+    for value in tiers:
+        source = value.bound_from
+        if value.tier.name.startswith(PLACED) and source in _BY and value.bound is not None:
+            why = _BY[source]
+            if value.binds:
+                why = f"by the {_listed([_said(one, instance) for one in value.binds])}"
+            yield f"{value.tier.name}: {count(value.bound, 'point')} at most, {why}"
+
+
+def _said(one: Bottleneck, instance: Instance) -> str:
+    return f"{_WORDS.get(one.resource, one.resource)} of {_nodes(one.nodes, instance)}"
+
+
+def _nodes(names: Sequence[str] | None, instance: Instance) -> str:
+    """Say which nodes these are, by a label or a machine that no other node has if there is one."""
+    total = len(instance.nodes)
+    if names is None:
+        return {1: "the node", 2: "both nodes"}.get(total, f"all {total:,} nodes")
+    mine = set(names)
+    inside = [node for node in instance.nodes if node.name in mine]
+    outside = [node for node in instance.nodes if node.name not in mine]
+    if not inside:
+        return "no node"
+    number = "the node" if len(inside) == 1 else f"the {len(inside):,} nodes"
+    shared = set.intersection(*(set(node.labels) for node in inside))
+    for label in sorted(shared.difference(*(node.labels for node in outside))):
+        return f"{number} with {label[0]}={label[1]}"
+    machines = {node.machine.name for node in inside}
+    if len(machines) == 1 and machines.isdisjoint(node.machine.name for node in outside):
+        return f"{number} of machine {machines.pop()}"
+    folded = fold_names(names)
+    which = f" ({folded})" if len(folded) <= MOST_NAMES else ""
+    return f"{len(inside):,} of {total:,} nodes{which}"
+
+
+def _listed(parts: Sequence[str]) -> str:
+    return " and the ".join(parts)

@@ -1,0 +1,55 @@
+"""Notes on bounds: where each comes from, and what binds it."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from placer_models.placement import Bottleneck, BoundSource
+
+Bounds = list[int | None]
+"""One bound per tier, None where none is known."""
+
+
+@dataclass(slots=True)
+class BoundNotes:
+    """Where the bounds of a search come from, tier by tier.
+
+    Bounds change in many places; whoever changes some says so, and all others come from a model.
+
+    Attributes:
+        sources: None where there is no bound.
+        binds: What binds where sums give the bound.
+
+    """
+
+    sources: list[BoundSource | None]
+    binds: list[tuple[Bottleneck, ...]]
+    _seen: Bounds = field(default_factory=list)
+
+    @classmethod
+    def of_limits(cls, limits: Bounds) -> "BoundNotes":
+        """Begin with what nothing beats, as far as that needs no solving."""
+        sources = [None if limit is None else BoundSource.LIMIT for limit in limits]
+        return cls(sources, [()] * len(limits), list(limits))
+
+    def copy(self) -> "BoundNotes":
+        """Return notes of their own for a search that goes on from here."""
+        return BoundNotes(list(self.sources), list(self.binds), list(self._seen))
+
+    def note(self, bounds: Bounds, source: BoundSource) -> None:
+        """Note where all bounds come from that have changed since the last note."""
+        for index, (bound, before) in enumerate(zip(bounds, self._seen, strict=True)):
+            if bound != before:
+                self.sources[index] = None if bound is None else source
+        self._seen = list(bounds)
+
+    @contextmanager
+    def by(self, bounds: Bounds, source: BoundSource) -> Iterator[None]:
+        """Note that bounds which change inside come from the source."""
+        self.note(bounds, BoundSource.MODEL)
+        yield
+        self.note(bounds, source)
+
+    def binding(self, tier: int) -> tuple[Bottleneck, ...]:
+        """Return what binds the bound of a tier, empty if that is not known."""
+        return self.binds[tier] if self.sources[tier] is BoundSource.SUMS else ()

@@ -1,0 +1,82 @@
+"""What keeps pods from having a place, in one line."""
+
+import pytest
+
+from placer_cli.draw.bounds import bounds_said
+from placer_models.cluster import Instance, Machine, Node
+from placer_models.goals import BIND, placed_tier
+from placer_models.placement import Bottleneck, BoundSource, TierValue
+from placer_models.topology import Cpu, NumaNode, Topology
+
+TOPOLOGY = Topology("x86_64", (Cpu(0, 0, 0, 0),), (NumaNode(0, 1),))
+PLAIN, OTHER = Machine("plain", "", TOPOLOGY), Machine("other", "", TOPOLOGY)
+NODES = (
+    Node("a-0", PLAIN, (("disk", "ssd"), ("pool", "x"))),
+    Node("a-1", PLAIN, (("pool", "x"),)),
+    Node("b-0", PLAIN),
+    Node("c-0", OTHER),
+)
+
+
+def said(*binds: Bottleneck, nodes: tuple[Node, ...] = NODES) -> list[str]:
+    value = TierValue(placed_tier(0), 6, 8, False, BoundSource.SUMS, binds)
+    return list(bounds_said([value], Instance(nodes, ())))
+
+
+@pytest.mark.parametrize(
+    ("binds", "text"),
+    [
+        ((Bottleneck("memory"),), "memory of all 4 nodes"),
+        ((Bottleneck("cpu", ("a-0", "a-1")),), "CPUs of the 2 nodes with pool=x"),
+        ((Bottleneck("gpu", ("a-0",)),), "GPUs of the node with disk=ssd"),
+        ((Bottleneck("rdma", ("c-0",)),), "rdma of the node of machine other"),
+        ((Bottleneck("cpu", ("a-1", "b-0")),), "CPUs of 2 of 4 nodes (a-1, b-0)"),
+        (
+            (Bottleneck("cpu"), Bottleneck("memory")),
+            "CPUs of all 4 nodes and the memory of all 4 nodes",
+        ),
+    ],
+)
+def test_nodes_are_named_by_what_only_they_have(binds: tuple[Bottleneck, ...], text: str) -> None:
+    """
+    A label or a machine if no other node has it, else the names.
+    """
+    assert said(*binds) == [f"placed.priority-0: 8 points at most, by the {text}"]
+
+
+def test_few_nodes_are_said_as_people_say_it() -> None:
+    """
+    Nobody says all 1 nodes.
+    """
+    (one,) = said(Bottleneck("cpu"), nodes=NODES[:1])
+    (two,) = said(Bottleneck("cpu"), nodes=NODES[:2])
+
+    assert one.endswith("by the CPUs of the node")
+    assert two.endswith("by the CPUs of both nodes")
+
+
+def test_what_binds_nothing_is_not_said() -> None:
+    """
+    All placed needs no word, nor does a tier that is not about places or has no bound.
+    """
+    tiers = [
+        TierValue(placed_tier(2), 8, 8, True, BoundSource.LIMIT),
+        TierValue(placed_tier(1), 8, None, False),
+        TierValue(BIND, 3, 2, False, BoundSource.MODEL),
+    ]
+
+    assert list(bounds_said(tiers, Instance(NODES, ()))) == []
+
+
+@pytest.mark.parametrize(
+    "source", [source for source in BoundSource if source is not BoundSource.LIMIT]
+)
+def test_every_source_has_words(source: BoundSource) -> None:
+    """
+    Also where nothing is known of what binds.
+    """
+    value = TierValue(placed_tier(0), 6, 8, False, source)
+
+    (line,) = bounds_said([value], Instance(NODES, ()))
+
+    assert line.startswith("placed.priority-0: 8 points at most, by ")

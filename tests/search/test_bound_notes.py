@@ -1,0 +1,164 @@
+"""Where bounds come from, and what binds: said in the answer, and true."""
+
+from dataclasses import replace
+
+import pytest
+
+from placer.search.bound_notes import BoundNotes
+from placer.search.budget import Budget
+from placer.search.options import SolveOptions
+from placer.search.solver import solve
+from placer.search.sums_bound import bound_by_sums
+from placer.state.batch import build_problem
+from placer_models.cluster import Instance, Machine, Node
+from placer_models.placement import (
+    Answer,
+    Bottleneck,
+    BoundSource,
+    PartlyPlaced,
+    Placed,
+    TierValue,
+)
+from placer_models.pod import Gang, PodSpec, Resources
+from placer_models.topology import Cpu, NumaNode, Topology
+from search.exchange_worlds import asking, gpu_machine, share_of_gpu
+
+GIB = 2**30
+WORK = SolveOptions(workers=1, seed=1, work_limit=5)
+SMALL = Machine(
+    "small",
+    "",
+    Topology("x86_64", tuple(Cpu(i, i, 0, 0) for i in range(8)), (NumaNode(0, 8 * GIB),)),
+)
+POOL = (("pool", "cpu"),)
+
+
+def nodes(count: int) -> tuple[Node, ...]:
+    return tuple(Node(f"n{i}", SMALL) for i in range(count))
+
+
+def pods(count: int, cpus: int, memory_gib: int, **words: object) -> tuple[Gang, ...]:
+    """Return lone pods that ask for so much, with further words of their spec."""
+    found = []
+    for i in range(count):
+        gang = asking(f"p{cpus}-{memory_gib}-{i}", Resources(1000 * cpus, memory_gib * GIB))
+        spec: PodSpec = replace(gang.pods[0].spec, **words)  # type: ignore[arg-type]
+        found.append(replace(gang, pods=(replace(gang.pods[0], spec=spec),)))
+    return tuple(found)
+
+
+def first_tier(answer: Answer) -> TierValue:
+    assert isinstance(answer, Placed | PartlyPlaced)
+    return answer.tiers[0]
+
+
+def test_what_is_all_placed_is_bounded_by_the_limit() -> None:
+    """
+    Nothing needs to be solved to know that no more than all pods have a place.
+    """
+    tier = first_tier(solve(Instance(nodes(1), pods(2, 1, 1)), WORK))
+
+    assert (tier.bound, tier.bound_from, tier.binds) == (4, BoundSource.LIMIT, ())
+
+
+def test_the_resource_that_runs_out_binds() -> None:
+    """
+    Five pods of 3 GiB on two nodes of 8 GiB, which have plenty of CPUs: four have places.
+    """
+    tier = first_tier(solve(Instance(nodes(2), pods(6, 1, 3)), WORK))
+
+    assert tier.bound == 8
+    assert tier.bound_from in {BoundSource.SUMS, BoundSource.RELAXED_MODEL}
+
+
+def test_sums_name_memory_where_memory_runs_out() -> None:
+    """
+    Six pods of 4 GiB on two nodes of 8 GiB: the memory of both is used up by four.
+    """
+    problem = build_problem(Instance(nodes(2), pods(6, 1, 4)))
+    found = bound_by_sums(problem, [0], [12], Budget(WORK))
+
+    assert found.bounds == [8]
+    assert found.binds == [(Bottleneck("memory"),)]
+
+
+def test_two_resources_bind_together() -> None:
+    """
+    Pods of 4 CPUs and pods of 4 GiB: neither resource alone says that four of each have places.
+    """
+    waiting = (*pods(6, 4, 0), *pods(6, 0, 4))
+    problem = build_problem(Instance(nodes(2), waiting))
+    found = bound_by_sums(problem, [0], [24], Budget(WORK))
+
+    assert found.bounds[0] is not None
+    assert found.bounds[0] < 24
+    assert set(found.binds[0]) == {Bottleneck("cpu"), Bottleneck("memory")}
+
+
+def test_pods_that_are_confined_to_nodes_are_bounded_by_those_nodes() -> None:
+    """
+    Six pods of 4 CPUs that name a pool of two nodes; two more nodes do not help them.
+    """
+    both = tuple(replace(node, labels=POOL if i < 2 else ()) for i, node in enumerate(nodes(4)))
+    problem = build_problem(Instance(both, pods(6, 4, 1, node_selector=POOL)))
+    found = bound_by_sums(problem, [0], [12], Budget(WORK))
+
+    assert found.bounds == [8]
+    assert found.binds == [(Bottleneck("cpu", ("n0", "n1")),)]
+
+
+def test_devices_are_those_of_the_nodes_that_have_them() -> None:
+    """
+    Four shares of 60 % on three GPUs of one node; the other node has none.
+    """
+    gangs = tuple(asking(f"p{i}", Resources(1000, devices=share_of_gpu(60))) for i in range(4))
+    problem = build_problem(Instance((Node("g", gpu_machine(3)), *nodes(1)), gangs))
+    found = bound_by_sums(problem, [0], [8], Budget(WORK))
+
+    assert found.bounds == [6]
+    assert found.binds == [(Bottleneck("gpu", ("g",)),)]
+
+
+@pytest.mark.parametrize("memory_gib", [1, 8])
+def test_more_of_what_does_not_bind_does_not_help(memory_gib: int) -> None:
+    """
+    With CPUs binding, the bound is the same whatever memory the pods ask for.
+    """
+    problem = build_problem(Instance(nodes(1), pods(3, 7, memory_gib)))
+    found = bound_by_sums(problem, [0], [6], Budget(WORK))
+
+    assert found.bounds == [2]
+    assert len(found.binds[0]) == 1
+
+
+def test_notes_name_the_source_of_each_change() -> None:
+    """
+    Whoever changes bounds is named; what changes in between comes from a model.
+    """
+    bounds: list[int | None] = [10, None, 0]
+    notes = BoundNotes.of_limits(bounds)
+    with notes.by(bounds, BoundSource.SUMS):
+        bounds[0] = 8
+    bounds[1] = 5
+    with notes.by(bounds, BoundSource.RELAXED_MODEL):
+        bounds[0] = 7
+
+    assert notes.sources == [BoundSource.RELAXED_MODEL, BoundSource.MODEL, BoundSource.LIMIT]
+
+
+def test_what_binds_is_said_of_sums_alone() -> None:
+    """
+    Once another bound is tighter, the sums' bottlenecks are not what holds pods back.
+    """
+    bounds: list[int | None] = [10]
+    notes = BoundNotes.of_limits(bounds)
+    with notes.by(bounds, BoundSource.SUMS):
+        bounds[0] = 8
+    notes.binds[0] = (Bottleneck("memory"),)
+    before = notes.binding(0)
+    copy = notes.copy()
+    with copy.by(bounds, BoundSource.PATTERNS):
+        bounds[0] = 7
+
+    assert before == notes.binding(0) == (Bottleneck("memory"),)
+    assert copy.binding(0) == ()
