@@ -240,7 +240,7 @@ LEFT = (Unplaced("huge", "default", None, ("never fits: 9 gpu of 8",)),)
 @pytest.mark.parametrize(
     ("answer", "code", "words"),
     [
-        (GaveUp(1.0, LEFT), Exit.NO_ANSWER, "No placement was found or ruled out in 1.0 s"),
+        (GaveUp(1.0, LEFT), Exit.NO_ANSWER, "placed; none was ruled out in 1.0 s; try a longer"),
         (Infeasible(LEFT), Exit.NOT_ALL, "0 of 3 pods placed: it is proven that nothing"),
     ],
 )
@@ -297,7 +297,7 @@ pods:
 
     assert code == Exit.NO_ANSWER
     assert capsys.readouterr().out.startswith(
-        "The greedy path placed nothing, and it proves nothing; try --engine auto.\n"
+        "0 of 2 pods placed: the greedy path proves nothing; try --engine auto.\n"
     )
 
 

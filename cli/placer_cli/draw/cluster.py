@@ -26,7 +26,7 @@ from placer_cli.draw.tables import table
 from placer_cli.draw.text_flow import columns_of, flow
 from placer_cli.draw.texts import by_default, count, cpus, fold_names, memory, named, plain
 from placer_cli.draw.threads import StyledMark
-from placer_cli.draw.waiting import all_waiting, left_out_said, waiting
+from placer_cli.draw.waiting import all_waiting, left_out_said, not_asked_about, waiting
 from placer_models.cluster import Instance, Node
 from placer_models.device import GPU
 from placer_models.policy import QosClass
@@ -58,9 +58,10 @@ def _parts(
     yield _key(instance, parties, canvas)
     placed = {resident.pod.key for tenants in residents.values() for resident in tenants}
     left = waiting(instance, placed, canvas.width)
-    if left is not None:
-        yield ""
-        yield left
+    for drawn in (left, not_asked_about(instance, canvas.width)):
+        if drawn is not None:
+            yield ""
+            yield drawn
 
 
 def _headline(

@@ -34,10 +34,11 @@ def verdict(answer: Answer, instance: Instance, options: SolveOptions) -> str:
             guess = ", if running pods are on the NUMA nodes that were guessed"
             return f"0 of {pods} placed{bad}: {nothing}{guess if answer.guessed else ''}."
         case GaveUp() if options.engine is Engine.GREEDY:
-            return "The greedy path placed nothing, and it proves nothing; try --engine auto."
+            return f"0 of {pods} placed{bad}: the greedy path proves nothing; try --engine auto."
         case GaveUp():
             more = "longer --time-limit" if options.work_limit is None else "larger --work-limit"
-            return f"No placement was found or ruled out in {answer.after_s:.1f} s; try a {more}."
+            found = f"none was ruled out in {answer.after_s:.1f} s"
+            return f"0 of {pods} placed{bad}; {found}; try a {more}."
         case _:
             assert_never(answer)
 

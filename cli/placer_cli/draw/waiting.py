@@ -6,10 +6,11 @@ from itertools import groupby
 from rich.console import RenderableType
 from rich.text import Text
 
+from placer.search.reasons.sentences import sentences
 from placer_cli.draw.shares import share
 from placer_cli.draw.tables import table
 from placer_cli.draw.text_flow import titled
-from placer_cli.draw.texts import cpus, fold_names, memory, named, plain, stem
+from placer_cli.draw.texts import cpus, fold_names, memory, named, plain, stem, title_of
 from placer_models.affinity import AffinityTerm
 from placer_models.cluster import Instance
 from placer_models.device_strategy import DeviceStrategy
@@ -38,6 +39,23 @@ def waiting(
         spare=("QoS", "priority"),
     )
     return titled("Without a place", drawn)
+
+
+def not_asked_about(instance: Instance, width: int) -> RenderableType | None:
+    """Return a table of the pods that wait and that nobody is asked about; None if there is none.
+
+    They are illegal, or nothing is known of what they need: each row says why.
+    """
+    if not instance.left_out:
+        return None
+    rows = []
+    for (gang, why), alike in groupby(instance.left_out, key=lambda one: (one.gang, one.why)):
+        names = fold_names([title_of(one.name, one.namespace) for one in alike])
+        words = (names, gang or "", "\n".join(sentences(why, PodSpec(()))))
+        rows.append([Text(word) for word in words])
+    head = ("name", "gang", "why not")
+    drawn = table(head, rows, width, wrap={"name": 16, "gang": 12, head[2]: 20}, spare=("gang",))
+    return titled("Waiting, but not asked about", drawn)
 
 
 def all_waiting(instance: Instance) -> int:
