@@ -7,6 +7,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from placer.search.reasons.sentences import sentences
+from placer_cli.draw.plain import has_classes
 from placer_cli.draw.shares import share
 from placer_cli.draw.tables import table
 from placer_cli.draw.text_flow import titled
@@ -29,12 +30,14 @@ def waiting(
     members = [(gang, pod) for gang in instance.gangs for pod in gang.pods if pod.key not in placed]
     if not members:
         return None
-    rows = [_row(list(series)) for _, series in groupby(members, key=_series)]
+    rows = [
+        _row(list(series), has_classes(instance)) for _, series in groupby(members, key=_series)
+    ]
     drawn = table(
-        ("pods", "name", "gang", "priority", "QoS", "each asks for", "rules"),
+        ("name", "gang", "priority", "QoS", "each asks for", "rules"),
         rows,
         width,
-        numbers=("pods", "priority"),
+        numbers=("priority",),
         wrap={"name": 16, "gang": 12, "each asks for": 16, "rules": 12},
         spare=("QoS", "priority"),
     )
@@ -108,14 +111,13 @@ def _series(member: Member) -> tuple[object, ...]:
     )
 
 
-def _row(members: list[Member]) -> list[Text]:
+def _row(members: list[Member], classes: bool) -> list[Text]:
     gang, pod = members[0]
     words = (
-        str(len(members)),
         fold_names([pod.title for _, pod in members]),
         "" if gang.lone else f"{gang.name}, at least {gang.minimum}",
         str(gang.priority) if gang.priority else "",
-        pod.spec.qos.value,
+        pod.spec.qos.value if classes else "",
         asked(pod.spec),
         _rules(gang, pod.spec),
     )
