@@ -88,3 +88,61 @@ def test_a_node_has_a_bar_for_each_resource(dump: str, capsys: pytest.CaptureFix
         assert bar.endswith(said)
     assert "A runs running 1.5 8Gi 6" in lines
     assert not any("NUMA" in line for line in lines)
+
+
+DOMAIN = "eu-central-1.compute.internal"
+POD = "train-7f9c8d5b6-xk2lp"
+
+
+@pytest.fixture
+def clouds(tmp_path: Path) -> str:
+    """Return the file of a dump with names as clouds and ReplicaSets make them."""
+    items = [
+        *(zoned(f"ip-10-0-112-{i}.{DOMAIN}", "eu-central-1a") for i in (37, 38)),
+        *(asking(name, 8) for name in (POD, "train-7f9c8d5b6-b4tq9")),
+    ]
+    file = tmp_path / "clouds.json"
+    file.write_text(json.dumps({"kind": "List", "apiVersion": "v1", "items": items}))
+    return str(file)
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 140])
+@pytest.mark.parametrize("command", ["solve", "show"])
+def test_names_are_whole_or_broken_where_a_word_ends(
+    command: str,
+    width: int,
+    clouds: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """
+    A shared domain is said once before anything else goes; a line ends at no letter of a name.
+    """
+    monkeypatch.setenv("COLUMNS", str(width))
+    main([command, clouds, *(["--engine", "greedy"] if command == "solve" else [])])
+
+    text = capsys.readouterr().out
+    if width >= 80:
+        assert POD in text
+        assert "eu-central-1a" in text
+    whole = f"ip-10-0-112-37.{DOMAIN}" in text
+    assert whole or ("ip-10-0-112-37.*" in text and f".* is .{DOMAIN}" in text)
+    assert max(map(len, text.splitlines())) <= width
+    pieces = {"train-7f9c8d5b6-", "xk2lp", "b4tq9", POD, "train-7f9c8d5b6-b4tq9"}
+    words = [word for word in text.split() if "7f9c" in word or word in ("xk2lp", "b4tq9")]
+    assert set(words) <= pieces
+
+
+def test_two_domains_are_two_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """
+    A mark would stand for neither.
+    """
+    items = [zoned("a.east.example.internal", "z"), zoned("b.west.example.internal", "z")]
+    file = tmp_path / "dump.json"
+    file.write_text(json.dumps({"kind": "List", "apiVersion": "v1", "items": items}))
+
+    assert main(["show", str(file)]) == Exit.DONE
+
+    text = capsys.readouterr().out
+    assert ".*" not in text
+    assert "a.east.example.internal" in text

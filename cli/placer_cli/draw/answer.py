@@ -8,6 +8,7 @@ from rich.style import Style
 from rich.text import Text
 
 from placer.search.options import SolveOptions
+from placer_cli.draw.breaking import Breaking
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import BAD, GOOD, STRONG
 from placer_cli.draw.places import draw_moves, draw_places, draw_unplaced
@@ -29,7 +30,7 @@ def draw_answer(
 def _parts(
     answer: Answer, instance: Instance, options: SolveOptions, canvas: Canvas
 ) -> Iterator[RenderableType]:
-    yield Text(verdict(answer, instance, options), _style(answer))
+    yield Breaking(Text(verdict(answer, instance, options), _style(answer)))
     match answer:
         case Placed() | PartlyPlaced():
             if answer.placement.pods:
@@ -50,7 +51,7 @@ def _parts(
         yield titled("Without a place", draw_unplaced(answer.unplaced, canvas))
     for place in answer.rejected:
         yield ""
-        yield Text(place.text, BAD)
+        yield Breaking(Text(place.text, BAD))
 
 
 def _style(answer: Answer) -> Style:

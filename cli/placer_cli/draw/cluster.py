@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from placer_cli.draw.bars import bar
@@ -23,7 +22,7 @@ from placer_cli.draw.palette import (
 )
 from placer_cli.draw.plain import asked_gpus, cpu_milli_of, gpus_in, others_in, zone_of
 from placer_cli.draw.residents import Resident, amount_taken, is_pod, pods_on
-from placer_cli.draw.tables import table
+from placer_cli.draw.tables import column_count, table
 from placer_cli.draw.text_flow import columns_of, flow
 from placer_cli.draw.texts import by_default, count, cpus, fold_names, memory, named, plain
 from placer_cli.draw.threads import StyledMark
@@ -31,6 +30,7 @@ from placer_cli.draw.waiting import all_waiting, left_out_said, not_asked_about,
 from placer_models.cluster import Instance, Node
 from placer_models.device import GPU
 from placer_models.kubernetes.insides import knows_devices, knows_insides
+from placer_models.kubernetes.names import INSTANCE_TYPES
 from placer_models.policy import QosClass
 from placer_models.taints import UNSCHEDULABLE
 
@@ -51,13 +51,7 @@ def _parts(
     parties = _parties(instance, residents)
     yield _headline(instance, residents, canvas)
     yield ""
-    nodes = _nodes(instance, residents, parties, _Bars(0, canvas.marks), canvas.width)
-    barred = 2 if all(map(knows_insides, instance.nodes)) else 3
-    room = (canvas.width - columns_of(nodes)) // barred - 1
-    if room >= BAR_COLUMNS[0]:
-        bars = _Bars(min(room, BAR_COLUMNS[-1]), canvas.marks)
-        nodes = _nodes(instance, residents, parties, bars, canvas.width)
-    yield nodes
+    yield _nodes_with_bars(instance, residents, parties, canvas)
     yield _key(instance, parties, canvas)
     placed = {resident.pod.key for tenants in residents.values() for resident in tenants}
     left = waiting(instance, placed, canvas.width)
@@ -65,6 +59,28 @@ def _parts(
         if drawn is not None:
             yield ""
             yield drawn
+
+
+def _nodes_with_bars(
+    instance: Instance,
+    residents: Mapping[str, Sequence[Resident]],
+    parties: Mapping[str, StyledMark],
+    canvas: Canvas,
+) -> RenderableType:
+    """Return the table of nodes, with bars as long as there is room for beside all else."""
+
+    def drawn(columns: int) -> RenderableType:
+        bars = _Bars(columns, canvas.marks)
+        return _nodes(instance, residents, parties, bars, canvas.width)
+
+    plain = drawn(0)
+    barred = 2 if all(map(knows_insides, instance.nodes)) else 3
+    room = (canvas.width - columns_of(plain)) // barred - 1
+    if room >= BAR_COLUMNS[0]:
+        return drawn(min(room, BAR_COLUMNS[-1]))
+    # Names may be shorter than they are there.
+    shorter = drawn(BAR_COLUMNS[0])
+    return shorter if column_count(shorter) == column_count(plain) else plain
 
 
 def _headline(
@@ -90,11 +106,11 @@ def _nodes(
     parties: Mapping[str, StyledMark],
     bars: "_Bars",
     width: int,
-) -> Table:
+) -> RenderableType:
     """Return the table of nodes; neighbours that look the same share a row."""
-    one_machine = len({node.machine.name for node in instance.nodes}) == 1
+    more_machines = len({node.machine.name for node in instance.nodes}) > 1
     lines = [
-        (node.name, _cells(node, residents.get(node.name, ()), parties, bars, one_machine))
+        (node.name, _cells(node, residents.get(node.name, ()), parties, bars, more_machines))
         for node in instance.nodes
     ]
     rows = []
@@ -149,13 +165,13 @@ def _cells(
     tenants: Sequence[Resident],
     parties: Mapping[str, StyledMark],
     bars: _Bars,
-    one_machine: bool,
+    more_machines: bool,
 ) -> tuple[Text, ...]:
     known = knows_insides(node)
     return (
         Text("" if known else zone_of(node)),
         Text(", ".join(f"{level} {domain}" for level, domain in node.domains)),
-        Text("" if one_machine else node.machine.name, QUIET),
+        Text(_machine(node) if more_machines else "", QUIET),
         _cpu(node, tenants, bars) if known else _cpu_amount(node, tenants, bars),
         _memory(node, tenants, bars),
         _gpus(node, tenants, parties, bars.marks)
@@ -183,6 +199,12 @@ def _gpu_amount(
     held = [(n, parties[t.party]) for t in tenants if (n := asked_gpus(t.pod.spec))]
     cells = bar(held, total, min(total, BAR_COLUMNS[-1]), marks.free)
     return Text.assemble(cells, f" {sum(n for n, _ in held)}", (f"/{total}", QUIET))
+
+
+def _machine(node: Node) -> str:
+    """Name the machine; nothing where the name is made up of what other columns say."""
+    named = knows_insides(node) or any(key in INSTANCE_TYPES for key, _ in node.labels)
+    return node.machine.name if named else ""
 
 
 def _cpu(node: Node, tenants: Sequence[Resident], bars: _Bars) -> Text:

@@ -140,7 +140,7 @@ def _bars(
         yield name, parts, amount, said
 
 
-def _legend(node: Node, pods: MarkedPods, canvas: Canvas) -> Table:
+def _legend(node: Node, pods: MarkedPods, canvas: Canvas) -> RenderableType:
     rows = []
     for mark, resident in pods:
         name = Text(resident.pod.title)
