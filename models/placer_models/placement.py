@@ -143,6 +143,8 @@ class TierValue(NamedTuple):
         bound: No placement that is at least as good in every tier before this
             one has a better value; None where no bound is known.
         proven: Whether value equals bound, in this tier and in every tier before it.
+        tried: Whether the bound was looked for; otherwise it is what nothing can beat at first
+            sight, such as a place for every pod.
 
     """
 
@@ -150,6 +152,7 @@ class TierValue(NamedTuple):
     value: int
     bound: int | None
     proven: bool
+    tried: bool = True
 
     @property
     def gap(self) -> float | None:

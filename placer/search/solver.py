@@ -179,7 +179,7 @@ def _answer(
     budget: Budget,
 ) -> Answer:
     asked, best, rejected = found.asked, found.best, found.rejected
-    tiers = _tier_values(best, found.bounds)
+    tiers = _tier_values(best, found.bounds, limits_of(found.problem))
     left_out = (
         *why_unplaced(instance, asked, found.problem, before, best.placement, budget, rejected),
         *never_asked(instance.left_out),
@@ -201,13 +201,13 @@ def _answer(
     return Placed(placement, tiers, moves, rejected)
 
 
-def _tier_values(best: Judged, bounds: Bounds) -> tuple[TierValue, ...]:
+def _tier_values(best: Judged, bounds: Bounds, limits: Bounds) -> tuple[TierValue, ...]:
     """Join values and bounds; a tier is proven while every tier before it is."""
     result = []
     proven = True
-    for (tier, value), bound in zip(best.worth, bounds, strict=True):
-        if tier in UNBOUNDED:
-            bound = None
-        proven = proven and value == bound
-        result.append(TierValue(tier, value, bound, proven))
+    for (tier, value), bound, limit in zip(best.worth, bounds, limits, strict=True):
+        known = None if tier in UNBOUNDED else bound
+        proven = proven and value == known
+        tried = known is not None and (value == known or known != limit)
+        result.append(TierValue(tier, value, known, proven, tried))
     return tuple(result)

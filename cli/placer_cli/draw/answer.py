@@ -21,14 +21,19 @@ from placer_models.placement import Answer, GaveUp, Infeasible, PartlyPlaced, Pl
 
 
 def draw_answer(
-    answer: Answer, instance: Instance, options: SolveOptions, canvas: Canvas
+    answer: Answer,
+    instance: Instance,
+    options: SolveOptions,
+    canvas: Canvas,
+    *,
+    every_tier: bool = False,
 ) -> RenderableType:
     """Draw an answer from its verdict down to the reasons."""
-    return Group(*_parts(answer, instance, options, canvas))
+    return Group(*_parts(answer, instance, options, canvas, every_tier=every_tier))
 
 
 def _parts(
-    answer: Answer, instance: Instance, options: SolveOptions, canvas: Canvas
+    answer: Answer, instance: Instance, options: SolveOptions, canvas: Canvas, *, every_tier: bool
 ) -> Iterator[RenderableType]:
     yield Breaking(Text(verdict(answer, instance, options), _style(answer)))
     match answer:
@@ -41,7 +46,7 @@ def _parts(
                 yield titled("Running pods that move", draw_moves(instance, answer.moves, canvas))
             yield ""
             heading = f"How good it is (strategy: {instance.strategy})"
-            yield titled(heading, draw_tiers(answer.tiers, canvas))
+            yield titled(heading, draw_tiers(answer.tiers, canvas, every=every_tier))
         case Infeasible() | GaveUp():
             pass
         case _:
