@@ -155,30 +155,37 @@ def _paint(node: Node, claims: _Claims, canvas: Canvas) -> Paint:
             return StyledMark(marks.offline, BAD)
         return StyledMark(marks.reserved, FRAME) if cpu.id in node.reserved_cpus else free
 
-    def amount(numa: NumaNode, columns: int) -> Text | None:
+    def held(numa: NumaNode) -> list[tuple[int, StyledMark]] | None:
         if not numa.memory_bytes:
             return None
-        held = [(taken, tenant.cell) for taken, tenant in claims.memory_bytes.get(numa.id, [])]
-        taken = sum(number for number, _ in held)
+        return [(taken, tenant.cell) for taken, tenant in claims.memory_bytes.get(numa.id, [])]
+
+    def amount(numa: NumaNode, columns: int) -> Text | None:
+        parts = held(numa)
+        if parts is None:
+            return None
+        taken = sum(number for number, _ in parts)
         words = f" {memory(taken)}"
         over = taken > numa.memory_bytes
         width = max(4, min(MEMORY_COLUMNS, columns - 5 - len(words)))
-        picture = bar(held, numa.memory_bytes, width, marks.empty)
+        picture = bar(parts, numa.memory_bytes, width, marks.empty)
         return Text.assemble(("mem  ", QUIET), picture, (words, BAD if over else QUIET))
 
-    def device(device: Device) -> Text:
-        holders = claims.devices.get((device.type, device.minor), [])
-        cells = [holder.cell for holder in holders] or [free]
+    def holders(device: Device) -> list[StyledMark]:
+        found = claims.devices.get((device.type, device.minor), [])
         shared = (device.type, device.minor) in claims.shared
         if device.type == GPU and device.minor in dict(node.mig):
-            cells = [StyledMark(IN_MIG_MODE, QUIET)]
-        elif (len(holders) > 1 and not shared) or not node.is_healthy(device):
-            cells = [twice]
-        pieces = ((cell.mark, cell.style) for cell in cells)
+            return [StyledMark(IN_MIG_MODE, QUIET)]
+        if (len(found) > 1 and not shared) or not node.is_healthy(device):
+            return [twice]
+        return [holder.cell for holder in found]
+
+    def device(device: Device) -> Text:
+        pieces = ((cell.mark, cell.style) for cell in holders(device) or [free])
         return Text.assemble((f"{device.minor}:", QUIET), *pieces)
 
     widest = max((len(cell.mark) for cell in cells), default=1)
-    return Paint(cpu, widest, amount, device)
+    return Paint(cpu, widest, amount, device, held, holders)
 
 
 def _marks_line(node: Node, claims: _Claims, canvas: Canvas) -> Text:
