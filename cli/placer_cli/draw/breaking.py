@@ -8,7 +8,7 @@ from rich.console import Console, ConsoleOptions
 from rich.measure import Measurement
 from rich.text import Text
 
-_BREAK = re.compile(r"(?<=\S)(?:\s+|[=@]|[-./:](?!\d)|,(?!\d{3}(?![\d-])))")
+_BREAK = re.compile(r"(?<=\S)(?:\s+|=|[-./:](?!\d)|,(?!\d{3}(?![\d-])))")
 """Where a line may end. Ranges such as ``0-3``, numbers, and those of replicas stay whole."""
 
 
