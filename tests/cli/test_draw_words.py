@@ -182,4 +182,6 @@ def test_a_gap_is_never_rounded_to_nothing(
     """
     What is not optimal does not look optimal; beside a bound of 0 there is no percentage.
     """
-    assert gap(TierValue(tier, value, bound, proven=value == bound)) == text
+    found = TierValue(tier, value, bound, proven=value == bound)
+    assert gap(found) == text
+    assert gap(found._replace(tried=False)) == ""
