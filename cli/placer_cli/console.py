@@ -1,6 +1,6 @@
 """The two streams: results go to standard output, all else to standard error."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
@@ -13,6 +13,10 @@ class _Stream(Console):
 
     def __init__(self, *, stderr: bool) -> None:
         super().__init__(stderr=stderr, markup=False, highlight=False, emoji=False)
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        """Print as Rich does, but words that are longer than a line are not cut off."""
+        super().print(*objects, **{"crop": False, **options})
 
     def on_broken_pipe(self) -> None:
         """Let the caller see the broken pipe; Rich would exit with code 1."""

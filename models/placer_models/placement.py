@@ -194,6 +194,11 @@ class TierValue(NamedTuple):
     binds: tuple[Bottleneck, ...] = ()
 
     @property
+    def tried(self) -> bool:
+        """Whether the bound was looked for; otherwise nothing can beat it at first sight."""
+        return self.bound_from is not BoundSource.LIMIT or self.value == self.bound
+
+    @property
     def gap(self) -> float | None:
         """|bound - value| / max(1, |bound|); None without a bound."""
         if self.bound is None:

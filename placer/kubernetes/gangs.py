@@ -1,7 +1,7 @@
 """Gangs that wait in a dump, by PodGroup, label or annotation, and pods by themselves."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 
 from placer.kubernetes.claims import Claims
@@ -283,25 +283,30 @@ def _groups(
     without: dict[_GangKey, str],
 ) -> tuple[GangGroup, ...]:
     """Return the groups of gangs; a gang whose group misses another goes to ``without``."""
-    groups: dict[frozenset[tuple[str, str]], GangGroup] = {}
-    for key, gang in found.items():
-        wanted = frozenset(gang.groups)
-        if key not in gangs or len(wanted) < 2:
-            continue
-        others = {name: (key[0], *name) for name in wanted}
-        missing = [
-            name for name, other in others.items() if other not in gangs and not bound[other]
-        ]
-        if missing:
-            namespace, name = sorted(missing)[0]
+    wants = {key: frozenset(gang.groups) for key, gang in found.items() if len(gang.groups) > 1}
+    while lost := _short_of_another(wants, gangs, bound):
+        for key, (namespace, name) in lost.items():
             without[key] = f"its group waits for {title_of('PodGroup', namespace, name)}"
             del gangs[key]
-            continue
-        keys = tuple(gangs[other].key for _, other in sorted(others.items()) if other in gangs)
-        if len(keys) > 1:
+    groups: dict[frozenset[NamespacedName], GangGroup] = {}
+    for key, wanted in wants.items():
+        others = [(key[0], *name) for name in sorted(wanted)]
+        keys = tuple(gangs[other].key for other in others if other in gangs)
+        if key in gangs and len(keys) > 1:
             groups[wanted] = GangGroup(keys[0][1], keys[0][0], keys)
-    return tuple(
-        group
-        for group in groups.values()
-        if all(key in {gang.key for gang in gangs.values()} for key in group.gangs)
-    )
+    return tuple(groups.values())
+
+
+def _short_of_another(
+    wants: Mapping[_GangKey, Set[NamespacedName]],
+    gangs: Mapping[_GangKey, Gang],
+    bound: Counter[_GangKey],
+) -> dict[_GangKey, NamespacedName]:
+    """Return each gang whose group misses another, and the first of those that it misses."""
+    lost: dict[_GangKey, NamespacedName] = {}
+    for key in gangs:
+        for name in sorted(wants.get(key, ()), reverse=True):
+            other = (key[0], *name)
+            if other not in gangs and not bound[other]:
+                lost[key] = name
+    return lost

@@ -57,8 +57,8 @@ def test_what_waits_is_listed_with_what_it_asks_for() -> None:
     text = drawn(instance, Placement(), 100)
 
     assert "10 waiting" in text
-    assert "3  train-[0-2]  train, at least 3        10  LSR  16 CPUs, 64Gi, 2 gpu, 1 rdma" in text
-    assert "4  web-[0-3]" in text
+    assert "train-[0-2] (3)  train, at least 3        10  LSR  16 CPUs, 64Gi, 2 gpu, 1 rdma" in text
+    assert "web-[0-3] (4)" in text
 
 
 def test_what_waits_is_listed_with_whom_it_wants_to_be() -> None:

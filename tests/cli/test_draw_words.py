@@ -1,5 +1,7 @@
 """Amounts, lists and names as people read them."""
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,7 +13,7 @@ from placer_cli.draw.threads import StyledMark
 from placer_cli.draw.verdict import gap
 from placer_models.goals import BIND, POD_PAIR_MINIMUM, USABLE, Tier
 from placer_models.instance.hosts import expand_hosts
-from placer_models.placement import TierValue
+from placer_models.placement import BoundSource, TierValue
 
 
 @pytest.mark.parametrize(
@@ -81,22 +83,22 @@ def test_a_long_list_is_cut_short_without_a_lie(ids: list[int], text: str) -> No
     [
         ([], ""),
         (["a"], "a"),
-        (["web-0", "web-1", "web-3"], "web-[0-1,3]"),
-        (["n-09", "n-10"], "n-[09-10]"),
-        (["p-9", "p-10"], "p-[9-10]"),
-        (["n-09", "n-10", "n-100"], "n-[09-10], n-100"),
+        (["web-0", "web-1", "web-3"], "web-[0-1,3] (3)"),
+        (["n-09", "n-10"], "n-[09-10] (2)"),
+        (["p-9", "p-10"], "p-[9-10] (2)"),
+        (["n-09", "n-10", "n-100"], "n-[09-10] (2), n-100"),
         (["a", "b"], "a, b"),
-        (["a-0", "b-0", "a-1"], "a-[0-1], b-0"),
-        (["a", "b", "c", "d", "e"], "a .. e"),
+        (["a-0", "b-0", "a-1"], "a-[0-1] (2), b-0"),
+        (["a", "b", "c", "d", "e"], "a .. e (5)"),
         (["gpu", "gpu2"], "gpu, gpu2"),
-        (["train", "train2", "train3"], "train, train[2-3]"),
-        (["n-1234567890", "n-1234567891"], "n-1[234567890-234567891]"),
+        (["train", "train2", "train3"], "train, train[2-3] (2)"),
+        (["n-1234567890", "n-1234567891"], "n-1[234567890-234567891] (2)"),
         (["n-\u0661", "n-\u0662"], "n-\u0661, n-\u0662"),
     ],
 )
 def test_a_series_of_names_is_a_host_list(names: list[str], text: str) -> None:
     """
-    Leading zeros survive; names of many series show their ends.
+    Leading zeros survive; names of many series show their ends; a range says how many it is.
     """
     assert fold_names(names) == text
 
@@ -110,9 +112,13 @@ def test_a_folded_series_unfolds_to_its_names(names: list[str]) -> None:
 
     if " .. " in text:
         assert len(set(names)) > MOST_SERIES
-        assert text == f"{names[0]} .. {names[-1]}"
+        unique = list(dict.fromkeys(names))
+        assert text == f"{unique[0]} .. {unique[-1]} ({len(unique)})"
     else:
-        assert sorted(expand_hosts(text.replace(", ", ","))) == sorted(set(names))
+        ranges = re.sub(r" \(\d+\)", "", text).replace(", ", ",")
+        assert sorted(expand_hosts(ranges)) == sorted(set(names))
+        for listed, number in re.findall(r"(\S+\[\S+\]) \((\d+)\)", text):
+            assert len(expand_hosts(listed)) == int(number)
 
 
 @given(st.lists(st.text(max_size=4)))
@@ -176,4 +182,6 @@ def test_a_gap_is_never_rounded_to_nothing(
     """
     What is not optimal does not look optimal; beside a bound of 0 there is no percentage.
     """
-    assert gap(TierValue(tier, value, bound, proven=value == bound)) == text
+    found = TierValue(tier, value, bound, proven=value == bound)
+    assert gap(found) == text
+    assert gap(found._replace(bound_from=BoundSource.LIMIT)) == ""

@@ -28,7 +28,7 @@ def test_an_answer_says_who_moves_from_where_to_where(solved: tuple[str, str]) -
     file, out = solved
     moves = json.loads(Path(file).read_text(encoding="utf-8"))["moves"]
 
-    assert out.startswith("1 of 1 pod placed, 2 running pods moved; proven optimal")
+    assert out.startswith("1 of 1 pod placed, 2 running pods moved; optimal.")
     table = out.split("Running pods that move")[1].split("How good it is")[0]
     for move in moves:
         row = next(line.split() for line in table.splitlines() if line.startswith(move["name"]))

@@ -27,10 +27,46 @@ def test_a_solvable_instance_ends_with_zero(
 
     out = capsys.readouterr().out
     assert code == Exit.DONE
-    assert out.startswith("3 of 3 pods placed; proven optimal in every tier.\n")
+    assert out.startswith("3 of 3 pods placed, optimal.\n")
     assert "\ntrain\n  train-0  gpu-" in re.sub(" +\n", "\n", out)
     assert "50 GB/s" in out
-    assert "links.pod-minimum" in out
+    assert "placed.priority-0" in out
+
+
+def test_tiers_of_nothing_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """
+    Those that are 0 and proven stand in one line, and --tiers shows them.
+    """
+    file = written(tmp_path, SMALL)
+    main(["solve", file, *FAST, "--format", "json"])
+    tiers = json.loads(capsys.readouterr().out)["tiers"]
+    zeros = [tier["name"] for tier in tiers if tier["value"] == 0 and tier["proven"]]
+    assert len(zeros) > 1
+
+    main(["solve", file, *FAST])
+    few = capsys.readouterr().out
+    main(["solve", file, *FAST, "--tiers"])
+    all_of_them = capsys.readouterr().out
+
+    assert f"and {len(zeros)} tiers are 0, and proven (--tiers shows all)\n" in few
+    for name in zeros:
+        assert f"\n{name} " not in few
+        assert f"\n{name} " in all_of_them
+    assert "--tiers" not in all_of_them
+
+
+def test_no_distance_is_told_from_a_bound_that_nobody_looked_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """
+    The greedy path looks for none: that more pods wait than have places is no bound.
+    """
+    code = main(["solve", written(tmp_path, TOO_LARGE), "--engine", "greedy"])
+
+    out = capsys.readouterr().out
+    assert code == Exit.NOT_ALL
+    assert out.startswith("3 of 4 pods placed, not proven optimal.\n")
+    assert "%" not in out
 
 
 def test_a_pod_without_a_place_ends_with_one_and_a_reason(
@@ -43,7 +79,7 @@ def test_a_pod_without_a_place_ends_with_one_and_a_reason(
 
     out = capsys.readouterr().out
     assert code == Exit.NOT_ALL
-    assert out.startswith("3 of 4 pods placed; ")
+    assert out.startswith("3 of 4 pods placed, optimal")
     assert "Without a place" in out
     assert "huge" in out.split("Without a place")[1]
 
@@ -241,7 +277,7 @@ LEFT = (Unplaced("huge", "default", None, ("never fits: 9 gpu of 8",)),)
 @pytest.mark.parametrize(
     ("answer", "code", "words"),
     [
-        (GaveUp(1.0, LEFT), Exit.NO_ANSWER, "No placement was found or ruled out in 1.0 s"),
+        (GaveUp(1.0, LEFT), Exit.NO_ANSWER, "placed; none was ruled out in 1.0 s; try a longer"),
         (Infeasible(LEFT), Exit.NOT_ALL, "0 of 3 pods placed: it is proven that nothing"),
     ],
 )
@@ -298,7 +334,7 @@ pods:
 
     assert code == Exit.NO_ANSWER
     assert capsys.readouterr().out.startswith(
-        "The greedy path placed nothing, and it proves nothing; try --engine auto.\n"
+        "0 of 2 pods placed: the greedy path proves nothing; try --engine auto.\n"
     )
 
 

@@ -114,7 +114,7 @@ def claims_of(answer: Answer, instance: Instance) -> tuple[Placement, PlacementC
         ((FINE, BAD), "partly-placed", "1 of 2 pods placed, 1 illegal; "),
         ((BAD,), "infeasible", "0 of 1 pod placed, 1 illegal: it is proven that nothing"),
         ((HUGE, BAD), "infeasible", "0 of 2 pods placed, 1 illegal: it is proven that nothing"),
-        ((FINE,), "placed", "1 of 1 pod placed; "),
+        ((FINE,), "placed", "1 of 1 pod placed, "),
     ],
 )
 def test_the_status_counts_illegal_pods_among_those_without_a_place(

@@ -82,6 +82,43 @@ def test_whoever_waits_is_in_the_answer() -> None:
     assert set(places(instance)) == {"fine"}
 
 
+def test_a_pod_of_a_workload_waits() -> None:
+    """
+    Kubernetes 1.35 names gangs in another way; alone such a pod would split its gang.
+    """
+    workload = {"name": "job", "podGroup": "workers"}
+    instance, _ = read(node(), pod("worker-0", workloadRef=workload), pod("fine"))
+
+    assert list(reasons(instance)) == ["worker-0"]
+    assert "no word yet for workloadRef of Kubernetes 1.35" in reasons(instance)["worker-0"]
+    assert [one.gang for one in instance.left_out] == ["job.workers"]
+    assert set(places(instance)) == {"fine"}
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_a_gang_waits_for_another_that_waits(order: tuple[int, ...]) -> None:
+    """
+    One waits for the other, and that for a third that is not there, in whatever order they stand.
+    """
+
+    def in_groups(name: str, *names: str) -> Json:
+        groups = json.dumps([f"default/{one}" for one in names])
+        annotations = {
+            "gang.scheduling.koordinator.sh/name": name,
+            "gang.scheduling.koordinator.sh/min-available": "1",
+            "gang.scheduling.koordinator.sh/groups": groups,
+        }
+        return pod(f"{name}-0", annotations=annotations)
+
+    pods = [in_groups("a", "a", "b"), in_groups("b", "b", "c")]
+    instance, _ = read(node(), *(pods[i] for i in order))
+
+    assert reasons(instance) == {
+        "a-0": "not asked: its group waits for PodGroup default/b",
+        "b-0": "not asked: its group waits for PodGroup default/c",
+    }
+
+
 def test_gated_pods_are_placed_where_that_is_asked() -> None:
     """
     As if their gates were gone.
@@ -150,10 +187,19 @@ def test_the_command_counts_them(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert main([*solve_it, "--format", "json"]) == Exit.NOT_ALL
     tree = json.loads(capsys.readouterr().out)
     assert [one["verdict"] for one in tree["unplaced"]] == ["not-asked"]
+    assert main(["show", str(dump)]) == Exit.DONE
+    shown = capsys.readouterr().out
+    assert "2 waiting, 1 not asked" in shown
+    assert "not asked: it has scheduling gates: example.com/quota" in shown
     assert main([*solve_it, "--gated"]) == Exit.DONE
     assert main([*solve_it, "--scheduler-name", "volcano"]) == Exit.DONE
     assert main([*solve_it, "--scheduler-name", "default-scheduler"]) == Exit.NOT_ALL
     assert "0 of 1 pod placed, 1 not asked." in capsys.readouterr().out
+    large = pod("large", {"cpu": "99"})
+    dump.write_text(json.dumps({"kind": "List", "apiVersion": "v1", "items": [*items, large]}))
+    assert main([*solve_it, "--scheduler-name", "default-scheduler"]) == Exit.NOT_ALL
+    said = capsys.readouterr().out
+    assert "0 of 2 pods placed, 1 not asked: it is proven that nothing else" in said
     instance = tmp_path / "own.yaml"
     one = "nodes: [{name: n, machine: dgx-a100}]"
     instance.write_text(f"{{apiVersion: placer/v1, kind: Instance, {one}}}")

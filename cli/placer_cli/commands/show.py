@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.console import RenderableType
 
-from placer_cli.console import note_summary, out
+from placer_cli.console import note, note_summary, out
 from placer_cli.draw.canvas import Canvas, canvas_of
 from placer_cli.illegal import SkipIllegal, read_any, read_instance
 from placer_cli.output import output_file, refuse_inputs, replacing
@@ -66,6 +66,7 @@ def show(
 
         with replacing(svg) as file:
             file.write(picture(draw, title))
+        note(f"wrote {svg}: an SVG picture of {title}")
         return
     console = out()
     console.print(draw(canvas_of(console)))

@@ -86,6 +86,9 @@ def solve(
     form: Annotated[Format, typer.Option("--format", help="How the answer is printed.")] = (
         Format.TABLE
     ),
+    tiers: Annotated[
+        bool, typer.Option("--tiers", help="Show every tier, those that are 0 and proven, too.")
+    ] = False,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -140,6 +143,7 @@ def solve(
                 skip_illegal=skip_illegal,
                 who=who,
                 moves=moves,
+                tiers=tiers,
             )
     except KeyboardInterrupt:
         raise NoAnswerError from None
@@ -156,6 +160,7 @@ def _solve(
     skip_illegal: bool,
     who: WhoWaits,
     moves: int | None,
+    tiers: bool,
 ) -> Answer:
     """Read, search and print; return the answer."""
     from placer.load import load_cluster
@@ -208,7 +213,8 @@ def _solve(
         from placer_cli.draw.canvas import canvas_of
 
         console = out()
-        console.print(draw_answer(answer, problem, options, canvas_of(console)))
+        canvas = canvas_of(console)
+        console.print(draw_answer(answer, problem, options, canvas, every_tier=tiers))
     else:
         if output is None:
             typer.echo(document(tree, form), nl=False)

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from placer.search.options import SolveOptions
 from placer_cli.draw.bounds import bounds_said
+from placer_cli.draw.breaking import Breaking
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import BAD, GOOD, STRONG
 from placer_cli.draw.places import draw_moves, draw_places, draw_unplaced
@@ -21,16 +22,21 @@ from placer_models.placement import Answer, GaveUp, Infeasible, PartlyPlaced, Pl
 
 
 def draw_answer(
-    answer: Answer, instance: Instance, options: SolveOptions, canvas: Canvas
+    answer: Answer,
+    instance: Instance,
+    options: SolveOptions,
+    canvas: Canvas,
+    *,
+    every_tier: bool = False,
 ) -> RenderableType:
     """Draw an answer from its verdict down to the reasons."""
-    return Group(*_parts(answer, instance, options, canvas))
+    return Group(*_parts(answer, instance, options, canvas, every_tier=every_tier))
 
 
 def _parts(
-    answer: Answer, instance: Instance, options: SolveOptions, canvas: Canvas
+    answer: Answer, instance: Instance, options: SolveOptions, canvas: Canvas, *, every_tier: bool
 ) -> Iterator[RenderableType]:
-    yield Text(verdict(answer, instance, options), _style(answer))
+    yield Breaking(Text(verdict(answer, instance, options), _style(answer)))
     match answer:
         case Placed() | PartlyPlaced():
             if answer.placement.pods:
@@ -41,8 +47,8 @@ def _parts(
                 yield titled("Running pods that move", draw_moves(instance, answer.moves, canvas))
             yield ""
             heading = f"How good it is (strategy: {instance.strategy})"
-            yield titled(heading, draw_tiers(answer.tiers, canvas))
-            yield from map(Text, bounds_said(answer.tiers, instance))
+            yield titled(heading, draw_tiers(answer.tiers, canvas, every=every_tier))
+            yield from map(Breaking, map(Text, bounds_said(answer.tiers, instance)))
         case Infeasible() | GaveUp():
             pass
         case _:
@@ -52,7 +58,7 @@ def _parts(
         yield titled("Without a place", draw_unplaced(answer.unplaced, canvas))
     for place in answer.rejected:
         yield ""
-        yield Text(place.text, BAD)
+        yield Breaking(Text(place.text, BAD))
 
 
 def _style(answer: Answer) -> Style:

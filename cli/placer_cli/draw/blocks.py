@@ -53,6 +53,15 @@ def blocks_of(machine: Machine) -> tuple[Block, ...]:
     return tuple(blocks)
 
 
+def blocks_by_package(machine: Machine) -> dict[int, list[Block]]:
+    """Return the blocks of each package; those that belong to none are left out."""
+    packages: dict[int, list[Block]] = {}
+    for block in blocks_of(machine):
+        if block.package is not None:
+            packages.setdefault(block.package, []).append(block)
+    return packages
+
+
 def cores_of(topology: Topology) -> tuple[CoreCpus, ...]:
     """Return all cores by their lowest CPU id; the topology's own lists skip offline CPUs."""
     cores: dict[int, list[Cpu]] = defaultdict(list)

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from placer_cli.draw.bars import bar
@@ -21,14 +20,17 @@ from placer_cli.draw.palette import (
     owner_marks,
     owner_style,
 )
+from placer_cli.draw.plain import asked_gpus, cpu_milli_of, gpus_in, others_in, zone_of
 from placer_cli.draw.residents import Resident, amount_taken, is_pod, pods_on
-from placer_cli.draw.tables import table
+from placer_cli.draw.tables import column_count, table
 from placer_cli.draw.text_flow import columns_of, flow
 from placer_cli.draw.texts import by_default, count, cpus, fold_names, memory, named, plain
 from placer_cli.draw.threads import StyledMark
-from placer_cli.draw.waiting import all_waiting, left_out_said, waiting
+from placer_cli.draw.waiting import all_waiting, left_out_said, not_asked_about, waiting
 from placer_models.cluster import Instance, Node
 from placer_models.device import GPU
+from placer_models.kubernetes.insides import knows_devices, knows_insides
+from placer_models.kubernetes.names import INSTANCE_TYPES
 from placer_models.policy import QosClass
 from placer_models.taints import UNSCHEDULABLE
 
@@ -49,18 +51,36 @@ def _parts(
     parties = _parties(instance, residents)
     yield _headline(instance, residents, canvas)
     yield ""
-    drawn = _nodes(instance, residents, parties, _Bars(0, canvas.marks), canvas.width)
-    room = (canvas.width - columns_of(drawn)) // 2 - 1
-    if room >= BAR_COLUMNS[0]:
-        bars = _Bars(min(room, BAR_COLUMNS[-1]), canvas.marks)
-        drawn = _nodes(instance, residents, parties, bars, canvas.width)
-    yield drawn
+    yield _nodes_with_bars(instance, residents, parties, canvas)
     yield _key(instance, parties, canvas)
     placed = {resident.pod.key for tenants in residents.values() for resident in tenants}
     left = waiting(instance, placed, canvas.width)
-    if left is not None:
-        yield ""
-        yield left
+    for drawn in (left, not_asked_about(instance, canvas.width)):
+        if drawn is not None:
+            yield ""
+            yield drawn
+
+
+def _nodes_with_bars(
+    instance: Instance,
+    residents: Mapping[str, Sequence[Resident]],
+    parties: Mapping[str, StyledMark],
+    canvas: Canvas,
+) -> RenderableType:
+    """Return the table of nodes, with bars as long as there is room for beside all else."""
+
+    def drawn(columns: int) -> RenderableType:
+        bars = _Bars(columns, canvas.marks)
+        return _nodes(instance, residents, parties, bars, canvas.width)
+
+    plain = drawn(0)
+    barred = 2 if all(map(knows_insides, instance.nodes)) else 3
+    room = (canvas.width - columns_of(plain)) // barred - 1
+    if room >= BAR_COLUMNS[0]:
+        return drawn(min(room, BAR_COLUMNS[-1]))
+    # Names may be shorter than they are there.
+    shorter = drawn(BAR_COLUMNS[0])
+    return shorter if column_count(shorter) == column_count(plain) else plain
 
 
 def _headline(
@@ -86,25 +106,25 @@ def _nodes(
     parties: Mapping[str, StyledMark],
     bars: "_Bars",
     width: int,
-) -> Table:
+) -> RenderableType:
     """Return the table of nodes; neighbours that look the same share a row."""
-    one_machine = len({node.machine.name for node in instance.nodes}) == 1
+    more_machines = len({node.machine.name for node in instance.nodes}) > 1
     lines = [
-        (node.name, _cells(node, residents.get(node.name, ()), parties, bars, one_machine))
+        (node.name, _cells(node, residents.get(node.name, ()), parties, bars, more_machines))
         for node in instance.nodes
     ]
     rows = []
     for _, same in groupby(lines, key=lambda line: [cell.markup for cell in line[1]]):
         names, cells = zip(*same, strict=True)
         rows.append([Text(fold_names(names)), *cells[0]])
-    head = ("node", "in", "machine", "CPU", "memory", "GPU", "other", "pods", "")
+    head = ("node", "zone", "in", "machine", "CPU", "memory", "GPU", "other", "pods", "")
     return table(
         head,
         rows,
         width,
         numbers=("pods",),
         wrap={"node": 12, "other": 16},
-        spare=("machine", "other", "pods", "in"),
+        spare=("machine", "other", "pods", "in", "zone"),
     )
 
 
@@ -116,7 +136,7 @@ def _parties(
         resident.party
         for node in instance.nodes
         for resident in residents.get(node.name, ())
-        if resident.place.minors(GPU)
+        if resident.place.minors(GPU) or asked_gpus(resident.pod.spec)
     ]
     ordered = list(dict.fromkeys(names))
     return {
@@ -145,18 +165,46 @@ def _cells(
     tenants: Sequence[Resident],
     parties: Mapping[str, StyledMark],
     bars: _Bars,
-    one_machine: bool,
+    more_machines: bool,
 ) -> tuple[Text, ...]:
+    known = knows_insides(node)
     return (
+        Text("" if known else zone_of(node)),
         Text(", ".join(f"{level} {domain}" for level, domain in node.domains)),
-        Text("" if one_machine else node.machine.name, QUIET),
-        _cpu(node, tenants, bars),
+        Text(_machine(node) if more_machines else "", QUIET),
+        _cpu(node, tenants, bars) if known else _cpu_amount(node, tenants, bars),
         _memory(node, tenants, bars),
-        _gpus(node, tenants, parties, bars.marks),
+        _gpus(node, tenants, parties, bars.marks)
+        if knows_devices(node)
+        else _gpu_amount(node, tenants, parties, bars.marks),
         _others(tenants, node),
-        _pods(node, tenants),
+        _pods(node, tenants, bars),
         _standing(node),
     )
+
+
+def _cpu_amount(node: Node, tenants: Sequence[Resident], bars: _Bars) -> Text:
+    """Draw what pods ask for of the CPUs of a node whose inside is not known."""
+    asked, has = cpu_milli_of(node, tenants)
+    return bars.draw([(asked, StyledMark(bars.marks.full, ACCENT))], has, cpus(asked), cpus(has))
+
+
+def _gpu_amount(
+    node: Node, tenants: Sequence[Resident], parties: Mapping[str, StyledMark], marks: Marks
+) -> Text:
+    """Draw as many cells as a node has GPUs, and who has how many of them."""
+    total = gpus_in(node)
+    if not total:
+        return Text()
+    held = [(n, parties[t.party]) for t in tenants if (n := asked_gpus(t.pod.spec))]
+    cells = bar(held, total, min(total, BAR_COLUMNS[-1]), marks.free)
+    return Text.assemble(cells, f" {sum(n for n, _ in held)}", (f"/{total}", QUIET))
+
+
+def _machine(node: Node) -> str:
+    """Name the machine; nothing where the name is made up of what other columns say."""
+    named = knows_insides(node) or any(key in INSTANCE_TYPES for key, _ in node.labels)
+    return node.machine.name if named else ""
 
 
 def _cpu(node: Node, tenants: Sequence[Resident], bars: _Bars) -> Text:
@@ -200,12 +248,15 @@ def _gpus(
     return text
 
 
-def _pods(node: Node, tenants: Sequence[Resident]) -> Text:
+def _pods(node: Node, tenants: Sequence[Resident], bars: _Bars) -> Text:
     """Count the pods, of as many as the node takes where it says so."""
     pods, most = pods_on(node, tenants)
     if most is None:
         return Text(str(pods or ""))
-    return Text.assemble(str(pods), (f"/{most:,}", QUIET))
+    if knows_insides(node):
+        return Text.assemble(str(pods), (f"/{most:,}", QUIET))
+    parts = [(pods, StyledMark(bars.marks.full, ACCENT))]
+    return bars.draw(parts, most, str(pods), f"{most:,}")
 
 
 def _standing(node: Node) -> Text:
@@ -224,7 +275,7 @@ def _others(tenants: Sequence[Resident], node: Node) -> Text:
     words = [f"{kind} {taken[kind]}/{present[kind]}" for kind in sorted(taken)]
     words += [
         f"{name} {plain(name, amount_taken(tenants, name))}/{plain(name, has)}"
-        for name, has in named(node.extended)
+        for name, has in (named if knows_insides(node) else others_in)(node.extended)
     ]
     return Text(", ".join(words))
 
@@ -232,12 +283,15 @@ def _others(tenants: Sequence[Resident], node: Node) -> Text:
 def _key(instance: Instance, parties: Mapping[str, StyledMark], canvas: Canvas) -> Text:
     marks = canvas.marks
     pieces = [Text.assemble((cell.mark, cell.style), f" {name}") for name, cell in parties.items()]
-    pieces += [
-        Text.assemble((marks.full, ACCENT), (" owned", QUIET)),
-        Text.assemble((marks.shared, ACCENT), (" asked for in the shared pool", QUIET)),
-        Text.assemble((marks.best_effort, FRAME), (" best effort", QUIET)),
-        Text(f"{marks.free} free", QUIET),
-    ]
+    known = [knows_insides(node) for node in instance.nodes]
+    owned = [" owned"] * any(known) + [" asked for"] * (not all(known))
+    pieces.append(Text.assemble((marks.full, ACCENT), (" or".join(owned), QUIET)))
+    if any(known):
+        pieces += [
+            Text.assemble((marks.shared, ACCENT), (" asked for in the shared pool", QUIET)),
+            Text.assemble((marks.best_effort, FRAME), (" best effort", QUIET)),
+        ]
+    pieces.append(Text(f"{marks.free} free", QUIET))
     if any(node.mig for node in instance.nodes):
         pieces.append(Text(f"{IN_MIG_MODE} in MIG mode", QUIET))
     if any(has_broken(node) for node in instance.nodes):

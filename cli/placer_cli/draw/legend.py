@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rich.table import Table
+from rich.console import RenderableType
 from rich.text import Text
 
 from placer_cli.draw.canvas import Canvas
@@ -61,7 +61,7 @@ def tenants_of(residents: Sequence[Resident]) -> tuple[MarkedPod, ...]:
     )
 
 
-def legend(node: Node, tenants: Sequence[MarkedPod], canvas: Canvas) -> Table:
+def legend(node: Node, tenants: Sequence[MarkedPod], canvas: Canvas) -> RenderableType:
     """Return a row for each pod of the node."""
     rows = []
     for tenant in tenants:

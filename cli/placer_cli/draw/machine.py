@@ -103,7 +103,10 @@ def _paint(canvas: Canvas) -> Paint:
             return Text(str(device.minor), ACCENT)
         return Text(f"{device.minor}{marks.broken}", BAD)
 
-    return Paint(cpu, 1, lambda node, columns: None, device)
+    def holders(device: Device) -> list[StyledMark]:
+        return [] if device.healthy else [StyledMark(marks.broken, BAD)]
+
+    return Paint(cpu, 1, lambda node, columns: None, device, lambda node: None, holders)
 
 
 def _marks_line(machine: Machine, canvas: Canvas) -> Text:

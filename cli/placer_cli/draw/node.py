@@ -12,8 +12,9 @@ from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.legend import MarkedPod, legend, tenants_of
 from placer_cli.draw.links import draw_links
 from placer_cli.draw.mig import IN_MIG_MODE, broken_words, has_broken
-from placer_cli.draw.packages import Paint, draw_packages
+from placer_cli.draw.packages import Paint, device_lines, draw_packages
 from placer_cli.draw.palette import BAD, FRAME, QUIET, STRONG
+from placer_cli.draw.plain import draw_amounts
 from placer_cli.draw.residents import Resident, amount_taken, pods_on
 from placer_cli.draw.shares import left_of
 from placer_cli.draw.text_flow import flow, titled
@@ -23,6 +24,7 @@ from placer_models.cluster import Node
 from placer_models.device import GPU, Device
 from placer_models.device_share import DeviceShare
 from placer_models.effective import defaults_on
+from placer_models.kubernetes.insides import knows_devices, knows_insides
 from placer_models.policy import AlignmentPolicy, AlignmentScope, NodeBindPolicy, QosClass
 from placer_models.topology import Cpu, NumaNode
 
@@ -36,9 +38,20 @@ def draw_node(node: Node, residents: Sequence[Resident], canvas: Canvas) -> Rend
 
 
 def _parts(node: Node, residents: Sequence[Resident], canvas: Canvas) -> Iterator[RenderableType]:
+    yield _headline(node, canvas)
+    if not knows_insides(node):
+        tenants = tenants_of([resident for resident in residents if resident.is_pod])
+        claims = _Claims.of(node, tenants)
+        if knows_devices(node):
+            yield from device_lines(
+                node.machine.devices, _paint(node, claims, canvas), canvas.width
+            )
+        pods = [(one.cell, one.resident) for one in tenants]
+        yield draw_amounts(node, residents, pods, canvas)
+        yield from _links(node, claims, canvas)
+        return
     tenants = tenants_of(residents)
     claims = _Claims.of(node, tenants)
-    yield _headline(node, canvas)
     yield draw_packages(node.machine, _paint(node, claims, canvas), canvas)
     yield _marks_line(node, claims, canvas)
     yield _free_line(node, claims, residents, canvas)
@@ -47,9 +60,13 @@ def _parts(node: Node, residents: Sequence[Resident], canvas: Canvas) -> Iterato
     if tenants:
         yield ""
         yield legend(node, tenants, canvas)
+    yield from _links(node, claims, canvas)
+
+
+def _links(node: Node, claims: "_Claims", canvas: Canvas) -> Iterator[RenderableType]:
     gpus = [device for device in node.machine.devices if device.type == GPU]
     broken = frozenset(gpu.minor for gpu in gpus if not node.is_healthy(gpu))
-    if len(gpus) > 1:
+    if len(gpus) > 1 and knows_devices(node):
         yield ""
         yield titled("GPU links", draw_links(node.machine, canvas, claims.gpu, broken))
 
@@ -138,30 +155,37 @@ def _paint(node: Node, claims: _Claims, canvas: Canvas) -> Paint:
             return StyledMark(marks.offline, BAD)
         return StyledMark(marks.reserved, FRAME) if cpu.id in node.reserved_cpus else free
 
-    def amount(numa: NumaNode, columns: int) -> Text | None:
+    def held(numa: NumaNode) -> list[tuple[int, StyledMark]] | None:
         if not numa.memory_bytes:
             return None
-        held = [(taken, tenant.cell) for taken, tenant in claims.memory_bytes.get(numa.id, [])]
-        taken = sum(number for number, _ in held)
+        return [(taken, tenant.cell) for taken, tenant in claims.memory_bytes.get(numa.id, [])]
+
+    def amount(numa: NumaNode, columns: int) -> Text | None:
+        parts = held(numa)
+        if parts is None:
+            return None
+        taken = sum(number for number, _ in parts)
         words = f" {memory(taken)}"
         over = taken > numa.memory_bytes
         width = max(4, min(MEMORY_COLUMNS, columns - 5 - len(words)))
-        picture = bar(held, numa.memory_bytes, width, marks.empty)
+        picture = bar(parts, numa.memory_bytes, width, marks.empty)
         return Text.assemble(("mem  ", QUIET), picture, (words, BAD if over else QUIET))
 
-    def device(device: Device) -> Text:
-        holders = claims.devices.get((device.type, device.minor), [])
-        cells = [holder.cell for holder in holders] or [free]
+    def holders(device: Device) -> list[StyledMark]:
+        found = claims.devices.get((device.type, device.minor), [])
         shared = (device.type, device.minor) in claims.shared
         if device.type == GPU and device.minor in dict(node.mig):
-            cells = [StyledMark(IN_MIG_MODE, QUIET)]
-        elif (len(holders) > 1 and not shared) or not node.is_healthy(device):
-            cells = [twice]
-        pieces = ((cell.mark, cell.style) for cell in cells)
+            return [StyledMark(IN_MIG_MODE, QUIET)]
+        if (len(found) > 1 and not shared) or not node.is_healthy(device):
+            return [twice]
+        return [holder.cell for holder in found]
+
+    def device(device: Device) -> Text:
+        pieces = ((cell.mark, cell.style) for cell in holders(device) or [free])
         return Text.assemble((f"{device.minor}:", QUIET), *pieces)
 
     widest = max((len(cell.mark) for cell in cells), default=1)
-    return Paint(cpu, widest, amount, device)
+    return Paint(cpu, widest, amount, device, held, holders)
 
 
 def _marks_line(node: Node, claims: _Claims, canvas: Canvas) -> Text:

@@ -5,18 +5,18 @@ from dataclasses import dataclass
 from itertools import groupby, zip_longest
 from math import ceil
 
-from rich.console import Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from placer_cli.draw.blocks import Block, blocks_of, homeless
+from placer_cli.draw.blocks import Block, blocks_by_package, blocks_of, homeless
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import FRAME, QUIET, STRONG
 from placer_cli.draw.texts import joined, memory, short_list
-from placer_cli.draw.threads import CellOf, natural_columns, thread_rows
+from placer_cli.draw.threads import CellOf, StyledMark, natural_columns, thread_rows
 from placer_models.cluster import Machine
-from placer_models.device import Device
+from placer_models.device import GPU, Device
 from placer_models.topology import NumaNode
 
 FRAME_COLUMNS = 4
@@ -31,6 +31,8 @@ class Paint:
         cell_columns: Width of every thread's cell.
         memory: A line on the memory of a NUMA node in the columns given, if any.
         device: A device, as short as can be.
+        held: Who has how much of the memory of a NUMA node, if that is to be shown.
+        holders: What is to be seen of a device beside its name: who has it, or what it is.
 
     """
 
@@ -38,44 +40,66 @@ class Paint:
     cell_columns: int
     memory: Callable[[NumaNode, int], Text | None]
     device: Callable[[Device], Text]
+    held: Callable[[NumaNode], Sequence[tuple[int, StyledMark]] | None]
+    holders: Callable[[Device], Sequence[StyledMark]]
+
+
+@dataclass(frozen=True, slots=True)
+class Packages:
+    """The packages of a machine: in a terminal boxes of lines, in a picture rectangles."""
+
+    machine: Machine
+    paint: Paint
+    canvas: Canvas
+
+    def __rich_console__(
+        self, console: Console, options: ConsoleOptions
+    ) -> Iterator[RenderableType]:
+        """Yield the packages as text."""
+        packages = blocks_by_package(self.machine)
+        paint, canvas = self.paint, self.canvas
+        natural = max((_natural(members, paint) for members in packages.values()), default=0)
+        per_row = _per_row(len(packages), natural + FRAME_COLUMNS, canvas.width)
+        width = (canvas.width - (per_row - 1)) // per_row - FRAME_COLUMNS
+        drawn = {package: _rows(members, paint, width) for package, members in packages.items()}
+        boxes = []
+        for package, rows in drawn.items():
+            # Packages side by side have their NUMA nodes on one level.
+            beside = drawn.values() if per_row > 1 else [rows]
+            heights = [max(_height(row) for row in level) for level in zip_longest(*beside)]
+            numa_rows = zip(rows, heights, strict=False)
+            boxes.append(
+                Panel(
+                    Group(*(_numa_row(row, height, canvas) for row, height in numa_rows)),
+                    title=Text(f"package {package}", STRONG),
+                    title_align="left",
+                    border_style=FRAME,
+                    height=sum(heights) + 2 * len(heights) + 2,
+                )
+            )
+        yield _grid(boxes, per_row)
 
 
 def draw_packages(machine: Machine, paint: Paint, canvas: Canvas) -> RenderableType:
     """Draw every package of a machine, and what belongs to none."""
-    blocks = blocks_of(machine)
-    packages = {
-        package: list(members)
-        for package, members in groupby(blocks, lambda block: block.package)
-        if package is not None
-    }
-    natural = max((_natural(members, paint) for members in packages.values()), default=0)
-    per_row = _per_row(len(packages), natural + FRAME_COLUMNS, canvas.width)
-    width = (canvas.width - (per_row - 1)) // per_row - FRAME_COLUMNS
-    drawn = {package: _rows(members, paint, width) for package, members in packages.items()}
-    boxes = []
-    for package, rows in drawn.items():
-        # Packages side by side have their NUMA nodes on one level.
-        beside = drawn.values() if per_row > 1 else [rows]
-        heights = [max(_height(row) for row in level) for level in zip_longest(*beside)]
-        boxes.append(
-            Panel(
-                Group(*(_numa_row(row, h, canvas) for row, h in zip(rows, heights, strict=False))),
-                title=Text(f"package {package}", STRONG),
-                title_align="left",
-                border_style=FRAME,
-                height=sum(heights) + 2 * len(heights) + 2,
-            )
-        )
-    apart = [block for block in blocks if block.package is None]
-    return Group(_grid(boxes, per_row), *_without_cpus(apart, paint), *_homeless(machine, paint))
+    apart = [block for block in blocks_of(machine) if block.package is None]
+    return Group(
+        Packages(machine, paint, canvas),
+        *_without_cpus(apart, paint),
+        *_homeless(machine, paint),
+    )
+
+
+def kind_title(kind: str) -> str:
+    """Return how a type of devices is called in pictures."""
+    return kind.upper() if kind == GPU else kind
 
 
 def device_lines(devices: Sequence[Device], paint: Paint, width: int) -> list[Text]:
     """Draw devices, a line or more for each type, cut at the width."""
     lines: list[Text] = []
     for kind, members in groupby(devices, lambda device: device.type):
-        title = kind.upper() if kind == "gpu" else kind
-        line = Text(f"{title:<4}", QUIET)
+        line = Text(f"{kind_title(kind):<4}", QUIET)
         for device in members:
             chip = paint.device(device)
             if len(line) + 1 + len(chip) > width and len(line) > 4:
@@ -137,12 +161,17 @@ def _grid(boxes: Sequence[RenderableType], per_row: int) -> Table:
 
 
 def _title(block: Block, canvas: Canvas) -> Text:
+    name, facts = title_of_block(block, canvas)
+    return Text.assemble((name, STRONG), (f" {facts}" if facts else "", QUIET))
+
+
+def title_of_block(block: Block, canvas: Canvas) -> tuple[str, str]:
+    """Return the name of a NUMA node, and what memory it has."""
     node = block.numa_node
     if node is None:
-        return Text("no NUMA node", STRONG)
+        return "no NUMA node", ""
     pages = [f"{h.count}x{memory(h.page_bytes)} pages" for h in node.hugepages if h.count]
-    words = joined([memory(node.memory_bytes), *pages], canvas.marks.dot)
-    return Text.assemble((f"NUMA {node.id}", STRONG), (f" {words}", QUIET))
+    return f"NUMA {node.id}", joined([memory(node.memory_bytes), *pages], canvas.marks.dot)
 
 
 def _lines(block: Block, paint: Paint, width: int) -> list[Text]:

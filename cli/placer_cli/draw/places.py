@@ -1,6 +1,7 @@
 """The places of pods as a table; when many run, equal ones share a row."""
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 
 from rich.console import RenderableType
@@ -9,19 +10,51 @@ from rich.text import Text
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.legend import PLACE_WRAPS, containers_of, held_of
 from placer_cli.draw.palette import QUIET, STRONG
+from placer_cli.draw.plain import PLAIN_HEAD, asked_cells, has_classes, zone_of
 from placer_cli.draw.residents import Resident
 from placer_cli.draw.tables import table
-from placer_cli.draw.texts import fold_names, stem, title_of
+from placer_cli.draw.texts import count, fold_names, stem, title_of
 from placer_cli.draw.waiting import asked
 from placer_models.cluster import Instance, Node
+from placer_models.kubernetes.insides import knows_devices, knows_insides
 from placer_models.network import NODE_LEVEL
 from placer_models.placement import Move, Unplaced
-from placer_models.pod import Gang, pods_of
-
-HEAD = ("pod", "node", "in", "QoS", "CPUs", "memory", "GPU", "links", "other")
+from placer_models.pod import Gang, Pod, pods_of
 
 MOST_ROWS = 60
 """A longer table of pods is folded: pods of one spec on one node share a row."""
+
+
+@dataclass(frozen=True, slots=True)
+class _View:
+    """What decides how a place is told.
+
+    Attributes:
+        ids: Whether some row names CPUs or devices by their ids. Amounts then say what they count.
+        classes: Whether classes say anything.
+
+    """
+
+    nodes: Mapping[str, Node]
+    canvas: Canvas
+    ids: bool
+    classes: bool
+
+    @classmethod
+    def of(cls, instance: Instance, names: Iterable[str], canvas: Canvas) -> "_View":
+        """Return the view of places on the nodes of these names."""
+        nodes = {node.name: node for node in instance.nodes}
+        ids = any(knows_insides(nodes[name]) or knows_devices(nodes[name]) for name in names)
+        return cls(nodes, canvas, ids, has_classes(instance))
+
+    def class_of(self, pod: Pod) -> str:
+        """Return the class of a pod, where classes say anything."""
+        return pod.spec.qos.value if self.classes else ""
+
+    def zone_of(self, name: str) -> str:
+        """Return the zone of a node whose inside is not known."""
+        node = self.nodes[name]
+        return "" if knows_insides(node) else zone_of(node)
 
 
 def draw_places(
@@ -29,18 +62,18 @@ def draw_places(
 ) -> RenderableType:
     """Return a table of the newly placed pods, in the order in which they waited."""
     order = {pod.key: i for i, pod in enumerate(pods_of(instance.gangs))}
-    nodes = {node.name: node for node in instance.nodes}
     levels = {gang.key: _levels_of(gang) for gang in instance.gangs}
     placed = sorted(
         (r for tenants in residents.values() for r in tenants if not r.running),
         key=lambda r: order[r.pod.key],
     )
+    view = _View.of(instance, (r.place.node for r in placed), canvas)
     if len(placed) <= MOST_ROWS:
-        return _one_by_one(placed, nodes, levels, canvas)
+        return _one_by_one(placed, levels, view)
     by_node = _fold(placed, lambda r: (_kind(r), r.place.node))
     if len(by_node) <= MOST_ROWS:
-        return _folded(by_node, canvas)
-    return _folded(_fold(placed, _kind), canvas)
+        return _folded(by_node, view)
+    return _folded(_fold(placed, _kind), view)
 
 
 def draw_moves(instance: Instance, moves: Sequence[Move], canvas: Canvas) -> RenderableType:
@@ -48,19 +81,20 @@ def draw_moves(instance: Instance, moves: Sequence[Move], canvas: Canvas) -> Ren
 
     Where one broke a rule that is mended by its move, that is named.
     """
-    nodes = {node.name: node for node in instance.nodes}
     pods = {running.pod.key: running.pod for running in instance.running}
+    view = _View.of(instance, (move.place.node for move in moves), canvas)
     rows = []
     mending = any(move.mends for move in moves)
     for home, place, mends in moves:
         pod = pods[place.key]
         resident = Resident(pod, place, stem(pod.name), running=True)
-        (node, _, *held), _ = _where(resident, nodes[place.node], (), canvas)
+        (node, zone, _, *held), _ = _where(resident, (), view)
         mended = (", ".join(mends),) if mending else ()
-        rows.append([Text(word) for word in (pod.title, home.node, node, *mended, *held)])
-    head = ("pod", "from", "to", *(("mends",) if mending else ()), *HEAD[3:])
+        rows.append([Text(word) for word in (pod.title, home.node, node, zone, *mended, *held)])
+    where = _head(view)[4:]
+    head = ("pod", "from", "to", "zone", *(("mends",) if mending else ()), *where)
     wraps = {**PLACE_WRAPS, "from": 12, "to": 12, "mends": 16}
-    return table(head, rows, canvas.width, wrap=wraps, spare=("QoS", "links"))
+    return table(head, rows, canvas.width, wrap=wraps, spare=("QoS", "links", "zone"))
 
 
 def draw_unplaced(unplaced: Sequence[Unplaced], canvas: Canvas) -> RenderableType:
@@ -77,28 +111,32 @@ def draw_unplaced(unplaced: Sequence[Unplaced], canvas: Canvas) -> RenderableTyp
 
 def _one_by_one(
     placed: Sequence[Resident],
-    nodes: Mapping[str, Node],
     levels: Mapping[tuple[str, str], Sequence[str]],
-    canvas: Canvas,
+    view: _View,
 ) -> RenderableType:
     """Return a row for each pod, or for a few alike; a gang's members stand below its name."""
     rows = []
+    head = _head(view)
     for gang, members in groupby(placed, key=lambda r: (r.place.gang, r.place.namespace)):
         if gang[0] is not None:
-            rows.append([Text(title_of(*gang), STRONG), *[Text()] * (len(HEAD) - 1)])
+            rows.append([Text(title_of(*gang), STRONG), *[Text()] * (len(head) - 1)])
         indent = "" if gang[0] is None else "  "
         asked_levels = levels.get((gang[1], gang[0] or ""), ())
-        described = [
-            (resident, *_where(resident, nodes[resident.place.node], asked_levels, canvas))
-            for resident in members
-        ]
+        described = [(resident, *_where(resident, asked_levels, view)) for resident in members]
         # Pods of one pool often differ by nothing but their name.
         for (_, where, parts), alike in groupby(described, key=lambda d: (_kind(d[0]), *d[1:])):
             names = fold_names([r.place.name if indent else r.pod.title for r, *_ in alike])
             rows.append([Text(word) for word in (indent + names, *where)])
             for name, *held in parts:
-                rows.append([Text(word) for word in (f"{indent}  {name}", "", "", "", *held)])
-    return table(HEAD, rows, canvas.width, wrap=PLACE_WRAPS, spare=("QoS", "in", "links"))
+                rows.append([Text(word) for word in (f"{indent}  {name}", *[""] * 4, *held)])
+    numbers = () if view.ids else PLAIN_HEAD[:3]
+    spare = ("QoS", "in", "links", "zone")
+    return table(head, rows, view.canvas.width, numbers=numbers, wrap=PLACE_WRAPS, spare=spare)
+
+
+def _head(view: _View) -> tuple[str, ...]:
+    cpu, memory, gpu, other = ("CPUs", "memory", "GPU", "other") if view.ids else PLAIN_HEAD
+    return ("pod", "node", "zone", "in", "QoS", cpu, memory, gpu, "links", other)
 
 
 def _levels_of(gang: Gang) -> tuple[str, ...]:
@@ -107,16 +145,24 @@ def _levels_of(gang: Gang) -> tuple[str, ...]:
 
 
 def _where(
-    resident: Resident, node: Node, levels: Sequence[str], canvas: Canvas
+    resident: Resident, levels: Sequence[str], view: _View
 ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Return the cells of a pod, and what each of its containers has where that is told."""
-    where = (
+    node = view.nodes[resident.place.node]
+    place = (
         node.name,
+        view.zone_of(node.name),
         ", ".join(f"{level} {node.domain(level) or '-'}" for level in levels),
-        resident.pod.spec.qos.value,
-        *held_of(resident.place, node, canvas, own=resident.owns_cpus),
+        view.class_of(resident.pod),
     )
-    return where, containers_of(resident, node, canvas)
+    if knows_insides(node):
+        held = held_of(resident.place, node, view.canvas, own=resident.owns_cpus)
+        return (*place, *held), containers_of(resident, node, view.canvas)
+    cpu, memory, gpus, other = asked_cells(resident, node)
+    if view.ids:
+        cpu = f"{cpu} {'CPU' if cpu == '1' else 'CPUs'}" if cpu else ""
+        gpus = count(int(gpus), "GPU") if gpus and not knows_devices(node) else gpus
+    return (*place, cpu, memory, gpus, "", other), []
 
 
 def _kind(resident: Resident) -> tuple[Hashable, ...]:
@@ -131,22 +177,20 @@ def _fold(placed: Sequence[Resident], key: Callable[[Resident], Hashable]) -> li
     return list(groups.values())
 
 
-def _folded(groups: Sequence[Sequence[Resident]], canvas: Canvas) -> RenderableType:
+def _folded(groups: Sequence[Sequence[Resident]], view: _View) -> RenderableType:
     rows = []
     for members in groups:
         first = members[0]
         nodes = sorted({resident.place.node for resident in members})
-        names = fold_names([resident.pod.title for resident in members])
-        rows.append(
-            [
-                Text(first.place.gang or ""),
-                Text(names),
-                Text(str(len(members))),
-                Text(fold_names(nodes)),
-                Text(first.pod.spec.qos.value),
-                Text(asked(first.pod.spec), QUIET),
-            ]
+        zones = filter(None, dict.fromkeys(map(view.zone_of, nodes)))
+        words = (
+            first.place.gang or "",
+            fold_names([resident.pod.title for resident in members]),
+            fold_names(nodes),
+            ", ".join(zones),
+            view.class_of(first.pod),
         )
-    head = ("gang", "pod", "pods", "node", "QoS", "each asks for")
+        rows.append([*map(Text, words), Text(asked(first.pod.spec), QUIET)])
+    head = ("gang", "pod", "node", "zone", "QoS", "each asks for")
     wrap = {"gang": 12, "pod": 16, "node": 16, "each asks for": 16}
-    return table(head, rows, canvas.width, numbers=("pods",), wrap=wrap, spare=("QoS",))
+    return table(head, rows, view.canvas.width, wrap=wrap, spare=("QoS", "zone"))

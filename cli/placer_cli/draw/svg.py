@@ -1,12 +1,16 @@
-"""Pictures as SVG files that ask nothing of the network."""
+"""Pictures as SVG files that ask nothing of the network, and look the same in every viewer."""
 
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from html import escape
 
-from rich.console import Console, RenderableType
+from rich.console import Console, Group, RenderableType
 
 from placer_cli.draw.canvas import Canvas
+from placer_cli.draw.packages import Packages
+from placer_cli.draw.svg_packages import draw_packages_svg
+from placer_cli.draw.svg_shapes import COLUMN, INK, MARGIN, PAPER
+from placer_cli.draw.svg_text import text_elements
 
 COLOURS = (
     "#0087ff", "#d75f00", "#00af5f", "#af5faf", "#af8700", "#d75f87", "#5f87af", "#87875f",
@@ -15,38 +19,6 @@ COLOURS = (
 
 COLUMNS = 100
 """Width of a picture: the same whatever the terminal's."""
-
-# Rich's own frame without its web fonts: a picture shows the same everywhere.
-_FRAME = """\
-<svg class="rich-terminal" viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg">
-<style>
-.{unique_id}-matrix {{
-  font-family: "Fira Code", "DejaVu Sans Mono", Menlo, Consolas, monospace;
-  font-size: {char_height}px;
-  line-height: {line_height}px;
-}}
-.{unique_id}-title {{
-  font-family: sans-serif;
-  font-size: 18px;
-  font-weight: bold;
-}}
-{styles}
-</style>
-<defs>
-<clipPath id="{unique_id}-clip-terminal">
-<rect x="0" y="0" width="{terminal_width}" height="{terminal_height}" />
-</clipPath>
-{lines}
-</defs>
-{chrome}
-<g transform="translate({terminal_x}, {terminal_y})" clip-path="url(#{unique_id}-clip-terminal)">
-{backgrounds}
-<g class="{unique_id}-matrix">
-{matrix}
-</g>
-</g>
-</svg>
-"""
 
 
 def svg_text(
@@ -67,17 +39,40 @@ def svg_text(
 
 
 def svg(draw: Callable[[Canvas], RenderableType], title: str) -> str:
-    """Return a drawing as SVG."""
+    """Return a drawing as SVG: boxes, cells and bars as rectangles, words as text."""
+    width = round(COLUMNS * COLUMN + 2 * MARGIN)
+    y: float = MARGIN
+    elements: list[str] = []
     console = Console(
-        record=True,
-        file=io.StringIO(),
         width=COLUMNS,
+        file=io.StringIO(),
         force_terminal=True,
-        color_system="truecolor",
-        no_color=False,
         markup=False,
         highlight=False,
         emoji=False,
     )
-    console.print(draw(Canvas(COLUMNS)))
-    return console.export_svg(title=title, code_format=_FRAME)
+    for part in _parts(draw(Canvas(COLUMNS))):
+        if isinstance(part, Packages):
+            found, height = draw_packages_svg(part, y, width - 2 * MARGIN)
+        else:
+            found, height = text_elements(part, console, y)
+        elements += found
+        y += height
+    height = round(y + MARGIN)
+    head = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
+        f'width="{width}" height="{height}" fill="{INK}" '
+        "font-family=\"'DejaVu Sans Mono', Menlo, Consolas, 'Liberation Mono', monospace\">\n"
+        f"<title>{escape(title)}</title>\n"
+        f'<rect width="{width}" height="{height}" fill="{PAPER}"/>'
+    )
+    return "\n".join([head, *elements, "</svg>", ""])
+
+
+def _parts(drawing: RenderableType) -> Iterator[RenderableType]:
+    """Yield what a drawing is made of, from top to bottom."""
+    if isinstance(drawing, Group):
+        for part in drawing.renderables:
+            yield from _parts(part)
+    else:
+        yield drawing

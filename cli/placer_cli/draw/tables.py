@@ -1,16 +1,22 @@
 """One look for every table: a line under the head, columns without content left out."""
 
-from collections.abc import Collection, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from rich import box
+from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from placer_cli.draw.breaking import Breaking
+from placer_cli.draw.breaking import Breaking, longest_piece
 from placer_cli.draw.palette import FRAME, QUIET, STRONG
 
 GAP_COLUMNS = 2
 """Room between two columns."""
+
+NAMES = frozenset({"pod", "node", "name", "gang", "from", "to", "who"})
+"""Columns of names, which people copy: they stay whole as long as anything else can give way."""
 
 
 def table(
@@ -21,73 +27,191 @@ def table(
     numbers: Collection[str] = (),
     wrap: Mapping[str, int] | None = None,
     spare: Sequence[str] = (),
-) -> Table:
+) -> RenderableType:
     """Return a table without the columns that are empty in every row.
 
-    Columns named in ``numbers`` are set to the right. Those of ``wrap`` give way where
-    room is short, down to the width given there, as do very wide ones; the others are left
-    whole. If that is not enough, the columns named in ``spare`` are left out, one after the
-    other. Where the page is too narrow even so, each row is a list of its cells: all of them,
-    one below the other.
+    Columns named in ``numbers`` are set to the right. Where room is short, this is done in turn,
+    as far as it needs:
+
+    1. Columns of ``wrap`` give way, down to the width given there, and so do very wide ones.
+    2. A domain that all names of a column share is said once, below the table.
+    3. The columns named in ``spare`` are left out, one after the other.
+    4. Names, too, go on in the next line.
+
+    No line ends within a word (`breaking`). Where even that does not fit, each row is a list of
+    its cells: all of them, one below the other.
     """
-    natural = {
-        i: _natural(name, i, rows)
-        for i, name in enumerate(columns)
-        if any(row[i].plain for row in rows)
-    }
-    wrap = {columns[i]: MOST_COLUMNS for i in natural if natural[i] > MOST_COLUMNS} | dict(
-        wrap or {}
-    )
-    least = {i: min(wide, wrap.get(columns[i], wide)) for i, wide in natural.items()}
-    for name in spare:
+    shown = [i for i in range(len(columns)) if any(row[i].plain for row in rows)]
+    page = _Page(columns, rows, frozenset(numbers), dict(wrap or {}), shown)
+    shorter = page.without_domains()
+    for tried, names in ((page, _longest_word), (shorter, _longest_word)):
+        least = tried.least(names)
         if _fits(least, width):
-            break
-        least.pop(columns.index(name), None)
-    if not _fits(least, width):
-        return _one_below_the_other(columns, rows)
-    drawn = Table(
-        box=box.SIMPLE_HEAD,
-        border_style=FRAME,
-        header_style=STRONG,
-        pad_edge=False,
-        padding=(0, GAP_COLUMNS - 1, 0, 0),
-        show_edge=False,
-    )
-    for i, columns_at_least in least.items():
-        drawn.add_column(
-            columns[i],
-            justify="right" if columns[i] in numbers else "left",
-            overflow="fold",
-            no_wrap=columns[i] not in wrap,
-            min_width=columns_at_least,
-        )
-    for row in rows:
-        drawn.add_row(*(Breaking(row[i]) if columns[i] in wrap else row[i] for i in least))
-    return drawn
+            return tried.drawn(least)
+    for names in (_longest_word, longest_piece):
+        least = shorter.least(names)
+        for name in spare:
+            least.pop(columns.index(name), None)
+            if _fits(least, width):
+                return shorter.drawn(least)
+    return _one_below_the_other(columns, rows, width)
 
 
 MOST_COLUMNS = 40
 """A column that is wider than this wraps where room is short, whatever it is."""
+
+Least = Callable[[str], int]
+"""The fewest columns that a text needs so that it breaks nowhere else than it may."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """A table before it is known what has room.
+
+    Attributes:
+        shown: Indices of the columns that are not empty.
+        domains: What stands for which domain.
+
+    """
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Text]]
+    numbers: frozenset[str]
+    wrap: Mapping[str, int]
+    shown: Sequence[int]
+    domains: tuple[str, ...] = ()
+
+    def least(self, names: Least) -> dict[int, int]:
+        """Return the least width of each column; names get what ``names`` says that they need."""
+        return {i: self._least(i, names) for i in self.shown}
+
+    def _least(self, column: int, names: Least) -> int:
+        name = self.columns[column]
+        natural = self._natural(column)
+        if not self._wraps(column):
+            return natural
+        need = names if name in NAMES else longest_piece
+        texts = (need(row[column].plain) for row in self.rows)
+        return min(natural, max(len(name), self.wrap.get(name, MOST_COLUMNS), *texts))
+
+    def _natural(self, column: int) -> int:
+        return max(len(self.columns[column]), *(_longest_line(row[column]) for row in self.rows))
+
+    def _wraps(self, column: int) -> bool:
+        name = self.columns[column]
+        wide = name in self.wrap or self._natural(column) > MOST_COLUMNS
+        return wide and name not in self.numbers
+
+    def without_domains(self) -> "_Page":
+        """Return the page with a mark for each domain that all names of a column share."""
+        rows = [list(row) for row in self.rows]
+        domains = []
+        for i in self.shown:
+            domain = _shared_domain(row[i].plain for row in rows)
+            if self.columns[i] in NAMES and domain:
+                domains.append(domain)
+                for row in rows:
+                    row[i] = _without(row[i], domain)
+        # One mark must not stand for two domains.
+        if len(set(domains)) != 1:
+            return self
+        return _Page(self.columns, rows, self.numbers, self.wrap, self.shown, (domains[0],))
+
+    def drawn(self, least: Mapping[int, int]) -> RenderableType:
+        drawn = Table(
+            box=box.SIMPLE_HEAD,
+            border_style=FRAME,
+            header_style=STRONG,
+            pad_edge=False,
+            padding=(0, GAP_COLUMNS - 1, 0, 0),
+            show_edge=False,
+        )
+        for i, columns_at_least in least.items():
+            drawn.add_column(
+                self.columns[i],
+                justify="right" if self.columns[i] in self.numbers else "left",
+                overflow="fold",
+                no_wrap=not self._wraps(i),
+                min_width=columns_at_least,
+            )
+        for row in self.rows:
+            drawn.add_row(*(Breaking(row[i]) if self._wraps(i) else row[i] for i in least))
+        if not self.domains:
+            return drawn
+        return Group(drawn, *(Text(f"{SHORT} is {domain}", QUIET) for domain in self.domains))
+
+
+def column_count(drawn: RenderableType) -> int:
+    """Return how many columns a drawn table has."""
+    parts = drawn.renderables if isinstance(drawn, Group) else [drawn]
+    return sum(len(part.columns) for part in parts if isinstance(part, Table))
 
 
 def _fits(least: Mapping[int, int], width: int | None) -> bool:
     return width is None or sum(least.values()) + GAP_COLUMNS * (len(least) - 1) <= width
 
 
-def _one_below_the_other(columns: Sequence[str], rows: Sequence[Sequence[Text]]) -> Table:
-    """Return a line for each cell that has content, and a blank line between two rows."""
-    drawn = Table.grid(padding=(0, GAP_COLUMNS, 0, 0))
-    drawn.add_column(style=QUIET, no_wrap=True)
-    drawn.add_column(overflow="fold")
+def _longest_line(cell: Text) -> int:
+    return max(map(len, cell.plain.split("\n")))
+
+
+def _longest_word(text: str) -> int:
+    return max((len(word) for word in text.split()), default=0)
+
+
+SHORT = ".*"
+"""Stands for a domain; letters that every terminal has."""
+
+MOST_SHORT = 8
+"""A domain of fewer letters is not worth a line below the table."""
+
+_DOMAIN = re.compile(r"(?<=[a-z0-9])(\.[a-z0-9-]+)+(?=[\s,\]]|$)")
+
+
+def _shared_domain(cells: Iterable[str]) -> str:
+    """Return the domain that all names have that have any; empty if they differ."""
+    found = {match.group() for cell in cells for match in _DOMAIN.finditer(cell)}
+    domain = found.pop() if len(found) == 1 else ""
+    return domain if len(domain) >= MOST_SHORT else ""
+
+
+def _without(cell: Text, domain: str) -> Text:
+    """Return a cell with a mark in place of a domain."""
+    at = [match.span() for match in _DOMAIN.finditer(cell.plain) if match.group() == domain]
+    if not at:
+        return cell
+    parts = cell.divide([edge for span in at for edge in span])
+    return Text.assemble(*(Text(SHORT) if part.plain == domain else part for part in parts))
+
+
+def _one_below_the_other(
+    columns: Sequence[str], rows: Sequence[Sequence[Text]], width: int | None
+) -> RenderableType:
+    """Return a line for each cell that has content, and a blank line between two rows.
+
+    A word that is longer than the page goes over its edge: a terminal breaks it where it likes,
+    and yet gives it whole to who copies it.
+    """
+    longest = max((len(name) for name in columns), default=0) + GAP_COLUMNS
+    lines: list[Text] = []
     for row in rows:
-        if drawn.row_count:
-            drawn.add_row()
-        for name, cell in zip(columns, row, strict=True):
-            if cell.plain.strip():
-                drawn.add_row(name, Breaking(cell))
-    return drawn
+        lines += [Text()] if lines else []
+        lines += _as_list(columns, row, longest, width)
+    return Group(*lines)
 
 
-def _natural(name: str, column: int, rows: Sequence[Sequence[Text]]) -> int:
-    widths = (max(map(len, row[column].plain.split("\n"))) for row in rows)
-    return max(len(name), *widths)
+def _as_list(
+    columns: Sequence[str], row: Sequence[Text], label: int, width: int | None
+) -> Iterator[Text]:
+    for name, cell in zip(columns, row, strict=True):
+        if not cell.plain.strip():
+            continue
+        indent = label
+        if width is not None and longest_piece(cell.plain) > width - label:
+            indent = GAP_COLUMNS
+            yield Text(name, QUIET)
+        room = None if width is None else max(1, width - indent)
+        for i, line in enumerate(Breaking(cell).lines(room)):
+            head = name if i == 0 and indent == label else ""
+            parts = Text(head.ljust(indent), QUIET), line
+            yield Text.assemble(*parts, no_wrap=True, overflow="ignore")

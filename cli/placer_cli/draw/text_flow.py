@@ -7,6 +7,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
+from placer_cli.draw.breaking import Breaking
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import STRONG
 
@@ -15,14 +16,14 @@ MOST_COLUMNS = 10_000
 
 
 def flow(pieces: Iterable[Text], width: int, between: str = "   ") -> Text:
-    """Join the pieces; a piece that does not fit starts a new line, uncut if it can."""
+    """Join the pieces; one that does not fit starts a line, and is cut only if it is too long."""
     lines: list[Text] = []
     for piece in pieces:
         if lines and len(lines[-1]) + len(between) + len(piece) <= width:
             lines[-1] = Text.assemble(lines[-1], (between, piece.style), piece)
         else:
-            lines.append(piece)
-    return Text("\n").join(lines)
+            lines += Breaking(piece).lines(width)
+    return Text("\n", overflow="ignore").join(lines)
 
 
 def titled(title: str, drawing: RenderableType) -> RenderableType:

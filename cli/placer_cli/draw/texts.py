@@ -90,9 +90,10 @@ def short_list(ids: Collection[int], columns: int = 18) -> str:
 
 
 def fold_names(names: Sequence[str]) -> str:
-    """Write names as host lists, one for each series: ``a-[00-15], b-[0-3]``."""
+    """Write names as host lists, and how many each is: ``a-[00-15] (16), b-[0-3] (4)``."""
     series: dict[tuple[str, int | None], list[str]] = {}
-    for name in dict.fromkeys(names):
+    names = list(dict.fromkeys(names))
+    for name in names:
         match = _NUMBERED.fullmatch(name)
         if match is None:
             series[name, None] = [""]
@@ -103,7 +104,7 @@ def fold_names(names: Sequence[str]) -> str:
         padded = (before, len(digits)) in series
         series.setdefault((before, len(digits) if padded else width), []).append(digits)
     if len(series) > MOST_SERIES:
-        return f"{names[0]} .. {names[-1]}"
+        return f"{names[0]} .. {names[-1]} ({len(names):,})"
     return ", ".join(_host_list(before, found) for (before, _), found in series.items())
 
 
@@ -112,7 +113,8 @@ def _host_list(before: str, digits: Sequence[str]) -> str:
         return before + digits[0]
     width = max(len(d) for d in digits) if any(d[0] == "0" and len(d) > 1 for d in digits) else 1
     ranges = format_cpu_list(int(d) for d in digits).split(",")
-    return f"{before}[{','.join('-'.join(e.zfill(width) for e in r.split('-')) for r in ranges)}]"
+    listed = ",".join("-".join(e.zfill(width) for e in r.split("-")) for r in ranges)
+    return f"{before}[{listed}] ({len(digits):,})"
 
 
 def title_of(name: str, namespace: str) -> str:

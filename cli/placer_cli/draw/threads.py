@@ -35,7 +35,7 @@ CellOf = Callable[[Cpu], StyledMark]
 def natural_columns(groups: Groups, cell_columns: int) -> int:
     """Return the width of the groups on one line, CPU ids included."""
     line = _columns(groups, cell_columns)
-    return line + max((2 + len(label) for label in _labels(list(chain(*groups)))), default=0)
+    return line + max((2 + len(label) for label in labels_of(list(chain(*groups)))), default=0)
 
 
 def thread_rows(groups: Groups, cell_of: CellOf, cell_columns: int, width: int) -> list[Text]:
@@ -47,12 +47,12 @@ def thread_rows(groups: Groups, cell_of: CellOf, cell_columns: int, width: int) 
     room = max(cell_columns, width - 2 - LABEL_COLUMNS)
     if natural_columns(groups, cell_columns) <= width:
         room = width
-    lines = _lines(groups, room, cell_columns)
+    lines = spread_over_lines(groups, room, cell_columns)
     longest = max((_columns(line, cell_columns) for line in lines), default=0)
     rows: list[Text] = []
     for line in lines:
         rows += [Text()] if rows else []
-        for level, label in enumerate(_labels(list(chain(*line)))):
+        for level, label in enumerate(labels_of(list(chain(*line)))):
             row = Text(no_wrap=True, overflow="crop")
             for number, group in enumerate(line):
                 row.append(" " if number else "")
@@ -64,7 +64,7 @@ def thread_rows(groups: Groups, cell_of: CellOf, cell_columns: int, width: int) 
     return rows
 
 
-def _labels(cores: Sequence[CoreCpus]) -> list[str]:
+def labels_of(cores: Sequence[CoreCpus]) -> list[str]:
     """Return the CPU ids of each row: the first threads, the second threads, ..."""
     return [
         short_list([core[level].id for core in cores if level < len(core)], LABEL_COLUMNS)
@@ -76,7 +76,9 @@ def _columns(line: Groups, cell_columns: int) -> int:
     return sum(len(group) for group in line) * cell_columns + max(0, len(line) - 1)
 
 
-def _lines(groups: Groups, room: int, cell_columns: int) -> list[list[Sequence[CoreCpus]]]:
+def spread_over_lines(
+    groups: Groups, room: int, cell_columns: int
+) -> list[list[Sequence[CoreCpus]]]:
     """Spread groups evenly over the fewest lines; a group too long for one is cut."""
     most = max(1, room // cell_columns)
     pieces = [piece for group in groups for piece in _cut(group, most)]

@@ -2,19 +2,26 @@
 
 from collections.abc import Iterable, Sequence
 
-from rich.console import RenderableType
+from rich.console import Group, RenderableType
 from rich.text import Text
 
+from placer_cli.draw.breaking import Breaking
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import BAD, GOOD, QUIET
 from placer_cli.draw.tables import table
+from placer_cli.draw.texts import count
 from placer_cli.draw.verdict import CENTI_GB_PER_S, amount, gap
 from placer_models.goals import Sense, Tier
 from placer_models.placement import TierValue
 
 
-def draw_tiers(tiers: Sequence[TierValue], canvas: Canvas) -> RenderableType:
-    """Return a row for each tier: its value, its bound, and whether that is proven."""
+def draw_tiers(tiers: Sequence[TierValue], canvas: Canvas, *, every: bool) -> RenderableType:
+    """Return a row for each tier: its value, its bound, and whether that is proven.
+
+    Unless ``every`` tier is wanted, those that are 0 and proven are only counted.
+    """
+    shown = [value for value in tiers if every or value.value or not value.proven]
+    folded = len(tiers) - len(shown)
     rows = [
         [
             Text(value.tier.name),
@@ -24,12 +31,17 @@ def draw_tiers(tiers: Sequence[TierValue], canvas: Canvas) -> RenderableType:
             Text(canvas.marks.yes, GOOD) if value.proven else Text("open", BAD),
             _sense(value.tier, canvas),
         ]
-        for value in tiers
+        for value in shown
     ]
     head = ("tier", "value", "bound", "gap", "proven", "unit")
     numbers = ("value", "bound", "gap")
     spare = ("unit", "gap", "bound")
-    return table(head, rows, canvas.width, numbers=numbers, wrap={"unit": 12}, spare=spare)
+    drawn = table(head, rows, canvas.width, numbers=numbers, wrap={"unit": 12}, spare=spare)
+    if not folded:
+        return drawn
+    words = f"{count(folded, 'tier is', 'tiers are')} 0, and proven (--tiers shows all)"
+    said = Breaking(Text(f"and {words}" if shown else words, QUIET))
+    return Group(drawn, said) if shown else said
 
 
 def draw_values(values: Iterable[tuple[Tier, int]], canvas: Canvas) -> RenderableType:

@@ -19,12 +19,11 @@ def verdict(answer: Answer, instance: Instance, options: SolveOptions) -> str:
         case Placed() if not total:
             return "Nothing waits for a place."
         case Placed():
-            moved = _moved(len(answer.moves))
-            return f"{total:,} of {pods} placed{moved}; {_proof(answer.tiers)}."
+            return _placed(total, pods, _moved(len(answer.moves)), answer.tiers)
         case PartlyPlaced():
             moving = len(answer.moves)
             placed = len(answer.placement.pods) - moving
-            return f"{placed:,} of {pods} placed{_moved(moving)}{bad}; {_proof(answer.tiers)}."
+            return _placed(placed, pods, f"{_moved(moving)}{bad}", answer.tiers)
         case Infeasible():
             unasked = any(isinstance(why, NotAsked) for one in instance.left_out for why in one.why)
             if unasked and not instance.gangs:
@@ -34,10 +33,11 @@ def verdict(answer: Answer, instance: Instance, options: SolveOptions) -> str:
             guess = ", if running pods are on the NUMA nodes that were guessed"
             return f"0 of {pods} placed{bad}: {nothing}{guess if answer.guessed else ''}."
         case GaveUp() if options.engine is Engine.GREEDY:
-            return "The greedy path placed nothing, and it proves nothing; try --engine auto."
+            return f"0 of {pods} placed{bad}: the greedy path proves nothing; try --engine auto."
         case GaveUp():
             more = "longer --time-limit" if options.work_limit is None else "larger --work-limit"
-            return f"No placement was found or ruled out in {answer.after_s:.1f} s; try a {more}."
+            found = f"none was ruled out in {answer.after_s:.1f} s"
+            return f"0 of {pods} placed{bad}; {found}; try a {more}."
         case _:
             assert_never(answer)
 
@@ -46,18 +46,21 @@ def _moved(pods: int) -> str:
     return f", {count(pods, 'running pod')} moved" if pods else ""
 
 
+def _placed(placed: int, pods: str, more: str, tiers: tuple[TierValue, ...]) -> str:
+    return f"{placed:,} of {pods} placed{more}{';' if more else ','} {_proof(tiers)}."
+
+
 def _proof(tiers: tuple[TierValue, ...]) -> str:
+    """Say how good it is proven to be: of the first open tier, its distance from a bound found."""
     proven = sum(value.proven for value in tiers)
     if proven == len(tiers):
-        return "proven optimal in every tier"
+        return "optimal"
     first_open = tiers[proven]
-    name = first_open.tier.name
     distance = gap(first_open)
-    known = f"{name} is within {distance} of its bound" if distance else f"{name} has no bound yet"
+    known = f"{first_open.tier.name} {f'within {distance}' if distance else 'open'}"
     if not proven:
-        return f"not proven optimal: {known}"
-    which = "the first tier" if proven == 1 else f"the first {proven} of {len(tiers)} tiers"
-    return f"proven optimal in {which}; {known}"
+        return f"not proven optimal: {known}" if distance else "not proven optimal"
+    return f"optimal in {proven} of {len(tiers)} tiers, {known}"
 
 
 CENTI_GB_PER_S = "0.01 GB/s"
@@ -65,8 +68,11 @@ CENTI_GB_PER_S = "0.01 GB/s"
 
 
 def gap(value: TierValue) -> str:
-    """Write how far a value is from its bound: in percent, or beside a bound of 0 as it is."""
-    if value.bound is None or value.gap is None:
+    """Write how far a value is from its bound: in percent, or beside a bound of 0 as it is.
+
+    It is empty where no bound was looked for.
+    """
+    if value.bound is None or value.gap is None or not value.tried:
         return ""
     if value.bound == value.value:
         return "0"

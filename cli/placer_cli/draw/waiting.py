@@ -6,10 +6,12 @@ from itertools import groupby
 from rich.console import RenderableType
 from rich.text import Text
 
+from placer.search.reasons.sentences import sentences
+from placer_cli.draw.plain import has_classes
 from placer_cli.draw.shares import share
 from placer_cli.draw.tables import table
 from placer_cli.draw.text_flow import titled
-from placer_cli.draw.texts import cpus, fold_names, memory, named, plain, stem
+from placer_cli.draw.texts import cpus, fold_names, memory, named, plain, stem, title_of
 from placer_models.affinity import AffinityTerm
 from placer_models.cluster import Instance
 from placer_models.device_strategy import DeviceStrategy
@@ -28,16 +30,35 @@ def waiting(
     members = [(gang, pod) for gang in instance.gangs for pod in gang.pods if pod.key not in placed]
     if not members:
         return None
-    rows = [_row(list(series)) for _, series in groupby(members, key=_series)]
+    rows = [
+        _row(list(series), has_classes(instance)) for _, series in groupby(members, key=_series)
+    ]
     drawn = table(
-        ("pods", "name", "gang", "priority", "QoS", "each asks for", "rules"),
+        ("name", "gang", "priority", "QoS", "each asks for", "rules"),
         rows,
         width,
-        numbers=("pods", "priority"),
+        numbers=("priority",),
         wrap={"name": 16, "gang": 12, "each asks for": 16, "rules": 12},
         spare=("QoS", "priority"),
     )
     return titled("Without a place", drawn)
+
+
+def not_asked_about(instance: Instance, width: int) -> RenderableType | None:
+    """Return a table of the pods that wait and that nobody is asked about; None if there is none.
+
+    They are illegal, or nothing is known of what they need: each row says why.
+    """
+    if not instance.left_out:
+        return None
+    rows = []
+    for (gang, why), alike in groupby(instance.left_out, key=lambda one: (one.gang, one.why)):
+        names = fold_names([title_of(one.name, one.namespace) for one in alike])
+        words = (names, gang or "", "\n".join(sentences(why, PodSpec(()))))
+        rows.append([Text(word) for word in words])
+    head = ("name", "gang", "why not")
+    drawn = table(head, rows, width, wrap={"name": 16, "gang": 12, head[2]: 20}, spare=("gang",))
+    return titled("Waiting, but not asked about", drawn)
 
 
 def all_waiting(instance: Instance) -> int:
@@ -90,14 +111,13 @@ def _series(member: Member) -> tuple[object, ...]:
     )
 
 
-def _row(members: list[Member]) -> list[Text]:
+def _row(members: list[Member], classes: bool) -> list[Text]:
     gang, pod = members[0]
     words = (
-        str(len(members)),
         fold_names([pod.title for _, pod in members]),
         "" if gang.lone else f"{gang.name}, at least {gang.minimum}",
         str(gang.priority) if gang.priority else "",
-        pod.spec.qos.value,
+        pod.spec.qos.value if classes else "",
         asked(pod.spec),
         _rules(gang, pod.spec),
     )

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from placer.queue.advice import Advice
@@ -48,7 +47,7 @@ def draw_advice(history: History, canvas: Canvas) -> Group:
     return Group(*parts)
 
 
-def _table(advice: Sequence[Advice], majority: str, width: int) -> Table:
+def _table(advice: Sequence[Advice], majority: str, width: int) -> RenderableType:
     names = (
         "job",
         "threads",

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from placer.queue.explain import sentence
@@ -42,7 +41,7 @@ def draw_simulated(result: Simulated, canvas: Canvas, most_rows: int, most_decis
     return Group(*parts)
 
 
-def _jobs(result: Simulated, cells: dict[str, StyledMark], width: int) -> Table:
+def _jobs(result: Simulated, cells: dict[str, StyledMark], width: int) -> RenderableType:
     weights = {job.name: job.weight_milli for job in result.scenario.jobs}
     groups = {group.name: group.weight_milli for group in result.scenario.groups}
     rows = [

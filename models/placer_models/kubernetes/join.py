@@ -10,6 +10,7 @@ from placer_models.defaults import NO_DEFAULTS, Defaults
 from placer_models.device import GPU, Device
 from placer_models.device_request import WHOLE_GPUS
 from placer_models.kubernetes.device import DevicePart
+from placer_models.kubernetes.insides import OBJECTS
 from placer_models.kubernetes.names import (
     INSTANCE_TYPES,
     KNOWS_CPUS,
@@ -124,7 +125,7 @@ def join(
         alignment, scope = topology.alignment, topology.scope
     joined = Node(
         node.identity.name,
-        Machine(name, name, layout, found, sources=("objects of Kubernetes",)),
+        Machine(name, name, layout, found, sources=(OBJECTS,)),
         labels=tuple(sorted(labels.items())),
         taints=tuple(sorted(node.taints, key=str)),
         reserved_cpus=reserved,

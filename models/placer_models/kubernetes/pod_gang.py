@@ -28,6 +28,9 @@ CRD_GROUPS = ("scheduling.sigs.k8s.io", "scheduling.x-k8s.io", "scheduling.volca
 KUBERNETES_GROUP = "scheduling.k8s.io"
 """The API group of Kubernetes' own PodGroup."""
 
+WORKLOAD_REF = "workloadRef of Kubernetes 1.35 (since 1.36 it is schedulingGroup)"
+"""How pods named a group inside a Workload before there were PodGroups."""
+
 
 @dataclass(frozen=True, slots=True)
 class GangRef:
@@ -78,11 +81,15 @@ def gang_of(root: Field, namespace: str) -> GangRef | None:
     own = root.get("spec", "schedulingGroup", "podGroupName")
     if own.there:
         return GangRef((namespace, own.text()), is_kubernetes=True)
-    name = label(root, *POD_GROUP_LABELS) or annotation(root, *GANG_NAMES)
-    if name is None:
+    workload = root.get("spec", "workloadRef")
+    if workload.there:
+        name = f"{workload.get('name').text()}.{workload.get('podGroup').text()}"
+        return GangRef((namespace, name), is_kubernetes=True, lacks=(WORKLOAD_REF,))
+    named = label(root, *POD_GROUP_LABELS) or annotation(root, *GANG_NAMES)
+    if named is None:
         return None
     return GangRef(
-        (namespace, name.text()),
+        (namespace, named.text()),
         minimum=_minimum(annotation(root, *GANG_MINIMUMS) or label(root, *GANG_MINIMUMS)),
         groups=_groups(annotation(root, GANG_GROUPS), namespace),
         lacks=_lacks(root),

@@ -1,0 +1,159 @@
+"""Nodes whose insides nobody knows, and who is there: amounts in place of ids."""
+
+from collections.abc import Iterable, Sequence
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from placer_cli.draw.bars import bar
+from placer_cli.draw.canvas import Canvas
+from placer_cli.draw.palette import ACCENT, QUIET
+from placer_cli.draw.residents import Resident, amount_taken, pods_on
+from placer_cli.draw.shares import devices_of
+from placer_cli.draw.tables import table
+from placer_cli.draw.texts import cpus, memory, named, plain
+from placer_cli.draw.threads import StyledMark
+from placer_models.cluster import Instance, Node
+from placer_models.device import GPU
+from placer_models.device_request import WHOLE_GPUS
+from placer_models.kubernetes.insides import knows_devices, knows_insides
+from placer_models.kubernetes.names import ZONES
+from placer_models.pod import PodSpec
+
+BAR_COLUMNS = 40
+"""Width of a bar of a node by itself, where there is room."""
+
+PLAIN_HEAD = ("CPU", "memory", "GPUs", "other")
+"""Columns of what a pod asks for where its node's inside is not known."""
+
+
+def zone_of(node: Node) -> str:
+    """Return the zone of a node of a cluster; empty if no label says it."""
+    labels = dict(node.labels)
+    return next((labels[key] for key in ZONES if labels.get(key)), "")
+
+
+def has_classes(instance: Instance) -> bool:
+    """Return whether classes of pods say anything: some inside is known, or a pod wants CPUs."""
+    waiting = (pod for gang in instance.gangs for pod in gang.pods)
+    return any(map(knows_insides, instance.nodes)) or any(pod.spec.qos.owns_cpus for pod in waiting)
+
+
+def asked_gpus(spec: PodSpec) -> int:
+    """Return how many GPUs a pod asks for, by whatever name."""
+    devices = sum(one.count for one in spec.requests.devices if one.type == GPU)
+    return devices + sum(n for name, n in spec.requests.extended if name in WHOLE_GPUS)
+
+
+def gpus_in(node: Node) -> int:
+    """Return how many GPUs a node has, by whatever name."""
+    devices = sum(device.type == GPU for device in node.machine.devices)
+    return devices + sum(n for name, n in node.extended if name in WHOLE_GPUS)
+
+
+def others_in(amounts: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
+    """Return the plain amounts that people name, besides GPUs."""
+    return [one for one in named(amounts) if one[0] not in WHOLE_GPUS]
+
+
+def asked_cells(resident: Resident, node: Node) -> tuple[str, ...]:
+    """Say what a pod asks for, in the columns of ``PLAIN_HEAD``; known devices by their ids."""
+    need, place = resident.pod.spec.requests, resident.place
+    others = [f"{pages.count}x{memory(pages.page_bytes)} pages" for pages in need.hugepages]
+    if knows_devices(node):
+        gpus = devices_of(place, GPU)
+        kinds = sorted({grant.type for grant in place.devices} - {GPU})
+        others += [f"{kind} {devices_of(place, kind)}" for kind in kinds]
+    else:
+        gpus = str(asked_gpus(resident.pod.spec) or "")
+        others += [f"{device.count} {device.type}" for device in need.devices if device.type != GPU]
+    others += [f"{plain(name, amount)} {name}" for name, amount in others_in(need.extended)]
+    return (
+        cpus(need.cpu_milli) if need.cpu_milli else "",
+        memory(need.memory_bytes) if need.memory_bytes else "",
+        gpus,
+        ", ".join(others),
+    )
+
+
+def cpu_milli_of(node: Node, residents: Sequence[Resident]) -> tuple[int, int]:
+    """Return what the pods ask for, and what the node has for pods: without its system's part."""
+    asked = sum(r.pod.spec.requests.cpu_milli for r in residents if r.is_pod)
+    kept = sum(r.pod.spec.requests.cpu_milli for r in residents if not r.is_pod)
+    given = len(node.machine.topology.online - node.reserved_cpus)
+    return asked, max(0, node.milli_per_cpu * given - kept)
+
+
+MarkedPods = Sequence[tuple[StyledMark, Resident]]
+"""The pods of a node, each with the mark that stands for it."""
+
+
+def draw_amounts(
+    node: Node, residents: Sequence[Resident], pods: MarkedPods, canvas: Canvas
+) -> RenderableType:
+    """Draw a bar for each resource of a node: how much of it who asks for; and who they are."""
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    for _ in range(3):
+        grid.add_column(no_wrap=True)
+    rows = list(_bars(node, residents, pods, canvas))
+    words = max(len(said) for *_, said in rows)
+    longest = max(len(name) for name, *_ in rows)
+    columns = max(4, min(BAR_COLUMNS, canvas.width - longest - words - 4))
+    for name, parts, total, said in rows:
+        grid.add_row(
+            Text(name, QUIET), bar(parts, total, columns, canvas.marks.empty), Text(said, QUIET)
+        )
+    drawn: list[RenderableType] = [grid]
+    if kept := sum(r.pod.spec.requests.cpu_milli for r in residents if not r.is_pod):
+        drawn.append(Text(f"{cpus(kept)} CPUs kept for the system", QUIET))
+    if pods:
+        drawn += ["", _legend(node, pods, canvas)]
+    return Group(*drawn)
+
+
+_Parts = list[tuple[int, StyledMark]]
+
+
+def _bars(
+    node: Node, residents: Sequence[Resident], pods: MarkedPods, canvas: Canvas
+) -> Iterable[tuple[str, _Parts, int, str]]:
+    """Yield each resource: its name, who asks for how much, how much there is, and words."""
+    asked, has = cpu_milli_of(node, residents)
+    parts = [(r.pod.spec.requests.cpu_milli, mark) for mark, r in pods]
+    yield "CPU", parts, has, f"{cpus(asked)} of {cpus(has)}"
+    parts = [(sum(n for _, n in r.place.memory_bytes), mark) for mark, r in pods]
+    total = node.machine.topology.memory_bytes
+    taken = sum(amount for amount, _ in parts)
+    yield "memory", parts, total, f"{memory(taken)} of {memory(total)}"
+    gpus = gpus_in(node)
+    if gpus and not knows_devices(node):
+        parts = [(asked_gpus(r.pod.spec), mark) for mark, r in pods]
+        yield "GPUs", parts, gpus, f"{sum(n for n, _ in parts)} of {gpus}"
+    here, most = pods_on(node, residents)
+    if most is not None:
+        full = StyledMark(canvas.marks.full, ACCENT)
+        yield "pods", [(here, full)], most, f"{here} of {most:,}"
+    for name, amount in others_in(node.extended):
+        parts = [(r.pod.spec.requests.amount_of(name), mark) for mark, r in pods]
+        said = f"{plain(name, amount_taken(residents, name))} of {plain(name, amount)}"
+        yield name, parts, amount, said
+
+
+def _legend(node: Node, pods: MarkedPods, canvas: Canvas) -> RenderableType:
+    rows = []
+    for mark, resident in pods:
+        name = Text(resident.pod.title)
+        if resident.running:
+            name.append(" running", QUIET)
+        cells = (resident.place.gang or "", *asked_cells(resident, node))
+        rows.append([Text(mark.mark, mark.style), name, *map(Text, cells)])
+    cpu, size, gpus, other = PLAIN_HEAD
+    return table(
+        ("", "pod", "gang", cpu, size, "GPU" if knows_devices(node) else gpus, other),
+        rows,
+        canvas.width,
+        numbers=(cpu, size, gpus),
+        wrap={"pod": 16, "other": 12},
+        spare=("gang",),
+    )

@@ -1,0 +1,247 @@
+"""The inside of a machine in SVG: packages, NUMA nodes, cores and devices as boxes in boxes."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from math import ceil
+
+from rich.style import Style
+
+from placer_cli.draw.blocks import Block, CoreCpus, blocks_by_package
+from placer_cli.draw.packages import Packages, Paint, kind_title, title_of_block
+from placer_cli.draw.palette import QUIET, STRONG
+from placer_cli.draw.svg_shapes import (
+    COLUMN,
+    EDGE,
+    FAINT,
+    INK,
+    LINE,
+    MARGIN,
+    PAPER,
+    SIZE,
+    TRACK,
+    colour_of,
+    rect,
+    words,
+)
+from placer_cli.draw.texts import memory
+from placer_cli.draw.threads import LABEL_COLUMNS, StyledMark, labels_of, spread_over_lines
+from placer_models.device import Device
+
+CELL = 14.0
+"""Side of a thread's cell, in pixels."""
+
+BETWEEN = 6.0
+"""Between two groups of cores, and between two lines of them."""
+
+PAD = 10.0
+"""Inside a box, and between two boxes."""
+
+HEADING = 22.0
+"""Room for the heading of a box."""
+
+BAR = 12.0
+"""Height of a memory bar."""
+
+PACKAGE_PAPER = "#f4f4f0"
+
+
+@dataclass(frozen=True, slots=True)
+class _Box:
+    """A box: what is inside, drawn at the box's own corner; the least size; how it looks."""
+
+    elements: list[str]
+    width: float
+    height: float
+    paper: str
+    round_px: float
+
+    def at(self, x: float, y: float, height: float) -> str:
+        """Return the box at a place, as high as wanted."""
+        frame = rect(0, 0, self.width, height, self.paper, edge=EDGE, round_px=self.round_px)
+        inside = "\n".join([frame, *self.elements])
+        return f'<g transform="translate({x:g} {y:g})">{inside}</g>'
+
+
+def draw_packages_svg(packages: Packages, top: float, width: float) -> tuple[list[str], float]:
+    """Return the elements of a machine's packages below ``top``, and their height."""
+    by_package = blocks_by_package(packages.machine)
+    paint = packages.paint
+    natural = max((_natural(blocks, paint) for blocks in by_package.values()), default=0.0)
+    per_row = _per_row(len(by_package), natural + 2 * PAD, width)
+    each = (width - PAD * (per_row - 1)) / per_row
+    boxes = [
+        _package(number, blocks, paint, packages, each) for number, blocks in by_package.items()
+    ]
+    elements, height = _in_rows(boxes, per_row, MARGIN, top + BETWEEN)
+    return elements, height + BETWEEN
+
+
+def _in_rows(
+    boxes: Sequence[_Box], per_row: int, left: float, top: float
+) -> tuple[list[str], float]:
+    """Return boxes side by side, row below row, and their height together."""
+    elements = []
+    y = top
+    for start in range(0, len(boxes), per_row):
+        row = boxes[start : start + per_row]
+        height = max(box.height for box in row)
+        x = left
+        for box in row:
+            elements.append(box.at(x, y, height))
+            x += box.width + PAD
+        y += height + PAD
+    return elements, y - top
+
+
+def _per_row(boxes: int, natural: float, width: float) -> int:
+    """Return how many boxes stand side by side, so that all rows are as full as can be."""
+    if not boxes:
+        return 1
+    most = max(1, min(boxes, int((width + PAD) // (natural + PAD))))
+    return ceil(boxes / ceil(boxes / most))
+
+
+def _natural(blocks: Sequence[Block], paint: Paint) -> float:
+    """Return the width that the widest NUMA node would like."""
+    label = LABEL_COLUMNS * COLUMN + PAD
+    return max(_cells_wide(block.groups) + label for block in blocks) + 2 * PAD
+
+
+def _cells_wide(line: Sequence[Sequence[CoreCpus]]) -> float:
+    return sum(len(group) for group in line) * CELL + max(0, len(line) - 1) * BETWEEN
+
+
+def _package(
+    number: int, blocks: Sequence[Block], paint: Paint, packages: Packages, width: float
+) -> _Box:
+    inside = width - 2 * PAD
+    per_row = _per_row(len(blocks), _natural(blocks, paint), inside)
+    each = (inside - PAD * (per_row - 1)) / per_row
+    drawn = [_numa(block, paint, packages, each) for block in blocks]
+    elements, height = _in_rows(drawn, per_row, PAD, HEADING)
+    height += HEADING
+    heading = words(PAD, HEADING - 7, f"package {number}", STRONG)
+    return _Box([heading, *elements], width, height, PACKAGE_PAPER, 6)
+
+
+def _numa(block: Block, paint: Paint, packages: Packages, width: float) -> _Box:
+    name, facts = title_of_block(block, packages.canvas)
+    elements = [words(PAD, HEADING - 7, name, STRONG)]
+    x = PAD + (len(name) + 1) * COLUMN
+    elements += [words(x, HEADING - 7, facts, QUIET)] if facts else []
+    y = HEADING
+    found, y = _threads(block, paint, width, y)
+    elements += found
+    if block.numa_node is not None and (held := paint.held(block.numa_node)) is not None:
+        found = list(_memory(held, block.numa_node.memory_bytes, width, y))
+        elements += found
+        y += BAR + BETWEEN
+    found, y = _devices(block.devices, paint, width, y)
+    elements += found
+    height = y + PAD - BETWEEN
+    return _Box(elements, width, height, PAPER, 4)
+
+
+def _threads(block: Block, paint: Paint, width: float, y: float) -> tuple[list[str], float]:
+    """Return the cells of the cores, a column each, and where what comes next begins."""
+    label = LABEL_COLUMNS * COLUMN + PAD
+    room = max(1, int((width - 2 * PAD - label) // CELL))
+    elements: list[str] = []
+    for line in spread_over_lines(block.groups, room, 1):
+        levels = labels_of(list(chain(*line)))
+        for level, said in enumerate(levels):
+            x = PAD
+            for group in line:
+                for core in group:
+                    if level < len(core):
+                        elements += _cell(paint.cpu(core[level]), x, y)
+                    x += CELL
+                x += BETWEEN
+            elements.append(words(x, y + CELL - 3, said, QUIET, size=SIZE - 2))
+            y += CELL
+        y += BETWEEN
+    return elements, y
+
+
+def _cell(cell: StyledMark, x: float, y: float) -> Iterator[str]:
+    """Yield a thread's cell: its owner's colour and letter, or a mark."""
+    side = CELL - 1.5
+    colour = colour_of(cell.style)
+    if cell.style.reverse:
+        yield rect(x, y, side, side, colour or INK, round_px=2)
+        yield _letters(cell, x, y)
+    elif cell.mark in "■□":
+        fill = colour if cell.mark == "■" else PAPER
+        yield rect(x, y, side, side, fill or FAINT, edge=colour, round_px=2)
+    else:
+        yield rect(x, y, side, side, TRACK, round_px=2)
+        if cell.mark == "▪":
+            yield rect(x + 4, y + 4, side - 8, side - 8, FAINT)
+        elif cell.mark != "·":
+            yield _letters(cell, x, y)
+
+
+def _letters(cell: StyledMark, x: float, y: float) -> str:
+    """Return the letters of a mark in the middle of a cell."""
+    wide = min(COLUMN, (CELL - 3) / len(cell.mark))
+    left = x + (CELL - 1.5 - wide * len(cell.mark)) / 2
+    size = SIZE - 2 if len(cell.mark) == 1 else SIZE - 5
+    return words(left, y + CELL - 4, cell.mark, cell.style, size=size, wide=wide)
+
+
+def _memory(
+    held: Sequence[tuple[int, StyledMark]], total: int, width: float, y: float
+) -> Iterator[str]:
+    """Yield a bar of who has how much of a NUMA node's memory, to scale."""
+    if not total:
+        return
+    left = PAD + 5 * COLUMN
+    most = width - 2 * PAD - 5 * COLUMN - 9 * COLUMN
+    yield words(PAD, y + BAR - 2, "mem", QUIET, size=SIZE - 2)
+    yield rect(left, y, most, BAR, TRACK, round_px=2)
+    x = left
+    for amount, cell in held:
+        wide = min(most * amount / total, left + most - x)
+        if wide <= 0:
+            continue
+        yield rect(x, y, max(wide, 1), BAR, colour_of(cell.style) or FAINT, edge=PAPER)
+        if wide >= COLUMN * len(cell.mark):
+            at = x + (wide - (COLUMN - 1) * len(cell.mark)) / 2
+            yield words(at, y + BAR - 2, cell.mark, cell.style, size=SIZE - 3, wide=COLUMN - 1)
+        x += wide
+    taken = memory(sum(amount for amount, _ in held))
+    yield words(left + most + COLUMN, y + BAR - 2, taken, QUIET, size=SIZE - 2)
+
+
+def _devices(
+    devices: Sequence[Device], paint: Paint, width: float, y: float
+) -> tuple[list[str], float]:
+    """Return a chip for each device with the letters of its holders, a type a line."""
+    elements: list[str] = []
+    x, kind = PAD, ""
+    for device in devices:
+        cells = paint.holders(device)
+        name = f"{kind_title(device.type)} {device.minor}"
+        marks = "".join(cell.mark for cell in cells)
+        wide = (len(name) + (len(marks) + 1 if marks else 0)) * (COLUMN - 1) + PAD
+        if elements and (device.type != kind or x + wide > width - PAD):
+            x, y = PAD, y + LINE + 4
+        kind = device.type
+        elements += _chip(name, cells, x, y, wide)
+        x += wide + BETWEEN
+    return elements, y + (LINE + BETWEEN if elements else 0)
+
+
+def _chip(name: str, cells: Sequence[StyledMark], x: float, y: float, wide: float) -> Iterator[str]:
+    colour = next((colour_of(cell.style) for cell in cells if colour_of(cell.style)), "")
+    yield rect(x, y, wide, LINE, PAPER if not cells else "#fbfbf9", edge=colour or EDGE, round_px=4)
+    column = COLUMN - 1
+    yield words(x + 5, y + LINE - 5, name, Style.null(), size=SIZE - 2, wide=column)
+    at = x + 5 + (len(name) + 1) * column
+    for cell in cells:
+        long = len(cell.mark) * column
+        if cell.style.reverse:
+            yield rect(at - 1, y + 2, long + 2, LINE - 4, colour_of(cell.style) or INK, round_px=2)
+        yield words(at, y + LINE - 5, cell.mark, cell.style, size=SIZE - 2, wide=column)
+        at += long
