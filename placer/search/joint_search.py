@@ -24,6 +24,7 @@ from placer.search.first_tier_bounds import bound_first_tiers, bounded_tiers
 from placer.search.judged import Judged, Rejected, check_claim, in_ids, look_at
 from placer.search.neighbourhoods import Neighbourhoods
 from placer.search.opened import open_fewest
+from placer.search.patterns.placed import place_by_patterns
 from placer.search.plain import place_on
 from placer.search.rejected import note_choices, note_placement
 from placer.search.relaxed_moves import relaxed_moves
@@ -61,6 +62,9 @@ SHARE_OF_BOUND = 0.1
 
 SHARE_OF_EXCHANGES = 0.6
 """The share of the time for exchanges of pods between nodes."""
+
+SHARE_OF_PATTERNS = 0.4
+"""The share of the time for patterns of nodes that hold few pods."""
 
 SHARE_OF_PARTS = 0.5
 """The share of the time for a search part by part, if other ways have a turn after it."""
@@ -132,6 +136,7 @@ class JointSearch:
             self._make_room()
         self._bound()
         self._pack()
+        self._fill_by_patterns()
         self._exchange(SHARE_OF_EXCHANGES)
         apart = tiers == count or (linked and self.counted > FEW_ASSIGNMENTS)
         if apart and (whole or self.counted <= MOST_ASSIGNMENTS) and self._settled() < count:
@@ -325,6 +330,24 @@ class JointSearch:
             self.bounds[levels] = max(self.bounds[levels] or 0, found.bound)
         self._propose(found.choices)
 
+    def _fill_by_patterns(self) -> None:
+        """Place more pods of tier 1 by patterns, where nodes hold few pods, and bound it."""
+        if self.budget.over:
+            return
+        part = self.budget.part(SHARE_OF_PATTERNS * self.budget.left)
+        seed = self.budget.options.seed
+        start = recount(self.instance, self.baseline.accounts, self.problem, self.best.placement)
+        levels = len(self.problem.priorities)
+        known = self.bounds[:levels]
+        found = place_by_patterns(self.problem, start, self.best.values, known, part, seed)
+        self.budget.spend(part)
+        if found.choices is None or self._propose(found.choices):
+            self.bounds[:levels] = found.bounds
+        else:
+            # Bounds of later levels look at what was proposed for the first open one.
+            first = min(self._settled(), levels - 1)
+            self.bounds[first] = found.bounds[first]
+
     def _exchange(self, share: float) -> None:
         """Place more pods that are plain sums, by exchanges between nodes."""
         levels = len(self.problem.priorities)
@@ -340,11 +363,16 @@ class JointSearch:
         if found is not None:
             self._propose(found)
 
-    def _propose(self, choices: Choices) -> None:
-        """Take over choices that know amounts only, if they break no other rule and are better."""
+    def _propose(self, choices: Choices) -> bool:
+        """Take over choices that know amounts only, if they break no other rule and are better.
+
+        Return whether they are taken.
+        """
         found = in_ids(self.instance, self.baseline, self.problem, choices)
-        if isinstance(found, Judged) and found.better_than(self.best):
-            self.best = found
+        if not isinstance(found, Judged) or not found.better_than(self.best):
+            return False
+        self.best = found
+        return True
 
     def _make_room(self) -> None:
         """Move pods out of the way as the relaxed model proposes, while that helps."""
