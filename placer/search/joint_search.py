@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from placer.counting.placements import recount
 from placer.counting.pools import with_pools
-from placer.judge.measure import measure
+from placer.judge.measure import Worth, measure
 from placer.search.alike import part
 from placer.search.assignments import assignments_of
 from placer.search.baseline import Baseline
@@ -20,16 +20,19 @@ from placer.search.budget import Budget
 from placer.search.coarse import links_matter, refine, without_links
 from placer.search.default_locality import without_choices, without_locality
 from placer.search.exact import search_exactly
+from placer.search.exchanges.lots import lots_of
 from placer.search.exchanges.placed import place_most
 from placer.search.first_tier_bounds import bound_first_tiers, bounded_tiers
 from placer.search.judged import Judged, Rejected, check_claim, in_ids, look_at
 from placer.search.neighbourhoods import Neighbourhoods
 from placer.search.opened import open_fewest
+from placer.search.patterns.placed import place_by_patterns
 from placer.search.plain import place_on
 from placer.search.rejected import note_choices, note_placement
 from placer.search.relaxed_moves import relaxed_moves
 from placer.search.sums_bound import bound_by_sums
 from placer.search.tiers import Progress
+from placer.search.ways import Way, take_turns
 from placer_models.cluster import Instance
 from placer_models.cpsat.families import is_plain
 from placer_models.cpsat.tier_limits import modelled_tiers
@@ -54,20 +57,11 @@ MOST_LINKED_ASSIGNMENTS = 400
 FEW_ASSIGNMENTS = 40
 """(unit, node) pairs up to which one model is quicker than two, without links and with them."""
 
-SHARE_BEFORE_LINKS = 0.6
-"""The share of the time for the model without links, if a search part by part follows."""
+SHARE_OF_REST = 0.5
+"""The share of the time for the whole model, then for parts, where other ways have more turns."""
 
 SHARE_OF_BOUND = 0.1
-"""The share of the time for bounding the first tiers by the relaxed model."""
-
-SHARE_OF_EXCHANGES = 0.6
-"""The share of the time for exchanges of pods between nodes."""
-
-SHARE_OF_PARTS = 0.5
-"""The share of the time for a search part by part, if other ways have a turn after it."""
-
-SHARE_OF_ROOM = 0.4
-"""The share of the time for parts in which the relaxed model finds room by moves."""
+"""The share of the time for bounding again, after parts that had pods move."""
 
 TELL_APART = (*DEFAULT_LOCALITY, DEVICE_CHOICE)
 """Tiers for which pods stand one by one, though they are counted together before."""
@@ -80,10 +74,14 @@ class JointSearch:
     Attributes:
         baseline: Its nodes before anything is placed.
         problem: The instance in integers.
+        whole: Whether the whole batch is modelled, however large.
         plain: The Problem without default locality and device choices: it can count more
             pods together.
         told_apart: (unit, node) pairs of the Problem.
         counted: (unit, node) pairs of the plain one.
+        linked: Whether some pod wants several GPUs of a board that has links.
+        modelled: How many tiers one model states.
+        has_lots: Whether there are pods whose gangs ask for nothing that other pods decide.
         bounds: One per tier, true as long as the tiers before it stay as `best` has them.
         round: How often all ways of searching have been gone through.
         rejected: Places that were found, and that the judge rejected.
@@ -101,9 +99,13 @@ class JointSearch:
     known: BoundNotes
     round: int = 0
     rejected: list[RejectedPlace] = field(default_factory=list)
+    whole: bool = field(init=False)
     plain: Problem = field(init=False)
     told_apart: int = field(init=False)
     counted: int = field(init=False)
+    linked: bool = field(init=False)
+    modelled: int = field(init=False)
+    has_lots: bool = field(init=False)
 
     def run(self, *, whole: bool) -> None:
         """Improve the placement and the bounds until all is proven or the time is over.
@@ -118,44 +120,76 @@ class JointSearch:
     def _run(self, *, whole: bool) -> None:
         if self.budget.over:
             return
+        self.whole = whole
         self.plain = without_choices(without_locality(self.problem))
         self.counted = assignments_of(self.plain)
         self.told_apart = (
             self.counted if self.plain is self.problem else assignments_of(self.problem)
         )
-        linked = links_matter(self.problem)
-        tiers = modelled_tiers(self.problem)
-        count = self.problem.before_links
-        most = MOST_LINKED_ASSIGNMENTS if linked else MOST_ASSIGNMENTS
-        one_model = tiers > count and (whole or self.counted <= most)
-        self._bound_by_sums()
-        self._bound_last()
-        if self._settled() == len(self.bounds):
-            return
-        if self.problem.homes and self.counted > MOST_LINKED_ASSIGNMENTS:
-            self._make_room()
-        self._bound()
-        self._pack()
-        self._exchange(SHARE_OF_EXCHANGES)
-        apart = tiers == count or (linked and self.counted > FEW_ASSIGNMENTS)
-        if apart and (whole or self.counted <= MOST_ASSIGNMENTS) and self._settled() < count:
-            self._before_links(1.0 if one_model else SHARE_BEFORE_LINKS)
-        if one_model:
-            self._as_one(tiers, most, whole=whole)
-        if not one_model or (tiers < len(self.bounds) and USABLE not in self.problem.tiers):
-            # Parts may be small enough to say what the whole cannot.
-            self._by_parts(1.0)
-        while self.budget.timed and not self.budget.over and self._settled() < len(self.bounds):
-            # Time that one way of searching did not need is there for all of them once more.
-            self.round += 1
-            self._exchange(SHARE_OF_EXCHANGES)
-            if one_model:
-                self._as_one(tiers, most, whole=whole)
-            elif apart and self.counted <= MOST_ASSIGNMENTS and self._settled() < count:
-                self._before_links(SHARE_BEFORE_LINKS)
-            self._by_parts(SHARE_OF_PARTS)
+        self.linked = links_matter(self.problem)
+        self.modelled = modelled_tiers(self.problem)
+        self.has_lots = bool(lots_of(self.problem, {}))
+        take_turns(WAYS, self)
 
-    def _bound_last(self) -> None:
+    @property
+    def is_settled(self) -> bool:
+        """Whether every tier is proven."""
+        return self._settled() == len(self.bounds)
+
+    @property
+    def standing(self) -> tuple[Worth, tuple[int | None, ...]]:
+        """The best so far and its bounds."""
+        return self.best.worth, tuple(self.bounds)
+
+    @property
+    def most(self) -> int:
+        """The most assignments that are told apart in one model."""
+        if self.whole:
+            return max(self.counted, self.told_apart)
+        return MOST_LINKED_ASSIGNMENTS if self.linked else MOST_ASSIGNMENTS
+
+    @property
+    def is_one_model(self) -> bool:
+        """Whether one model states tiers that look at links, too."""
+        return self.modelled > self.problem.before_links and self.counted <= self.most
+
+    @property
+    def has_coarse_model(self) -> bool:
+        """Whether tiers before the links are open, and have a model of their own."""
+        count = self.problem.before_links
+        apart = self.modelled == count or (self.linked and self.counted > FEW_ASSIGNMENTS)
+        small = self.whole or self.counted <= MOST_ASSIGNMENTS
+        # Later turns are for the whole model, if there is one.
+        again = self.round > 0 and self.is_one_model
+        return apart and small and not again and self._settled() < count
+
+    @property
+    def has_parts(self) -> bool:
+        """Whether parts may say what the whole cannot, or have not had their turn yet."""
+        beyond = self.modelled < len(self.bounds) and USABLE not in self.problem.tiers
+        return self.round > 0 or beyond or not self.is_one_model
+
+    @property
+    def share_of_rest(self) -> float:
+        """The share of the time for models and parts: all, where no other way has more turns."""
+        return SHARE_OF_REST if self.budget.timed and self.may_exchange else 1.0
+
+    @property
+    def may_need_room(self) -> bool:
+        """Whether pods that may move are in the way, and there are too many for one model."""
+        return bool(self.problem.homes) and self.counted > MOST_LINKED_ASSIGNMENTS
+
+    @property
+    def may_exchange(self) -> bool:
+        """Whether tier 1 is open, and pods may be exchanged between nodes for its sake."""
+        return self.has_lots and self.is_first_tier_open
+
+    @property
+    def is_first_tier_open(self) -> bool:
+        """Whether some level of tier 1 is not proven."""
+        return self._settled() < len(self.problem.priorities)
+
+    def bound_last(self) -> None:
         """Bound the strategy's tiers by what nodes are worth without pods: placing takes away.
 
         If all pods that wait are alike and have places, bound them by the best way to part
@@ -184,43 +218,33 @@ class JointSearch:
             if self.best.values[i] != self.bounds[i]:
                 break  # the next tier's bound needs the best value of this one
 
-    def _before_links(self, share: float) -> None:
+    def solve_before_links(self) -> None:
         """Solve the tiers that do not look at links, in a model without them."""
-        if self.budget.over:
-            return
         count = self.problem.before_links
         coarse = without_links(self.problem)
-        part = self.budget.part(share * self.budget.left)
         found = search_exactly(
             coarse,
             recount(self.instance, self.baseline.accounts, coarse, self.best.placement),
             self.best.values[:count],
-            part,
+            self.budget,
             self.tell,
             self.bounds[:count],
         )
-        self.budget.spend(part)
         self.bounds[:count] = found.bounds
         if found.choices is not None:
             refined = refine(self.problem, coarse, found.choices)
             self._take_found(self.problem, refined, found.values)
 
-    def _as_one(self, tiers: int, most: int, *, whole: bool) -> None:
-        """Solve tiers as one model, after one that tells fewer pods apart if there is such a model.
-
-        Args:
-            tiers: How many tiers, from the first on.
-            most: Assignments up to which pods are told apart for the sake of default locality.
-            whole: Tell them apart however many assignments that makes.
-
-        """
+    def solve_as_one(self) -> None:
+        """Solve tiers as one model, after one that tells fewer pods apart where there is one."""
+        tiers = self.modelled
         if self.plain is not self.problem and self.told_apart > min(self.counted, FEW_ASSIGNMENTS):
             self._counted_together(tiers)
             self._node_by_node()
-        if self._settled() < tiers and (whole or self.told_apart <= most):
+        if self._settled() < tiers and self.told_apart <= self.most:
             self._first(tiers)
         elif self._settled() < tiers:
-            self._by_parts(1.0)
+            self.improve_parts()
 
     def _counted_together(self, tiers: int) -> None:
         """Solve tiers without those that tell pods apart, which also bounds the last tier.
@@ -297,37 +321,29 @@ class JointSearch:
                 return index
         return len(self.bounds)
 
-    def _bound_by_sums(self) -> None:
+    def bound_sums(self) -> None:
         """Bound tier 1 by sums over all nodes, before anything that takes longer."""
         levels = len(self.problem.priorities)
-        if self.budget.over or list(self.best.values[:levels]) == self.bounds[:levels]:
-            return
-        part = self.budget.part(SHARE_OF_BOUND * self.budget.left)
-        found = bound_by_sums(self.problem, self.best.values, self.bounds, part)
-        self.budget.spend(part)
+        found = bound_by_sums(self.problem, self.best.values, self.bounds, self.budget)
         with self.known.by(self.bounds, BoundSource.SUMS):
             self.bounds[:levels] = found.bounds
         self.known.binds[:levels] = found.binds
 
-    def _bound(self, share: float = SHARE_OF_BOUND) -> None:
+    def bound_relaxed(self) -> None:
         """Bound the first tiers by the relaxed model, which says what no placement can reach."""
         count = bounded_tiers(self.problem)
         if self.budget.over or list(self.best.values[:count]) == self.bounds[:count]:
             return
         self.tell("bounding tier 1")
-        part = self.budget.part(share * self.budget.left)
         # These stay true when earlier levels improve: then fewer placements are as good.
         with self.known.by(self.bounds, BoundSource.RELAXED_MODEL):
             self.bounds[:count] = bound_first_tiers(
-                self.problem, self.best.values, self.bounds, part
+                self.problem, self.best.values, self.bounds, self.budget
             )
-        self.budget.spend(part)
 
-    def _pack(self) -> None:
+    def open_fewer(self) -> None:
         """Open fewer nodes by patterns of full ones, and bound how many are needed."""
         levels = len(self.problem.priorities)
-        if self.budget.over or OPENED not in self.problem.tiers:
-            return
         if self.best.values[levels] == self.bounds[levels]:
             return
         self.tell("filling nodes by patterns")
@@ -340,57 +356,74 @@ class JointSearch:
                 self.bounds[levels] = max(self.bounds[levels] or 0, found.bound)
         self._propose(found.choices)
 
-    def _exchange(self, share: float) -> None:
-        """Place more pods that are plain sums, by exchanges between nodes."""
+    def fill_by_patterns(self) -> None:
+        """Place more pods of tier 1 by patterns, where nodes hold few pods, and bound it."""
         levels = len(self.problem.priorities)
-        if self.budget.over or self._settled() >= levels:
-            return
+        known = self.bounds[:levels]
+        found = place_by_patterns(
+            self.problem, self._start(), self.best.values, known, self.budget, self._seed
+        )
+        with self.known.by(self.bounds, BoundSource.PATTERNS):
+            if found.choices is None or self._propose(found.choices):
+                self.bounds[:levels] = found.bounds
+            else:
+                # Bounds of later levels look at what was proposed for the first open one.
+                first = self._settled()
+                self.bounds[first] = found.bounds[first]
+
+    def exchange(self) -> None:
+        """Place more pods of tier 1 by exchanges between nodes."""
         self.tell("exchanging pods between nodes")
-        part = self.budget.part(share * self.budget.left)
-        start = recount(self.instance, self.baseline.accounts, self.problem, self.best.placement)
+        levels = len(self.problem.priorities)
         values, bounds = self.best.values[:levels], self.bounds[:levels]
-        seed = self.budget.options.seed + self.round
-        found = place_most(self.problem, start, values, bounds, part, seed)
-        self.budget.spend(part)
+        found = place_most(self.problem, self._start(), values, bounds, self.budget, self._seed)
         if found is not None:
             self._propose(found)
 
-    def _propose(self, choices: Choices) -> None:
-        """Take over choices that know amounts only, if they break no other rule and are better."""
-        found = in_ids(self.instance, self.baseline, self.problem, choices)
-        if isinstance(found, Judged) and found.better_than(self.best):
-            self.best = found
+    @property
+    def _seed(self) -> int:
+        return self.budget.options.seed + self.round
 
-    def _make_room(self) -> None:
+    def _start(self) -> Choices:
+        """Return the places of the best so far, in counts."""
+        return recount(self.instance, self.baseline.accounts, self.problem, self.best.placement)
+
+    def _propose(self, choices: Choices) -> bool:
+        """Take over choices that know amounts only, if they break no other rule and are better.
+
+        Return whether they are taken.
+        """
+        found = in_ids(self.instance, self.baseline, self.problem, choices)
+        if not isinstance(found, Judged) or not found.better_than(self.best):
+            return False
+        self.best = found
+        return True
+
+    def make_room(self) -> None:
         """Move pods out of the way as the relaxed model proposes, while that helps."""
-        if self.budget.over:
-            return
         self.tell("looking for who is in the way")
-        part = self.budget.part(SHARE_OF_ROOM * self.budget.left)
-        search = self._parts(part)
+        search = self._parts(self.budget)
         helps = True
-        while helps and not part.over:
-            proposing = part.part(part.slice(2))
+        while helps and not self.budget.over:
+            proposing = self.budget.part(self.budget.slice(2))
             parts = relaxed_moves(self.instance, search.placement, proposing)
-            part.spend(proposing)
+            self.budget.spend(proposing)
             helps = search.follow(parts, self.tell)
-        self.budget.spend(part)
         self._take(search)
 
-    def _by_parts(self, share: float) -> None:
+    def improve_parts(self) -> None:
         """Improve a few nodes at a time, then bound again the tiers whose bounds depend on that."""
         if self.budget.over:
             return
         open_moves = bool(self.problem.homes) and self._settled() < bounded_tiers(self.problem)
-        if open_moves:
-            share *= 1 - SHARE_OF_BOUND
+        share = 1 - SHARE_OF_BOUND if open_moves else 1.0
         part = self.budget.part(share * self.budget.left)
         search = self._parts(part)
         search.run(self.tell)
         self.budget.spend(part)
         self._take(search)
         if open_moves:
-            self._bound(1.0)
+            self.bound_relaxed()
 
     def _parts(self, budget: Budget) -> Neighbourhoods:
         return Neighbourhoods(
@@ -400,7 +433,7 @@ class JointSearch:
             values=list(self.best.values),
             limits=self.bounds,
             budget=budget,
-            rng=random.Random(self.budget.options.seed + self.round),
+            rng=random.Random(self._seed),
         )
 
     def _take(self, search: Neighbourhoods) -> None:
@@ -418,3 +451,48 @@ class JointSearch:
 def _far(worth: Iterable[tuple[Tier, int]]) -> bool:
     """Return whether some pod might still be nearer to what it has, as far as is proven."""
     return any(value for tier, value in worth if tier in TELL_APART)
+
+
+WAYS: tuple[Way[JointSearch], ...] = (
+    Way("sums", lambda s: s.is_first_tier_open, lambda s: 0.1, lambda s: s.bound_sums()),
+    Way("alike", lambda s: True, lambda s: 1.0, lambda s: s.bound_last()),
+    Way("room", lambda s: s.may_need_room, lambda s: 0.4, lambda s: s.make_room()),
+    Way("relaxed", lambda s: True, lambda s: SHARE_OF_BOUND, lambda s: s.bound_relaxed()),
+    Way("opened", lambda s: OPENED in s.problem.tiers, lambda s: 1.0, lambda s: s.open_fewer()),
+    Way(
+        "patterns",
+        lambda s: s.may_exchange,
+        lambda s: 0.4,
+        lambda s: s.fill_by_patterns(),
+        again=True,
+    ),
+    Way(
+        "exchanges",
+        lambda s: s.may_exchange,
+        lambda s: 0.6,
+        lambda s: s.exchange(),
+        again=True,
+    ),
+    Way(
+        "before links",
+        lambda s: s.has_coarse_model,
+        lambda s: 0.6,
+        lambda s: s.solve_before_links(),
+        again=True,
+    ),
+    Way(
+        "whole",
+        lambda s: s.is_one_model,
+        lambda s: s.share_of_rest,
+        lambda s: s.solve_as_one(),
+        again=True,
+    ),
+    Way(
+        "parts",
+        lambda s: s.has_parts,
+        lambda s: s.share_of_rest,
+        lambda s: s.improve_parts(),
+        again=True,
+    ),
+)
+"""All ways of searching, in the order of their first turns: bounds before what they end."""

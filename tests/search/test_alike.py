@@ -118,7 +118,7 @@ def test_many_equal_pods_are_answered_without_a_model(
     On 40 nodes of three sizes, half of them in use: 30 pods, each tier at its bound.
     """
     monkeypatch.setattr(joint_search, "search_exactly", None)
-    monkeypatch.setattr(joint_search.JointSearch, "_by_parts", None)
+    monkeypatch.setattr(joint_search.JointSearch, "improve_parts", None)
     for seed in range(5):
         instance = drawn(seed, strategy, 40, 30)
 

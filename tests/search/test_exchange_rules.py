@@ -174,7 +174,7 @@ def exchanges_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """No model and no parts: what is found is found by exchanges."""
     monkeypatch.setattr(joint_search, "search_exactly", None)
     monkeypatch.setattr(joint_search, "MOST_ASSIGNMENTS", 0)
-    monkeypatch.setattr(joint_search.JointSearch, "_by_parts", lambda *_: None)
+    monkeypatch.setattr(joint_search.JointSearch, "improve_parts", lambda *_: None)
 
 
 @pytest.mark.usefixtures("exchanges_alone")

@@ -1,0 +1,232 @@
+"""Lots and the nodes where their pods are: what fits by sums is laid there by every rule."""
+
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+
+import numpy as np
+
+from placer.search.budget import Budget
+from placer.search.exchanges.lots import Lot, lots_of
+from placer.search.exchanges.mending import Mender
+from placer.search.exchanges.on_nodes import NodeLayer, OnNodes
+from placer.search.exchanges.room_columns import NodeColumns, columns_of
+from placer.search.exchanges.swaps import EXCHANGES_A_SECOND
+from placer.search.exchanges.sweeps import Loads
+from placer.search.plain import place_on
+from placer_models.cpsat.families import is_plain
+from placer_models.problem import Choices, Problem
+
+NEARLY_NOTHING = 1e-6
+"""The weight of a pod's size beside what is still too much without the pod."""
+
+MOST_STATES = 1_000
+"""The most different nodes on which it is tried whether a pod that has no place finds one alone."""
+
+Held = dict[int, int]
+"""Pod -> index of its node."""
+
+
+class LotPlaces:
+    """The lots of a batch, the nodes without their pods, and how pods are laid there.
+
+    Attributes:
+        lots: The lots; all that searches decide is in their order.
+        columns: What the nodes have for their pods, as sums.
+        at_start: The nodes of those pods that have places from the start.
+        budget: Stops what takes long.
+        all_plain: Whether the sums say all: nothing needs to be laid.
+        takes: shape -> whether some node has a place for such a pod while no other comes.
+        best_laid: The best places so far of pods that are not plain.
+
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        start: Choices,
+        lots: Sequence[Lot],
+        columns: NodeColumns,
+        layer: NodeLayer,
+        budget: Budget,
+        rng: np.random.Generator,
+    ) -> None:
+        self.problem = problem
+        self.lots = lots
+        self.columns = columns
+        self.layer = layer
+        self.budget = budget
+        self.thing_of = problem.pods
+        pods = [pod for lot in lots for pod in lot.pods]
+        self.at_start = {pod: start[pod].node for pod in pods if pod in start}
+        self._others = {pod: choice for pod, choice in start.items() if pod not in self.at_start}
+        self._lot_of = {pod: i for i, lot in enumerate(lots) for pod in lot.pods}
+        asked = {self.thing_of[pod] for pod in pods}
+        self.all_plain = all(is_plain(problem, thing) for thing in asked)
+        self.takes = {thing: bool(columns.takes(thing).any()) for thing in asked}
+        if not self.all_plain:
+            hosted = {self.thing_of[pod] for pod in self.at_start}
+            for thing in sorted(asked - hosted):
+                self.takes[thing] = self.takes[thing] and layer.hosts(thing, MOST_STATES)
+        self.best_laid: Choices = {}
+        self._mender = Mender(columns, layer, self.thing_of.__getitem__, rng, self._stop)
+
+    def able(self, level: int) -> list[int]:
+        """Return the lots of a level whose pods, and the lots they need, find places alone."""
+        mine = [i for i, lot in enumerate(self.lots) if lot.level == level]
+        fit = {i for i in mine if all(self.takes[self.thing_of[p]] for p in self.lots[i].pods)}
+        return [
+            i
+            for i in mine
+            if i in fit and (self.lots[i].needs is None or self.lots[i].needs in fit)
+        ]
+
+    def points(self, chosen: Collection[int], held: Held) -> int:
+        """Return what those of the chosen lots count that have places."""
+        return sum(self.lots[i].points for i in chosen if self.lots[i].pods[0] in held)
+
+    def choices(self, held: Held) -> Choices:
+        """Return the places of all pods, the best that were found."""
+        found = self.best_laid
+        if self.all_plain:
+            found = self._others | {pod: place_on(self.problem, node) for pod, node in held.items()}
+        return dict(sorted(found.items()))
+
+    def sizes_of(self, chosen: Sequence[int]) -> Loads:
+        """Return what each of the lots takes."""
+        sizes = self.columns.sizes
+        rows = [
+            sizes[[self.thing_of[pod] for pod in self.lots[i].pods]].sum(axis=0) for i in chosen
+        ]
+        return np.array(rows).reshape(len(chosen), sizes.shape[1])
+
+    def trimmed(self, level: int, held: Held) -> Held | None:
+        """Return the places without some lots of one pod, so that no node is too full.
+
+        Return None if other lots would have to go, too.
+        """
+        columns, held = self.columns, dict(held)
+        scale = np.maximum(columns.room, 1.0)
+        resources = 1.0 + scale.shape[1]
+        may_go = {i for i, lot in enumerate(self.lots) if lot.alone and lot.level == level}
+        on: defaultdict[int, list[int]] = defaultdict(list)
+        for pod, node in held.items():
+            on[node].append(pod)
+        for node, pods in on.items():
+            things = [self.thing_of[pod] for pod in pods]
+            barred = columns.barred[things, columns.kinds[node]]
+            excess = columns.sizes[things].sum(axis=0) - columns.room[node]
+            while barred.any() or (excess > 0).any():
+                sizes = columns.sizes[[self.thing_of[pod] for pod in pods]] / scale[node]
+                costs = np.maximum(excess / scale[node] - sizes, 0.0).sum(axis=1)
+                costs += NEARLY_NOTHING * sizes.sum(axis=1)
+                costs[barred] -= resources
+                costs[[self._lot_of[pod] not in may_go for pod in pods]] = np.inf
+                gone = int(costs.argmin())
+                if np.isinf(costs[gone]):
+                    return None
+                excess -= columns.sizes[self.thing_of[pods[gone]]]
+                barred = np.delete(barred, gone)
+                del held[pods.pop(gone)]
+        return held
+
+    def laid(self, level: int, held: Held | None) -> Held | None:
+        """Return the places of lots whose pods are on their nodes by every rule.
+
+        Lots of the level go where that is not so, and lots of levels before find other places.
+        Return None if they do not.
+        """
+        if held is None or self.all_plain:
+            return held
+        may_go = {lot.pods[0] for lot in self.lots if lot.alone and lot.level == level}
+        on, failed = self._mender.mend(_by_node(held), may_go)
+        if self.budget.over:
+            return None
+        gone = {self._lot_of[pod] for pod in failed}
+        gone |= {i for i, lot in enumerate(self.lots) if lot.needs in gone}
+        left = {node: [p for p in pods if self._lot_of[p] not in gone] for node, pods in on.items()}
+        before = [i for i in sorted(gone) if self.lots[i].level < level]
+        if not self.layer.lay(left):
+            return None
+        for i in before:
+            if not self.layer.add(self.lots[i].pods):
+                return None
+        return self.layer.laid()
+
+    def _stop(self, exchanges: int) -> bool:
+        self.budget.spent_work += exchanges / EXCHANGES_A_SECOND
+        return self.budget.over
+
+    def topped_up(self, held: Held, chosen: Sequence[int]) -> Held:
+        """Return the places, and more for those of the chosen lots that fit as things stand."""
+        if not self.all_plain:
+            return self._laid_beside(held, chosen)
+        columns, held = self.columns, dict(held)
+        left = columns.room.copy()
+        for pod, node in held.items():
+            left[node] -= columns.sizes[self.thing_of[pod]]
+        for i in chosen:
+            lot = self.lots[i]
+            if lot.needs is not None and self.lots[lot.needs].pods[0] not in held:
+                continue
+            places: Held = {}
+            for pod in lot.pods:
+                thing = self.thing_of[pod]
+                fits = (left >= columns.sizes[thing]).all(axis=1)
+                nodes = np.flatnonzero(fits & ~columns.barred[thing, columns.kinds])
+                if not len(nodes):
+                    break
+                places[pod] = int(nodes[0])
+                left[nodes[0]] -= columns.sizes[thing]
+            else:
+                held |= places
+                continue
+            for pod, node in places.items():
+                left[node] += columns.sizes[self.thing_of[pod]]
+        return held
+
+    def _laid_beside(self, held: Held, chosen: Sequence[int]) -> Held:
+        """Return places that are laid, and more for those of the chosen lots that fit there."""
+        if not self.layer.lay(_by_node(held)):
+            return held
+        laid = set(held)
+        for i in chosen:
+            lot = self.lots[i]
+            if lot.pods[0] in laid or (
+                lot.needs is not None and self.lots[lot.needs].pods[0] not in laid
+            ):
+                continue
+            if self.layer.add(lot.pods):
+                laid.update(lot.pods)
+        return self.layer.laid()
+
+
+def lot_places(
+    problem: Problem, start: Choices, budget: Budget, rng: np.random.Generator
+) -> LotPlaces | None:
+    """Return the lots of a batch, or None if there are none, or nothing that could be short.
+
+    Args:
+        problem: The batch.
+        start: Places that are known; those of pods that are in no lot stay.
+        budget: Stops what takes long.
+        rng: Draws the order in which nodes are mended.
+
+    """
+    lots = lots_of(problem, start)
+    if not lots:
+        return None
+    pods = {pod for lot in lots for pod in lot.pods}
+    others = {pod: choice for pod, choice in start.items() if pod not in pods}
+    layer = NodeLayer(problem, others, lambda: budget.over)
+    columns = columns_of(problem, layer.nodes, pods)
+    if columns is None:
+        return None
+    return LotPlaces(problem, start, lots, columns, layer, budget, rng)
+
+
+def _by_node(held: Held) -> OnNodes:
+    """Return the pods of each node, in the order in which they are held."""
+    on: OnNodes = defaultdict(list)
+    for pod, node in held.items():
+        on[node].append(pod)
+    return on

@@ -1,0 +1,251 @@
+"""Tier ``placed`` by patterns: where a node holds few pods, who goes beside whom decides.
+
+Sums over all nodes promise too much there, for no node is ever full. Patterns know what a node
+holds as a whole. The linear program over all of them gives a bound that mostly can be reached, and
+diving into it finds how.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import gcd
+
+import numpy as np
+
+from placer.search.budget import Budget
+from placer.search.exchanges.lot_places import Held, LotPlaces, lot_places
+from placer.search.patterns.dive import NodeFilling, dive
+from placer.search.patterns.enumeration import full_patterns
+from placer.search.patterns.program import AlikeNodes, PatternProgram, PodKind, converge
+from placer_models.goals import MEMBER_OF_MINIMUM_POINTS
+from placer_models.problem import Choices, Problem
+
+MOST_A_NODE = 5.0
+"""The most pods a node, as far as sums say, for which patterns are looked at."""
+
+MOST_PATTERNS = 1_000_000
+"""The most patterns, full or not, that are looked at."""
+
+PATTERNS_A_SECOND = 3e5
+"""How many patterns looked at count as a second of deterministic work."""
+
+PRICED_A_SECOND = 2e7
+COLUMNS_A_SECOND = 1e5
+"""The same for patterns priced, and for patterns known to the program when it is solved."""
+
+MOST_DIVES = 40
+"""The most dives for one level."""
+
+WEIGHT = 64.0
+"""How many times as much as points of the next level those of a level count in a dive."""
+
+
+@dataclass(frozen=True, slots=True)
+class PatternAnswer:
+    """What patterns have shown.
+
+    Attributes:
+        choices: Places that are better than those at the start, or None.
+        bounds: Per level, what nothing can beat that is as good in earlier ones.
+
+    """
+
+    choices: Choices | None
+    bounds: list[int | None]
+
+
+def place_by_patterns(
+    problem: Problem,
+    start: Choices,
+    values: Sequence[int],
+    bounds: Sequence[int | None],
+    budget: Budget,
+    seed: int,
+) -> PatternAnswer:
+    """Return places for more pods, by the levels of tier 1, and narrower bounds.
+
+    Args:
+        problem: The batch.
+        start: Places that are known.
+        values: What they are worth, level by level.
+        bounds: Per level, what nothing can beat that is as good as the start in earlier ones.
+        budget: Stops the search when it is over.
+        seed: The seed of all that is drawn.
+
+    """
+    known = list(bounds)
+    rng = np.random.default_rng(seed)
+    levels = len(problem.priorities)
+    if list(values[:levels]) == known[:levels]:
+        return PatternAnswer(None, known)
+    places = lot_places(problem, start, budget, rng)
+    if places is None:
+        return PatternAnswer(None, known)
+    search = _PatternSearch(places, values, known, rng)
+    better = search.run(levels)
+    return PatternAnswer(places.choices(search.held) if better else None, search.bounds)
+
+
+class _PatternSearch:
+    """A search that goes on level by level, as long as there are few enough patterns.
+
+    Attributes:
+        held: The nodes of pods, as far as is known best.
+
+    """
+
+    def __init__(
+        self,
+        places: LotPlaces,
+        values: Sequence[int],
+        bounds: list[int | None],
+        rng: np.random.Generator,
+    ) -> None:
+        self.places = places
+        self.bounds = bounds
+        self.rng = rng
+        self.held: Held = dict(places.at_start)
+        lots = places.lots
+        everyone = range(len(lots))
+        of_level = [[i for i in everyone if lots[i].level == level] for level in range(len(bounds))]
+        self._lots_of = of_level
+        # What other pods count, which stay where they are.
+        self._others = [
+            value - places.points(mine, self.held)
+            for value, mine in zip(values, of_level, strict=False)
+        ]
+        self._all_in_lots = sum(len(lot.pods) for lot in lots) == len(places.problem.pods)
+
+    def run(self, levels: int) -> bool:
+        """Improve level after level; return whether anything is better than at the start."""
+        better = False
+        for level in range(levels):
+            bound = self.bounds[level]
+            if self._points(level) != bound:
+                program = self._program(level)
+                if program is None:
+                    break
+                if self._improved(level, program):
+                    better = True
+        return better
+
+    def _points(self, level: int) -> int:
+        return self._others[level] + self.places.points(self._lots_of[level], self.held)
+
+    def _program(self, level: int) -> PatternProgram | None:
+        """Return the program for the levels up to this one, or None if there is none."""
+        places = self.places
+        able = [i for before in range(level + 1) for i in places.able(before)]
+        if not places.able(level) or not all(places.lots[i].alone for i in able):
+            return None
+        promised = [(self._points(i) if i < level else self.bounds[i]) for i in range(level + 1)]
+        if None in promised:
+            return None
+        pods = sum(p for p in promised if p is not None) / MEMBER_OF_MINIMUM_POINTS
+        if pods > MOST_A_NODE * len(places.columns.room):
+            return None
+        found: defaultdict[tuple[int, int, int], list[int]] = defaultdict(list)
+        for i in able:
+            lot = places.lots[i]
+            found[places.thing_of[lot.pods[0]], lot.level, lot.points].append(lot.pods[0])
+        kinds = [PodKind(tuple(pods), *key) for key, pods in sorted(found.items())]
+        alike = self._alike(kinds)
+        if alike is None:
+            return None
+        kept = [places.points(self._lots_of[i], self.held) for i in range(level)]
+        program = PatternProgram(kinds, alike, level, kept)
+        self._know_held(program)
+        return program
+
+    def _alike(self, kinds: Sequence[PodKind]) -> list[AlikeNodes] | None:
+        """Return the nodes with their patterns, or None if there are too many."""
+        columns, budget = self.places.columns, self.places.budget
+        groups: defaultdict[tuple[int, bytes], list[int]] = defaultdict(list)
+        for node, kind in enumerate(columns.kinds.tolist()):
+            groups[kind, columns.room[node].tobytes()].append(node)
+        things = [kind.thing for kind in kinds]
+        alike, left = [], MOST_PATTERNS
+        for (kind, _), nodes in groups.items():
+            counts = np.array([len(of.pods) for of in kinds])
+            counts[columns.barred[things, kind]] = 0
+            room, sizes = columns.room[nodes[0]], columns.sizes[things]
+            patterns = full_patterns(room, sizes, counts, left, lambda: budget.over)
+            if patterns is None:
+                return None
+            left -= len(patterns)
+            budget.spent_work += len(patterns) / PATTERNS_A_SECOND
+            alike.append(AlikeNodes(tuple(nodes), patterns))
+        return alike
+
+    def _know_held(self, program: PatternProgram) -> None:
+        """Give the program full patterns with all pods that are held now."""
+        kinds = program.kinds
+        kind_of = {pod: k for k, kind in enumerate(kinds) for pod in kind.pods}
+        on: defaultdict[int, Counter[int]] = defaultdict(Counter)
+        for pod, node in self.held.items():
+            if pod in kind_of:
+                on[node][kind_of[pod]] += 1
+        for index, of in enumerate(program.alike):
+            for counts in {frozenset(on[node].items()) for node in of.nodes if node in on}:
+                holds = np.ones(len(of.patterns), dtype=np.bool_)
+                for kind, count in counts:
+                    holds &= (of.patterns == kind).sum(axis=1) >= count
+                program.know(index, int(holds.argmax()))
+
+    def _improved(self, level: int, program: PatternProgram) -> bool:
+        """Bound the level, and dive until that is reached; return whether it got better."""
+        places, budget = self.places, self.places.budget
+        size = sum(len(of.patterns) for of in program.alike)
+
+        def stop() -> bool:
+            budget.spent_work += size / PRICED_A_SECOND + program.size / COLUMNS_A_SECOND
+            return budget.over
+
+        unit = gcd(*(kind.points for kind in program.kinds if kind.level == level))
+        bound = converge(program, unit, stop)
+        # A pod that the greedy path finds no place for might have one all the same.
+        sees_all = self._all_in_lots and (
+            places.all_plain
+            or all(len(places.able(i)) == len(self._lots_of[i]) for i in range(level + 1))
+        )
+        limit = self.bounds[level]
+        if sees_all and bound is not None and (limit is None or bound < limit):
+            self.bounds[level] = limit = bound
+        program.weigh([WEIGHT ** min(3, level - i) for i in range(level + 1)])
+        better = False
+        for number in range(MOST_DIVES):
+            if budget.over or self._points(level) == limit:
+                break
+            filled = dive(program, self.rng if number else None, stop)
+            if self._takes_over(level, program, filled):
+                better = True
+        return better
+
+    def _takes_over(
+        self, level: int, program: PatternProgram, filled: Sequence[NodeFilling]
+    ) -> bool:
+        """Lay pods as the filling says, and those of later levels beside; keep what is better."""
+        places = self.places
+        found = places.laid(level, self._held_by(program, filled))
+        if found is None:
+            return False
+        for after in range(len(self.bounds)):
+            found = places.topped_up(found, places.able(after))
+        worth = [places.points(mine, found) for mine in self._lots_of]
+        if worth <= [places.points(mine, self.held) for mine in self._lots_of]:
+            return False
+        self.held = found
+        places.best_laid = places.layer.choices
+        return True
+
+    def _held_by(self, program: PatternProgram, filled: Sequence[NodeFilling]) -> Held:
+        """Return the nodes of pods by a filling."""
+        nodes = [list(of.nodes) for of in program.alike]
+        pods = [list(kind.pods) for kind in program.kinds]
+        held: Held = {}
+        for filling in filled:
+            node = nodes[filling.alike].pop(0)
+            for kind in np.flatnonzero(filling.counts).tolist():
+                for _ in range(filling.counts[kind]):
+                    held[pods[kind].pop(0)] = node
+        return held

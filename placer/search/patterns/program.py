@@ -1,0 +1,214 @@
+"""The linear program that fills nodes by patterns, in fractions: what it reaches is a bound.
+
+Nodes that are alike have the same patterns. All patterns are known, but the program knows few of
+them at first, and is given those that would improve it until there are none (column generation;
+Gilmore and Gomory 1961). Pods of a kind are counted up to what the patterns have room for.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from ortools.linear_solver import pywraplp  # type: ignore[import-untyped]
+
+from placer.search.patterns.enumeration import Patterns
+
+AT_ONCE = 20
+"""How many patterns of nodes that are alike are given to the program at a time."""
+
+NEARLY = 1e-6
+
+PRICE = 10**6
+"""Prices are rounded to so many parts of a point: for whole numbers the bound holds exactly."""
+
+NOTHING = 10
+"""A gain of so few parts of a point is none: it comes from rounding."""
+
+
+@dataclass(frozen=True, slots=True)
+class PodKind:
+    """Pods of one shape and priority that count the same.
+
+    Attributes:
+        pods: Their indices.
+        level: The index of their priority.
+        points: What one of them counts.
+
+    """
+
+    pods: tuple[int, ...]
+    thing: int
+    level: int
+    points: int
+
+
+@dataclass(frozen=True, slots=True)
+class AlikeNodes:
+    """Nodes that have the same room for all kinds of pods, and all their full patterns."""
+
+    nodes: tuple[int, ...]
+    patterns: Patterns
+
+
+@dataclass(frozen=True, slots=True)
+class PatternUse:
+    """How often a pattern is used, in fractions."""
+
+    alike: int
+    pattern: int
+    times: float
+
+
+class PatternProgram:
+    """The program, and the patterns that it knows."""
+
+    def __init__(
+        self,
+        kinds: Sequence[PodKind],
+        alike: Sequence[AlikeNodes],
+        level: int,
+        kept: Sequence[int],
+    ) -> None:
+        """Write the program without patterns.
+
+        Args:
+            kinds: The pods.
+            alike: The nodes.
+            level: The index of the priority whose points are counted.
+            kept: The points that earlier levels keep, one number each.
+
+        """
+        self.kinds, self.alike = kinds, alike
+        self._level, self._kept = level, kept
+        self._solver = solver = pywraplp.Solver.CreateSolver("GLOP")
+        self._goal = solver.Objective()
+        self._goal.SetMaximization()
+        self._placed = [solver.NumVar(0, len(kind.pods), "") for kind in kinds]
+        self._room = [solver.Constraint(-solver.infinity(), 0) for _ in kinds]
+        self._nodes = [solver.Constraint(0, len(of.nodes)) for of in alike]
+        self._levels = [solver.Constraint(points, solver.infinity()) for points in kept]
+        for kind, placed, room in zip(kinds, self._placed, self._room, strict=True):
+            room.SetCoefficient(placed, 1)
+            if kind.level == level:
+                self._goal.SetCoefficient(placed, kind.points)
+            else:
+                self._levels[kind.level].SetCoefficient(placed, kind.points)
+        self._columns: dict[tuple[int, int], pywraplp.Variable] = {}
+        self._prices = self._node_prices = self._level_prices = np.zeros(0, dtype=np.int64)
+        self._times: list[float] = []
+
+    def know(self, alike: int, pattern: int) -> None:
+        """Give the program a pattern."""
+        if (alike, pattern) in self._columns:
+            return
+        column = self._solver.NumVar(0, self._solver.infinity(), "")
+        self._columns[alike, pattern] = column
+        self._nodes[alike].SetCoefficient(column, 1)
+        row = self.alike[alike].patterns[pattern]
+        kinds, counts = np.unique(row[row < len(self.kinds)], return_counts=True)
+        for kind, count in zip(kinds.tolist(), counts.tolist(), strict=True):
+            self._room[kind].SetCoefficient(column, -count)
+
+    def solve(self) -> float | None:
+        """Solve the program with the patterns that it knows; return its goal, or None."""
+        if self._solver.Solve() != pywraplp.Solver.OPTIMAL:
+            return None
+        # All of it is read now: the solver forgets it with the first new pattern.
+        self._prices = self._parts_of_points(self._room)
+        self._node_prices = self._parts_of_points(self._nodes)
+        self._level_prices = self._parts_of_points(self._levels)
+        self._times = [column.solution_value() for column in self._columns.values()]
+        goal: float = self._goal.Value()
+        return goal
+
+    @staticmethod
+    def _parts_of_points(rows: Sequence[pywraplp.Constraint]) -> NDArray[np.int64]:
+        """Return what one more of each row's limit is worth."""
+        duals = np.array([row.dual_value() for row in rows])
+        prices: NDArray[np.int64] = (PRICE * np.abs(duals)).astype(np.int64)
+        return prices
+
+    @property
+    def size(self) -> int:
+        """How many patterns it knows."""
+        return len(self._columns)
+
+    @property
+    def uses(self) -> list[PatternUse]:
+        """The patterns that the last solution uses."""
+        return [
+            PatternUse(*key, times)
+            for key, times in zip(self._columns, self._times, strict=False)
+            if times > NEARLY
+        ]
+
+    def learn(self, count: int = AT_ONCE) -> int:
+        """Give the program the patterns that improve it most by its last prices.
+
+        Returns:
+            What no solution with all patterns beats, by these prices.
+
+        """
+        bound = sum(
+            len(kind.pods) * max(0, worth - price)
+            for kind, worth, price in zip(
+                self.kinds, self._worth(), self._prices.tolist(), strict=True
+            )
+        )
+        for points, price in zip(self._kept, self._level_prices.tolist(), strict=True):
+            bound -= price * points
+        by_kind = np.append(self._prices, 0)
+        for index, of in enumerate(self.alike):
+            values = by_kind[of.patterns].sum(axis=1)
+            bound += len(of.nodes) * int(values.max())
+            best = np.argsort(-values, kind="stable")[: 4 * count]
+            new = [p for p in best.tolist() if (index, p) not in self._columns]
+            for pattern in new[:count]:
+                if values[pattern] > self._node_prices[index] + NOTHING:
+                    self.know(index, pattern)
+        return bound // PRICE
+
+    def _worth(self) -> list[int]:
+        """Return what a pod of each kind counts, those of earlier levels by their prices."""
+        prices = self._level_prices.tolist()
+        return [
+            kind.points * (PRICE if kind.level == self._level else prices[kind.level])
+            for kind in self.kinds
+        ]
+
+    def weigh(self, weights: Sequence[float]) -> None:
+        """Count points of all levels, each with its weight, in place of keeping earlier ones."""
+        for kind, placed in zip(self.kinds, self._placed, strict=True):
+            self._goal.SetCoefficient(placed, weights[kind.level] * kind.points)
+        for row in self._levels:
+            row.SetLb(-self._solver.infinity())
+
+    def limit(self, pods: NDArray[np.intp], nodes: Sequence[int]) -> None:
+        """Solve from now on for so many pods of each kind, and so many nodes that are alike."""
+        for placed, count in zip(self._placed, pods.tolist(), strict=True):
+            placed.SetUb(count)
+        for row, count in zip(self._nodes, nodes, strict=True):
+            row.SetUb(count)
+
+
+def converge(program: PatternProgram, unit: int, stop: Callable[[], bool]) -> int | None:
+    """Give the program patterns until its bound is as narrow as it gets; return the bound.
+
+    Args:
+        program: It knows patterns that keep the points of earlier levels.
+        unit: All points are multiples of it.
+        stop: Asked before each solve whether the time is over.
+
+    """
+    bound: int | None = None
+    while not stop():
+        reached = program.solve()
+        if reached is None:
+            break
+        before = program.size
+        found = program.learn() // unit * unit
+        bound = found if bound is None else min(bound, found)
+        if program.size == before or bound <= reached + NEARLY:
+            break
+    return bound
