@@ -7,13 +7,12 @@ import pytest
 from leaves import TooManyLeavesError
 from mixed_worlds import mixed_instance
 from placer.counting.account import accounts_of
-from placer.judge.breaches import RULES
 from placer.scheduling.decision import lone_gang
 from placer.search.budget import Budget
 from placer.search.options import Engine, SolveOptions
 from placer.search.reasons.blocking import blocker_of
-from placer.search.reasons.demand_order import ORDER, demands_of
 from placer.search.reasons.question import Question
+from placer.search.reasons.register import demands_of
 from placer.search.reasons.stages import stages_of
 from placer.search.solver import solve
 from placer.state.batch import build_problem
@@ -322,20 +321,6 @@ def test_a_gang_short_beside_what_is_placed_is_outvoted() -> None:
     assert found["rank-0"][0] == (
         "outvoted: of gang train 2 of 3 members fit beside what is placed, minimum 3"
     )
-
-
-def test_the_order_names_rules_of_the_judge() -> None:
-    """
-    A reason says the name that pages and breaches say; every rule but those that no lone
-    pod can break has its place.
-    """
-    apart = {
-        *("known", "cpu-allocatable", "cpu-exclusive", "containers", "container-parts"),
-        "environment",
-        *("device-known", "device-health", "device-exclusive"),
-        *("gang-minimum", "gang-group", "moves"),
-    }
-    assert {rule.split()[0] for rule in ORDER} == set(RULES) - apart
 
 
 def check_world(instance: Instance) -> None:

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 from placer.counting.account import Account, account_of
 from placer.search.budget import Budget
 from placer.search.reasons.blocking import blocker_of
-from placer.search.reasons.demand_order import demands_of
 from placer.search.reasons.firsts import Firsts, firsts_of
 from placer.search.reasons.guesses import hangs_on_guess
 from placer.search.reasons.question import Crowd, Question
+from placer.search.reasons.register import demands_of
 from placer.search.reasons.spread import Spreads
 from placer.state.asks import Ask
 from placer.state.out_of_time import OutOfTimeError, Stop, go_on
