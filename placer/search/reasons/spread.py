@@ -1,6 +1,6 @@
 """Spread constraints that keep a pod off nodes, beside what is there at a stage."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from placer_models.cluster import Node, RunningPod
@@ -18,13 +18,13 @@ class Spreads:
 
     Attributes:
         nodes: All nodes.
-        running: Node -> pods that are there.
+        running: The pods that are on each of them.
         arrived: Those of them that this answer placed. Their constraints are to be kept, too.
 
     """
 
     nodes: Sequence[Node]
-    running: Mapping[str, Sequence[RunningPod]]
+    running: Sequence[Sequence[RunningPod]]
     arrived: Sequence[RunningPod] = ()
     _counts: dict[Spreading, dict[str, int]] = field(default_factory=dict)
     _asked: dict[Spreading, set[str]] | None = None
@@ -55,9 +55,9 @@ class Spreads:
 
     def _counted(self, spreading: Spreading) -> dict[str, int]:
         counts: dict[str, int] = {}
-        for node in self.nodes:
+        for node, running in zip(self.nodes, self.running, strict=True):
             if (domain := spreading.domain(node)) is not None:
-                pods = (runner.pod for runner in self.running.get(node.name, ()))
+                pods = (runner.pod for runner in running)
                 met = sum(spreading.means(pod.spec, pod.namespace) for pod in pods)
                 counts[domain] = counts.get(domain, 0) + met
         return counts
