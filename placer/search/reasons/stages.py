@@ -134,7 +134,7 @@ class Stage:
             return Blocker(Demand("affinity", word="of a pod on another node"))
         if self.same and self.same[1](index) and self._looks_at_its_node(ask):
             known = self.same[0].own_blocker(ask, index)
-            return known or self.spreads.blocker(ask.spec, ask.namespace, node)
+            return known or self.spreads.blocker(ask.spec, ask.namespace, index)
         kind, account = self.kinds[index], None
         key: Hashable
         if self.idle is None:
@@ -148,7 +148,7 @@ class Stage:
             self._known[key] = (
                 look() if self.idle is None else self.idle.memo((blocker_of, ask), (kind,), look)
             )
-        return self._known[key] or self.spreads.blocker(ask.spec, ask.namespace, node)
+        return self._known[key] or self.spreads.blocker(ask.spec, ask.namespace, index)
 
     def _look(self, ask: Ask, index: int, account: Account | None) -> Blocker | None:
         """Return what blocks pods on a node by itself."""
@@ -224,7 +224,7 @@ def stages_of(
         kinds,
         budget,
         is_over,
-        Spreads(nodes, nobody),
+        Spreads(nodes, when_empty),
         idle=cache.problems,
     )
     cache.blockers.turn_to(instance.nodes, accounts)
@@ -236,7 +236,7 @@ def stages_of(
         kinds,
         budget,
         is_over,
-        Spreads(nodes, before.running),
+        Spreads(nodes, accounts.__getitem__),
         Crowd(instance.running, _by_domain(nodes, instance.running, keys)),
         first,
         kept=cache.blockers,
@@ -272,7 +272,7 @@ def stages_of(
         kinds,
         budget,
         is_over,
-        Spreads(nodes, together, arrived),
+        Spreads(nodes, left, arrived),
         crowd,
         first,
         same=(second, lambda index: index not in touched),
