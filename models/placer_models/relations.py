@@ -234,7 +234,7 @@ RELATIONS = (
 """The rules by which pods look at others."""
 
 
-def asks_for_others(spec: PodSpec) -> bool:
+def looks_at_others(spec: PodSpec) -> bool:
     """Return whether a pod that waits asks anything of other pods."""
     return any(relation.asked(spec) for relation in RELATIONS)
 

@@ -8,21 +8,21 @@ from placer.state.label_index import LabelIndex, traits_of
 from placer.state.topology_spread import spread_tasks
 from placer_models.cluster import Instance, Node
 from placer_models.pod import Gang, pods_of
-from placer_models.relations import asks_for_others, goes_on_asking
+from placer_models.relations import goes_on_asking, looks_at_others
 from placer_models.tasks import NO_DOMAIN, Affinities, AffinityTask, SpreadTask
 
 
 def has_affinity(instance: Instance) -> bool:
     """Return whether any pod, waiting or running, asks for others."""
-    return any_asks_for_others(instance.gangs) or any(
+    return asks_for_others(instance.gangs) or any(
         goes_on_asking(runner.pod.spec) for runner in instance.running
     )
 
 
-def any_asks_for_others(gangs: tuple[Gang, ...]) -> bool:
+def asks_for_others(gangs: tuple[Gang, ...]) -> bool:
     """Return whether any pod that waits asks for others."""
     specs = {id(pod.spec): pod.spec for pod in pods_of(gangs)}.values()
-    return any(map(asks_for_others, specs))
+    return any(map(looks_at_others, specs))
 
 
 def affinities_of(

@@ -8,7 +8,7 @@ from math import gcd
 from placer.counting.account import Account, accounts_of
 from placer.counting.cores import granularity_of
 from placer.counting.placements import recount
-from placer.state.affinity import affinities_of, any_asks_for_others
+from placer.state.affinity import affinities_of, asks_for_others
 from placer.state.asks import asks_of, encoded, relevant_facts_of
 from placer.state.in_node_affinity import ask_inside, sides_of, with_sides
 from placer.state.network import (
@@ -67,7 +67,7 @@ def build_problem(
     accounts = PersistentTuple.of(accounts_of(instance) if accounts is None else accounts)
     cache = ProblemCache() if cache is None else cache
     left = cache.sums_of(accounts)
-    affine = left.affine or any_asks_for_others(instance.gangs)
+    affine = left.affine or asks_for_others(instance.gangs)
     asks, pods = asks_of(instance, affine=affine)
     specs = [ask.spec for ask in asks]
     levels = asked_levels(instance)

@@ -5,8 +5,7 @@ from dataclasses import replace
 import pytest
 
 from mixed_worlds import mixed_instance
-from placer.search import outside_witnesses
-from placer.search.outside_witnesses import outside_pods_that_match
+from placer.search.beyond import outside_pods_that_match
 from placer_models import relations
 from placer_models.affinity import AffinityLevel, AffinityTerm
 from placer_models.cluster import Instance
@@ -15,10 +14,10 @@ from placer_models.reach import of_one_node, reaches_beyond
 from placer_models.relations import (
     RELATIONS,
     Relation,
-    asks_for_others,
     goes_on_asking,
     inside_only,
     lonely_terms,
+    looks_at_others,
 )
 from placer_models.rule_family import RuleFamily
 
@@ -50,8 +49,8 @@ def test_what_is_left_of_a_pod_asks_no_more_than_it_should(seed: int) -> None:
         assert reaches_beyond(pod.spec) == (near.spec != pod.spec)
         assert all(term.level is not AffinityLevel.NODE for term in inside.affinity)
         assert not inside.spread
-        assert asks_for_others(inside) == bool(inside.affinity)
-        assert asks_for_others(pod.spec) == bool(pod.spec.affinity or pod.spec.spread)
+        assert looks_at_others(inside) == bool(inside.affinity)
+        assert looks_at_others(pod.spec) == bool(pod.spec.affinity or pod.spec.spread)
         assert goes_on_asking(pod.spec) == bool(pod.spec.affinity)
 
 
@@ -90,10 +89,8 @@ def test_a_rule_that_says_nothing_of_whom_it_sees_sees_everybody(
         inside=lambda spec: spec,
     )
     monkeypatch.setattr(relations, "RELATIONS", (*RELATIONS, silent))
-    found = outside_witnesses.outside_pods_that_match(
-        instance.running, few, instance.gangs, instance.nodes
-    )
+    found = outside_pods_that_match(instance.running, few, instance.gangs, instance.nodes)
 
     assert [one.pod.key for one in found] == [one.pod.key for one in beyond]
     assert {one.pod.key for one in told} <= {one.pod.key for one in found}
-    assert asks_for_others(instance.gangs[0].pods[0].spec)
+    assert looks_at_others(instance.gangs[0].pods[0].spec)

@@ -25,7 +25,7 @@ from placer_models.placement import Placement
 from placer_models.pod import Pod, pods_of
 from placer_models.problem import Problem
 from placer_models.reasons import Blocker, Demand, When
-from placer_models.relations import asks_for_others
+from placer_models.relations import looks_at_others
 
 Running = PersistentTuple[tuple[RunningPod, ...]]
 """What runs on each node."""
@@ -123,7 +123,7 @@ class Stage:
     def _looks_at_its_node(self, ask: Ask) -> bool:
         """Return whether nothing beyond a node decides if pods have a place there."""
         beyond = self.crowd is not None and self.crowd.domains
-        return not (beyond or asks_for_others(ask.spec))
+        return not (beyond or looks_at_others(ask.spec))
 
     def own_blocker(self, ask: Ask, index: int) -> Blocker | None:
         """Return what blocks pods at this stage, if no stage before it does."""
