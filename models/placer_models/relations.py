@@ -14,7 +14,7 @@ from placer_models.pod import Gang, PodSpec
 from placer_models.rule_family import RuleFamily
 from placer_models.spreading import spreadings_of
 
-Sides = Set[tuple[str, PodSpec]]
+Askers = Set[tuple[str, PodSpec]]
 """(namespace, spec) of pods, each once."""
 
 
@@ -42,7 +42,7 @@ class Domains(Protocol):
         """Return the node's domain, or None if the node does not count."""
 
 
-def _each_by_itself(_: Sides) -> Lookout:
+def _each_by_itself(_: Askers) -> Lookout:
     return lambda runner, _: (Seen(runner.pod.key),)
 
 
@@ -88,7 +88,7 @@ class Relation:
     asked_by_gang: Callable[[Gang | RunningGang], bool] = lambda _: False
     lasts: bool = True
     firsts: Callable[[PodSpec], Iterable[AffinityTerm]] = _no_terms
-    lookout: Callable[[Sides], Lookout] = _each_by_itself
+    lookout: Callable[[Askers], Lookout] = _each_by_itself
     carried: Callable[[PodSpec, PodSpec], PodSpec] = _nothing_carried
     domains: Callable[[PodSpec, str], Iterable[Domains]] = _no_domains
 
@@ -137,7 +137,7 @@ def _domain(node: Node, term: AffinityTerm) -> str:
     return node.topology_domain(term.topology) or ""
 
 
-def _lookout(*, inside: bool) -> Callable[[Sides], Lookout]:
+def _lookout(*, inside: bool) -> Callable[[Askers], Lookout]:
     """Return the lookout of affinity: of terms inside nodes, or of all others.
 
     One pod is enough for each term that a pod may be the first of; one in each domain for each
@@ -145,11 +145,11 @@ def _lookout(*, inside: bool) -> Callable[[Sides], Lookout]:
     """
     firsts = _firsts(inside=inside)
 
-    def lookout(sides: Sides) -> Lookout:
-        alone = [(where, term) for where, spec in sides for term in firsts(spec)]
+    def lookout(askers: Askers) -> Lookout:
+        alone = [(where, term) for where, spec in askers for term in firsts(spec)]
         near = [
             (where, term)
-            for where, spec in sides
+            for where, spec in askers
             for term in spec.affinity
             if term.wide and term.inside is inside
         ]
@@ -174,9 +174,9 @@ def _terms_carried(spec: PodSpec, witness: PodSpec) -> PodSpec:
     return replace(witness, affinity=tuple(filter(_keeps_domain, spec.affinity)))
 
 
-def _spread_lookout(sides: Sides) -> Lookout:
+def _spread_lookout(askers: Askers) -> Lookout:
     """Return what sees every pod that counts, by itself."""
-    spreads = {one for where, spec in sides for one in spreadings_of(spec, where)}
+    spreads = {one for where, spec in askers for one in spreadings_of(spec, where)}
 
     def seen(runner: RunningPod, node: Node) -> Iterator[Seen]:
         spec, where = runner.pod.spec, runner.pod.namespace
@@ -262,9 +262,9 @@ def inside_only(spec: PodSpec) -> PodSpec:
     return spec
 
 
-def lookouts(sides: Sides) -> Lookout:
+def lookouts(askers: Askers) -> Lookout:
     """Return what sees what pods see, by any of the rules, in pods beyond their nodes."""
-    each = [relation.lookout(sides) for relation in RELATIONS]
+    each = [relation.lookout(askers) for relation in RELATIONS]
 
     def seen(runner: RunningPod, node: Node) -> Iterator[Seen]:
         for look in each:
@@ -280,11 +280,11 @@ def carried_by(spec: PodSpec, witness: PodSpec) -> PodSpec:
     return witness
 
 
-def domains_asked_for(sides: Sides) -> set[Domains]:
+def domains_asked_for(askers: Askers) -> set[Domains]:
     """Return the domains that have to be there for pods, even where nobody runs."""
     return {
         domains
         for relation in RELATIONS
-        for namespace, spec in sides
+        for namespace, spec in askers
         for domains in relation.domains(spec, namespace)
     }

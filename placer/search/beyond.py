@@ -12,7 +12,7 @@ from placer_models.cluster import Node, RunningPod
 from placer_models.placement import PodPlacement
 from placer_models.pod import Gang, Pod, PodSpec
 from placer_models.relations import (
-    Sides,
+    Askers,
     carried_by,
     domains_asked_for,
     lonely_terms,
@@ -52,7 +52,7 @@ def outside_pods_that_match(
     Of pods in which the same is seen there is one. They hold nothing: that they are there keeps
     others from being the first, or keeps them off.
     """
-    seen = lookouts(_sides(gangs))
+    seen = lookouts(_askers(gangs))
     node_of = {node.name: node for node in everywhere} if everyone else {}
     known = set[Hashable]()
     found: dict[tuple[str, str], RunningPod] = {}
@@ -72,7 +72,7 @@ def outside_pods_that_match(
     return list(found.values())
 
 
-def _sides(gangs: Iterable[Gang]) -> Sides:
+def _askers(gangs: Iterable[Gang]) -> Askers:
     return {(pod.namespace, pod.spec) for gang in gangs for pod in gang.pods}
 
 
@@ -88,7 +88,7 @@ def cordoned_copies(
     pods that spread a domain can have.
     """
     names = {runner.placement.node for runner in witnesses}
-    for domains in domains_asked_for(_sides(gangs)):
+    for domains in domains_asked_for(_askers(gangs)):
         known = {domains.domain(node) for node in nodes if node.name in names | inside}
         for node in nodes:
             if (domain := domains.domain(node)) is not None and domain not in known:

@@ -1,4 +1,4 @@
-"""What kept pods off nodes in earlier solves on a cluster, which holds until a node changes.
+"""Blockers kept from earlier solves on a cluster: they hold on a node until it changes.
 
 A scheduler is asked for the same pods again and again, and between two calls few nodes change.
 So the reasons of a pod that is refused once more are looked into on those nodes only.

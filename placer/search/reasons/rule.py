@@ -1,4 +1,4 @@
-"""What the reasons know of a rule that can keep one pod off one node, in one record."""
+"""The record of a rule among the reasons: all that they know of what keeps one pod off one node."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
