@@ -3,17 +3,16 @@
 from collections import Counter
 from dataclasses import replace
 from random import Random
+from typing import Any
 
 import pytest
 
 from mixed_worlds import mixed_instance
-from placer.counting.account import Account
 from placer.scheduler import Scheduler
 from placer.scheduling.decision import Batch, Decision, lone_gang
 from placer.scheduling.errors import SchedulerError
 from placer.search.options import Engine, SolveOptions
 from placer.search.reasons import stages
-from placer.search.reasons.blocking import blocker_of
 from placer.search.reasons.question import Question
 from placer_models.cluster import Node
 from placer_models.placement import Unplaced
@@ -69,11 +68,12 @@ def looked_at(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """Count how often each node is looked into beside what runs there."""
     found: Counter[str] = Counter()
 
-    def counted(asked: Question, account: Account, *rest: object) -> object:
+    def counted(*parts: Any) -> Question:
+        asked = Question(*parts)
         found[asked.node.name if asked.crowd else "empty"] += 1
-        return blocker_of(asked, account, *rest)  # type: ignore[arg-type]
+        return asked
 
-    monkeypatch.setattr(stages, "blocker_of", counted)
+    monkeypatch.setattr(stages, "Question", counted)
     return found
 
 

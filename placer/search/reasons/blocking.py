@@ -17,6 +17,24 @@ from placer_models.reasons import Blocker, Demand
 _Demands = tuple[Demand, ...]
 
 
+def counted_blocker(asked: Question, account: Account, demands: _Demands) -> Blocker | None:
+    """Return why the pod cannot run on the node, or None where counting alone does not tell."""
+    for number, demand in enumerate(demands):
+        rule = REASON_RULES[demand.rule]
+        if rule.lacks(demand, asked, account):
+            if not all(is_settled(d, asked) for d in demands[: number + 1]):
+                return None
+            return _without_company(demand, demands[:number])
+    return None
+
+
+def _without_company(short: Demand, before: _Demands) -> Blocker:
+    """Return the blocker of a demand that counting settles, with those that give it a meaning."""
+    needed, subjects = REASON_RULES[short.rule].needs, ("", short.subject)
+    others = (d for d in before if d.rule in needed and d.subject in subjects)
+    return Blocker(short, tuple(others))
+
+
 def blocker_of(
     asked: Question, account: Account, demands: _Demands, budget: Budget
 ) -> Blocker | None:
@@ -46,10 +64,7 @@ def blocker_of(
         (i for i, d in enumerate(demands[: short + 1]) if not is_settled(d, asked)), len(demands)
     )
     if short < counted:
-        needed = REASON_RULES[demands[short].rule].needs
-        subjects = ("", demands[short].subject)
-        others = (d for d in demands[:short] if d.rule in needed and d.subject in subjects)
-        return Blocker(demands[short], tuple(others))
+        return _without_company(demands[short], demands[:short])
     node = _Node(asked, account, demands, budget)
     if short > counted and not node.meets(demands[:short]):
         short = next(i for i in range(counted, short) if not node.meets(demands[: i + 1]))

@@ -9,7 +9,7 @@ from placer.counting.account import Account, account_of
 from placer.search.baseline import Baseline, running_on
 from placer.search.budget import Budget
 from placer.search.kept_blockers import NODES_AT_ONCE, KeptBlockers
-from placer.search.reasons.blocking import blocker_of
+from placer.search.reasons.blocking import blocker_of, counted_blocker
 from placer.search.reasons.firsts import Firsts, firsts_of
 from placer.search.reasons.guesses import hangs_on_guess
 from placer.search.reasons.question import Crowd, Question
@@ -106,7 +106,7 @@ class Stage:
 
         """
         if self.kept and not barred and self._looks_at_its_node(ask):
-            return self.kept.of(ask).count(partial(self.blocker, ask), self.is_over)
+            return self.kept.of(ask).count(self._look_at_nodes(ask), self.is_over)
         found: Counter[Blocker] = Counter()
         for index in range(len(self.nodes)):
             if index % NODES_AT_ONCE == 0:
@@ -119,6 +119,18 @@ class Stage:
                 return index
             found[blocker] += 1
         return found
+
+    def _look_at_nodes(self, ask: Ask) -> Callable[[int], Blocker | None]:
+        """Return a look at single nodes, for pods that look at nothing beyond theirs."""
+        never: dict[int, Blocker | None] = {}
+
+        def look(index: int) -> Blocker | None:
+            kind = id(self.kinds[index])
+            if kind not in never:
+                never[kind] = self.before.blocker(ask, index) if self.before else None
+            return never[kind] or self._look(ask, index, self.account_at(index))
+
+        return look
 
     def _looks_at_its_node(self, ask: Ask) -> bool:
         """Return whether nothing beyond a node decides if pods have a place there."""
@@ -156,6 +168,9 @@ class Stage:
         account = self.account_at(index) if account is None else account
         asked = Question(ask.spec, ask.namespace, ask.levels, node, running, self.crowd)
         demands = self._demands(ask, asked, self.kinds[index], account)
+        counted = None if self.crowd is None else counted_blocker(asked, account, demands)
+        if counted is not None:
+            return counted
         found = blocker_of(asked, account, demands, self.budget)
         if found and hangs_on_guess(found, ask.spec, node, running):
             return found._replace(guessed=True)
