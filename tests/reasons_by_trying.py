@@ -7,9 +7,8 @@ from dataclasses import replace
 from brute_force import best_placement
 from insides import BETWEEN_NODES, OF_NODES, Insides, broken
 from leaves import Stay
-from placer.search.reasons.demand_order import demands_of
 from placer.search.reasons.question import Question
-from placer.search.reasons.relax import without
+from placer.search.reasons.register import demands_of, without
 from placer.state.network import required_levels
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.network import Grouping, LevelRule

@@ -2,11 +2,13 @@
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from enum import StrEnum
 
 from placer_models.capacity import Quantity
 from placer_models.device import GPU
-from placer_models.device_share import WHOLE_PERCENT, DeviceDemand, DeviceShare
+from placer_models.device_share import WHOLE_PERCENT, DeviceShare
+from placer_models.pod import DeviceRequest
 from placer_models.quantity import parse_bytes, parse_milli
 
 RDMA = "rdma"
@@ -113,8 +115,10 @@ class DeviceRequestError(ValueError):
         self.rule = rule
 
 
-def translate(requests: Mapping[str, str | float]) -> tuple[DeviceDemand, ...]:
+def translate(requests: Mapping[str, str | float]) -> tuple[DeviceRequest, ...]:
     """Return what a pod asks of each device type, ascending by type.
+
+    Each request has a share, as it is asked for, also where that is a whole device.
 
     Args:
         requests: The pod's resource requests. Resources of the node, such as cpu and
@@ -130,8 +134,14 @@ def translate(requests: Mapping[str, str | float]) -> tuple[DeviceDemand, ...]:
         if name in PERCENT_TYPES:
             demands.append(_by_percent(PERCENT_TYPES[name], amount))
         elif name not in _GPU_NAMES:
-            demands.append(DeviceDemand(name, amount, DeviceShare(percent=WHOLE_PERCENT)))
+            demands.append(DeviceRequest(name, amount, DeviceShare(percent=WHOLE_PERCENT)))
     return tuple(sorted(demands, key=lambda demand: demand.type))
+
+
+def as_spec(request: DeviceRequest) -> DeviceRequest:
+    """Return a translated request as specs have it: one for whole devices has no share."""
+    whole = request.share is not None and request.share.whole
+    return replace(request, share=None) if whole else request
 
 
 def validate(requests: Mapping[str, str | float]) -> dict[str, int]:
@@ -278,7 +288,7 @@ def _one_npu(amounts: Mapping[str, int]) -> None:
             )
 
 
-def _gpus(amounts: Mapping[str, int]) -> DeviceDemand:
+def _gpus(amounts: Mapping[str, int]) -> DeviceRequest:
     count = amounts.get(GPU_SHARED, 0)
     if not count:
         # Memory in bytes does not say how many GPUs are meant; the compute does.
@@ -292,12 +302,12 @@ def _gpus(amounts: Mapping[str, int]) -> DeviceDemand:
         memory_percent=each.pop(GPU_MEMORY_RATIO, None),
         capacity=tuple(Quantity(name, each[name]) for name in sorted(each) if each[name]),
     )
-    return DeviceDemand(GPU, count, share)
+    return DeviceRequest(GPU, count, share)
 
 
-def _by_percent(kind: str, percent: int) -> DeviceDemand:
+def _by_percent(kind: str, percent: int) -> DeviceRequest:
     count = max(1, percent // WHOLE_PERCENT)
-    return DeviceDemand(kind, count, DeviceShare(percent=percent // count))
+    return DeviceRequest(kind, count, DeviceShare(percent=percent // count))
 
 
 def _listed(names: Iterable[str]) -> str:

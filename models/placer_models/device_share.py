@@ -74,15 +74,6 @@ def part_of(share: DeviceShare | None) -> DeviceShare | None:
     return share if share is not None and share.shared else None
 
 
-@dataclass(frozen=True, slots=True)
-class DeviceDemand:
-    """A demand for the same share of each of ``count`` devices of one type, on one node (D5)."""
-
-    type: str
-    count: int
-    each: DeviceShare
-
-
 class DeviceTotals(NamedTuple):
     """What an empty device has.
 

@@ -8,8 +8,8 @@ from placer_models.illegal_running import illegality
 from placer_models.placement import NamespacedName
 from placer_models.pod import PodSpec
 from placer_models.policy import AlignmentScope
-from placer_models.reach import reaches_beyond
 from placer_models.records import record
+from placer_models.relations import RELATIONS
 from placer_models.rule_family import RuleFamily
 
 
@@ -62,22 +62,6 @@ def _always(spec: PodSpec, node: Node) -> bool:
     return True
 
 
-def _is_first_of_no_kind(spec: PodSpec, node: Node) -> bool:
-    """Return whether no required affinity of the pod means the pod itself.
-
-    If it did, the pod, looked at as new, would keep others out. Nor may the pod reach beyond its
-    node, because then no single node tells whether it may be there.
-    """
-    return not reaches_beyond(spec) and not any(
-        term.required and not term.apart and term.means(spec.labels, owns_cpus=spec.qos.owns_cpus)
-        for term in spec.affinity
-    )
-
-
-def _spreads_over_nothing(spec: PodSpec, node: Node) -> bool:
-    return not spec.spread
-
-
 # A pod stays if its place depends on a part of a pool, on virtual functions, on a device strategy
 # or on the parts of its containers: counts do not show that such a pod has just what it had.
 
@@ -99,12 +83,9 @@ def _has_no_strategies(spec: PodSpec, node: Node) -> bool:
 
 
 MOVABLE: dict[RuleFamily, Callable[[PodSpec, Node], bool]] = {
+    **{relation.family: relation.movable for relation in RELATIONS},
     RuleFamily.GANGS: _always,
-    RuleFamily.NETWORK: _always,
     RuleFamily.NODE_PREFERENCE: _always,
-    RuleFamily.AFFINITY: _is_first_of_no_kind,
-    RuleFamily.TOPOLOGY_SPREAD: _spreads_over_nothing,
-    RuleFamily.IN_NODE_AFFINITY: _is_first_of_no_kind,
     RuleFamily.AMOUNTS: _always,
     RuleFamily.CPUS: _always,
     RuleFamily.NUMA: _always,

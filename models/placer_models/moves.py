@@ -19,6 +19,7 @@ from placer_models.placement import Move, NamespacedName, Placement, PodPlacemen
 from placer_models.pod import Gang, PodSpec
 from placer_models.policy import QosClass
 from placer_models.reach import any_reaches_beyond
+from placer_models.relations import asks_where_members_are
 
 Mended = Mapping[NamespacedName, tuple[str, ...]]
 """A running pod that moves -> the rules that it broke where it was."""
@@ -163,7 +164,7 @@ def _groups(instance: Instance) -> Iterator[frozenset[NamespacedName]]:
             yield frozenset({running.pod.key})
     for gang, members in _members_of(instance):
         keys = frozenset(one.pod.key for one in members)
-        if not (gang.gather or gang.levels):
+        if not asks_where_members_are(gang):
             yield from (frozenset({one.pod.key}) for one in members if one.pod.key in able)
         elif keys and keys <= able:
             yield keys

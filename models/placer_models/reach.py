@@ -4,11 +4,12 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from placer_models.pod import Pod, PodSpec
+from placer_models.relations import RELATIONS
 
 
 def reaches_beyond(spec: PodSpec) -> bool:
-    """Return whether the pod has affinities over domains of nodes, or spreads over them."""
-    return bool(spec.spread) or any(term.wide for term in spec.affinity)
+    """Return whether the pod asks something that its own node does not decide."""
+    return any(relation.reaches(spec) for relation in RELATIONS)
 
 
 def any_reaches_beyond(pods: Iterable[Pod]) -> bool:
@@ -19,7 +20,7 @@ def any_reaches_beyond(pods: Iterable[Pod]) -> bool:
 
 def of_one_node(pod: Pod) -> Pod:
     """Return the pod with only what it asks of its own node."""
-    if not reaches_beyond(pod.spec):
-        return pod
-    terms = tuple(term for term in pod.spec.affinity if not term.wide)
-    return replace(pod, spec=replace(pod.spec, affinity=terms, spread=()))
+    spec = pod.spec
+    for relation in RELATIONS:
+        spec = relation.of_one_node(spec)
+    return pod if spec is pod.spec else replace(pod, spec=spec)

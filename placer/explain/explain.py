@@ -7,7 +7,7 @@ from placer.explain.explanation import Explanation, FunnelStep, ProposedChange
 from placer.explain.final_state import beside_placed
 from placer.explain.smallest_change import KindOutcome, changes_for
 from placer.explain.trial import Outcome
-from placer.search.reasons.demand_order import ORDER
+from placer.search.reasons.register import REASON_RULES
 from placer_models.cluster import Instance
 from placer_models.placement import (
     Answer,
@@ -139,8 +139,9 @@ def _funnel(one: Unplaced, all_nodes: int) -> tuple[FunnelStep, ...]:
     blocked = next((why for why in one.why if isinstance(why, Blocked)), None)
     if blocked is None:
         return ()
+    order = list(REASON_RULES)
     kept_off: dict[str, int] = {}
-    for blocker, nodes in sorted(blocked.nodes, key=lambda item: ORDER.index(item[0].demand.rule)):
+    for blocker, nodes in sorted(blocked.nodes, key=lambda item: order.index(item[0].demand.rule)):
         kept_off[blocker.demand.rule] = kept_off.get(blocker.demand.rule, 0) + nodes
     steps = [FunnelStep("", all_nodes)]
     for rule, nodes in kept_off.items():

@@ -45,7 +45,7 @@ def answer_given(instance: Instance, placement: Placement, seconds: float) -> Pl
     problem = build_problem(stays, baseline.accounts)
     budget = Budget(SolveOptions(time_limit_s=seconds))
     left_out = (
-        *why_unplaced(stays, stays, problem, baseline.accounts, placement, budget),
+        *why_unplaced(stays, stays, problem, baseline, placement, budget),
         *never_asked(stays.left_out),
     )
     tiers = tuple(TierValue(tier, value, None, False) for tier, value in measure(stays, placement))

@@ -40,7 +40,7 @@ class AffinityCounts:
         self._running = [_counts(task.here, nodes) for task in problem.affinity.tasks]
         self._runs = [running > 0 for running in self._running]
         self._first = FirstOfKind(problem)
-        self._spread = SpreadCounts(problem)
+        self._spread = SpreadCounts(problem.affinity.spreads, len(problem.shapes), nodes)
         self._barred = [_mask(barred, nodes) for barred in problem.affinity.barred]
 
     def add(self, shape: int, node: int, count: int) -> None:

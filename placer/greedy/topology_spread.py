@@ -1,12 +1,12 @@
 """Topology spread while pods are being placed: how evenly they are over domains of nodes."""
 
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from placer.greedy.columns import Mask
-from placer_models.problem import Problem
 from placer_models.tasks import NO_DOMAIN, SpreadTask
 
 _Counts = NDArray[np.int64]
@@ -30,12 +30,19 @@ class _Domains(NamedTuple):
 class SpreadCounts:
     """How many pods are in each domain that a constraint looks at."""
 
-    def __init__(self, problem: Problem) -> None:
-        """Begin with the running pods, and nothing placed."""
-        self._nodes = len(problem.nodes)
-        self._tasks = problem.affinity.spreads
-        self._domains = [_domains(task) for task in self._tasks]
-        self._about: list[list[int]] = [[] for _ in problem.shapes]
+    def __init__(self, tasks: Sequence[SpreadTask], shapes: int, nodes: int) -> None:
+        """Begin with the running pods, and nothing placed.
+
+        Args:
+            tasks: What is asked of domains.
+            shapes: How many shapes there are.
+            nodes: How many nodes there are.
+
+        """
+        self._nodes = nodes
+        self._tasks = tasks
+        self._domains = [_domains(task) for task in tasks]
+        self._about: list[list[int]] = [[] for _ in range(shapes)]
         for number, task in enumerate(self._tasks):
             for shape in task.asking | task.matches:
                 self._about[shape].append(number)
@@ -48,16 +55,31 @@ class SpreadCounts:
                 self._domains[number].counts[domain] += count * (shape in task.matches)
                 self._domains[number].asking[domain] += count * (shape in task.asking)
 
+    def note_asking(self, shape: int, node: int) -> None:
+        """Note that a pod of the shape that is among the running ones asks, too."""
+        for number in self._about[shape]:
+            task, domain = self._tasks[number], self._tasks[number].domains[node]
+            if domain != NO_DOMAIN:
+                self._domains[number].asking[domain] += shape in task.asking
+
     def allowed(self, shape: int) -> Mask:
         """Return the nodes where one more pod of the shape breaks no required constraint."""
         mask = np.ones(self._nodes, dtype=np.bool_)
+        for _, kept in self.kept(shape):
+            mask &= kept
+        return mask
+
+    def kept(self, shape: int) -> Iterator[tuple[int, Mask]]:
+        """Yield each required constraint about a shape, and the nodes where one more keeps it.
+
+        Nodes that the constraint does not look at are among them.
+        """
         for number in self._about[shape]:
             task = self._tasks[number]
             if task.required and task.here:
                 after, fewest, asked = self._with_one_more(number, shape)
                 allowed = ~asked | (after - fewest <= task.max_skew)
-                mask &= self._on_nodes(number, allowed.astype(np.int64), 1) > 0
-        return mask
+                yield number, self._on_nodes(number, allowed.astype(np.int64), 1) > 0
 
     def lost(self, shape: int) -> _Counts:
         """Return node -> how much more the tier loses with one more pod of the shape there."""

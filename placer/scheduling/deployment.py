@@ -17,7 +17,6 @@ from placer.search.budget import Budget
 from placer.search.options import Engine, SolveOptions
 from placer.search.reasons.alone import most_placed
 from placer.search.solver import solve
-from placer.state.affinity import lonely_terms
 from placer.state.out_of_time import OutOfTimeError
 from placer_models.cluster import Instance, RunningPod
 from placer_models.goals import OF_A_POD
@@ -32,6 +31,7 @@ from placer_models.placement import (
 from placer_models.pod import Gang, Pod, PodSpec, pods_of
 from placer_models.policy import QosClass
 from placer_models.reach import any_reaches_beyond, of_one_node
+from placer_models.relations import lonely_terms
 
 
 def confirmed(

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from placer.counting.account import Account
 from placer.counting.node_resources import NODE_RESOURCES, ResourceKey, amount_of, wanted_by
 from placer.scheduling.refusal import Gone
-from placer.search.reasons.counted import could_share
+from placer.search.reasons.devices import could_share
 from placer_models.cluster import Node
 from placer_models.device import FunctionSelector
 from placer_models.device_share import DeviceShare

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from placer.judge.breaches import Breach
-from placer.search.reasons.text import share_text
+from placer.search.reasons.devices import share_text
 from placer_models.device_share import DeviceShare
 from placer_models.placement import NamespacedName, Unplaced, title_of
 from placer_models.quantity import format_bytes

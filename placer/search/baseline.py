@@ -4,7 +4,8 @@ from dataclasses import dataclass, field
 
 from placer.counting.account import Account, accounts_of
 from placer.greedy.node_table import NodeTableCache
-from placer.judge.scene import NodesBefore, Sites, sites_of
+from placer.judge.scene import NodesBefore, Sites
+from placer.search.kept_blockers import KeptBlockers
 from placer.state.problem_cache import ProblemCache
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.incremental import PersistentTuple
@@ -21,6 +22,7 @@ class SolveCache:
     problems: ProblemCache = field(default_factory=ProblemCache)
     tables: NodeTableCache = field(default_factory=NodeTableCache)
     sites: Sites = field(default_factory=Sites)
+    blockers: KeptBlockers = field(default_factory=KeptBlockers)
 
 
 @record(frozen=True, slots=True)
@@ -28,12 +30,14 @@ class Baseline:
     """The nodes of an instance before anything is placed.
 
     Attributes:
-        accounts: What is left on each node, in the instance's order.
+        running: What runs on each node, in the instance's order.
+        accounts: What is left on each node.
         nodes_before: The same for the judge, which counts for itself.
         cache: What earlier solves have left.
 
     """
 
+    running: PersistentTuple[tuple[RunningPod, ...]]
     accounts: PersistentTuple[Account]
     nodes_before: NodesBefore
     cache: SolveCache
@@ -41,7 +45,8 @@ class Baseline:
 
 def baseline_of(instance: Instance) -> Baseline:
     """Return the baseline of an instance of which nothing has been counted yet."""
-    return Baseline(PersistentTuple.of(accounts_of(instance)), sites_of(instance), SolveCache())
+    accounts = PersistentTuple.of(accounts_of(instance))
+    return known_baseline(instance.nodes, running_on(instance), accounts, SolveCache())
 
 
 def known_baseline(
@@ -59,4 +64,13 @@ def known_baseline(
         cache: What earlier solves have left.
 
     """
-    return Baseline(accounts, cache.sites.of(nodes, running), cache)
+    return Baseline(running, accounts, cache.sites.of(nodes, running), cache)
+
+
+def running_on(instance: Instance) -> PersistentTuple[tuple[RunningPod, ...]]:
+    """Return what runs on each node of an instance."""
+    there: dict[str, list[RunningPod]] = {node.name: [] for node in instance.nodes}
+    for runner in instance.running:
+        if runner.placement.node in there:
+            there[runner.placement.node].append(runner)
+    return PersistentTuple.of(map(tuple, there.values()))

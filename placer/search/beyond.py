@@ -1,19 +1,24 @@
-"""Pods beyond a part of a cluster that affinity makes the part know about.
+"""Pods beyond a part of a cluster that the part has to know about: witnesses of what it asks.
 
-Two things reach beyond a node. Some terms are about domains of nodes. And a pod that its own
+Two things reach beyond a node. Some rules are about domains of nodes. And a pod that its own
 affinity means may be the first of its kind, as long as no other pod of the cluster is meant.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Hashable, Iterable, Sequence, Set
 from dataclasses import replace
 
-from placer.state.affinity import lonely_terms
-from placer_models.affinity import AffinityTerm
 from placer_models.cluster import Node, RunningPod
 from placer_models.placement import PodPlacement
 from placer_models.pod import Gang, Pod, PodSpec
-from placer_models.spreading import spreadings_of
+from placer_models.relations import (
+    Askers,
+    carried_by,
+    domains_asked_for,
+    lonely_terms,
+    lookouts,
+    means,
+)
 
 
 def nodes_of_first_pods(placed: Iterable[RunningPod], everyone: Sequence[RunningPod]) -> set[str]:
@@ -31,7 +36,7 @@ def nodes_of_first_pods(placed: Iterable[RunningPod], everyone: Sequence[Running
             others = (
                 other for other in together[one.placement.node] if other.pod.key != one.pod.key
             )
-            if not any(_means(one.pod.namespace, term, other) for other in others):
+            if not any(means(one.pod.namespace, term, other) for other in others):
                 found.add(one.placement.node)
     return found
 
@@ -42,51 +47,33 @@ def outside_pods_that_match(
     gangs: Iterable[Gang],
     everywhere: Sequence[Node],
 ) -> list[RunningPod]:
-    """Return pods beyond the nodes, one for each term that pods of the gangs may be the first of.
+    """Return witnesses: pods beyond the nodes in which pods of the gangs see something.
 
-    Also one per domain for each term about domains of those pods, one per domain for each
-    term that keeps others off it, and every pod that counts where those pods spread. They
-    hold nothing: that they are there keeps others from being the first, or keeps them off.
+    Of pods in which the same is seen there is one. They hold nothing: that they are there keeps
+    others from being the first, or keeps them off.
     """
-    specs = {(pod.namespace, pod.spec) for gang in gangs for pod in gang.pods}
-    wanted = {(where, term, "") for where, spec in specs for term in lonely_terms(spec)}
-    spreads = {one for where, spec in specs for one in spreadings_of(spec, where)}
-    near = {(where, term) for where, spec in specs for term in spec.affinity if term.wide}
+    seen = lookouts(_askers(gangs))
     node_of = {node.name: node for node in everywhere} if everyone else {}
-
-    def domain_of(node: str, term: AffinityTerm) -> str:
-        return node_of[node].topology_domain(term.topology) or ""
-
-    known: set[tuple[str, AffinityTerm, str]] = set()
+    known = set[Hashable]()
     found: dict[tuple[str, str], RunningPod] = {}
     for one in everyone:
-        node, (namespace, name) = one.placement.node, one.pod.key
-        if node in nodes:
+        place, (namespace, name) = one.placement, one.pod.key
+        if place.node in nodes:
             continue
-        own = tuple(t for t in one.pod.spec.affinity if t.wide and t.apart and t.required)
-        met = {asked for asked in wanted if _means(asked[0], asked[1], one)}
-        met |= {
-            (where, term, domain_of(node, term)) for where, term in near if _means(where, term, one)
-        }
-        met |= {(namespace, term, domain_of(node, term)) for term in own}
-        counts = any(
-            spread.means(one.pod.spec, namespace) and spread.domain(node_of[node]) is not None
-            for spread in spreads
-        )
-        if counts or met - known:
-            wanted -= met
-            known |= met
-            qos = one.pod.spec.qos if any(t.inside for _, t, _ in met) else PodSpec(()).qos
-            spec = PodSpec((), qos, labels=one.pod.spec.labels, affinity=own)
-            place = PodPlacement(name, namespace, None, node, frozenset())
-            found[one.pod.key] = RunningPod(Pod(name, namespace, spec), place)
+        new = [each for each in seen(one, node_of[place.node]) if each.key not in known]
+        if new:
+            known.update(each.key for each in new)
+            bare = PodSpec((), labels=one.pod.spec.labels)
+            if any(each.owns_cpus for each in new):
+                bare = replace(bare, qos=one.pod.spec.qos)
+            pod = Pod(name, namespace, carried_by(one.pod.spec, bare))
+            there = PodPlacement(name, namespace, None, place.node, frozenset())
+            found[one.pod.key] = RunningPod(pod, there)
     return list(found.values())
 
 
-def _means(namespace: str, term: AffinityTerm, other: RunningPod) -> bool:
-    spec, where = other.pod.spec, other.pod.namespace
-    means = term.means(spec.labels, owns_cpus=spec.qos.owns_cpus)
-    return means and term.looks_into(where, namespace)
+def _askers(gangs: Iterable[Gang]) -> Askers:
+    return {(pod.namespace, pod.spec) for gang in gangs for pod in gang.pods}
 
 
 def cordoned_copies(
@@ -95,17 +82,16 @@ def cordoned_copies(
     inside: Set[str] = frozenset(),
     gangs: Iterable[Gang] = (),
 ) -> tuple[Node, ...]:
-    """Return the witnesses' nodes, and one of each domain not met yet that pods spread over.
+    """Return the witnesses' nodes, and one of each domain not met yet that counts even if empty.
 
-    They are cordoned: nothing new can go there. Even an empty domain counts, as it says how few
-    of the pods that spread a domain can have.
+    They are cordoned: nothing new can go there. An empty domain counts, as it says how few of the
+    pods that spread a domain can have.
     """
     names = {runner.placement.node for runner in witnesses}
-    specs = {(pod.namespace, pod.spec) for gang in gangs for pod in gang.pods}
-    for spread in {one for where, spec in specs for one in spreadings_of(spec, where)}:
-        known = {spread.domain(node) for node in nodes if node.name in names | inside}
+    for domains in domains_asked_for(_askers(gangs)):
+        known = {domains.domain(node) for node in nodes if node.name in names | inside}
         for node in nodes:
-            if (domain := spread.domain(node)) is not None and domain not in known:
+            if (domain := domains.domain(node)) is not None and domain not in known:
                 known.add(domain)
                 names.add(node.name)
     return tuple(replace(node, cordoned=True) for node in nodes if node.name in names)

@@ -1,9 +1,7 @@
 """The solver: from an instance to its answer (G2)."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 
-from placer.counting.account import Account
 from placer.greedy.place import place_greedily
 from placer.judge.breaches import blamed
 from placer.search.baseline import Baseline, baseline_of
@@ -90,7 +88,7 @@ def solve(
     tell = progress or silent
     tell("counting what is free")
     baseline = baseline_of(instance) if baseline is None else baseline
-    accounts, cache = baseline.accounts, baseline.cache.problems
+    before, accounts, cache = baseline, baseline.accounts, baseline.cache.problems
     # Greedy looks at cores one by one where the model's counts would not tell it enough, and
     # counts alike for every batch; the model counts in units that keep its numbers small.
     problem = build_problem(instance, accounts, each_core=True, absolute=True, cache=cache)
@@ -130,7 +128,7 @@ def solve(
         stop=lambda: budget.is_late,
     )
     found = replace(found, best=best, rejected=tuple(noted))
-    return _answer(instance, movable, accounts, found, budget)
+    return _answer(instance, movable, before, found, budget)
 
 
 def _checked(instance: Instance, *, skip_illegal: bool) -> Instance:
@@ -181,7 +179,7 @@ def _searched(
 def _answer(
     instance: Instance,
     movable: Movable,
-    before: Sequence[Account],
+    before: Baseline,
     found: Searched,
     budget: Budget,
 ) -> Answer:

@@ -6,23 +6,23 @@ from collections.abc import Iterator, Mapping, Sequence
 from placer.counting.account import Account, Side
 from placer.state.label_index import LabelIndex, traits_of
 from placer.state.topology_spread import spread_tasks
-from placer_models.affinity import AffinityTerm
 from placer_models.cluster import Instance, Node
-from placer_models.pod import Gang, PodSpec, pods_of
+from placer_models.pod import Gang, pods_of
+from placer_models.relations import goes_on_asking, looks_at_others
 from placer_models.tasks import NO_DOMAIN, Affinities, AffinityTask, SpreadTask
 
 
 def has_affinity(instance: Instance) -> bool:
     """Return whether any pod, waiting or running, asks for others."""
     return asks_for_others(instance.gangs) or any(
-        runner.pod.spec.affinity for runner in instance.running
+        goes_on_asking(runner.pod.spec) for runner in instance.running
     )
 
 
 def asks_for_others(gangs: tuple[Gang, ...]) -> bool:
     """Return whether any pod that waits asks for others."""
     specs = {id(pod.spec): pod.spec for pod in pods_of(gangs)}.values()
-    return any(spec.affinity or spec.spread for spec in specs)
+    return any(map(looks_at_others, specs))
 
 
 def affinities_of(
@@ -156,14 +156,6 @@ def _shapes_barred_by(running: Side, waiting: LabelIndex[int]) -> Iterator[tuple
     for term in spec.affinity:
         if term.apart and term.required and not term.inside:
             yield from ((term.topology, shape) for shape in waiting.meant(term, namespace))
-
-
-def lonely_terms(spec: PodSpec) -> Iterator[AffinityTerm]:
-    """Yield the required affinities that mean the pod itself: it may be the first of its kind."""
-    for term in spec.affinity:
-        itself = term.means(spec.labels, owns_cpus=spec.qos.owns_cpus)
-        if term.required and not term.apart and itself:
-            yield term
 
 
 def index_of(sides: Sequence[Side]) -> LabelIndex[int]:

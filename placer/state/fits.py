@@ -63,7 +63,7 @@ def best_pair_minimum_of(spec: PodSpec, nodes: Iterable[Node]) -> int:
 def fit_of(spec: PodSpec, node: Node) -> Fit | Blocker:
     """Return what the spec means on the node, or what keeps it off the node for ever.
 
-    The blocker need not be the first in the order of reasons (`search.reasons.demand_order`).
+    The blocker need not be the first in the order of reasons (`search.reasons.register`).
     """
     policy, binding = effective_alignment(spec, node), binding_of(spec, node)
     if (barred := _barred(spec, node)) is not None:

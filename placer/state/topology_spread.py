@@ -12,11 +12,17 @@ def spread_tasks(
     nodes: Sequence[Node], accounts: Sequence[Account], sides: Sequence[Side]
 ) -> tuple[SpreadTask, ...]:
     """Return what the shapes ask of domains; ``sides`` has one side per shape."""
+    asking = asked_spreadings(sides).items()
+    return tuple(_task(s, frozenset(a), nodes, accounts, sides) for s, a in asking)
+
+
+def asked_spreadings(sides: Sequence[Side]) -> dict[Spreading, set[int]]:
+    """Return what is asked of domains, in the order of ``spread_tasks`` -> the shapes that ask."""
     asking: dict[Spreading, set[int]] = {}
     for shape, (spec, namespace) in enumerate(sides):
         for spreading in spreadings_of(spec, namespace):
             asking.setdefault(spreading, set()).add(shape)
-    return tuple(_task(s, frozenset(a), nodes, accounts, sides) for s, a in asking.items())
+    return asking
 
 
 def _task(

@@ -18,15 +18,16 @@ from placer_models.annotations.device_hint import (
 from placer_models.annotations.json_parts import AnnotationError
 from placer_models.annotations.names import DEVICE_ALLOCATE_HINT
 from placer_models.device_request import DeviceRequestError, translate
-from placer_models.device_share import DeviceDemand, DeviceShare
+from placer_models.device_share import DeviceShare
 from placer_models.device_strategy import DeviceStrategy
+from placer_models.pod import DeviceRequest
 
 NICS = [{"type": "slow"}, {"type": "fast"}, {"type": "fast", "port": "1"}]
 
 
-def nics(count: int, percent: int) -> DeviceDemand:
+def nics(count: int, percent: int) -> DeviceRequest:
     """Return the demand for so much of so many NICs."""
-    return DeviceDemand("rdma", count, DeviceShare(percent=percent))
+    return DeviceRequest("rdma", count, DeviceShare(percent=percent))
 
 
 def test_every_field_has_its_word() -> None:
@@ -87,7 +88,7 @@ def test_a_selector_matches_as_in_kubernetes(requirement: Requirement, matched: 
     ],
 )
 def test_a_strategy_says_on_how_many_devices_a_request_falls(
-    asked: int, hint: DeviceHint, demand: DeviceDemand
+    asked: int, hint: DeviceHint, demand: DeviceRequest
 ) -> None:
     """
     On all that match, or on as many as the number says; several whole ones stay whole.
@@ -115,7 +116,7 @@ def test_a_hint_is_a_strategy_of_the_pod() -> None:
     fast = (Requirement("type", HintOperator.IN, ("fast",)),)
     every = DeviceHint(strategy=AllocateStrategy.APPLY_FOR_ALL)
     as_count = DeviceHint(strategy=AllocateStrategy.REQUESTS_AS_COUNT)
-    gpus = DeviceDemand("gpu", 2, DeviceShare(percent=100))
+    gpus = DeviceRequest("gpu", 2, DeviceShare(percent=100))
     beside = (DeviceStrategy.APPLY_FOR_EACH_GROUP, ["gpu", "rdma"])
 
     assert strategies_of({"rdma": every}, [nics(1, 5)]) == (("rdma", DeviceStrategy.APPLY_FOR_ALL),)

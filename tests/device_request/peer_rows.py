@@ -24,7 +24,7 @@ from placer_models.device_request import (
     translate,
     validate,
 )
-from placer_models.device_share import DeviceDemand
+from placer_models.pod import DeviceRequest
 from placer_models.quantity import parse_bytes
 
 Row = Mapping[str, Any]
@@ -88,7 +88,7 @@ def answer(row: Row) -> Row:
             said["each"] = _written(_resources(demand), row.get("each", {}))
             said["count"] = demand.count
             if "shared" in row:
-                said["shared"] = demand.each.shared
+                said["shared"] = demand.share.shared
     except DeviceRequestError:
         said["refused"] = True
     return said
@@ -98,8 +98,8 @@ def _hint(hint: object) -> DeviceHint:
     return read_device_hints(json.dumps({"rdma": hint}))["rdma"] if hint else DeviceHint()
 
 
-def _resources(demand: DeviceDemand) -> dict[str, int]:
-    each = demand.each
+def _resources(demand: DeviceRequest) -> dict[str, int]:
+    each = demand.share
     percent_name = GPU_CORE if demand.type == "gpu" else KOORD_RDMA
     amounts = {
         percent_name: each.percent,

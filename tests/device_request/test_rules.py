@@ -9,7 +9,8 @@ from placer_models.device_request import (
     RequestRule,
     translate,
 )
-from placer_models.device_share import DeviceDemand, DeviceShare
+from placer_models.device_share import DeviceShare
+from placer_models.pod import DeviceRequest
 
 Asked = dict[str, str | float]
 
@@ -25,9 +26,9 @@ def gpus(
     percent: int | None = None,
     memory_bytes: int | None = None,
     memory_percent: int | None = None,
-) -> tuple[DeviceDemand, ...]:
+) -> tuple[DeviceRequest, ...]:
     """Return the demand for such shares of so many GPUs."""
-    return (DeviceDemand("gpu", count, DeviceShare(percent, memory_bytes, memory_percent)),)
+    return (DeviceRequest("gpu", count, DeviceShare(percent, memory_bytes, memory_percent)),)
 
 
 @pytest.mark.parametrize(
@@ -49,7 +50,7 @@ def gpus(
     ],
 )
 def test_a_request_for_gpus_is_so_much_of_each(
-    asked: Asked, demands: tuple[DeviceDemand, ...]
+    asked: Asked, demands: tuple[DeviceRequest, ...]
 ) -> None:
     """
     Shorthands, percent, bytes and shares all become: this of each of so many GPUs.
@@ -74,10 +75,10 @@ def test_every_type_that_is_asked_for_has_its_demand() -> None:
     }
 
     assert translate(asked) == (
-        DeviceDemand("example.com/ve", 3, DeviceShare(percent=100)),
-        DeviceDemand("fpga", 2, DeviceShare(percent=100)),
+        DeviceRequest("example.com/ve", 3, DeviceShare(percent=100)),
+        DeviceRequest("fpga", 2, DeviceShare(percent=100)),
         *gpus(1, percent=100, memory_percent=100),
-        DeviceDemand("rdma", 1, DeviceShare(percent=50)),
+        DeviceRequest("rdma", 1, DeviceShare(percent=50)),
     )
 
 
@@ -100,7 +101,7 @@ def test_an_npu_is_asked_for_by_its_parts() -> None:
     parts = (Quantity("huawei.com/npu-core", 10), Quantity("huawei.com/npu-cpu", 3))
 
     assert translate(NPU) == (
-        DeviceDemand("gpu", 1, DeviceShare(memory_bytes=16 * GIB, capacity=parts)),
+        DeviceRequest("gpu", 1, DeviceShare(memory_bytes=16 * GIB, capacity=parts)),
     )
 
 

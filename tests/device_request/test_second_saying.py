@@ -74,10 +74,10 @@ def as_placer(asked: dict[str, int]) -> Said:
         return "refused"
     short = {name: word for word, name in NAMES.items()}
     each = {
-        "core": demand.each.percent,
-        "memory": demand.each.memory_bytes,
-        "ratio": demand.each.memory_percent,
-        **{short[q.name]: q.amount for q in demand.each.capacity},
+        "core": demand.share.percent,
+        "memory": demand.share.memory_bytes,
+        "ratio": demand.share.memory_percent,
+        **{short[q.name]: q.amount for q in demand.share.capacity},
     }
     return demand.count, {name: amount for name, amount in each.items() if amount}
 

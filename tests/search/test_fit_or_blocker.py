@@ -10,8 +10,8 @@ from placer.counting.account import account_of
 from placer.search.budget import Budget
 from placer.search.options import SolveOptions
 from placer.search.reasons.blocking import blocker_of
-from placer.search.reasons.demand_order import ORDER, demands_of
 from placer.search.reasons.question import Question
+from placer.search.reasons.register import REASON_RULES, demands_of
 from placer.state.fits import fit_of
 from placer_models.cluster import Node
 from placer_models.device import GPU
@@ -88,7 +88,7 @@ def test_reasons_stand_on_the_same_blockers(batch: int) -> None:
     """
     On 100 worlds: what blocks a spec is asked for, and the reason is it, or one before it.
     """
-    blocked = 0
+    blocked, order = 0, [*REASON_RULES]
     for seed in range(10 * batch, 10 * batch + 10):
         instance = mixed_instance(seed)
         for gang in instance.gangs:
@@ -103,6 +103,6 @@ def test_reasons_stand_on_the_same_blockers(batch: int) -> None:
                 budget = Budget(SolveOptions(workers=1, seed=1))
                 said = blocker_of(asked, account_of(on, ()), demands, budget)
                 assert said is not None, instance.name
-                assert ORDER.index(said.demand.rule) <= ORDER.index(never.demand.rule)
+                assert order.index(said.demand.rule) <= order.index(never.demand.rule)
                 blocked += 1
     assert blocked

@@ -6,14 +6,13 @@ import pytest
 
 from leaves import TooManyLeavesError
 from mixed_worlds import mixed_instance
-from placer.counting.account import accounts_of
-from placer.judge.breaches import RULES
 from placer.scheduling.decision import lone_gang
+from placer.search.baseline import baseline_of
 from placer.search.budget import Budget
 from placer.search.options import Engine, SolveOptions
 from placer.search.reasons.blocking import blocker_of
-from placer.search.reasons.demand_order import ORDER, demands_of
 from placer.search.reasons.question import Question
+from placer.search.reasons.register import demands_of
 from placer.search.reasons.stages import stages_of
 from placer.search.solver import solve
 from placer.state.batch import build_problem
@@ -324,31 +323,17 @@ def test_a_gang_short_beside_what_is_placed_is_outvoted() -> None:
     )
 
 
-def test_the_order_names_rules_of_the_judge() -> None:
-    """
-    A reason says the name that pages and breaches say; every rule but those that no lone
-    pod can break has its place.
-    """
-    apart = {
-        *("known", "cpu-allocatable", "cpu-exclusive", "containers", "container-parts"),
-        "environment",
-        *("device-known", "device-health", "device-exclusive"),
-        *("gang-minimum", "gang-group", "moves"),
-    }
-    assert {rule.split()[0] for rule in ORDER} == set(RULES) - apart
-
-
 def check_world(instance: Instance) -> None:
     """Hold the blocker of each gang's first pod on each node against trying everything."""
-    accounts = accounts_of(instance)
-    problem = build_problem(instance, accounts)
+    baseline = baseline_of(instance)
+    problem = build_problem(instance, baseline.accounts)
     budget = Budget(SolveOptions(workers=1))
-    stages = stages_of(instance, instance, problem, accounts, Placement(), budget)
+    stages = stages_of(instance, instance, problem, baseline, Placement(), budget)
     for gang in instance.gangs:
         waiting, levels = gang.pods[0], required_levels(gang)
         for stage in stages[:2]:
             for index, node in enumerate(instance.nodes):
-                runs = tuple(stage.running.get(node.name, ()))
+                runs = stage.running[index]
                 asked = Question(waiting.spec, waiting.namespace, levels, node, runs, stage.crowd)
                 found = blocker_of(asked, stage.account_at(index), demands_of(asked), budget)
                 others = [r for r in instance.running if r.placement.node != node.name]

@@ -136,7 +136,7 @@ def _answer(row: Row) -> tuple[DeviceGrant, ...] | None:
         return None
     requests = Resources(
         devices=tuple(
-            DeviceRequest(d.type, d.count, d.each if d.each.shared else None) for d in demands
+            DeviceRequest(d.type, d.count, d.share if d.share.shared else None) for d in demands
         )
     )
     strength = Strength.REQUIRED if row["required"] else Strength.PREFERRED

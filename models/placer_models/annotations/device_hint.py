@@ -8,8 +8,9 @@ from typing import TypeVar, assert_never
 from placer_models.annotations.json_parts import JsonPart, parse_json
 from placer_models.annotations.names import DEVICE_ALLOCATE_HINT
 from placer_models.device_request import PERCENT_TYPES, DeviceRequestError, RequestRule
-from placer_models.device_share import WHOLE_PERCENT, DeviceDemand, DeviceShare
+from placer_models.device_share import WHOLE_PERCENT, DeviceShare
 from placer_models.device_strategy import DeviceStrategy, Strategies
+from placer_models.pod import DeviceRequest
 
 
 class AllocateStrategy(StrEnum):
@@ -101,8 +102,8 @@ def matches(selector: Selector, labels: Mapping[str, str]) -> bool:
 
 
 def hinted(
-    demand: DeviceDemand, hint: DeviceHint, devices: Sequence[Mapping[str, str]]
-) -> DeviceDemand:
+    demand: DeviceRequest, hint: DeviceHint, devices: Sequence[Mapping[str, str]]
+) -> DeviceRequest:
     """Return the demand on a node once the hint is applied.
 
     Args:
@@ -115,7 +116,7 @@ def hinted(
         DeviceRequestError: All matching devices are asked for, and none matches.
 
     """
-    percent = demand.each.percent
+    percent = demand.share.percent if demand.share else WHOLE_PERCENT
     if demand.type not in PERCENT_TYPES.values() or percent is None or demand.count > 1:
         return demand
     match hint.strategy:
@@ -132,7 +133,7 @@ def hinted(
             return replace(demand, count=count)
         case AllocateStrategy.REQUESTS_AS_COUNT:
             alone = hint.exclusive is DeviceExclusivePolicy.DEVICE_LEVEL
-            return DeviceDemand(
+            return DeviceRequest(
                 demand.type, percent, DeviceShare(percent=WHOLE_PERCENT if alone else 1)
             )
         case _:
@@ -141,7 +142,7 @@ def hinted(
 
 def strategies_of(
     hints: Mapping[str, DeviceHint],
-    demands: Sequence[DeviceDemand],
+    demands: Sequence[DeviceRequest],
     together: Sequence[str] = (),
 ) -> Strategies:
     """Return the strategies that say how many devices of a type a pod has, whatever its node.

@@ -1,22 +1,19 @@
 """JSON that strangers wrote, checked part by part: each fault is one message with its path."""
 
 import json
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
-from enum import StrEnum
-from typing import NoReturn, TypeVar
+from typing import NoReturn
 
 from placer_models.device_request import shown
+from placer_models.files.cursor import Cursor
 
 MAX_CHARACTERS = 262_144
 """Kubernetes keeps no more than this in all annotations of an object together."""
 
 MAX_DIGITS = 40
 """No id and no amount has more digits; Python is slow with long ones."""
-
-MAX_INTEGER = 2**31 - 1
-"""Ids in these documents are 32 bits wide."""
 
 
 class AnnotationError(ValueError):
@@ -34,11 +31,8 @@ class AnnotationError(ValueError):
         self.path = path
 
 
-Word = TypeVar("Word", bound=StrEnum)
-
-
 @dataclass(frozen=True, slots=True)
-class JsonPart:
+class JsonPart(Cursor):
     """One value of a document, with the place where it stands.
 
     As for the Go programs that write and read these documents, null counts as left
@@ -158,48 +152,6 @@ class JsonPart:
             self.refuse(f"got {self.got}; expected a text, in quotes")
         _check_text(self, self.value)
         return self.value
-
-    def word(self, words: type[Word]) -> Word:
-        """Return the text of this part as one of the words.
-
-        Raises:
-            AnnotationError: This is none of them.
-
-        """
-        text = self.text()
-        if text not in list(words):
-            self.refuse(f"got {self.got}; expected {', '.join(word for word in words if word)}")
-        return words(text)
-
-    def integer(self) -> int:
-        """Return an id: a whole number from 0 that has 32 bits.
-
-        Raises:
-            AnnotationError: This is no such number.
-
-        """
-        if isinstance(self.value, bool) or not isinstance(self.value, int):
-            self.refuse(f"got {self.got}; expected a whole number")
-        if not 0 <= self.value <= MAX_INTEGER:
-            self.refuse(f"got {self.got}; expected 0 to {MAX_INTEGER}")
-        return self.value
-
-    def amount(self, parse: Callable[[str | float], int]) -> int:
-        """Return a quantity, in quotes or not.
-
-        Args:
-            parse: Reads the quantity in the unit wanted, or raises ValueError.
-
-        Raises:
-            AnnotationError: This is no quantity, or not one that can be parsed.
-
-        """
-        if isinstance(self.value, bool) or not isinstance(self.value, str | int | float):
-            self.refuse(f"got {self.got}; expected an amount such as 4, 500m or 16Gi")
-        try:
-            return parse(self.value)
-        except ValueError as error:
-            self.refuse(str(error))
 
 
 def parse_json(text: str, key: str) -> JsonPart:

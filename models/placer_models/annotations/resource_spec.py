@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from placer_models.annotations.json_parts import JsonPart, Word, parse_json
+from placer_models.annotations.json_parts import JsonPart, parse_json
 from placer_models.annotations.names import RESOURCE_SPEC
+from placer_models.files.cursor import Word
 from placer_models.policy import Strength
 
 

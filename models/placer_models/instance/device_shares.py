@@ -8,6 +8,7 @@ from placer_models.device_request import (
     OTHER_SPELLINGS,
     WHOLE_GPUS,
     DeviceRequestError,
+    as_spec,
     translate,
 )
 from placer_models.device_share import DeviceShare
@@ -34,14 +35,10 @@ def translated(amounts: Mapping[str, int], place: Place) -> list[DeviceRequest]:
     if not any(amounts.values()):
         return []
     try:
-        demands = translate(dict(amounts))
+        return [*map(as_spec, translate(dict(amounts)))]
     except DeviceRequestError as error:
         place.fault(str(error), illegal=True)
         return []
-    return [
-        DeviceRequest(demand.type, demand.count, None if demand.each.whole else demand.each)
-        for demand in demands
-    ]
 
 
 def listed(parts: Sequence[SharePart], offers: Offers, place: Place) -> list[DeviceRequest]:

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import NoReturn, TypeVar
 
 from placer_models.annotations.json_parts import AnnotationError, JsonPart, parse_json
 from placer_models.device_request import shown
+from placer_models.files.cursor import Cursor
 from placer_models.files.tree import Path, field_name
 from placer_models.records import record
 
@@ -14,10 +14,6 @@ Object = Mapping[str, object]
 """An object as YAML or JSON writes it."""
 
 Read = TypeVar("Read")
-_Word = TypeVar("_Word", bound=StrEnum)
-
-MAX_INTEGER = 2**31 - 1
-"""Counts and ids in these objects have 32 bits."""
 
 
 class ObjectError(ValueError):
@@ -78,7 +74,7 @@ def title_of(kind: str, namespace: str, name: str) -> str:
 
 
 @record(frozen=True, slots=True)
-class Field:
+class Field(Cursor):
     """One value of an object, with its path. null counts as left out."""
 
     title: str
@@ -99,7 +95,8 @@ class Field:
                 return shown(self.value)
 
     @property
-    def _missing(self) -> str:
+    def missing(self) -> str:
+        """What is wrong if it is left out and may not be."""
         return "is missing" if self.value is None else ""
 
     def refuse(self, message: str) -> NoReturn:
@@ -202,47 +199,6 @@ class Field:
         if self.value is not None and not isinstance(self.value, bool):
             self.refuse(f"got {self.got}; expected true or false")
         return bool(self.value)
-
-    def integer(self, default: int | None = None, *, least: int = 0) -> int:
-        """Return a whole number of 32 bits, which may be left out only if there is a default.
-
-        Raises:
-            ObjectError: The value is no such number.
-
-        """
-        if self.value is None and default is not None:
-            return default
-        if isinstance(self.value, bool) or not isinstance(self.value, int):
-            self.refuse(self._missing or f"got {self.got}; expected a whole number")
-        if not least <= self.value <= MAX_INTEGER:
-            self.refuse(f"got {self.got}; expected {least} to {MAX_INTEGER}")
-        return self.value
-
-    def amount(self, parse: Callable[[str | float], int]) -> int:
-        """Return a quantity, in quotes or not.
-
-        Raises:
-            ObjectError: It is no quantity that can be parsed.
-
-        """
-        if isinstance(self.value, bool) or not isinstance(self.value, str | int | float):
-            self.refuse(f"got {self.got}; expected an amount such as 4, 500m or 16Gi")
-        return self.checked(parse, self.value)
-
-    def word(self, words: type[_Word], *aliases: Mapping[str, _Word]) -> _Word:
-        """Return a text that is one of the words, or another spelling of one.
-
-        Raises:
-            ObjectError: The text is none of them.
-
-        """
-        text = self.text()
-        for spelt in aliases:
-            if text in spelt:
-                return spelt[text]
-        if text not in list(words):
-            self.refuse(f"got {self.got}; expected {', '.join(word for word in words if word)}")
-        return words(text)
 
     def checked(self, read: Callable[..., Read], *arguments: object) -> Read:
         """Return what a reader makes of the arguments; its errors become errors of this field.

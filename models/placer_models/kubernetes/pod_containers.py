@@ -9,10 +9,10 @@ from placer_models.device_request import (
     DEVICE_RESOURCES,
     WHOLE_GPUS,
     DeviceRequestError,
+    as_spec,
     translate,
     untranslated,
 )
-from placer_models.device_share import DeviceDemand
 from placer_models.kubernetes.names import REQUESTED_CPU
 from placer_models.kubernetes.object_fields import IllegalObjectError
 from placer_models.kubernetes.pod import KubeContainer, KubePod
@@ -56,7 +56,7 @@ class Reading:
 
 def containers_of(
     part: KubePod, reading: Reading, *, with_limits: bool = False, with_devices: bool = True
-) -> tuple[tuple[Container, ...], tuple[DeviceDemand, ...]]:
+) -> tuple[tuple[Container, ...], tuple[DeviceRequest, ...]]:
     """Return the containers of a pod, and what they ask of devices.
 
     Overhead becomes a sidecar that starts before all others. So does what the pod asks for as a
@@ -77,7 +77,7 @@ def containers_of(
     if sum(not _SHARES.isdisjoint(asked) for asked in devices) > 1:
         devices = _in_one(parts, devices)
     containers: list[Container] = []
-    demands: list[DeviceDemand] = []
+    demands: list[DeviceRequest] = []
     for one, asked in zip(parts, devices, strict=True):
         found = _demands(part, one, asked)
         demands += found
@@ -183,7 +183,7 @@ def _in_one(
     return [dict(total) if i == first else {} for i in range(len(devices))]
 
 
-def _demands(part: KubePod, one: KubeContainer, asked: _Amounts) -> tuple[DeviceDemand, ...]:
+def _demands(part: KubePod, one: KubeContainer, asked: _Amounts) -> tuple[DeviceRequest, ...]:
     if not asked:
         return ()
     amounts = untranslated(asked) if part.node else dict(asked)
@@ -199,8 +199,6 @@ def _demands(part: KubePod, one: KubeContainer, asked: _Amounts) -> tuple[Device
         ) from None
 
 
-def _requests(demands: Sequence[DeviceDemand]) -> tuple[DeviceRequest, ...]:
-    found = (
-        DeviceRequest(one.type, one.count, None if one.each.whole else one.each) for one in demands
-    )
+def _requests(demands: Sequence[DeviceRequest]) -> tuple[DeviceRequest, ...]:
+    found = map(as_spec, demands)
     return tuple(sorted(found, key=lambda request: (request.type, request.share is not None)))

@@ -12,8 +12,7 @@ from placer_models.annotations.device_hint import (
     hinted,
 )
 from placer_models.device import FunctionSelector
-from placer_models.device_share import DeviceDemand
-from placer_models.pod import Container
+from placer_models.pod import Container, DeviceRequest
 from placer_models.policy import DeviceScope
 
 Hints = Mapping[str, DeviceHint]
@@ -25,7 +24,7 @@ _SCOPES = {
 }
 
 
-def heard(demand: DeviceDemand, hint: DeviceHint | None) -> DeviceDemand:
+def heard(demand: DeviceRequest, hint: DeviceHint | None) -> DeviceRequest:
     """Return a demand, its percent turned into a number of devices if a hint says so."""
     if hint is None or hint.strategy is not AllocateStrategy.REQUESTS_AS_COUNT:
         return demand

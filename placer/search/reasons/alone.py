@@ -26,6 +26,7 @@ from placer_models.node_rules import unasked
 from placer_models.placement import PodPlacement
 from placer_models.pod import Gang, Pod, PodSpec
 from placer_models.policy import QosClass
+from placer_models.relations import inside_only
 
 WORK = 1.0
 """Deterministic seconds for all reasons if work is limited in place of time; a tenth of
@@ -56,12 +57,11 @@ def fits_alone(asked: Question, budget: Budget) -> bool:
         OutOfTimeError: The budget is spent.
 
     """
-    terms = tuple(
-        term
-        for term in asked.spec.affinity
-        if term.inside and (term.apart or not term.required or asked.crowd is not None)
-    )
-    spec, node = unasked(replace(asked.spec, affinity=terms, spread=()), asked.node)
+    spec = inside_only(asked.spec)
+    if asked.crowd is None:
+        terms = tuple(term for term in spec.affinity if term.apart or not term.required)
+        spec = replace(spec, affinity=terms)
+    spec, node = unasked(spec, asked.node)
     pod = Pod("", asked.namespace, spec)
     node = replace(node, name="n", offered=False)
     running = [_settled(runner, node) for runner in asked.running]
@@ -78,11 +78,9 @@ def fits_alone(asked: Question, budget: Budget) -> bool:
 
 
 def _settled(runner: RunningPod, node: Node) -> RunningPod:
-    """Return a running pod on the node, with only those affinity terms that look inside of it."""
-    spec = runner.pod.spec
-    terms = tuple(term for term in spec.affinity if term.inside)
+    """Return a running pod on the node, with only what it asks inside of it."""
     return RunningPod(
-        replace(runner.pod, spec=replace(spec, affinity=terms)),
+        replace(runner.pod, spec=inside_only(runner.pod.spec)),
         replace(runner.placement, node=node.name),
     )
 

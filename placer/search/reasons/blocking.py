@@ -8,25 +8,31 @@ from placer.counting.account import Account
 from placer.search.budget import Budget
 from placer.search.reasons import aligned_amounts
 from placer.search.reasons.alone import fits_alone
-from placer.search.reasons.counted import is_counted, lacks
 from placer.search.reasons.question import Question
-from placer.search.reasons.relax import without
+from placer.search.reasons.register import REASON_RULES, is_settled, lacks, without
 from placer.state.fits import fit_of
 from placer.state.out_of_time import OutOfTimeError
-from placer_models.node_rules import NODE_RULES
 from placer_models.reasons import Blocker, Demand
 
 _Demands = tuple[Demand, ...]
 
-OF_THE_NODE = (*NODE_RULES, "domain", "affinity", "anti-affinity")
-"""Rules about what the node is and who is there; they say nothing about places inside of it."""
 
-NEEDS = {
-    "shared-pool": ("cpu-count",),
-    "be-pool": ("cpu-count",),
-    "device-functions": ("device-share",),
-}
-"""Counted rules that ask nothing without another rule -> those other rules."""
+def counted_blocker(asked: Question, account: Account, demands: _Demands) -> Blocker | None:
+    """Return why the pod cannot run on the node, or None where counting alone does not tell."""
+    for number, demand in enumerate(demands):
+        rule = REASON_RULES[demand.rule]
+        if rule.lacks(demand, asked, account):
+            if not all(is_settled(d, asked) for d in demands[: number + 1]):
+                return None
+            return _without_company(demand, demands[:number])
+    return None
+
+
+def _without_company(short: Demand, before: _Demands) -> Blocker:
+    """Return the blocker of a demand that counting settles, with those that give it a meaning."""
+    needed, subjects = REASON_RULES[short.rule].needs, ("", short.subject)
+    others = (d for d in before if d.rule in needed and d.subject in subjects)
+    return Blocker(short, tuple(others))
 
 
 def blocker_of(
@@ -40,7 +46,7 @@ def blocker_of(
     Args:
         asked: The pod and the node.
         account: What the running pods leave.
-        demands: What is asked, in the order (`demand_order.demands_of`).
+        demands: What is asked, in the order (`register.demands_of`).
         budget: What looking into it may cost.
 
     Raises:
@@ -55,19 +61,16 @@ def blocker_of(
         known = (i for i, d in enumerate(demands[:short]) if (d.rule, d.subject) == rule)
         short = next(known, short)
     counted = next(
-        (i for i, d in enumerate(demands[: short + 1]) if not is_counted(d, asked)), len(demands)
+        (i for i, d in enumerate(demands[: short + 1]) if not is_settled(d, asked)), len(demands)
     )
     if short < counted:
-        needed = NEEDS.get(demands[short].rule, ())
-        subjects = ("", demands[short].subject)
-        others = (d for d in demands[:short] if d.rule in needed and d.subject in subjects)
-        return Blocker(demands[short], tuple(others))
+        return _without_company(demands[short], demands[:short])
     node = _Node(asked, account, demands, budget)
     if short > counted and not node.meets(demands[:short]):
         short = next(i for i in range(counted, short) if not node.meets(demands[: i + 1]))
     if short == len(demands):
         return None
-    inside = tuple(d for d in demands[:short] if d.rule not in OF_THE_NODE)
+    inside = tuple(d for d in demands[:short] if REASON_RULES[d.rule].inside)
     return Blocker(demands[short], node.fewest(inside, demands[short]))
 
 
@@ -85,13 +88,9 @@ class _Node:
         less = without(self.asked, [d for d in self.demands if d not in kept])
         last = kept[-1] if kept else None
         if last is not None and aligned_amounts.is_plain(last, self.asked):
-            inside = [
-                d for d in kept[:-1] if d.rule not in (*OF_THE_NODE, *aligned_amounts.ELSEWHERE)
-            ]
-            if all(d.rule in aligned_amounts.COUNTED for d in inside):
-                known = aligned_amounts.meet(last.word, less, self.account, inside)
-                if known is not None:
-                    return known
+            known = aligned_amounts.meet(last.word, less, self.account, kept[:-1])
+            if known is not None:
+                return known
         return fits_alone(less, self.budget)
 
     def fewest(self, before: _Demands, last: Demand) -> _Demands:

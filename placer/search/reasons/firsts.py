@@ -11,7 +11,7 @@ from placer.search.reasons.question import Crowd
 from placer.state.label_index import LabelPair, asked_labels
 from placer.state.out_of_time import OutOfTimeError
 from placer_models.affinity import AffinityTerm
-from placer_models.cluster import Node, RunningPod
+from placer_models.cluster import Node, Nodes, RunningPod
 from placer_models.network import NODE_LEVEL
 from placer_models.pod import PodSpec
 
@@ -65,7 +65,7 @@ class Firsts:
 
 
 def firsts_of(
-    nodes: Sequence[Node], arrived: Iterable[RunningPod], crowd: Crowd, stop: Callable[[], bool]
+    nodes: tuple[Node, ...], arrived: Iterable[RunningPod], crowd: Crowd, stop: Callable[[], bool]
 ) -> Iterator[First]:
     """Yield each of the pods that have arrived that is the first of its kind.
 
@@ -79,7 +79,7 @@ def firsts_of(
         OutOfTimeError: The time was over before all were looked at.
 
     """
-    node_of = {node.name: node for node in nodes}
+    here = Nodes.of(nodes)
     for runner in arrived:
         if stop():
             raise OutOfTimeError
@@ -91,6 +91,6 @@ def firsts_of(
                 spec.labels, owns_cpus=spec.qos.owns_cpus
             )
             if crowd.company.number(term, namespace, most=2) == int(itself):
-                place = node_of[runner.placement.node]
+                place = here[here.position[runner.placement.node]]
                 domain = place.topology_domain(term.topology or NODE_LEVEL)
                 yield First(namespace, term, domain or "")

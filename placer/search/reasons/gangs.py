@@ -71,8 +71,8 @@ def _hangs_on_guess(gangs: Sequence[Gang], stage: Stage) -> bool:
     """Return whether guesses about running pods may decide how many members have a place."""
     specs = {pod.spec for gang in gangs for pod in gang.pods}
     return any(
-        may_decide(spec, node, stage.running.get(node.name, ()))
-        for node in stage.nodes
+        may_decide(spec, node, running)
+        for node, running in zip(stage.nodes, stage.running, strict=True)
         for spec in specs
     )
 
@@ -97,7 +97,7 @@ def _world(gangs: Sequence[Gang], groups: tuple[GangGroup, ...], stage: Stage) -
         tuple(replace(node, offered=False) if node.offered else node for node in stage.nodes),
         tuple(gangs),
         groups,
-        running=[runner for pods in stage.running.values() for runner in pods],
+        running=[runner for pods in stage.running for runner in pods],
     )
 
 

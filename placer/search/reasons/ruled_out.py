@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from placer.search.reasons.register import REASON_RULES
 from placer_models.cluster import Instance
 from placer_models.placement import Unplaced
 from placer_models.pod import pods_of
@@ -16,9 +17,6 @@ from placer_models.reasons import (
     Reason,
     When,
 )
-
-OPENED_BY_OTHERS = frozenset({"affinity", "topology-spread"})
-"""Rules that can be met once more pods have come, and not before; all others only get harder."""
 
 
 def all_ruled_out(asked: Instance, left_out: Iterable[Unplaced]) -> bool:
@@ -46,8 +44,8 @@ def _is_proof(reason: Reason, *, moves: bool, spreads: bool) -> bool:
         case Blocked(when=When.EMPTY):
             return True
         case Blocked(when=When.RUNNING):
-            rules = {d.name for b, _ in reason.nodes for d in (b.demand, *b.others)}
-            return not moves and rules.isdisjoint(OPENED_BY_OTHERS)
+            demands = (d for b, _ in reason.nodes for d in (b.demand, *b.others))
+            return not moves and not any(REASON_RULES[d.rule].opened_by_others for d in demands)
         case Illegal() | IllegalMembers() | IllegalGang() | NotAsked():
             return True
         case FewMembers() | GroupTooLarge():

@@ -1,75 +1,80 @@
 """Spread constraints that keep a pod off nodes, beside what is there at a stage."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from placer_models.cluster import Node, RunningPod
+import numpy as np
+
+from placer.counting.account import Account, Side
+from placer.greedy.columns import Mask
+from placer.greedy.topology_spread import SpreadCounts
+from placer.state.topology_spread import asked_spreadings, spread_tasks
+from placer_models.cluster import Nodes, RunningPod
 from placer_models.pod import PodSpec
 from placer_models.reasons import Blocker, Demand
-from placer_models.spreading import Spreading, spreadings_of
+from placer_models.tasks import NO_DOMAIN
 
 OF_OTHERS = "of a pod that is placed"
 """What a blocker says of a constraint that is another pod's."""
 
+_Kept = list[tuple[Blocker, Mask]]
+"""Blockers, each with the nodes on which it does not block."""
+
 
 @dataclass(slots=True)
 class Spreads:
-    """The pods that count for spread constraints, node by node.
+    """What spread constraints say of nodes at a stage.
 
     Attributes:
         nodes: All nodes.
-        running: Node -> pods that are there.
-        arrived: Those of them that this answer placed. Their constraints are to be kept, too.
+        account_at: Index of a node -> what is there.
+        arrived: The pods there that this answer placed. Their constraints are to be kept, too.
 
     """
 
-    nodes: Sequence[Node]
-    running: Mapping[str, Sequence[RunningPod]]
+    nodes: Nodes
+    account_at: Callable[[int], Account]
     arrived: Sequence[RunningPod] = ()
-    _counts: dict[Spreading, dict[str, int]] = field(default_factory=dict)
-    _asked: dict[Spreading, set[str]] | None = None
+    _asking: list[tuple[Side, int]] | None = None
+    _known: dict[Side, _Kept] = field(default_factory=dict)
 
-    def blocker(self, spec: PodSpec, namespace: str, node: Node) -> Blocker | None:
-        """Return what one more pod on the node would break, or None if nothing."""
-        for own in spreadings_of(spec, namespace):
-            if own.constraint.required and (word := self._broken(own, spec, namespace, node)):
-                return Blocker(Demand("topology-spread", word=word))
-        for other, domains in self._asked_by_arrived().items():
-            met = other.domain(node) in domains and other.means(spec, namespace)
-            if met and self._broken(other, spec, namespace, node):
-                return Blocker(Demand("topology-spread", word=OF_OTHERS))
-        return None
+    def blocker(self, spec: PodSpec, namespace: str, index: int) -> Blocker | None:
+        """Return what one more pod on a node would break, or None if nothing."""
+        if self._asking is None:
+            self._asking = [
+                ((one.pod.spec, one.pod.namespace), self.nodes.position[one.placement.node])
+                for one in self.arrived
+                if one.pod.spec.spread
+            ]
+        if not (spec.spread or self._asking):
+            return None
+        side = spec, namespace
+        if side not in self._known:
+            self._known[side] = self._kept(side, self._asking)
+        return next((blocker for blocker, kept in self._known[side] if not kept[index]), None)
 
-    def _broken(self, spreading: Spreading, spec: PodSpec, namespace: str, node: Node) -> str:
-        here = spreading.domain(node)
-        if here is None:
-            return f"a node with {' and '.join(spreading.keys)}"
-        if spreading not in self._counts:
-            self._counts[spreading] = self._counted(spreading)
-        counts = dict(self._counts[spreading])
-        counts[here] += spreading.means(spec, namespace)
-        most = spreading.constraint.max_skew
-        if counts[here] - spreading.fewest([*counts.values()]) <= most:
-            return ""
-        return f"a skew of {most} at most over {spreading.constraint.topology}"
-
-    def _counted(self, spreading: Spreading) -> dict[str, int]:
-        counts: dict[str, int] = {}
-        for node in self.nodes:
-            if (domain := spreading.domain(node)) is not None:
-                pods = (runner.pod for runner in self.running.get(node.name, ()))
-                met = sum(spreading.means(pod.spec, pod.namespace) for pod in pods)
-                counts[domain] = counts.get(domain, 0) + met
-        return counts
-
-    def _asked_by_arrived(self) -> dict[Spreading, set[str]]:
-        """Return constraint of pods that have arrived -> the domains that those pods are in."""
-        if self._asked is None:
-            node_of = {node.name: node for node in self.nodes}
-            self._asked = {}
-            for runner in self.arrived:
-                for one in spreadings_of(runner.pod.spec, runner.pod.namespace):
-                    domain = one.domain(node_of[runner.placement.node])
-                    if one.constraint.required and domain is not None:
-                        self._asked.setdefault(one, set()).add(domain)
-        return self._asked
+    def _kept(self, side: Side, asking: list[tuple[Side, int]]) -> _Kept:
+        """Return what may block such a pod, its own constraints first."""
+        shape_of = {side: 0}
+        for other, _ in asking:
+            shape_of.setdefault(other, len(shape_of))
+        sides = [*shape_of]
+        accounts = [self.account_at(index) for index in range(len(self.nodes))]
+        spreadings = [*asked_spreadings(sides)]
+        tasks = spread_tasks(self.nodes, accounts, sides)
+        counts = SpreadCounts(tasks, len(sides), len(self.nodes))
+        for other, index in asking:
+            counts.note_asking(shape_of[other], index)
+        kept = dict(counts.kept(0))
+        found: _Kept = []
+        for number, (spreading, task) in enumerate(zip(spreadings, tasks, strict=True)):
+            own = 0 in task.asking
+            if own and task.required:
+                word = f"a node with {' and '.join(spreading.keys)}"
+                belongs = np.array(task.domains) != NO_DOMAIN
+                found.append((Blocker(Demand("topology-spread", word=word)), belongs))
+            if number in kept:
+                skew = f"a skew of {task.max_skew} at most over {spreading.constraint.topology}"
+                word = skew if own else OF_OTHERS
+                found.append((Blocker(Demand("topology-spread", word=word)), kept[number]))
+        return found

@@ -1,27 +1,34 @@
 """Stages of the nodes (empty, with what runs, with what is placed): what keeps pods off each."""
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from placer.counting.account import Account, account_of
+from placer.search.baseline import Baseline, running_on
 from placer.search.budget import Budget
-from placer.search.reasons.blocking import blocker_of
-from placer.search.reasons.demand_order import demands_of
+from placer.search.kept_blockers import NODES_AT_ONCE, KeptBlockers
+from placer.search.reasons.blocking import blocker_of, counted_blocker
 from placer.search.reasons.firsts import Firsts, firsts_of
 from placer.search.reasons.guesses import hangs_on_guess
 from placer.search.reasons.question import Crowd, Question
+from placer.search.reasons.register import demands_of
 from placer.search.reasons.spread import Spreads
 from placer.state.asks import Ask
+from placer.state.node_states import Encoding
 from placer.state.out_of_time import OutOfTimeError, Stop, go_on
-from placer_models.cluster import Instance, Node, RunningPod
+from placer.state.problem_cache import ProblemCache
+from placer_models.cluster import Instance, Node, Nodes, RunningPod
+from placer_models.incremental import PersistentTuple
 from placer_models.placement import Placement
 from placer_models.pod import Pod, pods_of
 from placer_models.problem import Problem
 from placer_models.reasons import Blocker, Demand, When
+from placer_models.relations import looks_at_others
 
-NODES_AT_ONCE = 64
-"""How many nodes are looked at from one look at the clock to the next, where that costs little."""
+Running = PersistentTuple[tuple[RunningPod, ...]]
+"""What runs on each node."""
 
 
 @dataclass(slots=True)
@@ -29,13 +36,16 @@ class Stage:
     """The nodes at one stage, and what is known of them.
 
     Attributes:
-        running: Node -> what runs there.
+        running: What runs on each node.
         account_at: Index of a node -> what is left on it.
-        kinds: A number per node; nodes with the same one are alike when empty.
+        kinds: The kind of each node, one object for all nodes that are alike when empty.
         spreads: Which spread constraints keep pods off.
         crowd: As in a Question.
         before: An earlier stage: a pod without a place on a node there has none at this one.
         same: Another stage, and whether the node of an index is at this one as it is there.
+        kept: What earlier solves have found out about this stage, for pods that look at nothing
+            beyond a node.
+        idle: Keeps what follows from an ask and an empty node of a kind; None where pods run.
         firsts: Pods that keep others off nodes by being the first of their kind; None if the
             time was over before they were known.
         budget: What the next question may spend.
@@ -45,15 +55,17 @@ class Stage:
 
     when: When
     nodes: Sequence[Node]
-    running: Mapping[str, Sequence[RunningPod]]
+    running: Running
     account_at: Callable[[int], Account]
-    kinds: Sequence[int]
+    kinds: Sequence[Node]
     budget: Budget
     is_over: Stop
     spreads: Spreads
     crowd: Crowd | None = None
     before: "Stage | None" = None
     same: "tuple[Stage, Callable[[int], bool]] | None" = None
+    kept: KeptBlockers | None = None
+    idle: ProblemCache | None = None
     firsts: Firsts | None = field(default_factory=Firsts)
     _known: dict[Hashable, Blocker | None] = field(default_factory=dict)
     _demanded: dict[Hashable, tuple[Demand, ...]] = field(default_factory=dict)
@@ -93,6 +105,8 @@ class Stage:
             OutOfTimeError: It cannot be known in time.
 
         """
+        if self.kept and not barred and self._looks_at_its_node(ask):
+            return self.kept.of(ask).count(self._look_at_nodes(ask), self.is_over)
         found: Counter[Blocker] = Counter()
         for index in range(len(self.nodes)):
             if index % NODES_AT_ONCE == 0:
@@ -106,6 +120,23 @@ class Stage:
             found[blocker] += 1
         return found
 
+    def _look_at_nodes(self, ask: Ask) -> Callable[[int], Blocker | None]:
+        """Return a look at single nodes, for pods that look at nothing beyond theirs."""
+        never: dict[int, Blocker | None] = {}
+
+        def look(index: int) -> Blocker | None:
+            kind = id(self.kinds[index])
+            if kind not in never:
+                never[kind] = self.before.blocker(ask, index) if self.before else None
+            return never[kind] or self._look(ask, index, self.account_at(index))
+
+        return look
+
+    def _looks_at_its_node(self, ask: Ask) -> bool:
+        """Return whether nothing beyond a node decides if pods have a place there."""
+        beyond = self.crowd is not None and self.crowd.domains
+        return not (beyond or looks_at_others(ask.spec))
+
     def own_blocker(self, ask: Ask, index: int) -> Blocker | None:
         """Return what blocks pods at this stage, if no stage before it does."""
         node = self.nodes[index]
@@ -113,26 +144,37 @@ class Stage:
             raise OutOfTimeError
         if self.firsts.keep_off(ask.spec, ask.namespace, node):
             return Blocker(Demand("affinity", word="of a pod on another node"))
-        domains = self._domains(node)
-        if (
-            self.same
-            and self.same[1](index)
-            and not (ask.spec.affinity or ask.spec.spread or domains)
-        ):
+        if self.same and self.same[1](index) and self._looks_at_its_node(ask):
             known = self.same[0].own_blocker(ask, index)
-            return known or self.spreads.blocker(ask.spec, ask.namespace, node)
-        account = self.account_at(index)
-        # Idle nodes that are alike share an account.
-        key = ask, self.kinds[index], id(account), domains
+            return known or self.spreads.blocker(ask.spec, ask.namespace, index)
+        kind, account = self.kinds[index], None
+        key: Hashable
+        if self.idle is None:
+            account = self.account_at(index)
+            # Idle nodes that are alike share an account.
+            key = ask, id(kind), id(account), self._domains(node)
+        else:
+            key = ask, id(kind)
         if key not in self._known:
-            running = tuple(self.running.get(node.name, ()))
-            asked = Question(ask.spec, ask.namespace, ask.levels, node, running, self.crowd)
-            demands = self._demands(ask, asked, self.kinds[index], account)
-            found = blocker_of(asked, account, demands, self.budget)
-            if found and hangs_on_guess(found, ask.spec, node, running):
-                found = found._replace(guessed=True)
-            self._known[key] = found
-        return self._known[key] or self.spreads.blocker(ask.spec, ask.namespace, node)
+            look = partial(self._look, ask, index, account)
+            self._known[key] = (
+                look() if self.idle is None else self.idle.memo((blocker_of, ask), (kind,), look)
+            )
+        return self._known[key] or self.spreads.blocker(ask.spec, ask.namespace, index)
+
+    def _look(self, ask: Ask, index: int, account: Account | None) -> Blocker | None:
+        """Return what blocks pods on a node by itself."""
+        node, running = self.nodes[index], self.running[index]
+        account = self.account_at(index) if account is None else account
+        asked = Question(ask.spec, ask.namespace, ask.levels, node, running, self.crowd)
+        demands = self._demands(ask, asked, self.kinds[index], account)
+        counted = None if self.crowd is None else counted_blocker(asked, account, demands)
+        if counted is not None:
+            return counted
+        found = blocker_of(asked, account, demands, self.budget)
+        if found and hangs_on_guess(found, ask.spec, node, running):
+            return found._replace(guessed=True)
+        return found
 
     def _domains(self, node: Node) -> tuple[str | None, ...]:
         """Return the node's domain for each topology key that some pod looks at."""
@@ -141,13 +183,13 @@ class Stage:
         return tuple(map(node.topology_domain, self.crowd.domains))
 
     def _demands(
-        self, ask: Ask, asked: Question, kind: int, account: Account
+        self, ask: Ask, asked: Question, kind: Node, account: Account
     ) -> tuple[Demand, ...]:
         """Return what is demanded, which is the same for most nodes of a kind."""
         if ask.spec.affinity or account.tenants.affine or (self.crowd and self.crowd.domains):
             return demands_of(asked)
         pools = account.pools
-        key = ask, kind, pools.shared.in_use, pools.best_effort.in_use, bool(pools.bound)
+        key = ask, id(kind), pools.shared.in_use, pools.best_effort.in_use, bool(pools.bound)
         if key not in self._demanded:
             self._demanded[key] = demands_of(asked)
         return self._demanded[key]
@@ -157,7 +199,7 @@ def stages_of(
     instance: Instance,
     asked: Instance,
     problem: Problem,
-    accounts: Sequence[Account],
+    before: Baseline,
     placement: Placement,
     budget: Budget,
 ) -> tuple[Stage, Stage, Stage]:
@@ -167,58 +209,76 @@ def stages_of(
         instance: The instance.
         asked: The same, with running pods that may move among those that wait.
         problem: ``asked`` in integers.
-        accounts: What the running pods of the instance leave, node by node.
+        before: The nodes of the instance, counted.
         placement: The answer to what was asked.
         budget: What looking into it may cost.
 
     """
-    nodes = instance.nodes
-    keys = _keys((*pods_of(asked.gangs), *(runner.pod for runner in instance.running)))
-    kinds = [state.kind for state in problem.nodes]
-    idle: dict[int, Account] = {}
+    nodes, accounts, cache = Nodes.of(instance.nodes), before.accounts, before.cache
+    keys = _keys(accounts, pods_of(asked.gangs))
+    assert isinstance(problem.encoding, Encoding)
+    all_kinds, number_of = cache.problems.kinds_of(instance.nodes, problem.encoding.relevant)
+    kinds = [all_kinds[number] for number in number_of]
+    empty: dict[int, Account] = {}
 
-    def empty(index: int) -> Account:
-        kind = kinds[index]
-        if kind not in idle:
-            idle[kind] = account_of(nodes[index], ())
-        return idle[kind]
+    def when_empty(index: int) -> Account:
+        kind = number_of[index]
+        if kind not in empty:
+            empty[kind] = account_of(nodes[index], ())
+        return empty[kind]
 
     def is_over() -> bool:
         return budget.over
 
-    first = Stage(When.EMPTY, nodes, {}, empty, kinds, budget, is_over, Spreads(nodes, {}))
-    runs = _by_node(instance.running)
+    nobody: Running = PersistentTuple.of(((),) * len(nodes))
+    first = Stage(
+        When.EMPTY,
+        nodes,
+        nobody,
+        when_empty,
+        kinds,
+        budget,
+        is_over,
+        Spreads(nodes, when_empty),
+        idle=cache.problems,
+    )
+    cache.blockers.turn_to(instance.nodes, accounts)
     second = Stage(
         When.RUNNING,
         nodes,
-        runs,
+        before.running,
         accounts.__getitem__,
         kinds,
         budget,
         is_over,
-        Spreads(nodes, runs),
+        Spreads(nodes, accounts.__getitem__),
         Crowd(instance.running, _by_domain(nodes, instance.running, keys)),
         first,
+        kept=cache.blockers,
     )
     pods = {pod.key: pod for pod in pods_of(asked.gangs)}
     arrived = [RunningPod(pods[place.key], place) for place in placement.pods]
-    everyone = [*asked.running, *arrived]
-    together = _by_node(everyone) if arrived or asked is not instance else runs
-    touched = {place.node for place in (*placement.pods, *asked.homes)}
+    touched = {nodes.position[place.node] for place in (*placement.pods, *asked.homes)}
+    runs = before.running if asked is instance else running_on(asked)
+    together = _with(runs, nodes, arrived)
     after: dict[int, Account] = {}
 
     def left(index: int) -> Account:
-        if nodes[index].name not in touched:
+        if index not in touched:
             return accounts[index]
         if index not in after:
-            after[index] = account_of(nodes[index], together.get(nodes[index].name, ()))
+            after[index] = account_of(nodes[index], together[index])
         return after[index]
 
-    crowd = Crowd(everyone, _by_domain(nodes, everyone, keys))
-    try:
-        firsts = Firsts(firsts_of(nodes, arrived, crowd, is_over))
-    except OutOfTimeError:
-        firsts = None
+    crowd = second.crowd
+    firsts: Firsts | None = Firsts()
+    if touched:
+        everyone = [*asked.running, *arrived]
+        crowd = Crowd(everyone, _by_domain(nodes, everyone, keys))
+        try:
+            firsts = Firsts(firsts_of(nodes, arrived, crowd, is_over))
+        except OutOfTimeError:
+            firsts = None
     third = Stage(
         When.PLACED,
         nodes,
@@ -227,37 +287,41 @@ def stages_of(
         kinds,
         budget,
         is_over,
-        Spreads(nodes, together, arrived),
+        Spreads(nodes, left, arrived),
         crowd,
         first,
-        same=(second, lambda index: nodes[index].name not in touched),
+        same=(second, lambda index: index not in touched),
         firsts=firsts,
     )
     return first, second, third
 
 
-def _keys(pods: Iterable[Pod]) -> tuple[str, ...]:
-    """Return the topology keys that pods ask for, ascending."""
-    specs = {id(pod.spec): pod.spec for pod in pods}.values()
-    return tuple(sorted({t.topology for spec in specs for t in spec.affinity if t.wide}))
+def _keys(accounts: Iterable[Account], pods: Iterable[Pod]) -> tuple[str, ...]:
+    """Return the topology keys that pods ask for, those that run and others, ascending."""
+    specs = {id(pod.spec): pod.spec for pod in pods}
+    for account in accounts:
+        if account.tenants.affine:
+            specs.update((id(spec), spec) for spec, _ in account.tenants.affine)
+    return tuple(sorted({t.topology for s in specs.values() for t in s.affinity if t.wide}))
 
 
 def _by_domain(
-    nodes: Sequence[Node], running: Iterable[RunningPod], keys: tuple[str, ...]
+    nodes: Nodes, running: Iterable[RunningPod], keys: tuple[str, ...]
 ) -> dict[str, dict[str, list[RunningPod]]]:
     """Return key -> domain -> the pods that run there."""
-    node_of = {node.name: node for node in nodes} if keys else {}
     found: dict[str, dict[str, list[RunningPod]]] = {key: {} for key in keys}
     for runner in running if keys else ():
+        node = nodes[nodes.position[runner.placement.node]]
         for key in keys:
-            domain = node_of[runner.placement.node].topology_domain(key)
+            domain = node.topology_domain(key)
             if domain is not None:
                 found[key].setdefault(domain, []).append(runner)
     return found
 
 
-def _by_node(running: Sequence[RunningPod]) -> dict[str, list[RunningPod]]:
-    on_node: defaultdict[str, list[RunningPod]] = defaultdict(list)
-    for runner in running:
-        on_node[runner.placement.node].append(runner)
-    return dict(on_node)
+def _with(running: Running, nodes: Nodes, arrived: Iterable[RunningPod]) -> Running:
+    """Return what runs on each node once more pods have arrived."""
+    there: dict[int, list[RunningPod]] = {}
+    for runner in arrived:
+        there.setdefault(nodes.position[runner.placement.node], []).append(runner)
+    return running.changed({index: (*running[index], *came) for index, came in there.items()})

@@ -6,12 +6,12 @@ this answer leave none (outvoted)? The same is asked of gangs and gang groups as
 Nothing is guessed: if the time is over before the answer is known, that is the reason.
 """
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 
-from placer.counting.account import Account
+from placer.search.baseline import Baseline
 from placer.search.budget import Budget
 from placer.search.reasons.alone import budget_for
 from placer.search.reasons.checkpoints import kept_by_checkpoints, kept_from
@@ -22,7 +22,7 @@ from placer.search.reasons.unknown_names import KnownNames
 from placer.state.asks import Ask
 from placer.state.network import required_levels
 from placer.state.out_of_time import OutOfTimeError
-from placer_models.cluster import Instance, Node
+from placer_models.cluster import Instance, Node, Nodes
 from placer_models.left_out import LeftOut
 from placer_models.placement import NamespacedName, Placement, RejectedPlace, Unplaced
 from placer_models.pod import Gang, GangGroup, Pod, PodSpec, pods_of
@@ -32,6 +32,7 @@ from placer_models.reasons import (
     GangAsks,
     GangMinimum,
     GroupIsWhole,
+    KeptByCheckpoint,
     MovesAllowed,
     NotFound,
     OutOfTime,
@@ -45,7 +46,7 @@ def why_unplaced(
     instance: Instance,
     asked: Instance,
     problem: Problem,
-    accounts: Sequence[Account],
+    before: Baseline,
     placement: Placement,
     budget: Budget,
     rejected: Sequence[RejectedPlace] = (),
@@ -56,7 +57,7 @@ def why_unplaced(
         instance: The instance.
         asked: The same, with running pods that may move among those that wait.
         problem: ``asked`` in integers.
-        accounts: What the running pods of the instance leave, node by node.
+        before: The nodes of the instance, counted.
         placement: The answer to what was asked.
         budget: The budget of the whole solve.
         rejected: Places that the judge rejected.
@@ -66,7 +67,7 @@ def why_unplaced(
     if all(pod.key in placed for pod in pods_of(instance.gangs)):
         return ()
     whole = budget_for(budget)
-    stages = None if whole.over else stages_of(instance, asked, problem, accounts, placement, whole)
+    stages = None if whole.over else stages_of(instance, asked, problem, before, placement, whole)
     reasons = _Reasons(instance, asked, placement, stages, whole)
     lost: dict[NamespacedName, list[Reason]] = {}
     for place in rejected:
@@ -137,10 +138,10 @@ class _Reasons:
         self._unknown: dict[Hashable, tuple[tuple[str, ...], tuple[Reason, ...]]] = {}
         self._gangs: dict[Hashable, list[Short]] = {}
         self._names: KnownNames | None = None
-        self._kept = kept_by_checkpoints(instance.nodes)
+        self._kept: Mapping[str, KeptByCheckpoint] | None = None
         self._group_of = {key: group for group in instance.groups for key in group.gangs}
-        nodes = {node.name: node for node in instance.nodes}
-        node_of = {place.key: nodes[place.node] for place in placement.pods}
+        nodes = Nodes.of(instance.nodes)
+        node_of = {place.key: nodes[nodes.position[place.node]] for place in placement.pods}
         self._members = {
             gang.key: [node_of[pod.key] for pod in gang.pods if pod.key in node_of]
             for gang in instance.gangs
@@ -201,7 +202,10 @@ class _Reasons:
             yield NotFound(node=verdict.room)
         else:
             yield NotFound(gang=gang.name)
-        if first is not None and self._kept:
+        if first is not None and pod.spec.requests.devices:
+            self._kept = (
+                kept_by_checkpoints(self._instance.nodes) if self._kept is None else self._kept
+            )
             yield from kept_from(pod.spec, first.why, self._kept)
         if verdict.short is _NOT_LOOKED_AT:
             pass  # nor is there time for what else could be said

@@ -1,0 +1,290 @@
+"""Rules by which pods look at other pods, on their node or beyond it: what each means to others.
+
+Moves, misfits, confirming, parts of a search and reasons ask here, so that none of them knows
+these rules one by one. The judge has its own version of them.
+"""
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Set
+from dataclasses import dataclass, replace
+from typing import NamedTuple, Protocol
+
+from placer_models.affinity import AffinityTerm
+from placer_models.cluster import Node, RunningGang, RunningPod
+from placer_models.pod import Gang, PodSpec
+from placer_models.rule_family import RuleFamily
+from placer_models.spreading import spreadings_of
+
+Askers = Set[tuple[str, PodSpec]]
+"""(namespace, spec) of pods, each once."""
+
+
+class Seen(NamedTuple):
+    """What some pods see in a pod elsewhere.
+
+    Attributes:
+        key: Of pods that they see the same in, the first stands for all.
+        owns_cpus: Whether it counts only as an owner of CPUs.
+
+    """
+
+    key: Hashable
+    owns_cpus: bool = False
+
+
+Lookout = Callable[[RunningPod, Node], Iterable[Seen]]
+"""Returns what is seen in a pod that runs on the node."""
+
+
+class Domains(Protocol):
+    """Domains of nodes that count even where nobody runs."""
+
+    def domain(self, node: Node) -> str | None:
+        """Return the node's domain, or None if the node does not count."""
+
+
+def _each_by_itself(_: Askers) -> Lookout:
+    return lambda runner, _: (Seen(runner.pod.key),)
+
+
+def _nothing_carried(_: PodSpec, witness: PodSpec) -> PodSpec:
+    return witness
+
+
+def _no_terms(_: PodSpec) -> Iterable[AffinityTerm]:
+    return ()
+
+
+def _no_domains(_: PodSpec, __: str) -> Iterable[Domains]:
+    return ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Relation:
+    """One rule by which pods look at others.
+
+    Attributes:
+        family: The family of the rule.
+        asked: Whether a pod asks anything by it.
+        reaches: Whether a pod asks something that its own node does not decide.
+        of_one_node: Returns a spec with only what it asks of its own node.
+        inside: Returns a spec with only what it asks of places inside its node.
+        asked_by_gang: Whether a gang asks by it where its members are.
+        lasts: Whether a pod goes on asking once it runs, of pods that come later.
+        firsts: Yields terms that a pod keeps without company, as long as it is the first that
+            they mean.
+        lookout: Takes pods, and returns what they see in a pod beyond their nodes. Unless told
+            otherwise, each pod is seen.
+        carried: Takes the spec of such a pod and that of its witness, which holds nothing, and
+            returns the witness with what the pod asks of them.
+        domains: Yields domains that have to be there for a pod of the spec and namespace.
+
+    """
+
+    family: RuleFamily
+    asked: Callable[[PodSpec], bool]
+    reaches: Callable[[PodSpec], bool]
+    of_one_node: Callable[[PodSpec], PodSpec]
+    inside: Callable[[PodSpec], PodSpec]
+    asked_by_gang: Callable[[Gang | RunningGang], bool] = lambda _: False
+    lasts: bool = True
+    firsts: Callable[[PodSpec], Iterable[AffinityTerm]] = _no_terms
+    lookout: Callable[[Askers], Lookout] = _each_by_itself
+    carried: Callable[[PodSpec, PodSpec], PodSpec] = _nothing_carried
+    domains: Callable[[PodSpec, str], Iterable[Domains]] = _no_domains
+
+    def movable(self, spec: PodSpec, _: Node) -> bool:
+        """Return whether a running pod may be considered for another place, as to this rule.
+
+        A pod that is the first of its kind, looked at as new, would keep others out. One that
+        reaches beyond its node may not move because no single node tells whether it may be there.
+        """
+        return not self.reaches(spec) and not any(True for _ in self.firsts(spec))
+
+
+def means(namespace: str, term: AffinityTerm, other: RunningPod) -> bool:
+    """Return whether the term of a pod of the namespace means a pod that runs."""
+    spec, where = other.pod.spec, other.pod.namespace
+    meant = term.means(spec.labels, owns_cpus=spec.qos.owns_cpus)
+    return meant and term.looks_into(where, namespace)
+
+
+def _with_terms(spec: PodSpec, keeps: Callable[[AffinityTerm], bool]) -> PodSpec:
+    terms = tuple(term for term in spec.affinity if keeps(term))
+    return spec if len(terms) == len(spec.affinity) else replace(spec, affinity=terms)
+
+
+def _means_itself(term: AffinityTerm, spec: PodSpec) -> bool:
+    itself = term.means(spec.labels, owns_cpus=spec.qos.owns_cpus)
+    return term.required and not term.apart and itself
+
+
+def _firsts(*, inside: bool) -> Callable[[PodSpec], Iterator[AffinityTerm]]:
+    """Return what yields the terms of a pod, inside nodes or not, that mean the pod itself."""
+
+    def firsts(spec: PodSpec) -> Iterator[AffinityTerm]:
+        for term in spec.affinity:
+            if term.inside is inside and _means_itself(term, spec):
+                yield term
+
+    return firsts
+
+
+def _keeps_domain(term: AffinityTerm) -> bool:
+    return term.wide and term.apart and term.required
+
+
+def _domain(node: Node, term: AffinityTerm) -> str:
+    return node.topology_domain(term.topology) or ""
+
+
+def _lookout(*, inside: bool) -> Callable[[Askers], Lookout]:
+    """Return the lookout of affinity: of terms inside nodes, or of all others.
+
+    One pod is enough for each term that a pod may be the first of; one in each domain for each
+    term about domains, and for each by which pods there keep others off it.
+    """
+    firsts = _firsts(inside=inside)
+
+    def lookout(askers: Askers) -> Lookout:
+        alone = [(where, term) for where, spec in askers for term in firsts(spec)]
+        near = [
+            (where, term)
+            for where, spec in askers
+            for term in spec.affinity
+            if term.wide and term.inside is inside
+        ]
+
+        def seen(runner: RunningPod, node: Node) -> Iterator[Seen]:
+            for where, term in alone:
+                if means(where, term, runner):
+                    yield Seen((where, term, ""), term.inside)
+            for where, term in near:
+                if means(where, term, runner):
+                    yield Seen((where, term, _domain(node, term)), term.inside)
+            for term in runner.pod.spec.affinity:
+                if _keeps_domain(term) and term.inside is inside:
+                    yield Seen((runner.pod.namespace, term, _domain(node, term)), term.inside)
+
+        return seen
+
+    return lookout
+
+
+def _terms_carried(spec: PodSpec, witness: PodSpec) -> PodSpec:
+    return replace(witness, affinity=tuple(filter(_keeps_domain, spec.affinity)))
+
+
+def _spread_lookout(askers: Askers) -> Lookout:
+    """Return what sees every pod that counts, by itself."""
+    spreads = {one for where, spec in askers for one in spreadings_of(spec, where)}
+
+    def seen(runner: RunningPod, node: Node) -> Iterator[Seen]:
+        spec, where = runner.pod.spec, runner.pod.namespace
+        if any(one.means(spec, where) and one.domain(node) is not None for one in spreads):
+            yield Seen(runner.pod.key)
+
+    return seen
+
+
+def _without_spread(spec: PodSpec) -> PodSpec:
+    return replace(spec, spread=()) if spec.spread else spec
+
+
+RELATIONS = (
+    Relation(
+        family=RuleFamily.AFFINITY,
+        asked=lambda spec: any(not term.inside for term in spec.affinity),
+        reaches=lambda spec: any(term.wide for term in spec.affinity),
+        of_one_node=lambda spec: _with_terms(spec, lambda term: not term.wide),
+        inside=lambda spec: _with_terms(spec, lambda term: term.inside),
+        firsts=_firsts(inside=False),
+        lookout=_lookout(inside=False),
+        carried=_terms_carried,
+    ),
+    Relation(
+        family=RuleFamily.IN_NODE_AFFINITY,
+        asked=lambda spec: any(term.inside for term in spec.affinity),
+        reaches=lambda _: False,
+        of_one_node=lambda spec: spec,
+        inside=lambda spec: spec,
+        firsts=_firsts(inside=True),
+        lookout=_lookout(inside=True),
+    ),
+    Relation(
+        family=RuleFamily.TOPOLOGY_SPREAD,
+        asked=lambda spec: bool(spec.spread),
+        reaches=lambda spec: bool(spec.spread),
+        of_one_node=_without_spread,
+        inside=_without_spread,
+        lasts=False,
+        lookout=_spread_lookout,
+        domains=spreadings_of,
+    ),
+    Relation(
+        family=RuleFamily.NETWORK,
+        asked=lambda _: False,
+        reaches=lambda _: False,
+        of_one_node=lambda spec: spec,
+        inside=lambda spec: spec,
+        asked_by_gang=lambda gang: bool(gang.gather or gang.levels),
+        lasts=False,
+        lookout=lambda _: lambda _, __: (),
+    ),
+)
+"""The rules by which pods look at others."""
+
+
+def looks_at_others(spec: PodSpec) -> bool:
+    """Return whether a pod that waits asks anything of other pods."""
+    return any(relation.asked(spec) for relation in RELATIONS)
+
+
+def goes_on_asking(spec: PodSpec) -> bool:
+    """Return whether a pod that runs asks anything of pods that come."""
+    return any(relation.lasts and relation.asked(spec) for relation in RELATIONS)
+
+
+def asks_where_members_are(gang: Gang | RunningGang) -> bool:
+    """Return whether a gang asks where its members are."""
+    return any(relation.asked_by_gang(gang) for relation in RELATIONS)
+
+
+def lonely_terms(spec: PodSpec) -> Iterator[AffinityTerm]:
+    """Yield the terms that a pod keeps without company if it is the first that they mean."""
+    for relation in RELATIONS:
+        yield from relation.firsts(spec)
+
+
+def inside_only(spec: PodSpec) -> PodSpec:
+    """Return a spec with only what it asks of places inside its node."""
+    for relation in RELATIONS:
+        spec = relation.inside(spec)
+    return spec
+
+
+def lookouts(askers: Askers) -> Lookout:
+    """Return what sees what pods see, by any of the rules, in pods beyond their nodes."""
+    each = [relation.lookout(askers) for relation in RELATIONS]
+
+    def seen(runner: RunningPod, node: Node) -> Iterator[Seen]:
+        for look in each:
+            yield from look(runner, node)
+
+    return seen
+
+
+def carried_by(spec: PodSpec, witness: PodSpec) -> PodSpec:
+    """Return the witness of a pod with what the pod goes on asking of others."""
+    for relation in RELATIONS:
+        witness = relation.carried(spec, witness)
+    return witness
+
+
+def domains_asked_for(askers: Askers) -> set[Domains]:
+    """Return the domains that have to be there for pods, even where nobody runs."""
+    return {
+        domains
+        for relation in RELATIONS
+        for namespace, spec in askers
+        for domains in relation.domains(spec, namespace)
+    }

@@ -1,0 +1,111 @@
+"""Blockers kept from earlier solves on a cluster: they hold on a node until it changes.
+
+A scheduler is asked for the same pods again and again, and between two calls few nodes change.
+So the reasons of a pod that is refused once more are looked into on those nodes only.
+"""
+
+from collections import Counter
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from placer.counting.account import Account
+from placer.state.asks import Ask
+from placer.state.out_of_time import Stop, go_on
+from placer_models.cluster import Node
+from placer_models.incremental import PersistentTuple, changed_indices
+from placer_models.reasons import Blocker
+
+NODES_AT_ONCE = 64
+"""How many nodes are looked at from one look at the clock to the next, where that costs little."""
+
+MOST_ASKS = 64
+"""How many asks are kept at a time. Each has a column of numbers for every node."""
+
+MOST_CHANGES = 16
+"""How many changes for each node are noted before all that is kept is forgotten."""
+
+_NOT_KNOWN = -2
+_HAS_PLACE = -1
+
+
+class BlockerColumn:
+    """What blocks one ask, node by node, as far as anybody has looked."""
+
+    def __init__(self, nodes: int, changes: int) -> None:
+        """Begin with nothing known, after so many changes of nodes."""
+        self.changes = changes
+        self._numbers: NDArray[np.int32] = np.full(nodes, _NOT_KNOWN, dtype=np.int32)
+        self._number_of: dict[Blocker, int] = {}
+
+    def forget(self, nodes: list[int]) -> None:
+        """Forget what is known of some nodes."""
+        self._numbers[nodes] = _NOT_KNOWN
+
+    def count(self, look: Callable[[int], Blocker | None], stop: Stop) -> Counter[Blocker] | int:
+        """Count what blocks the ask over all nodes, or return the first node with a place.
+
+        Args:
+            look: Returns what blocks it on a node of which nothing is known.
+            stop: Asked now and then whether the time is over.
+
+        Raises:
+            OutOfTimeError: It was over. What is known by then is kept.
+
+        """
+        go_on(stop)
+        (free,) = np.nonzero(self._numbers == _HAS_PLACE)
+        end = int(free[0]) if free.size else len(self._numbers)
+        (unknown,) = np.nonzero(self._numbers[:end] == _NOT_KNOWN)
+        for at, node in enumerate(unknown.tolist()):
+            if at % NODES_AT_ONCE == 0:
+                go_on(stop)
+            blocker = look(node)
+            if blocker is None:
+                self._numbers[node] = _HAS_PLACE
+                return int(node)
+            number = self._number_of.setdefault(blocker, len(self._number_of))
+            self._numbers[node] = number
+        if free.size:
+            return end
+        numbers, firsts, counts = np.unique(self._numbers, return_index=True, return_counts=True)
+        blockers = tuple(self._number_of)
+        found = sorted(zip(firsts.tolist(), numbers.tolist(), counts.tolist(), strict=True))
+        return Counter({blockers[number]: count for _, number, count in found})
+
+
+class KeptBlockers:
+    """The columns of the latest asks that look at nothing beyond a node, beside what runs.
+
+    For one thread at a time.
+    """
+
+    def __init__(self) -> None:
+        """Begin with nothing."""
+        self._nodes: tuple[Node, ...] = ()
+        self._accounts: PersistentTuple[Account] = PersistentTuple(())
+        self._changed: list[int] = []
+        self._columns: dict[Ask, BlockerColumn] = {}
+
+    def turn_to(self, nodes: tuple[Node, ...], accounts: PersistentTuple[Account]) -> None:
+        """Take note of the nodes as they are now, and of what is left on each."""
+        same = self._nodes is nodes and len(self._changed) < MOST_CHANGES * len(nodes)
+        if same:
+            self._changed += changed_indices(self._accounts, accounts)
+        else:
+            self._changed.clear()
+            self._columns.clear()
+        self._nodes, self._accounts = nodes, accounts
+
+    def of(self, ask: Ask) -> BlockerColumn:
+        """Return what is known of an ask on the nodes as they are now."""
+        column = self._columns.pop(ask, None)
+        if column is None:
+            if len(self._columns) >= MOST_ASKS:
+                del self._columns[next(iter(self._columns))]  # least recently used
+            column = BlockerColumn(len(self._nodes), len(self._changed))
+        self._columns[ask] = column
+        column.forget(self._changed[column.changes :])
+        column.changes = len(self._changed)
+        return column

@@ -1,0 +1,133 @@
+"""Reasons about plain amounts: resources of nodes as wholes, memory and hugepages."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from placer.counting.account import Account
+from placer.counting.node_resources import NODE_RESOURCES, NodeResource, amount_of, wanted_by
+from placer.search.reasons.question import Question
+from placer.search.reasons.rule import PerNumaNode, ReasonRule, always, on_no_numa_node
+from placer_models.pod import PodSpec, Resources
+from placer_models.quantity import format_bytes
+from placer_models.reasons import Demand
+
+
+def with_amounts(asked: Question, change: Callable[[Resources], Resources]) -> Question:
+    """Return the question with other requests of each container."""
+    containers = tuple(
+        replace(container, requests=change(container.requests))
+        for container in asked.spec.containers
+    )
+    return replace(asked, spec=replace(asked.spec, containers=containers))
+
+
+def _of_resource(resource: NodeResource) -> ReasonRule:
+    """Return what the reasons know of a resource of nodes as wholes."""
+    rule = resource.rule
+
+    def asked(question: Question) -> Iterator[Demand]:
+        yield from (Demand(rule, name) for name, _ in resource.wanted(question.spec))
+
+    def without(question: Question, demand: Demand) -> Question:
+        spec, node = resource.dropped(question.spec, question.node, demand.subject)
+        return replace(question, spec=spec, node=node)
+
+    def brief(demand: Demand, spec: PodSpec) -> str:
+        return resource.told(demand.subject, wanted_by(spec)[rule, demand.subject])
+
+    def lacks(demand: Demand, question: Question, account: Account) -> bool:
+        key = rule, demand.subject
+        return wanted_by(question.spec)[key] > amount_of(key, account.resources)
+
+    return ReasonRule(
+        name=rule,
+        asked=asked,
+        without=without,
+        brief=brief,
+        lacks=lacks,
+        settles=always,
+        is_amount=True,
+        per_numa_node=on_no_numa_node,
+    )
+
+
+def _memory(asked: Question) -> Iterator[Demand]:
+    if asked.spec.requests.memory_bytes:
+        yield Demand("memory")
+
+
+def _without_memory(asked: Question, _: Demand) -> Question:
+    return with_amounts(asked, lambda requests: replace(requests, memory_bytes=0))
+
+
+def _memory_left(account: Account) -> dict[int | None, int]:
+    return {home: max(0, amount) for home, amount in account.memory.bytes_in.items()}
+
+
+def _too_little_memory(_: Demand, asked: Question, account: Account) -> bool:
+    return asked.spec.requests.memory_bytes > sum(_memory_left(account).values())
+
+
+def _memory_per_numa_node(_: Demand, asked: Question, account: Account) -> PerNumaNode:
+    return asked.spec.requests.memory_bytes, _memory_left(account)
+
+
+def _hugepages(asked: Question) -> Iterator[Demand]:
+    for pages in asked.spec.requests.hugepages:
+        yield Demand("hugepages", str(pages.page_bytes))
+
+
+def _without_pages(asked: Question, demand: Demand) -> Question:
+    size = int(demand.subject)
+
+    def fewer(requests: Resources) -> Resources:
+        pages = tuple(pages for pages in requests.hugepages if pages.page_bytes != size)
+        return replace(requests, hugepages=pages)
+
+    return with_amounts(asked, fewer)
+
+
+def _pages(demand: Demand, spec: PodSpec) -> str:
+    size = int(demand.subject)
+    return f"{spec.requests.pages_of(size)} of {format_bytes(size)}"
+
+
+def _pages_per_numa_node(demand: Demand, asked: Question, account: Account) -> PerNumaNode:
+    size = int(demand.subject)
+    left: Counter[int | None] = Counter()
+    for (home, of_size), number in account.memory.pages.items():
+        if of_size == size:
+            left[home] += max(0, number)
+    return asked.spec.requests.pages_of(size), left
+
+
+def _too_few_pages(demand: Demand, asked: Question, account: Account) -> bool:
+    want, left = _pages_per_numa_node(demand, asked, account)
+    return want > sum(left.values())
+
+
+OF_NODES = tuple(map(_of_resource, NODE_RESOURCES.values()))
+
+MEMORY = (
+    ReasonRule(
+        name="memory",
+        asked=_memory,
+        without=_without_memory,
+        brief=lambda _, spec: format_bytes(spec.requests.memory_bytes),
+        lacks=_too_little_memory,
+        settles=always,
+        is_amount=True,
+        per_numa_node=_memory_per_numa_node,
+    ),
+    ReasonRule(
+        name="hugepages",
+        asked=_hugepages,
+        without=_without_pages,
+        brief=_pages,
+        lacks=_too_few_pages,
+        settles=always,
+        is_amount=True,
+        per_numa_node=_pages_per_numa_node,
+    ),
+)

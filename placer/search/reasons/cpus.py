@@ -1,0 +1,269 @@
+"""Reasons about CPUs: how many, owned or shared, and which of them."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from placer.counting.account import Account
+from placer.counting.pools import Pool
+from placer.search.reasons.amounts import with_amounts
+from placer.search.reasons.question import Question, has_bound
+from placer.search.reasons.rule import (
+    PerNumaNode,
+    ReasonRule,
+    Said,
+    named,
+    of_rule,
+    on_no_numa_node,
+    own_cpus,
+)
+from placer_models.bound import bound_to
+from placer_models.cluster import RunningPod
+from placer_models.cpuset import CpuSet
+from placer_models.effective import effective_exclusive
+from placer_models.pod import PodSpec
+from placer_models.policy import (
+    BindPolicy,
+    ExclusivePolicy,
+    NodeBindPolicy,
+    QosClass,
+    Strength,
+)
+from placer_models.reasons import Demand
+from placer_models.topology import ARM
+
+_NOWHERE: CpuSet = frozenset()
+
+
+def _floats(_: Demand, asked: Question) -> bool:
+    """Return whether CPUs are counted for the node as a whole, because no pod is bound there."""
+    return not has_bound(asked)
+
+
+def _owned(asked: Question) -> Iterator[Demand]:
+    if asked.spec.qos.owns_cpus and asked.spec.requests.cpu_milli:
+        yield Demand("cpu-count")
+
+
+def _without_cpus(asked: Question, _: Demand) -> Question:
+    return with_amounts(asked, lambda requests: replace(requests, cpu_milli=0))
+
+
+def _too_few_cpus(_: Demand, asked: Question, account: Account) -> bool:
+    return asked.spec.requests.cpu_milli > 1000 * len(account.cores.free_cpus)
+
+
+def _cpus(_: Demand, spec: PodSpec) -> str:
+    return f"{own_cpus(spec)} CPUs"
+
+
+def _cpus_per_numa_node(_: Demand, asked: Question, account: Account) -> PerNumaNode:
+    cpu = asked.node.machine.topology.cpu
+    homes = (cpu[i].numa_node for i in account.cores.free_cpus)
+    return own_cpus(asked.spec), Counter(home for home in homes if home is not None)
+
+
+def _shared_pool(asked: Question) -> Iterator[Demand]:
+    spec = asked.spec
+    beside = any(runner.pod.spec.qos is QosClass.LS for runner in asked.running)
+    if spec.qos is QosClass.LS or (spec.qos.owns_cpus and spec.requests.cpu_milli and beside):
+        yield Demand("shared-pool")
+
+
+def _best_effort_pool(asked: Question) -> Iterator[Demand]:
+    spec = asked.spec
+    beside = any(runner.pod.spec.qos is QosClass.BE for runner in asked.running)
+    if spec.qos is QosClass.BE or (spec.qos is QosClass.LSE and spec.requests.cpu_milli and beside):
+        yield Demand("be-pool")
+
+
+def _without_pool(qos: QosClass) -> Callable[[Question, Demand], Question]:
+    """Return what drops the need for a pool: of the pod itself, or of the pods that run there.
+
+    A pod without that need counts as an owner of no CPUs instead. Bound pods keep theirs.
+    """
+
+    def without(asked: Question, demand: Demand) -> Question:
+        if asked.spec.qos is qos:
+            asked = _without_cpus(asked, demand)
+            if asked.spec.constrained_burst:
+                return asked
+            none = replace(
+                asked.spec,
+                qos=QosClass.LSR,
+                bind=BindPolicy.DEFAULT,
+                exclusive=ExclusivePolicy.NONE,
+            )
+            return replace(asked, spec=none, node=replace(asked.node, cpu_bind=NodeBindPolicy.NONE))
+
+        def freed(runner: RunningPod) -> RunningPod:
+            spec = runner.pod.spec
+            if spec.qos is not qos or bound_to(runner.placement, spec, asked.node):
+                return runner
+            owner = replace(spec, qos=QosClass.LSR, constrained_burst=False)
+            return replace(
+                runner,
+                pod=replace(runner.pod, spec=owner),
+                placement=replace(runner.placement, cpuset=_NOWHERE),
+            )
+
+        return replace(asked, running=tuple(map(freed, asked.running)))
+
+    return without
+
+
+def _is_short(pool: Pool, asked: Question) -> bool:
+    milli = asked.spec.requests.cpu_milli
+    owned = milli // 1000 if asked.spec.qos.owns_cpus else 0
+    return (pool.milli_per_cpu * owned or milli) > pool.left_milli or owned >= len(pool.cpus)
+
+
+def _milli(demand: Demand, spec: PodSpec) -> str:
+    if spec.qos.owns_cpus:
+        return named(demand, spec)
+    return f"{spec.requests.cpu_milli / 1000:g} CPUs"
+
+
+def say_pool(demand: Demand, others: Sequence[Demand], spec: PodSpec) -> Said:
+    """Say which pool would be too small, whether the pod shares its CPUs or takes them away."""
+    if spec.qos.owns_cpus:
+        text = f"{demand.name} needs CPUs that the pod would own, {own_cpus(spec)} of them"
+        return text, of_rule("cpu-count", others)
+    milli = spec.requests.cpu_milli
+    return f"{demand.name} {f'asks {milli / 1000:g} CPUs' if milli else 'is empty'}", ()
+
+
+def _bind(asked: Question) -> Iterator[Demand]:
+    if asked.spec.qos.owns_cpus and asked.spec.bind_required:
+        yield Demand("cpu-bind", word=asked.spec.bind)
+
+
+def _without_bind(asked: Question, _: Demand) -> Question:
+    return replace(asked, spec=replace(asked.spec, bind_strength=Strength.PREFERRED))
+
+
+def _say_bind(_: Demand, others: Sequence[Demand], spec: PodSpec) -> Said:
+    return _bound("cpu-bind", others, spec, full=spec.bind is BindPolicy.FULL_PCPUS)
+
+
+def _node_bind(asked: Question) -> Iterator[Demand]:
+    if asked.spec.qos.owns_cpus and asked.node.cpu_bind is not NodeBindPolicy.NONE:
+        yield Demand("node-cpu-bind", word=asked.node.cpu_bind)
+
+
+def _without_node_bind(asked: Question, _: Demand) -> Question:
+    return replace(asked, node=replace(asked.node, cpu_bind=NodeBindPolicy.NONE))
+
+
+def _say_node_bind(demand: Demand, others: Sequence[Demand], spec: PodSpec) -> Said:
+    if of_pod := of_rule("cpu-bind", others):
+        return f"node-cpu-bind: pod asks {spec.bind}, node has {demand.word}", of_pod
+    full = demand.word == NodeBindPolicy.FULL_PCPUS_ONLY
+    return _bound("node-cpu-bind", others, spec, full=full)
+
+
+def _bound(rule: str, others: Sequence[Demand], spec: PodSpec, *, full: bool) -> Said:
+    policy = BindPolicy.FULL_PCPUS if full else BindPolicy.SPREAD_BY_PCPUS
+    how = "in whole cores, to the very count" if full else "each on a core of its own"
+    return f"{rule} {policy} asks {own_cpus(spec)} CPUs {how}", of_rule("cpu-count", others)
+
+
+def _apart_by(rule: str, policy: ExclusivePolicy) -> Callable[[Question], Iterable[Demand]]:
+    """Return what asks to be apart from others, where the policy holds for the pod on the node."""
+
+    def asked(question: Question) -> Iterator[Demand]:
+        spec = question.spec
+        if spec.qos.owns_cpus and effective_exclusive(spec, question.node) is policy:
+            yield Demand(rule)
+
+    return asked
+
+
+def _not_exclusive(asked: Question, _: Demand) -> Question:
+    return replace(asked, spec=replace(asked.spec, exclusive=ExclusivePolicy.NONE))
+
+
+def _say_apart(demand: Demand, others: Sequence[Demand], spec: PodSpec) -> Said:
+    text = f"{demand.name} asks {own_cpus(spec)} CPUs apart from other pods"
+    return text, of_rule("cpu-count", others)
+
+
+def _on_arm(asked: Question) -> Iterator[Demand]:
+    on_arm = asked.node.machine.topology.architecture == ARM
+    if on_arm and (asked.spec.qos.owns_cpus or asked.spec.constrained_burst):
+        yield Demand("arm-cpu-policy")
+
+
+def _not_on_arm(asked: Question, _: Demand) -> Question:
+    machine = asked.node.machine
+    elsewhere = replace(machine, topology=replace(machine.topology, architecture="x86_64"))
+    return replace(asked, node=replace(asked.node, machine=elsewhere))
+
+
+def _say_arm(_: Demand, others: Sequence[Demand], spec: PodSpec) -> Said:
+    if spec.constrained_burst:
+        burst = of_rule("constrained-burst", others)
+        return f"arm-cpu-policy: {ARM} takes FullPCPUs, not ConstrainedBurst", burst
+    if exclusive := of_rule("exclusive-cores", others):
+        return f"arm-cpu-policy: {ARM} takes NUMANodeLevel, not PCPULevel", exclusive
+    text = f"arm-cpu-policy: {ARM} takes FullPCPUs, not SpreadByPCPUs"
+    return text, of_rule("node-cpu-bind", others)
+
+
+AMOUNTS = (
+    ReasonRule(
+        name="cpu-count",
+        asked=_owned,
+        without=_without_cpus,
+        brief=_cpus,
+        said=lambda _, __, spec: (f"cpu-count asks {own_cpus(spec)} CPUs of its own", ()),
+        lacks=_too_few_cpus,
+        settles=_floats,
+        is_amount=True,
+        per_numa_node=_cpus_per_numa_node,
+    ),
+    ReasonRule(
+        name="shared-pool",
+        asked=_shared_pool,
+        without=_without_pool(QosClass.LS),
+        brief=_milli,
+        said=say_pool,
+        lacks=lambda _, asked, account: _is_short(account.pools.shared, asked),
+        settles=_floats,
+        needs=("cpu-count",),
+        is_amount=True,
+        per_numa_node=on_no_numa_node,
+    ),
+    ReasonRule(
+        name="be-pool",
+        asked=_best_effort_pool,
+        without=_without_pool(QosClass.BE),
+        brief=_milli,
+        said=say_pool,
+        lacks=lambda _, asked, account: _is_short(account.pools.best_effort, asked),
+        settles=_floats,
+        needs=("cpu-count",),
+        is_amount=True,
+    ),
+)
+
+WHICH = (
+    ReasonRule(name="cpu-bind", asked=_bind, without=_without_bind, said=_say_bind),
+    ReasonRule(
+        name="node-cpu-bind", asked=_node_bind, without=_without_node_bind, said=_say_node_bind
+    ),
+    ReasonRule(
+        name="exclusive-cores",
+        asked=_apart_by("exclusive-cores", ExclusivePolicy.PCPU_LEVEL),
+        without=_not_exclusive,
+        said=_say_apart,
+    ),
+    ReasonRule(
+        name="exclusive-numa-nodes",
+        asked=_apart_by("exclusive-numa-nodes", ExclusivePolicy.NUMA_NODE_LEVEL),
+        without=_not_exclusive,
+        said=_say_apart,
+    ),
+)
+
+ON_ARM = (ReasonRule(name="arm-cpu-policy", asked=_on_arm, without=_not_on_arm, said=_say_arm),)

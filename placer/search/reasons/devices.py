@@ -1,0 +1,320 @@
+"""Reasons about devices: how many, how much of each, and where they are to be."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from placer.counting.account import Account
+from placer.counting.functions import free_functions
+from placer.search.reasons.question import Question
+from placer.search.reasons.rule import PerNumaNode, ReasonRule, Said, listed, of_type
+from placer.state.fits import device_demanded
+from placer_models.device import GPU, FunctionSelector
+from placer_models.device_share import DeviceShare, room, totals_of
+from placer_models.device_strategy import DeviceStrategy
+from placer_models.mig import is_instance
+from placer_models.pod import DeviceRequest, PodSpec
+from placer_models.policy import DeviceScope, Strength
+from placer_models.quantity import format_bytes
+from placer_models.reasons import Demand
+from placer_models.shares import ShareableDevice
+
+
+def _counted_by(rule: str) -> Callable[[Question], Iterable[Demand]]:
+    """Return what asks for the requests of devices that a rule counts."""
+
+    def asked(question: Question) -> Iterator[Demand]:
+        for request in question.spec.requests.devices:
+            demand = device_demanded(question.spec, question.node, request)
+            if demand.rule == rule:
+                yield demand
+
+    return asked
+
+
+def _requests(spec: PodSpec, kind: str) -> list[DeviceRequest]:
+    return [request for request in spec.requests.devices if request.type == kind]
+
+
+def _whole(spec: PodSpec, kind: str) -> int:
+    return sum(request.count for request in _requests(spec, kind) if request.share is None)
+
+
+def _free(account: Account, kind: str) -> int:
+    return sum(of == kind for of, _ in account.devices.free)
+
+
+def _without(stays: Callable[[DeviceRequest], bool]) -> Callable[[Question, Demand], Question]:
+    """Return what drops those requests of a demand's type that do not stay."""
+
+    def without(asked: Question, demand: Demand) -> Question:
+        spec = _with_devices(asked.spec, lambda r: r.type != demand.subject or stays(r))
+        return replace(asked, spec=spec)
+
+    return without
+
+
+def _with_devices(spec: PodSpec, stays: Callable[[DeviceRequest], bool]) -> PodSpec:
+    """Return the spec with less asked of devices; devices that follow others go with them."""
+    asked = [r for container in spec.containers for r in container.requests.devices if stays(r)]
+    left = {request.type for request in asked}
+    leads = spec.joint is not None and spec.joint.types[0] in left
+    gone = {
+        kind
+        for kind, strategy in spec.strategies
+        if strategy is DeviceStrategy.APPLY_FOR_EACH_GROUP and not leads
+    }
+    left -= gone
+    shared = {request.type for request in asked if request.share} - gone
+    containers = tuple(
+        replace(
+            container,
+            requests=replace(
+                container.requests,
+                devices=tuple(
+                    r for r in container.requests.devices if stays(r) and r.type not in gone
+                ),
+            ),
+        )
+        for container in spec.containers
+    )
+    return replace(
+        spec,
+        containers=containers,
+        strategies=tuple(item for item in spec.strategies if item[0] in left),
+        scopes=tuple(item for item in spec.scopes if item[0] in left),
+        functions=tuple(item for item in spec.functions if item[0] in shared),
+    )
+
+
+def _too_few_devices(demand: Demand, asked: Question, account: Account) -> bool:
+    return _whole(asked.spec, demand.subject) > _free(account, demand.subject)
+
+
+def _too_few_shares(demand: Demand, asked: Question, account: Account) -> bool:
+    return any(
+        r.count > could_share(r.share, demand.subject, account)
+        for r in _requests(asked.spec, demand.subject)
+        if r.share
+    )
+
+
+def _too_few_functions(demand: Demand, asked: Question, account: Account) -> bool:
+    wish = dict(asked.spec.functions)[demand.subject]
+    return any(
+        r.count > could_share(r.share, demand.subject, account, wish)
+        for r in _requests(asked.spec, demand.subject)
+        if r.share
+    )
+
+
+def _not_all(demand: Demand, asked: Question, account: Account) -> bool:
+    """Return whether not all devices that a strategy wants are ready."""
+    kind = demand.subject
+    there = sum(device.type == kind for device in account.devices.healthy)
+    (request,) = _requests(asked.spec, kind)
+    share = request.share
+    ready = could_share(share, kind, account) if share else _free(account, kind)
+    strategy = dict(asked.spec.strategies)[kind]
+    return ready < (max(1, there) if strategy is DeviceStrategy.APPLY_FOR_ALL else 1)
+
+
+def could_share(
+    share: DeviceShare,
+    kind: str,
+    account: Account,
+    function: FunctionSelector | None = None,
+    most: int = 1,
+) -> int:
+    """Return how many such shares the devices of the type could give, at most ``most`` each."""
+    count, devices = 0, account.devices
+    for device in devices.healthy:
+        if device.type != kind:
+            continue
+        key, totals = (device.type, device.minor), totals_of(device)
+        left = room(totals) if key in devices.free else devices.shared.get(key)
+        if left is not None:
+            wanted = function is not None  # an empty selector takes any
+            ready = free_functions(device, devices.held_functions) if wanted else ()
+            count += ShareableDevice(left, totals, ready).room_for(share, most, function)
+    return count
+
+
+def _is_alone(demand: Demand, asked: Question) -> bool:
+    """Return whether one request is all that is asked of the type, with no strategy."""
+    requests = _requests(asked.spec, demand.subject)
+    return len(requests) == 1 and demand.subject not in dict(asked.spec.strategies)
+
+
+def _is_one_instance(_: Demand, asked: Question) -> bool:
+    """Return whether the pod asks for one MIG instance: several of one GPU overlap."""
+    requests = asked.spec.requests.devices
+    return sum(request.count for request in requests if is_instance(request.type)) == 1
+
+
+def _per_numa_node(demand: Demand, asked: Question, account: Account) -> PerNumaNode:
+    free = account.devices.free
+    left = Counter(
+        device.numa_node
+        for device in account.devices.healthy
+        if device.type == demand.subject and (device.type, device.minor) in free
+    )
+    return asked.spec.requests.count_of(demand.subject), left
+
+
+def share_text(share: DeviceShare) -> str:
+    """Return in words what a share takes of a device."""
+    parts = [f"{share.percent} %"] if share.percent is not None else []
+    if share.memory_bytes is not None:
+        parts.append(f"{format_bytes(share.memory_bytes)} of memory")
+    if share.memory_percent is not None:
+        parts.append(f"{share.memory_percent} % of the memory")
+    parts += [f"{quantity.text} of {quantity.name}" for quantity in share.capacity]
+    return " and ".join(parts)
+
+
+def _count(demand: Demand, spec: PodSpec) -> str:
+    return f"{_whole(spec, demand.subject)} {demand.subject}"
+
+
+def _shares(demand: Demand, spec: PodSpec) -> str:
+    return listed(
+        [
+            f"{share_text(request.share)} of {request.count} {request.type}"
+            for request in _requests(spec, demand.subject)
+            if request.share
+        ]
+    )
+
+
+def _by_strategy(demand: Demand, spec: PodSpec) -> str:
+    kind = demand.subject
+    shares = [f"{share_text(r.share)} of " for r in _requests(spec, kind) if r.share]
+    what = f"{demand.word} {kind}" if demand.word else f"one {kind} for each group"
+    return f"{''.join(shares)}{what}"
+
+
+def _functions(asked: Question) -> Iterator[Demand]:
+    yield from (Demand("device-functions", kind) for kind, _ in asked.spec.functions)
+
+
+def _without_functions(asked: Question, demand: Demand) -> Question:
+    functions = tuple(wish for wish in asked.spec.functions if wish[0] != demand.subject)
+    return replace(asked, spec=replace(asked.spec, functions=functions))
+
+
+def _say_functions(demand: Demand, others: Sequence[Demand], spec: PodSpec) -> Said:
+    kind = demand.subject
+    text = f"device-functions asks a virtual function of {spec.requests.count_of(kind)} {kind}"
+    return text, of_type(kind, others)
+
+
+def _scopes(asked: Question) -> Iterator[Demand]:
+    for kind, scope in asked.spec.scopes:
+        if scope is not DeviceScope.NODE and asked.spec.requests.count_of(kind) > 1:
+            yield Demand("device-scope", kind, scope)
+
+
+def _without_scope(asked: Question, demand: Demand) -> Question:
+    scopes = tuple(scope for scope in asked.spec.scopes if scope[0] != demand.subject)
+    return replace(asked, spec=replace(asked.spec, scopes=scopes))
+
+
+def _say_scope(demand: Demand, others: Sequence[Demand], spec: PodSpec) -> Said:
+    kind = demand.subject
+    count = spec.requests.count_of(kind)
+    return f"device-scope asks {count} {kind} within one {demand.word}", of_type(kind, others)
+
+
+def _partition(asked: Question) -> Iterator[Demand]:
+    if asked.node.honors_table and asked.spec.requests.count_of(GPU):
+        yield Demand("partition")
+
+
+def _without_partition(asked: Question, _: Demand) -> Question:
+    return replace(asked, node=replace(asked.node, partition_policy=None))
+
+
+def _say_partition(_: Demand, others: Sequence[Demand], spec: PodSpec) -> Said:
+    text = f"partition asks a free one of {spec.requests.count_of(GPU)} gpu"
+    return text, of_type(GPU, others)
+
+
+def _joint(asked: Question) -> Iterator[Demand]:
+    joint = asked.spec.joint
+    if joint and joint.strength is Strength.REQUIRED:
+        yield Demand("joint", word=joint.scope)
+
+
+def _without_joint(asked: Question, _: Demand) -> Question:
+    """Make it a wish, not nothing: other devices may follow those that are side by side."""
+    joint = asked.spec.joint and replace(asked.spec.joint, strength=Strength.PREFERRED)
+    return replace(asked, spec=replace(asked.spec, joint=joint))
+
+
+def _say_joint(_: Demand, others: Sequence[Demand], spec: PodSpec) -> Said:
+    assert spec.joint is not None
+    strategies = dict(spec.strategies)
+    types = [
+        f"one {kind} for each group" if kind in strategies else f"{count} {kind}"
+        for kind in spec.joint.types
+        if (count := spec.requests.count_of(kind))
+        and strategies.get(kind) is not DeviceStrategy.APPLY_FOR_ALL
+    ]
+    text = f"joint asks {listed(types)} side by side ({spec.joint.scope})"
+    return text, [other for other in others if other.subject in spec.joint.types]
+
+
+AMOUNTS = (
+    ReasonRule(
+        name="device-count",
+        asked=_counted_by("device-count"),
+        without=_without(lambda request: request.share is not None),
+        brief=_count,
+        lacks=_too_few_devices,
+        settles=_is_alone,
+        is_amount=True,
+        per_numa_node=_per_numa_node,
+    ),
+    ReasonRule(
+        name="mig",
+        asked=_counted_by("mig"),
+        without=_without(lambda request: request.share is not None),
+        brief=_count,
+        lacks=_too_few_devices,
+        settles=_is_one_instance,
+        is_amount=True,
+    ),
+    ReasonRule(
+        name="device-share",
+        asked=_counted_by("device-share"),
+        without=_without(lambda request: request.share is None),
+        brief=_shares,
+        lacks=_too_few_shares,
+        settles=_is_alone,
+        is_amount=True,
+    ),
+    ReasonRule(
+        name="device-strategy",
+        asked=_counted_by("device-strategy"),
+        without=_without(lambda _: False),
+        brief=_by_strategy,
+        lacks=_not_all,
+        is_amount=True,
+    ),
+    ReasonRule(
+        name="device-functions",
+        asked=_functions,
+        without=_without_functions,
+        said=_say_functions,
+        lacks=_too_few_functions,
+        settles=_is_alone,
+        needs=("device-share",),
+    ),
+)
+
+PLACES = (
+    ReasonRule(name="device-scope", asked=_scopes, without=_without_scope, said=_say_scope),
+    ReasonRule(name="partition", asked=_partition, without=_without_partition, said=_say_partition),
+    ReasonRule(name="joint", asked=_joint, without=_without_joint, said=_say_joint),
+)

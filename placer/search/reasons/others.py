@@ -1,0 +1,140 @@
+"""Reasons about who else is there: on the node, in its domains, and on cores and NUMA nodes."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+from placer.search.reasons.question import (
+    Question,
+    is_unwanted,
+    labels_of,
+    lacks_company,
+    unwanted_there,
+    wanted_where,
+)
+from placer.search.reasons.rule import ReasonRule, Said, always, of_rule, own_cpus
+from placer.search.reasons.spread import OF_OTHERS
+from placer_models.affinity import AffinityTerm
+from placer_models.pod import PodSpec
+from placer_models.reasons import Demand
+
+
+def _wanted(asked: Question) -> Iterator[Demand]:
+    if asked.crowd is not None and any(
+        term.required and not term.apart and not term.inside for term in asked.spec.affinity
+    ):
+        yield Demand("affinity")
+
+
+def _kept_apart(asked: Question) -> Iterator[Demand]:
+    if asked.crowd is None:
+        return
+    there = any(runner.pod.spec.affinity for runner in asked.running)
+    if asked.spec.affinity or there or asked.crowd.domains:
+        yield Demand("anti-affinity", word=wanted_where(unwanted_there(asked)))
+
+
+def _wanted_inside(asked: Question) -> Iterator[Demand]:
+    if asked.crowd is not None and any(t.inside and not t.apart for t in asked.spec.affinity):
+        yield Demand("affinity inside")
+
+
+def _kept_apart_inside(asked: Question) -> Iterator[Demand]:
+    if asked.crowd is not None and any(
+        term.inside and term.apart
+        for side in (asked.spec, *(runner.pod.spec for runner in asked.running))
+        for term in side.affinity
+    ):
+        yield Demand("anti-affinity inside")
+
+
+def _without(drops: Callable[[AffinityTerm], bool]) -> Callable[[Question, Demand], Question]:
+    """Return what drops terms of the pod, and of the pods that run there as well."""
+
+    def kept(spec: PodSpec) -> PodSpec:
+        terms = tuple(term for term in spec.affinity if not drops(term))
+        return spec if terms == spec.affinity else replace(spec, affinity=terms)
+
+    def without(asked: Question, _: Demand) -> Question:
+        running = tuple(
+            replace(runner, pod=replace(runner.pod, spec=kept(runner.pod.spec)))
+            for runner in asked.running
+        )
+        return replace(asked, spec=kept(asked.spec), running=running)
+
+    return without
+
+
+def _affinity(demand: Demand, _: Sequence[Demand], spec: PodSpec) -> Said:
+    if demand.word:
+        return f"affinity {demand.word}, which would have to be with it", ()
+    wanted = [t for t in spec.affinity if t.required and not t.apart and not t.inside]
+    return f"affinity asks a pod with {wanted_where(wanted)}", ()
+
+
+def _anti_affinity(demand: Demand, _: Sequence[Demand], __: PodSpec) -> Said:
+    if demand.word:
+        return f"anti-affinity asks no pod with {demand.word}", ()
+    return "anti-affinity of a pod that is there", ()
+
+
+def _affinity_inside(_: Demand, others: Sequence[Demand], spec: PodSpec) -> Said:
+    wanted = [t for t in spec.affinity if t.required and not t.apart and t.inside]
+    places = " and ".join(dict.fromkeys(term.level.place for term in wanted))
+    text = f"affinity asks a pod with {labels_of(wanted)} on each {places} of its CPUs"
+    return text, of_rule("cpu-count", others)
+
+
+def _anti_affinity_inside(_: Demand, others: Sequence[Demand], spec: PodSpec) -> Said:
+    apart = [term for term in spec.affinity if term.required and term.apart and term.inside]
+    whom = f"pods with {labels_of(apart)}" if apart else "pods that keep away from it"
+    text = f"anti-affinity asks {own_cpus(spec)} CPUs apart from {whom}"
+    return text, of_rule("cpu-count", others)
+
+
+def _topology_spread(demand: Demand, _: Sequence[Demand], __: PodSpec) -> Said:
+    own = "" if demand.word == OF_OTHERS else "asks "
+    return f"topology-spread {own}{demand.word}", ()
+
+
+ON_NODES = (
+    ReasonRule(
+        name="affinity",
+        asked=_wanted,
+        without=_without(lambda term: not term.inside and not term.apart),
+        said=_affinity,
+        lacks=lambda _, asked, __: lacks_company(asked),
+        settles=always,
+        inside=False,
+        opened_by_others=True,
+    ),
+    ReasonRule(
+        name="anti-affinity",
+        asked=_kept_apart,
+        without=_without(lambda term: not term.inside and term.apart),
+        said=_anti_affinity,
+        lacks=lambda demand, asked, _: bool(demand.word) or is_unwanted(asked),
+        settles=always,
+        inside=False,
+    ),
+)
+
+INSIDE = (
+    ReasonRule(
+        name="affinity inside",
+        asked=_wanted_inside,
+        without=_without(lambda term: term.inside and not term.apart),
+        said=_affinity_inside,
+        opened_by_others=True,
+    ),
+    ReasonRule(
+        name="anti-affinity inside",
+        asked=_kept_apart_inside,
+        without=_without(lambda term: term.inside and term.apart),
+        said=_anti_affinity_inside,
+    ),
+)
+
+OVER_DOMAINS = (
+    # It is asked of all nodes together, after all else (`spread`).
+    ReasonRule(name="topology-spread", said=_topology_spread, opened_by_others=True),
+)

@@ -1,0 +1,141 @@
+"""Reasons about places on NUMA nodes: pods that are bound to some, and alignment (C5, C8, C12)."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from placer.search.reasons.cpus import say_pool
+from placer.search.reasons.question import Question
+from placer.search.reasons.rule import ReasonRule, Said, listed, named, of_rule, own_cpus
+from placer.state.fits import BY_CONTAINER, alignment_demanded
+from placer_models.bound import bound_to, naming_homes
+from placer_models.cluster import RunningPod
+from placer_models.pod import PodSpec
+from placer_models.policy import AlignmentPolicy
+from placer_models.reasons import Demand
+
+
+def _bound_beside(asked: Question) -> list[RunningPod]:
+    node = asked.node
+    return [r for r in asked.running if bound_to(r.placement, r.pod.spec, node)]
+
+
+def _bound_pool(asked: Question) -> Iterator[Demand]:
+    if asked.spec.qos.owns_cpus and not all(
+        runner.pod.spec.constrained_burst for runner in _bound_beside(asked)
+    ):
+        yield Demand("bound-pool")
+
+
+def _burst(asked: Question) -> Iterator[Demand]:
+    spec = asked.spec
+    if spec.constrained_burst or (
+        spec.qos.owns_cpus and any(r.pod.spec.constrained_burst for r in _bound_beside(asked))
+    ):
+        yield Demand("constrained-burst")
+
+
+def _without_burst(asked: Question, _: Demand) -> Question:
+    """Drop the burst limit of the pod, or of the pods that run there."""
+
+    def freed(runner: RunningPod) -> RunningPod:
+        if not runner.pod.spec.constrained_burst:
+            return runner
+        spec = replace(runner.pod.spec, constrained_burst=False)
+        return _floating(replace(runner, pod=replace(runner.pod, spec=spec)))
+
+    if asked.spec.constrained_burst:
+        # Restricted counts the limit: with the request alone it may allow other sets of NUMA nodes.
+        if AlignmentPolicy.RESTRICTED in (asked.spec.alignment, asked.node.alignment):
+            asked = _not_aligned(asked, Demand("alignment"))
+        return replace(asked, spec=replace(asked.spec, constrained_burst=False))
+    return replace(asked, running=tuple(map(freed, asked.running)))
+
+
+def _not_bound(asked: Question, _: Demand) -> Question:
+    """Let pods float that a policy has bound to some NUMA nodes of the node."""
+    running = (r if r.pod.spec.constrained_burst else _floating(r) for r in asked.running)
+    return replace(asked, running=tuple(running))
+
+
+def _floating(runner: RunningPod) -> RunningPod:
+    if runner.pod.spec.qos.owns_cpus:
+        return runner
+    parts = tuple(replace(part, cpu_milli=None) for part in runner.placement.containers)
+    return replace(runner, placement=replace(runner.placement, cpu_milli=(), containers=parts))
+
+
+def _limit(demand: Demand, spec: PodSpec) -> str:
+    """Return what a pod under ConstrainedBurst wants of NUMA nodes."""
+    return named(demand, spec) if spec.qos.owns_cpus else f"a pool of {spec.burst_cpus} CPUs"
+
+
+def _say_burst(demand: Demand, others: Sequence[Demand], spec: PodSpec) -> Said:
+    if spec.qos.owns_cpus:
+        text = f"constrained-burst needs CPUs that the pod would own, {own_cpus(spec)} of them"
+        return text, of_rule("cpu-count", others)
+    if pool := of_rule("shared-pool", others):
+        return f"constrained-burst asks {spec.requests.cpu_milli / 1000:g} CPUs on NUMA nodes", pool
+    return f"constrained-burst asks {_limit(demand, spec)}", ()
+
+
+def _alignment(asked: Question) -> Iterator[Demand]:
+    if (aligned := alignment_demanded(asked.spec, asked.node)) is not None:
+        yield aligned
+
+
+def _not_aligned(asked: Question, _: Demand) -> Question:
+    """Drop the policy that the pod would come under; who runs there stays bound as it is."""
+    running = (replace(r, placement=naming_homes(r, asked.node)) for r in asked.running)
+    return replace(
+        asked,
+        spec=replace(asked.spec, alignment=AlignmentPolicy.NONE, scope=None),
+        node=replace(asked.node, alignment=AlignmentPolicy.NONE, scope=None),
+        running=tuple(running),
+    )
+
+
+BOUND = (
+    ReasonRule(name="bound-pool", asked=_bound_pool, without=_not_bound, said=say_pool),
+    ReasonRule(
+        name="constrained-burst",
+        asked=_burst,
+        without=_without_burst,
+        brief=_limit,
+        said=_say_burst,
+    ),
+)
+
+
+def alignment_of(rules: Mapping[str, ReasonRule]) -> ReasonRule:
+    """Return what the reasons know of alignment.
+
+    Args:
+        rules: The rules whose amounts it may ask to be near each other.
+
+    """
+
+    def said(demand: Demand, others: Sequence[Demand], spec: PodSpec) -> Said:
+        policy = demand.word.removesuffix(BY_CONTAINER)
+        each = demand.word.removeprefix(policy)
+        if each:
+            for rule, what in (
+                ("device-share", "shares of devices"),
+                ("device-strategy", "devices by a strategy"),
+            ):
+                if told := of_rule(rule, others):
+                    return f"alignment: {what} are not parted among containers", told
+        limit = () if spec.qos.owns_cpus else ("constrained-burst",)
+        amounts = [d for d in others if rules[d.rule].is_amount or d.rule in limit]
+        if not amounts:
+            return f"alignment: {demand.word}", ()
+        wanted = listed([rules[amount.rule].brief(amount, spec) for amount in amounts])
+        match policy:
+            case AlignmentPolicy.SINGLE_NUMA_NODE:
+                how = "on one NUMA node"
+            case AlignmentPolicy.RESTRICTED:
+                how = "on the same NUMA nodes, as few as each needs (Restricted)"
+            case _:
+                how = policy
+        return f"alignment asks {wanted} {how}{each}", amounts
+
+    return ReasonRule(name="alignment", asked=_alignment, without=_not_aligned, said=said)

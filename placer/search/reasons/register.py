@@ -1,0 +1,55 @@
+"""The rules that can keep one pod off one node, in the order in which reasons name them."""
+
+from collections.abc import Iterable, Mapping
+
+from placer.counting.account import Account
+from placer.search.reasons import amounts, cpus, devices, node, others, places
+from placer.search.reasons.question import Question
+from placer.search.reasons.rule import ReasonRule
+from placer_models.reasons import Demand
+
+_BEFORE_ALIGNMENT = (
+    *node.RULES,
+    *others.ON_NODES,
+    *devices.AMOUNTS,
+    *amounts.OF_NODES,
+    *cpus.AMOUNTS,
+    *amounts.MEMORY,
+    *devices.PLACES,
+    *cpus.WHICH,
+    *others.INSIDE,
+    *places.BOUND,
+    *cpus.ON_ARM,
+)
+
+_KNOWN_TO_ALIGNMENT = {rule.name: rule for rule in _BEFORE_ALIGNMENT}
+
+REASON_RULES: Mapping[str, ReasonRule] = _KNOWN_TO_ALIGNMENT | {
+    rule.name: rule for rule in (places.alignment_of(_KNOWN_TO_ALIGNMENT), *others.OVER_DOMAINS)
+}
+"""Name -> rule. First what the node is, and who is there; then amounts, those that few nodes have
+before those that all have; then what is asked of the devices, CPUs and places behind the amounts.
+"""
+
+
+def demands_of(asked: Question) -> tuple[Demand, ...]:
+    """Return all that is asked, in the order of the rules."""
+    found = (demand for rule in REASON_RULES.values() for demand in rule.asked(asked))
+    return tuple(dict.fromkeys(found))
+
+
+def without(asked: Question, demands: Iterable[Demand]) -> Question:
+    """Return the question without what the demands ask for."""
+    for demand in reversed(list(demands)):  # the limit of a burst goes before its pool
+        asked = REASON_RULES[demand.rule].without(asked, demand)
+    return asked
+
+
+def lacks(demand: Demand, asked: Question, account: Account) -> bool:
+    """Return whether the node cannot give what is demanded, by counting alone."""
+    return REASON_RULES[demand.rule].lacks(demand, asked, account)
+
+
+def is_settled(demand: Demand, asked: Question) -> bool:
+    """Return whether counting says all about the demand, beside others of which it does."""
+    return REASON_RULES[demand.rule].settles(demand, asked)

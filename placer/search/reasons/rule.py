@@ -1,0 +1,119 @@
+"""The record of a rule among the reasons: all that they know of what keeps one pod off one node."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from placer.counting.account import Account
+from placer.search.reasons.question import Question
+from placer_models.pod import PodSpec
+from placer_models.reasons import Demand
+
+Said = tuple[str, Sequence[Demand]]
+"""The text, and the other demands that it tells already."""
+
+PerNumaNode = tuple[int, Mapping[int | None, int]]
+"""What a demand asks for, and NUMA node -> what it has left of that.
+
+None stands for what is on no NUMA node: it may be taken along with any of them.
+"""
+
+
+def _nothing(_: Question) -> Iterable[Demand]:
+    return ()
+
+
+def _unchanged(asked: Question, _: Demand) -> Question:
+    return asked
+
+
+def _never(_: Demand, __: Question) -> bool:
+    return False
+
+
+def _unknown(_: Demand, __: Question, ___: Account) -> bool:
+    return False
+
+
+def named(demand: Demand, _: PodSpec) -> str:
+    """Return a demand by its rule, and by what else it says of itself."""
+    return " ".join(filter(None, (demand.name, demand.subject, demand.word)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReasonRule:
+    """One rule, as the reasons ask for it, count it, drop it and say it.
+
+    A rule that says no more than its name is asked of nobody by itself: gangs, or pods
+    elsewhere, ask it.
+
+    Attributes:
+        name: As in ``Demand.rule``.
+        asked: Returns what it demands of the node for the pod.
+        without: Returns the question with what the demand asks for taken out. A pod that fits a
+            question also fits it with less asked. What means nothing without the demand is
+            dropped along with it.
+        brief: What is demanded, as one part of a sentence.
+        said: The sentence. None: "{name} asks {brief}".
+        lacks: Whether the node cannot give it, by counting alone. True is always right; False is
+            sure only where ``settles``.
+        settles: Whether counting says all about the demand, beside other demands of which it
+            says all.
+        needs: Rules without which a demand that counting settles means nothing.
+        inside: Whether it says something about places inside a node, and not only about what the
+            node is and who is there.
+        is_amount: Whether it asks for an amount, which an alignment may ask to be near others.
+        per_numa_node: What a demand asks of NUMA nodes, if its amount is simply the sum of what
+            some of them have, without a look at other demands. None: it is not that simple.
+        opened_by_others: Whether it can be met once more pods have come, and not before. All
+            other rules only get harder.
+
+    """
+
+    name: str
+    asked: Callable[[Question], Iterable[Demand]] = _nothing
+    without: Callable[[Question, Demand], Question] = _unchanged
+    brief: Callable[[Demand, PodSpec], str] = named
+    said: Callable[[Demand, Sequence[Demand], PodSpec], Said] | None = None
+    lacks: Callable[[Demand, Question, Account], bool] = _unknown
+    settles: Callable[[Demand, Question], bool] = _never
+    needs: tuple[str, ...] = ()
+    inside: bool = True
+    is_amount: bool = False
+    per_numa_node: Callable[[Demand, Question, Account], PerNumaNode] | None = None
+    opened_by_others: bool = False
+
+    def tell(self, demand: Demand, others: Sequence[Demand], spec: PodSpec) -> Said:
+        """Return the sentence about a demand of the rule, beside others that clash with it."""
+        if self.said is not None:
+            return self.said(demand, others, spec)
+        return f"{demand.name} asks {self.brief(demand, spec)}", ()
+
+
+def always(_: Demand, __: Question) -> bool:
+    """Say that counting says all about a demand."""
+    return True
+
+
+def on_no_numa_node(_: Demand, __: Question, ___: Account) -> PerNumaNode:
+    """Say that a demand asks nothing of NUMA nodes."""
+    return 0, {}
+
+
+def of_rule(rule: str, demands: Iterable[Demand]) -> list[Demand]:
+    """Return those of some demands that are of a rule."""
+    return [demand for demand in demands if demand.rule == rule]
+
+
+def of_type(kind: str, demands: Iterable[Demand]) -> list[Demand]:
+    """Return those of some demands that are about a type of device."""
+    return [demand for demand in demands if demand.subject == kind]
+
+
+def listed(parts: Sequence[str]) -> str:
+    """Return parts of a sentence one after the other."""
+    return " and ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))
+
+
+def own_cpus(spec: PodSpec) -> int:
+    """Return how many CPUs a pod would own."""
+    return spec.requests.cpu_milli // 1000

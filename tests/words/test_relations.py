@@ -1,0 +1,96 @@
+"""Rules by which pods look at others: what each says of a pod, and what a new one need not say."""
+
+from dataclasses import replace
+
+import pytest
+
+from mixed_worlds import mixed_instance
+from placer.search.beyond import outside_pods_that_match
+from placer_models import relations
+from placer_models.affinity import AffinityLevel, AffinityTerm
+from placer_models.cluster import Instance
+from placer_models.pod import Pod, pods_of
+from placer_models.reach import of_one_node, reaches_beyond
+from placer_models.relations import (
+    RELATIONS,
+    Relation,
+    goes_on_asking,
+    inside_only,
+    lonely_terms,
+    looks_at_others,
+)
+from placer_models.rule_family import RuleFamily
+
+SEEDS = range(40)
+
+
+def all_pods(instance: Instance) -> list[Pod]:
+    return [*pods_of(instance.gangs), *(runner.pod for runner in instance.running)]
+
+
+def test_every_rule_has_one_record() -> None:
+    """
+    By the name of its family.
+    """
+    families = [relation.family for relation in RELATIONS]
+    assert len(families) == len(set(families))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_what_is_left_of_a_pod_asks_no_more_than_it_should(seed: int) -> None:
+    """
+    Of one node: nothing that reaches beyond it. Inside only: terms inside. Twice is once.
+    """
+    for pod in all_pods(mixed_instance(seed)):
+        near, inside = of_one_node(pod), inside_only(pod.spec)
+
+        assert not reaches_beyond(near.spec)
+        assert of_one_node(near) == near
+        assert reaches_beyond(pod.spec) == (near.spec != pod.spec)
+        assert all(term.level is not AffinityLevel.NODE for term in inside.affinity)
+        assert not inside.spread
+        assert looks_at_others(inside) == bool(inside.affinity)
+        assert looks_at_others(pod.spec) == bool(pod.spec.affinity or pod.spec.spread)
+        assert goes_on_asking(pod.spec) == bool(pod.spec.affinity)
+
+
+def test_a_pod_is_the_first_by_terms_that_mean_itself() -> None:
+    """
+    On nodes and inside them, if they are required and ask for company.
+    """
+    mine = (("app", "mine"),)
+    on_node = AffinityTerm(mine)
+    on_cores = AffinityTerm(mine, level=AffinityLevel.CORE)
+    others = (AffinityTerm(mine, apart=True), AffinityTerm((("app", "other"),)))
+    waiting = (pod for seed in SEEDS for pod in pods_of(mixed_instance(seed).gangs))
+    spec = next(pod.spec for pod in waiting if pod.spec.qos.owns_cpus)
+    spec = replace(spec, labels=mine, affinity=(on_cores, *others, on_node))
+
+    assert [*lonely_terms(spec)] == [on_node, on_cores]
+    assert [*lonely_terms(replace(spec, labels=()))] == []
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_rule_that_says_nothing_of_whom_it_sees_sees_everybody(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """
+    So a part of a search knows too many pods beyond it, and never too few.
+    """
+    instance = mixed_instance(seed)
+    few = {instance.nodes[0].name}
+    beyond = [one for one in instance.running if one.placement.node not in few]
+    told = outside_pods_that_match(instance.running, few, instance.gangs, instance.nodes)
+    silent = Relation(
+        family=RuleFamily.AMOUNTS,
+        asked=lambda _: True,
+        reaches=lambda _: True,
+        of_one_node=lambda spec: spec,
+        inside=lambda spec: spec,
+    )
+    monkeypatch.setattr(relations, "RELATIONS", (*RELATIONS, silent))
+    found = outside_pods_that_match(instance.running, few, instance.gangs, instance.nodes)
+
+    assert [one.pod.key for one in found] == [one.pod.key for one in beyond]
+    assert {one.pod.key for one in told} <= {one.pod.key for one in found}
+    assert looks_at_others(instance.gangs[0].pods[0].spec)
