@@ -65,8 +65,8 @@ def optional_tiers(instance: Instance) -> tuple[Tier, ...]:
         nodes.exclusive_defaults,
     )
     asked = dict.fromkeys(TIERS_OF[instance.strategy])
-    for spec in specs:
-        asked.update(dict.fromkeys(_asked_by(spec, fleet)))
+    for one in (each for spec in specs for each in spec.each):
+        asked.update(dict.fromkeys(_asked_by(one, fleet)))
     if nodes.offer:
         asked[OPENED] = None
     if instance.move_budget:

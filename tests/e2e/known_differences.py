@@ -75,9 +75,7 @@ class Row:
         return self.wanted if self.placer is None else frozenset(self.placer.split())
 
 
-WORDS: Mapping[str, str] = {
-    "alternatives of claims": "7",
-}
+WORDS: Mapping[str, str] = {}
 """Words whose rules are still to be mended -> the item of the plan that mends them."""
 
 
@@ -356,7 +354,7 @@ def _claims() -> Iterator[Row]:
     yield row("the second, as the first is nowhere", on_n2, either, claiming(), kube="n2")
     eight = resource_slice("n1", [gpu_listed(i) for i in range(8)])
     found = (*nodes, device_class(), eight, on_n2, either, claiming())
-    yield Row("alternatives of claims", "the first of each node", found, "n1 n2", "n1")
+    yield Row(word, "the first alternative of each node", found, "n1 n2")
     big = "device.capacity['gpu.nvidia.com'].memory.compareTo(quantity('40Gi')) >= 0"
     small = gpu_listed(1, capacity={"memory": {"value": "10Gi"}})
     mixed = resource_slice("n2", [gpu_listed(0), small])

@@ -19,6 +19,7 @@ from placer_models.placement import Placement
 from placer_models.pod import Pod, pods_of
 from placer_models.problem import Problem
 from placer_models.reasons import Blocker, Demand, When
+from placer_models.variants import spec_on
 
 NODES_AT_ONCE = 64
 """How many nodes are looked at from one look at the clock to the next, where that costs little."""
@@ -126,7 +127,8 @@ class Stage:
         key = ask, self.kinds[index], id(account), domains
         if key not in self._known:
             running = tuple(self.running.get(node.name, ()))
-            asked = Question(ask.spec, ask.namespace, ask.levels, node, running, self.crowd)
+            spec = spec_on(ask.spec, node)
+            asked = Question(spec, ask.namespace, ask.levels, node, running, self.crowd)
             demands = self._demands(ask, asked, self.kinds[index], account)
             found = blocker_of(asked, account, demands, self.budget)
             if found and hangs_on_guess(found, ask.spec, node, running):
