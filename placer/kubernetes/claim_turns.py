@@ -13,7 +13,7 @@ MOST_TURNS = 64
 
 
 @dataclass(slots=True)
-class Turn:
+class ClaimTurn:
     """One combination: which of several alternatives each request is taken with.
 
     Attributes:
@@ -32,15 +32,15 @@ class Turn:
         return groups[self.picks[place] if place < len(self.picks) else 0]
 
 
-def each_turn(look: Callable[[Turn], T]) -> Iterator[T]:
+def each_turn(look: Callable[[ClaimTurn], T]) -> Iterator[T]:
     """Yield what is found with each combination, the best first, up to `MOST_TURNS`."""
-    turn = Turn()
+    turn = ClaimTurn()
     for _ in range(MOST_TURNS):
         yield look(turn)
         picks = _next(turn.picks, turn.sizes)
         if picks is None:
             return
-        turn = Turn(picks)
+        turn = ClaimTurn(picks)
 
 
 def _next(picks: Sequence[int], sizes: Sequence[int]) -> tuple[int, ...] | None:

@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from placer.kubernetes.alternatives import Alternatives
-from placer.kubernetes.claim_turns import Turn, each_turn
+from placer.kubernetes.claim_requests import resolved_request
+from placer.kubernetes.claim_turns import ClaimTurn, each_turn
 from placer.kubernetes.device_matches import Match, Matches
 from placer.kubernetes.device_pools import DevicePools
 from placer.kubernetes.objects import Objects
@@ -26,11 +27,9 @@ from placer_models.kubernetes.chosen_devices import mark_of, marked
 from placer_models.kubernetes.claimed import with_claimed
 from placer_models.kubernetes.cpu_config import configs_for
 from placer_models.kubernetes.listed_devices import (
-    CPU_CAPACITY,
     CPU_DRIVER,
     CPU_TYPES,
     SEVERAL_CPUS,
-    is_whole_machine,
 )
 from placer_models.kubernetes.object_fields import title_of
 from placer_models.kubernetes.pod import KubePod
@@ -52,7 +51,7 @@ from placer_models.pod import Variant
 from placer_models.policy import AlignmentPolicy
 from placer_models.selectors import LabelExpression, SelectorOperator
 
-CLAIMABLE = "placer/claimable"
+CLAIMABLE = "placer:claimable"
 """A label of the nodes that have what pods claim; for further sets of nodes a number is added."""
 
 _BEST = 8
@@ -217,7 +216,7 @@ class Claims:
         )
         return name, value
 
-    def _in_turn(self, part: KubePod, turn: Turn) -> PodClaims:
+    def _in_turn(self, part: KubePod, turn: ClaimTurn) -> PodClaims:
         """Return what a waiting pod asks for by claims, of each alternative what a turn says."""
         found = PodClaims()
         constraints: list[Constraint] = []
@@ -227,7 +226,9 @@ class Claims:
             constrain(constraints, found, self._numa_known, self._alike)
         return found
 
-    def _ask(self, part: KubePod, one: PodClaim, found: PodClaims, turn: Turn) -> list[Constraint]:
+    def _ask(
+        self, part: KubePod, one: PodClaim, found: PodClaims, turn: ClaimTurn
+    ) -> list[Constraint]:
         """Add the requests of one claim, and return what its devices must have in common."""
         namespace = part.identity.namespace
         if one.source:
@@ -259,7 +260,7 @@ class Claims:
         return self._spec(template.identity.title, template.spec, None, one, found, turn)
 
     def _share(
-        self, part: KubePod, one: PodClaim, claim: ClaimPart, found: PodClaims, turn: Turn
+        self, part: KubePod, one: PodClaim, claim: ClaimPart, found: PodClaims, turn: ClaimTurn
     ) -> list[Constraint]:
         """Add a claim that several waiting pods have.
 
@@ -292,7 +293,7 @@ class Claims:
     def _anywhere(self, claim: ClaimPart, one: PodClaim) -> PodClaims:
         """Return what a claim asks for, on all nodes that can serve it in any way."""
 
-        def asked(turn: Turn) -> PodClaims:
+        def asked(turn: ClaimTurn) -> PodClaims:
             found = PodClaims()
             self._spec(claim.identity.title, claim.spec, claim, one, found, turn)
             return found
@@ -329,7 +330,7 @@ class Claims:
         claim: ClaimPart | None,
         of: PodClaim,
         found: PodClaims,
-        turn: Turn,
+        turn: ClaimTurn,
     ) -> list[Constraint]:
         found.lacks += [f"{what} of {title}" for what in spec.lacks]
         given: list[Given] = []
@@ -374,7 +375,7 @@ class Claims:
         claim: ClaimPart | None,
         spec: ClaimSpec,
         found: PodClaims,
-        turn: Turn,
+        turn: ClaimTurn,
     ) -> Given | None:
         """Return a request, resolved, or None if it cannot be given at all.
 
@@ -382,7 +383,9 @@ class Claims:
         """
         tried = [PodClaims() for _ in choices]
         resolved = [
-            self._given(title, request, claim, own)
+            resolved_request(
+                title, request, claim, own, self._matches.of(request), self._objects.doubts
+            )
             for request, own in zip(choices, tried, strict=True)
         ]
         given = resolved[0]
@@ -422,7 +425,7 @@ class Claims:
         return marked(machine, here)
 
     def _chosen(
-        self, tried: Sequence[Given], spec: ClaimSpec, found: PodClaims, turn: Turn
+        self, tried: Sequence[Given], spec: ClaimSpec, found: PodClaims, turn: ClaimTurn
     ) -> Given | None:
         """Return what is taken of several alternatives, or None if no node has any of them."""
         names = {one.request.name for one in tried}
@@ -442,49 +445,6 @@ class Claims:
         )
         return given
 
-    def _given(
-        self, title: str, request: ClaimRequest, claim: ClaimPart | None, found: PodClaims
-    ) -> Given | None:
-        """Return a request, resolved, or None if Placer cannot express it or lacks its class."""
-        name = f"request {request.name} of {title}"
-        lacks = list(request.lacks)
-        match = self._matches.of(request)
-        counts = match.counts
-        if match.missing:
-            why = self._objects.doubts.of(match.missing)
-            (found.waits if why else found.missing).append(why or match.missing)
-            return None
-        if match.lacks:
-            lacks.append(match.lacks)
-        cpus = 0
-        if match.types and set(match.types) <= set(SEVERAL_CPUS):
-            cpus, beyond = _cpus_asked(request, match)
-            lacks += [beyond] if beyond else []
-        elif request.capacity_milli and match.nodes:
-            lacks.append("a part of the capacity of devices")
-        if len(match.types) > 1:
-            lacks.append(f"devices of several types at once, {', '.join(match.types)}")
-        if request.count is None and len(counts) > 1:
-            lacks.append(f"all devices, where nodes have {' or '.join(map(str, counts))}")
-        if not (lacks or match.nodes):
-            if match.partly:
-                lacks.append("some devices of a type on a node and not the others")
-            elif match.faulty:
-                lacks.append("attributes that some devices do not have")
-            elif match.apart:
-                lacks.append(f"devices {match.apart[0]}")
-        if lacks:
-            found.lacks += [f"{what} ({name})" for what in lacks]
-            return None
-        if match.nodes and (match.partly or match.faulty):
-            found.assumed.append(
-                f"kept off nodes where only some devices are what they claim "
-                f"({', '.join((*match.partly, *match.faulty)[:3])})"
-            )
-        kind = match.types[0] if match.types else ""
-        count = (counts[0] if counts else 0) if request.count is None else request.count
-        return Given(claim, request, kind, cpus or count, match)
-
 
 def _preferring(
     wished: NodeAffinity | None, labels: Sequence[Label], ways: Sequence[PodClaims]
@@ -502,33 +462,9 @@ def _preferring(
     return replace(wished, preferred=(*wished.preferred, *more))
 
 
-def _cpus_asked(request: ClaimRequest, match: Match) -> tuple[int, str]:
-    """Return how many CPUs of a device of several CPUs a request asks for, or why that is unclear.
-
-    Without a capacity it asks for all of them, or of a whole machine for as many as its count.
-    """
-    asked_milli = request.capacity_milli.get(CPU_CAPACITY)
-    count = match.counts[0] if request.count is None else request.count
-    if request.capacity_milli and (len(request.capacity_milli) > 1 or not asked_milli):
-        return 0, "a part of the capacity of devices"
-    sizes_milli = {asked_milli} if asked_milli else set()
-    if not asked_milli:
-        devices = [one.listed for devices in match.nodes.values() for one in devices]
-        if request.count is not None and all(map(is_whole_machine, devices)):
-            return count, ""
-        sizes_milli = {one.capacity_milli[CPU_CAPACITY] for one in devices}
-    if count != 1:
-        return 0, f"{count} devices of several CPUs, of which a request can have one"
-    if len(sizes_milli) > 1:
-        counts = " or ".join(f"{milli / 1000:g}" for milli in sorted(sizes_milli))
-        return 0, f"all CPUs of a device, where devices have {counts}"
-    (milli,) = sizes_milli
-    return milli // 1000, f"{milli / 1000:g} CPUs" if milli % 1000 else ""
-
-
 def _given_out(kind: str) -> str:
     """Return the name of a label of nodes whose devices can also be had as resources."""
-    return f"placer/{kind.replace('/', '-')}-by-resource"
+    return f"placer:{kind.replace('/', '-')}-by-resource"
 
 
 def _by_claims_alone(objects: Objects, pools: DevicePools) -> dict[str, frozenset[str]]:

@@ -23,7 +23,7 @@ from placer_models.kubernetes.volume import (
 from placer_models.placement import NamespacedName
 from placer_models.pod import ContainerRole, PodSpec
 
-REACHED = "placer/volumes"
+REACHED = "placer:volumes"
 """A label of the nodes that reach the volumes of a pod; for further sets of nodes a number is
 added."""
 

@@ -55,7 +55,7 @@ TWICE = (EVENLY, BY_NODE)
 BY_RACK = SpreadConstraint("rack", labels=(("app", "web"),))
 RACKED = (replace(node("n"), labels=(("rack", "x"), ("zone", "a"))), in_zone("m", "b"))
 OF_DISKS = tuple(
-    replace(each, labels=(("disk", "ssd"), ("placer/claimable", "disk"), ("zone", "a")))
+    replace(each, labels=(("disk", "ssd"), ("placer:claimable", "disk"), ("zone", "a")))
     if each.name != "o"
     else each
     for each in ZONES
@@ -133,7 +133,7 @@ TOPOLOGY_SPREAD_CASES = (
         good=placed(on("a", "m")),
         bad=placed(on("a", "m")),
         bad_world=world(
-            web("a", EVENLY, **{"placer/claimable": "disk"}),
+            web("a", EVENLY, **{"placer:claimable": "disk"}),
             nodes=OF_DISKS,
             running=[(web("r"), on("r", "n"))],
         ),

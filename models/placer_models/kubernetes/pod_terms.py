@@ -21,7 +21,7 @@ from placer_models.policy import Strength
 from placer_models.selectors import LabelExpression, Labels, SelectorOperator
 from placer_models.topology_spread import SpreadConstraint
 
-NOBODY = LabelSelector((), (LabelExpression("placer/nobody", SelectorOperator.EXISTS),))
+NOBODY = LabelSelector((), (LabelExpression("placer:nobody", SelectorOperator.EXISTS),))
 """A condition that no pod meets."""
 
 _UNLESS = "DoNotSchedule"
