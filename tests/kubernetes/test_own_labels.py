@@ -3,11 +3,11 @@
 import pytest
 
 from claim_worlds import claim, claiming, device_class, resource_slice
-from kubernetes_dumps import read
+from kubernetes_dumps import notes, read
 from kubernetes_worlds import Json, node, pod
+from placer.kubernetes.errors import DumpError
 from placer.search.options import SolveOptions
 from placer.search.solver import solve
-from placer_models.kubernetes.object_fields import ObjectError
 from placer_models.placement import Placed
 
 NAMES = ("claimable", "claimable-1", "every-node", "cpu-ids", "volumes", "claim-c", "being-deleted")
@@ -63,11 +63,14 @@ def test_a_selector_of_that_name_selects_by_the_label() -> None:
 @pytest.mark.parametrize("key", ["placer:claimable", "placer:every-node"])
 def test_what_is_no_label_in_any_cluster_is_refused(key: str) -> None:
     """
-    Their own names have a colon, which Kubernetes does not let through.
+    Their own names have a colon, which Kubernetes does not let through; nodes with one are closed.
     """
-    said = f"metadata.labels.{key}: no label of Kubernetes has a colon in its name; rename it"
-    for broken in (node("n1", labels={key: "true"}), pod(labels={key: "true"})):
-        with pytest.raises(ObjectError) as caught:
-            read(node("n2"), broken)
+    running = pod("r", nodeName="n1", labels={key: "true"})
+    for broken in ((node("n1", labels={key: "true"}),), (node("n1"), running)):
+        with pytest.raises(DumpError) as caught:
+            read(*broken, pod())
+        instance, summary = read(*broken, pod(), bears=True)
 
-        assert said in str(caught.value)
+        assert "no label of Kubernetes has a colon in its name; rename it" in str(caught.value)
+        assert "no label of Kubernetes has a colon in its name; rename it" in notes(summary)
+        assert [one.cordoned for one in instance.nodes] == [True]
