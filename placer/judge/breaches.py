@@ -35,7 +35,7 @@ from placer.judge.moves import moves
 from placer.judge.network import domain, multiples, spread
 from placer.judge.node_affinity import node_affinity
 from placer.judge.node_cpus import arm_cpu_policy, node_cpu_bind
-from placer.judge.pods import cordon, known, node_selector
+from placer.judge.pods import closed, cordon, known, node_selector
 from placer.judge.pools import be_pool, containers, shared_pool
 from placer.judge.scene import NodesBefore, Scene, scene_of
 from placer.judge.shares import device_share
@@ -49,6 +49,7 @@ from placer_models.typed import typed
 RULES: Mapping[str, Rule] = {
     "known": known,
     "cordon": cordon,
+    "closed": closed,
     "taints": taints,
     "node-selector": node_selector,
     "node-affinity": node_affinity,

@@ -163,7 +163,7 @@ def instance_of(
         if name in objects.closed:
             what = "nodes closed as they, or pods there, cannot be read: nothing more comes there"
             summary.assume(what, name)
-            node = replace(node, cordoned=True)
+            node = replace(node, closed=True)
         nodes.append(_beside(node, here))
         running += here.running
     if len(objects.faults) > objects.borne:
@@ -306,6 +306,7 @@ def _surroundings(objects: Objects, nodes: Sequence[Node], summary: Summary) -> 
         names,
         hostnames_are_nodes=len(set(hosts)) == len(nodes),
         some_leave=any(part.node and part.leaving for part in pods),
+        some_come=any(part.expected for part in pods),
     )
 
 

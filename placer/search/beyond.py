@@ -89,7 +89,7 @@ def _means(namespace: str, term: AffinityTerm, other: RunningPod) -> bool:
     return means and term.looks_into(where, namespace)
 
 
-def cordoned_copies(
+def closed_copies(
     nodes: Sequence[Node],
     witnesses: Iterable[RunningPod],
     inside: Set[str] = frozenset(),
@@ -97,7 +97,7 @@ def cordoned_copies(
 ) -> tuple[Node, ...]:
     """Return the witnesses' nodes, and one of each domain not met yet that pods spread over.
 
-    They are cordoned: nothing new can go there. Even an empty domain counts, as it says how few
+    They are closed: nothing new can go there. Even an empty domain counts, as it says how few
     of the pods that spread a domain can have.
     """
     names = {runner.placement.node for runner in witnesses}
@@ -108,4 +108,4 @@ def cordoned_copies(
             if (domain := spread.domain(node)) is not None and domain not in known:
                 known.add(domain)
                 names.add(node.name)
-    return tuple(replace(node, cordoned=True) for node in nodes if node.name in names)
+    return tuple(replace(node, closed=True) for node in nodes if node.name in names)

@@ -73,4 +73,4 @@ def test_what_is_no_label_in_any_cluster_is_refused(key: str) -> None:
 
         assert "no label of Kubernetes has a colon in its name; rename it" in str(caught.value)
         assert "no label of Kubernetes has a colon in its name; rename it" in notes(summary)
-        assert [one.cordoned for one in instance.nodes] == [True]
+        assert [one.closed for one in instance.nodes] == [True]

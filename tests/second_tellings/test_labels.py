@@ -196,7 +196,7 @@ def test_open_nodes_are_open_to_judge_and_solver_alike() -> None:
         wishes = spec.node_affinity or NodeAffinity()
         is_allowed = any(meets_term(node, term) for term in wishes.required)
         comes = (
-            not node.cordoned
+            not (node.cordoned or node.closed)
             and {taint.effect for taint in met} <= {TaintEffect.PREFER_NO_SCHEDULE}
             and set(spec.node_selector) <= set(node.labels)
             and (is_allowed or not wishes.required)

@@ -96,6 +96,7 @@ class NodePart(Part):
         description="Given to nobody, as by a kubelet's checkpoint unknown pods may have them.",
     )
     cordoned: bool = False
+    closed: bool = Field(default=False, description="Cordoned, as nobody knows what it still has.")
     hugepages: Pages = Field(
         default_factory=dict, description="Pages by NUMA node and size: {'0': {1Gi: 64}}."
     )

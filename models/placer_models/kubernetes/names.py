@@ -83,5 +83,8 @@ LABEL_OF_HOSTNAME = "placer:label-hostname"
 """The label that stands for host names where these are no names of nodes: some node has none, or
 two have the same."""
 
+NOMINATED = ("placer:nominated", "true")
+"""A label for pods that count as running on a node that is only kept for them: nobody's company."""
+
 BEING_DELETED = ("placer:being-deleted", "true")
 """A label for running pods that are being deleted, which topology spread does not count."""
