@@ -46,6 +46,20 @@ class Alternatives:
                 left = {name: given for name, given in left.items() if name not in alike}
         return tuple(found)
 
+    def by_count(self, given: Given) -> tuple[Given, ...]:
+        """Return a request for all devices of a node, each for nodes that have as many."""
+        if given.request.count is not None or given.type in SEVERAL_CPUS:
+            return (given,)
+        by_count: dict[int, dict[str, Given]] = {}
+        for name, devices in given.match.nodes.items():
+            by_count.setdefault(len(devices), {})[name] = given
+        if len(by_count) < 2:
+            return (given,)
+        return tuple(
+            replace(given, count=count, match=self._match(nodes))
+            for count, nodes in sorted(by_count.items())
+        )
+
     def _first_of_nodes(self, tried: Sequence[Given]) -> Mapping[str, Given]:
         """Return for each node the first alternative that it can serve.
 

@@ -18,6 +18,8 @@ def resolved_request(
     found: PodClaims,
     match: Match,
     doubts: Doubts,
+    *,
+    alone: bool,
 ) -> Given | None:
     """Return a request, resolved, or None if Placer cannot express it or lacks its class.
 
@@ -28,6 +30,8 @@ def resolved_request(
         found: What the pod asks for; gets what is lacking or missing, and what is assumed.
         match: The devices that the request can be given.
         doubts: What cannot be read.
+        alone: Whether there is no other alternative; only then nodes may differ in how many
+            devices they have of which all are asked for.
 
     """
     name = f"request {request.name} of {title}"
@@ -47,7 +51,7 @@ def resolved_request(
         lacks.append("a part of the capacity of devices")
     if len(match.types) > 1:
         lacks.append(f"devices of several types at once, {', '.join(match.types)}")
-    if request.count is None and len(counts) > 1:
+    if request.count is None and len(counts) > 1 and not alone:
         lacks.append(f"all devices, where nodes have {' or '.join(map(str, counts))}")
     if not (lacks or match.nodes):
         if match.partly:

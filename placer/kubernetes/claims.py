@@ -384,12 +384,20 @@ class Claims:
         tried = [PodClaims() for _ in choices]
         resolved = [
             resolved_request(
-                title, request, claim, own, self._matches.of(request), self._objects.doubts
+                title,
+                request,
+                claim,
+                own,
+                self._matches.of(request),
+                self._objects.doubts,
+                alone=len(choices) == 1,
             )
             for request, own in zip(choices, tried, strict=True)
         ]
         given = resolved[0]
-        if len(choices) > 1:
+        if given is not None and len(choices) == 1:
+            given = turn.of(self._alternatives.by_count(given))
+        elif len(choices) > 1:
             given = self._chosen([one for one in resolved if one is not None], spec, found, turn)
         if given is not None:
             taken = [given, *given.on_node.values()]

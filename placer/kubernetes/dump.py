@@ -22,6 +22,7 @@ from placer.kubernetes.strangers import Strangers
 from placer.kubernetes.summary import Summary
 from placer.kubernetes.volumes import Volumes
 from placer.kubernetes.waiting import waiting_in, with_nominated
+from placer_models.affinity import SYSTEM_NAMESPACE
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.defaults import NO_DEFAULTS, Defaults
 from placer_models.device import GPU
@@ -35,7 +36,6 @@ from placer_models.kubernetes.names import (
     HOSTNAME,
     KNOWS_CPUS,
     REQUESTED_CPU,
-    SYSTEM_NAMESPACE,
 )
 from placer_models.kubernetes.namespaces import Namespaces
 from placer_models.kubernetes.object_fields import ObjectError, title_of

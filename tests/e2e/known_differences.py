@@ -245,6 +245,10 @@ def _namespaces() -> Iterator[Row]:
         asked = pod(affinity=_affinity(kind, **team))
         name = f"{kind} to a selected namespace"
         yield Row(word, name, (*nodes, *spaces, there, asked), kube)
+    kept = {"labelSelector": {"matchExpressions": [{"key": "app", "operator": "DoesNotExist"}]}}
+    asked = pod(affinity=_affinity("podAntiAffinity", namespaceSelector={}, **kept))
+    some = tuple(node(f"n{i}", amounts={"cpu": "5500m"}, capacity={"cpu": "8"}) for i in (1, 2))
+    yield Row(word, "nobody without a label anywhere", (*some, asked), "n1 n2")
     asked = pod(affinity=_affinity("podAffinity", namespaceSelector={}))
     yield Row(word, "podAffinity to all namespaces", (*nodes, *spaces, there, asked), "n1")
 
@@ -359,6 +363,9 @@ def _claims() -> Iterator[Row]:
     eight = resource_slice("n1", [gpu_listed(i) for i in range(8)])
     found = (*nodes, device_class(), eight, on_n2, either, claiming())
     yield Row(word, "the first alternative of each node", found, "n1 n2")
+    every = claim("c", request("gpus", allocationMode="All"))
+    found = (*nodes, device_class(), eight, on_n2, every, claiming())
+    yield Row(word, "all GPUs of each node", found, "n1 n2")
     big = "device.capacity['gpu.nvidia.com'].memory.compareTo(quantity('40Gi')) >= 0"
     small = gpu_listed(1, capacity={"memory": {"value": "10Gi"}})
     mixed = resource_slice("n2", [gpu_listed(0), small])

@@ -124,6 +124,22 @@ TOPOLOGY_SPREAD_CASES = (
     ),
     Case(
         "topology-spread",
+        "a closed node counts, also where cordoned ones do not",
+        world(
+            web("a", replace(EVENLY, by_taints=True)),
+            nodes=[replace(one, cordoned=one.name == "o") for one in ZONES],
+            running=[(web("r"), on("r", "n"))],
+        ),
+        good=placed(on("a", "n")),
+        bad=placed(on("a", "n")),
+        bad_world=world(
+            web("a", replace(EVENLY, by_taints=True)),
+            nodes=[replace(one, closed=one.name == "o") for one in ZONES],
+            running=[(web("r"), on("r", "n"))],
+        ),
+    ),
+    Case(
+        "topology-spread",
         "a label that says what a node can give is none that the pod selects nodes by",
         world(
             web("a", EVENLY, **{"disk": "ssd"}),

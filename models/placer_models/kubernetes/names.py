@@ -73,9 +73,6 @@ KNOWS_NUMA_NODES = ("placer:numa-nodes", "known")
 TAKES_DEFAULT_ALIGNMENT = ("placer:default-numa-policy", "possible")
 """A label for nodes whose NUMA nodes are known, or that say themselves how pods are aligned."""
 
-SYSTEM_NAMESPACE = "node-system"
-"""The namespace of pods that stand for what the system keeps of nodes; no cluster has such pods."""
-
 LABEL_OF_NODE = "placer:label-node"
 """The label that stands for a node's label ``node``, which is the word for the node itself."""
 
