@@ -31,6 +31,8 @@ NO_PREEMPTION: Json = {"profiles": [{"plugins": {"postFilter": {"disabled": [{"n
 
 LOOKED_AT_LIMIT_S = 60.0
 
+ASKED_ANEW = "DynamicResources: cannot schedule extended resource claim"
+
 
 @pytest.fixture
 def cluster(tmp_path: Path) -> Iterator[ControlPlane]:
@@ -64,6 +66,13 @@ def test_nothing_that_is_sent_is_refused(cluster: ControlPlane, tmp_path: Path) 
 
     assert main(["solve", str(dump), *limits, *emitted]) == Exit.NOT_ALL
 
+    chosen = {
+        f"{file.parent.name}/{file.stem}": json.loads(file.read_text())["target"]["name"]
+        for file in told.glob("bindings/*/*/*.json")
+    }
+    anew = [name for name in chosen if name.startswith("default/extended-")]
+    with Witness(cluster.kubeconfig) as witness:
+        before = witness.of_cluster(anew)
     bound = _send(cluster, told)
     reasons = json.loads(answer.read_text())["unplaced"]
     left = {f"{one['namespace']}/{one['name']}" for one in reasons}
@@ -71,7 +80,10 @@ def test_nothing_that_is_sent_is_refused(cluster: ControlPlane, tmp_path: Path) 
     assert len(bound) + len(left) == len(list(waiting_pods())) == 300
     with Witness(cluster.kubeconfig) as witness:
         verdicts = witness.of_cluster(sorted(bound))
-    assert {name: verdict.refused for name, verdict in verdicts.items() if verdict.refused} == {}
+    refused = {name: dict(found.refused) for name, found in verdicts.items() if found.refused}
+    # It asks anew for a pod that has such a claim, even for one of its own making.
+    assert refused == {name: {chosen[name]: ASKED_ANEW} for name in anew}
+    assert all(chosen[name] in before[name].fits for name in anew)
     again = tmp_path / "again.json"
     again.write_text(cluster.kubectl("get", KINDS, "-A", "-o", "json"))
     assert misfits_of(load_instance([again])) == ()

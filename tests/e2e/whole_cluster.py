@@ -101,7 +101,7 @@ def _storage() -> Iterator[Json]:
         yield volume(f"local-{i}", where=one_of(HOSTNAME, f"n{30 + i}"))
         yield volume_claim(f"local-{i}")
         yield volume_claim(f"dynamic-{i}", of_class="dynamic")
-    yield volume("only", "only-0")
+    yield csi_volume("only", "only-0")
     yield volume_claim("only-0", "only", mode="ReadWriteOncePod")
 
 
