@@ -118,10 +118,12 @@ def measure(placer: str, dump: Path, told: Path) -> None:
         raise SystemExit(f"{placer}: {done.stderr[-2000:]}")
     read_s, solved_s = (float(one) for one in times.groups())
     bindings = sum(1 for _ in told.glob("bindings/*/*/*.json"))
+    size_mib, peak_mib = dump.stat().st_size / 2**20, used.ru_maxrss / 1024
+    else_s = spent_s - read_s - solved_s
     print(
-        f"{dump.stat().st_size / 2**20:.0f} MiB: read in {read_s:.1f} s, "
-        f"solved in {solved_s:.1f} s, all else (start, {bindings:,} bindings) {spent_s - read_s - solved_s:.1f} s; "
-        f"{used.ru_utime:.1f} s of CPU, peak {used.ru_maxrss / 1024:.0f} MiB"
+        f"{size_mib:.0f} MiB: read in {read_s:.1f} s, solved in {solved_s:.1f} s, all else (start, "
+        f"{bindings:,} bindings) {else_s:.1f} s; {used.ru_utime:.1f} s of CPU, peak "
+        f"{peak_mib:.0f} MiB"
     )
 
 
