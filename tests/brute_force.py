@@ -22,7 +22,7 @@ from functools import cmp_to_key
 from itertools import product, takewhile
 
 from insides import BETWEEN_NODES, OF_NODES, Insides, broken
-from leaves import Stay, TooManyLeavesError
+from leaves import Stay, TooManyLeavesError, there
 from moving_question import questions
 from placer.judge.breaches import breaches
 from placer.judge.measure import Worth, better, measure
@@ -125,7 +125,7 @@ def _assignments(instance: Instance) -> list[tuple[tuple[Stay, ...], Worth]]:
         if any(ranks[first] > ranks[second] for first, second in interchangeable):
             continue
         stays = tuple(
-            Stay(gang, pod, instance.nodes[rank])
+            Stay(gang, there(pod, instance.nodes[rank]), instance.nodes[rank])
             for (gang, pod), rank in zip(wanting, ranks, strict=True)
             if rank < elsewhere
         )

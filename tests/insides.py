@@ -63,7 +63,7 @@ BETWEEN_NODES = (
 )
 """The rules that look at more than one node."""
 
-OF_NODES = ("cordon", "taints", "node-selector", "node-affinity")
+OF_NODES = ("cordon", "closed", "taints", "node-selector", "node-affinity")
 """The rules about what a node is."""
 
 INSIDE = tuple(name for name in RULES if name not in BETWEEN_NODES)

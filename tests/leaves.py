@@ -33,6 +33,14 @@ Milli = tuple[tuple[int, int], ...] | None
 """As in ``PodPlacement``."""
 
 
+def there(pod: Pod, node: Node) -> Pod:
+    """Return the pod with what the first of its variants asks for whose labels the node has."""
+    for one in pod.spec.variants:
+        if all(label in node.labels for label in one.labels):
+            return replace(pod, spec=replace(pod.spec, containers=one.containers, variants=()))
+    return pod
+
+
 @dataclass(frozen=True, slots=True)
 class Stay:
     """One pod on one node, with CPUs and devices, but not yet memory or pools."""

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from itertools import chain, combinations, product
 from math import prod
 
-from leaves import Held, Stay, homes_tried, may_be_bound, needs_of, pour_all, settled
+from leaves import Held, Stay, homes_tried, may_be_bound, needs_of, pour_all, settled, there
 from placer.judge.breaches import breaches
 from placer.judge.measure import Worth, better, measure
 from placer_models.cluster import Instance, Node
@@ -25,7 +25,7 @@ def best_vector_plainly(instance: Instance, most_leaves: int) -> Worth | None:
     options: list[list[Option | None]] = []
     for gang in instance.gangs:
         for pod in gang.pods:
-            found = (_options(gang, pod, node) for node in instance.nodes)
+            found = (_options(gang, there(pod, node), node) for node in instance.nodes)
             options.append([*chain.from_iterable(found), None])
     options.reverse()
     if prod(map(len, options)) > most_leaves:

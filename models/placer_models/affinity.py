@@ -8,6 +8,9 @@ from placer_models.policy import MOST_WEIGHT, Strength
 from placer_models.selectors import LabelExpression, meets
 from placer_models.typed import check_types
 
+SYSTEM_NAMESPACE = "node-system"
+"""The namespace of pods that stand for what the system keeps of nodes; no term means them."""
+
 EVERY_NAMESPACE = "*"
 """Stands in place of a namespace's name: pods of every namespace are looked at."""
 
@@ -106,7 +109,8 @@ class AffinityTerm:
         """Return whether a pod of the namespace ``own`` looks at pods of a namespace."""
         if not self.namespaces:
             return namespace == own
-        return namespace in self.namespaces or EVERY_NAMESPACE in self.namespaces
+        every = EVERY_NAMESPACE in self.namespaces and namespace != SYSTEM_NAMESPACE
+        return namespace in self.namespaces or every
 
     def means(self, labels: tuple[tuple[str, str], ...], *, owns_cpus: bool) -> bool:
         """Return whether the term means a pod like this, if its namespace is looked at."""

@@ -76,6 +76,8 @@ class Node:
         checkpoint_devices: Those of ``unhealthy`` that work, and are kept from pods because a
             kubelet's checkpoint gives them to pods that are not here, or may do so (D12).
         cordoned: No new pod is placed here.
+        closed: The same, because nobody knows what the node still has; to topology spread, which
+            may leave cordoned nodes out, it is a node like any other.
         cpu_bind: The bind policy that every pod that owns CPUs has to keep to here (C10).
         hugepages: (NUMA node, page size in bytes, pages), ascending: what this node
             sets aside, where that differs from its machine.
@@ -130,6 +132,7 @@ class Node:
     checkpoint_devices: frozenset[tuple[str, int]] = frozenset()
     opened: bool = False
     defaults: Defaults = NO_DEFAULTS
+    closed: bool = False
 
     def __post_init__(self) -> None:
         check_types(self)

@@ -93,9 +93,10 @@ def _faults(pods: Iterable[Pod], nodes: Iterable[Node]) -> Iterator[tuple[Pod, S
         spec = pod.spec
         if id(spec) not in known:
             fault = first_fault(spec)
-            if fault is None and _asks_for_amounts(spec):
-                offers = offers_of(nodes) if offers is None else offers
-                fault = next(_not_offered(spec, offers), None)
+            for one in spec.each if fault is None else ():
+                if _asks_for_amounts(one):
+                    offers = offers_of(nodes) if offers is None else offers
+                    fault = fault or next(_not_offered(one, offers), None)
             known[id(spec)] = fault
         if fault := known[id(spec)]:
             yield pod, fault
@@ -108,7 +109,7 @@ def first_fault(spec: PodSpec) -> SpecFault | None:
     """
     kept = spec.__dict__
     if _FAULT not in kept:
-        kept[_FAULT] = next(spec_faults(spec), None)
+        kept[_FAULT] = next((fault for one in spec.each for fault in spec_faults(one)), None)
     found: SpecFault | None = kept[_FAULT]
     return found
 

@@ -79,7 +79,7 @@ def _has_no_functions(spec: PodSpec, node: Node) -> bool:
 
 
 def _has_no_strategies(spec: PodSpec, node: Node) -> bool:
-    return not spec.strategies
+    return not (spec.strategies or spec.variants)
 
 
 MOVABLE: dict[RuleFamily, Callable[[PodSpec, Node], bool]] = {

@@ -56,6 +56,12 @@ NODE_RULES = {
             dropped=lambda spec, node: (spec, replace(node, cordoned=False)),
         ),
         NodeRule(
+            "closed",
+            asked=lambda _, node: node.closed,
+            kept=lambda _, node: not node.closed,
+            dropped=lambda spec, node: (spec, replace(node, closed=False)),
+        ),
+        NodeRule(
             "taints",
             asked=lambda _, node: any(taint.keeps_off for taint in node.taints),
             kept=lambda spec, node: not any(_met(spec, node)),

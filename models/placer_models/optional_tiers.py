@@ -17,7 +17,8 @@ def optional_tiers(instance: Instance) -> tuple[Tier, ...]:
     fleet = _fleet_of(instance)
     asked = dict.fromkeys(asked_by_fleet(fleet))
     for spec in specs:
-        asked.update(dict.fromkeys(asked_by_pod(spec, fleet)))
+        for each in spec.each:
+            asked.update(dict.fromkeys(asked_by_pod(each, fleet)))
     return tuple(asked)
 
 

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 
@@ -143,6 +143,25 @@ class JointAllocation:
             raise ValueError(f"got the device types {named}; expected two or more, each once")
 
 
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """What a pod asks for on some nodes, in place of what it asks for elsewhere.
+
+    Attributes:
+        labels: Labels of these nodes, which they all have; ascending by key, one at least.
+        containers: What it asks for there.
+
+    """
+
+    labels: tuple[tuple[str, str], ...]
+    containers: tuple[Container, ...]
+
+    def __post_init__(self) -> None:
+        check_types(self)
+        if not self.labels:
+            raise ValueError("got no labels; expected those of the nodes where it is asked for")
+
+
 @suggests_names
 @dataclass(frozen=True)  # without slots, so that what it asks for is worked out only once
 class PodSpec(CachedHash):
@@ -168,10 +187,14 @@ class PodSpec(CachedHash):
         device_choice: Which devices it would like its shares of; None: any (B14).
         spread: How evenly pods of its kind have to be spread over domains of nodes.
         host_ports: Ports of the node that it has for itself; ascending, each once.
+        variants: What it asks for instead on some nodes: on each node the first of which the
+            node has all labels (`variants.spec_on`). Where there are any, the pod goes to no node
+            that has the labels of none.
 
     Raises:
         ValueError: A pod under ConstrainedBurst is not LS, or has a container without a CPU limit;
-            or a strategy does not go with what is asked for.
+            or a strategy does not go with what is asked for; or variants differ in more than
+            devices, or stand beside strategies.
 
     """
 
@@ -197,11 +220,14 @@ class PodSpec(CachedHash):
     device_choice: DeviceChoice | None = None
     spread: tuple[SpreadConstraint, ...] = ()
     host_ports: tuple[HostPort, ...] = ()
+    variants: tuple[Variant, ...] = ()
 
     __hash__ = CachedHash.__hash__
 
     def __post_init__(self) -> None:
         check_types(self)
+        if self.variants:
+            self._check_variants()
         if self.strategies:
             self._check_strategies()
         if self.constrained_burst and (
@@ -211,6 +237,31 @@ class PodSpec(CachedHash):
             raise ValueError(
                 "a pod of ConstrainedBurst is LS, and each of its containers has a CPU limit"
             )
+
+    def _check_variants(self) -> None:
+        if self.strategies:
+            raise ValueError("variants and strategies both say how many devices; keep one of them")
+        several = [self.containers, *(one.containers for one in self.variants)]
+        if len(set(map(without_devices, several))) > 1:
+            raise ValueError("variants differ in more than devices")
+
+    @property
+    def each(self) -> tuple["PodSpec", ...]:
+        """All that the pod asks for, without variants: once, or once for each of them."""
+        return self.resolved or (self,)
+
+    @cached_property
+    def resolved(self) -> tuple["PodSpec", ...]:
+        """For each variant all that the pod asks for on its nodes."""
+        return tuple(
+            replace(
+                self,
+                containers=one.containers,
+                node_selector=tuple(sorted({*self.node_selector, *one.labels})),
+                variants=(),
+            )
+            for one in self.variants
+        )
 
     def _check_strategies(self) -> None:
         types = self.joint.types if self.joint else ()
@@ -336,6 +387,11 @@ class GangGroup:
 
     def __post_init__(self) -> None:
         check_types(self)
+
+
+def without_devices(containers: tuple[Container, ...]) -> tuple[Container, ...]:
+    """Return containers that ask for all but devices."""
+    return tuple(replace(one, requests=replace(one.requests, devices=())) for one in containers)
 
 
 def _phases(containers: tuple[Container, ...]) -> Resources:

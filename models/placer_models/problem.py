@@ -4,7 +4,7 @@
 """
 
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from placer_models.container_fit import ContainerFit
@@ -58,6 +58,7 @@ class Shape(CachedHash):
         scopes: (device type, scope within which all its devices must be).
         burst_cpus: ``cpus`` as in `Bound`; 0: the pod is not under ConstrainedBurst.
         in_node_affinity: How it and others affect each other inside a node; None: not at all.
+        at_least: Types of devices of which it may take more, whole or in part, on some nodes.
 
     """
 
@@ -74,6 +75,7 @@ class Shape(CachedHash):
     shares: tuple[ShareNeed, ...] = ()
     burst_cpus: int = 0
     in_node_affinity: InNodeAffinity | None = None
+    at_least: tuple[str, ...] = ()
 
     __hash__ = CachedHash.__hash__
 
@@ -235,6 +237,8 @@ class Problem:
         granularity: How finely the nodes' core classes tell cores apart.
         encoding: How the states of nodes are written. Two Problems with equal encodings have equal
             states for a node that has not changed.
+        on_kinds: Shape of pods that ask for different things on different nodes -> for each kind,
+            the shape that counts there; as a whole they take what they take on any node at least.
         homes: (pod, its place now) for each running pod that may move; None: its node is not in
             the Problem, or it cannot stay. Each gets a place in any case.
         move_budget: How many of these pods may get another place.
@@ -258,6 +262,7 @@ class Problem:
     encoding: Hashable = None
     homes: tuple[tuple[int, "Choice | None"], ...] = ()
     move_budget: int = 0
+    on_kinds: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     _of_kinds: Mapping[int, KindSummary] | None = field(
         default=None, init=False, compare=False, repr=False
     )
@@ -299,8 +304,20 @@ class Problem:
         return self.fits[self.pods[pod]][self.nodes[node].kind]
 
     def shape_of(self, pod: int) -> Shape:
-        """Return the shape of a pod."""
+        """Return the shape of a pod: what it takes on any node at least."""
         return self.shapes[self.pods[pod]]
+
+    def shape_on(self, thing: int, node: NodeState) -> Shape:
+        """Return what pods of a shape take on a node."""
+        if thing not in self.on_kinds:
+            return self.shapes[thing]
+        return self.shapes[self.on_kinds[thing][node.kind]]
+
+    def shapes_of(self, thing: int) -> Collection[Shape]:
+        """Return all that pods of a shape take on some kind of node."""
+        if thing not in self.on_kinds:
+            return (self.shapes[thing],)
+        return tuple(self.shapes[one] for one in sorted(set(self.on_kinds[thing])))
 
 
 def _summaries(nodes: Sequence[NodeState]) -> dict[int, KindSummary]:

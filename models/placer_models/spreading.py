@@ -10,8 +10,11 @@ from placer_models.selectors import Labels
 from placer_models.taints import Toleration, untolerated
 from placer_models.topology_spread import SpreadConstraint
 
-OWN_PREFIX = "placer/"
-"""Prefix of labels that stand for what nodes have and are not labels of the cluster."""
+OWN_PREFIX = "placer:"
+"""Prefix of labels that stand for what nodes have and are not labels of the cluster.
+
+No label of a cluster begins with it, as no name of a label in Kubernetes has a colon.
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from placer_models.environment import Env
 NO_GPU = "none"
 """The value that shows no GPU."""
 
-UNNAMED_GPUS = ("placer/gpu-names", "unknown")
+UNNAMED_GPUS = ("placer:gpu-names", "unknown")
 """A label of nodes whose GPUs are only counted: their minors are made up, so nothing names them."""
 
 _SHOW_NONE = ("", NO_GPU, "void")

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from placer.counting.cores import CoresLeft, cores_left
 from placer.counting.devices import DevicesLeft, devices_left
@@ -11,6 +11,7 @@ from placer.counting.node_resources import ResourceKey, had_by, left_by
 from placer.counting.pools import Pools, pools_left
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.pod import PodSpec
+from placer_models.variants import pod_on
 
 Side = tuple[PodSpec, str]
 """The spec of a pod and its namespace: all that affinity looks at."""
@@ -55,7 +56,7 @@ class Account:
 
 def account_of(node: Node, running: Iterable[RunningPod]) -> Account:
     """Count what the pods that run on the node leave."""
-    pods = list(running)
+    pods = [_on_its_node(pod, node) for pod in running]
     pools = pools_left(node, pods)
     return Account(
         cores=cores_left(node, pools.shared.free, pods),
@@ -66,6 +67,11 @@ def account_of(node: Node, running: Iterable[RunningPod]) -> Account:
         tenants=_tenants(pods),
         offered=node.offered and not node.opened and not pods,
     )
+
+
+def _on_its_node(runner: RunningPod, node: Node) -> RunningPod:
+    """Return a running pod with what it asks for on its node."""
+    return replace(runner, pod=pod_on(runner.pod, node)) if runner.pod.spec.variants else runner
 
 
 def _tenants(pods: Iterable[RunningPod]) -> Tenants:

@@ -25,6 +25,7 @@ from placer_models.policy import BindPolicy, Strength
 from placer_models.problem import Choice, Choices, Problem, Shape
 from placer_models.records import record
 from placer_models.shares import follows_strategy
+from placer_models.variants import pod_on
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,9 @@ def realise(
         gang, pod = members[index]
         choice = choices[index]
         home = homes[pod.key] if choice == in_counts.get(index) else None
-        one = _Newcomer(index, pod, gang, problem.shape_of(index), choice, home)
+        pod = pod_on(pod, instance.nodes[choice.node])
+        shape = problem.shape_on(problem.pods[index], problem.nodes[choice.node])
+        one = _Newcomer(index, pod, gang, shape, choice, home)
         newcomers[choice.node].append(one)
     runners = _beside_bound(instance, newcomers)
     placed: dict[int, PodPlacement] = {}
@@ -302,16 +305,24 @@ def recount(
     """
     place_of = {place.key: place for place in placement.pods}
     node_of = {node.name: index for index, node in enumerate(instance.nodes)}
-    pods = [pod for pod in enumerate(pods_of(instance.gangs)) if pod[1].key in place_of]
+    pods = [
+        (index, pod_on(pod, instance.nodes[node_of[place_of[pod.key].node]]))
+        for index, pod in enumerate(pods_of(instance.gangs))
+        if pod.key in place_of
+    ]
+    shape_of = {
+        index: problem.shape_on(problem.pods[index], problem.nodes[node_of[place_of[pod.key].node]])
+        for index, pod in pods
+    }
     opened: defaultdict[str, set[DeviceKey]] = defaultdict(set)
     for index, pod in pods:
-        place, shares = place_of[pod.key], problem.shape_of(index).shares
+        place, shares = place_of[pod.key], shape_of[index].shares
         opened[place.node].update(
             (g.type, g.minor) for g in place.devices if g.share or follows_strategy(shares, g.type)
         )
     choices: Choices = {}
     for index, pod in pods:
-        place, shape = place_of[pod.key], problem.shape_of(index)
+        place, shape = place_of[pod.key], shape_of[index]
         at = node_of[place.node]
         node, account, state = instance.nodes[at], accounts[at], problem.nodes[at]
         fit = problem.fit(index, at)

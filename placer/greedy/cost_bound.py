@@ -234,12 +234,12 @@ def _by_cores(
 def _foreseen(columns: Columns, shapes: Iterable[Shape]) -> list[int]:
     """Return the columns of what is spare for which the most that pods take is known.
 
-    With a device strategy pods may have more devices than they count, MIG instances may
-    overlap, and shares in percent do not say what they take of other quantities.
+    With a device strategy, or variants, pods may have more devices than they count, MIG
+    instances may overlap, and shares in percent do not say what they take of other quantities.
     """
     unforeseen = set()
     for shape in shapes:
-        strategies = {need.type for need in shape.shares if need.strategy}
+        strategies = {need.type for need in shape.shares if need.strategy} | {*shape.at_least}
         unforeseen |= {columns.column_of(kind) for kind in strategies}
         if strategies:
             unforeseen.add(columns.percent)

@@ -130,8 +130,10 @@ def _one_by_one(table: NodeTable, state: int, view: int, pods: Sequence[int]) ->
         before = table.left(first)
         lost = usable_left(before) - usable_left(table.left(state))
         if before.switches:
-            shapes = problem.shapes
-            takers = [SwitchTaker.of(shapes[problem.pods[pod]], place) for pod, place in members]
+            takers = [
+                SwitchTaker.of(problem.shape_on(problem.pods[pod], before), place)
+                for pod, place in members
+            ]
             lost += points_broken(before, takers)
     spare = table.spare(state)
     cost = (-len(members), *priced, short, lost, spare)

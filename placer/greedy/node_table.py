@@ -77,7 +77,7 @@ class NodeTable:
         self._kept = len(self._known)
         self._largest = Largest(self._columns, self._rows)
         # A demand is a shape with its fits: what bounds, bids and rankings are about.
-        self._demands: dict[tuple[Shape, Fits], int] = {}
+        self._demands: dict[tuple[Shape, Fits, tuple[Shape, ...]], int] = {}
         self._bounds: dict[tuple[tuple[int, int], ...], CostBound] = {}
         self._bids: dict[tuple[int, int, frozenset[int]], Bid | None] = {}
         self._spares: dict[int, int] = {}
@@ -147,9 +147,13 @@ class NodeTable:
         self.affinity = AffinityCounts(problem) if problem.affinity.barred else None
         self._domains = [np.array(level, dtype=np.intp) for level in problem.domains]
         self._demand_of = [
-            self._demands.setdefault(wanted, len(self._demands))
-            for wanted in zip(problem.shapes, problem.fits, strict=True)
+            self._demands.setdefault((*wanted, self._by_kind(thing)), len(self._demands))
+            for thing, wanted in enumerate(zip(problem.shapes, problem.fits, strict=True))
         ]
+
+    def _by_kind(self, thing: int) -> tuple[Shape, ...]:
+        """Return what pods take on each kind of node, where that is not the same everywhere."""
+        return tuple(self.problem.shapes[one] for one in self.problem.on_kinds.get(thing, ()))
 
     @property
     def choices(self) -> Choices:
@@ -227,7 +231,7 @@ class NodeTable:
         before = self.left(state)
         fit = self.problem.fits[shape][before.kind]
         assert fit is not None  # else the place was never offered
-        left = after(before, self.problem.shapes[shape], fit, choice)
+        left = after(before, self.problem.shape_on(shape, before), fit, choice)
         if before.load is not None and fit.ask is not None:
             left = replace(left, load=before.load.with_pod(fit.ask))
         return self.number(left)
@@ -311,7 +315,7 @@ class NodeTable:
         fit = self.problem.fits[shape][node.kind]
         if fit is None:
             return None
-        offer = choose_among_others(node, self.problem.shapes[shape], fit, waived)
+        offer = choose_among_others(node, self.problem.shape_on(shape, node), fit, waived)
         if offer is None:
             return None
         choice = offer.choice

@@ -61,7 +61,8 @@ def misfits_of(instance: Instance) -> tuple[Misfit, ...]:
 def misfits_on(node: Node, running: Sequence[RunningPod]) -> tuple[Misfit, ...]:
     """Return what the judge would find if each pod were placed now where it already runs.
 
-    Neither a cordon nor a taint other than NoExecute sends a pod away, so they are no reason.
+    Neither a cordon or a closed node nor a taint other than NoExecute sends a pod away, so they are
+    no reason.
     Pods on other nodes of a domain are no reason either. Where pods that share CPUs lack some,
     those are named that would lack them, not the owners of the others.
 
@@ -77,7 +78,7 @@ def misfits_on(node: Node, running: Sequence[RunningPod]) -> tuple[Misfit, ...]:
     )
     running = list(map(as_counted, running)) if illegal else running
     lasting = tuple(taint for taint in node.taints if taint.effect is TaintEffect.NO_EXECUTE)
-    open_node = replace(node, cordoned=False, taints=lasting)
+    open_node = replace(node, cordoned=False, closed=False, taints=lasting)
     places = [replace(runner.placement, gang=None) for runner in running]
     running = [replace(runner, pod=of_one_node(runner.pod)) for runner in running]
     gangs = [_alone(runner.pod) for runner in running]

@@ -8,9 +8,10 @@ from placer_models.taints import Taint, Toleration
 
 
 def is_open(node: Node, spec: PodSpec) -> bool:
-    """Return whether new pods of the spec may come to the node: all four rules about that hold."""
+    """Return whether new pods of the spec may come to the node: all five rules about that hold."""
     return (
         not node.cordoned
+        and not node.closed
         and not any(taint.keeps_off for taint in taints_met(node, spec.tolerations))
         and not labels_missed(node, spec)
         and meets_affinity(node, spec)

@@ -54,9 +54,20 @@ def cordon(scene: Scene) -> Iterator[Finding]:
             )
 
 
+def closed(scene: Scene) -> Iterator[Finding]:
+    """Nothing new runs on a node of which nobody knows what it still has."""
+    for site, tenant in scene.newcomers:
+        if site.node.closed:
+            yield Finding(
+                tenant.title,
+                f"pod {tenant.title!r} is placed on node {site.node.name!r}, which is closed",
+            )
+
+
 JUDGED = JudgedFamily(
     rules={
         "known": known,
         "cordon": cordon,
+        "closed": closed,
     }
 )

@@ -19,6 +19,7 @@ from placer_models.pod import Gang, Pod, PodSpec, Resources
 from placer_models.policy import CoreKind, DeviceScope, QosClass
 from placer_models.records import record
 from placer_models.topology import Topology
+from placer_models.variants import pod_on
 from placer_models.visible_devices import GpuVendor, has_readable_id, vendor_of
 
 CellId = int | None
@@ -265,7 +266,10 @@ class Sites:
             site = _site(
                 node,
                 self._inside(node),
-                [tenant_of(r.pod, r.placement, new=False) for r in map(as_counted, pods)],
+                [
+                    tenant_of(pod_on(r.pod, node), r.placement, new=False)
+                    for r in map(as_counted, pods)
+                ],
                 (),
             )
             known = self._sites[node.name] = (node, pods, site)
@@ -318,7 +322,8 @@ def scene_of(
     for place in placement.pods:
         pod = waiting.get(place.key)
         if pod is not None and place.node in before:
-            new[place.node].append(tenant_of(pod, place, new=True))
+            there = pod_on(pod, before[place.node].node)
+            new[place.node].append(tenant_of(there, place, new=True))
             members[gang_of[place.key].key][place.key] = place.node
     # In the order of the nodes. A single node needs no look through all of them.
     order = [node.name for node in instance.nodes] if len(new) > 1 else new

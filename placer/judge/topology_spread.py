@@ -15,7 +15,7 @@ from placer_models.selectors import Labels
 from placer_models.taints import Toleration
 from placer_models.topology_spread import SpreadConstraint
 
-_OWN_LABELS = "placer/"
+_OWN_LABELS = "placer:"
 """Prefix of labels that say what a node can give, and are not labels of the cluster."""
 
 

@@ -21,29 +21,44 @@ class Alternatives:
         )
         self._merged: dict[frozenset[tuple[str, int]], Match] = {}
 
-    def chosen(self, tried: Sequence[Given], *, apart: bool) -> tuple[Given | None, frozenset[str]]:
-        """Return what is taken, and the nodes where that is another alternative.
+    def groups(self, tried: Sequence[Given], *, apart: bool) -> tuple[Given, ...]:
+        """Return what is taken, each for other nodes: what is best on any node comes first.
 
-        It is what the best alternative of any node asks for. Where the devices that alternatives
-        ask for are of one type and as many, they are taken as one request, whichever is the first
-        on a node. A pod asks for the same everywhere, so it is kept off the other nodes.
+        Where the devices that alternatives ask for are of one type and as many, they are taken
+        as one request, whichever is the first on a node.
 
         Args:
             tried: The alternatives that can be expressed, the best first.
             apart: Whether something else depends on which of them is taken.
 
         """
-        first = self._first_of_nodes(tried)
-        best = next((given for given in tried if any(given is one for one in first.values())), None)
-        if best is None:
-            return None, frozenset()
-        alike = {
-            name: given
-            for name, given in first.items()
-            if given is best or (not apart and (given.type, given.count) == (best.type, best.count))
-        }
-        match = self._match(alike)
-        return replace(best, match=match, on_node=alike), frozenset(first.keys() - alike.keys())
+        left = self._first_of_nodes(tried)
+        found = []
+        for best in tried:
+            alike = {
+                name: given
+                for name, given in left.items()
+                if given is best
+                or (not apart and (given.type, given.count) == (best.type, best.count))
+            }
+            if any(given is best for given in alike.values()):
+                found.append(replace(best, match=self._match(alike), on_node=alike))
+                left = {name: given for name, given in left.items() if name not in alike}
+        return tuple(found)
+
+    def by_count(self, given: Given) -> tuple[Given, ...]:
+        """Return a request for all devices of a node, each for nodes that have as many."""
+        if given.request.count is not None or given.type in SEVERAL_CPUS:
+            return (given,)
+        by_count: dict[int, dict[str, Given]] = {}
+        for name, devices in given.match.nodes.items():
+            by_count.setdefault(len(devices), {})[name] = given
+        if len(by_count) < 2:
+            return (given,)
+        return tuple(
+            replace(given, count=count, match=self._match(nodes))
+            for count, nodes in sorted(by_count.items())
+        )
 
     def _first_of_nodes(self, tried: Sequence[Given]) -> Mapping[str, Given]:
         """Return for each node the first alternative that it can serve.

@@ -8,6 +8,7 @@ from placer.kubernetes.bound_pod import BoundPod, BoundPodReader
 from placer.kubernetes.held_claims import HeldClaims
 from placer.kubernetes.salvage import unnamed_holder
 from placer.kubernetes.summary import Summary
+from placer_models.affinity import SYSTEM_NAMESPACE
 from placer_models.annotations.resource_status import NumaShare
 from placer_models.bound import binds, within
 from placer_models.cluster import Node, RunningPod
@@ -16,7 +17,6 @@ from placer_models.device import DeviceKey
 from placer_models.instance.running_defaults import containers_of, pool_of
 from placer_models.kubernetes.device import DevicePart
 from placer_models.kubernetes.join import JoinedNode
-from placer_models.kubernetes.names import SYSTEM_NAMESPACE
 from placer_models.kubernetes.object_fields import ObjectError
 from placer_models.kubernetes.pod import KubePod
 from placer_models.kubernetes.pod_containers import Reading

@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from placer.kubernetes.alternatives import Alternatives
+from placer.kubernetes.claim_requests import resolved_request
+from placer.kubernetes.claim_turns import ClaimTurn, each_turn
 from placer.kubernetes.device_matches import Match, Matches
 from placer.kubernetes.device_pools import DevicePools
 from placer.kubernetes.objects import Objects
@@ -25,11 +27,9 @@ from placer_models.kubernetes.chosen_devices import mark_of, marked
 from placer_models.kubernetes.claimed import with_claimed
 from placer_models.kubernetes.cpu_config import configs_for
 from placer_models.kubernetes.listed_devices import (
-    CPU_CAPACITY,
     CPU_DRIVER,
     CPU_TYPES,
     SEVERAL_CPUS,
-    is_whole_machine,
 )
 from placer_models.kubernetes.object_fields import title_of
 from placer_models.kubernetes.pod import KubePod
@@ -45,11 +45,20 @@ from placer_models.kubernetes.resource_claim import (
     ClaimRequest,
     ClaimSpec,
 )
+from placer_models.node_affinity import NodeAffinity, NodeTerm, PreferredTerm
 from placer_models.placement import NamespacedName
+from placer_models.pod import Variant
 from placer_models.policy import AlignmentPolicy
+from placer_models.selectors import LabelExpression, SelectorOperator
 
-CLAIMABLE = "placer/claimable"
+CLAIMABLE = "placer:claimable"
 """A label of the nodes that have what pods claim; for further sets of nodes a number is added."""
+
+_BEST = 8
+"""What kube-scheduler's score counts for the first of several alternatives; 1 less for each later.
+
+A request has 8 of them at most.
+"""
 
 _ONE_NUMA_NODE = (None, AlignmentPolicy.NONE, AlignmentPolicy.SINGLE_NUMA_NODE)
 """Policies of a pod that go with claims on CPUs of one NUMA node."""
@@ -88,45 +97,101 @@ class Claims:
         )
 
     def with_claims(self, part: KubePod, asked: AskedPod, reading: Reading) -> AskedPod:
-        """Return what a waiting pod asks for, its claims included."""
+        """Return what a waiting pod asks for, its claims included.
+
+        Where nodes serve it with different devices, it has a variant for each of them.
+        """
         own = {request.type for request in asked.spec.requests.devices}
         select = [(_given_out(kind), "true") for kind in sorted(own & self._by_claims_alone.keys())]
         if part.claims:
-            found = self.asked(part)
-            if found.cpus:
-                selected = asked.spec.node_selector
-                asked = asked_by(part, reading, owns_cpus=True, select=selected)
-                milli = asked.spec.requests.cpu_milli + asked.shared_milli
-                if not asked.spec.qos.owns_cpus or milli != 1000 * found.cpus:
-                    found.lacks.append(
-                        f"{found.cpus} CPUs by claims where its containers ask for {milli / 1000:g}"
-                        " and nobody else may have them"
-                    )
-            claimed = found.claimed.devices.keys() | {kind for kind, _ in found.claimed.chosen}
-            both = sorted(own & claimed)
-            lacks = [f"{kind} by claims and by resources at once" for kind in both]
-            policy = asked.spec.alignment
-            if found.parts and policy not in _ONE_NUMA_NODE:
-                lacks.append(f"CPUs of one NUMA node by claims beside the NUMA policy {policy}")
-            if found.claimed.joint and asked.spec.joint is not None:
-                lacks.append("devices side by side by claims and by an annotation")
-            asked = replace(
-                with_claimed(asked, found.claimed),
-                lacks=tuple(dict.fromkeys((*asked.lacks, *found.lacks, *lacks))),
-                missing=tuple(dict.fromkeys(found.missing)),
-                waits=(*asked.waits, *dict.fromkeys(found.waits)),
-            )
-            asked = replace(asked, spec=beside_sharers(asked.spec, found))
-            for what in dict.fromkeys(found.assumed):
+            ways = self._ways(part)
+            several = [self._with(found, part, asked, reading) for found in ways]
+            asked = several[0]
+            for what in dict.fromkeys(what for found in ways for what in found.assumed):
                 self._summary.assume(what, part.identity.title)
-            if found.nodes is not None and found.nodes != self._objects.nodes.keys():
-                select.append(self._label(found.nodes, part))
+            restricted = [
+                self._label(found.nodes, part)
+                for found in ways
+                if found.nodes is not None and found.nodes != self._objects.nodes.keys()
+            ]
+            if len(ways) == 1:
+                select += restricted
+            else:
+                asked = replace(
+                    asked,
+                    lacks=tuple(dict.fromkeys(what for one in several for what in one.lacks)),
+                    spec=replace(
+                        asked.spec,
+                        node_affinity=_preferring(asked.spec.node_affinity, restricted, ways),
+                        variants=tuple(
+                            Variant((label,), one.spec.containers)
+                            for label, one in zip(restricted, several, strict=True)
+                        ),
+                    ),
+                )
         if not select:
             return asked
         selector = {**dict(asked.spec.node_selector), **dict(select)}
         return replace(
             asked, spec=replace(asked.spec, node_selector=tuple(sorted(selector.items())))
         )
+
+    def _with(self, found: PodClaims, part: KubePod, asked: AskedPod, reading: Reading) -> AskedPod:
+        """Return what a pod asks for with what its claims ask for."""
+        own = {request.type for request in asked.spec.requests.devices}
+        lacks = []
+        if found.cpus:
+            selected = asked.spec.node_selector
+            asked = asked_by(part, reading, owns_cpus=True, select=selected)
+            milli = asked.spec.requests.cpu_milli + asked.shared_milli
+            if not asked.spec.qos.owns_cpus or milli != 1000 * found.cpus:
+                lacks.append(
+                    f"{found.cpus} CPUs by claims where its containers ask for {milli / 1000:g}"
+                    " and nobody else may have them"
+                )
+        claimed = found.claimed.devices.keys() | {kind for kind, _ in found.claimed.chosen}
+        both = sorted(own & claimed)
+        lacks += [f"{kind} by claims and by resources at once" for kind in both]
+        policy = asked.spec.alignment
+        if found.parts and policy not in _ONE_NUMA_NODE:
+            lacks.append(f"CPUs of one NUMA node by claims beside the NUMA policy {policy}")
+        if found.claimed.joint and asked.spec.joint is not None:
+            lacks.append("devices side by side by claims and by an annotation")
+        asked = replace(
+            with_claimed(asked, found.claimed),
+            lacks=tuple(dict.fromkeys((*asked.lacks, *found.lacks, *lacks))),
+            missing=tuple(dict.fromkeys(found.missing)),
+            waits=(*asked.waits, *dict.fromkeys(found.waits)),
+        )
+        return replace(asked, spec=beside_sharers(asked.spec, found))
+
+    def _ways(self, part: KubePod) -> list[PodClaims]:
+        """Return what the claims of a pod ask for, each on other nodes.
+
+        A pod may ask for other devices on other nodes, and for nothing else.
+        """
+        tried = list(each_turn(lambda turn: self._in_turn(part, turn)))
+        served = [
+            found
+            for found in tried
+            if found.nodes and not (found.lacks or found.missing or found.waits)
+        ]
+        if not served:
+            return tried[:1]
+        ways = [found for found in served if found.differs_in_devices(served[0])]
+        kept = frozenset[str]().union(*(found.nodes or () for found in ways))
+        others = sorted({name for found in tried for name in found.nodes or ()} - kept)
+        if others:
+            ways[0].assumed.append(
+                "kept off nodes where the first alternative of a claim is one that Placer cannot "
+                f"take ({', '.join(others[:3])})"
+            )
+        return ways
+
+    def asked_on(self, part: KubePod, node: str) -> PodClaims:
+        """Return what a waiting pod asks for by claims on a node."""
+        ways = self._ways(part)
+        return next((found for found in ways if node in (found.nodes or ())), ways[0])
 
     def labels(self, node: str) -> tuple[Label, ...]:
         """Return the labels that a node gets for the sake of waiting pods."""
@@ -151,17 +216,19 @@ class Claims:
         )
         return name, value
 
-    def asked(self, part: KubePod) -> PodClaims:
-        """Return what a waiting pod asks for by claims."""
+    def _in_turn(self, part: KubePod, turn: ClaimTurn) -> PodClaims:
+        """Return what a waiting pod asks for by claims, of each alternative what a turn says."""
         found = PodClaims()
         constraints: list[Constraint] = []
         for one in part.claims:
-            constraints += self._ask(part, one, found)
+            constraints += self._ask(part, one, found, turn)
         if not (found.lacks or found.missing or found.waits):
             constrain(constraints, found, self._numa_known, self._alike)
         return found
 
-    def _ask(self, part: KubePod, one: PodClaim, found: PodClaims) -> list[Constraint]:
+    def _ask(
+        self, part: KubePod, one: PodClaim, found: PodClaims, turn: ClaimTurn
+    ) -> list[Constraint]:
         """Add the requests of one claim, and return what its devices must have in common."""
         namespace = part.identity.namespace
         if one.source:
@@ -179,8 +246,8 @@ class Claims:
                     found.lacks.append(f"CPUs that {claim.identity.title} has already")
                 return []
             if self._users[claim.identity.key] > 1:
-                return self._share(part, one, claim, found)
-            return self._spec(claim.identity.title, claim.spec, claim, one, found)
+                return self._share(part, one, claim, found, turn)
+            return self._spec(claim.identity.title, claim.spec, claim, one, found, turn)
         template = (
             None if one.claim else self._objects.claim_templates.get((namespace, one.template))
         )
@@ -190,10 +257,10 @@ class Claims:
         found.assumed.append(
             "pods with a claim that is not made of its template yet: nothing is written of them"
         )
-        return self._spec(template.identity.title, template.spec, None, one, found)
+        return self._spec(template.identity.title, template.spec, None, one, found, turn)
 
     def _share(
-        self, part: KubePod, one: PodClaim, claim: ClaimPart, found: PodClaims
+        self, part: KubePod, one: PodClaim, claim: ClaimPart, found: PodClaims, turn: ClaimTurn
     ) -> list[Constraint]:
         """Add a claim that several waiting pods have.
 
@@ -202,8 +269,11 @@ class Claims:
         title, users = claim.identity.title, self._users[claim.identity.key]
         first = self._holders.setdefault(claim.identity.key, part.identity.key)
         holds = first == part.identity.key
-        asked = found if holds else PodClaims()
-        constraints = self._spec(title, claim.spec, claim, one, asked)
+        asked = found
+        if holds:
+            constraints = self._spec(title, claim.spec, claim, one, asked, turn)
+        else:
+            asked = self._anywhere(claim, one)
         if any(each.type in CPU_TYPES for each in asked.given if each.claim is claim):
             found.lacks.append(f"CPUs of {title}, which {users} pods share")
         if len(claim.reserved_for) + users > MOST_CONSUMERS:
@@ -219,6 +289,20 @@ class Claims:
             f"pods that share {title}, whose devices {'/'.join(first)} holds: they come to its node"
         )
         return []
+
+    def _anywhere(self, claim: ClaimPart, one: PodClaim) -> PodClaims:
+        """Return what a claim asks for, on all nodes that can serve it in any way."""
+
+        def asked(turn: ClaimTurn) -> PodClaims:
+            found = PodClaims()
+            self._spec(claim.identity.title, claim.spec, claim, one, found, turn)
+            return found
+
+        first, *others = each_turn(asked)
+        served = [found.nodes for found in others if found.nodes and not found.lacks]
+        if first.nodes is not None:
+            first.nodes = first.nodes.union(*served)
+        return first
 
     def in_turn(self, waiting: Sequence[KubePod]) -> list[KubePod]:
         """Return the pods in the order in which they may hold claims for others."""
@@ -246,11 +330,12 @@ class Claims:
         claim: ClaimPart | None,
         of: PodClaim,
         found: PodClaims,
+        turn: ClaimTurn,
     ) -> list[Constraint]:
         found.lacks += [f"{what} of {title}" for what in spec.lacks]
         given: list[Given] = []
         for choices in spec.requests:
-            one = self._first(title, choices, claim, spec, found)
+            one = self._first(title, choices, claim, spec, found, turn)
             if one is not None:
                 given.append(one)
         if sum(1 if one.type in SEVERAL_CPUS else one.count for one in given) > MOST_DEVICES:
@@ -290,16 +375,30 @@ class Claims:
         claim: ClaimPart | None,
         spec: ClaimSpec,
         found: PodClaims,
+        turn: ClaimTurn,
     ) -> Given | None:
-        """Return the first alternative that can be given at all, resolved, or None if none can."""
+        """Return a request, resolved, or None if it cannot be given at all.
+
+        Of several alternatives that is the first of each node, for the nodes whose turn it is.
+        """
         tried = [PodClaims() for _ in choices]
         resolved = [
-            self._given(title, request, claim, own)
+            resolved_request(
+                title,
+                request,
+                claim,
+                own,
+                self._matches.of(request),
+                self._objects.doubts,
+                alone=len(choices) == 1,
+            )
             for request, own in zip(choices, tried, strict=True)
         ]
         given = resolved[0]
-        if len(choices) > 1:
-            given = self._chosen([one for one in resolved if one is not None], spec, found)
+        if given is not None and len(choices) == 1:
+            given = turn.of(self._alternatives.by_count(given))
+        elif len(choices) > 1:
+            given = self._chosen([one for one in resolved if one is not None], spec, found, turn)
         if given is not None:
             taken = [given, *given.on_node.values()]
             for own, one in zip(tried, resolved, strict=True):
@@ -333,98 +432,47 @@ class Claims:
         here = {mark: keys[node] for mark, keys in self._marks.items() if node in keys}
         return marked(machine, here)
 
-    def _chosen(self, tried: Sequence[Given], spec: ClaimSpec, found: PodClaims) -> Given | None:
+    def _chosen(
+        self, tried: Sequence[Given], spec: ClaimSpec, found: PodClaims, turn: ClaimTurn
+    ) -> Given | None:
         """Return what is taken of several alternatives, or None if no node has any of them."""
         names = {one.request.name for one in tried}
         named = {name for same in spec.constraints for name in same.requests}
-        given, others = self._alternatives.chosen(tried, apart=not names.isdisjoint(named))
-        if given is None:
+        groups = self._alternatives.groups(tried, apart=not names.isdisjoint(named))
+        if not groups:
             return None
-        taken = dict.fromkeys(
-            one.request.name for one in tried if any(one is each for each in given.on_node.values())
-        )
+        first = [one for given in groups for one in given.on_node.values()]
+        taken = [one.request.name for one in tried if any(one is each for each in first)]
         found.assumed.append(
             "requests for the first available, taken with the first that the node has "
-            f"({', '.join(taken)})"
+            f"({', '.join(dict.fromkeys(taken))})"
         )
-        if others:
-            found.assumed.append(
-                "kept off nodes where another alternative of a claim is the first "
-                f"({', '.join(sorted(others)[:3])})"
-            )
+        given = turn.of(groups)
+        found.liking += _BEST - next(
+            i for i, one in enumerate(tried) if one.request is given.request
+        )
         return given
 
-    def _given(
-        self, title: str, request: ClaimRequest, claim: ClaimPart | None, found: PodClaims
-    ) -> Given | None:
-        """Return a request, resolved, or None if Placer cannot express it or lacks its class."""
-        name = f"request {request.name} of {title}"
-        lacks = list(request.lacks)
-        match = self._matches.of(request)
-        counts = match.counts
-        if match.missing:
-            why = self._objects.doubts.of(match.missing)
-            (found.waits if why else found.missing).append(why or match.missing)
-            return None
-        if match.lacks:
-            lacks.append(match.lacks)
-        cpus = 0
-        if match.types and set(match.types) <= set(SEVERAL_CPUS):
-            cpus, beyond = _cpus_asked(request, match)
-            lacks += [beyond] if beyond else []
-        elif request.capacity_milli and match.nodes:
-            lacks.append("a part of the capacity of devices")
-        if len(match.types) > 1:
-            lacks.append(f"devices of several types at once, {', '.join(match.types)}")
-        if request.count is None and len(counts) > 1:
-            lacks.append(f"all devices, where nodes have {' or '.join(map(str, counts))}")
-        if not (lacks or match.nodes):
-            if match.partly:
-                lacks.append("some devices of a type on a node and not the others")
-            elif match.faulty:
-                lacks.append("attributes that some devices do not have")
-            elif match.apart:
-                lacks.append(f"devices {match.apart[0]}")
-        if lacks:
-            found.lacks += [f"{what} ({name})" for what in lacks]
-            return None
-        if match.nodes and (match.partly or match.faulty):
-            found.assumed.append(
-                f"kept off nodes where only some devices are what they claim "
-                f"({', '.join((*match.partly, *match.faulty)[:3])})"
-            )
-        kind = match.types[0] if match.types else ""
-        count = (counts[0] if counts else 0) if request.count is None else request.count
-        return Given(claim, request, kind, cpus or count, match)
 
-
-def _cpus_asked(request: ClaimRequest, match: Match) -> tuple[int, str]:
-    """Return how many CPUs of a device of several CPUs a request asks for, or why that is unclear.
-
-    Without a capacity it asks for all of them, or of a whole machine for as many as its count.
-    """
-    asked_milli = request.capacity_milli.get(CPU_CAPACITY)
-    count = match.counts[0] if request.count is None else request.count
-    if request.capacity_milli and (len(request.capacity_milli) > 1 or not asked_milli):
-        return 0, "a part of the capacity of devices"
-    sizes_milli = {asked_milli} if asked_milli else set()
-    if not asked_milli:
-        devices = [one.listed for devices in match.nodes.values() for one in devices]
-        if request.count is not None and all(map(is_whole_machine, devices)):
-            return count, ""
-        sizes_milli = {one.capacity_milli[CPU_CAPACITY] for one in devices}
-    if count != 1:
-        return 0, f"{count} devices of several CPUs, of which a request can have one"
-    if len(sizes_milli) > 1:
-        counts = " or ".join(f"{milli / 1000:g}" for milli in sorted(sizes_milli))
-        return 0, f"all CPUs of a device, where devices have {counts}"
-    (milli,) = sizes_milli
-    return milli // 1000, f"{milli / 1000:g} CPUs" if milli % 1000 else ""
+def _preferring(
+    wished: NodeAffinity | None, labels: Sequence[Label], ways: Sequence[PodClaims]
+) -> NodeAffinity:
+    """Return a wish for the nodes with the better alternatives, as kube-scheduler scores them."""
+    least = min(found.liking for found in ways)
+    more = tuple(
+        PreferredTerm(
+            NodeTerm((LabelExpression(key, SelectorOperator.IN, (value,)),)), found.liking - least
+        )
+        for (key, value), found in zip(labels, ways, strict=True)
+        if found.liking > least
+    )
+    wished = wished or NodeAffinity()
+    return replace(wished, preferred=(*wished.preferred, *more))
 
 
 def _given_out(kind: str) -> str:
     """Return the name of a label of nodes whose devices can also be had as resources."""
-    return f"placer/{kind.replace('/', '-')}-by-resource"
+    return f"placer:{kind.replace('/', '-')}-by-resource"
 
 
 def _by_claims_alone(objects: Objects, pools: DevicePools) -> dict[str, frozenset[str]]:

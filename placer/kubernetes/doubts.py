@@ -8,7 +8,7 @@ from placer_models.kubernetes.pod_gang import GangRef
 from placer_models.placement import NamespacedName
 from placer_models.pod import PodSpec
 
-EVERY_NODE = ("placer/every-node", "true")
+EVERY_NODE = ("placer:every-node", "true")
 """A label of all nodes: the domain of anti-affinity whose own domain cannot be read."""
 
 

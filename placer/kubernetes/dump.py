@@ -22,6 +22,7 @@ from placer.kubernetes.strangers import Strangers
 from placer.kubernetes.summary import Summary
 from placer.kubernetes.volumes import Volumes
 from placer.kubernetes.waiting import waiting_in, with_nominated
+from placer_models.affinity import SYSTEM_NAMESPACE
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.defaults import NO_DEFAULTS, Defaults
 from placer_models.device import GPU
@@ -35,7 +36,6 @@ from placer_models.kubernetes.names import (
     HOSTNAME,
     KNOWS_CPUS,
     REQUESTED_CPU,
-    SYSTEM_NAMESPACE,
 )
 from placer_models.kubernetes.namespaces import Namespaces
 from placer_models.kubernetes.object_fields import ObjectError, title_of
@@ -163,7 +163,7 @@ def instance_of(
         if name in objects.closed:
             what = "nodes closed as they, or pods there, cannot be read: nothing more comes there"
             summary.assume(what, name)
-            node = replace(node, cordoned=True)
+            node = replace(node, closed=True)
         nodes.append(_beside(node, here))
         running += here.running
     if len(objects.faults) > objects.borne:
@@ -306,6 +306,7 @@ def _surroundings(objects: Objects, nodes: Sequence[Node], summary: Summary) -> 
         names,
         hostnames_are_nodes=len(set(hosts)) == len(nodes),
         some_leave=any(part.node and part.leaving for part in pods),
+        some_come=any(part.expected for part in pods),
     )
 
 

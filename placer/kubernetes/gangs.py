@@ -8,7 +8,7 @@ from placer.kubernetes.claims import Claims
 from placer.kubernetes.objects import Objects
 from placer.kubernetes.summary import Summary
 from placer.kubernetes.volumes import Volumes
-from placer.kubernetes.waiting import left_out_of
+from placer.kubernetes.waiting import about_nominated, left_out_of
 from placer_models.cluster import Node
 from placer_models.files.tree import field_name
 from placer_models.kubernetes.object_fields import IllegalObjectError, ObjectError, title_of
@@ -84,6 +84,7 @@ def gangs_of(
     illegal: dict[NamespacedName, Illegal] = {}
     left_out: list[LeftOut] = []
     asked_of: dict[NamespacedName, AskedPod] = {}
+    nominated = [part for part in objects.pods.values() if part.expected]
     for part in claims.in_turn(waiting):
         try:
             asked = asked_by(part, reading)
@@ -96,7 +97,8 @@ def gangs_of(
             left_out.append(left_out_of(part, f"it cannot be read: {error.message}"))
             continue
         illegal_one = part.identity.key in illegal
-        asked = replace(asked, waits=(*asked.waits, *objects.doubts.about(asked.spec)))
+        more = (*objects.doubts.about(asked.spec), *about_nominated(part, nominated))
+        asked = replace(asked, waits=(*asked.waits, *more))
         if illegal_one or asked.missing or asked.lacks or asked.waits:
             claims.passes(part)
         asked_of[part.identity.key] = asked

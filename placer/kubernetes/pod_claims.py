@@ -62,6 +62,7 @@ class PodClaims:
         missing: Objects that are not in the dump.
         waits: Why else it has to wait.
         assumed: Assumptions that are made.
+        liking: How good the alternatives are that it is asked with; more is better.
 
     """
 
@@ -76,11 +77,22 @@ class PodClaims:
     missing: list[str] = field(default_factory=list)
     waits: list[str] = field(default_factory=list)
     assumed: list[str] = field(default_factory=list)
+    liking: int = 0
+
+    def differs_in_devices(self, other: "PodClaims") -> bool:
+        """Return whether it asks for the same, but for which devices, and how many."""
+        return _beside_devices(self) == _beside_devices(other)
 
     def keep(self, nodes: Iterable[str]) -> None:
         """Restrict the pod to some nodes."""
         found = frozenset(nodes)
         self.nodes = found if self.nodes is None else self.nodes & found
+
+
+def _beside_devices(found: PodClaims) -> tuple[object, ...]:
+    of = found.claimed
+    scopes = of.scopes, of.joint, of.joint_scope, of.numa_parts
+    return found.cpus, scopes, found.holds, found.follows
 
 
 Constraint = tuple[SameAttribute, list[Given]]

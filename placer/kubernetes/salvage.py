@@ -18,6 +18,7 @@ from placer_models.kubernetes.resource_claim import ClaimPart, claim_part
 from placer_models.left_out import LeftOut
 from placer_models.placement import NamespacedName
 from placer_models.reasons import NotAsked
+from placer_models.spreading import OWN_PREFIX
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _UNREADABLE = object()
@@ -273,9 +274,13 @@ def _kept_for(found: Object) -> set[NamespacedName | None]:
 
 
 def _texts(value: object) -> dict[str, str]:
-    """Return those members of a mapping that are texts."""
+    """Return those labels that can be read."""
     known = _mapping(value)
-    return {k: v for k, v in known.items() if isinstance(k, str) and isinstance(v, str)}
+    return {
+        key: text
+        for key, text in known.items()
+        if isinstance(key, str) and isinstance(text, str) and not key.startswith(OWN_PREFIX)
+    }
 
 
 def _mapping(value: object) -> Mapping[str, object]:

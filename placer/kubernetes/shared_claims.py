@@ -13,7 +13,7 @@ from placer_models.pod import PodSpec
 
 def held_claim(name: str) -> Label:
     """Return the label of the pod that holds a claim's devices for all pods that share it."""
-    return f"placer/claim-{name}", "true"
+    return f"placer:claim-{name}", "true"
 
 
 def beside_sharers(spec: PodSpec, found: PodClaims) -> PodSpec:

@@ -21,9 +21,9 @@ from placer_models.kubernetes.volume import (
     VolumeClaimPart,
 )
 from placer_models.placement import NamespacedName
-from placer_models.pod import ContainerRole, PodSpec
+from placer_models.pod import Container, ContainerRole, PodSpec
 
-REACHED = "placer/volumes"
+REACHED = "placer:volumes"
 """A label of the nodes that reach the volumes of a pod; for further sets of nodes a number is
 added."""
 
@@ -227,8 +227,13 @@ def _taking(spec: PodSpec, amounts: Counter[str]) -> PodSpec:
     """Return the spec of a pod that takes further plain amounts, in its first app container."""
     if not amounts:
         return spec
-    at = next(i for i, one in enumerate(spec.containers) if one.role is ContainerRole.APP)
-    first = spec.containers[at]
-    extended = tuple(sorted((Counter(dict(first.requests.extended)) + amounts).items()))
-    more = replace(first, requests=replace(first.requests, extended=extended))
-    return replace(spec, containers=(*spec.containers[:at], more, *spec.containers[at + 1 :]))
+
+    def taking(containers: tuple[Container, ...]) -> tuple[Container, ...]:
+        at = next(i for i, one in enumerate(containers) if one.role is ContainerRole.APP)
+        first = containers[at]
+        extended = tuple(sorted((Counter(dict(first.requests.extended)) + amounts).items()))
+        more = replace(first, requests=replace(first.requests, extended=extended))
+        return *containers[:at], more, *containers[at + 1 :]
+
+    variants = tuple(replace(one, containers=taking(one.containers)) for one in spec.variants)
+    return replace(spec, containers=taking(spec.containers), variants=variants)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from placer.kubernetes.objects import Objects
 from placer.kubernetes.summary import Summary
 from placer_models.kubernetes.pod import DEFAULT_SCHEDULER, KubePod
+from placer_models.kubernetes.pod_terms import NOBODY
 from placer_models.kubernetes.who_waits import WhoWaits
 from placer_models.left_out import LeftOut
 from placer_models.reasons import NotAsked
@@ -23,7 +24,7 @@ def with_nominated(objects: Objects, summary: Summary) -> tuple[Objects, tuple[L
 
     """
     nominated = {
-        key: replace(part, node=part.nominated)
+        key: replace(part, node=part.nominated, expected=True)
         for key, part in objects.pods.items()
         if part.nominated in objects.nodes and _is_waiting(part) and not part.gates
     }
@@ -78,3 +79,33 @@ def left_out_of(part: KubePod, why: str) -> LeftOut:
 
 def _is_waiting(part: KubePod) -> bool:
     return not (part.node or part.ended or part.leaving)
+
+
+def about_nominated(part: KubePod, parts: Iterable[KubePod]) -> tuple[str, ...]:
+    """Return why a pod has to wait until pods have come that are nominated to nodes.
+
+    kube-scheduler counts them for topology spread only where it looks at their own node, and
+    counts them over everybody, where it counts no pod that is there. For that there is no word.
+
+    Args:
+        part: The pod.
+        parts: All pods.
+
+    """
+    constraints = [one for one in part.wishes.spread if one.required]
+    if not constraints:
+        return ()
+    expected = [
+        one for one in parts if one.expected and one.identity.namespace == part.identity.namespace
+    ]
+    for one in constraints:
+        over_all = one.expressions == NOBODY.expressions
+        met = [
+            each
+            for each in expected
+            if over_all or one.means(tuple(sorted(each.identity.labels.items())))
+        ]
+        if len({each.node for each in met}) > (0 if over_all else 1):
+            titles = ", ".join(each.identity.title for each in met[:3])
+            return (f"it is spread with pods that are nominated and not there yet ({titles})",)
+    return ()

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from placer.judge.breaches import RULES
 from placer.judge.scene import scene_of
 from placer.node.pools import pools_of, settled
+from placer_models.affinity import SYSTEM_NAMESPACE
 from placer_models.cluster import Instance, Node
 from placer_models.cpuset import CpuSet, format_cpu_list
 from placer_models.files.errors import counted
 from placer_models.illegal_running import as_counted
-from placer_models.kubernetes.names import SYSTEM_NAMESPACE
 from placer_models.node_placement import NodePlacement, NodePod
 from placer_models.placement import Placement
 from placer_models.pod import Gang, pods_of

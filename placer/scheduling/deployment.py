@@ -126,7 +126,7 @@ def _alone(state: ClusterState, decision: Decision, name: str) -> Instance:
             gangs.append(replace(gang, pods=here, minimum=len(here), levels=()))
     record = state.of(name)
     ghosts = tuple(_elsewhere(state, decision, name, gangs))
-    others = (replace(record.node, name=f"{name}/elsewhere", cordoned=True),) if ghosts else ()
+    others = (replace(record.node, name=f"{name}/elsewhere", closed=True),) if ghosts else ()
     return Instance((record.node, *others), tuple(gangs), running=(*record.counted, *ghosts))
 
 

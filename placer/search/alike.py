@@ -121,7 +121,8 @@ def _told_by(problem: Problem, index: int) -> Hashable:
 
 def _costs_on(problem: Problem, index: int, tiers: tuple[Tier, ...]) -> Iterator[int]:
     """Yield what 0, 1, 2 pods on a node cost, up to as many as there is room for."""
-    node, shape = problem.nodes[index], problem.shapes[problem.pods[0]]
+    node = problem.nodes[index]
+    shape = problem.shape_on(problem.pods[0], node)
     most = room_for(problem, problem.pods[0], index, len(problem.pods))
     if tiers == (USABLE,):
         lost = _usable_lost(node, shape)

@@ -76,7 +76,7 @@ def _askers(gangs: Iterable[Gang]) -> Askers:
     return {(pod.namespace, pod.spec) for gang in gangs for pod in gang.pods}
 
 
-def cordoned_copies(
+def closed_copies(
     nodes: Sequence[Node],
     witnesses: Iterable[RunningPod],
     inside: Set[str] = frozenset(),
@@ -84,7 +84,7 @@ def cordoned_copies(
 ) -> tuple[Node, ...]:
     """Return the witnesses' nodes, and one of each domain not met yet that counts even if empty.
 
-    They are cordoned: nothing new can go there. An empty domain counts, as it says how few of the
+    They are closed: nothing new can go there. An empty domain counts, as it says how few of the
     pods that spread a domain can have.
     """
     names = {runner.placement.node for runner in witnesses}
@@ -94,4 +94,4 @@ def cordoned_copies(
             if (domain := domains.domain(node)) is not None and domain not in known:
                 known.add(domain)
                 names.add(node.name)
-    return tuple(replace(node, cordoned=True) for node in nodes if node.name in names)
+    return tuple(replace(node, closed=True) for node in nodes if node.name in names)

@@ -119,7 +119,10 @@ def _moved(
         if place.key in at_home:
             continue  # it would be one more pod that moves
         at, index = node_of[place.node], index_of[place.key]
-        fit, shape = problem.fit(index, at), problem.shape_of(index)
+        fit, shape = (
+            problem.fit(index, at),
+            problem.shape_on(problem.pods[index], problem.nodes[at]),
+        )
         if fit is None:
             continue
         bound = fit.alignment is not AlignmentPolicy.NONE

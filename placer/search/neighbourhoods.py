@@ -11,11 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from placer.judge.breaches import breaches
 from placer.judge.measure import Worth, better, measure
-from placer.search.beyond import (
-    cordoned_copies,
-    nodes_of_first_pods,
-    outside_pods_that_match,
-)
+from placer.search.beyond import closed_copies, nodes_of_first_pods, outside_pods_that_match
 from placer.search.budget import Budget
 from placer.search.laying import laid_exactly, laid_greedily
 from placer.search.tiers import Progress
@@ -109,7 +105,7 @@ class Neighbourhoods:
 
     def _pick(self) -> tuple[set[str], list[Gang]]:
         """Choose the nodes to clear and the waiting gangs to try on them."""
-        nodes = [node for node in self.instance.nodes if not node.cordoned]
+        nodes = [node for node in self.instance.nodes if not (node.cordoned or node.closed)]
         waiting = self._waiting()
         if not waiting or (self.rough and self.tried % ROUNDS_TO_REPAIR == 0):
             names = set(sorted(self.rough)[: self.size])
@@ -314,7 +310,7 @@ class Neighbourhoods:
         return Instance(
             nodes=(
                 *(node for node in self.instance.nodes if node.name in nodes),
-                *cordoned_copies(self.instance.nodes, witnesses, nodes, gangs),
+                *closed_copies(self.instance.nodes, witnesses, nodes, gangs),
             ),
             gangs=tuple(gangs),
             groups=tuple(groups),

@@ -1,6 +1,6 @@
 """Asks: what the pods of a batch ask for, each once, and what that means on kinds of nodes."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple, TypeVar
@@ -15,12 +15,14 @@ from placer.state.node_states import RelevantFacts
 from placer.state.out_of_time import Stop, go_on
 from placer.state.problem_cache import ProblemCache
 from placer_models.cluster import Instance, Node
+from placer_models.device import GPU
 from placer_models.dimensions import SHARED_POOL, Dimension, amounts_at, in_cells
 from placer_models.node_rules import label_keys
 from placer_models.pod import PodSpec
 from placer_models.policy import DeviceScope, QosClass
 from placer_models.problem import Fit, Shape
 from placer_models.reasons import Blocker
+from placer_models.variants import variant_on
 
 T = TypeVar("T")
 
@@ -47,6 +49,7 @@ class EncodedAsks(NamedTuple):
         fits: The fit of each ask on each kind of node.
         shared: The types whose shares are counted, and whether virtual functions are counted too.
         device_types: As in ``Problem``.
+        on_kinds: As in ``Problem``.
 
     """
 
@@ -54,10 +57,14 @@ class EncodedAsks(NamedTuple):
     fits: tuple[tuple[Fit | None, ...], ...]
     shared: tuple[tuple[str, bool], ...]
     device_types: tuple[str, ...]
+    on_kinds: Mapping[int, tuple[int, ...]]
 
 
 def asks_of(instance: Instance, *, affine: bool) -> tuple[tuple[Ask, ...], tuple[int, ...]]:
-    """Return all asks of the pods, each once, and the index of each pod's ask."""
+    """Return all asks of the pods, each once, and the index of each pod's ask.
+
+    What variants ask for follows; no pod has an index of those.
+    """
     asks: dict[Ask, int] = {}
     pods = tuple(
         asks.setdefault(Ask(pod.spec, levels, pod.namespace if affine else ""), len(asks))
@@ -65,7 +72,54 @@ def asks_of(instance: Instance, *, affine: bool) -> tuple[tuple[Ask, ...], tuple
         for levels in (required_levels(gang),)
         for pod in gang.pods
     )
-    return tuple(asks), pods
+    several = [ask for ask in asks if ask.spec.variants]
+    return (*asks, *(ask._replace(spec=one) for ask in several for one in ask.spec.resolved)), pods
+
+
+def _on_kinds(asks: Sequence[Ask], kinds: Sequence[Node]) -> dict[int, tuple[int, ...]]:
+    """Return ask with variants -> for each kind of nodes the ask that counts there."""
+    several = {i: ask.spec for i, ask in enumerate(asks) if ask.spec.variants}
+    first = len(asks) - sum(len(spec.variants) for spec in several.values())
+    found = {}
+    for i, spec in several.items():
+        found[i] = tuple(first + variant_on(spec, kind) for kind in kinds)
+        first += len(spec.variants)
+    return found
+
+
+def fits_by_kind(
+    fits: tuple[tuple[Fit | None, ...], ...], on_kinds: Mapping[int, tuple[int, ...]]
+) -> tuple[tuple[Fit | None, ...], ...]:
+    """Return the fits; an ask with variants has those of the ask that counts on each kind."""
+    if not on_kinds:
+        return fits
+    return tuple(
+        tuple(fits[one][kind] for kind, one in enumerate(on_kinds[thing]))
+        if thing in on_kinds
+        else own
+        for thing, own in enumerate(fits)
+    )
+
+
+def _least_of(shapes: Sequence[Shape]) -> Shape:
+    """Return what pods take at least that have any of the shapes, which differ in devices alone.
+
+    Of GPUs that is one at most, whose links are worth nothing.
+    """
+    kinds = sorted({kind for shape in shapes for kind, _ in shape.devices})
+    least = {kind: min(shape.whole_of(kind) for shape in shapes) for kind in kinds}
+    if GPU in least:
+        least[GPU] = min(least[GPU], 1)
+    devices = tuple((kind, count) for kind, count in least.items() if count)
+    parted = {need.type for shape in shapes for need in shape.shares}
+    return replace(
+        shapes[0],
+        devices=devices,
+        shares=(),
+        scopes=(),
+        best_pair_minimum=0,
+        at_least=tuple(sorted({*kinds, *parted})),
+    )
 
 
 def relevant_facts_of(asks: Sequence[Ask]) -> RelevantFacts:
@@ -120,7 +174,11 @@ def encoded(
         for ask in in_time(asks)
     )
     types = tuple(sorted({device.type for kind in kinds for device in kind.devices}))
-    return EncodedAsks(shapes, fits, _shared(shapes, specs), types)
+    on_kinds = _on_kinds(asks, kinds)
+    shared = _shared(shapes, specs)
+    least = {i: _least_of([shapes[one] for one in set(those)]) for i, those in on_kinds.items()}
+    shapes = tuple(least.get(i, shape) for i, shape in enumerate(shapes))
+    return EncodedAsks(shapes, fits_by_kind(fits, on_kinds), shared, types, on_kinds)
 
 
 def _fits(

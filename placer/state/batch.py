@@ -9,7 +9,7 @@ from placer.counting.account import Account, accounts_of
 from placer.counting.cores import granularity_of
 from placer.counting.placements import recount
 from placer.state.affinity import affinities_of, asks_for_others
-from placer.state.asks import asks_of, encoded, relevant_facts_of
+from placer.state.asks import asks_of, encoded, fits_by_kind, relevant_facts_of
 from placer.state.in_node_affinity import ask_inside, sides_of, with_sides
 from placer.state.network import (
     asked_levels,
@@ -82,7 +82,7 @@ def build_problem(
     else:
         unit = _memory_unit(specs, left, _by_parts(instance, specs), instance.homes)
         dimensions = _dimensions(specs, unit, resources_of(specs, left, absolute=False))
-    shapes, fits, shared, device_types = cache.batch_memo(
+    shapes, fits, shared, device_types, on_kinds = cache.batch_memo(
         (encoded, asks, dimensions), kinds, partial(encoded, asks, kinds, dimensions, cache, stop)
     )
     granularity = granularity_of(fits, pods)
@@ -90,7 +90,11 @@ def build_problem(
         granularity = CoreGranularity.EACH
     met = sides_of(accounts, sides) if left.inside or ask_inside(specs) else None
     if met is not None:
-        shapes = tuple(map(_with_in_node_affinity, shapes, met.of_shapes))
+        own = [met.of_shapes[i] for i in range(len(shapes))]
+        for thing, those in on_kinds.items():
+            for one in those:
+                own[one] = own[thing]
+        shapes = tuple(map(_with_in_node_affinity, shapes, own))
         granularity = CoreGranularity.WHO if met.on_cores else granularity
     priorities = tuple(sorted({gang.priority for gang in instance.gangs}, reverse=True))
     encoding = Encoding(
@@ -126,10 +130,12 @@ def build_problem(
         device_types=device_types,
         granularity=granularity,
         encoding=encoding,
+        on_kinds=on_kinds,
         move_budget=instance.move_budget,
     )
     if instance.strategy is not NodeStrategy.USABLE:
         problem = with_loads(problem, instance, specs, kinds)
+        problem = replace(problem, fits=fits_by_kind(problem.fits, on_kinds))
     if not instance.homes:
         return problem
     return replace(problem, homes=_homes(instance, accounts, problem))

@@ -4,11 +4,12 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 
-from placer_models.cluster import Instance, Node
+from placer_models.cluster import Instance, Node, Nodes
 from placer_models.node_state import NodeState
 from placer_models.pod import PodSpec
 from placer_models.problem import Fit, Problem
 from placer_models.resource_classes import ask_of, classes_of, load_of, totals_of
+from placer_models.variants import spec_on
 
 
 def with_loads(
@@ -26,8 +27,10 @@ def with_loads(
     classes = classes_of(specs)
     totals = [totals_of(kind) for kind in kinds]
     running: defaultdict[str, list[PodSpec]] = defaultdict(list)
+    position, nodes = Nodes.of(instance.nodes).position, instance.nodes
     for runner in instance.running:
-        running[runner.placement.node].append(runner.pod.spec)
+        at, spec = position.get(runner.placement.node), runner.pod.spec
+        running[runner.placement.node].append(spec if at is None else spec_on(spec, nodes[at]))
     idle = [load_of(instance.strategy, classes, total, ()) for total in totals]
 
     def loaded(node: NodeState) -> NodeState:

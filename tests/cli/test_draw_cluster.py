@@ -10,9 +10,8 @@ from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.cluster import draw_cluster
 from placer_cli.draw.node import draw_node
 from placer_cli.draw.residents import StrangeError, residents_of
-from placer_models.affinity import AffinityLevel, AffinityTerm
+from placer_models.affinity import SYSTEM_NAMESPACE, AffinityLevel, AffinityTerm
 from placer_models.cluster import Instance, RunningPod
-from placer_models.kubernetes.names import SYSTEM_NAMESPACE
 from placer_models.placement import Placement
 from placer_models.pod import Gang
 from placer_models.policy import Strength

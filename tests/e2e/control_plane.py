@@ -299,6 +299,7 @@ _CLUSTER_WIDE = {
     "PersistentVolume",
     "StorageClass",
     "CSINode",
+    "CSIDriver",
     "VolumeAttachment",
     "ResourceSlice",
     "DeviceClass",
@@ -313,6 +314,7 @@ def _path(found: Json) -> str:
     if kind not in _CLUSTER_WIDE:
         base += f"/namespaces/{found['metadata'].get('namespace', 'default')}"
     plural = kind.lower() + ("es" if kind.endswith("s") else "s")
+    plural = plural.removesuffix("ys") + "ies" if plural.endswith("ys") else plural
     return f"{base}/{plural}"
 
 

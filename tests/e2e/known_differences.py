@@ -22,6 +22,7 @@ from e2e.storage_objects import (
     DRIVER,
     HOSTNAME,
     ZONE,
+    attachment,
     capacity,
     csi_driver,
     csi_node,
@@ -75,20 +76,8 @@ class Row:
         return self.wanted if self.placer is None else frozenset(self.placer.split())
 
 
-WORDS: Mapping[str, str] = {
-    "alternatives of claims": "7",
-}
+WORDS: Mapping[str, str] = {}
 """Words whose rules are still to be mended -> the item of the plan that mends them."""
-
-
-def laxer_words() -> frozenset[str]:
-    """Return words by which Placer may still offer what kube-scheduler refuses, as rows show."""
-    return frozenset(row.word for row in rows() if row.ours - row.theirs)
-
-
-def stricter_words() -> frozenset[str]:
-    """Return words by which Placer may refuse what kube-scheduler offers: still, or on purpose."""
-    return frozenset(row.word for row in rows() if row.theirs - row.ours)
 
 
 def rows() -> Iterator[Row]:
@@ -180,16 +169,7 @@ def _attaching() -> Iterator[Row]:
     found = (*nodes, shared, *limits, csi_volume("v", "c"), bound, asked)
     why = "A node's amount of a driver is the same for all pods, whatever they share"
     yield Row(word, "a volume that the node has", found, "n1 n2", on_purpose=("n2", why))
-    lingers = {
-        "apiVersion": "storage.k8s.io/v1",
-        "kind": "VolumeAttachment",
-        "metadata": {"name": "a"},
-        "spec": {
-            "attacher": DRIVER,
-            "nodeName": "n1",
-            "source": {"persistentVolumeName": "w"},
-        },
-    }
+    lingers = attachment("a", "w", "n1")
     found = (*nodes, lingers, csi_volume("w", "d"), *limits, csi_volume("v", "c"), bound, asked)
     yield Row(word, "a volume that is attached still", found, "n2")
     dynamic = storage_class("dynamic", DRIVER)
@@ -265,6 +245,10 @@ def _namespaces() -> Iterator[Row]:
         asked = pod(affinity=_affinity(kind, **team))
         name = f"{kind} to a selected namespace"
         yield Row(word, name, (*nodes, *spaces, there, asked), kube)
+    kept = {"labelSelector": {"matchExpressions": [{"key": "app", "operator": "DoesNotExist"}]}}
+    asked = pod(affinity=_affinity("podAntiAffinity", namespaceSelector={}, **kept))
+    some = tuple(node(f"n{i}", amounts={"cpu": "5500m"}, capacity={"cpu": "8"}) for i in (1, 2))
+    yield Row(word, "nobody without a label anywhere", (*some, asked), "n1 n2")
     asked = pod(affinity=_affinity("podAffinity", namespaceSelector={}))
     yield Row(word, "podAffinity to all namespaces", (*nodes, *spaces, there, asked), "n1")
 
@@ -338,6 +322,28 @@ def _nominated() -> Iterator[Row]:
             on_purpose=kept if kube == "n1 n2" else None,
         )
 
+    app = {"app": "a"}
+    first = pod("first", {"cpu": "1"}, labels=app)
+    first["status"]["nominatedNodeName"] = "n2"
+    there = pod("r", {"cpu": "100m"}, nodeName="n1", labels=app)
+    beside = pod(affinity=_affinity("podAffinity"))
+    yield Row("nominated pods", "one that is no company yet", (*nodes, first, beside), "")
+    apart = pod(affinity=_affinity("podAntiAffinity"))
+    yield Row("nominated pods", "one to be apart from", (*nodes, first, apart), "n1")
+    spread = pod(labels=app, **_spreading())
+    yield Row("nominated pods", "one to be spread with", (*nodes, first, there, spread), "n2")
+    other = pod("other", {"cpu": "100m"}, nodeName="n2", labels=app)
+    found = (*nodes, first, there, other, spread)
+    yield Row("nominated pods", "one more where it is even", found, "n1")
+    everybody = pod(**_spreading(labelSelector={}))
+    waits = "", "there is no word for a pod that counts only while its own node is looked at"
+    found = (*nodes, first, everybody)
+    yield Row("nominated pods", "spread over everybody", found, "n1", on_purpose=waits)
+    second = pod("second", {"cpu": "1"}, labels=app)
+    second["status"]["nominatedNodeName"] = "n1"
+    found = (*nodes, first, second, there, spread)
+    yield Row("nominated pods", "two to be spread with", found, "n2", on_purpose=waits)
+
 
 def _claims() -> Iterator[Row]:
     word, nodes = "claims", two_nodes()
@@ -356,7 +362,10 @@ def _claims() -> Iterator[Row]:
     yield row("the second, as the first is nowhere", on_n2, either, claiming(), kube="n2")
     eight = resource_slice("n1", [gpu_listed(i) for i in range(8)])
     found = (*nodes, device_class(), eight, on_n2, either, claiming())
-    yield Row("alternatives of claims", "the first of each node", found, "n1 n2", "n1")
+    yield Row(word, "the first alternative of each node", found, "n1 n2")
+    every = claim("c", request("gpus", allocationMode="All"))
+    found = (*nodes, device_class(), eight, on_n2, every, claiming())
+    yield Row(word, "all GPUs of each node", found, "n1 n2")
     big = "device.capacity['gpu.nvidia.com'].memory.compareTo(quantity('40Gi')) >= 0"
     small = gpu_listed(1, capacity={"memory": {"value": "10Gi"}})
     mixed = resource_slice("n2", [gpu_listed(0), small])

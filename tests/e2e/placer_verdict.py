@@ -14,8 +14,9 @@ from placer.search.solver import solve
 from placer_models.cluster import Instance, Node
 from placer_models.placement import Infeasible, PartlyPlaced, Placed, Unplaced
 from placer_models.pod import Gang, Pod
+from placer_models.reasons import Blocked
 
-_CHOSEN = ("placer/chosen", "yes")
+_CHOSEN = ("placer:chosen", "yes")
 """A label of Placer's own: unlike the node's name it changes nothing of what spread looks at."""
 
 
@@ -81,4 +82,13 @@ def _refusal(instance: Instance, gang: Gang, node: Node) -> str:
 
 
 def _said(unplaced: Iterable[Unplaced]) -> str:
-    return "; ".join(why for one in unplaced for why in one.reasons) or "no reason"
+    """Return the reasons as they are told, and all rules that block any node."""
+    told = [why for one in unplaced for why in one.reasons]
+    blocked = (why for one in unplaced for why in one.why if isinstance(why, Blocked))
+    rules = [
+        f"{demand.rule} {demand.subject or demand.word}".strip()
+        for why in blocked
+        for blocker, _ in why.nodes
+        for demand in (*blocker.others, blocker.demand)
+    ]
+    return f"{'; '.join(told) or 'no reason'} [{'; '.join(dict.fromkeys(rules))}]"

@@ -16,7 +16,7 @@ from containers.runtimes import MissingError  # noqa: E402
 from e2e.binaries import BuildError, cache_folder, missing, need_filter, need_programs  # noqa: E402
 
 FILTER_LIMIT_S = 240.0
-TESTS_LIMIT_S = 600.0
+TESTS_LIMIT_S = 1500.0
 
 
 def main() -> int:

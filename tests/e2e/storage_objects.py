@@ -134,6 +134,17 @@ def capacity(name: str, zone: str, free: str, of_class: str = "dynamic") -> Json
     }
 
 
+def attachment(name: str, of_volume: str, node: str) -> Json:
+    """Return a VolumeAttachment: a volume of the driver is attached to a node still."""
+    source = {"persistentVolumeName": of_volume}
+    return {
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "VolumeAttachment",
+        "metadata": {"name": name},
+        "spec": {"attacher": DRIVER, "nodeName": node, "source": source},
+    }
+
+
 def with_claim(name: str) -> Json:
     """Return what in a pod's spec mounts a claim."""
     return {"volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": name}}]}

@@ -48,6 +48,7 @@ TOLD_TWICE = {
         "mig.Profile.type",
         "topology.Topology.memory_bytes",
     ),
+    "second_tellings/test_variants.py": ("variants.pod_on",),
     "second_tellings/test_pods.py": (
         "device_share.DeviceShare.amounts",
         "device_share.DeviceShare.shared",

@@ -63,6 +63,17 @@ POD_CASES = (
         bad=placed(put("a", ALL_CPUS, on="m")),
     ),
     Case(
+        "closed",
+        "nothing new on a closed node, whatever runs there",
+        world(
+            IDLE,
+            nodes=(node("n"), node("m", closed=True)),
+            running=[(pod("r", qos=LS), put("r", ALL_CPUS, on="m"))],
+        ),
+        good=placed(put("a", ALL_CPUS, on="n")),
+        bad=placed(put("a", ALL_CPUS, on="m")),
+    ),
+    Case(
         "node-selector",
         "a label has the value asked for",
         world(

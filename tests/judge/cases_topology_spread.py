@@ -55,7 +55,7 @@ TWICE = (EVENLY, BY_NODE)
 BY_RACK = SpreadConstraint("rack", labels=(("app", "web"),))
 RACKED = (replace(node("n"), labels=(("rack", "x"), ("zone", "a"))), in_zone("m", "b"))
 OF_DISKS = tuple(
-    replace(each, labels=(("disk", "ssd"), ("placer/claimable", "disk"), ("zone", "a")))
+    replace(each, labels=(("disk", "ssd"), ("placer:claimable", "disk"), ("zone", "a")))
     if each.name != "o"
     else each
     for each in ZONES
@@ -124,6 +124,22 @@ TOPOLOGY_SPREAD_CASES = (
     ),
     Case(
         "topology-spread",
+        "a closed node counts, also where cordoned ones do not",
+        world(
+            web("a", replace(EVENLY, by_taints=True)),
+            nodes=[replace(one, cordoned=one.name == "o") for one in ZONES],
+            running=[(web("r"), on("r", "n"))],
+        ),
+        good=placed(on("a", "n")),
+        bad=placed(on("a", "n")),
+        bad_world=world(
+            web("a", replace(EVENLY, by_taints=True)),
+            nodes=[replace(one, closed=one.name == "o") for one in ZONES],
+            running=[(web("r"), on("r", "n"))],
+        ),
+    ),
+    Case(
+        "topology-spread",
         "a label that says what a node can give is none that the pod selects nodes by",
         world(
             web("a", EVENLY, **{"disk": "ssd"}),
@@ -133,7 +149,7 @@ TOPOLOGY_SPREAD_CASES = (
         good=placed(on("a", "m")),
         bad=placed(on("a", "m")),
         bad_world=world(
-            web("a", EVENLY, **{"placer/claimable": "disk"}),
+            web("a", EVENLY, **{"placer:claimable": "disk"}),
             nodes=OF_DISKS,
             running=[(web("r"), on("r", "n"))],
         ),

@@ -31,7 +31,7 @@ def test_a_node_that_cannot_be_read_offers_nothing() -> None:
     instance, summary = read(node("n1"), node("n2", amounts={"cpu": "-4"}), pod(), bears=True)
 
     assert {name: place.node for name, place in places(instance).items()} == {"p": "n1"}
-    assert next(one for one in instance.nodes if one.name == "n2").cordoned
+    assert next(one for one in instance.nodes if one.name == "n2").closed
     assert "dump.json:2: status." in notes(summary)
     assert "Node n2: '-4' is negative" in notes(summary)
 
@@ -202,5 +202,5 @@ def test_a_closed_node_keeps_its_taints(more: dict[str, object]) -> None:
     instance, _ = read(node("n1", taints=[taint], **more), topology("n1"), node("n2"), bears=True)
 
     closed = next(one for one in instance.nodes if one.name == "n1")
-    assert closed.cordoned
+    assert closed.closed
     assert [one.key for one in closed.taints] == ["k"]

@@ -120,7 +120,7 @@ def test_a_slice_that_cannot_be_read_closes_its_node() -> None:
     good = resource_slice(node="n2")
     asks = claim("c", request()), claiming("p", {"c": "c"})
     instance, _ = read(node("n1"), node("n2"), bad, good, device_class(), *asks, bears=True)
-    assert {one.name for one in instance.nodes if one.cordoned} == {"n1"}
+    assert {one.name for one in instance.nodes if one.closed} == {"n1"}
     assert places(instance)["p"].node == "n2"
 
 
@@ -137,7 +137,7 @@ def test_a_claim_of_which_nobody_knows_what_it_has_closes_its_pods_node() -> Non
     assert places(instance)["other"].node == "n2"
     known = broken(given, "spec", "devices")
     instance, _ = read(*world, known, bears=True)
-    assert not any(one.cordoned for one in instance.nodes)
+    assert not any(one.closed for one in instance.nodes)
     (holder,) = (one for one in instance.running if one.pod.name == "r")
     assert [one.minor for one in holder.placement.devices] == [0]
 

@@ -195,10 +195,10 @@ def test_all_devices_and_the_first_available() -> None:
     assert "(any/two): Pod default/p" in notes(summary)
 
 
-def either(*choices: tuple[str, Json]) -> Json:
+def either(*choices: tuple[str, Json], name: str = "c") -> Json:
     """Return a claim on the first of some alternatives that there is."""
-    listed = [{"name": name, "deviceClassName": "gpu", **more} for name, more in choices]
-    return claim("c", {"name": "gpus", "firstAvailable": listed})
+    listed = [{"name": choice, "deviceClassName": "gpu", **more} for choice, more in choices]
+    return claim(name, {"name": "gpus", "firstAvailable": listed})
 
 
 def test_an_alternative_of_more_devices_than_any_node_has_is_passed_over() -> None:
@@ -237,16 +237,21 @@ def test_alternatives_of_as_many_devices_are_chosen_node_by_node() -> None:
     assert "(gpus/new, gpus/old): Pod default/p1" in notes(summary)
 
 
-def test_an_alternative_of_another_number_is_not_taken_elsewhere() -> None:
+def test_an_alternative_of_another_number_is_taken_elsewhere() -> None:
     """
-    A pod asks for the same wherever it goes, so it goes where the best alternative can be had.
+    Of three pods the first goes to the best alternative, 4 GPUs; the others get 1 GPU, or wait.
     """
-    asked = either(("many", {"count": 4}), ("few", {"count": 1}))
+    asked = [
+        either(("many", {"count": 4}), ("few", {"count": 1}), name=name) for name in ("c1", "c2")
+    ]
     here = [node(), node("n2"), resource_slice("n1"), resource_slice("n2", [gpu_listed(0)])]
-    instance, summary = read(*here, device_class(), asked, claiming())
+    pods = [claiming("p1", {"c": "c1"}), claiming("p2", {"c": "c2"})]
+    lone, _ = read(*here, device_class(), asked[0], pods[0])
+    both, summary = read(*here, device_class(), *asked, *pods)
 
-    assert places(instance)["p"].node == "n1"
-    assert "kept off nodes where another alternative of a claim is the first (n2)" in notes(summary)
+    assert places(lone)["p1"].node == "n1"
+    assert {place.node: len(place.devices) for place in places(both).values()} == {"n1": 4, "n2": 1}
+    assert "taken with the first that the node has (gpus/many, gpus/few)" in notes(summary)
 
 
 REFUSED: dict[str, tuple[list[Any], str]] = {

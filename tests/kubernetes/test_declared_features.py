@@ -73,7 +73,7 @@ def test_the_summary_says_which_label_stands_for_a_feature() -> None:
     """
     _, summary = read(node("n1"), restarting())
 
-    assert f"placer/declares-{RESTART_ALL}" in notes(summary)
+    assert f"placer:declares-{RESTART_ALL}" in notes(summary)
     assert "default/p" in notes(summary)
 
 
@@ -86,4 +86,4 @@ def test_a_pod_that_runs_keeps_its_need() -> None:
     instance, _ = read(node("n1"), declaring("n2", RESTART_ALL), runs)
 
     (one,) = instance.running
-    assert (f"placer/declares-{RESTART_ALL}", "true") in one.pod.spec.node_selector
+    assert (f"placer:declares-{RESTART_ALL}", "true") in one.pod.spec.node_selector

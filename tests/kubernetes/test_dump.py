@@ -466,7 +466,7 @@ def test_a_cordon_is_its_taint_and_a_condition_without_one_keeps_nobody_off() ->
     daemon = {"key": "node.kubernetes.io/unschedulable", "operator": "Exists"}
     instance, _ = read(node(unschedulable=True), pod("d", tolerations=[daemon]), pod("p"))
     assert set(places(instance)) == {"d"}
-    assert not instance.nodes[0].cordoned
+    assert not instance.nodes[0].closed
 
     instance, summary = read(node(conditions=[{"type": "Ready", "status": "False"}]), pod("p"))
     assert set(places(instance)) == {"p"}
@@ -495,7 +495,7 @@ def test_a_node_that_pods_may_not_come_to_is_closed(more: Json, note: str) -> No
     And the summary says why, where the node does not say it in one word.
     """
     instance, summary = read(node(**more), pod())
-    assert instance.nodes[0].cordoned
+    assert instance.nodes[0].closed
     assert not places(instance)
     assert note in notes(summary)
 

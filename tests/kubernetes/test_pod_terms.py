@@ -165,7 +165,7 @@ def test_topology_keys_are_labels_of_nodes(key: str, around: Surroundings, topol
 
     assert (found.topology, constraint.topology) == (topology, topology or "node")
     has = {"node": "a", HOSTNAME: "h"}
-    assert dict(around.labels(has)).get(topology) == (has[key] if "placer/" in topology else None)
+    assert dict(around.labels(has)).get(topology) == (has[key] if "placer:" in topology else None)
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,8 @@ def apart(waiting: Pod) -> Pod:
 
 
 CASES: dict[str, tuple[Pod, Node, Demand]] = {
-    "a closed node": (pod("p", 1), node(cordoned=True), Demand("cordon")),
+    "a cordoned node": (pod("p", 1), node(cordoned=True), Demand("cordon")),
+    "a closed node": (pod("p", 1), node(closed=True), Demand("closed")),
     "a label": (pod("p", 1, selector={"zone": "a"}), node(), Demand("node-selector")),
     "more GPUs than there are": (pod("p", 1, gpus=5), node(), Demand("device-count", GPU)),
     "more CPUs than there are": (pod("p", 10), node(), Demand("cpu-count")),

@@ -108,7 +108,7 @@ def test_what_no_node_has_is_named(waiting: Pod, reason: str) -> None:
         pod("a", 100),
         replace(sharing("a"), spec=replace(sharing("a").spec, node_selector=(("zone", "a"),))),
         with_pages(pod("a", qos=LS), (3, 9)),
-        pod("a", qos=LS, selector={"placer/claimable": "true"}),
+        pod("a", qos=LS, selector={"placer:claimable": "true"}),
     ],
 )
 def test_what_nodes_have_is_no_stranger(waiting: Pod) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from judge.hand import MACHINE
 from placer.judge.open_nodes import is_open
-from placer_models.affinity import EVERY_NAMESPACE, AffinityLevel, AffinityTerm
+from placer_models.affinity import EVERY_NAMESPACE, SYSTEM_NAMESPACE, AffinityLevel, AffinityTerm
 from placer_models.cluster import Node
 from placer_models.network import Grouping, LevelRule
 from placer_models.node_affinity import NAME_FIELD, NodeAffinity, NodeTerm, PreferredTerm
@@ -145,6 +145,7 @@ def test_terms_mean_the_labels_that_they_say(seed: int) -> None:
         (("b",), "a", "a", False),
         (("b", "c"), "a", "c", True),
         ((EVERY_NAMESPACE,), "a", "z", True),
+        ((EVERY_NAMESPACE,), "a", SYSTEM_NAMESPACE, False),
     ],
 )
 def test_a_term_looks_into_its_namespaces(
@@ -196,7 +197,7 @@ def test_open_nodes_are_open_to_judge_and_solver_alike() -> None:
         wishes = spec.node_affinity or NodeAffinity()
         is_allowed = any(meets_term(node, term) for term in wishes.required)
         comes = (
-            not node.cordoned
+            not (node.cordoned or node.closed)
             and {taint.effect for taint in met} <= {TaintEffect.PREFER_NO_SCHEDULE}
             and set(spec.node_selector) <= set(node.labels)
             and (is_allowed or not wishes.required)

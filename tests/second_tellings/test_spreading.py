@@ -20,7 +20,7 @@ def domain(spec: PodSpec, one: SpreadConstraint, node: Node) -> str | None:
     if any(node.topology_domain(key) is None for key in keys):
         return None
     if one.by_selector:
-        asked = [(key, value) for key, value in spec.node_selector if key[:7] != "placer/"]
+        asked = [(key, value) for key, value in spec.node_selector if key[:7] != "placer:"]
         if any(label not in node.labels for label in asked):
             return None
         required = spec.node_affinity.required if spec.node_affinity else ()

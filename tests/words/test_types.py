@@ -27,7 +27,7 @@ from placer import (
 from placer.admission import Admission, Workload
 from placer.queue import FairQueue
 from placer_models.cluster import Instance
-from placer_models.pod import JointAllocation
+from placer_models.pod import JointAllocation, Variant
 from placer_models.selectors import LabelExpression, SelectorOperator
 from placer_models.taints import Taint, TaintEffect, Toleration, TolerationOperator
 from placer_models.topology import Cpu, NumaNode, Topology
@@ -44,6 +44,7 @@ GIVEN: dict[type, object] = {
     LabelExpression: LabelExpression("app", SelectorOperator.EXISTS),
     Taint: Taint("key", "", TaintEffect.NO_SCHEDULE),
     Toleration: Toleration("key", TolerationOperator.EXISTS),
+    Variant: Variant((("gpus", "small"),), ()),
     Topology: Topology("x86_64", (Cpu(0, 0, 0, 0),), (NumaNode(0, 1),)),
     Path: Path("instances/hello.yaml"),
     bool: True,

@@ -262,9 +262,10 @@ def _pods(node: Node, tenants: Sequence[Resident], bars: _Bars) -> Text:
 def _standing(node: Node) -> Text:
     """Say what is out of the ordinary about who may come, and what that costs."""
     cordoned = node.cordoned or UNSCHEDULABLE in node.taints
+    kept_out = "closed" if node.closed else "cordoned" if cordoned else ""
     if node.offered:
-        return Text.assemble(("offered", QUIET), (" cordoned" if cordoned else "", BAD))
-    return Text("cordoned" if cordoned else "", BAD)
+        return Text.assemble(("offered", QUIET), (f" {kept_out}" if kept_out else "", BAD))
+    return Text(kept_out, BAD)
 
 
 def _others(tenants: Sequence[Resident], node: Node) -> Text:

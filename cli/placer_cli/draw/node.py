@@ -137,6 +137,8 @@ def _headline(node: Node, canvas: Canvas) -> Text:
         pieces.append(Text(f"taints {', '.join(map(str, node.taints))}", BAD))
     if node.cordoned:
         pieces.append(Text("cordoned: nothing new comes here", BAD))
+    if node.closed:
+        pieces.append(Text("closed, as not all that it has is known: nothing new comes here", BAD))
     return flow(pieces, canvas.width, f" {canvas.marks.dot} ")
 
 

@@ -5,8 +5,8 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from placer_cli.draw.texts import stem
+from placer_models.affinity import SYSTEM_NAMESPACE
 from placer_models.cluster import Instance, Node
-from placer_models.kubernetes.names import SYSTEM_NAMESPACE
 from placer_models.moves import movers
 from placer_models.placement import Placement, PodPlacement
 from placer_models.pod import Pod

@@ -104,7 +104,8 @@ def _assignment(
     assert fit is not None, "there is room for it"
     name = f"{unit.pods[0]},{problem.nodes[node].name}"
     count = model.new_int_var(0, most, f"count[{name}]")
-    assignment = Assignment(index, node, problem.shapes[unit.shape], fit, count, most, name)
+    shape = problem.shape_on(unit.shape, problem.nodes[node])
+    assignment = Assignment(index, node, shape, fit, count, most, name)
     for family in FAMILIES:
         part = family.decide and family.decide(model, problem, assignment)
         if part is not None:

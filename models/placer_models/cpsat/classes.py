@@ -102,7 +102,7 @@ def classes_of(
 
 def _demands(problem: Problem, index: int, node: NodeState) -> Demands | None:
     """Return what a shape takes of a node, or None if it never runs there."""
-    shape = problem.shapes[index]
+    shape = problem.shape_on(index, node)
     if problem.fits[index][node.kind] is None:
         return None
     wanted = shape.amounts_on(node)

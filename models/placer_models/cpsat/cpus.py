@@ -57,7 +57,7 @@ def cores_of(assignment: Assignment) -> tuple[CoreCounts, ...]:
 
 def room_in_pools(problem: Problem, thing: int, node: NodeState, most: int) -> int:
     """Return how many pods a node's cores and pools could host, up to `most`."""
-    shape, fit = problem.shapes[thing], problem.fits[thing][node.kind]
+    shape, fit = problem.shape_on(thing, node), problem.fits[thing][node.kind]
     assert fit is not None
     if (shape.shared and not node.pool_cpus) or (shape.best_effort and not node.best_effort_cpus):
         return 0

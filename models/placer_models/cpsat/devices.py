@@ -60,7 +60,7 @@ def touched(assignment: Assignment, bank: int, class_index: int) -> Expression:
 
 def room_in_banks(problem: Problem, thing: int, node: NodeState, most: int) -> int:
     """Return how many pods of a shape the free devices of a node could serve, up to `most`."""
-    shape = problem.shapes[thing]
+    shape = problem.shape_on(thing, node)
     for device_type, count in shape.devices:
         bank = node.bank(device_type)
         most = min(most, sum(bank.free) // count if bank else 0)

@@ -67,12 +67,14 @@ FAMILIES: tuple[Family, ...] = (
 
 def is_countable(problem: Problem, thing: int) -> bool:
     """Return whether pods of a shape may stand in a model as one count per node."""
-    return all(family.countable(problem, thing) for family in FAMILIES)
+    several = thing in problem.on_kinds
+    return not several and all(family.countable(problem, thing) for family in FAMILIES)
 
 
 def is_plain(problem: Problem, thing: int) -> bool:
     """Return whether pods of a shape take only plain sums of a node, and nothing by place."""
-    return all(family.plain(problem, thing) for family in FAMILIES)
+    several = thing in problem.on_kinds
+    return not several and all(family.plain(problem, thing) for family in FAMILIES)
 
 
 def sees_links(problem: Problem, bank: DeviceBank) -> bool:

@@ -94,7 +94,10 @@ def _gang_shortfall(
     state = problem.nodes[node]
     at = next(i for i, bank in enumerate(state.banks) if bank.type == GPU)
     bank = state.banks[at]
-    most = sum(problem.shape_of(pod).count_of(GPU) for pod in gang.pods)
+    most = sum(
+        max(shape.count_of(GPU) for shape in problem.shapes_of(problem.pods[pod]))
+        for pod in gang.pods
+    )
     name = f"gang_shortfall[{index},{state.name}]"
     taken = [
         LinearExpr.sum([devices_of(one).whole[at][class_index] for one in assignments])

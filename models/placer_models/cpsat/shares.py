@@ -65,7 +65,7 @@ def shares_of(assignment: Assignment) -> tuple[ShareCount, ...]:
 
 def room_for_shares(problem: Problem, thing: int, node: NodeState, most: int) -> int:
     """Return how many pods of a shape the devices could host, each need by itself, up to `most`."""
-    for need in problem.shapes[thing].shares:
+    for need in problem.shape_on(thing, node).shares:
         bank = node.bank(need.type)
         devices = [device for members in bank.shareable for device in members] if bank else []
         # A device gives a pod one share at most.

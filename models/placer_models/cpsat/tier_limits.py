@@ -63,7 +63,8 @@ def _compared(problem: Problem) -> int:
             pairs[node.kind, bank.type] += sum(map(len, bank.shareable)) ** 2
     total = 0
     for index, pods in Counter(problem.pods).items():
-        types = {need.type for need in problem.shapes[index].shares if need.choice}
+        needs = [need for shape in problem.shapes_of(index) for need in shape.shares]
+        types = {need.type for need in needs if need.choice}
         total += pods * sum(
             count
             for (kind, device_type), count in (pairs.items() if types else ())
@@ -79,10 +80,12 @@ def _sets(problem: Problem) -> int:
     )
     total = 0
     for index, pods in Counter(problem.pods).items():
-        shape = problem.shapes[index]
-        size = shape.count_of(GPU)
-        for (kind, bank), nodes in banks.items() if size > 1 else ():
-            if problem.fits[index][kind] is not None:
+        for (kind, bank), nodes in banks.items():
+            shape = problem.shapes[
+                problem.on_kinds[index][kind] if index in problem.on_kinds else index
+            ]
+            size = shape.count_of(GPU)
+            if size > 1 and problem.fits[index][kind] is not None:
                 reach = reach_of(bank, shape)
                 offered = offered_count(bank.board, size, reach, shape.scope_of(GPU))
                 total += pods * nodes * offered

@@ -132,6 +132,7 @@ class NodeReader:
                     milli_per_cpu=parse_milli(part.cpu_amplification),
                     checkpoint_devices=kept - unhealthy,
                     defaults=self._defaults,
+                    closed=part.closed,
                 )
             )
         return tuple(nodes)
@@ -277,6 +278,7 @@ def node_to_dict(node: Node, machine: str) -> Json:
         checkpoint_devices=minors_by_type(sorted(node.checkpoint_devices)),
         hugepages=pages_to_dict(node.hugepages),
         cordoned=node.cordoned,
+        closed=node.closed,
         partitions=None if node.partitions is None else write_partitions(node.partitions),
         gpu_partition_policy=node.partition_policy,
         offered=node.offered,

@@ -20,13 +20,21 @@ from placer_models.instance.functions import read_selectors
 from placer_models.instance.joint import joint_to_dict, read_joint
 from placer_models.instance.node_affinity import node_affinity_to_dict, read_node_affinity
 from placer_models.instance.requests import RequestReader, device_type_of, requests_to_dict
-from placer_models.instance.schema import ContainerPart, MemberPart, SpecPart
+from placer_models.instance.schema import ContainerPart, MemberPart, SpecPart, VariantPart
 from placer_models.instance.topology_spread import spread_constraints, spread_to_list
 from placer_models.instance.wish_schema import HostPortPart, TolerationPart
 from placer_models.legal import SpecFault, spec_faults
 from placer_models.limits import NO_LIMITS, Limits, PodLimits
 from placer_models.placement import NamespacedName
-from placer_models.pod import Container, ContainerRole, Pod, PodSpec, Resources
+from placer_models.pod import (
+    Container,
+    ContainerRole,
+    Pod,
+    PodSpec,
+    Resources,
+    Variant,
+    without_devices,
+)
 from placer_models.policy import (
     AlignmentScope,
     BindPolicy,
@@ -148,13 +156,15 @@ class PodReader:
                 "devices, or leave it out",
                 illegal=True,
             )
+        variants = self._variants(part, cpu_limits if is_burst else (), place)
+        asking = [containers, *(one.containers for one in variants)]
         joint = read_joint(
             part.joint_allocate,
             {d.type for container in containers for d in container.requests.devices},
             place.at("jointAllocate"),
         )
-        scopes = self._scopes(part, containers, place)
-        shares = any(asked.share for c in containers for asked in c.requests.devices)
+        scopes = self._scopes(part, [c for those in asking for c in those], place)
+        shares = any(d.share for those in asking for c in those for d in c.requests.devices)
         spec = PodSpec(
             containers=containers,
             qos=qos,
@@ -189,6 +199,7 @@ class PodReader:
             ),
             device_choice=part.device_choice or (self._device_choice if shares else None),
             host_ports=_host_ports(part, place),
+            variants=self._going_with(variants, containers, part, place),
         )
         limited = replace(spec, containers=with_limits(containers, cpu_limits))
         for fault in spec_faults(limited, on_arm_alone=on_arm_alone):
@@ -201,6 +212,48 @@ class PodReader:
             for container, limit in zip(containers, limits, strict=True)
             if limit != NO_LIMITS
         )
+
+    def _variants(
+        self, part: SpecPart, cpu_limits: Sequence[int | None], place: Place
+    ) -> tuple[Variant, ...]:
+        """Return what the pod asks for on some nodes."""
+        found = []
+        for i, written in enumerate(part.variants):
+            containers = []
+            for j, container in enumerate(written.containers):
+                at = place.at("variants", i, "containers", j)
+                requests, _ = self._requests.read(
+                    container.requests, container.limits, container.shares, at
+                )
+                containers.append(Container(container.name, requests, container.role))
+            limited = with_limits(tuple(containers), cpu_limits) if cpu_limits else containers
+            labels = tuple(sorted(written.node_labels.items()))
+            found.append(Variant(labels, tuple(limited)))
+        return tuple(found)
+
+    def _going_with(
+        self,
+        variants: tuple[Variant, ...],
+        containers: tuple[Container, ...],
+        part: SpecPart,
+        place: Place,
+    ) -> tuple[Variant, ...]:
+        """Return the variants that go with all else that the pod asks for."""
+        at = place.at("variants")
+        if variants and part.allocate_strategy:
+            at.fault("allocateStrategy says how many devices, too; keep one of them", illegal=True)
+            return ()
+        found = []
+        for i, one in enumerate(variants):
+            if without_devices(one.containers) == without_devices(containers):
+                found.append(one)
+                continue
+            at.at(i).fault(
+                "it differs from the pod in more than devices; write the same containers, with "
+                "the same CPU, memory and limits",
+                illegal=True,
+            )
+        return tuple(found)
 
     def spec_or_illegal(
         self, part: SpecPart, place: Place, *, on_arm_alone: bool = False
@@ -378,6 +431,13 @@ def pod_to_dict(pod: Pod) -> Json:
             vf_selector={kind: dict(wish) for kind, wish in spec.functions},
             joint_allocate=joint_to_dict(spec.joint),
             allocate_strategy=dict(spec.strategies),
+            variants=[
+                {
+                    **VariantPart.written(node_labels=dict(one.labels)),
+                    "containers": [_container_to_dict(c, limits) for c in one.containers],
+                }
+                for one in spec.variants
+            ],
             device_choice=spec.device_choice,
             required_topology_scope=dict(spec.scopes),
             host_ports=[

@@ -31,6 +31,7 @@ from placer_models.placement import DeviceGrant, PodPlacement
 from placer_models.pod import Pod
 from placer_models.policy import QosClass
 from placer_models.quantity import format_bytes, parse_bytes
+from placer_models.variants import spec_on
 
 
 @dataclass(slots=True)
@@ -218,7 +219,7 @@ class RunningReader:
         self, part: RunningPart, pod: Pod, node: Node, place: Place, *, illegal: bool
     ) -> tuple[DeviceGrant, ...]:
         known = {(d.type, d.minor): d for d in node.devices}
-        requests, by_strategy = pod.spec.requests, dict(pod.spec.strategies)
+        requests, by_strategy = spec_on(pod.spec, node).requests, dict(pod.spec.strategies)
         given: dict[str, int] = defaultdict(int)
         grants = []
         for written, minors in part.devices.items():

@@ -96,6 +96,7 @@ class NodePart(Part):
         description="Given to nobody, as by a kubelet's checkpoint unknown pods may have them.",
     )
     cordoned: bool = False
+    closed: bool = Field(default=False, description="Cordoned, as nobody knows what it still has.")
     hugepages: Pages = Field(
         default_factory=dict, description="Pages by NUMA node and size: {'0': {1Gi: 64}}."
     )
@@ -148,6 +149,13 @@ class ContainerPart(Part):
     shares: tuple[SharePart, ...] = ()
 
 
+class VariantPart(Part):
+    """What a pod asks for on the nodes that have all these labels."""
+
+    node_labels: dict[str, str] = Field(min_length=1)
+    containers: tuple[ContainerPart, ...] = Field(min_length=1)
+
+
 class SpecPart(Part):
     """What every pod may say: members of gangs, lone pods and running ones."""
 
@@ -179,6 +187,9 @@ class SpecPart(Part):
         description="By device type: of how many devices the pod has what it asks of one.",
     )
     required_topology_scope: dict[str, DeviceScope] = Field(default_factory=dict)
+    variants: tuple[VariantPart, ...] = Field(
+        (), description="Other devices that the pod asks for on some nodes; the first counts."
+    )
     device_choice: DeviceChoice | None = Field(
         None, description="Which devices the pod would like its shares of."
     )

@@ -83,4 +83,4 @@ def labels_beyond(joined: JoinedNode, counted: Set[tuple[str, str]]) -> tuple[tu
 
 
 def _beyond(name: str) -> tuple[str, str]:
-    return f"placer/{name.replace('/', '-')}-not-only-counted", "true"
+    return f"placer:{name.replace('/', '-')}-not-only-counted", "true"

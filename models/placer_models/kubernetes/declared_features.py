@@ -41,4 +41,4 @@ def _features_of(spec: Field) -> Iterator[str]:
 
 
 def _labels(features: Iterable[str]) -> Labels:
-    return tuple((f"placer/declares-{feature}", "true") for feature in sorted(set(features)))
+    return tuple((f"placer:declares-{feature}", "true") for feature in sorted(set(features)))

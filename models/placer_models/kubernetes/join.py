@@ -137,7 +137,7 @@ def join(
             for one in (*(devices.devices if devices else ()), *listed)
             if not one.healthy
         ),
-        cordoned=_closed(node, topology, assumed),
+        closed=_closed(node, topology, assumed),
         cpu_bind=_bind(node, kubelet),
         partitions=table,
         partition_policy=policy,

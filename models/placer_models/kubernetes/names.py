@@ -64,24 +64,24 @@ CONFIG_MIRROR = "kubernetes.io/config.mirror"
 REQUESTED_CPU = "placer/requested-cpu-milli"
 """The extended resource that sums up what all pods of a node ask for as `cpu`, in milli CPUs."""
 
-KNOWS_CPUS = ("placer/cpu-ids", "known")
+KNOWS_CPUS = ("placer:cpu-ids", "known")
 """A label for nodes whose CPUs are known by id; pods that own CPUs select it."""
 
-KNOWS_NUMA_NODES = ("placer/numa-nodes", "known")
+KNOWS_NUMA_NODES = ("placer:numa-nodes", "known")
 """A label for nodes whose NUMA nodes are known; pods that are aligned select it."""
 
-TAKES_DEFAULT_ALIGNMENT = ("placer/default-numa-policy", "possible")
+TAKES_DEFAULT_ALIGNMENT = ("placer:default-numa-policy", "possible")
 """A label for nodes whose NUMA nodes are known, or that say themselves how pods are aligned."""
 
-SYSTEM_NAMESPACE = "node-system"
-"""The namespace of pods that stand for what the system keeps of nodes; no cluster has such pods."""
-
-LABEL_OF_NODE = "placer/label-node"
+LABEL_OF_NODE = "placer:label-node"
 """The label that stands for a node's label ``node``, which is the word for the node itself."""
 
-LABEL_OF_HOSTNAME = "placer/label-hostname"
+LABEL_OF_HOSTNAME = "placer:label-hostname"
 """The label that stands for host names where these are no names of nodes: some node has none, or
 two have the same."""
 
-BEING_DELETED = ("placer/being-deleted", "true")
+NOMINATED = ("placer:nominated", "true")
+"""A label for pods that count as running on a node that is only kept for them: nobody's company."""
+
+BEING_DELETED = ("placer:being-deleted", "true")
 """A label for running pods that are being deleted, which topology spread does not count."""

@@ -9,6 +9,7 @@ from placer_models.device_request import shown
 from placer_models.files.cursor import Cursor
 from placer_models.files.tree import Path, field_name
 from placer_models.records import record
+from placer_models.spreading import OWN_PREFIX
 
 Object = Mapping[str, object]
 """An object as YAML or JSON writes it."""
@@ -246,8 +247,17 @@ def identity_of(found: Object, kind: str, *, namespaced: bool) -> tuple[Identity
         name=part.get("name").text(),
         uid=part.get("uid").text(""),
         resource_version=part.get("resourceVersion").text(""),
-        labels=part.get("labels").texts(),
+        labels=_labels(part.get("labels")),
     ), root
+
+
+def _labels(part: Field) -> dict[str, str]:
+    """Return the labels of an object; none is like those that stand for what nodes have."""
+    found = part.texts()
+    for key in found:
+        if key.startswith(OWN_PREFIX):
+            part.get(key).refuse("no label of Kubernetes has a colon in its name; rename it")
+    return found
 
 
 def annotation(root: Field, *keys: str) -> Field | None:

@@ -100,6 +100,7 @@ class KubePod:
         gates: Names of its scheduling gates; with any it is not to be placed yet.
         scheduler: The name of the scheduler that is to place it.
         nominated: The node where its scheduler makes room for it; empty if there is none.
+        expected: Whether its node is that one, to which it has not come yet.
         leaving: Whether it is being deleted; it holds what it has until it is gone.
         priority: The value, or None if it is not given.
         containers: The containers in the order of their start, init containers first.
@@ -125,6 +126,7 @@ class KubePod:
     gates: tuple[str, ...] = ()
     scheduler: str = DEFAULT_SCHEDULER
     nominated: str = ""
+    expected: bool = False
     leaving: bool = False
     priority: int | None = None
     priority_class: str = ""

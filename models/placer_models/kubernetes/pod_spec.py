@@ -11,6 +11,7 @@ from placer_models.kubernetes.names import (
     BEING_DELETED,
     KNOWS_CPUS,
     KNOWS_NUMA_NODES,
+    NOMINATED,
     TAKES_DEFAULT_ALIGNMENT,
 )
 from placer_models.kubernetes.object_fields import IllegalObjectError
@@ -190,6 +191,8 @@ def labels_of(part: KubePod, reading: Reading) -> Labels:
     found = {k: v for k, v in part.identity.labels.items() if k in reading.label_keys}
     if part.leaving and reading.around.some_leave:
         found.update([BEING_DELETED])
+    if part.expected:
+        found.update([NOMINATED])
     return tuple(sorted(found.items()))
 
 

@@ -13,7 +13,13 @@ from placer_models.kubernetes.label_selectors import (
     selector_of,
     with_own_labels,
 )
-from placer_models.kubernetes.names import BEING_DELETED, HOSTNAME, LABEL_OF_HOSTNAME, LABEL_OF_NODE
+from placer_models.kubernetes.names import (
+    BEING_DELETED,
+    HOSTNAME,
+    LABEL_OF_HOSTNAME,
+    LABEL_OF_NODE,
+    NOMINATED,
+)
 from placer_models.kubernetes.namespaces import Namespaces, NamespaceScope, asks_for_names_alone
 from placer_models.kubernetes.object_fields import Field
 from placer_models.network import NODE_LEVEL
@@ -21,12 +27,13 @@ from placer_models.policy import Strength
 from placer_models.selectors import LabelExpression, Labels, SelectorOperator
 from placer_models.topology_spread import SpreadConstraint
 
-NOBODY = LabelSelector((), (LabelExpression("placer/nobody", SelectorOperator.EXISTS),))
+NOBODY = LabelSelector((), (LabelExpression("placer:nobody", SelectorOperator.EXISTS),))
 """A condition that no pod meets."""
 
 _UNLESS = "DoNotSchedule"
 
 _STAYS = LabelExpression(BEING_DELETED[0], SelectorOperator.DOES_NOT_EXIST)
+_IS_THERE = LabelExpression(NOMINATED[0], SelectorOperator.DOES_NOT_EXIST)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +64,14 @@ class Surroundings:
         namespaces: What is known of its namespaces.
         hostnames_are_nodes: Whether each node has a host name of its own, as a label.
         some_leave: Whether pods are being deleted; these are not spread with.
+        some_come: Whether pods are nominated to nodes to which they have not come yet.
 
     """
 
     namespaces: Namespaces = field(default_factory=Namespaces)
     hostnames_are_nodes: bool = True
     some_leave: bool = False
+    some_come: bool = False
 
     def topology(self, key: str) -> str:
         """Return the word for a topology key, which is always a label of nodes in Kubernetes."""
@@ -156,6 +165,8 @@ def meant_by(
         term = replace(one.term, topology="" if topology == NODE_LEVEL else topology)
         names = one.scope.found(around.namespaces, in_doubt=term.apart and term.required)
         if term.required and not term.apart:
+            if around.some_come:  # who is not there yet is no company
+                term = replace(term, expressions=(*term.expressions, _IS_THERE))
             needed.append((term, names))
         elif names:
             met.append(replace(term, namespaces=_said(names, namespace)))
@@ -240,12 +251,18 @@ def spread_of(part: Field, own: Labels) -> SpreadConstraint:
 def spread_meant_by(
     written: Iterable[SpreadConstraint], around: Surroundings
 ) -> tuple[SpreadConstraint, ...]:
-    """Return the constraints of a pod as its cluster means them."""
-    return tuple(
-        replace(
-            one,
-            topology=around.topology(one.topology),
-            expressions=(*one.expressions, _STAYS) if around.some_leave else one.expressions,
-        )
-        for one in written
-    )
+    """Return the constraints of a pod as its cluster means them.
+
+    kube-scheduler asks twice: with the pods that are nominated to the node, and without them.
+    Beside several such nodes, or over everybody, that cannot be said (`waiting.about_nominated`).
+    """
+    found = []
+    for one in written:
+        topology = around.topology(one.topology)
+        more = (_STAYS,) if around.some_leave else ()
+        there = (_IS_THERE,) if around.some_come else ()
+        meant = replace(one, topology=topology, expressions=(*one.expressions, *more, *there))
+        found.append(meant)
+        if around.some_come and one.required:
+            found.append(replace(meant, expressions=(*one.expressions, *more)))
+    return tuple(found)

@@ -218,7 +218,7 @@ def _devices_of(one: PlacedPod, asked: Claims, pools: DevicePools) -> list[Hande
         for device in pools.on_node.get(one.node.name, ())
     }
     topology = one.node.machine.topology
-    claims = asked.asked(one.part)
+    claims = asked.asked_on(one.part, one.node.name)
     part_of = {id(given): part_name(i) for i, part in enumerate(claims.parts) for given in part}
     held = [part for part in one.place.containers if part.name in part_of.values()]
     left = {part.name: _by_type(part.cpuset, part.devices) for part in held}

@@ -31,9 +31,14 @@ def lots_of(problem: Problem, start: Choices) -> list[Lot]:
     """Return the lots of all pods whose gang asks for nothing that other pods decide.
 
     The minimum of a gang is one lot, made of members that have a place as far as possible.
-    Each member above it is a lot. All other pods keep what they have.
+    Each member above it is a lot. All other pods keep what they have, and so do all pods where
+    some ask for other things on other nodes.
     """
-    if problem.affinity != NO_AFFINITIES or any(shape.in_node_affinity for shape in problem.shapes):
+    if (
+        problem.on_kinds
+        or problem.affinity != NO_AFFINITIES
+        or any(shape.in_node_affinity for shape in problem.shapes)
+    ):
         return []
     at_home = {pod for pod, _ in problem.homes}
     lots: list[Lot] = []

@@ -68,7 +68,7 @@ def fits_alone(asked: Question, budget: Budget) -> bool:
     nodes = [node]
     ghosts = list(_ghosts(asked, pod))
     if ghosts:
-        nodes.append(replace(node, name="elsewhere", cordoned=True))
+        nodes.append(replace(node, name="elsewhere", closed=True))
         running += ghosts
     gang = Gang("", pod.namespace, (pod,), 1, lone=True)
     found = most_placed(Instance(tuple(nodes), (gang,), running=tuple(running)), budget)

@@ -26,6 +26,7 @@ from placer_models.pod import Pod, pods_of
 from placer_models.problem import Problem
 from placer_models.reasons import Blocker, Demand, When
 from placer_models.relations import looks_at_others
+from placer_models.variants import spec_on
 
 Running = PersistentTuple[tuple[RunningPod, ...]]
 """What runs on each node."""
@@ -166,7 +167,8 @@ class Stage:
         """Return what blocks pods on a node by itself."""
         node, running = self.nodes[index], self.running[index]
         account = self.account_at(index) if account is None else account
-        asked = Question(ask.spec, ask.namespace, ask.levels, node, running, self.crowd)
+        spec = spec_on(ask.spec, node)
+        asked = Question(spec, ask.namespace, ask.levels, node, running, self.crowd)
         demands = self._demands(ask, asked, self.kinds[index], account)
         counted = None if self.crowd is None else counted_blocker(asked, account, demands)
         if counted is not None:

@@ -12,9 +12,7 @@ from placer_models.pod import PodSpec
 from placer_models.quantity import format_bytes
 from placer_models.reasons import NameOf, UnknownName
 from placer_models.selectors import SelectorOperator
-
-_OWN_LABELS = "placer/"
-"""Labels that readers of dumps write; nobody has misspelt one."""
+from placer_models.spreading import OWN_PREFIX
 
 
 class KnownNames:
@@ -27,7 +25,7 @@ class KnownNames:
         kinds, paged = {}, {}
         for node in nodes:
             for key, value in node.labels:
-                if not key.startswith(_OWN_LABELS):
+                if not key.startswith(OWN_PREFIX):
                     self._labels.setdefault(key, set()).add(value)
             self._amounts.update(name for name, _ in node.extended)
             kinds[id(node.machine), node.mig] = node
@@ -40,7 +38,7 @@ class KnownNames:
     def unknown_names(self, spec: PodSpec) -> Iterator[UnknownName]:
         """Yield each thing that the pod names and no node has."""
         for key, wanted in _labels_asked_for(spec):
-            if key.startswith(_OWN_LABELS):
+            if key.startswith(OWN_PREFIX):
                 continue
             values = self._labels.get(key)
             if values is None:

@@ -1,0 +1,107 @@
+"""`variants` in instance files: what is read, written back, solved and refused."""
+
+from pathlib import Path
+
+import pytest
+
+from placer.judge.breaches import breaches
+from placer.load import in_catalogue, load_instance
+from placer.search.options import Engine, SolveOptions
+from placer.search.solver import solve
+from placer_models.cluster import Instance
+from placer_models.files.errors import InputError
+from placer_models.instance.writer import instance_to_yaml
+from placer_models.placement import Placed
+
+BOX = """
+apiVersion: placer/v1
+kind: Instance
+machines:
+  - name: box
+    numaNodes: [{id: 0, memory: 64Gi, cpus: 0-7}]
+    devices: [{type: gpu, count: 4, memory: 40Gi}]
+nodes:
+  - {name: small, machine: box, labels: {gpus: small}}
+  - {name: large, machine: box, labels: {gpus: large}}
+  - {name: other, machine: box}
+"""
+
+
+def containers(gpus: int, cpu: int = 1, name: str = "main") -> str:
+    """Return containers as they are written."""
+    return f"[{{name: {name}, requests: {{cpu: {cpu}, gpu: {gpus}}}}}]"
+
+
+def variant(gpus: str, count: int, **more: int) -> str:
+    """Return a variant as it is written."""
+    return f"{{nodeLabels: {{gpus: {gpus}}}, containers: {containers(count, **more)}}}"
+
+
+def pods(*variants: str, more: str = "") -> str:
+    """Return an instance of two pods with variants."""
+    asked = f"requests: {{cpu: 1, gpu: 4}}, variants: [{', '.join(variants)}]{more}"
+    return f"{BOX}pods:\n  - {{name: p, {asked}}}\n  - {{name: q, {asked}}}\n"
+
+
+def read(tmp_path: Path, text: str) -> Instance:
+    """Return the instance of a file."""
+    path = tmp_path / "instance.yaml"
+    path.write_text(text, "utf-8")
+    return load_instance([path])
+
+
+GOOD = pods(variant("small", 4), variant("large", 2))
+
+
+@pytest.mark.parametrize("engine", [Engine.GREEDY, Engine.EXACT])
+def test_a_pod_has_what_it_asks_for_on_its_node(tmp_path: Path, engine: Engine) -> None:
+    """
+    4 small GPUs, or 2 large ones; both pods fit the node of large GPUs, and none the third node.
+    """
+    instance = read(tmp_path, GOOD)
+    answer = solve(instance, SolveOptions(engine=engine, workers=1, time_limit_s=60))
+
+    assert isinstance(answer, Placed)
+    assert breaches(instance, answer.placement) == ()
+    found = {(place.node, len(place.devices)) for place in answer.placement.pods}
+    assert found <= {("small", 4), ("large", 2)}
+
+
+def test_what_is_written_is_read_back(tmp_path: Path) -> None:
+    """
+    Variants go through a file and back.
+    """
+    instance = read(tmp_path, GOOD)
+
+    assert len(instance.gangs[0].pods[0].spec.variants) == 2
+    assert read(tmp_path, instance_to_yaml(instance, in_catalogue)).gangs == instance.gangs
+
+
+@pytest.mark.parametrize(
+    ("text", "field", "said"),
+    [
+        (pods("{nodeLabels: {}, containers: [{name: main}]}"), "nodeLabels", "is empty"),
+        (
+            pods(variant("small", 1, cpu=2)),
+            "pods[0].variants[0]",
+            "it differs from the pod in more than devices",
+        ),
+        (
+            f"{BOX}pods:\n  - {{name: p, requests: {{cpu: 1, rdma: 1}}, variants: "
+            f"[{variant('small', 1)}], allocateStrategy: {{rdma: ApplyForAll}}}}\n",
+            "pods[0].variants",
+            "allocateStrategy says how many devices, too",
+        ),
+    ],
+)
+def test_what_does_not_go_together_is_refused(
+    tmp_path: Path, text: str, field: str, said: str
+) -> None:
+    """
+    Without labels, of other CPUs, beside a strategy: each with its field.
+    """
+    with pytest.raises(InputError) as caught:
+        read(tmp_path, text)
+
+    assert field in str(caught.value)
+    assert said in str(caught.value)
