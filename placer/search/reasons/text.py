@@ -270,7 +270,10 @@ _AMOUNTS = (
 
 
 def _brief(demand: Demand, spec: PodSpec) -> str:
-    """Return what is demanded, without the rule where it is an amount."""
+    """Return what is demanded, without the rule where it is an amount; of variants all of it."""
+    if spec.variants and demand.rule in _OF_DEVICES:
+        told = (_brief(demand, one) for one in spec.resolved if _asks_by(demand, one))
+        return " or ".join(dict.fromkeys(told))
     requests, subject = spec.requests, demand.subject
     of_type = [request for request in requests.devices if request.type == subject]
     match demand.rule:
@@ -296,6 +299,15 @@ def _brief(demand: Demand, spec: PodSpec) -> str:
             return f"{''.join(shares)}{what}"
         case _:
             return " ".join(filter(None, (demand.name, subject, demand.word)))
+
+
+_OF_DEVICES = ("device-count", "mig", "device-share")
+
+
+def _asks_by(demand: Demand, spec: PodSpec) -> bool:
+    """Return whether a pod asks for devices of the demanded type by this rule."""
+    of_type = (request for request in spec.requests.devices if request.type == demand.subject)
+    return any(bool(request.share) is (demand.rule == "device-share") for request in of_type)
 
 
 def _share(request: DeviceRequest) -> str:
