@@ -38,6 +38,10 @@ def _has_labels(spec: PodSpec, node: Node) -> bool:
     return all(labels.get(key) == value for key, value in spec.node_selector)
 
 
+def _selected(spec: PodSpec) -> str:
+    return ",".join(f"{key}={value}" for key, value in spec.node_selector)
+
+
 def _met(spec: PodSpec, node: Node) -> Iterator[Taint]:
     return untolerated(node.taints, spec.tolerations, keep_off=True)
 
@@ -73,7 +77,7 @@ NODE_RULES = {
             asked=lambda spec, _: bool(spec.node_selector),
             kept=_has_labels,
             dropped=lambda spec, node: (replace(spec, node_selector=()), node),
-            said=lambda spec: ",".join(f"{key}={value}" for key, value in spec.node_selector),
+            said=lambda spec: " or ".join(dict.fromkeys(map(_selected, spec.each))),
         ),
         NodeRule(
             "node-affinity",

@@ -11,7 +11,7 @@ from placer.search.solver import solve
 from placer_models.cluster import Instance
 from placer_models.files.errors import InputError
 from placer_models.instance.writer import instance_to_yaml
-from placer_models.placement import Placed
+from placer_models.placement import PartlyPlaced, Placed
 
 BOX = """
 apiVersion: placer/v1
@@ -105,3 +105,19 @@ def test_what_does_not_go_together_is_refused(
 
     assert field in str(caught.value)
     assert said in str(caught.value)
+
+
+def test_a_reason_says_all_that_the_pod_asks_for(tmp_path: Path) -> None:
+    """
+    Of five pods that ask for 4 small GPUs or 2 large ones, three are placed; of the others it is
+    said that neither can be had.
+    """
+    more = pods(variant("small", 4), variant("large", 2)).replace("name: q", "name: q, replicas: 4")
+    answer = solve(read(tmp_path, more), SolveOptions(workers=1, work_limit=20))
+
+    assert isinstance(answer, PartlyPlaced)
+    assert len(answer.placement.pods) == 3
+    assert {why for one in answer.unplaced for why in one.reasons} == {
+        "outvoted (2 of 3 nodes: device-count asks 4 gpu or 2 gpu; 1 of 3 nodes: node-selector "
+        "gpus=small or gpus=large)"
+    }

@@ -80,12 +80,19 @@ def asked(spec: PodSpec) -> str:
     parts = [f"{cpus(need.cpu_milli)} CPUs"] if need.cpu_milli else []
     parts += [memory(need.memory_bytes)] if need.memory_bytes else []
     parts += [f"{pages.count}x{memory(pages.page_bytes)} pages" for pages in need.hugepages]
-    parts += [
-        _count(spec, device) + (f" ({share(device.share)})" if device.share else "")
-        for device in need.devices
-    ]
+    each = (", ".join(_devices(one)) or "no devices" for one in spec.each)
+    several = tuple(dict.fromkeys(each))
+    parts += _devices(spec.each[0]) if len(several) < 2 else [" or ".join(several)]
     parts += [f"{plain(name, amount)} {name}" for name, amount in named(need.extended)]
     return ", ".join(parts) or "nothing"
+
+
+def _devices(spec: PodSpec) -> list[str]:
+    """Say for which devices a pod asks."""
+    return [
+        _count(spec, device) + (f" ({share(device.share)})" if device.share else "")
+        for device in spec.requests.devices
+    ]
 
 
 def _count(spec: PodSpec, device: DeviceRequest) -> str:

@@ -265,12 +265,30 @@ def _say_joint(_: Demand, others: Sequence[Demand], spec: PodSpec) -> Said:
     return text, [other for other in others if other.subject in spec.joint.types]
 
 
+def _of_variants(
+    brief: Callable[[Demand, PodSpec], str], *, shared: bool
+) -> Callable[[Demand, PodSpec], str]:
+    """Return what tells a demand of a pod that asks for other devices on other nodes: all of it."""
+
+    def told(demand: Demand, spec: PodSpec) -> str:
+        if not spec.variants:
+            return brief(demand, spec)
+        asking = [
+            brief(demand, one)
+            for one in spec.resolved
+            if any(bool(request.share) is shared for request in _requests(one, demand.subject))
+        ]
+        return " or ".join(dict.fromkeys(asking))
+
+    return told
+
+
 AMOUNTS = (
     ReasonRule(
         name="device-count",
         asked=_counted_by("device-count"),
         without=_without(lambda request: request.share is not None),
-        brief=_count,
+        brief=_of_variants(_count, shared=False),
         lacks=_too_few_devices,
         settles=_is_alone,
         is_amount=True,
@@ -280,7 +298,7 @@ AMOUNTS = (
         name="mig",
         asked=_counted_by("mig"),
         without=_without(lambda request: request.share is not None),
-        brief=_count,
+        brief=_of_variants(_count, shared=False),
         lacks=_too_few_devices,
         settles=_is_one_instance,
         is_amount=True,
@@ -289,7 +307,7 @@ AMOUNTS = (
         name="device-share",
         asked=_counted_by("device-share"),
         without=_without(lambda request: request.share is None),
-        brief=_shares,
+        brief=_of_variants(_shares, shared=True),
         lacks=_too_few_shares,
         settles=_is_alone,
         is_amount=True,
