@@ -44,7 +44,7 @@ def test_a_name_breaks_where_a_reader_would_break_it(
     assert [line.plain.rstrip() for line in Breaking(Text(text)).lines(width)] == lines
 
 
-@pytest.mark.parametrize(("columns", "links"), [("80", "25 GB/s\n"), ("120", "25 GB/s, sum 225\n")])
+@pytest.mark.parametrize(("columns", "links"), [("80", "25 GB/s\n"), ("140", "25 GB/s, sum 225\n")])
 def test_a_narrow_table_says_the_slowest_link_alone(
     columns: str,
     links: str,

@@ -39,6 +39,29 @@ def test_every_cell_is_there_to_its_last_letter(width: int) -> None:
     assert not letters - Counter(text)
 
 
+@pytest.mark.parametrize("width", ["60", "72", "80", "100"])
+@pytest.mark.parametrize(
+    "command",
+    [["show", "instances/dumps/cluster.yaml"], ["show", "instances/infeasible.yaml"]],
+    ids=lambda command: command[1],
+)
+def test_a_table_keeps_to_its_page(
+    command: list[str],
+    width: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """
+    With names of several words' width beside columns that break.
+    """
+    monkeypatch.setenv("COLUMNS", width)
+    monkeypatch.chdir(CHECKOUT)
+
+    assert main(command) == 0
+
+    assert max(map(cell_len, capsys.readouterr().out.splitlines())) <= int(width)
+
+
 def test_spare_columns_go_first_and_then_rows_become_lists() -> None:
     """
     Where not even that is enough, each row is a list, spare columns and all.

@@ -1,4 +1,4 @@
-"""What the parts of an SVG picture share: measures, colours, rectangles, words."""
+"""Shared parts of an SVG picture: measures, colours, rectangles, words."""
 
 from html import escape
 

@@ -47,13 +47,13 @@ def table(
     for tried, names in ((page, _longest_word), (shorter, _longest_word)):
         least = tried.least(names)
         if _fits(least, width):
-            return tried.drawn(least)
+            return tried.drawn(least, width)
     for names in (_longest_word, longest_piece):
         least = shorter.least(names)
         for name in spare:
             least.pop(columns.index(name), None)
             if _fits(least, width):
-                return shorter.drawn(least)
+                return shorter.drawn(least, width)
     return _one_below_the_other(columns, rows, width)
 
 
@@ -117,7 +117,27 @@ class _Page:
             return self
         return _Page(self.columns, rows, self.numbers, self.wrap, self.shown, (domains[0],))
 
-    def drawn(self, least: Mapping[int, int]) -> RenderableType:
+    def _widths(self, least: Mapping[int, int], width: int | None) -> dict[int, int]:
+        """Return the width of each column: names get their words first, then all evenly."""
+        natural = {i: self._natural(i) for i in least}
+        if width is None or _fits(natural, width):
+            return natural
+        widths = dict(least)
+        left = width - sum(least.values()) - GAP_COLUMNS * (len(least) - 1)
+        for i in least:
+            if self.columns[i] in NAMES:
+                whole = max(_longest_word(row[i].plain) for row in self.rows)
+                more = min(left, max(0, whole - widths[i]))
+                widths[i] += more
+                left -= more
+        ordered = sorted(least, key=lambda i: natural[i] - widths[i])
+        for number, i in enumerate(ordered):
+            more = min(left // (len(ordered) - number), natural[i] - widths[i])
+            widths[i] += more
+            left -= more
+        return widths
+
+    def drawn(self, least: Mapping[int, int], width: int | None) -> RenderableType:
         drawn = Table(
             box=box.SIMPLE_HEAD,
             border_style=FRAME,
@@ -126,13 +146,13 @@ class _Page:
             padding=(0, GAP_COLUMNS - 1, 0, 0),
             show_edge=False,
         )
-        for i, columns_at_least in least.items():
+        for i, wide in self._widths(least, width).items():
             drawn.add_column(
                 self.columns[i],
                 justify="right" if self.columns[i] in self.numbers else "left",
                 overflow="fold",
                 no_wrap=not self._wraps(i),
-                min_width=columns_at_least,
+                width=wide,
             )
         for row in self.rows:
             drawn.add_row(*(Breaking(row[i]) if self._wraps(i) else row[i] for i in least))

@@ -1,4 +1,4 @@
-"""Which nodes have known insides, and which have devices that somebody tells of one by one."""
+"""Nodes whose insides are known, and nodes whose devices are known one by one."""
 
 from placer_models.cluster import Node
 from placer_models.kubernetes.names import KNOWS_NUMA_NODES
