@@ -1,4 +1,4 @@
-"""How far large files are read, as a bar on a terminal; nothing in a file or a pipe."""
+"""Bar on a terminal that shows how far a large file is read; nothing in a file or a pipe."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
