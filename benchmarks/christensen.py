@@ -14,7 +14,7 @@ preempts nobody, which the order stands for. They published: 44 % improved withi
 Printed for each row, of its batches: improved over the default and over our greedy engine
 (more pods of the first priority that differs), certified (as good as the default, and proven),
 every priority proven, and a gap of at most one pod. What the batches are depends on the seeds
-alone; what an answer is, on the seconds.
+alone; what an answer is, on the seconds. With --by-cpu these are CPU time, and one worker has them.
 
     python benchmarks/christensen.py --nodes 8 32 --loads 0.95 1.05 --seeds 2 --seconds 1 10
 """
@@ -26,6 +26,8 @@ from math import ceil
 from random import Random
 from typing import NamedTuple
 
+from _cpu_clock import keep_cpu_time
+from _plain_rival import WORKERS
 from rival import Run, ours
 
 from placer.search.options import Engine, SolveOptions
@@ -147,7 +149,12 @@ def main() -> None:
     parser.add_argument("--loads", type=float, nargs="+", default=[0.90, 0.95, 1.00, 1.05])
     parser.add_argument("--seeds", type=int, default=1, help="batches for each row")
     parser.add_argument("--seconds", type=float, nargs="+", default=[1.0, 10.0])
+    parser.add_argument("--by-cpu", action="store_true", help="seconds of CPU, one worker")
     args = parser.parse_args()
+    workers = WORKERS
+    if args.by_cpu:
+        keep_cpu_time()
+        workers = 1
 
     print("nodes  pods  priorities  load  batches    s | improved  over greedy  certified", end="")
     print("  proven  gap<=1  published")
@@ -158,7 +165,7 @@ def main() -> None:
         title = "{:5}  {:4}  {:10}  {:4.2f}  {:7}".format(*setting, len(batches))
         for seconds in args.seconds:
             found = [
-                counted(ours(instance, seconds), by_greedy(instance), placed)
+                counted(ours(instance, seconds, workers), by_greedy(instance), placed)
                 for instance, placed in batches
             ]
             totals[seconds] += found

@@ -19,13 +19,10 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from random import Random
-from types import SimpleNamespace
-from typing import Any
 
+from _cpu_clock import keep_cpu_time
 from greedy_fleet import MACHINES, SPECS
 
-from placer.search import budget as budget_module
-from placer.search import halt as halt_module
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import Instance, Machine, Node, RunningPod
@@ -143,13 +140,6 @@ def timed(instance: Instance, options: SolveOptions) -> Timed:
     wall_s, cpu_s = time.perf_counter(), time.process_time()
     answer = solve(instance, options)
     return Timed(answer, time.perf_counter() - wall_s, time.process_time() - cpu_s)
-
-
-def keep_cpu_time() -> None:
-    """Let the search's clock be the CPU time of the process."""
-    modules: tuple[Any, ...] = budget_module, halt_module
-    for module in modules:
-        module.time = SimpleNamespace(monotonic=time.process_time)
 
 
 def allowed_s(deadline_s: float, greedy_s: float) -> float:

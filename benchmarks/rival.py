@@ -61,9 +61,9 @@ class Run:
         return bool(self.placed) and self.proven == len(self.placed)
 
 
-def ours(instance: Instance, seconds: float) -> Run:
+def ours(instance: Instance, seconds: float, workers: int = WORKERS) -> Run:
     """Return what the search makes of the batch."""
-    answer = solve(instance, SolveOptions(time_limit_s=seconds, workers=WORKERS, seed=1))
+    answer = solve(instance, SolveOptions(time_limit_s=seconds, workers=workers, seed=1))
     tiers = answer.tiers if isinstance(answer, Placed | PartlyPlaced) else ()
     levels = [tier for tier in tiers if tier.tier.name.startswith("placed.")]
     points = points_a_count(instance)

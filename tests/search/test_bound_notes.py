@@ -61,19 +61,29 @@ def test_what_is_all_placed_is_bounded_by_the_limit() -> None:
     assert (tier.bound, tier.bound_from, tier.binds) == (4, BoundSource.LIMIT, ())
 
 
-def test_the_resource_that_runs_out_binds() -> None:
+def test_the_tightest_bound_is_named() -> None:
     """
-    Five pods of 3 GiB on two nodes of 8 GiB, which have plenty of CPUs: four have places.
+    Six pods of 3 GiB on two nodes of 8 GiB: sums say five, counting on equal nodes says four.
     """
     tier = first_tier(solve(Instance(nodes(2), pods(6, 1, 3)), WORK))
 
-    assert tier.bound == 8
-    assert tier.bound_from in {BoundSource.SUMS, BoundSource.RELAXED_MODEL}
+    assert (tier.bound, tier.bound_from) == (8, BoundSource.RELAXED_MODEL)
+    assert tier.binds == ()
+
+
+def test_the_answer_says_what_binds() -> None:
+    """
+    Six pods of 4 GiB on two nodes of 8 GiB: the memory of both is used up by four.
+    """
+    tier = first_tier(solve(Instance(nodes(2), pods(6, 1, 4)), WORK))
+
+    assert (tier.bound, tier.bound_from) == (8, BoundSource.SUMS)
+    assert tier.binds == (Bottleneck("memory"),)
 
 
 def test_sums_name_memory_where_memory_runs_out() -> None:
     """
-    Six pods of 4 GiB on two nodes of 8 GiB: the memory of both is used up by four.
+    The same without a search.
     """
     problem = build_problem(Instance(nodes(2), pods(6, 1, 4)))
     found = bound_by_sums(problem, [0], [12], Budget(WORK))

@@ -14,7 +14,7 @@ _WORDS = {"cpu": "CPUs", "best-effort-cpu": "best-effort CPUs", "gpu": "GPUs", "
 """Resources that people call otherwise."""
 
 _BY = {
-    BoundSource.SUMS: "by what all nodes have together",
+    BoundSource.SUMS: "by what nodes have together",
     BoundSource.RELAXED_MODEL: "by counting pods on equal nodes (relaxed model)",
     BoundSource.PATTERNS: "by what single nodes can hold (patterns)",
     BoundSource.NODES: "by what nodes are worth each by itself",
