@@ -1,6 +1,6 @@
 """Alignment: the NUMA nodes of a pod under BestEffort beyond the fewest."""
 
-from placer.greedy.inside import Costs, PlaceInside
+from placer.greedy.inside import PlaceInside, TierCosts
 from placer_models.goals import ALIGNMENT
 from placer_models.policy import AlignmentPolicy
 
@@ -12,4 +12,4 @@ def _cells_beyond(place: PlaceInside) -> int:
     return len(place.cells) - fit.fewest_cells + place.beside_pool
 
 
-COSTS: Costs = {ALIGNMENT: _cells_beyond}
+COSTS: TierCosts = {ALIGNMENT: _cells_beyond}

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 
-from placer.greedy.inside import Costs, PlaceInside
+from placer.greedy.inside import PlaceInside, TierCosts
 from placer_models.goals import BIND
 from placer_models.node_state import CoreClass, NodeState
 from placer_models.policy import BindPolicy
@@ -239,4 +239,4 @@ def _against_policy(place: PlaceInside) -> int:
     return max(0, beyond - fit.bind_waived) if fit.bind_waived else beyond
 
 
-COSTS: Costs = {BIND: _against_policy}
+COSTS: TierCosts = {BIND: _against_policy}

@@ -53,8 +53,8 @@ class PlaceInside(NamedTuple):
     beside_pool: int = 0
 
 
-Cost = Callable[[PlaceInside], int]
+PlaceCost = Callable[[PlaceInside], int]
 """Returns what a place costs in a tier, or in the tiers of a strategy together."""
 
-Costs = Mapping[Tier, Cost]
+TierCosts = Mapping[Tier, PlaceCost]
 """Tier -> what a family counts in it; the file of a family with such tiers ends in them."""

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from itertools import chain, product
 
-from placer.greedy.inside import Costs, PlaceInside
+from placer.greedy.inside import PlaceInside, TierCosts
 from placer.greedy.masks import masks
 from placer_models.alignment import fewest_cells
 from placer_models.device import GPU
@@ -280,4 +280,4 @@ def _apart(place: PlaceInside) -> int:
     return place.devices.apart
 
 
-COSTS: Costs = {JOINT: _apart}
+COSTS: TierCosts = {JOINT: _apart}

@@ -1,6 +1,6 @@
 """Links between the GPUs of a pod, and partitions that they should be (D10)."""
 
-from placer.greedy.inside import Costs, PlaceInside
+from placer.greedy.inside import PlaceInside, TierCosts
 from placer_models.device import GPU
 from placer_models.goals import PARTITIONS, POD_PAIR_MINIMUM, POD_PAIR_SUM
 from placer_models.links import is_partition
@@ -34,7 +34,7 @@ def _pair_sum_short(place: PlaceInside) -> int:
     return place.fit.best_pair_sum - gpus.pair_sum
 
 
-COSTS: Costs = {
+COSTS: TierCosts = {
     PARTITIONS: _outside_partitions,
     POD_PAIR_MINIMUM: _pair_minimum_short,
     POD_PAIR_SUM: _pair_sum_short,

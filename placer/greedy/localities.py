@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from placer.greedy.cores import NO_CORES, capacity, pick_cores
-from placer.greedy.inside import Costs, PlaceInside
+from placer.greedy.inside import PlaceInside, TierCosts
 from placer.greedy.numa_strategy import strategy_options
 from placer_models.dimensions import less
 from placer_models.goals import CACHES, LOCALITY_NUMA_NODES, LOCALITY_PACKAGES, PACKAGES
@@ -113,7 +113,7 @@ def _all_packages_beyond(place: PlaceInside) -> int:
     return len(found - {None}) - locality.packages
 
 
-COSTS: Costs = {
+COSTS: TierCosts = {
     PACKAGES: _packages_beyond,
     CACHES: _caches_beyond,
     LOCALITY_NUMA_NODES: _numa_nodes_beyond,

@@ -7,7 +7,7 @@ from itertools import accumulate
 from typing import assert_never
 
 from placer.greedy.cores import NO_CORES, capacity, pick_cores
-from placer.greedy.inside import Costs, PlaceInside
+from placer.greedy.inside import PlaceInside, TierCosts
 from placer_models.goals import NUMA_STRATEGY
 from placer_models.node_state import NodeState
 from placer_models.numa_strategy import least_pairs, pairs
@@ -109,4 +109,4 @@ def _left(node: NodeState) -> Counter[int]:
     return left
 
 
-COSTS: Costs = {NUMA_STRATEGY: _against_strategy}
+COSTS: TierCosts = {NUMA_STRATEGY: _against_strategy}

@@ -1,6 +1,6 @@
 """Offered nodes: a place on one that is not there yet opens it (F27)."""
 
-from placer.greedy.inside import Costs, PlaceInside
+from placer.greedy.inside import PlaceInside, TierCosts
 from placer_models.goals import OPENED
 
 
@@ -8,4 +8,4 @@ def _opened(place: PlaceInside) -> int:
     return int(place.node.offered)
 
 
-COSTS: Costs = {OPENED: _opened}
+COSTS: TierCosts = {OPENED: _opened}

@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import compress
 from typing import NamedTuple, TypeVar
 
-from placer.greedy.inside import Costs, PlaceInside
+from placer.greedy.inside import PlaceInside, TierCosts
 from placer_models.banks import DeviceBank
 from placer_models.device import GPU, FunctionSelector, selects
 from placer_models.device_share import ShareAmounts, less, room, used_millionths
@@ -312,4 +312,4 @@ def _match(wishes: Sequence[Sequence[Candidate]]) -> list[Candidate] | None:
     return None
 
 
-COSTS: Costs = {DEVICE_CHOICE: _off_the_choice}
+COSTS: TierCosts = {DEVICE_CHOICE: _off_the_choice}

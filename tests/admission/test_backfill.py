@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from admission_worlds import GREEDY, MINUTE, desk_of, names, nodes, pod, work
+from admission.admission_worlds import GREEDY, MINUTE, desk_of, names, nodes, pod, work
 from placer.admission import Admission, Workload
 from placer.admission.workload import batch_of
 from placer.queue.snapshot import take

@@ -7,7 +7,7 @@ from functools import cache
 
 import pytest
 
-from admission_worlds import GREEDY, MINUTE, desk_of, nodes, work
+from admission.admission_worlds import GREEDY, MINUTE, desk_of, nodes, work
 from placer.admission import Reserved, Round, Workload
 from queue_worlds import say
 

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hwloc_files import VERSION_1, VERSION_2
+from discover.hwloc_files import VERSION_1, VERSION_2
+from discover.nvidia_texts import LIST, MATRIX, QUERY
 from kernel_trees import (
     CPU,
     a_cpu,
@@ -23,7 +24,6 @@ from kernel_trees import (
     smt_machine,
     tar_of,
 )
-from nvidia_texts import LIST, MATRIX, QUERY
 from placer.node.discover import take_inventory, to_machine
 from placer.node.discover.devices import read_devices
 from placer.node.discover.hwloc_devices import read_hwloc_devices

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from hwloc_files import VERSION_1, VERSION_2
+from discover.hwloc_files import VERSION_1, VERSION_2
 from placer.node.discover import take_inventory
 from placer.node.discover.hwloc_xml import parse_bitmap
 from placer.node.discover.inventory import Inventory

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from discover.nvidia_texts import LIST, MATRIX, QUERY
 from fake_nvml import GPU, LOST, NPU, SWITCH, UNKNOWN, FakeGpu, FakeNvml
 from kernel_trees import a_pci_device, files_of
-from nvidia_texts import LIST, MATRIX, QUERY
 from placer.node.discover.inventory import FoundDevices
 from placer.node.discover.nvidia import to_devices
 from placer.node.discover.nvidia_smi import read_smi, read_smi_file, smi_devices

@@ -7,6 +7,7 @@ import pytest
 import brute_force
 import insides
 from brute_force import best_placement
+from exact.room_worlds import room_instance
 from exact_checks import check_worlds, worlds
 from judge.hand import pod, world
 from mixed_worlds import mixed_instance
@@ -19,7 +20,6 @@ from placer_models.node_strategy import NodeStrategy
 from placer_models.placement import Placed, Placement
 from placer_models.pod import pods_of
 from placer_models.policy import QosClass
-from room_worlds import room_instance
 from worlds import tiny_instance
 
 GATE_WORLDS = 4

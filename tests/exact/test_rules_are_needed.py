@@ -4,6 +4,7 @@ from itertools import chain
 
 import pytest
 
+from exact.needed_rules import is_needed
 from exact.test_extended import extended_world
 from exact.test_opened import offered_world
 from exact_checks import MakeWorld
@@ -23,7 +24,6 @@ from features.partitions import partitioned
 from features.shares import sharing_instance
 from features.topology_spread import spread_instance
 from moving_worlds import memory_in_the_way, moving_instance, pinned_crowd
-from needed_rules import is_needed
 from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.cpsat.affinity import pods_come_together, pods_keep_apart
 from placer_models.cpsat.amounts import amounts_fit

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 import yaml
 
-from illegal_pods import with_some_illegal
+from illegal.illegal_pods import with_some_illegal
 from mixed_worlds import mixed_instance
 from placer.judge.misfits import misfits_of
 from placer.load import in_catalogue, load_instance

@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 
-from illegal_pods import ILLEGAL, with_some_illegal
+from illegal.illegal_pods import ILLEGAL, with_some_illegal
 from mixed_worlds import mixed_instance
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve

@@ -9,7 +9,7 @@ from random import Random
 
 import pytest
 
-from illegal_pods import ILLEGAL
+from illegal.illegal_pods import ILLEGAL
 from mixed_worlds import mixed_instance
 from placer.counting.account import account_of
 from placer.judge.breaches import breaches

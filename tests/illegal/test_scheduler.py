@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from illegal_pods import ILLEGAL
+from illegal.illegal_pods import ILLEGAL
 from placer.scheduler import Scheduler
 from placer.scheduling.decision import Batch, Change
 from placer.scheduling.errors import AlreadyRunningError, BadPodError, BadWordsError

@@ -4,9 +4,9 @@ import pytest
 import yaml
 
 from claim_worlds import claim, claiming, device_class, gpu_listed, request, resource_slice
-from cpu_claim_worlds import BASE, CPUS, NUMA, asking, group, groups, held, socket, wants
 from dump_worlds import after_binding, objects_of
 from json_schemas import check_object
+from kubernetes.cpu_claim_worlds import BASE, CPUS, NUMA, asking, group, groups, held, socket, wants
 from kubernetes_dumps import notes, places, read
 from kubernetes_worlds import Json, node, pod, topology
 from placer.counting.account import accounts_of

@@ -9,8 +9,8 @@ import pytest
 import yaml
 
 from claim_worlds import claim, claiming
-from cpu_claim_worlds import CPUS, NUMA, asking, group, groups, held, socket
 from dump_worlds import after_binding, objects_of
+from kubernetes.cpu_claim_worlds import CPUS, NUMA, asking, group, groups, held, socket
 from kubernetes_worlds import Json, node, topology
 from placer.counting.account import accounts_of
 from placer.judge.breaches import breaches

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from claim_worlds import allocated, claim, request
-from cpu_claim_worlds import BASE, CPUS, NUMA, SPEC, asking, group, groups, held, wants
+from kubernetes.cpu_claim_worlds import BASE, CPUS, NUMA, SPEC, asking, group, groups, held, wants
 from kubernetes_dumps import faults, notes, places, read
 from kubernetes_worlds import Json, node, pod, topology
 from placer_models.kubernetes.cpu_config import cpu_config

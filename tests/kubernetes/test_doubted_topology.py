@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from claim_worlds import claim
-from cpu_claim_worlds import CPUS, asking, groups, wants
+from kubernetes.cpu_claim_worlds import CPUS, asking, groups, wants
 from kubernetes.proposed_topology import EXAMPLE, OWNER, the_node, the_topology
 from kubernetes_dumps import faults, notes, places, read
 from kubernetes_worlds import Json, lsr, node, owned, pod, topology
