@@ -50,6 +50,10 @@ def _nothing_carried(_: PodSpec, witness: PodSpec) -> PodSpec:
     return witness
 
 
+def _unchanged(spec: PodSpec) -> PodSpec:
+    return spec
+
+
 def _no_terms(_: PodSpec) -> Iterable[AffinityTerm]:
     return ()
 
@@ -70,6 +74,8 @@ class Relation:
         inside: Returns a spec with only what it asks of places inside its node.
         asked_by_gang: Whether a gang asks by it where its members are.
         lasts: Whether a pod goes on asking once it runs, of pods that come later.
+        without_company: Returns a spec without what pods that come later may still bring.
+        may_open: Whether pods that come later may open nodes to a pod, even without company.
         firsts: Yields terms that a pod keeps without company, as long as it is the first that
             they mean.
         lookout: Takes pods, and returns what they see in a pod beyond their nodes. Unless told
@@ -87,6 +93,8 @@ class Relation:
     inside: Callable[[PodSpec], PodSpec]
     asked_by_gang: Callable[[Gang | RunningGang], bool] = lambda _: False
     lasts: bool = True
+    without_company: Callable[[PodSpec], PodSpec] = _unchanged
+    may_open: Callable[[PodSpec], bool] = lambda _: True
     firsts: Callable[[PodSpec], Iterable[AffinityTerm]] = _no_terms
     lookout: Callable[[Askers], Lookout] = _each_by_itself
     carried: Callable[[PodSpec, PodSpec], PodSpec] = _nothing_carried
@@ -127,6 +135,15 @@ def _firsts(*, inside: bool) -> Callable[[PodSpec], Iterator[AffinityTerm]]:
                 yield term
 
     return firsts
+
+
+def _without_company(*, inside: bool) -> Callable[[PodSpec], PodSpec]:
+    """Return what drops the terms, inside nodes or not, that require company."""
+
+    def stays(term: AffinityTerm) -> bool:
+        return term.apart or not term.required or term.inside is not inside
+
+    return lambda spec: _with_terms(spec, stays)
 
 
 def _keeps_domain(term: AffinityTerm) -> bool:
@@ -197,6 +214,8 @@ RELATIONS = (
         reaches=lambda spec: any(term.wide for term in spec.affinity),
         of_one_node=lambda spec: _with_terms(spec, lambda term: not term.wide),
         inside=lambda spec: _with_terms(spec, lambda term: term.inside),
+        without_company=_without_company(inside=False),
+        may_open=lambda _: False,
         firsts=_firsts(inside=False),
         lookout=_lookout(inside=False),
         carried=_terms_carried,
@@ -205,8 +224,10 @@ RELATIONS = (
         family=RuleFamily.IN_NODE_AFFINITY,
         asked=lambda spec: any(term.inside for term in spec.affinity),
         reaches=lambda _: False,
-        of_one_node=lambda spec: spec,
-        inside=lambda spec: spec,
+        of_one_node=_unchanged,
+        inside=_unchanged,
+        without_company=_without_company(inside=True),
+        may_open=lambda _: False,
         firsts=_firsts(inside=True),
         lookout=_lookout(inside=True),
     ),
@@ -217,6 +238,7 @@ RELATIONS = (
         of_one_node=_without_spread,
         inside=_without_spread,
         lasts=False,
+        may_open=lambda spec: any(constraint.required for constraint in spec.spread),
         lookout=_spread_lookout,
         domains=spreadings_of,
     ),
@@ -224,10 +246,11 @@ RELATIONS = (
         family=RuleFamily.NETWORK,
         asked=lambda _: False,
         reaches=lambda _: False,
-        of_one_node=lambda spec: spec,
-        inside=lambda spec: spec,
+        of_one_node=_unchanged,
+        inside=_unchanged,
         asked_by_gang=lambda gang: bool(gang.gather or gang.levels),
         lasts=False,
+        may_open=lambda _: False,
         lookout=lambda _: lambda _, __: (),
     ),
 )
@@ -260,6 +283,18 @@ def inside_only(spec: PodSpec) -> PodSpec:
     for relation in RELATIONS:
         spec = relation.inside(spec)
     return spec
+
+
+def without_company(spec: PodSpec) -> PodSpec:
+    """Return a spec without what pods that come later may still bring."""
+    for relation in RELATIONS:
+        spec = relation.without_company(spec)
+    return spec
+
+
+def others_may_open(spec: PodSpec) -> bool:
+    """Return whether pods that come later may open nodes to a pod, even without company."""
+    return any(relation.may_open(spec) for relation in RELATIONS)
 
 
 def lookouts(askers: Askers) -> Lookout:

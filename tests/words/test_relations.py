@@ -18,6 +18,8 @@ from placer_models.relations import (
     inside_only,
     lonely_terms,
     looks_at_others,
+    others_may_open,
+    without_company,
 )
 from placer_models.rule_family import RuleFamily
 
@@ -52,6 +54,12 @@ def test_what_is_left_of_a_pod_asks_no_more_than_it_should(seed: int) -> None:
         assert looks_at_others(inside) == bool(inside.affinity)
         assert looks_at_others(pod.spec) == bool(pod.spec.affinity or pod.spec.spread)
         assert goes_on_asking(pod.spec) == bool(pod.spec.affinity)
+
+        hopeless = without_company(pod.spec)
+        asked = [term for term in pod.spec.affinity if term.required and not term.apart]
+        assert {*hopeless.affinity} == {*pod.spec.affinity} - {*asked}
+        assert replace(hopeless, affinity=pod.spec.affinity) == pod.spec
+        assert others_may_open(pod.spec) == any(one.required for one in pod.spec.spread)
 
 
 def test_a_pod_is_the_first_by_terms_that_mean_itself() -> None:

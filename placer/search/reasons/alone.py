@@ -26,7 +26,7 @@ from placer_models.node_rules import unasked
 from placer_models.placement import PodPlacement
 from placer_models.pod import Gang, Pod, PodSpec
 from placer_models.policy import QosClass
-from placer_models.relations import inside_only
+from placer_models.relations import inside_only, without_company
 
 WORK = 1.0
 """Deterministic seconds for all reasons if work is limited in place of time; a tenth of
@@ -58,9 +58,7 @@ def fits_alone(asked: Question, budget: Budget) -> bool:
 
     """
     spec = inside_only(asked.spec)
-    if asked.crowd is None:
-        terms = tuple(term for term in spec.affinity if term.apart or not term.required)
-        spec = replace(spec, affinity=terms)
+    spec = without_company(spec) if asked.crowd is None else spec
     spec, node = unasked(spec, asked.node)
     pod = Pod("", asked.namespace, spec)
     node = replace(node, name="n", offered=False)

@@ -20,6 +20,7 @@ from placer_models.reasons import (
     Reason,
     When,
 )
+from placer_models.relations import without_company
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +103,8 @@ def _world(gangs: Sequence[Gang], groups: tuple[GangGroup, ...], stage: Stage) -
 
 
 def _alone(pod: Pod) -> Pod:
-    terms = tuple(term for term in pod.spec.affinity if term.apart or not term.required)
-    return replace(pod, spec=replace(pod.spec, affinity=terms)) if pod.spec.affinity else pod
+    spec = without_company(pod.spec)
+    return pod if spec is pod.spec else replace(pod, spec=spec)
 
 
 def level_blocker(gang: Gang, members: Sequence[Node], node: Node) -> Blocker | None:

@@ -17,6 +17,7 @@ from placer_models.reasons import (
     Reason,
     When,
 )
+from placer_models.relations import others_may_open
 
 
 def all_ruled_out(asked: Instance, left_out: Iterable[Unplaced]) -> bool:
@@ -32,14 +33,13 @@ def all_ruled_out(asked: Instance, left_out: Iterable[Unplaced]) -> bool:
 
     """
     moves = asked.move_budget > 0 and bool(asked.homes or asked.could_leave)
-    spreads = any(one.required for pod in pods_of(asked.gangs) for one in pod.spec.spread)
+    opened = any(others_may_open(pod.spec) for pod in pods_of(asked.gangs))
     return all(
-        any(_is_proof(reason, moves=moves, spreads=spreads) for reason in one.why)
-        for one in left_out
+        any(_is_proof(reason, moves=moves, opened=opened) for reason in one.why) for one in left_out
     )
 
 
-def _is_proof(reason: Reason, *, moves: bool, spreads: bool) -> bool:
+def _is_proof(reason: Reason, *, moves: bool, opened: bool) -> bool:
     match reason:
         case Blocked(when=When.EMPTY):
             return True
@@ -49,8 +49,8 @@ def _is_proof(reason: Reason, *, moves: bool, spreads: bool) -> bool:
         case Illegal() | IllegalMembers() | IllegalGang() | NotAsked():
             return True
         case FewMembers() | GroupTooLarge():
-            # Found without the company that pods require, but with the pods that count in spread.
+            # Found without the company that pods require, but with all else that others decide.
             sooner = reason.when is When.EMPTY or (reason.when is When.RUNNING and not moves)
-            return sooner and not spreads
+            return sooner and not opened
         case _:
             return False
