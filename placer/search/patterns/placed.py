@@ -13,7 +13,7 @@ from math import gcd
 import numpy as np
 
 from placer.search.budget import Budget
-from placer.search.exchanges.lot_places import Held, LotPlaces, lot_places
+from placer.search.exchanges.lot_places import LotPlaces, PodNodes, lot_places
 from placer.search.patterns.dive import NodeFilling, dive
 from placer.search.patterns.enumeration import full_patterns
 from placer.search.patterns.program import AlikeNodes, PatternProgram, PodKind, converge
@@ -108,7 +108,7 @@ class _PatternSearch:
         self.places = places
         self.bounds = bounds
         self.rng = rng
-        self.held: Held = dict(places.at_start)
+        self.held: PodNodes = dict(places.at_start)
         self.is_open = False
         lots = places.lots
         everyone = range(len(lots))
@@ -244,11 +244,11 @@ class _PatternSearch:
         places.best_laid = places.layer.choices
         return True
 
-    def _held_by(self, program: PatternProgram, filled: Sequence[NodeFilling]) -> Held:
+    def _held_by(self, program: PatternProgram, filled: Sequence[NodeFilling]) -> PodNodes:
         """Return the nodes of pods by a filling."""
         nodes = [list(of.nodes) for of in program.alike]
         pods = [list(kind.pods) for kind in program.kinds]
-        held: Held = {}
+        held: PodNodes = {}
         for filling in filled:
             node = nodes[filling.alike].pop(0)
             for kind in np.flatnonzero(filling.counts).tolist():
