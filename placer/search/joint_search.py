@@ -81,6 +81,7 @@ class JointSearch:
         counted: (unit, node) pairs of the plain one.
         linked: Whether some pod wants several GPUs of a board that has links.
         modelled: How many tiers one model states.
+        has_patterns: Whether more may be found by patterns of whole nodes.
         has_lots: Whether there are pods whose gangs ask for nothing that other pods decide.
         bounds: One per tier, true as long as the tiers before it stay as `best` has them.
         round: How often all ways of searching have been gone through.
@@ -99,6 +100,7 @@ class JointSearch:
     known: BoundNotes
     round: int = 0
     rejected: list[RejectedPlace] = field(default_factory=list)
+    has_patterns: bool = True
     whole: bool = field(init=False)
     plain: Problem = field(init=False)
     told_apart: int = field(init=False)
@@ -370,6 +372,7 @@ class JointSearch:
                 # Bounds of later levels look at what was proposed for the first open one.
                 first = self._settled()
                 self.bounds[first] = found.bounds[first]
+        self.has_patterns = found.is_open
 
     def exchange(self) -> None:
         """Place more pods of tier 1 by exchanges between nodes."""
@@ -461,7 +464,7 @@ WAYS: tuple[Way[JointSearch], ...] = (
     Way("opened", lambda s: OPENED in s.problem.tiers, lambda s: 1.0, lambda s: s.open_fewer()),
     Way(
         "patterns",
-        lambda s: s.may_exchange,
+        lambda s: s.may_exchange and s.has_patterns,
         lambda s: 0.4,
         lambda s: s.fill_by_patterns(),
         again=True,

@@ -33,11 +33,11 @@ class Searching(Protocol):
         """What is known: another value than before says that something was gained."""
 
 
-Search = TypeVar("Search", bound=Searching)
+GoingOn = TypeVar("GoingOn", bound=Searching)
 
 
 @record(frozen=True, slots=True)
-class Way(Generic[Search]):
+class Way(Generic[GoingOn]):
     """One way of searching.
 
     Attributes:
@@ -50,13 +50,13 @@ class Way(Generic[Search]):
     """
 
     name: str
-    applies: Callable[[Search], bool]
-    share: Callable[[Search], float]
-    run: Callable[[Search], None]
+    applies: Callable[[GoingOn], bool]
+    share: Callable[[GoingOn], float]
+    run: Callable[[GoingOn], None]
     again: bool = False
 
 
-def take_turns(ways: Sequence[Way[Search]], search: Search) -> None:
+def take_turns(ways: Sequence[Way[GoingOn]], search: GoingOn) -> None:
     """Search by all ways until all is settled, or the time is over.
 
     Under a work limit each way has one turn.
@@ -78,7 +78,7 @@ def _weight_after(weight: float, gained: bool) -> float:
     return min(MOST_WEIGHT, 2 * weight) if gained else max(1 / MOST_WEIGHT, weight / 2)
 
 
-def _has_gained(way: Way[Search], search: Search, share: float | None) -> bool:
+def _has_gained(way: Way[GoingOn], search: GoingOn, share: float | None) -> bool:
     """Let a way have its turn; return whether anything is better than before.
 
     Args:

@@ -22,7 +22,7 @@ NEARLY_NOTHING = 1e-6
 MOST_STATES = 1_000
 """The most different nodes on which it is tried whether a pod that has no place finds one alone."""
 
-Held = dict[int, int]
+PodNodes = dict[int, int]
 """Pod -> index of its node."""
 
 
@@ -80,11 +80,11 @@ class LotPlaces:
             if i in fit and (self.lots[i].needs is None or self.lots[i].needs in fit)
         ]
 
-    def points(self, chosen: Collection[int], held: Held) -> int:
+    def points(self, chosen: Collection[int], held: PodNodes) -> int:
         """Return what those of the chosen lots count that have places."""
         return sum(self.lots[i].points for i in chosen if self.lots[i].pods[0] in held)
 
-    def choices(self, held: Held) -> Choices:
+    def choices(self, held: PodNodes) -> Choices:
         """Return the places of all pods, the best that were found."""
         found = self.best_laid
         if self.all_plain:
@@ -99,7 +99,7 @@ class LotPlaces:
         ]
         return np.array(rows).reshape(len(chosen), sizes.shape[1])
 
-    def trimmed(self, level: int, held: Held) -> Held | None:
+    def trimmed(self, level: int, held: PodNodes) -> PodNodes | None:
         """Return the places without some lots of one pod, so that no node is too full.
 
         Return None if other lots would have to go, too.
@@ -129,7 +129,7 @@ class LotPlaces:
                 del held[pods.pop(gone)]
         return held
 
-    def laid(self, level: int, held: Held | None) -> Held | None:
+    def laid(self, level: int, held: PodNodes | None) -> PodNodes | None:
         """Return the places of lots whose pods are on their nodes by every rule.
 
         Lots of the level go where that is not so, and lots of levels before find other places.
@@ -156,7 +156,7 @@ class LotPlaces:
         self.budget.spent_work += exchanges / EXCHANGES_A_SECOND
         return self.budget.over
 
-    def topped_up(self, held: Held, chosen: Sequence[int]) -> Held:
+    def topped_up(self, held: PodNodes, chosen: Sequence[int]) -> PodNodes:
         """Return the places, and more for those of the chosen lots that fit as things stand."""
         if not self.all_plain:
             return self._laid_beside(held, chosen)
@@ -168,7 +168,7 @@ class LotPlaces:
             lot = self.lots[i]
             if lot.needs is not None and self.lots[lot.needs].pods[0] not in held:
                 continue
-            places: Held = {}
+            places: PodNodes = {}
             for pod in lot.pods:
                 thing = self.thing_of[pod]
                 fits = (left >= columns.sizes[thing]).all(axis=1)
@@ -184,7 +184,7 @@ class LotPlaces:
                 left[node] += columns.sizes[self.thing_of[pod]]
         return held
 
-    def _laid_beside(self, held: Held, chosen: Sequence[int]) -> Held:
+    def _laid_beside(self, held: PodNodes, chosen: Sequence[int]) -> PodNodes:
         """Return places that are laid, and more for those of the chosen lots that fit there."""
         if not self.layer.lay(_by_node(held)):
             return held
@@ -224,7 +224,7 @@ def lot_places(
     return LotPlaces(problem, start, lots, columns, layer, budget, rng)
 
 
-def _by_node(held: Held) -> OnNodes:
+def _by_node(held: PodNodes) -> OnNodes:
     """Return the pods of each node, in the order in which they are held."""
     on: OnNodes = defaultdict(list)
     for pod, node in held.items():

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from placer.search.budget import Budget
-from placer.search.exchanges.lot_places import Held, LotPlaces, lot_places
+from placer.search.exchanges.lot_places import LotPlaces, PodNodes, lot_places
 from placer.search.exchanges.swaps import BinContents, fastest_sweeps, settle_in_threads
 from placer.search.exchanges.sweeps import array_sweeps
 from placer.search.exchanges.wanted import ExchangeOffer, offers_of
@@ -69,7 +69,7 @@ def place_most(
         return None
     lots, at_start = places.lots, places.at_start
     search = _Search(places, rng)
-    held: Held = {}
+    held: PodNodes = {}
     better = False
     for level, (value, bound) in enumerate(zip(values, bounds, strict=False)):
         mine = [i for i, lot in enumerate(lots) if lot.level == level]
@@ -103,7 +103,9 @@ class _Search:
         self.first_sweeps = min(FIRST_SWEEPS, SWEEPS_A_POD * pods)
         self.most_sweeps = FEW_SWEEPS if pods < FEW_PODS else math.inf
 
-    def fill(self, level: int, held: Held, reached: int | None, most: int | None) -> Held | None:
+    def fill(
+        self, level: int, held: PodNodes, reached: int | None, most: int | None
+    ) -> PodNodes | None:
         """Return places for more lots of a level, beside as many lots of the levels before it.
 
         If ``reached`` is given, return None if no more points were found.
@@ -118,7 +120,7 @@ class _Search:
         """
         places, lots = self.places, self.places.lots
         able = places.able(level)
-        best: Held | None = None
+        best: PodNodes | None = None
         if reached is None:
             best = places.topped_up(held, able)
             places.best_laid = places.layer.choices
@@ -177,7 +179,9 @@ class _Search:
                 at = min(at + 1, len(offers) - 1)
         return best
 
-    def _parted(self, level: int, kept: Sequence[int], near: Held, sweeps: int) -> Held | None:
+    def _parted(
+        self, level: int, kept: Sequence[int], near: PodNodes, sweeps: int
+    ) -> PodNodes | None:
         """Return a way to part the lots among the nodes, or None if none was found.
 
         Lots of one pod that are left out may be exchanged for others that count the same.
@@ -242,7 +246,7 @@ class _Search:
         }
         return found if settled else places.trimmed(level, found)
 
-    def _spread(self, pods: Sequence[int], near: Held) -> list[list[int]] | None:
+    def _spread(self, pods: Sequence[int], near: PodNodes) -> list[list[int]] | None:
         """Return the positions of the pods on each node: their own, else the one that is emptiest.
 
         Nodes may get too full. Return None if the time is over.

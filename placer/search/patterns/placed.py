@@ -13,7 +13,7 @@ from math import gcd
 import numpy as np
 
 from placer.search.budget import Budget
-from placer.search.exchanges.lot_places import Held, LotPlaces, lot_places
+from placer.search.exchanges.lot_places import LotPlaces, PodNodes, lot_places
 from placer.search.patterns.dive import NodeFilling, dive
 from placer.search.patterns.enumeration import full_patterns
 from placer.search.patterns.program import AlikeNodes, PatternProgram, PodKind, converge
@@ -47,11 +47,13 @@ class PatternAnswer:
     Attributes:
         choices: Places that are better than those at the start, or None.
         bounds: Per level, what nothing can beat that is as good in earlier ones.
+        is_open: Whether other draws may find more.
 
     """
 
     choices: Choices | None
     bounds: list[int | None]
+    is_open: bool
 
 
 def place_by_patterns(
@@ -77,13 +79,14 @@ def place_by_patterns(
     rng = np.random.default_rng(seed)
     levels = len(problem.priorities)
     if list(values[:levels]) == known[:levels]:
-        return PatternAnswer(None, known)
+        return PatternAnswer(None, known, is_open=False)
     places = lot_places(problem, start, budget, rng)
     if places is None:
-        return PatternAnswer(None, known)
+        return PatternAnswer(None, known, is_open=False)
     search = _PatternSearch(places, values, known, rng)
     better = search.run(levels)
-    return PatternAnswer(places.choices(search.held) if better else None, search.bounds)
+    choices = places.choices(search.held) if better else None
+    return PatternAnswer(choices, search.bounds, search.is_open)
 
 
 class _PatternSearch:
@@ -91,6 +94,7 @@ class _PatternSearch:
 
     Attributes:
         held: The nodes of pods, as far as is known best.
+        is_open: Whether some level has patterns, and what they promise was not reached.
 
     """
 
@@ -104,7 +108,8 @@ class _PatternSearch:
         self.places = places
         self.bounds = bounds
         self.rng = rng
-        self.held: Held = dict(places.at_start)
+        self.held: PodNodes = dict(places.at_start)
+        self.is_open = False
         lots = places.lots
         everyone = range(len(lots))
         of_level = [[i for i in everyone if lots[i].level == level] for level in range(len(bounds))]
@@ -219,6 +224,7 @@ class _PatternSearch:
             filled = dive(program, self.rng if number else None, stop)
             if self._takes_over(level, program, filled):
                 better = True
+        self.is_open = self.is_open or self._points(level) != limit
         return better
 
     def _takes_over(
@@ -238,11 +244,11 @@ class _PatternSearch:
         places.best_laid = places.layer.choices
         return True
 
-    def _held_by(self, program: PatternProgram, filled: Sequence[NodeFilling]) -> Held:
+    def _held_by(self, program: PatternProgram, filled: Sequence[NodeFilling]) -> PodNodes:
         """Return the nodes of pods by a filling."""
         nodes = [list(of.nodes) for of in program.alike]
         pods = [list(kind.pods) for kind in program.kinds]
-        held: Held = {}
+        held: PodNodes = {}
         for filling in filled:
             node = nodes[filling.alike].pop(0)
             for kind in np.flatnonzero(filling.counts).tolist():

@@ -162,7 +162,8 @@ class PatternProgram:
         for index, of in enumerate(self.alike):
             values = by_kind[of.patterns].sum(axis=1)
             bound += len(of.nodes) * int(values.max())
-            best = np.argsort(-values, kind="stable")[: 4 * count]
+            best = np.argpartition(-values, min(4 * count, len(values) - 1))[: 4 * count]
+            best = best[np.argsort(-values[best], kind="stable")]
             new = [p for p in best.tolist() if (index, p) not in self._columns]
             for pattern in new[:count]:
                 if values[pattern] > self._node_prices[index] + NOTHING:
