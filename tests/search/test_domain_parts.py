@@ -14,7 +14,7 @@ from placer.judge.measure import better, measure
 from placer.scheduler import Scheduler
 from placer.scheduling.decision import Batch, Decision, lone_gang
 from placer.scheduling.refusal import Refusal
-from placer.search.beyond import cordoned_copies, outside_pods_that_match
+from placer.search.beyond import closed_copies, outside_pods_that_match
 from placer.search.options import Engine, SolveOptions
 from placer_models.cluster import Instance, RunningPod
 from placer_models.pod import Pod
@@ -53,7 +53,7 @@ def test_a_part_knows_who_is_in_its_domains() -> None:
     assert witnesses(dbs, NEAR) == ["db"]
     assert witnesses([*dbs, far], PLAIN) == ["far"]
     assert witnesses([*dbs, *webs], A) == ["x", "y"]
-    names = {node.name for node in cordoned_copies(ZONES, (), {"n"}, [lone_gang(A)])}
+    names = {node.name for node in closed_copies(ZONES, (), {"n"}, [lone_gang(A)])}
     assert names == {"o"}
 
 
