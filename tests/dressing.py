@@ -41,7 +41,7 @@ def shown(place: PodPlacement, spec: PodSpec, node: Node) -> PodPlacement:
         env = []
         for name, wanted in variables:
             own = [str(minor) for minor in minors if amd.get(minor) is wanted]
-            if own and dict(node.labels).get("placer/gpu-names") == "unknown":
+            if own and dict(node.labels).get("placer:gpu-names") == "unknown":
                 continue  # they are only counted
             if wanted or not any(grant.type.startswith("mig-") for grant in held):
                 env.append((name, ",".join(own) or "none"))

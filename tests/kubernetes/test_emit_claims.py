@@ -112,6 +112,44 @@ def test_a_claim_is_told_which_alternative_it_got() -> None:
     assert given["config"] == [{"source": "FromClass", "requests": ["gpus/old"], **opaque}]
 
 
+@pytest.mark.parametrize(
+    ("asked", "counts"),
+    [
+        (request("gpus", allocationMode="All"), {"gpus": {"n1": 4, "n2": 1}}),
+        (
+            {
+                "name": "gpus",
+                "firstAvailable": [
+                    {"name": "several", "deviceClassName": "gpu", "count": 3},
+                    {"name": "few", "deviceClassName": "gpu", "count": 1},
+                ],
+            },
+            {"gpus/several": {"n1": 3}, "gpus/few": {"n2": 1}},
+        ),
+    ],
+)
+def test_claims_are_told_as_many_devices_as_their_node_serves(
+    asked: Json, counts: dict[str, dict[str, int]]
+) -> None:
+    """
+    All of a node's, or the first alternative there: four GPUs on one node, one on the other.
+    """
+    here = [node("n1"), node("n2"), device_class(), resource_slice("n1")]
+    here += [resource_slice("n2", [gpu_listed(0)]), claim("c1", asked), claim("c2", asked)]
+    here += [claiming("p1", {"c": "c1"}), claiming("p2", {"c": "c2"})]
+
+    found: dict[str, dict[str, int]] = {}
+    for path, patch in told(here).items():
+        if path.endswith(".status.yaml"):
+            for result in patch["status"]["allocation"]["devices"]["results"]:
+                of = found.setdefault(result["request"], {})
+                of[result["pool"]] = of.get(result["pool"], 0) + 1
+
+    assert found == counts
+    instance, _ = instance_of(objects_of(after_patches(here)))
+    assert not misfits_of(instance)
+
+
 def test_a_claim_is_told_its_devices_its_node_and_its_pod() -> None:
     """
     By the names that the drivers gave them; what drivers are told of class and claim goes along.
