@@ -8,6 +8,9 @@ from numpy.typing import NDArray
 
 from placer.search.patterns.program import NEARLY, PatternProgram, PatternUse
 
+MOST_KNOWN = 2_000
+"""How many patterns the program may know before a dive gives it no more of them."""
+
 NOISE = 0.5
 """The share by which the use of a pattern may be taken for less, but for the first dive."""
 
@@ -43,7 +46,8 @@ def dive(
         if not reached or reached < NEARLY:
             break
         uses = program.uses
-        program.learn()
+        if program.size < MOST_KNOWN:
+            program.learn()
         before = len(filled)
         for use in _to_keep(uses, rng):
             row = program.alike[use.alike].patterns[use.pattern]
