@@ -31,6 +31,7 @@ from features import (
     taints,
     topology_spread,
     unpooled,
+    variants,
 )
 from features.feature import Feature
 from placer_models.cluster import Instance
@@ -65,6 +66,7 @@ FEATURES: tuple[Feature, ...] = (
     unpooled.FEATURE,
     defaults.FEATURE,
     host_ports.FEATURE,
+    variants.FEATURE,
 )
 """In the order in which worlds are dressed; another order would give other worlds for a seed."""
 

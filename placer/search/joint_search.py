@@ -361,9 +361,9 @@ class JointSearch:
     def fill_by_patterns(self) -> None:
         """Place more pods of tier 1 by patterns, where nodes hold few pods, and bound it."""
         levels = len(self.problem.priorities)
-        known = self.bounds[:levels]
+        start, bounds = self._start(), self.bounds[:levels]
         found = place_by_patterns(
-            self.problem, self._start(), self.best.values, known, self.budget, self._seed
+            self.problem, start, self.best.values, bounds, self.budget, self._seed
         )
         with self.known.by(self.bounds, BoundSource.PATTERNS):
             if found.choices is None or self._propose(found.choices):
@@ -469,13 +469,7 @@ WAYS: tuple[Way[JointSearch], ...] = (
         lambda s: s.fill_by_patterns(),
         again=True,
     ),
-    Way(
-        "exchanges",
-        lambda s: s.may_exchange,
-        lambda s: 0.6,
-        lambda s: s.exchange(),
-        again=True,
-    ),
+    Way("exchanges", lambda s: s.may_exchange, lambda s: 0.6, lambda s: s.exchange(), again=True),
     Way(
         "before links",
         lambda s: s.has_coarse_model,

@@ -102,7 +102,7 @@ def of_few(seed: int, nodes: int, load: float = 1.2) -> Instance:
 
 def answered(problem: Problem, start: Choices) -> PatternAnswer:
     values = placed_points(problem, start)
-    bounds = bound_by_sums(problem, values, limits_of(problem), Budget(WORK))
+    bounds = bound_by_sums(problem, values, limits_of(problem), Budget(WORK)).bounds
     return place_by_patterns(problem, start, values, bounds, Budget(WORK), 1)
 
 
@@ -227,7 +227,7 @@ def test_where_few_pods_share_a_node_patterns_prove_what_sums_cannot() -> None:
         problem = build_problem(of_few(seed, nodes=12))
         start = place_greedily(problem)
         values = placed_points(problem, start)
-        sums = bound_by_sums(problem, values, limits_of(problem), Budget(WORK))
+        sums = bound_by_sums(problem, values, limits_of(problem), Budget(WORK)).bounds
         found = place_by_patterns(problem, start, values, sums, Budget(WORK), 1)
         reached = placed_points(problem, found.choices or start)
 
