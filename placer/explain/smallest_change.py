@@ -103,7 +103,7 @@ def _taints_that_keep_off(spec: PodSpec, instance: Instance) -> list[str]:
 def ask_less(trials: Trials) -> KindOutcome:
     """Look for the least that has to be asked less of one resource; not of several at once."""
     specs = {pod.spec for gang in trials.instance.gangs for pod in gang.pods}
-    if len(specs) > 1:
+    if len(specs) > 1 or any(spec.variants for spec in specs):
         return Outcome.OPEN
     outcomes: list[KindOutcome] = []
     for resource, asked, step in _resources(specs.pop()):

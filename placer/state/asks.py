@@ -176,7 +176,9 @@ def encoded(
     types = tuple(sorted({device.type for kind in kinds for device in kind.devices}))
     on_kinds = _on_kinds(asks, kinds)
     shared = _shared(shapes, specs)
-    least = {i: _least_of([shapes[one] for one in set(those)]) for i, those in on_kinds.items()}
+    # Without nodes there is no kind on which a variant counts.
+    several = {i: those for i, those in on_kinds.items() if those}
+    least = {i: _least_of([shapes[one] for one in set(those)]) for i, those in several.items()}
     shapes = tuple(least.get(i, shape) for i, shape in enumerate(shapes))
     return EncodedAsks(shapes, fits_by_kind(fits, on_kinds), shared, types, on_kinds)
 

@@ -1,10 +1,13 @@
 """Variants: exact on tiny worlds, each pod with what it asks for on its node."""
 
+from dataclasses import replace
+
 import pytest
 
 from brute_force import best_placement
 from exact_checks import check_worlds
 from features.variants import variants_instance
+from placer import Infeasible, SolveOptions, solve
 from plain_enumeration import best_vector_plainly
 
 GATE_BATCHES, GATE_WORLDS = 10, 10
@@ -43,3 +46,16 @@ def test_brute_force_is_right_about_variants() -> None:
             assert best_placement(instance).vector == plainly, instance.name
             compared += 1
     assert compared > 10
+
+
+def test_without_nodes_nobody_has_a_place() -> None:
+    """
+    There is no node on which a variant could count.
+    """
+    drawn = (variants_instance(seed) for seed in range(20))
+    instance = next(
+        one for one in drawn if any(pod.spec.variants for gang in one.gangs for pod in gang.pods)
+    )
+    empty = replace(instance, nodes=(), running=())
+
+    assert isinstance(solve(empty, SolveOptions(workers=1)), Infeasible)

@@ -219,7 +219,7 @@ def test_with_skip_illegal_a_file_is_solved_for_all_others(
     assert code == Exit.NOT_ALL
     assert "1 of 6 pods placed, 5 illegal; " in out
     assert "bad-[0-4]" in out
-    assert f"illegal, not placed: bad-[0-4]: {LINE}" in err
+    assert f"illegal, not placed: bad-[0-4] (5): {LINE}" in err
     assert "illegal, running: old: instance.yaml:8: running[0].requests.cpu: got 2.5 CPUs" in err
 
 
@@ -246,7 +246,7 @@ def test_with_skip_illegal_the_answer_is_verified_shown_and_applied(
     assert "1 of 6 pods placed, 5 illegal" in cluster
     assert misfit in finding
     assert misfit in picture
-    assert f"illegal, not placed: bad-[0-4]: {LINE}" in err
+    assert f"illegal, not placed: bad-[0-4] (5): {LINE}" in err
     document = json.loads(Path("nodes/n.json").read_text())
     assert [one["name"] for one in document["pods"]] == ["old", "fine"]
 
@@ -274,7 +274,7 @@ def test_validate_names_every_illegal_pod_of_a_file(
         assert code == Exit.NOT_ALL
         assert "1 waiting pod" in out
         assert "misfit: pod 'old' is illegal: instance.yaml:8: running[0].requests.cpu: got" in out
-        assert f"illegal, not placed: bad-[0-4]: {LINE}" in err
+        assert f"illegal, not placed: bad-[0-4] (5): {LINE}" in err
 
 
 def test_who_is_left_out_with_illegal_members_is_named(

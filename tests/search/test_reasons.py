@@ -25,6 +25,7 @@ from placer_models.placement import DeviceGrant, Placed, Placement, PodPlacement
 from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
 from placer_models.policy import AlignmentPolicy, BindPolicy, QosClass, Strength
 from placer_models.topology import Cpu, NumaNode, Topology
+from placer_models.variants import spec_on
 from reasons_by_trying import check_blocker, check_reasons
 
 GIB = 1 << 30
@@ -334,7 +335,8 @@ def check_world(instance: Instance) -> None:
         for stage in stages[:2]:
             for index, node in enumerate(instance.nodes):
                 runs = stage.running[index]
-                asked = Question(waiting.spec, waiting.namespace, levels, node, runs, stage.crowd)
+                spec = spec_on(waiting.spec, node)
+                asked = Question(spec, waiting.namespace, levels, node, runs, stage.crowd)
                 found = blocker_of(asked, stage.account_at(index), demands_of(asked), budget)
                 others = [r for r in instance.running if r.placement.node != node.name]
                 elsewhere = others if stage.crowd else []

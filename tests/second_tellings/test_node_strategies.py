@@ -27,6 +27,7 @@ from placer_models.pod import Container, DeviceRequest, Pod, PodSpec, Resources,
 from placer_models.policy import QosClass
 from placer_models.resource_classes import ask_of, classes_of, load_of, totals_of
 from placer_models.topology import Hugepages
+from placer_models.variants import spec_on
 from second_tellings.drawing import all_pods, mixed_worlds
 
 MIB, GIB = 2**20, 2**30
@@ -185,7 +186,8 @@ def test_tiers_of_strategies_are_what_the_page_counts(strategy: NodeStrategy) ->
         for pod in pods_of(instance.gangs):
             i = rng.randrange(len(instance.nodes) + 1)
             if i < len(instance.nodes):
-                where.setdefault(i, []).append(pod.spec)
+                there = spec_on(pod.spec, instance.nodes[i])
+                where.setdefault(i, []).append(there)
                 on = instance.nodes[i].name
                 places.append(PodPlacement(pod.name, pod.namespace, None, on, frozenset()))
         said = dict(measure(instance, Placement(tuple(places))))

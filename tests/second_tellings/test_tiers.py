@@ -118,7 +118,7 @@ def tiers(instance: Instance) -> list[str]:
     leaving = [running.pod.spec for running in instance.could_leave]
     found = ALWAYS | OF_STRATEGY[instance.strategy.value]
     for spec in dict.fromkeys([*waiting, *leaving]):
-        found |= {*of_pod(spec, instance)}
+        found |= {tier for one in spec.each for tier in of_pod(one, instance)}
     found |= {"opened"} if any(node.offered for node in instance.nodes) else set()
     found |= {"moves"} if instance.move_budget > 0 else set()
     gangs = {(r.pod.namespace, r.placement.gang) for r in instance.could_leave}

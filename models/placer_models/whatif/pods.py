@@ -178,6 +178,8 @@ class AskLess:
                     f"pod '{pod.title}' asks for {asked:,} of {self.resource}, "
                     f"which is no more than {self.amount:,}"
                 )
+            if pod.spec.variants:
+                raise ChangeError(f"pod '{pod.title}' asks for other devices on other nodes")
             changed.append(replace(pod, spec=self._less(pod.spec)))
         return with_pods(instance, changed)
 
