@@ -22,6 +22,7 @@ from placer_cli.commands.validate import validate
 from placer_cli.commands.verify import verify
 from placer_cli.exits import Exit
 from placer_cli.interrupt import NoAnswerError
+from placer_cli.plan.app import plan_app
 from placer_cli.queue.app import queue_app
 from placer_cli.slots.app import slots_app
 from placer_cli.streams import prepare_streams
@@ -47,6 +48,7 @@ app.command(epilog="Example: placer schema NodePlacement > node.schema.json")(sc
 app.command(epilog="Example: placer machines")(machines)
 app.command(epilog="Example: placer discover --as instance --output node.yaml")(discover)
 app.command(epilog="Example: placer agent --documents /etc/placer/node")(agent)
+app.add_typer(plan_app, name="plan")
 app.add_typer(queue_app, name="queue")
 app.add_typer(slots_app, name="slots")
 app.add_typer(quota_app, name="quota")

@@ -16,6 +16,8 @@ class SchemaKind(StrEnum):
     NODE_PLACEMENT = "NodePlacement"
     JOB_GRAPH = "JobGraph"
     WORKERS = "Workers"
+    PLAN = "Plan"
+    PLAN_ANSWER = "PlanAnswer"
 
 
 def schema(
@@ -29,6 +31,7 @@ def schema(
 
 def schema_of(kind: SchemaKind) -> dict[str, object]:
     """Return the JSON Schema of the documents of a kind."""
+    from placer.plan.schema import PlanAnswerFile, PlanFile
     from placer.slots.schema import JobGraphFile
     from placer.slots.workers.schema import WorkersFile
     from placer_models.files.part import json_schema
@@ -50,3 +53,7 @@ def schema_of(kind: SchemaKind) -> dict[str, object]:
             return json_schema(JobGraphFile)
         case SchemaKind.WORKERS:
             return json_schema(WorkersFile)
+        case SchemaKind.PLAN:
+            return json_schema(PlanFile)
+        case SchemaKind.PLAN_ANSWER:
+            return json_schema(PlanAnswerFile, nulls=True)
