@@ -191,14 +191,17 @@ def _devices(
         possible.append(may)
     width = len(members[0].left)
     sizes_of = [size or (0,) * width for _, size in classes.values()]
-    kept = [q for q in range(width) if any(size[q] for size in sizes_of)] or [0]
-    scales = [
-        gcd(*(size[q] for size in sizes_of), *(device.left[q] for device in members)) or 1
-        for q in kept
-    ]
+    columns: dict[Vector, tuple[int, int]] = {}
+    for q in range(width):
+        column = (*(size[q] for size in sizes_of), *(device.left[q] for device in members))
+        unit = gcd(*column) or 1
+        if any(size[q] for size in sizes_of):
+            # Percent of compute and of memory are often the same thing twice.
+            columns.setdefault(tuple(amount // unit for amount in column), (q, unit))
+    kept = list(columns.values()) or [(0, 1)]
 
     def thin(amounts: Vector) -> Vector:
-        return tuple(amounts[q] // scale for q, scale in zip(kept, scales, strict=True))
+        return tuple(amounts[q] // unit for q, unit in kept)
 
     return (
         Devices(
