@@ -54,9 +54,14 @@ def dual_feasible(size: int, room: int, k: int) -> float:
     """Return f_k of the part of the room; f_0 is the part itself."""
     if not room:
         return 0.0
-    if k == 0 or (k + 1) * size % room == 0:
-        return size / room
-    return (k + 1) * size // room / k
+    return size / room if k == 0 else in_parts(size, room, k) / (k * room)
+
+
+def in_parts(size: int, room: int, k: int) -> int:
+    """Return f_k of the part of the room, as a whole number of which the room has k * room."""
+    if (k + 1) * size % room == 0:
+        return k * size
+    return (k + 1) * size // room * room
 
 
 def aggregate(market: Market, functions: int = FUNCTIONS) -> Aggregate:

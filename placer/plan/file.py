@@ -65,7 +65,25 @@ def _read(
     if part is None:
         faults.raise_first()
     assert part is not None  # what differs from the schema has a fault
-    offers = list(_offers(part.offers, place.at("offers"), cluster))
+    offers, wrong = _offers(part.offers, place.at("offers"), cluster)
+    demand = place.at("demand")
+    gangs = [
+        (copy, demand.at("gangs", i))
+        for i, gang in enumerate(part.demand.gangs)
+        for copy in _copies(gang)
+    ]
+    waiting = Waiting(part.demand.pods, gangs, demand)
+    instance, broken = None, None
+    try:
+        beside = Beside(tuple(offers), (waiting,), faults)
+        instance = build_instance(documents, find_machine, beside=beside)
+    except InputError as error:
+        broken = error
+    # What is wrong with the rest is told as well.
+    for at, message in wrong:
+        at.fault(message)
+    if not part.offers:
+        place.at("offers").fault("is empty; give one or more, each with a machine and a price")
     prices = [_price(offer.price, at.at("price")) for offer, at in offers]
     for offer, at in offers:
         if offer.most is not None and offer.most < offer.pack_of:
@@ -76,14 +94,9 @@ def _read(
     scenarios = tuple(_scenarios(part.scenarios, place.at("scenarios")))
     known = _names(part.demand, documents, cluster)
     _check_names(part.scenarios, known, place.at("scenarios"))
-    demand = place.at("demand")
-    gangs = [
-        (copy, demand.at("gangs", i))
-        for i, gang in enumerate(part.demand.gangs)
-        for copy in _copies(gang)
-    ]
-    beside = Beside(tuple(offers), (Waiting(part.demand.pods, gangs, demand),), faults)
-    instance = build_instance(documents, find_machine, beside=beside)
+    if instance is None:
+        assert broken is not None
+        raise broken
     first = len(instance.nodes) - len(offers)
     found, nodes = instance.nodes[first:], instance.nodes[:first]
     instance = replace(instance, nodes=nodes)
@@ -106,27 +119,28 @@ def _read(
 
 def _offers(
     parts: Sequence[OfferPart], place: Place, cluster: Instance | None
-) -> Iterator[tuple[OfferPart, Place]]:
-    """Yield the offers whose names are good."""
+) -> tuple[list[tuple[OfferPart, Place]], list[tuple[Place, str]]]:
+    """Return the offers whose names are good, and what is wrong with the other names."""
     seen: dict[str, Place] = {}
     there = {node.name for node in cluster.nodes} if cluster else set()
+    good, wrong = [], []
     for i, part in enumerate(parts):
-        at = place.at(i)
+        at, name = place.at(i), shown(part.name)
         if part.name in seen:
-            at.at("name").fault(
-                f"an offer {shown(part.name)} is already given at {seen[part.name].where}; "
-                "rename one"
+            where = seen[part.name].where
+            wrong.append(
+                (at.at("name"), f"an offer {name} is already given at {where}; rename one")
             )
             continue
         seen[part.name] = at
         if part.name in there:
-            at.at("name").fault(f"a node of the cluster is called {shown(part.name)}; rename it")
+            wrong.append((at.at("name"), f"a node of the cluster is called {name}; rename it"))
         elif _is_one(part.name):
-            yield part, at
+            good.append((part, at))
         else:
-            at.at("name").fault(
-                f"got {shown(part.name)}; an offer has one name, and any number of nodes"
-            )
+            message = f"got {name}; an offer has one name, and any number of nodes"
+            wrong.append((at.at("name"), message))
+    return good, wrong
 
 
 def _is_one(name: str) -> bool:

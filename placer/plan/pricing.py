@@ -4,15 +4,19 @@ Its answer is an upper bound in whole numbers, which proofs rest on, and a filli
 found. A search that stops early gives its bound all the same.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ortools.sat.python import cp_model
 
 from placer.packing.bins import Counts
+from placer.plan.aggregate import FUNCTIONS, in_parts
 from placer.plan.device_fillings import full_devices
 from placer.plan.linear import LinearProgram
 from placer.plan.market import BinKind, Devices
+
+_Row = tuple[tuple[int, ...], int]
+"""What items take of something, and how much of it there is."""
 
 _SCALE = 10**6
 """Multipliers of the linear relaxation are turned into whole numbers by this."""
@@ -57,7 +61,8 @@ class Pricer:
         self._most = [most[item] for item in self._items]
         self._width = len(most)
         self.by_sums = False
-        self._rows = [row for row in self._sums(kind) if any(row[0])]
+        sums = [row for row in self._sums(kind) if any(row[0])]
+        self._rows = list(dict.fromkeys((*sums, *self._rounded(kind, sums))))
         self._model = cp_model.CpModel()
         self._counts = [self._model.new_int_var(0, count, "") for count in self._most]
         for sizes, room in self._rows:
@@ -66,31 +71,43 @@ class Pricer:
             self._one_by_one(devices)
         self._linear = self._relaxation()
 
-    def _sums(self, kind: BinKind) -> list[tuple[list[int], int]]:
-        """Return what items take of each sum, and how much of it there is."""
+    def _sums(self, kind: BinKind) -> Iterator[_Row]:
+        """Yield what items take of each sum, and how much of it there is."""
         sizes = [kind.sizes[item] or kind.room for item in self._items]
-        rows = [([size[i] for size in sizes], room) for i, room in enumerate(kind.room)]
+        for number, room in enumerate(kind.room):
+            yield tuple(size[number] for size in sizes), room
         for devices in kind.devices:
             asks = [devices.asks[item] for item in self._items]
-            rows.append(([ask.whole for ask in asks], sum(devices.free)))
-            full = [max(column) for column in zip(*devices.rooms, strict=True)]
-            for quantity, most in enumerate(full):
+            yield tuple(ask.whole for ask in asks), sum(devices.free)
+            for quantity, most in enumerate(map(max, zip(*devices.rooms, strict=True))):
                 # A whole device is free, and takes all that the smallest free one has.
                 least = min(
                     (r[quantity] for r, f in zip(devices.rooms, devices.free, strict=True) if f),
                     default=most,
                 )
-                rows.append(
-                    (
-                        [
-                            ask.whole * least
-                            + sum(n * devices.sizes[s][quantity] for s, n in ask.shares)
+                taken = [
+                    ask.whole * least + sum(n * devices.sizes[s][quantity] for s, n in ask.shares)
+                    for ask in asks
+                ]
+                yield tuple(taken), sum(room[quantity] for room in devices.rooms)
+
+    def _rounded(self, kind: BinKind, sums: Sequence[_Row]) -> Iterator[_Row]:
+        """Yield rows by dual feasible functions, of sums and of the inside of devices."""
+        for k in range(1, FUNCTIONS + 1):
+            for sizes, room in sums:
+                if room:
+                    yield tuple(in_parts(size, room, k) for size in sizes), k * room
+            for devices in kind.devices:
+                asks = [devices.asks[item] for item in self._items]
+                # By the largest device: a part of it is at least as large a part of any other.
+                for quantity, room in enumerate(map(max, zip(*devices.rooms, strict=True))):
+                    if room and devices.sizes:
+                        parts = [in_parts(size[quantity], room, k) for size in devices.sizes]
+                        taken = [
+                            ask.whole * k * room + sum(n * parts[s] for s, n in ask.shares)
                             for ask in asks
-                        ],
-                        sum(room[quantity] for room in devices.rooms),
-                    )
-                )
-        return rows
+                        ]
+                        yield tuple(taken), k * room * len(devices.rooms)
 
     def _one_by_one(self, devices: Devices) -> None:
         """Let each device be filled in one of the ways in which shares fill it, or be whole."""

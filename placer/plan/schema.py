@@ -61,7 +61,7 @@ class PlanFile(Part):
     kind: Literal["Plan"]
     metadata: MetadataPart = MetadataPart()
     currency: str = Field("", description="What prices are in; it is only shown.")
-    offers: tuple[OfferPart, ...] = Field(min_length=1)
+    offers: tuple[OfferPart, ...]
     demand: DemandPart = DemandPart()
     scenarios: tuple[ScenarioPart, ...] = Field(
         (), description="What is bought has to do for each; without any, for what is asked for."
