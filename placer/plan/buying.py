@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from time import monotonic
 
+import numpy as np
+
 from placer.plan.aggregate import Aggregate
 from placer.plan.all_patterns import all_patterns
 from placer.plan.certify import Certifier
@@ -22,6 +24,10 @@ _TRIES = 4
 _FEW_BINS = 400
 """Plans of no more bins are improved by CP-SAT over the patterns."""
 _MOST_RIVALS = 4
+_MORE = 300
+"""So many fillings at a time are added for such plans."""
+_SOME = 0.05
+"""Items without a value count this part of the mean, so that bins are filled to the end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +117,7 @@ class Buyer:
             few = plan is not None and sum(map(len, plan.fillings)) <= _FEW_BINS
             if (few or complete is not None) and not self.stop():
                 left_s = self.seconds - (monotonic() - started_s)
-                patterns = complete or certifier.master.patterns
+                patterns = complete or self._more_patterns(certifier, certificate.proposal)
                 answer = buy_whole(market, patterns, 0.6 * left_s, self.threads, plan)
                 if answer.plan is not None and (plan is None or answer.plan.price < plan.price):
                     plan = answer.plan
@@ -131,6 +137,21 @@ class Buyer:
             certificate.by_sums,
             rivals,
         )
+
+    def _more_patterns(self, certifier: Certifier, proposal: Proposal) -> list[Pattern]:
+        """Return the known patterns and more: whole bins need others than parts of bins do."""
+        rng = np.random.default_rng(self.seed)
+        kinds = range(len(self.market.kinds))
+        rows = max(1, _MORE // len(kinds) // len(self.market.blocks))
+        for block, counts in enumerate(self.market.blocks):
+            most = np.array(counts, np.int64)
+            for values in (proposal.values[block], certifier.start.values[block]):
+                values = np.maximum(values, values.mean() * _SOME)
+                number, found = certifier.filler.fill(kinds, values, most, rng, rows)
+                for kind, one in zip(number.tolist(), found, strict=True):
+                    if one.any():
+                        certifier.master.add(Pattern(block, kind, one))
+        return certifier.master.patterns
 
     def _rivals(
         self, plan: MarketPlan, certifier: Certifier, complete: Sequence[Pattern] | None

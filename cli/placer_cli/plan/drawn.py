@@ -58,7 +58,7 @@ def _proof(question: Question, answer: Bought) -> str:
     if answer.price == answer.bound:
         return "no plan costs less, which is proven"
     gap = f"{answer.gap_percent:.2f}".rstrip("0").rstrip(".")
-    return f"no plan costs less than {money(question, answer.bound)}, which is proven ({gap} %)"
+    return f"no plan costs less than {money(question, answer.bound)}, which is proven (gap {gap} %)"
 
 
 def _who(question: Question, answer: Bought) -> str:
