@@ -1,4 +1,4 @@
-"""What binds: which resource the price of an offer is paid for, and how full its nodes are."""
+"""Binding resources: what the price of an offer is paid for, and how full its nodes are."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator

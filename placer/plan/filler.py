@@ -82,6 +82,22 @@ class _Bins:
             free[rows] = its_free
 
 
+@dataclass(slots=True)
+class _Asks:
+    """What items ask of the devices of a type, bin by bin.
+
+    Attributes:
+        whole: Bin by item: how many whole devices.
+        sizes: Bin by class of shares by quantity.
+        shares: For each entry, bin by item: the class of shares, and how many.
+
+    """
+
+    whole: Whole
+    sizes: Whole
+    shares: list[tuple[Whole, Whole]]
+
+
 class Filler:
     """Fills bins of the kinds of a market."""
 
@@ -205,10 +221,10 @@ class Filler:
         """Put items in, bin by bin the best that still fits, as long as any does."""
         open_ = (order > _SMALL) & (bins.counts < most) & self._may[bins.kind]
         rows: Whole = np.arange(len(open_))
-        part, sizes = bins, self._sizes[bins.kind]
+        part, sizes, asks = bins, self._sizes[bins.kind], self._asks(bins.kind)
         while True:
             # What did not fit once never will again: bins only get fuller.
-            self._close(part, open_, sizes)
+            self._close(part, open_, sizes, asks)
             going: Whole = np.flatnonzero(open_.any(axis=1))
             if 2 * len(going) < len(open_):
                 # Bins that are full are put aside, so that the others are looked at alone.
@@ -217,6 +233,7 @@ class Filler:
                 rows = rows[going]
                 part = bins.part(rows)
                 open_, order, most, sizes = open_[going], order[going], most[going], sizes[going]
+                asks = self._asks(part.kind)
                 going = np.arange(len(rows))
             if not len(going):
                 return
@@ -226,23 +243,35 @@ class Filler:
             open_[failed, items[~placed]] = False
             open_[going, items] &= part.counts[going, items] < most[going, items]
 
-    def _close(self, bins: _Bins, open_: Truth, sizes: Whole) -> None:
+    def _asks(self, kind: Whole) -> list[_Asks]:
+        """Return what items ask of the devices of bins, type by type."""
+        return [
+            _Asks(
+                table.whole[kind],
+                table.sizes[kind],
+                [
+                    (table.share[kind, :, entry], table.count[kind, :, entry])
+                    for entry in range(table.share.shape[2])
+                ],
+            )
+            for table in self._devices
+        ]
+
+    @staticmethod
+    def _close(bins: _Bins, open_: Truth, sizes: Whole, asks: Sequence[_Asks]) -> None:
         """Close what does not fit any more."""
         for resource in range(sizes.shape[2]):
             open_ &= sizes[:, :, resource] <= bins.left[:, resource, None]
-        for table, rooms, free in zip(self._devices, bins.rooms, bins.free, strict=True):
-            open_ &= table.whole[bins.kind] <= free.sum(axis=1)[:, None]
-            size = table.sizes[bins.kind]
-            if not size.shape[1]:
+        for ask, rooms, free in zip(asks, bins.rooms, bins.free, strict=True):
+            open_ &= ask.whole <= free.sum(axis=1)[:, None]
+            if not ask.sizes.shape[1]:
                 continue
-            fits = np.ones((len(rooms), rooms.shape[1], size.shape[1]), np.bool_)
-            for quantity in range(size.shape[2]):
-                fits &= rooms[:, :, quantity, None] >= size[:, None, :, quantity]
+            fits = np.ones((len(rooms), rooms.shape[1], ask.sizes.shape[1]), np.bool_)
+            for quantity in range(ask.sizes.shape[2]):
+                fits &= rooms[:, :, quantity, None] >= ask.sizes[:, None, :, quantity]
             places = fits.sum(axis=1)
-            for entry in range(table.share.shape[2]):
-                share = table.share[bins.kind, :, entry]
-                found = np.take_along_axis(places, share, axis=1)
-                open_ &= table.count[bins.kind, :, entry] <= found
+            for share, count in ask.shares:
+                open_ &= count <= np.take_along_axis(places, share, axis=1)
 
     def _put(self, bins: _Bins, rows: Whole, items: Whole, most: Whole, sizes: Whole) -> Truth:
         """Put one item into each row, or as many as fit where it has no part of a device."""

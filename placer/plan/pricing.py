@@ -163,13 +163,12 @@ class Pricer:
         prices = [int(max(0.0, dual) * _SCALE) for dual in duals]
         # In the linear program a row is in parts of its room; here its room is the denominator.
         total = sum(prices)
+        priced = [(p, *row) for p, row in zip(prices, self._rows, strict=True) if p]
         for item, (value, most) in enumerate(zip(mine, self._most, strict=True)):
-            # Rounded down, so that what is left of the value is never too little.
-            covered = sum(
-                price * sizes[item] // max(1, room)
-                for price, (sizes, room) in zip(prices, self._rows, strict=True)
-            )
-            total += most * max(0, value * _SCALE - covered)
+            if value:
+                # Rounded down, so that what is left of the value is never too little.
+                covered = sum(price * size[item] // max(1, room) for price, size, room in priced)
+                total += most * max(0, value * _SCALE - covered)
         return total // _SCALE
 
     def fullest(self, values: Sequence[int], work: float) -> Fullest:
