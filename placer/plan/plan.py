@@ -201,7 +201,7 @@ def _relaxed(question: Question, deal: Deal) -> Iterator[str]:
     nodes = with_offers(question).nodes
     topologies = [node.machine.topology for node in nodes]
     if any(len(topology.numa_nodes) > 1 for topology in topologies):
-        yield "NUMA nodes and cores inside a node"
+        yield "NUMA nodes inside a node"
     if any(node.machine.gpu_links for node in nodes):
         yield "links between GPUs"
     if deal.by_sums:
