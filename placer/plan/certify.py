@@ -27,9 +27,9 @@ CLOSE = 1e-3
 """Bound and master problem this close, relatively: more patterns would change little."""
 
 _SMOOTH = 0.5
-_FILLINGS = 1_000
+_FILLINGS = 250
 """Greedy fillings at a time, over all kinds of bins."""
-_LEAST_FILLINGS = 30
+_LEAST_FILLINGS = 16
 """Fillings of one kind at least."""
 _KEPT = 8
 """Patterns of a kind that are added at a time."""
@@ -37,6 +37,9 @@ _FEW = 4
 """With fewer new patterns than this, other values are tried, and then a proof."""
 _ALL_ROUNDS = 25
 """After so many rounds of greedy fillings a proof is tried, whatever they found."""
+_GREEDY_STEPS = 2_000
+"""The greedy plan ends after so many different bins."""
+_ENDLESS = 10**9
 _WORK = 2.0
 """Deterministic work of one pricing problem."""
 _EXACT_DIGITS = 10**15
@@ -127,6 +130,7 @@ class Certifier:
         with ThreadPoolExecutor(self.threads) as pool:
             self.start = aggregate(self.market)
             self._centre = self.start.values
+            self._begin_greedily()
             self._best = Bound(Fraction(0), Fraction(0)), Values((), ())
             proposal = self.master.solve()
             self._prove(self._centre, proposal, pool, first=True)
@@ -135,6 +139,32 @@ class Certifier:
         proposal = self._settle(proposal)
         by_sums = any(pricer.by_sums for of_block in self._pricers for pricer in of_block)
         return Certificate(*self._best, proposal, by_sums)
+
+    def _begin_greedily(self) -> None:
+        """Add the patterns of a greedy plan: what is worth most for its price, again and again.
+
+        From then on the master problem is never dearer than that plan.
+        """
+        prices = np.array([max(kind.price, _TINY) for kind in self.market.kinds])
+        kinds = range(len(prices))
+        used = [0] * len(prices)
+        for block, counts in enumerate(self.market.blocks):
+            left = np.array(counts, np.int64)
+            values = np.maximum(self.start.values[block], _TINY)
+            for _ in range(_GREEDY_STEPS):
+                open_ = [k for k in kinds if used[k] < (self.market.kinds[k].buyable or _ENDLESS)]
+                if self._over or not left.any() or not open_:
+                    break
+                kind, found = self.filler.fill(open_, values, left, self._rng, 1)
+                best = int((found @ values / prices[kind]).argmax())
+                pattern = found[best]
+                some = pattern > 0
+                if not some.any():
+                    break
+                self.master.add(Pattern(block, int(kind[best]), pattern))
+                times = int((left[some] // pattern[some]).min())
+                left = left - times * pattern
+                used[int(kind[best])] += times
 
     def _improve(self, pool: ThreadPoolExecutor) -> Proposal:
         rounds = 0
