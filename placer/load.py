@@ -15,6 +15,7 @@ from placer_models.files.documents import (
     read_text,
 )
 from placer_models.files.errors import InputError
+from placer_models.files.validate import only_document
 from placer_models.instance.build import (
     MACHINE,
     PLACEMENT,
@@ -35,6 +36,7 @@ from placer_models.typed import typed
 if TYPE_CHECKING:
     from placer.kubernetes.objects import Objects
     from placer.kubernetes.summary import Summary
+    from placer.plan.question import Question
 
 _FILE_SUFFIXES = (".yaml", ".yml", ".json", ".txt")
 _NO_NAME = re.compile(r"[^A-Za-z0-9._-]+")
@@ -112,6 +114,36 @@ def load_cluster(
         raise _no_objects(paths[0], "; get them: kubectl get nodes,pods -A -o yaml")
     beside = [path for path in paths if path not in dumps]
     return _dump(dumps, on_summary, objects, beside=beside, who=who)
+
+
+def load_question(
+    plan: Path,
+    paths: Sequence[Path] = (),
+    on_file: OnFile | None = None,
+    on_summary: OnSummary | None = None,
+    who: WhoWaits = ALL,
+) -> "Question":
+    """Return the question of a plan, with the instance or the cluster that it is asked about.
+
+    Args:
+        plan: The file of the plan; ``-`` is standard input.
+        paths: The files of the instance, or of a cluster's objects.
+        on_file: As in `load_instance`.
+        on_summary: As in `load_instance`.
+        who: As in `load_instance`.
+
+    Raises:
+        InputError: Something is wrong; it tells all faults.
+
+    """
+    from placer.plan.file import read_question
+
+    document = only_document(plan, "Plan")
+    find = _Finder(on_file)
+    if any(holds_objects(path) for path in paths):
+        cluster = load_instance(paths, on_file, on_summary, who=who, bears_faults=True)
+        return read_question(document, (), find, cluster)
+    return read_question(document, [doc for path in paths for doc in read_documents(path)], find)
 
 
 def _no_objects(path: Path, mend: str) -> InputError:
@@ -221,19 +253,25 @@ def load_machine_file(path: Path) -> Machine:
 def _instance(
     documents: Sequence[Document], on_file: OnFile | None, *, skip_illegal: bool
 ) -> Instance:
-    read: dict[Path, Machine] = {}
+    return build_instance(documents, _Finder(on_file), skip_illegal=skip_illegal)
 
-    def find(name: str, document: Document) -> Machine:
+
+class _Finder:
+    """Finds machines by name in the catalogue, and by path; reads each file once."""
+
+    def __init__(self, on_file: OnFile | None) -> None:
+        self._on_file = on_file
+        self._read: dict[Path, Machine] = {}
+
+    def __call__(self, name: str, document: Document) -> Machine:
         if "/" not in name and not name.endswith(_FILE_SUFFIXES):
             return load_machine(name)
         path = document.folder / name
-        if path not in read:
-            if on_file is not None:
-                on_file(path)
-            read[path] = load_machine_file(path)
-        return read[path]
-
-    return build_instance(documents, find, skip_illegal=skip_illegal)
+        if path not in self._read:
+            if self._on_file is not None:
+                self._on_file(path)
+            self._read[path] = load_machine_file(path)
+        return self._read[path]
 
 
 def _objects(*, bears_faults: bool) -> "Objects":

@@ -17,6 +17,8 @@ class SchemaKind(StrEnum):
     JOB_GRAPH = "JobGraph"
     WORKERS = "Workers"
     CHANGES = "Changes"
+    PLAN = "Plan"
+    PLAN_ANSWER = "PlanAnswer"
 
 
 def schema(
@@ -30,6 +32,7 @@ def schema(
 
 def schema_of(kind: SchemaKind) -> dict[str, object]:
     """Return the JSON Schema of the documents of a kind."""
+    from placer.plan.schema import PlanAnswerFile, PlanFile
     from placer.slots.schema import JobGraphFile
     from placer.slots.workers.schema import WorkersFile
     from placer_models.files.part import json_schema
@@ -54,3 +57,7 @@ def schema_of(kind: SchemaKind) -> dict[str, object]:
             return json_schema(WorkersFile)
         case SchemaKind.CHANGES:
             return json_schema(ChangesFile)
+        case SchemaKind.PLAN:
+            return json_schema(PlanFile)
+        case SchemaKind.PLAN_ANSWER:
+            return json_schema(PlanAnswerFile, nulls=True)

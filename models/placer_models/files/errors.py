@@ -1,6 +1,6 @@
 """Errors of input: what a person is told, in one message on one line."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from difflib import get_close_matches
 
 from placer_models.cpuset import format_cpu_list
@@ -51,6 +51,20 @@ class InputError(Exception):
     def messages(self) -> tuple[str, ...]:
         """All that a person is told, a line each."""
         return (str(self),)
+
+
+class SeveralInputError(InputError):
+    """Several errors of input, each with a message of its own."""
+
+    def __init__(self, errors: Sequence[InputError]) -> None:
+        first = errors[0]
+        super().__init__(first.file, first.line, first.field, first.message, more=len(errors) - 1)
+        self.errors = tuple(errors)
+
+    @property
+    def messages(self) -> tuple[str, ...]:
+        """All that a person is told, a line each."""
+        return tuple(str(error) for error in self.errors)
 
 
 def one_line(text: str) -> str:

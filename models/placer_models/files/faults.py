@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
 from placer_models.files.documents import Document
-from placer_models.files.errors import InputError, candidates
+from placer_models.files.errors import InputError, SeveralInputError, candidates
 from placer_models.files.tree import Path, describe, field_name, line_of, part_at, steps
 
 T = TypeVar("T")
@@ -148,15 +148,23 @@ class Faults:
         if self._found:
             raise self._error()
 
+    def all_of_them(self) -> SeveralInputError | None:
+        """Return the error of all faults, each told by itself in the order of the files."""
+        found = sorted(self._found, key=self._order_of)
+        return SeveralInputError([self._told(one, one.more) for one in found]) if found else None
+
     def _error(self) -> InputError:
         first = min(self._found, key=self._order_of)
+        return self._told(first, len(self._found) - 1 + sum(fault.more for fault in self._found))
+
+    def _told(self, fault: "_Fault", more: int) -> InputError:
         return InputError(
-            first.place.document.file,
-            first.place.line,
-            field_name(first.place.path),
+            fault.place.document.file,
+            fault.place.line,
+            field_name(fault.place.path),
             # Only now, because comparing with many names takes long.
-            first.message + (candidates(first.name, first.known) if first.name else ""),
-            more=len(self._found) - 1 + sum(fault.more for fault in self._found),
+            fault.message + (candidates(fault.name, fault.known) if fault.name else ""),
+            more=more,
             illegal=self._all_illegal,
         )
 

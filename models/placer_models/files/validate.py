@@ -10,7 +10,7 @@ from typing import TypeVar, get_args
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from placer_models.files.documents import name_of, read_documents
+from placer_models.files.documents import Document, name_of, read_documents
 from placer_models.files.errors import InputError, shown, suggestion
 from placer_models.files.faults import Faults, Place
 from placer_models.files.part import Part
@@ -108,7 +108,22 @@ def read_only_document(path: FilePath, schema: type[Model]) -> tuple[Model, Plac
             the schema.
 
     """
-    kind = schema.kind_of_documents()
+    document = only_document(path, schema.kind_of_documents())
+    place = Place(document, Faults([document]))
+    return read_as(schema, place), place
+
+
+def only_document(path: FilePath, kind: str) -> Document:
+    """Return the one document of a file; ``-`` is standard input.
+
+    Args:
+        path: The file.
+        kind: The kind that is expected; a document that says none may be of it.
+
+    Raises:
+        InputError: There is not exactly one document, or it is of another kind.
+
+    """
     documents = read_documents(path)
     if len(documents) != 1:
         message = f"got {len(documents)} documents; expected one of 'kind: {kind}'"
@@ -119,7 +134,7 @@ def read_only_document(path: FilePath, schema: type[Model]) -> tuple[Model, Plac
     if said.exists and said.value != shown(kind):
         said.fault(f"got {said.value}; expected '{kind}'{suggestion(said.value, (kind,))}")
         place.faults.raise_first()
-    return read_as(schema, place), place
+    return documents[0]
 
 
 def _rank(tree: Tree, groups: dict[Path, list[ErrorDetails]], path: Path) -> tuple[int, bool, Path]:

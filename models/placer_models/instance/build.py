@@ -1,6 +1,7 @@
 """Instances built from all their documents: by the schema first, then by all of them together."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TypeVar
 
 from placer_models.cluster import Instance, Machine
@@ -19,7 +20,7 @@ from placer_models.instance.nodes import MachineFinder, NodeReader
 from placer_models.instance.pods import PodReader
 from placer_models.instance.requests import RequestReader
 from placer_models.instance.running import RunningReader
-from placer_models.instance.schema import InstanceFile
+from placer_models.instance.schema import GangPart, InstanceFile, NodePart, PodPart
 from placer_models.left_out import legal_part
 from placer_models.legal_shares import clashing_unit, offers_of
 from placer_models.node_strategy import NodeStrategy
@@ -45,6 +46,7 @@ _OF_DEFAULTS = frozenset({"apiVersion", "kind", "metadata", "defaults"})
 READ_BY = {
     NODE_PLACEMENT: "placer apply",
     "JobGraph": "placer slots compile",
+    "Plan": "placer plan buy",
     "QueueHistory": "placer queue advise",
     "QueueSimulation": "placer queue simulate",
 }
@@ -74,8 +76,37 @@ def kind_of(document: Document) -> str:
     return text
 
 
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What stands in a document of another kind, and belongs to the instance as well.
+
+    Attributes:
+        nodes: Further nodes.
+        demand: Further pods and gangs.
+        faults: Where all faults go, those of the instance's own documents, too.
+
+    """
+
+    nodes: tuple[tuple[NodePart, Place], ...]
+    demand: tuple["Waiting", ...]
+    faults: Faults
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """What waits, as a part of a document says it, and where its lists stand."""
+
+    pods: Sequence[PodPart]
+    gangs: Sequence[tuple[GangPart, Place]]
+    place: Place
+
+
 def build_instance(
-    documents: Sequence[Document], find_machine: MachineFinder, *, skip_illegal: bool = False
+    documents: Sequence[Document],
+    find_machine: MachineFinder,
+    *,
+    skip_illegal: bool = False,
+    beside: Beside | None = None,
 ) -> Instance:
     """Return the instance that the documents make together.
 
@@ -86,12 +117,14 @@ def build_instance(
         find_machine: Finds machines that no document defines.
         skip_illegal: Whether pods that can be read, and ask for what no pod may ask for, are left
             out if they wait, and are marked if they run. Otherwise they are faults.
+        beside: What another document adds. With it there may be no document of an instance, and
+            no other node.
 
     Raises:
         InputError: Something is wrong; it tells the first fault in the order of the files.
 
     """
-    faults = Faults(documents)
+    faults = Faults(documents) if beside is None else beside.faults
     files: list[tuple[InstanceFile, Place]] = []
     parts: list[tuple[MachineFile, Place]] = []
     for document in documents:
@@ -110,14 +143,16 @@ def build_instance(
             message = f"got {shown(kind)}{other}; expected {INSTANCE} or {MACHINE}"
             raise InputError(document.file, place.at("kind").line, "kind", message)
     faults.raise_first()
-    if not files:
+    if not files and beside is None:
         message = f"holds no document of 'kind: {INSTANCE}'"
         raise InputError(documents[0].file, None, "", message)
     reader = MachineReader()
     for part, place in parts:
         reader.add(part, place)
     faults.raise_first()
-    instance = _build(files, reader.machines, find_machine, skip_illegal=skip_illegal)
+    instance = _build(
+        files, reader.machines, find_machine, beside, faults, skip_illegal=skip_illegal
+    )
     faults.raise_first()
     return instance
 
@@ -210,22 +245,23 @@ def _build(
     files: Sequence[tuple[InstanceFile, Place]],
     machines: dict[str, Machine],
     find_machine: MachineFinder,
+    beside: Beside | None,
+    faults: Faults,
     *,
     skip_illegal: bool,
 ) -> Instance:
+    node_parts = [
+        (part, place.at("nodes", i)) for file, place in files for i, part in enumerate(file.nodes)
+    ]
+    node_parts += beside.nodes if beside else ()
     levels = LevelReader()
     for file, place in files:
         for i, level in enumerate(file.network_topology):
             levels.add(level, place.at("networkTopology", i))
     defaults = read_defaults(_once("defaults", [(f.defaults, place) for f, place in files]))
     node_reader = NodeReader(machines, find_machine, levels, defaults or NO_DEFAULTS)
-    nodes = tuple(
-        node
-        for file, place in files
-        for i, part in enumerate(file.nodes)
-        for node in node_reader.nodes(part, place.at("nodes", i))
-    )
-    if not any(file.nodes for file, _ in files):
+    nodes = tuple(node for part, place in node_parts for node in node_reader.nodes(part, place))
+    if not node_parts and files:
         written = [place.at("nodes") for _, place in files if place.at("nodes").exists]
         what = "is empty; give one or more" if written else "is missing; give one node or more"
         if not written and all(_is_default_alone(place.document) for _, place in files):
@@ -233,20 +269,19 @@ def _build(
         [*written, files[0][1].at("nodes")][0].fault(what)
     levels.check(nodes)
     # If nodes were missing, whatever names them would be blamed for their faults.
-    files[0][1].faults.raise_first()
+    faults.raise_first()
     offers = offers_of(nodes)
     extended = {name for node in nodes for name, _ in node.extended}
     for machine in {id(node.machine): node.machine for node in nodes}.values():
         if clash := clashing_unit(machine, offers):
             device, quantity = clash
-            next(place.at("nodes") for file, place in files if file.nodes).fault(
+            _whole_list(node_parts[0][1]).fault(
                 f"{quantity.name} of devices of type {shown(device.type)} is in {quantity.unit} on "
                 f"machine {shown(machine.name)}, and in "
                 f"{offers[device.type][quantity.name]} on another; write it in one unit"
             )
     if both := sorted(offers.keys() & extended):
-        where = next(place.at("nodes") for file, place in files if file.nodes)
-        where.fault(
+        _whole_list(node_parts[0][1]).fault(
             f"{shown(both[0])} is a type of devices on some nodes, and an extended resource of "
             "others; name one of them otherwise"
         )
@@ -261,12 +296,13 @@ def _build(
     )
     waiting = GangReader(pods, levels.known)
     gangs: list[Gang] = []
-    for file, place in files:
-        for i, pod in enumerate(file.pods):
-            gangs += waiting.lone(pod, place.at("pods", i))
-    for file, place in files:
-        for i, gang in enumerate(file.gangs):
-            gangs.append(waiting.gang(gang, place.at("gangs", i)))
+    asked = [Waiting(file.pods, _with_places(file.gangs, place), place) for file, place in files]
+    asked += beside.demand if beside else ()
+    for one in asked:
+        for i, pod in enumerate(one.pods):
+            gangs += waiting.lone(pod, one.place.at("pods", i))
+    for one in asked:
+        gangs += (waiting.gang(gang, place) for gang, place in one.gangs)
     groups = tuple(
         waiting.group(part, place.at("gangGroups", i))
         for file, place in files
@@ -296,6 +332,15 @@ def _build(
         defaults=defaults,
         left_out=legal.left_out,
     )
+
+
+def _whole_list(item: Place) -> Place:
+    """Return the place of the list that an item stands in."""
+    return Place(item.document, item.faults, item.path[:-1])
+
+
+def _with_places(gangs: Sequence[GangPart], place: Place) -> list[tuple[GangPart, Place]]:
+    return [(gang, place.at("gangs", i)) for i, gang in enumerate(gangs)]
 
 
 def _once(field: str, said: Sequence[tuple[T | None, Place]]) -> T | None:

@@ -1,0 +1,71 @@
+"""What to buy: price, proven bound and gap, beside two naive buyers on the same market.
+
+12 random mixes (`_random_mixes`), and openb's pods bought from its own 27 node types
+(`_openb`) where the traces are. The first figure of a row is the market's price and the last one
+what every pod in a judged place costs. CPU time is told beside wall time: on a busy machine a
+search of 60 s is a shorter one.
+
+Run: python benchmarks/plan_buy.py [FOLDER OF openb's CSV FILES] [SECONDS] [LISTS OR mixes...]
+"""
+
+import os
+import sys
+import time
+
+from _buying_rivals import buy_one_by_one
+from _openb import folder_of_traces, openb
+from _random_mixes import random_mix
+
+from placer.plan.answer import Bought
+from placer.plan.plan import buy
+from placer.plan.question import Question
+from placer.plan.relax import relaxed
+
+LISTS = ("default", "gpushare40", "gpuspec20")
+MIXES = 12
+MIX_S = 10.0
+LIST_S = 60.0
+THREADS = 2
+HEAD = (
+    f"{'question':12} {'pods':>6} {'items':>5} {'price':>11} {'bound':>11} {'gap':>7} "
+    f"{'FFD':>8} {'best fit':>8} {'nodes':>6} {'wall':>7} {'CPU':>7}"
+)
+
+
+def report(name: str, question: Question, seconds: float) -> None:
+    """Print a row: rivals in percent above the bound."""
+    market = relaxed(question).market
+    ffd, best = (buy_one_by_one(market, best_fit=best_fit) for best_fit in (False, True))
+    wall_s, cpu_s = time.perf_counter(), time.process_time()
+    answer = buy(question, seconds, THREADS)
+    wall_s, cpu_s = time.perf_counter() - wall_s, time.process_time() - cpu_s
+    assert isinstance(answer, Bought), answer
+    bound = question.in_units(answer.bound)
+    above = [f"{100 * (price / bound - 1):.1f} %" for price in (ffd, best)]
+    nodes = sum(one.count for one in answer.mix)
+    print(
+        f"{name:12} {sum(market.blocks[0]):6,} {market.items:5} {answer.price:11,} "
+        f"{answer.bound:11,} {answer.gap_percent:5.2f} % {above[0]:>8} {above[1]:>8} {nodes:6,} "
+        f"{wall_s:5.1f} s {cpu_s:5.1f} s",
+        flush=True,
+    )
+
+
+def main() -> None:
+    folder = folder_of_traces(sys.argv[1] if len(sys.argv) > 1 else None)
+    seconds = float(sys.argv[2]) if len(sys.argv) > 2 else 0.0
+    chosen = sys.argv[3:] or ["mixes", *LISTS]
+    print(f"load of the machine before: {os.getloadavg()[0]:.1f} on {os.cpu_count()} CPUs")
+    print(HEAD)
+    if "mixes" in chosen:
+        for seed in range(MIXES):
+            report(f"mix {seed}", random_mix(seed), seconds or MIX_S)
+    for pods in (name for name in LISTS if name in chosen):
+        if folder is None:
+            print(f"{pods:12} skipped: name the folder of openb's CSV files, or PLACER_OPENB")
+        else:
+            report(pods, openb(folder, pods), seconds or LIST_S)
+
+
+if __name__ == "__main__":
+    main()

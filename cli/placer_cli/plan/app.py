@@ -1,0 +1,119 @@
+"""The sub-commands of ``placer plan``: read, call, print, choose an exit code."""
+
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from placer_cli.commands.solve import LONGEST_S, MOST_WORKERS
+from placer_cli.console import err, note_summary, out
+from placer_cli.exits import Exit
+from placer_cli.output import Format, document
+
+if TYPE_CHECKING:
+    from placer.plan.answer import PlanAnswer
+
+LEAST_S = 0.1
+
+plan_app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Plan capacity: what to buy, at what price.",
+    epilog="Example: placer plan buy instances/plan/cluster.yaml --seconds 5",
+)
+
+
+@plan_app.callback()
+def _plan() -> None:
+    """Plan capacity: what to buy, at what price."""
+
+
+@plan_app.command(epilog="Example: placer plan buy instances/plan/cluster.yaml --seconds 5")
+def buy(
+    plan: Annotated[Path, typer.Argument(metavar="PLAN", help="A file of kind Plan; - is stdin.")],
+    instance: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="[INSTANCE]...",
+            help="Files of an instance, or of a cluster's objects: nodes that are there, pods "
+            "that run, and pods that wait, which are part of the demand.",
+            show_default=False,
+        ),
+    ] = None,
+    seconds: Annotated[
+        float,
+        typer.Option(
+            min=LEAST_S, max=LONGEST_S, metavar="S", help="Wall-clock time to the answer."
+        ),
+    ] = 60.0,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            max=MOST_WORKERS,
+            metavar="N",
+            help="Searches at a time. [default: one for each CPU]",
+        ),
+    ] = None,
+    form: Annotated[Format, typer.Option("--format", help="How the answer is printed.")] = (
+        Format.TABLE
+    ),
+) -> None:
+    """Buy the cheapest mix of PLAN's offers that places all of its demand.
+
+    What is bought does for each scenario of the plan. The price has a proven lower bound, and
+    every pod gets a place that the judge has looked at. Exit codes: 0 a mix is found; 1 there is
+    none at any price; 2 bad input; 3 none was found in time. Ctrl-C ends the search with the best
+    answer so far.
+    """
+    from placer_cli.interrupt import NoAnswerError
+
+    try:
+        answer = _buy(plan, instance or [], seconds, workers, form)
+    except KeyboardInterrupt:
+        raise NoAnswerError from None
+    raise typer.Exit(_exit(answer))
+
+
+def _buy(
+    plan: Path, instance: list[Path], seconds: float, workers: int | None, form: Format
+) -> "PlanAnswer":
+    """Read, plan and print; return the answer."""
+    from placer.load import load_question
+    from placer.search.options import SolveOptions
+    from placer_cli.interrupt import halted_by_ctrl_c, interruptible
+    from placer_cli.progress import progress
+
+    if [plan, *instance].count(Path("-")) > 1:
+        raise typer.BadParameter("standard input is named twice; name a file for one")
+    question = load_question(plan, instance, on_summary=note_summary)
+    started_s = monotonic()
+    with halted_by_ctrl_c() as halt, progress(err()) as tell:
+        from placer.plan.plan import buy as search
+
+        threads = workers or SolveOptions().workers
+        answer = interruptible(
+            lambda: search(question, seconds, threads, lambda: halt.called_s is not None, tell),
+            halt,
+        )
+    if form is Format.TABLE:
+        from placer_cli.draw.canvas import canvas_of
+        from placer_cli.plan.drawn import draw_plan
+
+        console = out()
+        console.print(draw_plan(question, answer, canvas_of(console)))
+    else:
+        from placer.plan.to_json import plan_to_json
+
+        typer.echo(document(plan_to_json(question, answer), form), nl=False)
+    err().print(f"planned in {monotonic() - started_s:.2f} s", style="dim")
+    return answer
+
+
+def _exit(answer: "PlanAnswer") -> Exit:
+    from placer.plan.answer import Bought, NoPlan
+
+    if isinstance(answer, Bought):
+        return Exit.DONE
+    return Exit.NOT_ALL if isinstance(answer, NoPlan) else Exit.NO_ANSWER

@@ -1,0 +1,168 @@
+"""The answer of a plan, for a terminal: first the sentence, then the figures behind it."""
+
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import assert_never
+
+from rich.console import Group as Lines
+from rich.console import RenderableType
+from rich.text import Text
+
+from placer.plan.answer import Binding, Bought, NoneFound, NoPlan, PlanAnswer
+from placer.plan.question import Question, demand_in
+from placer_cli.draw.canvas import Canvas
+from placer_cli.draw.palette import BAD, QUIET, STRONG
+from placer_cli.draw.tables import table
+from placer_cli.draw.text_flow import titled
+from placer_cli.draw.texts import count, title_of
+from placer_models.pod import pods_of
+
+MOST_ROWS = 60
+"""So many rows of a table are drawn; --format json has all."""
+
+
+def draw_plan(question: Question, answer: PlanAnswer, canvas: Canvas) -> RenderableType:
+    """Draw what to buy, or why nothing does."""
+    match answer:
+        case Bought():
+            return Lines(*_bought(question, answer, canvas))
+        case NoPlan():
+            return Lines(*_no_plan(question, answer))
+        case NoneFound():
+            return Lines(*_none_found(question, answer))
+        case _:
+            assert_never(answer)
+
+
+def _bought(question: Question, answer: Bought, canvas: Canvas) -> Iterator[RenderableType]:
+    price = money(question, answer.price)
+    if not answer.mix:
+        yield Text("Nothing has to be bought: all pods fit on what is there.", STRONG)
+        return
+    nodes = count(sum(one.count for one in answer.mix), "node")
+    yield Text(f"Buy {nodes} for {price}: {_proof(question, answer)}", STRONG)
+    yield Text(_who(question, answer))
+    yield ""
+    yield titled("What to buy", _mix(question, answer, canvas))
+    yield ""
+    yield titled("What binds", Lines(*map(_binds, answer.binding)))
+    if answer.runners_up:
+        yield ""
+        yield titled("Without one of them", _runners_up(question, answer, canvas))
+    if answer.relaxed:
+        yield ""
+        yield Text(f"The bound does not look at {_listed(answer.relaxed)}.", QUIET)
+
+
+def _proof(question: Question, answer: Bought) -> str:
+    if answer.price == answer.bound:
+        return "no plan costs less, which is proven"
+    gap = f"{answer.gap_percent:.2f}".rstrip("0").rstrip(".")
+    return f"no plan costs less than {money(question, answer.bound)}, which is proven (gap {gap} %)"
+
+
+def _who(question: Question, answer: Bought) -> str:
+    """Say who gets a place, scenario by scenario."""
+    pods = [len(witness.placement.pods) for witness in answer.witnesses]
+    if len(question.scenarios) == 1:
+        return f"{count(pods[0], 'pod')} {'gets' if pods[0] == 1 else 'get'} a place, all judged."
+    told = ", ".join(
+        f"{scenario.name} ({count(number, 'pod')})"
+        for scenario, number in zip(question.scenarios, pods, strict=True)
+    )
+    return f"It does for each scenario: {told}. All places are judged."
+
+
+def money(question: Question, price: Decimal) -> str:
+    """Write a price in the plan's currency."""
+    # Two digits or none, as people write prices, or as many as the file has.
+    digits = question.decimals if question.decimals != 1 else 2
+    text = f"{price:,.{digits}f}"
+    return f"{text} {question.currency}" if question.currency else text
+
+
+def _mix(question: Question, answer: Bought, canvas: Canvas) -> RenderableType:
+    offers = {offer.name: offer for offer in question.offers}
+    rows = [
+        [
+            Text(one.offer),
+            Text(f"{one.count:,}"),
+            Text(money(question, offers[one.offer].price)),
+            Text(money(question, one.price)),
+        ]
+        for one in answer.mix
+    ]
+    head = ("offer", "nodes", "each", "together")
+    return _cut(head, rows, canvas)
+
+
+def _cut(head: tuple[str, ...], rows: list[list[Text]], canvas: Canvas) -> RenderableType:
+    drawn = table(head, rows[:MOST_ROWS], canvas.width, numbers=head[1:], wrap={head[0]: 12})
+    if len(rows) <= MOST_ROWS:
+        return drawn
+    return Lines(drawn, Text(f"and {count(len(rows) - MOST_ROWS, 'row')} more", QUIET))
+
+
+def _binds(one: Binding) -> Text:
+    """Say what the price of an offer is paid for, and how full the rest is."""
+    uses = {use.resource: use.percent for use in one.uses}
+    others = [f"{name} {uses[name]:.0f} %" for name in uses if name != one.resource]
+    if one.resource is None:
+        return Text(f"{one.offer}: nothing in particular")
+    first = f"{one.offer}: {one.resource}"
+    if one.resource in uses:
+        first += f", {uses[one.resource]:.0f} % in use"
+    if 0 < one.percent < 99.5:
+        first += f" ({one.percent:.0f} % of its price is paid for them)"
+    return Text(f"{first}; {', '.join(others)}" if others else first)
+
+
+def _runners_up(question: Question, answer: Bought, canvas: Canvas) -> RenderableType:
+    rows = []
+    for one in answer.runners_up:
+        if one.price is None:
+            rows.append([Text(one.without), Text("no plan found"), Text(""), Text("")])
+            continue
+        more = float(100 * (one.price - answer.price) / answer.price)
+        mix = ", ".join(f"{number:,} {offer}" for offer, number in one.mix[:4])
+        mix += f" and {len(one.mix) - 4} more offers" if len(one.mix) > 4 else ""
+        rows.append(
+            [Text(one.without), Text(money(question, one.price)), Text(f"{more:+.1f} %"), Text(mix)]
+        )
+    head = ("without", "price", "more", "instead")
+    return table(head, rows, canvas.width, numbers=head[1:3], wrap={"without": 12, "instead": 16})
+
+
+def _no_plan(question: Question, answer: NoPlan) -> Iterator[RenderableType]:
+    if answer.unplaced:
+        yield Text("No plan places all pods: no node that is there or offered holds", STRONG)
+        for one in answer.unplaced:
+            name = title_of(one.name, one.namespace)
+            yield Text(f"{name}: {' '.join(one.reasons)}", BAD)
+        return
+    total = max(
+        sum(1 for _ in pods_of(demand_in(question, scenario))) for scenario in question.scenarios
+    )
+    yield Text(
+        f"No plan places all {total:,} pods, which is proven: too few nodes can be bought.", STRONG
+    )
+    for short in answer.short:
+        yield Text(f"{short.pod}: {count(short.count, 'pod')} like it would have no place", BAD)
+    if answer.ended:
+        ends = ", ".join(f"{name} ends at {most:,}" for name, most in answer.ended)
+        yield Text(f"{ends}: raise max, or offer other nodes.")
+
+
+def _none_found(question: Question, answer: NoneFound) -> Iterator[RenderableType]:
+    where = f" in scenario {answer.scenario}" if len(question.scenarios) > 1 else ""
+    what = f"{count(answer.pods, 'pod')} found no place{where}" if answer.pods else "none was found"
+    yield Text(f"No plan yet: {what}, and it is not proven that none exists.", STRONG)
+    yield Text(f"If there is one, it costs at least {money(question, answer.bound)}.")
+    for one in answer.unplaced:
+        name = title_of(one.name, one.namespace)
+        yield Text(f"{name}: {' '.join(one.reasons)}", BAD)
+    yield Text("Give it more --seconds, raise max of an offer, or offer other nodes.")
+
+
+def _listed(parts: tuple[str, ...]) -> str:
+    return " and ".join((", ".join(parts[:-1]), parts[-1])) if len(parts) > 1 else parts[0]

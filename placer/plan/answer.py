@@ -1,0 +1,170 @@
+"""The answer of a plan: what to buy, how good that is, what binds, and what else it could be."""
+
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+
+from placer.plan.market import Market
+from placer.plan.proof import Values
+from placer.plan.witness import Witness
+from placer_models.placement import Unplaced
+
+
+@dataclass(frozen=True, slots=True)
+class Purchase:
+    """Nodes of one offer.
+
+    Attributes:
+        price: What all of them cost.
+
+    """
+
+    offer: str
+    count: int
+    price: Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """How much of a resource is in use on the nodes of an offer.
+
+    Attributes:
+        resource: The resource, as people call it.
+        percent: The used part, in percent, in the scenario that asks for most.
+
+    """
+
+    resource: str
+    percent: float
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """What the price of an offer is paid for.
+
+    Attributes:
+        resource: The resource of which more would save most; None: none in particular.
+        percent: Which part of the price is paid for it, in percent, by the values of the
+            aggregate program.
+        uses: What is used of each resource that somebody asks for.
+
+    """
+
+    offer: str
+    resource: str | None
+    percent: float
+    uses: tuple[Use, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RunnerUp:
+    """What a plan without one of the offers costs.
+
+    Attributes:
+        without: The offer.
+        price: None: no such plan was found.
+        mix: (offer, how many nodes).
+
+    """
+
+    without: str
+    price: Decimal | None
+    mix: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """Where the bound comes from: enough to recompute it.
+
+    Attributes:
+        market: The market that it is about.
+        values: The whole-number values.
+        exact: What the values prove, in units, before it is rounded up; None: no plan at all.
+        by_enumeration: Whether the bound is higher than that, because all patterns were tried.
+
+    """
+
+    market: Market
+    values: Values
+    exact: Fraction | None
+    by_enumeration: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Bought:
+    """A plan that places all of the demand.
+
+    Attributes:
+        price: What it costs.
+        bound: No plan costs less.
+        mix: What is bought, the dearest part first.
+        relaxed: What the bound does not look at, in words.
+
+    """
+
+    price: Decimal
+    bound: Decimal
+    mix: tuple[Purchase, ...]
+    binding: tuple[Binding, ...]
+    runners_up: tuple[RunnerUp, ...]
+    witnesses: tuple[Witness, ...]
+    relaxed: tuple[str, ...]
+    proof: Proof
+
+    @property
+    def gap_percent(self) -> float:
+        """How far the price is above the bound, in percent of the bound."""
+        if self.price == self.bound:
+            return 0.0
+        return float(100 * (self.price - self.bound) / self.bound) if self.bound else 100.0
+
+
+@dataclass(frozen=True, slots=True)
+class Short:
+    """Pods of one shape for which too little can be bought.
+
+    Attributes:
+        pod: Some pod of it.
+        count: How many have no place, at least.
+
+    """
+
+    pod: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class NoPlan:
+    """No plan places all of the demand, however much is paid.
+
+    Attributes:
+        unplaced: Pods that no node can hold, and why.
+        short: Pods for which the offers are too few.
+        ended: (offer, the most that there are) of the offers that are used up.
+
+    """
+
+    unplaced: tuple[Unplaced, ...] = ()
+    short: tuple[Short, ...] = ()
+    ended: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NoneFound:
+    """No plan was found, and none was proven to be impossible.
+
+    Attributes:
+        bound: A plan costs at least so much, if there is one.
+        scenario: The scenario in which pods were left over; empty: not known.
+        unplaced: Some of these pods, and why.
+        pods: How many they are.
+
+    """
+
+    bound: Decimal
+    scenario: str = ""
+    unplaced: tuple[Unplaced, ...] = ()
+    pods: int = 0
+
+
+PlanAnswer = Bought | NoPlan | NoneFound

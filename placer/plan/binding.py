@@ -1,0 +1,96 @@
+"""Binding resources: what the price of an offer is paid for, and how full its nodes are."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+
+from placer.plan.aggregate import Aggregate, Subject
+from placer.plan.answer import Binding, Use
+from placer.plan.market import BinKind, Devices
+from placer.plan.relax import Relaxation
+from placer_models.device import GPU
+from placer_models.dimensions import Dimension
+
+_WORDS = {
+    "memory": "memory",
+    "shared-pool": "CPUs",
+    "be-pool": "CPUs of BE pods",
+    "max-pods": "pods",
+}
+"""Rules that count one thing, and what people call it."""
+
+
+def resource_word(dimension: Dimension) -> str:
+    """Return what people call a dimension."""
+    if dimension.rule == "hugepages":
+        return f"hugepages of {dimension.page_bytes >> 20}Mi"
+    return _WORDS.get(dimension.rule) or dimension.subject or dimension.rule
+
+
+def device_word(kind: str) -> str:
+    """Return what people call devices of a type."""
+    return "GPUs" if kind == GPU else f"{kind} devices"
+
+
+def binding_of(
+    relaxation: Relaxation,
+    start: Aggregate,
+    offer: int,
+    name: str,
+    count: int,
+    items: Counter[int],
+) -> Binding:
+    """Return what binds on the nodes of an offer.
+
+    Args:
+        relaxation: The market.
+        start: The answer of its aggregate program.
+        offer: The index of the offer.
+        name: Its name.
+        count: How many nodes of it are bought.
+        items: How many items of each kind are on them.
+
+    """
+    number = relaxation.there + offer
+    kind = relaxation.market.kinds[number]
+    uses = tuple(_uses(relaxation, kind, count, items))
+    rents: defaultdict[str, float] = defaultdict(float)
+    for subject, rent in start.rents[number].items():
+        rents[_word(relaxation, subject)] += rent
+    total = sum(rents.values())
+    if total:
+        word = max(rents, key=lambda one: rents[one])
+        return Binding(name, word, 100 * rents[word] / total, uses)
+    fullest = max(uses, key=lambda use: use.percent, default=None)
+    return Binding(name, fullest.resource if fullest else None, 0.0, uses)
+
+
+def _word(relaxation: Relaxation, subject: Subject) -> str:
+    if subject.devices is not None:
+        return device_word(relaxation.devices[subject.devices])
+    return resource_word(relaxation.resources[subject.number])
+
+
+def _uses(relaxation: Relaxation, kind: BinKind, count: int, items: Counter[int]) -> Iterator[Use]:
+    for number, dimension in enumerate(relaxation.resources):
+        taken = sum(n * size[number] for i, n in items.items() if (size := kind.sizes[i]))
+        asked = any(size and size[number] for k in relaxation.market.kinds for size in k.sizes)
+        if asked and kind.room[number]:
+            yield Use(resource_word(dimension), 100 * taken / (count * kind.room[number]))
+    for word, devices in zip(relaxation.devices, kind.devices, strict=True):
+        if devices.rooms:
+            total = [sum(column) for column in zip(*devices.rooms, strict=True)]
+            parts = [
+                _taken(devices, q, items, has / len(devices.rooms)) / (count * has)
+                for q, has in enumerate(total)
+                if has
+            ]
+            yield Use(device_word(word), 100 * max(parts, default=0.0))
+
+
+def _taken(devices: Devices, quantity: int, items: Counter[int], whole: float) -> float:
+    """Return how much of a quantity of devices items take, where a device has ``whole``."""
+    return sum(
+        number * devices.asks[item].whole * whole
+        + number * sum(n * devices.sizes[s][quantity] for s, n in devices.asks[item].shares)
+        for item, number in items.items()
+    )

@@ -1,0 +1,173 @@
+"""Buying on a market: the cheapest plan that the time allows, and a proven bound of its price."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from time import monotonic
+
+import numpy as np
+
+from placer.plan.aggregate import Aggregate
+from placer.plan.all_patterns import all_patterns
+from placer.plan.certify import Certifier
+from placer.plan.market import Market
+from placer.plan.master import Pattern, Proposal
+from placer.plan.proof import Values, rounded_up
+from placer.plan.rounding import MarketPlan, Rounding
+from placer.plan.whole import buy_whole
+
+_PROVING = 0.72
+"""This part of the time is for patterns and proof, less what follows."""
+_SETTLING = 0.85
+"""Until then patterns are looked for without exchanges."""
+_TRIES = 4
+_FEW_BINS = 400
+"""Plans of no more bins are improved by CP-SAT over the patterns."""
+_MOST_RIVALS = 4
+_MORE = 300
+"""So many fillings at a time are added for such plans."""
+_SOME = 0.05
+"""Items without a value count this part of the mean, so that bins are filled to the end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rival:
+    """A plan without one of the offers of the best one.
+
+    Attributes:
+        without: The kind that is not bought.
+
+    """
+
+    without: int
+    plan: MarketPlan | None
+
+
+@dataclass(frozen=True, slots=True)
+class Deal:
+    """What came out.
+
+    Attributes:
+        plan: The best plan, or None if none was found.
+        bound: No plan is cheaper, in units; None: there is no plan at any price.
+        exact: The bound as a fraction before it is rounded up, from the values alone.
+        values: The values behind it.
+        by_enumeration: Whether the bound is better than that of the values, because all patterns
+            were tried.
+        proposal: The last answer of the master problem.
+        start: The answer of the aggregate program.
+        by_sums: Whether the bound counts some devices by their sums.
+        rivals: What is paid without one of the offers, cheapest first.
+
+    """
+
+    plan: MarketPlan | None
+    bound: int | None
+    exact: Fraction | None
+    values: Values
+    by_enumeration: bool
+    proposal: Proposal
+    start: Aggregate
+    by_sums: bool
+    rivals: tuple[Rival, ...] = ()
+
+
+@dataclass(slots=True)
+class Buyer:
+    """Buys on a market.
+
+    Attributes:
+        seconds: Wall-clock time.
+        threads: How many searches run at a time.
+        stop: Asked now and then whether to end at once.
+        tell: Told in a few words what is done.
+
+    """
+
+    market: Market
+    seconds: float
+    threads: int = 2
+    stop: Callable[[], bool] = lambda: False
+    tell: Callable[[str], None] = lambda words: None
+    seed: int = 0
+
+    def buy(self) -> Deal:
+        """Return the best plan and the bound."""
+        started_s = monotonic()
+        market = self.market
+        certifier = Certifier(
+            market,
+            started_s + _PROVING * self.seconds,
+            started_s + _SETTLING * self.seconds,
+            threads=self.threads,
+            stop=self.stop,
+            on_bound=lambda bound: self.tell("looking for patterns and proof"),
+            seed=self.seed,
+        )
+        certificate = certifier.run()
+        exact = certificate.bound.price
+        steps = [kind.price * kind.pack for kind in market.kinds if kind.price]
+        bound = None if exact is None else rounded_up(exact, steps)
+        self.tell("rounding to whole nodes")
+        rounding = Rounding(market, certifier.master, certifier.filler)
+        plan = rounding.best(certificate.proposal, _TRIES, self.seed) if exact is not None else None
+        complete, by_enumeration = None, False
+        if bound is not None and (plan is None or plan.price > bound):
+            complete = all_patterns(market)
+            few = plan is not None and sum(map(len, plan.fillings)) <= _FEW_BINS
+            if (few or complete is not None) and not self.stop():
+                left_s = self.seconds - (monotonic() - started_s)
+                patterns = complete or self._more_patterns(certifier, certificate.proposal)
+                answer = buy_whole(market, patterns, 0.6 * left_s, self.threads, plan)
+                if answer.plan is not None and (plan is None or answer.plan.price < plan.price):
+                    plan = answer.plan
+                if complete is not None and answer.impossible:
+                    bound, by_enumeration = None, True
+                elif complete is not None and answer.bound is not None and answer.bound > bound:
+                    bound, by_enumeration = answer.bound, True
+        rivals = self._rivals(plan, certifier, complete) if plan else ()
+        return Deal(
+            plan,
+            bound,
+            exact,
+            certificate.values,
+            by_enumeration,
+            certificate.proposal,
+            certifier.start,
+            certificate.by_sums,
+            rivals,
+        )
+
+    def _more_patterns(self, certifier: Certifier, proposal: Proposal) -> list[Pattern]:
+        """Return the known patterns and more: whole bins need others than parts of bins do."""
+        rng = np.random.default_rng(self.seed)
+        kinds = range(len(self.market.kinds))
+        rows = max(1, _MORE // len(kinds) // len(self.market.blocks))
+        for block, counts in enumerate(self.market.blocks):
+            most = np.array(counts, np.int64)
+            for values in (proposal.values[block], certifier.start.values[block]):
+                values = np.maximum(values, values.mean() * _SOME)
+                number, found = certifier.filler.fill(kinds, values, most, rng, rows)
+                for kind, one in zip(number.tolist(), found, strict=True):
+                    if one.any():
+                        certifier.master.add(Pattern(block, kind, one))
+        return certifier.master.patterns
+
+    def _rivals(
+        self, plan: MarketPlan, certifier: Certifier, complete: Sequence[Pattern] | None
+    ) -> tuple[Rival, ...]:
+        """Return what is paid without each of the offers that cost most, cheapest first."""
+        spent = [n * k.price for n, k in zip(plan.bought, self.market.kinds, strict=True)]
+        dear = [kind for kind in sorted(range(len(spent)), key=lambda k: -spent[k]) if spent[kind]]
+        found = []
+        for kind in dear[:_MOST_RIVALS]:
+            barred = frozenset({kind})
+            rounding = Rounding(self.market, certifier.master, certifier.filler, barred)
+            other = rounding.best(certifier.master.without(kind), 2, self.seed)
+            if complete is not None and not self.stop():
+                whole = buy_whole(self.market, complete, 1.0, self.threads, other, barred)
+                other = whole.plan or other
+            found.append(Rival(kind, other))
+        return tuple(
+            sorted(found, key=lambda r: (r.plan is None, r.plan.price if r.plan else 0, r.without))
+        )

@@ -1,0 +1,293 @@
+"""Patterns and proof: columns are added to the master problem, and its values are proven.
+
+Values are drawn between the best proven ones and the master's (Wentges), because the master's own
+swing. Cheap greedy fillings come first; when they find nothing, the pricing problems are solved,
+and their bounds give a proof.
+"""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from fractions import Fraction
+from time import monotonic
+
+import numpy as np
+from numpy.typing import NDArray
+
+from placer.plan.aggregate import Aggregate, aggregate
+from placer.plan.filler import Filler
+from placer.plan.market import Market
+from placer.plan.master import Master, Pattern, Proposal, exchanges
+from placer.plan.pricing import Fullest, Pricer
+from placer.plan.proof import Bound, Values, bound_of
+
+Real = NDArray[np.float64]
+
+CLOSE = 1e-3
+"""Bound and master problem this close, relatively: more patterns would change little."""
+
+_SMOOTH = 0.5
+_FILLINGS = 250
+"""Greedy fillings at a time, over all kinds of bins."""
+_LEAST_FILLINGS = 16
+"""Fillings of one kind at least."""
+_KEPT = 8
+"""Patterns of a kind that are added at a time."""
+_FEW = 4
+"""With fewer new patterns than this, other values are tried, and then a proof."""
+_ALL_ROUNDS = 25
+"""After so many rounds of greedy fillings a proof is tried, whatever they found."""
+_GREEDY_STEPS = 2_000
+"""The greedy plan ends after so many different bins."""
+_ENDLESS = 10**9
+_WORK = 2.0
+"""Deterministic work of one pricing problem."""
+_EXACT_DIGITS = 10**15
+"""The values of all items together come to this at most, so that sums stay exact."""
+_SCALE = 1_000
+"""Values are whole numbers of this part of the market's unit, or smaller if that is too large."""
+_TINY = 1e-6
+
+
+@dataclass(slots=True)
+class Certificate:
+    """What is known about the cheapest plan.
+
+    Attributes:
+        bound: The best bound.
+        values: The values behind it.
+        proposal: The last answer of the master problem.
+        by_sums: Whether some devices are counted by their sums in the bound.
+
+    """
+
+    bound: Bound
+    values: Values
+    proposal: Proposal
+    by_sums: bool = False
+
+
+@dataclass(slots=True)
+class Certifier:
+    """Adds patterns until bound and master problem are close, or the time is over.
+
+    Attributes:
+        master: The master problem, whose patterns the plan is made of.
+        start: The aggregate program's answer.
+        deadline_s: When no more is proven, on the monotonic clock.
+        end_s: When no more patterns are looked for.
+        threads: How many pricing problems are solved at a time.
+        stop: Asked now and then whether to end at once.
+        on_bound: Told of each better bound.
+
+    """
+
+    market: Market
+    deadline_s: float
+    end_s: float
+    threads: int = 2
+    stop: Callable[[], bool] = lambda: False
+    on_bound: Callable[[Bound], None] = lambda bound: None
+    seed: int = 0
+    master: Master = field(init=False)
+    filler: Filler = field(init=False)
+    start: Aggregate = field(init=False)
+    _pricers: list[list[Pricer]] = field(init=False)
+    _rng: np.random.Generator = field(init=False)
+    _scale: int = field(init=False)
+    _best: tuple[Bound, Values] = field(init=False)
+    _centre: Real = field(init=False)
+
+    def __post_init__(self) -> None:
+        market = self.market
+        self._rng = np.random.default_rng(self.seed)
+        self.master = Master(market)
+        self.filler = Filler(market.kinds)
+        most = [
+            [market.most_of(kind, b) for kind in market.kinds] for b in range(len(market.blocks))
+        ]
+        self._pricers = [
+            [Pricer(kind, mine) for kind, mine in zip(market.kinds, of_block, strict=True)]
+            for of_block in most
+        ]
+        dearest = max(kind.price for kind in market.kinds) or 1
+        items = sum(map(sum, market.blocks)) or 1
+        self._scale = max(1, min(_SCALE, _EXACT_DIGITS // (dearest * items)))
+        for block, of_block in enumerate(most):
+            for kind, mine in enumerate(of_block):
+                for item, count in enumerate(mine):
+                    if count:
+                        self._add_alone(block, kind, item, count)
+        for larger, smaller in exchanges(market):
+            self.master.exchange(larger, smaller)
+
+    @property
+    def _over(self) -> bool:
+        return self.stop() or monotonic() >= self.deadline_s
+
+    def run(self) -> Certificate:
+        """Return what was proven, and the last proposal."""
+        with ThreadPoolExecutor(self.threads) as pool:
+            self.start = aggregate(self.market)
+            self._centre = self.start.values
+            self._begin_greedily()
+            self._best = Bound(Fraction(0), Fraction(0)), Values((), ())
+            proposal = self.master.solve()
+            self._prove(self._centre, proposal, pool, first=True)
+            proposal = self._improve(pool)
+        self.master.end_exchanges()
+        proposal = self._settle(proposal)
+        by_sums = any(pricer.by_sums for of_block in self._pricers for pricer in of_block)
+        return Certificate(*self._best, proposal, by_sums)
+
+    def _begin_greedily(self) -> None:
+        """Add the patterns of a greedy plan: what is worth most for its price, again and again.
+
+        From then on the master problem is never dearer than that plan.
+        """
+        prices = np.array([max(kind.price, _TINY) for kind in self.market.kinds])
+        kinds = range(len(prices))
+        used = [0] * len(prices)
+        for block, counts in enumerate(self.market.blocks):
+            left = np.array(counts, np.int64)
+            values = np.maximum(self.start.values[block], _TINY)
+            for _ in range(_GREEDY_STEPS):
+                open_ = [k for k in kinds if used[k] < (self.market.kinds[k].buyable or _ENDLESS)]
+                if self._over or not left.any() or not open_:
+                    break
+                kind, found = self.filler.fill(open_, values, left, self._rng, 1)
+                best = int((found @ values / prices[kind]).argmax())
+                pattern = found[best]
+                some = pattern > 0
+                if not some.any():
+                    break
+                self.master.add(Pattern(block, int(kind[best]), pattern))
+                times = int((left[some] // pattern[some]).min())
+                left = left - times * pattern
+                used[int(kind[best])] += times
+
+    def _improve(self, pool: ThreadPoolExecutor) -> Proposal:
+        rounds = 0
+        while True:
+            proposal = self.master.solve()
+            if self._over or self._is_close(proposal):
+                return proposal
+            rounds += 1
+            between = _SMOOTH * self._centre + (1 - _SMOOTH) * proposal.values
+            new = self._fill(between, proposal)
+            if new < _FEW:
+                new += self._fill(proposal.values, proposal)
+            if new >= _FEW and rounds % _ALL_ROUNDS:
+                continue
+            for values in (between, proposal.values):
+                new += self._prove(values, proposal, pool)
+                if new or self._over:
+                    break
+            if not new:
+                return proposal
+
+    def _settle(self, proposal: Proposal) -> Proposal:
+        """Return a proposal without exchanges, after a few more patterns."""
+        before = proposal.price
+        while True:
+            proposal = self.master.solve()
+            close = proposal.price <= before * (1 + 3e-4) + _TINY
+            if close or self.stop() or monotonic() >= self.end_s:
+                break
+            if not self._fill(proposal.values, proposal):
+                break
+        return proposal
+
+    def _is_close(self, proposal: Proposal) -> bool:
+        price = self._best[0].price
+        # Without any bound there is no plan: nothing can be closer.
+        return price is None or proposal.price - float(price) <= CLOSE * proposal.price
+
+    def _add_alone(self, block: int, kind: int, item: int, most: int) -> None:
+        """Add the pattern of one kind of items alone."""
+        counts = np.zeros(self.market.items, np.int64)
+        counts[item] = most
+        if not self.filler.holds(kind, counts):
+            counts = self.filler.completed(kind, counts, np.zeros(self.market.items), counts)
+        if counts.any():
+            self.master.add(Pattern(block, kind, counts))
+
+    def _whole(self, values: Real) -> tuple[tuple[int, ...], ...]:
+        """Return values as whole numbers, rounded down."""
+        return tuple(
+            tuple(int(value * self._scale) for value in of_block) for of_block in values.tolist()
+        )
+
+    def _fill(self, values: Real, proposal: Proposal) -> int:
+        """Add patterns of greedy fillings that are worth more than their bins; count them."""
+        new = 0
+        for block, counts in enumerate(self.market.blocks):
+            whole = self._whole(values)[block]
+            rents = proposal.rents[block]
+            hot = [
+                kind
+                for kind, pricer in enumerate(self._pricers[block])
+                if pricer.quick_bound(whole) > rents[kind] * self._scale
+            ]
+            if not hot:
+                continue
+            most = np.array(counts, np.int64)
+            rows = max(_LEAST_FILLINGS, _FILLINGS // len(hot))
+            kinds, found = self.filler.fill(hot, values[block], most, self._rng, rows)
+            over = found @ proposal.values[block] - rents[kinds] * (1 + _TINY) - _TINY
+            for kind in hot:
+                mine = (kinds == kind).nonzero()[0]
+                for row in mine[over[mine].argsort()[::-1][:_KEPT]]:
+                    if over[row] > 0:
+                        new += self.master.add(Pattern(block, kind, found[row]))
+        return new
+
+    def _prove(
+        self, values: Real, proposal: Proposal, pool: ThreadPoolExecutor, *, first: bool = False
+    ) -> int:
+        """Price all kinds, keep the bound if it is better, add patterns; count the new ones."""
+        whole = self._whole(values)
+        blocks, kinds = range(len(self.market.blocks)), self.market.kinds
+        quick = [[p.quick_bound(whole[b]) for p in self._pricers[b]] for b in blocks]
+        jobs = [
+            (block, kind)
+            for block in blocks
+            for kind in range(len(kinds))
+            if sum(q[kind] for q in quick) > kinds[kind].price * self._scale
+        ]
+
+        def solve(job: tuple[int, int]) -> Fullest:
+            block, kind = job
+            # Whoever comes after the end has no time left; the first proof is always finished.
+            if self._over and not first:
+                return Fullest(quick[block][kind])
+            return self._pricers[block][kind].fullest(whole[block], _WORK)
+
+        fullest = [list(row) for row in zip(*quick, strict=True)]
+        new = 0
+        for (block, kind), found in zip(jobs, pool.map(solve, jobs), strict=True):
+            fullest[kind][block] = min(fullest[kind][block], found.bound)
+            if found.filling is None:
+                continue
+            counts = np.array(found.filling, np.int64)
+            rent = proposal.rents[block, kind]
+            if float(counts @ proposal.values[block]) > rent * (1 + _TINY) + _TINY:
+                new += self._add_found(block, kind, counts)
+        self._keep(values, Values(whole, tuple(map(tuple, fullest))))
+        return new
+
+    def _add_found(self, block: int, kind: int, counts: NDArray[np.int64]) -> int:
+        """Add a filling of the pricing problem, if the bin really holds it."""
+        if not self.filler.holds(kind, counts):
+            counts = self.filler.completed(kind, counts, np.zeros(self.market.items), counts)
+        return int(counts.any() and self.master.add(Pattern(block, kind, counts)))
+
+    def _keep(self, values: Real, whole: Values) -> None:
+        """Keep values as the best ones if their bound is."""
+        bound = bound_of(self.market, whole)
+        best = self._best[0].price
+        is_first = not self._best[1].of_item
+        if is_first or bound.price is None or (best is not None and bound.price > best):
+            self._best = (bound, whole)
+            self._centre = values * float(bound.factor) * self._scale
+            self.on_bound(bound)

@@ -1,0 +1,245 @@
+"""Plans in files, read with all faults at once: file, line and field of each."""
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+from decimal import Decimal
+from fractions import Fraction
+
+from placer.plan.question import Offer, Question, Scenario, stem_of
+from placer.plan.schema import DemandGangPart, DemandPart, OfferPart, PlanFile, ScenarioPart
+from placer_models.cluster import Instance
+from placer_models.files.documents import Document
+from placer_models.files.errors import InputError, shown
+from placer_models.files.faults import Faults, Place
+from placer_models.files.tree import plain
+from placer_models.files.validate import check
+from placer_models.instance.build import Beside, Waiting, build_instance
+from placer_models.instance.hosts import expand_hosts
+from placer_models.instance.nodes import MachineFinder
+from placer_models.instance.schema import GangPart
+
+_PRICE = re.compile(r"[0-9]{1,12}(?:\.[0-9]{1,6})?")
+_FACTOR = re.compile(r"[0-9]{1,6}(?:\.[0-9]{1,6})?")
+Key = tuple[str, str]
+"""Namespace and name."""
+
+MOST_TIMES = 10_000
+"""The largest factor of a scenario."""
+
+
+def read_question(
+    plan: Document,
+    documents: Sequence[Document],
+    find_machine: MachineFinder,
+    cluster: Instance | None = None,
+) -> Question:
+    """Return the question of a plan.
+
+    Args:
+        plan: The document of the plan.
+        documents: The documents of the instance beside it.
+        find_machine: Finds machines that no document defines.
+        cluster: The instance of a cluster's objects, in place of documents.
+
+    Raises:
+        InputError: Something is wrong; it tells all faults.
+
+    """
+    faults = Faults([plan, *documents])
+    try:
+        return _read(Place(plan, faults), documents, find_machine, cluster)
+    except InputError as error:
+        # Faults of further files, such as a machine's, are not among the gathered ones.
+        raise faults.all_of_them() or error from None
+
+
+def _read(
+    place: Place,
+    documents: Sequence[Document],
+    find_machine: MachineFinder,
+    cluster: Instance | None,
+) -> Question:
+    faults = place.faults
+    part = check(PlanFile, place)
+    if part is None:
+        faults.raise_first()
+    assert part is not None  # what differs from the schema has a fault
+    offers, wrong = _offers(part.offers, place.at("offers"), cluster)
+    demand = place.at("demand")
+    gangs = [
+        (copy, demand.at("gangs", i))
+        for i, gang in enumerate(part.demand.gangs)
+        for copy in _copies(gang)
+    ]
+    waiting = Waiting(part.demand.pods, gangs, demand)
+    instance, broken = None, None
+    try:
+        beside = Beside(tuple(offers), (waiting,), faults)
+        instance = build_instance(documents, find_machine, beside=beside)
+    except InputError as error:
+        broken = error
+    # What is wrong with the rest is told as well.
+    for at, message in wrong:
+        at.fault(message)
+    if not part.offers:
+        place.at("offers").fault("is empty; give one or more, each with a machine and a price")
+    prices = [_price(offer.price, at.at("price")) for offer, at in offers]
+    for offer, at in offers:
+        if offer.most is not None and offer.most < offer.pack_of:
+            at.at("max").fault(
+                f"got {offer.most}; nodes come in packs of {offer.pack_of}: raise it, or lower "
+                "packOf"
+            )
+    scenarios = tuple(_scenarios(part.scenarios, place.at("scenarios")))
+    known = _names(part.demand, documents, cluster)
+    _check_names(part.scenarios, known, place.at("scenarios"))
+    if instance is None:
+        assert broken is not None
+        raise broken
+    first = len(instance.nodes) - len(offers)
+    found, nodes = instance.nodes[first:], instance.nodes[:first]
+    instance = replace(instance, nodes=nodes)
+    if cluster is not None:
+        instance = _with_cluster(instance, cluster, demand)
+    if not instance.gangs:
+        demand.fault("asks for nothing; give pods or gangs here, or an instance whose pods wait")
+    faults.raise_first()
+    return Question(
+        instance,
+        tuple(
+            Offer(replace(node, offered=False), price, offer.most, offer.pack_of)
+            for node, price, (offer, _) in zip(found, prices, offers, strict=True)
+        ),
+        scenarios or (Scenario("as asked"),),
+        part.currency,
+        part.metadata.name or instance.name,
+    )
+
+
+def _offers(
+    parts: Sequence[OfferPart], place: Place, cluster: Instance | None
+) -> tuple[list[tuple[OfferPart, Place]], list[tuple[Place, str]]]:
+    """Return the offers whose names are good, and what is wrong with the other names."""
+    seen: dict[str, Place] = {}
+    there = {node.name for node in cluster.nodes} if cluster else set()
+    good, wrong = [], []
+    for i, part in enumerate(parts):
+        at, name = place.at(i), shown(part.name)
+        if part.name in seen:
+            where = seen[part.name].where
+            wrong.append(
+                (at.at("name"), f"an offer {name} is already given at {where}; rename one")
+            )
+            continue
+        seen[part.name] = at
+        if part.name in there:
+            wrong.append((at.at("name"), f"a node of the cluster is called {name}; rename it"))
+        elif _is_one(part.name):
+            good.append((part, at))
+        else:
+            message = f"got {name}; an offer has one name, and any number of nodes"
+            wrong.append((at.at("name"), message))
+    return good, wrong
+
+
+def _is_one(name: str) -> bool:
+    try:
+        return len(expand_hosts(name)) == 1
+    except ValueError:
+        return True  # The reader of nodes says what is wrong with it.
+
+
+def _price(text: str, place: Place) -> Decimal:
+    """Return a price, or note what is wrong with it."""
+    if _PRICE.fullmatch(text) and Decimal(text):
+        return Decimal(text)
+    why = "expected a decimal such as 12.50, above 0, with at most 6 digits after the point"
+    if _PRICE.fullmatch(text.removeprefix("-")):
+        why = "expected more than 0; nodes that cost nothing stand in an instance"
+    place.fault(f"got {shown(text)}; {why}")
+    return Decimal(1)
+
+
+def _factor(text: str, place: Place) -> Fraction:
+    """Return a factor, or note what is wrong with it."""
+    if _FACTOR.fullmatch(text) and 0 < Fraction(text) <= MOST_TIMES:
+        return Fraction(text)
+    place.fault(
+        f"got {shown(text)}; expected a factor such as 1.5, above 0, {MOST_TIMES:,} at most"
+    )
+    return Fraction(1)
+
+
+def _scenarios(parts: Sequence[ScenarioPart], place: Place) -> Iterator[Scenario]:
+    seen: set[str] = set()
+    for i, part in enumerate(parts):
+        at = place.at(i)
+        if part.name in seen or not part.name.strip():
+            what = "is given already" if part.name in seen else "is empty"
+            at.at("name").fault(f"the name of the scenario {what}; give it another")
+        seen.add(part.name)
+        scales = []
+        for name, text in part.pods.items():
+            namespace, slash, own = name.rpartition("/")
+            factor = _factor(text, at.at("pods", name))
+            scales.append((namespace if slash else "default", own, factor))
+        yield Scenario(part.name, _factor(part.scale, at.at("scale")), tuple(scales))
+
+
+def _check_names(parts: Sequence[ScenarioPart], known: Collection[Key], place: Place) -> None:
+    """Note the names in scenarios that no pod and no gang of the demand has."""
+    told = [name if namespace == "default" else f"{namespace}/{name}" for namespace, name in known]
+    for i, part in enumerate(parts):
+        for name in part.pods:
+            namespace, slash, own = name.rpartition("/")
+            key = namespace if slash else "default"
+            if (key, own) not in known and (key, stem_of(own)) not in known:
+                place.at(i, "pods", name).fault(
+                    f"no pod or gang of the demand is called {shown(name)}", name=name, known=told
+                )
+
+
+def _names(
+    demand: DemandPart, documents: Sequence[Document], cluster: Instance | None
+) -> dict[Key, None]:
+    """Return namespace and name of all pods and gangs that are asked for.
+
+    They are taken as they are written, so that they are known even if something else is wrong.
+    """
+    found = [(pod.namespace, pod.name) for pod in demand.pods]
+    found += [(gang.namespace, gang.name) for gang in demand.gangs]
+    for one in cluster.gangs if cluster else ():
+        found.append((one.namespace, stem_of(one.name) if one.lone else one.name))
+    for document in documents:
+        for field in ("pods", "gangs"):
+            tree = document.tree.entries.get(field)
+            written = plain(tree.node) if tree else None
+            for part in written if isinstance(written, list) else ():
+                if isinstance(part, dict):
+                    found.append((str(part.get("namespace", "default")), str(part.get("name"))))
+    return dict.fromkeys(found)
+
+
+def _copies(part: DemandGangPart) -> Iterator[GangPart]:
+    """Yield the gang as often as there are replicas; members are named by their gang then."""
+    if part.replicas is None:
+        yield part
+        return
+    for number in range(part.replicas):
+        name = f"{part.name}-{number}"
+        pods = tuple(
+            member.model_copy(update={"name": f"{name}-{member.name}"}) for member in part.pods
+        )
+        yield part.model_copy(update={"name": name, "pods": pods})
+
+
+def _with_cluster(plan: Instance, cluster: Instance, demand: Place) -> Instance:
+    """Return the instance of a cluster with the plan's demand."""
+    taken = {gang.key for gang in cluster.gangs}
+    taken |= {pod.key for gang in cluster.gangs for pod in gang.pods}
+    taken |= {one.pod.key for one in cluster.running}
+    for gang in plan.gangs:
+        for key in {gang.key, *(pod.key for pod in gang.pods)} & taken:
+            demand.fault(f"the cluster has a pod {shown('/'.join(key))} already; rename it")
+    return replace(cluster, gangs=(*cluster.gangs, *plan.gangs))

@@ -1,0 +1,191 @@
+"""The pricing problem of a kind of bin: what can be in one bin that is worth most.
+
+Its answer is an upper bound in whole numbers, which proofs rest on, and a filling if one was
+found. A search that stops early gives its bound all the same.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ortools.sat.python import cp_model
+
+from placer.packing.bins import Counts
+from placer.plan.aggregate import FUNCTIONS, in_parts
+from placer.plan.device_fillings import full_devices
+from placer.plan.linear import LinearProgram
+from placer.plan.market import BinKind, Devices
+
+_Row = tuple[tuple[int, ...], int]
+"""What items take of something, and how much of it there is."""
+
+_SCALE = 10**6
+"""Multipliers of the linear relaxation are turned into whole numbers by this."""
+
+_NEARLY = 1e-6
+_GAP = 5e-4
+"""A search ends when its filling is this close to its bound."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fullest:
+    """What a bin can be filled with at most.
+
+    Attributes:
+        bound: No filling is worth more.
+        filling: A filling that is worth much, or None if none was looked for or found.
+
+    """
+
+    bound: int
+    filling: Counts | None = None
+
+
+class Pricer:
+    """Asks again and again for the fullest bin of one kind; keeps its models.
+
+    Attributes:
+        by_sums: Whether some devices are counted by their sums, because there are too many ways
+            to fill them one by one.
+
+    """
+
+    def __init__(self, kind: BinKind, most: Sequence[int]) -> None:
+        """Write the models.
+
+        Args:
+            kind: The kind of bin.
+            most: How many items of each kind a bin may hold.
+
+        """
+        self._items = [item for item, count in enumerate(most) if count]
+        self._most = [most[item] for item in self._items]
+        self._width = len(most)
+        self.by_sums = False
+        sums = [row for row in self._sums(kind) if any(row[0])]
+        self._rows = list(dict.fromkeys((*sums, *self._rounded(kind, sums))))
+        self._model = cp_model.CpModel()
+        self._counts = [self._model.new_int_var(0, count, "") for count in self._most]
+        for sizes, room in self._rows:
+            self._model.add(cp_model.LinearExpr.weighted_sum(self._counts, sizes) <= room)
+        for devices in kind.devices:
+            self._one_by_one(devices)
+        self._linear = self._relaxation()
+
+    def _sums(self, kind: BinKind) -> Iterator[_Row]:
+        """Yield what items take of each sum, and how much of it there is."""
+        sizes = [kind.sizes[item] or kind.room for item in self._items]
+        for number, room in enumerate(kind.room):
+            yield tuple(size[number] for size in sizes), room
+        for devices in kind.devices:
+            asks = [devices.asks[item] for item in self._items]
+            yield tuple(ask.whole for ask in asks), sum(devices.free)
+            for quantity, most in enumerate(map(max, zip(*devices.rooms, strict=True))):
+                # A whole device is free, and takes all that the smallest free one has.
+                least = min(
+                    (r[quantity] for r, f in zip(devices.rooms, devices.free, strict=True) if f),
+                    default=most,
+                )
+                taken = [
+                    ask.whole * least + sum(n * devices.sizes[s][quantity] for s, n in ask.shares)
+                    for ask in asks
+                ]
+                yield tuple(taken), sum(room[quantity] for room in devices.rooms)
+
+    def _rounded(self, kind: BinKind, sums: Sequence[_Row]) -> Iterator[_Row]:
+        """Yield rows by dual feasible functions, of sums and of the inside of devices."""
+        for k in range(1, FUNCTIONS + 1):
+            for sizes, room in sums:
+                if room:
+                    yield tuple(in_parts(size, room, k) for size in sizes), k * room
+            for devices in kind.devices:
+                asks = [devices.asks[item] for item in self._items]
+                # By the largest device: a part of it is at least as large a part of any other.
+                for quantity, room in enumerate(map(max, zip(*devices.rooms, strict=True))):
+                    if room and devices.sizes:
+                        parts = [in_parts(size[quantity], room, k) for size in devices.sizes]
+                        taken = [
+                            ask.whole * k * room + sum(n * parts[s] for s, n in ask.shares)
+                            for ask in asks
+                        ]
+                        yield tuple(taken), k * room * len(devices.rooms)
+
+    def _one_by_one(self, devices: Devices) -> None:
+        """Let each device be filled in one of the ways in which shares fill it, or be whole."""
+        found = full_devices(devices)
+        if found is None:
+            self.by_sums = True
+            return
+        asks = [devices.asks[item] for item in self._items]
+        ways = []
+        filled: list[list[tuple[cp_model.IntVar, int]]] = [[] for _ in devices.sizes]
+        for count, fillings in found:
+            used = [self._model.new_int_var(0, count, "") for _ in fillings]
+            self._model.add(sum(used) <= count)
+            ways += used
+            for way, filling in zip(used, fillings, strict=True):
+                for share, times in enumerate(filling):
+                    if times:
+                        filled[share].append((way, times))
+        for share, terms in enumerate(filled):
+            taken = [sum(n for s, n in ask.shares if s == share) for ask in asks]
+            self._model.add(
+                cp_model.LinearExpr.weighted_sum(self._counts, taken)
+                <= cp_model.LinearExpr.weighted_sum([w for w, _ in terms], [n for _, n in terms])
+            )
+        whole = cp_model.LinearExpr.weighted_sum(self._counts, [ask.whole for ask in asks])
+        self._model.add(whole + sum(ways) <= len(devices.rooms))
+
+    def _relaxation(self) -> LinearProgram:
+        """Return the program of sums, each row in parts of its room."""
+        program = LinearProgram(maximise=True)
+        for count in self._most:
+            program.variable(most=float(count))
+        for number, (sizes, room) in enumerate(self._rows):
+            program.row(most=1.0)
+            for item, size in enumerate(sizes):
+                if size:
+                    program.put(number, item, size / max(1, room))
+        return program
+
+    def quick_bound(self, values: Sequence[int]) -> int:
+        """Return an upper bound by the sums of the bin alone, in a millisecond.
+
+        The multipliers come from a linear program in floating point; whatever they are, the
+        bound that is made of them holds.
+        """
+        mine = [values[item] for item in self._items]
+        if not any(mine):
+            return 0
+        for item, value in enumerate(mine):
+            self._linear.set_cost(item, float(value))
+        self._linear.solve()
+        duals = map(self._linear.dual, range(len(self._rows)))
+        prices = [int(max(0.0, dual) * _SCALE) for dual in duals]
+        # In the linear program a row is in parts of its room; here its room is the denominator.
+        total = sum(prices)
+        priced = [(p, *row) for p, row in zip(prices, self._rows, strict=True) if p]
+        for item, (value, most) in enumerate(zip(mine, self._most, strict=True)):
+            if value:
+                # Rounded down, so that what is left of the value is never too little.
+                covered = sum(price * size[item] // max(1, room) for price, size, room in priced)
+                total += most * max(0, value * _SCALE - covered)
+        return total // _SCALE
+
+    def fullest(self, values: Sequence[int], work: float) -> Fullest:
+        """Return the fullest bin that so much deterministic work finds, and a bound."""
+        mine = [values[item] for item in self._items]
+        if not any(mine):
+            return Fullest(0, (0,) * self._width)
+        self._model.clear_objective()
+        self._model.maximize(cp_model.LinearExpr.weighted_sum(self._counts, mine))
+        solver = cp_model.CpSolver()
+        solver.parameters.num_workers = 1
+        solver.parameters.max_deterministic_time = work
+        solver.parameters.relative_gap_limit = _GAP
+        status = solver.solve(self._model)
+        if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+            return Fullest(sum(v * m for v, m in zip(mine, self._most, strict=True)))
+        filling = [0] * self._width
+        for item, count in zip(self._items, self._counts, strict=True):
+            filling[item] = solver.value(count)
+        return Fullest(int(solver.best_objective_bound + _NEARLY), tuple(filling))

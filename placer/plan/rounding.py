@@ -1,0 +1,229 @@
+"""From the master problem's fractions to whole bins: a plan of the market.
+
+Patterns that are used whole are bought as often; the rest is filled greedily by what patterns
+hold of what is left, and completed. Then each bin becomes the cheapest that holds what is in it.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from placer.plan.filler import Filler
+from placer.plan.market import Market
+from placer.plan.master import Master, Proposal
+
+Real = NDArray[np.float64]
+Whole = NDArray[np.int64]
+
+_NEARLY = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """A bin and what is in it.
+
+    Attributes:
+        counts: How many items of each kind are in it.
+
+    """
+
+    kind: int
+    counts: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MarketPlan:
+    """A plan of a market.
+
+    Attributes:
+        bought: How many bins of each kind are bought; of those that are there, none.
+        price: What they cost.
+        fillings: For each block, the bins that hold something, bins that are there included.
+
+    """
+
+    bought: tuple[int, ...]
+    price: int
+    fillings: tuple[tuple[Filled, ...], ...]
+
+
+@dataclass(slots=True)
+class Rounding:
+    """Rounds proposals of a master problem.
+
+    Attributes:
+        barred: Kinds of bins that are not to be bought.
+
+    """
+
+    market: Market
+    master: Master
+    filler: Filler
+    barred: frozenset[int] = frozenset()
+    _columns: list[Whole] = field(init=False)
+    _numbers: list[Whole] = field(init=False)
+    _kinds: list[Whole] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._columns, self._numbers, self._kinds = [], [], []
+        for block in range(len(self.market.blocks)):
+            mine = [
+                (number, pattern)
+                for number, pattern in enumerate(self.master.patterns)
+                if pattern.block == block and pattern.kind not in self.barred
+            ]
+            counts = [pattern.counts for _, pattern in mine]
+            width = self.market.items
+            self._columns.append(np.array(counts, np.int64).reshape(len(counts), width))
+            self._numbers.append(np.array([number for number, _ in mine], np.int64))
+            self._kinds.append(np.array([pattern.kind for _, pattern in mine], np.int64))
+
+    def best(self, proposal: Proposal, tries: int, seed: int) -> MarketPlan | None:
+        """Return the cheapest plan of some tries, or None if none has room for all items."""
+        rng = np.random.default_rng(seed)
+        found = (self.once(proposal, rng if number else None) for number in range(tries))
+        plans = [plan for plan in found if plan is not None]
+        return min(plans, key=lambda plan: plan.price, default=None)
+
+    def once(self, proposal: Proposal, rng: np.random.Generator | None) -> MarketPlan | None:
+        """Return a plan; with a generator, items are worth a little more or less."""
+        stock = Stock(self.market, self.barred)
+        fillings: list[tuple[Filled, ...]] = [()] * len(self.market.blocks)
+        hardest = (proposal.values * np.array(self.market.blocks)).sum(axis=1).argsort()[::-1]
+        for block in hardest.tolist():
+            values = np.maximum(proposal.values[block], _NEARLY)
+            if rng is not None:
+                values = values * np.exp(rng.normal(0.0, 0.05, len(values)))
+            stock.begin()
+            bins = self._block(block, proposal, values, stock)
+            if bins is None:
+                return None
+            fillings[block] = bins
+        bought = stock.bought
+        price = sum(n * kind.price for n, kind in zip(bought, self.market.kinds, strict=True))
+        return MarketPlan(bought, price, tuple(fillings))
+
+    def _block(
+        self, block: int, proposal: Proposal, values: Real, stock: "Stock"
+    ) -> tuple[Filled, ...] | None:
+        left = np.array(self.market.blocks[block], np.int64)
+        bins: list[tuple[int, Whole]] = []
+        times = np.floor(proposal.times[self._numbers[block]] + _NEARLY).astype(int)
+        for at in times.nonzero()[0]:
+            kind = int(self._kinds[block][at])
+            for _ in range(stock.take(kind, int(times[at]))):
+                counts = np.minimum(self._columns[block][at], left)
+                bins.append((kind, counts))
+                left = left - counts
+        while left.any():
+            found = self._next(block, left, values, stock)
+            if found is None:
+                return None
+            kind, counts = found
+            some = counts > 0
+            number = stock.take(kind, max(1, int((left[some] // counts[some]).min())))
+            bins += [(kind, counts)] * number
+            left = left - number * counts
+        return tuple(self._cheaper(bins, stock))
+
+    def _next(
+        self, block: int, left: Whole, values: Real, stock: "Stock"
+    ) -> tuple[int, Whole] | None:
+        """Return what to fill next: the most worth for its price."""
+        columns, kinds = self._columns[block], self._kinds[block]
+        can = stock.can[kinds]
+        if not can.any():
+            return None
+        held = np.minimum(columns, left)
+        worths = np.where(can, held @ values, 0.0)
+        if not worths.any():
+            return None
+        per_price = worths / np.maximum(stock.cost[kinds], _NEARLY)
+        best = int(per_price.argmax())
+        counts = self.filler.completed(int(kinds[best]), held[best], values, left)
+        return int(kinds[best]), counts
+
+    def _cheaper(self, bins: list[tuple[int, Whole]], stock: "Stock") -> Iterator[Filled]:
+        """Yield the bins, each as the cheapest that can be had and holds the same."""
+        prices = [kind.price for kind in self.market.kinds]
+        order = sorted(range(len(prices)), key=lambda kind: prices[kind])
+        known: dict[tuple[int, bytes], list[int]] = {}
+        for kind, counts in bins:
+            if not counts.any():
+                stock.give_back(kind)
+                continue
+            key = kind, counts.tobytes()
+            if key not in known:
+                known[key] = [
+                    other
+                    for other in order
+                    if prices[other] < prices[kind] and self.filler.holds(other, counts)
+                ]
+            other = next((one for one in known[key] if stock.can[one]), kind)
+            if other != kind:
+                stock.give_back(kind)
+                stock.take(other, 1)
+            yield Filled(other, tuple(counts.tolist()))
+
+
+class Stock:
+    """Bins that are there, bought, or to be bought, while blocks are filled one by one.
+
+    Attributes:
+        can: For each kind, whether a bin can be had.
+        cost: What the next bin costs: nothing if it is there or is bought already.
+
+    """
+
+    def __init__(self, market: Market, barred: frozenset[int]) -> None:
+        """Begin with nothing bought."""
+        self._kinds = market.kinds
+        self._barred = barred
+        self._bought = [0] * len(market.kinds)
+        self._used = [0] * len(market.kinds)
+        self._before = [0] * len(market.kinds)
+        self.can: NDArray[np.bool_] = np.zeros(len(market.kinds), np.bool_)
+        self.cost: Real = np.zeros(len(market.kinds), np.float64)
+
+    @property
+    def bought(self) -> tuple[int, ...]:
+        """How many bins of each kind are bought, in whole packs."""
+        return tuple(
+            -(-n // kind.pack) * kind.pack
+            for n, kind in zip(self._bought, self._kinds, strict=True)
+        )
+
+    def begin(self) -> None:
+        """Begin with another block: no bin is used yet."""
+        self._used = [0] * len(self._kinds)
+        self._before = list(self._bought)
+        for kind in range(len(self._kinds)):
+            self._look_at(kind)
+
+    def take(self, kind: int, number: int) -> int:
+        """Use bins of a kind, and buy those that are not there; return how many can be had."""
+        buyable = self._kinds[kind].buyable
+        if kind in self._barred:
+            buyable = 0
+        if buyable is not None:
+            number = min(number, buyable - self._used[kind])
+        self._used[kind] += number
+        if self._kinds[kind].price:
+            self._bought[kind] = max(self._bought[kind], self._used[kind])
+        self._look_at(kind)
+        return number
+
+    def give_back(self, kind: int) -> None:
+        """Use one bin less; it stays bought if another block needs it."""
+        self._used[kind] -= 1
+        if self._kinds[kind].price:
+            self._bought[kind] = max(self._before[kind], self._used[kind])
+        self._look_at(kind)
+
+    def _look_at(self, kind: int) -> None:
+        buyable, used = self._kinds[kind].buyable, self._used[kind]
+        self.can[kind] = kind not in self._barred and (buyable is None or used < buyable)
+        owned = -(-self._bought[kind] // self._kinds[kind].pack) * self._kinds[kind].pack
+        self.cost[kind] = 0 if used < owned else self._kinds[kind].price

@@ -1,0 +1,135 @@
+"""The schemas of plans: the question as people write it, and the answer as programs read it."""
+
+from typing import Annotated, Literal
+
+from placer_models.files.part import Amount, Field, MetadataPart, Name, Part
+from placer_models.instance.placement_file import PlacementFile
+from placer_models.instance.schema import (
+    OTHER_SPELLINGS,
+    SHORT_FORMS,
+    UNSUPPORTED,
+    GangPart,
+    NodePart,
+    PodPart,
+)
+
+Number = Annotated[int, Field(ge=1, le=1_000_000)]
+
+
+class OfferPart(NodePart):
+    """A node that can be bought, as often as needed; its name is the offer's."""
+
+    price: Amount = Field(description="What one node costs, in any one currency: 12.50.")
+    most: Number | None = Field(
+        None, alias="max", description="The most nodes that there are; without it any number."
+    )
+    pack_of: Number = Field(1, description="Nodes are bought in multiples of this.")
+
+
+class DemandGangPart(GangPart):
+    """A gang that is asked for, or as many alike as there are replicas."""
+
+    replicas: Annotated[int, Field(ge=1)] | None = None
+
+
+class DemandPart(Part):
+    """What is to be placed, beside what waits in the instance."""
+
+    pods: tuple[PodPart, ...] = ()
+    gangs: tuple[DemandGangPart, ...] = ()
+
+
+class ScenarioPart(Part):
+    """A demand that may come: so many times what is asked for, rounded up."""
+
+    name: str
+    scale: Amount = Field("1", description="How many times as much of everything: 1.5.")
+    pods: dict[str, Amount] = Field(
+        default_factory=dict,
+        description="How many times as much of single pods or gangs instead: {web: 3}.",
+    )
+
+
+class PlanFile(Part):
+    """One document of ``kind: Plan``."""
+
+    other_spellings = OTHER_SPELLINGS | {"count": "replicas", "maximum": "max", "cost": "price"}
+    unsupported = UNSUPPORTED
+    short_forms = SHORT_FORMS
+
+    api_version: Literal["placer/v1"]
+    kind: Literal["Plan"]
+    metadata: MetadataPart = MetadataPart()
+    currency: str = Field("", description="What prices are in; it is only shown.")
+    offers: tuple[OfferPart, ...]
+    demand: DemandPart = DemandPart()
+    scenarios: tuple[ScenarioPart, ...] = Field(
+        (), description="What is bought has to do for each; without any, for what is asked for."
+    )
+
+
+class PurchaseEntry(Part):
+    """Nodes of one offer."""
+
+    offer: Name
+    count: int
+    price: str
+
+
+class UseEntry(Part):
+    """How much of a resource is in use."""
+
+    resource: str
+    percent: float
+
+
+class BindingEntry(Part):
+    """What the price of an offer is paid for."""
+
+    offer: Name
+    resource: str | None
+    percent: float
+    uses: tuple[UseEntry, ...]
+
+
+class RunnerUpEntry(Part):
+    """What a plan without one of the offers costs."""
+
+    without: Name
+    price: str | None
+    mix: tuple[dict[str, str | int], ...]
+
+
+class ScenarioEntry(Part):
+    """A scenario and how much it asks for."""
+
+    name: str
+    pods: int
+
+
+class NoPlaceEntry(Part):
+    """A pod without a place."""
+
+    name: str
+    reasons: tuple[str, ...] = ()
+    count: int | None = None
+
+
+class PlanAnswerFile(Part):
+    """One document of ``kind: PlanAnswer``; prices are decimals, written as text."""
+
+    api_version: Literal["placer/v1"]
+    kind: Literal["PlanAnswer"]
+    status: Literal["bought", "infeasible", "gave-up"]
+    currency: str
+    price: str | None
+    bound: str | None
+    gap_percent: float | None
+    proven: bool
+    mix: tuple[PurchaseEntry, ...]
+    binding: tuple[BindingEntry, ...]
+    runners_up: tuple[RunnerUpEntry, ...]
+    scenarios: tuple[ScenarioEntry, ...]
+    relaxed: tuple[str, ...]
+    unplaced: tuple[NoPlaceEntry, ...]
+    placements: tuple[PlacementFile, ...]

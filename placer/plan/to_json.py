@@ -1,0 +1,86 @@
+"""The answer of a plan as a document for programs; prices are decimals, written as text."""
+
+from collections.abc import Iterable
+
+from placer.plan.answer import Bought, NoneFound, NoPlan, PlanAnswer
+from placer.plan.question import Question, demand_in
+from placer_models.files.documents import API_VERSION
+from placer_models.files.part import Json
+from placer_models.instance.placement_file import answer_to_json
+from placer_models.placement import Placed, Unplaced, title_of
+from placer_models.pod import pods_of
+
+
+def plan_to_json(question: Question, answer: PlanAnswer) -> Json:
+    """Return the answer as `PlanAnswerFile` describes it."""
+    head: Json = {"apiVersion": API_VERSION, "kind": "PlanAnswer"}
+    asked = [
+        {"name": scenario.name, "pods": sum(1 for _ in pods_of(demand_in(question, scenario)))}
+        for scenario in question.scenarios
+    ]
+    nothing: Json = {"price": None, "bound": None, "gapPercent": None, "proven": False}
+    lists: Json = {
+        "mix": [],
+        "binding": [],
+        "runnersUp": [],
+        "scenarios": asked,
+        "relaxed": [],
+        "unplaced": [],
+        "placements": [],
+    }
+    money: Json = {"currency": question.currency}
+    match answer:
+        case Bought():
+            return head | {"status": "bought"} | money | _bought(answer, lists)
+        case NoPlan():
+            unplaced = [*_unplaced(answer.unplaced)]
+            unplaced += [{"name": one.pod, "count": one.count} for one in answer.short]
+            known = nothing | {"proven": True}
+            return head | {"status": "infeasible"} | money | known | lists | {"unplaced": unplaced}
+        case NoneFound():
+            unplaced = [*_unplaced(answer.unplaced)]
+            known = nothing | {"bound": f"{answer.bound:f}"}
+            return head | {"status": "gave-up"} | money | known | lists | {"unplaced": unplaced}
+
+
+def _bought(answer: Bought, lists: Json) -> Json:
+    return {
+        "price": f"{answer.price:f}",
+        "bound": f"{answer.bound:f}",
+        "gapPercent": round(answer.gap_percent, 3),
+        "proven": answer.price == answer.bound,
+        **lists,
+        "mix": [
+            {"offer": one.offer, "count": one.count, "price": f"{one.price:f}"}
+            for one in answer.mix
+        ],
+        "binding": [
+            {
+                "offer": one.offer,
+                "resource": one.resource,
+                "percent": round(one.percent, 1),
+                "uses": [
+                    {"resource": use.resource, "percent": round(use.percent, 1)} for use in one.uses
+                ],
+            }
+            for one in answer.binding
+        ],
+        "runnersUp": [
+            {
+                "without": one.without,
+                "price": None if one.price is None else f"{one.price:f}",
+                "mix": [{"offer": offer, "count": count} for offer, count in one.mix],
+            }
+            for one in answer.runners_up
+        ],
+        "relaxed": list(answer.relaxed),
+        "placements": [
+            answer_to_json(Placed(one.placement, ()), one.instance, {}) for one in answer.witnesses
+        ],
+    }
+
+
+def _unplaced(pods: Iterable[Unplaced]) -> list[Json]:
+    return [
+        {"name": title_of(one.namespace, one.name), "reasons": list(one.reasons)} for one in pods
+    ]

@@ -1,0 +1,136 @@
+"""The plan in whole numbers: CP-SAT buys bins and fills them by known patterns.
+
+If the patterns are all that there are, its bound is one for every plan of the market.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from ortools.sat.python import cp_model
+
+from placer.plan.market import Market
+from placer.plan.master import Pattern
+from placer.plan.rounding import Filled, MarketPlan
+
+_NEARLY = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class WholeAnswer:
+    """What CP-SAT says.
+
+    Attributes:
+        plan: The best plan that was found, if any.
+        bound: No plan by these patterns is cheaper; None: not known.
+        impossible: Whether no plan by these patterns exists.
+
+    """
+
+    plan: MarketPlan | None = None
+    bound: int | None = None
+    impossible: bool = False
+
+
+def buy_whole(
+    market: Market,
+    patterns: Sequence[Pattern],
+    seconds: float,
+    threads: int,
+    hint: MarketPlan | None = None,
+    barred: frozenset[int] = frozenset(),
+) -> WholeAnswer:
+    """Return the cheapest plan by the patterns that the time allows."""
+    model = cp_model.CpModel()
+    packs = [
+        model.new_int_var(0, _most_packs(market, number), "") for number in range(len(market.kinds))
+    ]
+    for number in barred:
+        model.add(packs[number] == 0)
+    times: list[cp_model.IntVar] = []
+    for block, counts in enumerate(market.blocks):
+        mine = [pattern for pattern in patterns if pattern.block == block]
+        used = [model.new_int_var(0, _most_times(market, pattern), "") for pattern in mine]
+        times += used
+        held = [pattern.counts.tolist() for pattern in mine]
+        for item, count in enumerate(counts):
+            terms = [(var, row[item]) for var, row in zip(used, held, strict=True) if row[item]]
+            model.add(
+                cp_model.LinearExpr.weighted_sum([v for v, _ in terms], [n for _, n in terms])
+                >= count
+            )
+        for number, kind in enumerate(market.kinds):
+            of_kind = [v for v, p in zip(used, mine, strict=True) if p.kind == number]
+            model.add(sum(of_kind) <= kind.pack * packs[number])
+    costs = [kind.price * kind.pack for kind in market.kinds]
+    model.minimize(cp_model.LinearExpr.weighted_sum(packs, costs))
+    ordered = [p for block in range(len(market.blocks)) for p in patterns if p.block == block]
+    if hint is not None:
+        _give_hint(model, market, packs, times, ordered, hint)
+    solver = cp_model.CpSolver()
+    solver.parameters.max_time_in_seconds = max(0.01, seconds)
+    solver.parameters.num_workers = threads
+    solver.parameters.random_seed = 0
+    status = solver.solve(model)
+    if status == cp_model.INFEASIBLE:
+        return WholeAnswer(impossible=True)
+    if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+        return WholeAnswer()
+    chosen = [(p, solver.value(v)) for p, v in zip(ordered, times, strict=True)]
+    plan = _plan(market, [solver.value(v) for v in packs], chosen)
+    bound = max(0, int(-(-(solver.best_objective_bound - _NEARLY) // 1)))
+    return WholeAnswer(plan, bound)
+
+
+def _most_packs(market: Market, number: int) -> int:
+    kind = market.kinds[number]
+    most = max(map(sum, market.blocks))
+    packs = -(-most // kind.pack)
+    return packs if kind.buyable is None else min(packs, kind.buyable // kind.pack)
+
+
+def _most_times(market: Market, pattern: Pattern) -> int:
+    """Return how often a pattern is needed at most: until each of its items is there."""
+    counts = market.blocks[pattern.block]
+    held = pattern.counts.tolist()
+    return max((-(-counts[i] // n) for i, n in enumerate(held) if n), default=0)
+
+
+def _give_hint(
+    model: cp_model.CpModel,
+    market: Market,
+    packs: Sequence[cp_model.IntVar],
+    times: Sequence[cp_model.IntVar],
+    patterns: Sequence[Pattern],
+    hint: MarketPlan,
+) -> None:
+    for number, kind in enumerate(market.kinds):
+        most = _most_packs(market, number)
+        model.add_hint(packs[number], hint.bought[number] // kind.pack if kind.price else most)
+    wanted = Counter(
+        (block, filled.kind, filled.counts)
+        for block, fillings in enumerate(hint.fillings)
+        for filled in fillings
+    )
+    for pattern, var in zip(patterns, times, strict=True):
+        model.add_hint(var, wanted[pattern.block, pattern.kind, tuple(pattern.counts.tolist())])
+
+
+def _plan(
+    market: Market, packs: Sequence[int], chosen: Sequence[tuple[Pattern, int]]
+) -> MarketPlan:
+    """Return the plan, in which no bin holds more than is asked for."""
+    left = [np.array(counts, np.int64) for counts in market.blocks]
+    fillings: list[list[Filled]] = [[] for _ in market.blocks]
+    for pattern, number in chosen:
+        for _ in range(number):
+            counts = np.minimum(pattern.counts, left[pattern.block])
+            left[pattern.block] -= counts
+            if counts.any():
+                fillings[pattern.block].append(Filled(pattern.kind, tuple(counts.tolist())))
+    bought = tuple(
+        n * kind.pack if kind.price else 0 for n, kind in zip(packs, market.kinds, strict=True)
+    )
+    price = sum(n * kind.price for n, kind in zip(bought, market.kinds, strict=True))
+    return MarketPlan(bought, price, tuple(map(tuple, fillings)))

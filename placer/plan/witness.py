@@ -1,0 +1,360 @@
+"""The witness of a plan: every pod in its place on nodes that are there or bought, and judged.
+
+What the market's bins hold is placed node by node by the fast path, which keeps every rule. What
+does not go in, because a node has an inside that the market does not see, comes to other
+nodes, or to further ones that are bought for it. Where pods ask for more than their own node,
+the whole search places them on what is bought.
+"""
+
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from time import monotonic
+
+import numpy as np
+
+from placer.greedy.gang_order import hardest_first
+from placer.greedy.node_table import NodeTable
+from placer.judge.breaches import breaches
+from placer.plan.filler import Filler
+from placer.plan.market import Market
+from placer.plan.question import Offer, Question, Scenario, demand_in
+from placer.plan.relax import Relaxation
+from placer.plan.rounding import Filled, MarketPlan
+from placer.search.baseline import baseline_of
+from placer.search.judged import Rejected, in_ids
+from placer.search.options import Engine, SolveOptions
+from placer.search.solver import solve
+from placer.state.batch import build_problem
+from placer_models.cluster import Instance, Node
+from placer_models.illegal_running import with_counted
+from placer_models.placement import PartlyPlaced, Placed, Placement, Unplaced
+from placer_models.pod import Gang, Pod, pods_of
+from placer_models.problem import Choices
+
+_ROUNDS = 30
+"""So often further nodes are bought for pods that found no place."""
+_ALONE_AFTER = 6
+"""After so many rounds each pod without a place gets a node for itself."""
+_LEAST_S = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Witness:
+    """The placement of one scenario.
+
+    Attributes:
+        scenario: Its name.
+        instance: The nodes that are there and those bought, and the scenario's demand.
+        placement: Every pod of the demand in its place; the judge has found nothing.
+
+    """
+
+    scenario: str
+    instance: Instance
+    placement: Placement
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """Pods of a scenario that found no place, and why as far as it is known."""
+
+    scenario: str
+    unplaced: tuple[Unplaced, ...]
+    pods: tuple[Pod, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Placements:
+    """What became of a plan.
+
+    Attributes:
+        bought: How many nodes of each offer it takes in the end.
+        witnesses: One for each scenario, if all pods found places.
+        missing: The first scenario with pods that found none.
+
+    """
+
+    bought: tuple[int, ...]
+    witnesses: tuple[Witness, ...] = ()
+    missing: Missing | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Placed:
+    """The pods of a scenario on nodes, which are bins of the market or further ones."""
+
+    fillings: tuple[Filled, ...]
+    instance: Instance
+    placement: Placement
+
+
+def place_plan(
+    question: Question,
+    relaxation: Relaxation,
+    plan: MarketPlan,
+    end_s: float,
+    stop: Callable[[], bool] = lambda: False,
+) -> Placements:
+    """Return the witnesses of a plan, which may buy more than the market thought enough.
+
+    Args:
+        question: The question.
+        relaxation: Its market.
+        plan: A plan of the market.
+        end_s: When searches should end, on the monotonic clock; further nodes are bought then.
+        stop: Asked now and then whether to end at once.
+
+    """
+    stock = list(plan.bought[relaxation.there :])
+    placed = []
+    for scenario, block in zip(question.scenarios, relaxation.block_of, strict=True):
+        layer = _Layer(question, relaxation, scenario, end_s, stop)
+        found = layer.place(plan.fillings[block], stock)
+        if isinstance(found, Missing):
+            return Placements(tuple(stock), missing=found)
+        placed.append(found)
+        used = _used(found, relaxation)
+        stock = [max(a, b) for a, b in zip(stock, used, strict=True)]
+    needed = [0] * len(question.offers)
+    for found in placed:
+        needed = [max(a, b) for a, b in zip(needed, _used(found, relaxation), strict=True)]
+    bought = tuple(
+        -(-n // offer.pack) * offer.pack for n, offer in zip(needed, question.offers, strict=True)
+    )
+    witnesses = tuple(
+        _named(question, relaxation, scenario, found, bought)
+        for scenario, found in zip(question.scenarios, placed, strict=True)
+    )
+    return Placements(bought, witnesses)
+
+
+def _used(placed: _Placed, relaxation: Relaxation) -> list[int]:
+    """Return how many nodes of each offer hold a pod."""
+    busy = {place.node for place in placed.placement.pods}
+    used = [0] * (len(relaxation.market.kinds) - relaxation.there)
+    first = len(placed.instance.nodes) - len(placed.fillings)
+    for node, filled in zip(placed.instance.nodes[first:], placed.fillings, strict=True):
+        if node.name in busy:
+            used[filled.kind - relaxation.there] += 1
+    return used
+
+
+def _named(
+    question: Question,
+    relaxation: Relaxation,
+    scenario: Scenario,
+    placed: _Placed,
+    bought: Sequence[int],
+) -> Witness:
+    """Return the placement on nodes that are named by their offers, once the judge has seen it.
+
+    Raises:
+        RuntimeError: The judge finds something: a defect of ours.
+
+    """
+    nodes = bought_nodes(question, bought)
+    names = {offer.name: deque(nodes[offer.name]) for offer in question.offers}
+    busy = {place.node for place in placed.placement.pods}
+    first = len(placed.instance.nodes) - len(placed.fillings)
+    new_name: dict[str, str] = {}
+    for node, filled in zip(placed.instance.nodes[first:], placed.fillings, strict=True):
+        if node.name in busy:
+            offer = question.offers[filled.kind - relaxation.there]
+            new_name[node.name] = names[offer.name].popleft().name
+    placement = Placement(
+        tuple(
+            replace(place, node=new_name.get(place.node, place.node))
+            for place in placed.placement.pods
+        )
+    )
+    everything = tuple(node for offer in question.offers for node in nodes[offer.name])
+    instance = replace(placed.instance, nodes=(*placed.instance.nodes[:first], *everything))
+    if found := breaches(instance, placement):
+        told = "; ".join(f"{b.rule}: {b.message}" for b in found[:3])
+        raise RuntimeError(f"the placement of scenario {scenario.name!r} breaks rules: {told}")
+    return Witness(scenario.name, instance, placement)
+
+
+def bought_nodes(question: Question, bought: Sequence[int]) -> dict[str, list[Node]]:
+    """Return the nodes that are bought of each offer, named by it and a number."""
+    taken = {node.name for node in question.instance.nodes}
+    found = {}
+    for offer, number in zip(question.offers, bought, strict=True):
+        width = len(str(max(0, number - 1)))
+        found[offer.name] = [
+            replace(offer.node, name=_free_name(f"{offer.name}-{i:0{width}}", taken), offered=False)
+            for i in range(number)
+        ]
+    return found
+
+
+def _free_name(name: str, taken: set[str]) -> str:
+    while name in taken:
+        name += "x"
+    taken.add(name)
+    return name
+
+
+@dataclass(slots=True)
+class _Layer:
+    """Places one scenario."""
+
+    question: Question
+    relaxation: Relaxation
+    scenario: Scenario
+    end_s: float
+    stop: Callable[[], bool]
+
+    def place(self, fillings: Sequence[Filled], stock: Sequence[int]) -> _Placed | Missing:
+        """Return the pods on nodes, or who is missing when nothing further can be bought."""
+        gangs = demand_in(self.question, self.scenario)
+        there = [filled for filled in fillings if filled.kind < self.relaxation.there]
+        mine = [filled for filled in fillings if filled.kind >= self.relaxation.there]
+        searching = asks_beyond_its_node(gangs, self.question.instance)
+        if searching:
+            mine += _idle(mine, stock, self.relaxation)
+        for number in range(_ROUNDS):
+            nodes = tuple(
+                replace(self._offer(f).node, name=f"bought:{i}", offered=False)
+                for i, f in enumerate(mine)
+            )
+            instance = replace(
+                with_counted(self.question.instance),
+                nodes=(*self.question.instance.nodes, *nodes),
+                gangs=gangs,
+                move_budget=0,
+            )
+            if searching:
+                placement, left, reasons = self._searched(instance)
+            else:
+                placement, left, reasons = self._by_patterns(instance, there, mine)
+            if not left:
+                return _Placed(tuple(mine), instance, placement)
+            more = self._more(left, mine, alone=number >= _ALONE_AFTER)
+            if not more or self.stop():
+                return Missing(self.scenario.name, reasons, tuple(left))
+            mine += more
+        return Missing(self.scenario.name, reasons, tuple(left))
+
+    def _offer(self, filled: Filled) -> Offer:
+        return self.question.offers[filled.kind - self.relaxation.there]
+
+    def _searched(self, instance: Instance) -> tuple[Placement, list[Pod], tuple[Unplaced, ...]]:
+        """Let the whole search place the demand."""
+        seconds = max(_LEAST_S, 0.3 * (self.end_s - monotonic()))
+        answer = solve(instance, SolveOptions(Engine.AUTO, seconds))
+        if isinstance(answer, Placed):
+            return answer.placement, [], ()
+        placement = answer.placement if isinstance(answer, PartlyPlaced) else Placement(())
+        has_place = {place.key for place in placement.pods}
+        left = [pod for pod in pods_of(instance.gangs) if pod.key not in has_place]
+        return placement, left, answer.unplaced
+
+    def _by_patterns(
+        self, instance: Instance, there: Sequence[Filled], mine: Sequence[Filled]
+    ) -> tuple[Placement, list[Pod], tuple[Unplaced, ...]]:
+        """Place what each bin holds on its node, and what is left over wherever it fits."""
+        baseline = baseline_of(instance)
+        problem = build_problem(instance, baseline.accounts, each_core=True, absolute=True)
+        pods = list(pods_of(instance.gangs))
+        waiting: defaultdict[int, deque[int]] = defaultdict(deque)
+        for index, pod in enumerate(pods):
+            waiting[self.relaxation.item_of[pod.spec]].append(index)
+        table = NodeTable(problem)
+        position = {node.name: i for i, node in enumerate(instance.nodes)}
+        names = {kind: iter(names) for kind, names in enumerate(self.relaxation.nodes)}
+        first = len(instance.nodes) - len(mine)
+        homes = [(position[next(names[filled.kind])], filled) for filled in there]
+        homes += [(first + i, filled) for i, filled in enumerate(mine)]
+        for node, filled in homes:
+            chosen = [
+                waiting[item].popleft()
+                for item, count in enumerate(filled.counts)
+                for _ in range(min(count, len(waiting[item])))
+            ]
+            for index in hardest_first(problem, chosen):
+                bid = table.bid(problem.pods[index], table.state(node))
+                if bid is None:
+                    waiting[self.relaxation.item_of[pods[index].spec]].append(index)
+                else:
+                    table.take(index, bid.choice.on(node))
+        rest = [index for queue in waiting.values() for index in queue]
+        for index in hardest_first(problem, rest):
+            choice = table.find(index)
+            if choice is not None:
+                table.take(index, choice)
+        choices: Choices = table.choices
+        found = in_ids(instance, baseline, problem, choices)
+        if isinstance(found, Rejected):
+            return self._searched(instance)
+        left = [pod for index, pod in enumerate(pods) if index not in choices]
+        return found.placement, left, ()
+
+    def _more(self, left: Sequence[Pod], mine: Sequence[Filled], *, alone: bool) -> list[Filled]:
+        """Return further bins for pods without a place; none if nothing can be bought for them."""
+        market = self.relaxation.market
+        counts = Counter(self.relaxation.item_of[pod.spec] for pod in left)
+        wanted = np.array([counts[item] for item in range(market.items)], np.int64)
+        used = Counter(filled.kind for filled in mine)
+        if alone:
+            wanted = np.minimum(wanted, 1)
+        return list(_bins_for(market, self.relaxation.there, wanted, used, alone=alone))
+
+
+def _bins_for(
+    market: Market, there: int, wanted: np.ndarray, used: Counter[int], *, alone: bool
+) -> Iterator[Filled]:
+    """Yield bins that hold what is wanted, as far as they can be bought, the best price first."""
+    filler = Filler(market.kinds)
+    sizes = _cheapest(market, there)
+    while wanted.any():
+        best: tuple[float, int, np.ndarray] | None = None
+        for kind in range(there, len(market.kinds)):
+            buyable = market.kinds[kind].buyable
+            if buyable is not None and used[kind] >= buyable:
+                continue
+            counts = filler.completed(kind, np.zeros_like(wanted), sizes, wanted)
+            if alone:
+                counts = np.where(np.arange(len(counts)) == (counts > 0).argmax(), counts, 0)
+            value = float(counts @ sizes) / market.kinds[kind].price
+            if counts.any() and (best is None or value > best[0]):
+                best = value, kind, counts
+        if best is None:
+            return
+        _, kind, counts = best
+        used[kind] += 1
+        wanted = wanted - counts
+        yield Filled(kind, tuple(counts.tolist()))
+
+
+def _cheapest(market: Market, there: int) -> np.ndarray:
+    """Return for each item the part of the price of a bin that it takes, where that is least."""
+    found = np.full(market.items, np.inf)
+    for kind in market.kinds[there:]:
+        for item, size in enumerate(kind.sizes):
+            if size is not None:
+                part = max((a / b for a, b in zip(size, kind.room, strict=True) if b), default=0.0)
+                for devices in kind.devices:
+                    part = max(part, devices.asks[item].devices / max(1, len(devices.rooms)))
+                found[item] = min(found[item], kind.price * max(part, 1e-6))
+    return np.where(np.isfinite(found), found, 0.0)
+
+
+def _idle(mine: Sequence[Filled], stock: Sequence[int], relaxation: Relaxation) -> list[Filled]:
+    """Return bins that are bought and hold nothing yet."""
+    used = Counter(filled.kind for filled in mine)
+    empty = (0,) * relaxation.market.items
+    return [
+        Filled(relaxation.there + offer, empty)
+        for offer, number in enumerate(stock)
+        for _ in range(number - used[relaxation.there + offer])
+    ]
+
+
+def asks_beyond_its_node(gangs: Sequence[Gang], instance: Instance) -> bool:
+    """Return whether some gang or pod asks for more than its own node, so that bins will not do."""
+    asked = any(gang.gather or gang.levels for gang in gangs) or bool(instance.groups)
+    specs = {id(pod.spec): pod.spec for pod in pods_of(tuple(gangs))}.values()
+    running = (one.pod.spec for one in instance.running)
+    return asked or any(s.affinity or s.spread for s in (*specs, *running))

@@ -1,0 +1,160 @@
+"""Files of kind Plan: what they say, and all that is wrong with them in one go."""
+
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from placer.load import load_question
+from placer.plan.question import Scenario, demand_in, scaled_count, series_of
+from placer_cli.app import main
+from placer_models.files.errors import InputError
+
+BAD = """\
+apiVersion: placer/v1
+kind: Plan
+offers:
+  - {name: a, machine: dgx-a10, price: 10}
+  - {name: b, machine: dgx-a100, price: free}
+  - {name: c, machine: dgx-a100, price: -3}
+  - {name: b, machine: dgx-2, price: 4}
+  - {name: "d-[0-3]", machine: dgx-2, price: 4}
+  - {name: e, machine: dgx-2, price: 4, max: 3, packOf: 4}
+demand:
+  pods:
+    - {name: web, replicas: 3, requests: {cpu: 1}}
+scenarios:
+  - {name: now}
+  - {name: later, scale: 0, pods: {wep: 2}}
+"""
+
+GOOD = """\
+apiVersion: placer/v1
+kind: Plan
+currency: EUR
+offers:
+  - {name: big, machine: dgx-a100, price: 24.50, max: 8, packOf: 2, labels: {zone: a}}
+demand:
+  pods:
+    - {name: web, replicas: 3, requests: {cpu: 1}}
+  gangs:
+    - name: train
+      replicas: 2
+      pods: [{name: worker, replicas: 2, requests: {cpu: 2}}]
+scenarios:
+  - {name: now}
+  - {name: later, scale: 1.5, pods: {train: 3}}
+"""
+
+PODS_ALONE = """\
+apiVersion: placer/v1
+kind: Instance
+pods:
+  - {name: db, replicas: 2, requests: {cpu: 1}}
+"""
+
+
+def plan_file(folder: Path, text: str, name: str = "plan.yaml") -> Path:
+    """Write a file."""
+    file = folder / name
+    file.write_text(text)
+    return file
+
+
+def test_all_faults_of_a_plan_are_told_at_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """
+    A line for each fault, in the order of the file, with its line and its field; nothing else.
+    """
+    file = plan_file(tmp_path, BAD)
+
+    assert main(["plan", "buy", str(file)]) == 2
+
+    out, err = capsys.readouterr()
+    told = [line.removeprefix(f"placer: {file}:") for line in err.splitlines()]
+    assert out == ""
+    assert [line.split(": ")[:2] for line in told] == [
+        ["4", "offers[0].machine"],
+        ["5", "offers[1].price"],
+        ["6", "offers[2].price"],
+        ["7", "offers[3].name"],
+        ["8", "offers[4].name"],
+        ["9", "offers[5].max"],
+        ["15", "scenarios[1].scale"],
+        ["15", "scenarios[1].pods.wep"],
+    ]
+    assert "no machine 'dgx-a10'; did you mean dgx-a100" in told[0]
+    assert "got 'free'; expected a decimal such as 12.50" in told[1]
+    assert "got '-3'; expected more than 0" in told[2]
+    assert "an offer 'b' is already given at" in told[3]
+    assert told[-1].endswith("is called 'wep'; did you mean 'web'?")
+
+
+def test_a_plan_is_read_with_its_demand_and_scenarios(tmp_path: Path) -> None:
+    """
+    Prices are exact, gangs come as often as they have replicas, scales are fractions.
+    """
+    question = load_question(plan_file(tmp_path, GOOD))
+
+    (offer,) = question.offers
+    assert (offer.name, offer.price, offer.most, offer.pack) == ("big", Decimal("24.50"), 8, 2)
+    assert offer.node.labels == (("zone", "a"),)
+    assert not offer.node.offered
+    assert [gang.name for gang in question.instance.gangs] == [
+        "web-0",
+        "web-1",
+        "web-2",
+        "train-0",
+        "train-1",
+    ]
+    assert question.scenarios == (
+        Scenario("now"),
+        Scenario("later", Fraction(3, 2), (("default", "train", Fraction(3)),)),
+    )
+    web, train = series_of(question.instance.gangs)
+    later = question.scenarios[1]
+    assert (scaled_count(web, later), scaled_count(train, later)) == (5, 6)
+    names = [pod.key for gang in demand_in(question, later) for pod in gang.pods]
+    assert len(names) == len(set(names)) == 5 + 6 * 2
+
+
+def test_pods_may_wait_in_an_instance_that_has_no_nodes(tmp_path: Path) -> None:
+    """
+    Whoever plans a new cluster has pods and no node.
+    """
+    plan = plan_file(tmp_path, GOOD)
+    pods = plan_file(tmp_path, PODS_ALONE, "pods.yaml")
+
+    question = load_question(plan, [pods])
+
+    assert [gang.name for gang in question.instance.gangs][:2] == ["db-0", "db-1"]
+    assert question.instance.nodes == ()
+
+
+def test_a_cluster_s_objects_may_stand_beside_a_plan(tmp_path: Path) -> None:
+    """
+    Nodes that are there stay, and pods that wait are asked for beside the plan's own.
+    """
+    dump = Path(__file__).parents[2] / "instances/dumps/cluster.yaml"
+
+    question = load_question(plan_file(tmp_path, GOOD), [dump])
+
+    assert question.instance.nodes
+    assert "train-0" in {gang.name for gang in question.instance.gangs}
+    assert len(question.instance.gangs) > 5
+
+
+def test_a_plan_without_demand_is_refused(tmp_path: Path) -> None:
+    text = GOOD[: GOOD.index("demand:")]
+
+    with pytest.raises(InputError, match="asks for nothing; give pods or gangs here"):
+        load_question(plan_file(tmp_path, text))
+
+
+def test_other_kinds_and_unknown_fields_are_told(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="got 'Instance'; expected 'Plan'"):
+        load_question(plan_file(tmp_path, PODS_ALONE))
+    with pytest.raises(InputError, match="is not a field here; write 'price'"):
+        load_question(plan_file(tmp_path, GOOD.replace("price:", "cost:")))

@@ -1,0 +1,176 @@
+"""Tiny markets in words, and the cheapest mix of each by trying every mix and every place.
+
+It knows LS pods that ask for CPUs, memory, whole GPUs or a share of one, on nodes of one
+NUMA node, and nothing of the planner.
+"""
+
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from fractions import Fraction
+from itertools import product
+from math import ceil
+from random import Random
+
+from placer.plan.question import Offer, Question, Scenario
+from placer_models.cluster import Instance, Machine, Node
+from placer_models.device import GPU, Device
+from placer_models.device_share import DeviceShare
+from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
+from placer_models.policy import QosClass
+from placer_models.topology import Cpu, NumaNode, Topology
+
+GIB = 2**30
+
+Left = tuple[int, int, tuple[int, ...]]
+"""CPUs in milli, memory in bytes, percent of each GPU."""
+
+
+def machine(name: str, cpus: int, memory_gib: int, gpus: int) -> Machine:
+    """Return a machine of one NUMA node."""
+    return Machine(
+        name,
+        name,
+        Topology(
+            "x86_64",
+            tuple(Cpu(i, core=i, package=0, numa_node=0) for i in range(cpus)),
+            (NumaNode(0, memory_gib * GIB),),
+        ),
+        tuple(Device(GPU, minor) for minor in range(gpus)),
+    )
+
+
+def spec(cpu_milli: int, memory_gib: int, gpus: int = 0, percent: int | None = None) -> PodSpec:
+    """Return the spec of an LS pod."""
+    share = None if percent is None else DeviceShare(percent, memory_percent=percent)
+    devices = (DeviceRequest(GPU, gpus, share),) if gpus else ()
+    requests = Resources(cpu_milli, memory_gib * GIB, devices=devices)
+    return PodSpec((Container("main", requests),), QosClass.LS)
+
+
+def lone(name: str, of: PodSpec) -> Gang:
+    """Return a pod that waits by itself."""
+    return Gang(name, "default", (Pod(name, "default", of),), 1, lone=True)
+
+
+def tiny_question(seed: int) -> Question:
+    """Draw at most 6 pods of at most 3 shapes, 1 to 3 offers, sometimes a node that is there."""
+    rng = Random(f"plan-{seed}")
+    with_gpus = rng.random() < 0.6
+    offers = []
+    for number in range(rng.randint(1, 3)):
+        gpus = rng.choice((0, 1, 2)) if with_gpus else 0
+        node = Node(
+            f"offer{number}",
+            machine(f"m{number}", rng.choice((2, 4, 6, 8)), rng.randint(2, 8), gpus),
+        )
+        price = Decimal(rng.randint(2, 12)) / rng.choice((1, 2, 4))
+        most = rng.choice((None, None, None, 1, 2))
+        pack = 2 if most is None and rng.random() < 0.2 else 1
+        offers.append(Offer(node, price, most, pack))
+    there = ()
+    if rng.random() < 0.3:
+        there = (Node("there", machine("old", 4, 4, 1 if with_gpus else 0)),)
+    gangs = []
+    for shape in range(rng.randint(1, 3)):
+        gpus, percent = 0, None
+        if with_gpus and rng.random() < 0.6:
+            gpus = rng.choice((1, 1, 2))
+            percent = rng.choice((None, 30, 50, 60)) if gpus == 1 else None
+        of = spec(rng.choice((500, 1000, 1500, 2000, 3000)), rng.randint(1, 4), gpus, percent)
+        gangs += [lone(f"s{shape}-{i}", of) for i in range(rng.randint(1, 2))]
+    scenarios = [Scenario("now")]
+    if rng.random() < 0.4:
+        scale = Fraction(rng.choice((1, 3)), 2)
+        scenarios.append(Scenario("later", scale, (("default", "s0", Fraction(2)),)))
+    return Question(Instance(there, tuple(gangs)), tuple(offers), tuple(scenarios))
+
+
+def cheapest(question: Question) -> Decimal | None:
+    """Return the price of the cheapest mix, or None if no mix has room for all pods."""
+    demands = [_specs(question, scenario) for scenario in question.scenarios]
+    # More nodes than pods are never needed.
+    most = max(map(len, demands))
+    ranges = []
+    for offer in question.offers:
+        top = most + (-most % offer.pack) if offer.most is None else min(offer.most, most)
+        ranges.append(range(0, top + 1, offer.pack))
+    mixes = sorted(product(*ranges), key=lambda mix: _price(question.offers, mix))
+    for mix in mixes:
+        if all(_fits(question, mix, demand) for demand in demands):
+            return _price(question.offers, mix)
+    return None
+
+
+def _price(offers: Sequence[Offer], mix: Sequence[int]) -> Decimal:
+    return sum((n * offer.price for n, offer in zip(mix, offers, strict=True)), Decimal(0))
+
+
+def _specs(question: Question, scenario: Scenario) -> list[PodSpec]:
+    """Return the specs of all pods of a scenario; series are told by their names here."""
+    by_series: dict[str, list[PodSpec]] = {}
+    for gang in question.instance.gangs:
+        by_series.setdefault(gang.name.split("-")[0], []).append(gang.pods[0].spec)
+    own = {name: scale for _, name, scale in scenario.scales}
+    found: list[PodSpec] = []
+    for name, specs in by_series.items():
+        found += [specs[0]] * ceil(len(specs) * own.get(name, scenario.scale))
+    return found
+
+
+def _fits(question: Question, mix: Sequence[int], demand: Sequence[PodSpec]) -> bool:
+    nodes = [_empty(node) for node in question.instance.nodes]
+    for offer, count in zip(question.offers, mix, strict=True):
+        nodes += [_empty(offer.node)] * count
+    if sum(cpu for cpu, _, _ in nodes) < sum(pod.requests.cpu_milli for pod in demand):
+        return False
+    if sum(memory for _, memory, _ in nodes) < sum(pod.requests.memory_bytes for pod in demand):
+        return False
+    order = sorted(demand, key=lambda one: -one.requests.cpu_milli)
+    return _place(order, tuple(sorted(nodes)))
+
+
+def _empty(node: Node) -> Left:
+    topology = node.machine.topology
+    memory = sum(numa.memory_bytes for numa in topology.numa_nodes)
+    return 1000 * len(topology.cpus), memory, (100,) * len(node.machine.devices)
+
+
+def _place(pods: Sequence[PodSpec], nodes: tuple[Left, ...]) -> bool:
+    if not pods:
+        return True
+    tried: set[Left] = set()
+    for at, node in enumerate(nodes):
+        if node in tried:
+            continue
+        tried.add(node)
+        for after in _after(pods[0], node):
+            if _place(pods[1:], tuple(sorted((*nodes[:at], after, *nodes[at + 1 :])))):
+                return True
+    return False
+
+
+def _after(pod: PodSpec, node: Left) -> Iterator[Left]:
+    """Yield what the node has left, for each way to give the pod its GPUs."""
+    cpu, memory, gpus = node
+    cpu -= pod.requests.cpu_milli
+    memory -= pod.requests.memory_bytes
+    if cpu < 0 or memory < 0:
+        return
+    if not pod.requests.devices:
+        yield cpu, memory, gpus
+        return
+    (asked,) = pod.requests.devices
+    if asked.share is None:
+        whole = [i for i, left in enumerate(gpus) if left == 100]
+        if len(whole) >= asked.count:
+            taken = whole[: asked.count]
+            yield (
+                cpu,
+                memory,
+                tuple(sorted(0 if i in taken else left for i, left in enumerate(gpus))),
+            )
+        return
+    percent = asked.share.percent or 0
+    for i, left in enumerate(gpus):
+        if left >= percent:
+            yield cpu, memory, tuple(sorted((*gpus[:i], left - percent, *gpus[i + 1 :])))
