@@ -10,7 +10,7 @@ import os
 from decimal import Decimal
 from pathlib import Path
 
-from placer.plan.question import Offer, Question, Scenario
+from placer.plan.question import NodeOffer, PlanQuestion, PlanScenario
 from placer_models.cluster import Instance, Machine, Node
 from placer_models.device import GPU, Device
 from placer_models.device_share import DeviceShare
@@ -42,7 +42,7 @@ def folder_of_traces(argument: str | None) -> Path | None:
     return Path(said) if said and (Path(said) / "openb_node_list_all_node.csv").is_file() else None
 
 
-def openb(folder: Path, pods: str) -> Question:
+def openb(folder: Path, pods: str) -> PlanQuestion:
     """Return the pods of a list, and all node types of the cluster as offers without an end."""
     types = {
         (int(row["cpu_milli"]), int(row["memory_mib"]), int(row["gpu"]), row["model"])
@@ -64,7 +64,7 @@ def openb(folder: Path, pods: str) -> Question:
         pod = Pod(row["name"], "default", specs[key])
         gangs.append(Gang(pod.name, "default", (pod,), 1, lone=True))
     offers = tuple(_offer(*one) for one in sorted(types))
-    return Question(Instance((), tuple(gangs)), offers, (Scenario("as traced"),))
+    return PlanQuestion(Instance((), tuple(gangs)), offers, (PlanScenario("as traced"),))
 
 
 def _rows(file: Path) -> list[dict[str, str]]:
@@ -72,7 +72,7 @@ def _rows(file: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(stream))
 
 
-def _offer(cpu_milli: int, memory_mib: int, gpus: int, model: str) -> Offer:
+def _offer(cpu_milli: int, memory_mib: int, gpus: int, model: str) -> NodeOffer:
     name = f"c{cpu_milli // 1000}-m{memory_mib >> 10}" + (f"-{gpus}x{model}" if gpus else "")
     topology = Topology(
         "x86_64",
@@ -82,7 +82,7 @@ def _offer(cpu_milli: int, memory_mib: int, gpus: int, model: str) -> Offer:
     machine = Machine(name, name, topology, tuple(Device(GPU, minor) for minor in range(gpus)))
     thousandths = cpu_milli / 16 + 500 * memory_mib / 65536 + gpus * GPU_PRICE[model]
     price = Decimal(round(thousandths)) / 1000
-    return Offer(Node(name, machine, labels=((MODEL, model),)), price)
+    return NodeOffer(Node(name, machine, labels=((MODEL, model),)), price)
 
 
 def _spec(cpu_milli: int, memory_mib: int, gpus: int, gpu_milli: int, models: str) -> PodSpec:

@@ -9,7 +9,7 @@ from decimal import Decimal
 
 import numpy as np
 
-from placer.plan.question import Offer, Question, Scenario
+from placer.plan.question import NodeOffer, PlanQuestion, PlanScenario
 from placer_models.cluster import Instance, Machine, Node
 from placer_models.pod import Container, Gang, Pod, PodSpec, Resources
 from placer_models.policy import QosClass
@@ -18,7 +18,7 @@ from placer_models.topology import Cpu, NumaNode, Topology
 MIB = 2**20
 
 
-def random_mix(seed: int) -> Question:
+def random_mix(seed: int) -> PlanQuestion:
     """Return the question of a seed."""
     rng = np.random.default_rng(seed)
     types, resources = int(rng.integers(3, 7)), int(rng.integers(2, 5))
@@ -38,7 +38,7 @@ def random_mix(seed: int) -> Question:
         sizes[shape] = np.minimum(np.maximum(1, like * part * spread).astype(int), like)
     counts = np.maximum(1, (rng.dirichlet(np.full(shapes, 0.6)) * pods).astype(np.int64))
     offers = tuple(
-        Offer(_node(f"type{i}", room[i].tolist()), Decimal(int(price[i])) / 1000)
+        NodeOffer(_node(f"type{i}", room[i].tolist()), Decimal(int(price[i])) / 1000)
         for i in range(types)
     )
     gangs = []
@@ -47,7 +47,7 @@ def random_mix(seed: int) -> Question:
         for number in range(int(counts[shape])):
             pod = Pod(f"s{shape}-{number}", "default", spec)
             gangs.append(Gang(pod.name, "default", (pod,), 1, lone=True))
-    return Question(Instance((), tuple(gangs)), offers, (Scenario("as drawn"),))
+    return PlanQuestion(Instance((), tuple(gangs)), offers, (PlanScenario("as drawn"),))
 
 
 def _node(name: str, room: list[int]) -> Node:

@@ -18,7 +18,7 @@ from _random_mixes import random_mix
 
 from placer.plan.answer import Bought
 from placer.plan.plan import buy
-from placer.plan.question import Question
+from placer.plan.question import PlanQuestion
 from placer.plan.relax import relaxed
 
 LISTS = ("default", "gpushare40", "gpuspec20")
@@ -32,7 +32,7 @@ HEAD = (
 )
 
 
-def report(name: str, question: Question, seconds: float) -> None:
+def report(name: str, question: PlanQuestion, seconds: float) -> None:
     """Print a row: rivals in percent above the bound."""
     market = relaxed(question).market
     ffd, best = (buy_one_by_one(market, best_fit=best_fit) for best_fit in (False, True))

@@ -36,7 +36,7 @@ from placer_models.typed import typed
 if TYPE_CHECKING:
     from placer.kubernetes.objects import Objects
     from placer.kubernetes.summary import Summary
-    from placer.plan.question import Question
+    from placer.plan.question import PlanQuestion
 
 _FILE_SUFFIXES = (".yaml", ".yml", ".json", ".txt")
 _NO_NAME = re.compile(r"[^A-Za-z0-9._-]+")
@@ -122,7 +122,7 @@ def load_question(
     on_file: OnFile | None = None,
     on_summary: OnSummary | None = None,
     who: WhoWaits = ALL,
-) -> "Question":
+) -> "PlanQuestion":
     """Return the question of a plan, with the instance or the cluster that it is asked about.
 
     Args:

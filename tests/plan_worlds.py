@@ -11,7 +11,7 @@ from itertools import product
 from math import ceil
 from random import Random
 
-from placer.plan.question import Offer, Question, Scenario
+from placer.plan.question import NodeOffer, PlanQuestion, PlanScenario
 from placer_models.cluster import Instance, Machine, Node
 from placer_models.device import GPU, Device
 from placer_models.device_share import DeviceShare
@@ -52,7 +52,7 @@ def lone(name: str, of: PodSpec) -> Gang:
     return Gang(name, "default", (Pod(name, "default", of),), 1, lone=True)
 
 
-def tiny_question(seed: int) -> Question:
+def tiny_question(seed: int) -> PlanQuestion:
     """Draw at most 6 pods of at most 3 shapes, 1 to 3 offers, sometimes a node that is there."""
     rng = Random(f"plan-{seed}")
     with_gpus = rng.random() < 0.6
@@ -66,7 +66,7 @@ def tiny_question(seed: int) -> Question:
         price = Decimal(rng.randint(2, 12)) / rng.choice((1, 2, 4))
         most = rng.choice((None, None, None, 1, 2))
         pack = 2 if most is None and rng.random() < 0.2 else 1
-        offers.append(Offer(node, price, most, pack))
+        offers.append(NodeOffer(node, price, most, pack))
     there = ()
     if rng.random() < 0.3:
         there = (Node("there", machine("old", 4, 4, 1 if with_gpus else 0)),)
@@ -78,14 +78,14 @@ def tiny_question(seed: int) -> Question:
             percent = rng.choice((None, 30, 50, 60)) if gpus == 1 else None
         of = spec(rng.choice((500, 1000, 1500, 2000, 3000)), rng.randint(1, 4), gpus, percent)
         gangs += [lone(f"s{shape}-{i}", of) for i in range(rng.randint(1, 2))]
-    scenarios = [Scenario("now")]
+    scenarios = [PlanScenario("now")]
     if rng.random() < 0.4:
         scale = Fraction(rng.choice((1, 3)), 2)
-        scenarios.append(Scenario("later", scale, (("default", "s0", Fraction(2)),)))
-    return Question(Instance(there, tuple(gangs)), tuple(offers), tuple(scenarios))
+        scenarios.append(PlanScenario("later", scale, (("default", "s0", Fraction(2)),)))
+    return PlanQuestion(Instance(there, tuple(gangs)), tuple(offers), tuple(scenarios))
 
 
-def cheapest(question: Question) -> Decimal | None:
+def cheapest(question: PlanQuestion) -> Decimal | None:
     """Return the price of the cheapest mix, or None if no mix has room for all pods."""
     demands = [_specs(question, scenario) for scenario in question.scenarios]
     # More nodes than pods are never needed.
@@ -101,11 +101,11 @@ def cheapest(question: Question) -> Decimal | None:
     return None
 
 
-def _price(offers: Sequence[Offer], mix: Sequence[int]) -> Decimal:
+def _price(offers: Sequence[NodeOffer], mix: Sequence[int]) -> Decimal:
     return sum((n * offer.price for n, offer in zip(mix, offers, strict=True)), Decimal(0))
 
 
-def _specs(question: Question, scenario: Scenario) -> list[PodSpec]:
+def _specs(question: PlanQuestion, scenario: PlanScenario) -> list[PodSpec]:
     """Return the specs of all pods of a scenario; series are told by their names here."""
     by_series: dict[str, list[PodSpec]] = {}
     for gang in question.instance.gangs:
@@ -117,7 +117,7 @@ def _specs(question: Question, scenario: Scenario) -> list[PodSpec]:
     return found
 
 
-def _fits(question: Question, mix: Sequence[int], demand: Sequence[PodSpec]) -> bool:
+def _fits(question: PlanQuestion, mix: Sequence[int], demand: Sequence[PodSpec]) -> bool:
     nodes = [_empty(node) for node in question.instance.nodes]
     for offer, count in zip(question.offers, mix, strict=True):
         nodes += [_empty(offer.node)] * count

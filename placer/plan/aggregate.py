@@ -23,7 +23,7 @@ FUNCTIONS = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class AggregateColumn:
     """What a row of the program is about.
 
     Attributes:
@@ -47,7 +47,7 @@ class Aggregate:
     """
 
     values: NDArray[np.float64]
-    rents: tuple[dict[Subject, float], ...]
+    rents: tuple[dict[AggregateColumn, float], ...]
 
 
 def dual_feasible(size: int, room: int, k: int) -> float:
@@ -73,7 +73,7 @@ def aggregate(market: Market, functions: int = FUNCTIONS) -> Aggregate:
     ]
     dearest = float(max(kind.price for kind in market.kinds) or 1)
     demand: list[list[int]] = []
-    rows: list[list[tuple[Subject, int]]] = [[] for _ in market.kinds]
+    rows: list[list[tuple[AggregateColumn, int]]] = [[] for _ in market.kinds]
     for counts in market.blocks:
         demand.append([program.row(least=float(count)) for count in counts])
         for row in demand[-1]:
@@ -90,9 +90,9 @@ def aggregate(market: Market, functions: int = FUNCTIONS) -> Aggregate:
                     program.put(row, places[item], size)
                 rows[number].append((subject, row))
     program.solve()
-    rents: list[dict[Subject, float]] = []
+    rents: list[dict[AggregateColumn, float]] = []
     for mine in rows:
-        rent: dict[Subject, float] = {}
+        rent: dict[AggregateColumn, float] = {}
         for subject, row in mine:
             rent[subject] = rent.get(subject, 0.0) + max(0.0, -program.dual(row))
         rents.append(rent)
@@ -102,7 +102,7 @@ def aggregate(market: Market, functions: int = FUNCTIONS) -> Aggregate:
 
 def _rows(
     kind: BinKind, here: list[int], functions: int
-) -> Iterator[tuple[Subject, dict[int, float]]]:
+) -> Iterator[tuple[AggregateColumn, dict[int, float]]]:
     """Yield rows: what each item takes, where a bin has 1. Equal rows come once."""
     seen: set[tuple[float, ...]] = set()
     for k in range(functions + 1):
@@ -113,29 +113,34 @@ def _rows(
                 yield subject, {i: size for i, size in zip(here, sizes, strict=True) if size}
 
 
-def _of_function(kind: BinKind, here: list[int], k: int) -> Iterator[tuple[Subject, list[float]]]:
+def _of_function(
+    kind: BinKind, here: list[int], k: int
+) -> Iterator[tuple[AggregateColumn, list[float]]]:
     sizes = [kind.sizes[item] or kind.room for item in here]
     for number, room in enumerate(kind.room):
-        yield Subject(None, number), [dual_feasible(size[number], room, k) for size in sizes]
+        yield (
+            AggregateColumn(None, number),
+            [dual_feasible(size[number], room, k) for size in sizes],
+        )
     for which, devices in enumerate(kind.devices):
         yield from _of_devices(which, devices, here, k)
 
 
 def _of_devices(
     which: int, devices: Devices, here: list[int], k: int
-) -> Iterator[tuple[Subject, list[float]]]:
+) -> Iterator[tuple[AggregateColumn, list[float]]]:
     """Yield what items take of devices: of their number, and of the inside of one device."""
     number = len(devices.rooms)
     if not number:
         return
     asks = [devices.asks[item] for item in here]
     free = sum(devices.free)
-    yield Subject(which, -1), [dual_feasible(ask.whole, free, k) for ask in asks]
+    yield AggregateColumn(which, -1), [dual_feasible(ask.whole, free, k) for ask in asks]
     for quantity in range(len(devices.rooms[0])):
         # By the largest device: a part of it is a part at least as large of any other.
         room = max(room[quantity] for room in devices.rooms)
         yield (
-            Subject(which, quantity),
+            AggregateColumn(which, quantity),
             [
                 ask.whole / number
                 + sum(

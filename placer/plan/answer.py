@@ -25,7 +25,7 @@ class Purchase:
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class ResourceUse:
     """How much of a resource is in use on the nodes of an offer.
 
     Attributes:
@@ -39,7 +39,7 @@ class Use:
 
 
 @dataclass(frozen=True, slots=True)
-class Binding:
+class BindingResource:
     """What the price of an offer is paid for.
 
     Attributes:
@@ -53,7 +53,7 @@ class Binding:
     offer: str
     resource: str | None
     percent: float
-    uses: tuple[Use, ...]
+    uses: tuple[ResourceUse, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ class Bought:
     price: Decimal
     bound: Decimal
     mix: tuple[Purchase, ...]
-    binding: tuple[Binding, ...]
+    binding: tuple[BindingResource, ...]
     runners_up: tuple[RunnerUp, ...]
     witnesses: tuple[Witness, ...]
     relaxed: tuple[str, ...]
@@ -120,7 +120,7 @@ class Bought:
 
 
 @dataclass(frozen=True, slots=True)
-class Short:
+class OffersRunOut:
     """Pods of one shape for which too little can be bought.
 
     Attributes:
@@ -145,7 +145,7 @@ class NoPlan:
     """
 
     unplaced: tuple[Unplaced, ...] = ()
-    short: tuple[Short, ...] = ()
+    short: tuple[OffersRunOut, ...] = ()
     ended: tuple[tuple[str, int], ...] = ()
 
 

@@ -3,8 +3,8 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 
-from placer.plan.aggregate import Aggregate, Subject
-from placer.plan.answer import Binding, Use
+from placer.plan.aggregate import Aggregate, AggregateColumn
+from placer.plan.answer import BindingResource, ResourceUse
 from placer.plan.market import BinKind, Devices
 from placer.plan.relax import Relaxation
 from placer_models.device import GPU
@@ -38,7 +38,7 @@ def binding_of(
     name: str,
     count: int,
     items: Counter[int],
-) -> Binding:
+) -> BindingResource:
     """Return what binds on the nodes of an offer.
 
     Args:
@@ -59,23 +59,25 @@ def binding_of(
     total = sum(rents.values())
     if total:
         word = max(rents, key=lambda one: rents[one])
-        return Binding(name, word, 100 * rents[word] / total, uses)
+        return BindingResource(name, word, 100 * rents[word] / total, uses)
     fullest = max(uses, key=lambda use: use.percent, default=None)
-    return Binding(name, fullest.resource if fullest else None, 0.0, uses)
+    return BindingResource(name, fullest.resource if fullest else None, 0.0, uses)
 
 
-def _word(relaxation: Relaxation, subject: Subject) -> str:
+def _word(relaxation: Relaxation, subject: AggregateColumn) -> str:
     if subject.devices is not None:
         return device_word(relaxation.devices[subject.devices])
     return resource_word(relaxation.resources[subject.number])
 
 
-def _uses(relaxation: Relaxation, kind: BinKind, count: int, items: Counter[int]) -> Iterator[Use]:
+def _uses(
+    relaxation: Relaxation, kind: BinKind, count: int, items: Counter[int]
+) -> Iterator[ResourceUse]:
     for number, dimension in enumerate(relaxation.resources):
         taken = sum(n * size[number] for i, n in items.items() if (size := kind.sizes[i]))
         asked = any(size and size[number] for k in relaxation.market.kinds for size in k.sizes)
         if asked and kind.room[number]:
-            yield Use(resource_word(dimension), 100 * taken / (count * kind.room[number]))
+            yield ResourceUse(resource_word(dimension), 100 * taken / (count * kind.room[number]))
     for word, devices in zip(relaxation.devices, kind.devices, strict=True):
         if devices.rooms:
             total = [sum(column) for column in zip(*devices.rooms, strict=True)]
@@ -84,7 +86,7 @@ def _uses(relaxation: Relaxation, kind: BinKind, count: int, items: Counter[int]
                 for q, has in enumerate(total)
                 if has
             ]
-            yield Use(device_word(word), 100 * max(parts, default=0.0))
+            yield ResourceUse(device_word(word), 100 * max(parts, default=0.0))
 
 
 def _taken(devices: Devices, quantity: int, items: Counter[int], whole: float) -> float:

@@ -15,13 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from placer.plan.aggregate import Aggregate, aggregate
+from placer.plan.arrays import FloatArray
 from placer.plan.filler import Filler
 from placer.plan.market import Market
 from placer.plan.master import Master, Pattern, Proposal, exchanges
 from placer.plan.pricing import Fullest, Pricer
-from placer.plan.proof import Bound, Values, bound_of
-
-Real = NDArray[np.float64]
+from placer.plan.proof import PriceBound, Values, bound_of
 
 CLOSE = 1e-3
 """Bound and master problem this close, relatively: more patterns would change little."""
@@ -61,7 +60,7 @@ class Certificate:
 
     """
 
-    bound: Bound
+    bound: PriceBound
     values: Values
     proposal: Proposal
     by_sums: bool = False
@@ -87,7 +86,7 @@ class Certifier:
     end_s: float
     threads: int = 2
     stop: Callable[[], bool] = lambda: False
-    on_bound: Callable[[Bound], None] = lambda bound: None
+    on_bound: Callable[[PriceBound], None] = lambda bound: None
     seed: int = 0
     master: Master = field(init=False)
     filler: Filler = field(init=False)
@@ -95,8 +94,8 @@ class Certifier:
     _pricers: list[list[Pricer]] = field(init=False)
     _rng: np.random.Generator = field(init=False)
     _scale: int = field(init=False)
-    _best: tuple[Bound, Values] = field(init=False)
-    _centre: Real = field(init=False)
+    _best: tuple[PriceBound, Values] = field(init=False)
+    _centre: FloatArray = field(init=False)
 
     def __post_init__(self) -> None:
         market = self.market
@@ -131,7 +130,7 @@ class Certifier:
             self.start = aggregate(self.market)
             self._centre = self.start.values
             self._begin_greedily()
-            self._best = Bound(Fraction(0), Fraction(0)), Values((), ())
+            self._best = PriceBound(Fraction(0), Fraction(0)), Values((), ())
             proposal = self.master.solve()
             self._prove(self._centre, proposal, pool, first=True)
             proposal = self._improve(pool)
@@ -212,13 +211,13 @@ class Certifier:
         if counts.any():
             self.master.add(Pattern(block, kind, counts))
 
-    def _whole(self, values: Real) -> tuple[tuple[int, ...], ...]:
+    def _whole(self, values: FloatArray) -> tuple[tuple[int, ...], ...]:
         """Return values as whole numbers, rounded down."""
         return tuple(
             tuple(int(value * self._scale) for value in of_block) for of_block in values.tolist()
         )
 
-    def _fill(self, values: Real, proposal: Proposal) -> int:
+    def _fill(self, values: FloatArray, proposal: Proposal) -> int:
         """Add patterns of greedy fillings that are worth more than their bins; count them."""
         new = 0
         for block, counts in enumerate(self.market.blocks):
@@ -243,7 +242,12 @@ class Certifier:
         return new
 
     def _prove(
-        self, values: Real, proposal: Proposal, pool: ThreadPoolExecutor, *, first: bool = False
+        self,
+        values: FloatArray,
+        proposal: Proposal,
+        pool: ThreadPoolExecutor,
+        *,
+        first: bool = False,
     ) -> int:
         """Price all kinds, keep the bound if it is better, add patterns; count the new ones."""
         whole = self._whole(values)
@@ -282,7 +286,7 @@ class Certifier:
             counts = self.filler.completed(kind, counts, np.zeros(self.market.items), counts)
         return int(counts.any() and self.master.add(Pattern(block, kind, counts)))
 
-    def _keep(self, values: Real, whole: Values) -> None:
+    def _keep(self, values: FloatArray, whole: Values) -> None:
         """Keep values as the best ones if their bound is."""
         bound = bound_of(self.market, whole)
         best = self._best[0].price

@@ -6,7 +6,7 @@ from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 
-from placer.plan.question import Offer, Question, Scenario, stem_of
+from placer.plan.question import NodeOffer, PlanQuestion, PlanScenario, stem_of
 from placer.plan.schema import DemandGangPart, DemandPart, OfferPart, PlanFile, ScenarioPart
 from placer_models.cluster import Instance
 from placer_models.files.documents import Document
@@ -33,7 +33,7 @@ def read_question(
     documents: Sequence[Document],
     find_machine: MachineFinder,
     cluster: Instance | None = None,
-) -> Question:
+) -> PlanQuestion:
     """Return the question of a plan.
 
     Args:
@@ -59,7 +59,7 @@ def _read(
     documents: Sequence[Document],
     find_machine: MachineFinder,
     cluster: Instance | None,
-) -> Question:
+) -> PlanQuestion:
     faults = place.faults
     part = check(PlanFile, place)
     if part is None:
@@ -105,13 +105,13 @@ def _read(
     if not instance.gangs:
         demand.fault("asks for nothing; give pods or gangs here, or an instance whose pods wait")
     faults.raise_first()
-    return Question(
+    return PlanQuestion(
         instance,
         tuple(
-            Offer(replace(node, offered=False), price, offer.most, offer.pack_of)
+            NodeOffer(replace(node, offered=False), price, offer.most, offer.pack_of)
             for node, price, (offer, _) in zip(found, prices, offers, strict=True)
         ),
-        scenarios or (Scenario("as asked"),),
+        scenarios or (PlanScenario("as asked"),),
         part.currency,
         part.metadata.name or instance.name,
     )
@@ -171,7 +171,7 @@ def _factor(text: str, place: Place) -> Fraction:
     return Fraction(1)
 
 
-def _scenarios(parts: Sequence[ScenarioPart], place: Place) -> Iterator[Scenario]:
+def _scenarios(parts: Sequence[ScenarioPart], place: Place) -> Iterator[PlanScenario]:
     seen: set[str] = set()
     for i, part in enumerate(parts):
         at = place.at(i)
@@ -184,7 +184,7 @@ def _scenarios(parts: Sequence[ScenarioPart], place: Place) -> Iterator[Scenario
             namespace, slash, own = name.rpartition("/")
             factor = _factor(text, at.at("pods", name))
             scales.append((namespace if slash else "default", own, factor))
-        yield Scenario(part.name, _factor(part.scale, at.at("scale")), tuple(scales))
+        yield PlanScenario(part.name, _factor(part.scale, at.at("scale")), tuple(scales))
 
 
 def _check_names(parts: Sequence[ScenarioPart], known: Collection[Key], place: Place) -> None:

@@ -10,10 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from placer.plan.arrays import FloatArray, IntArray
 from placer.plan.market import BinKind, Devices
 
-Whole = NDArray[np.int64]
-Real = NDArray[np.float64]
 Truth = NDArray[np.bool_]
 
 _SMALL = 1e-9
@@ -36,12 +35,12 @@ class _DeviceTables:
 
     """
 
-    rooms: Whole
+    rooms: IntArray
     free: Truth
-    sizes: Whole
-    whole: Whole
-    share: Whole
-    count: Whole
+    sizes: IntArray
+    whole: IntArray
+    share: IntArray
+    count: IntArray
 
 
 @dataclass(slots=True)
@@ -57,13 +56,13 @@ class _Bins:
 
     """
 
-    kind: Whole
-    counts: Whole
-    left: Whole
-    rooms: list[Whole]
+    kind: IntArray
+    counts: IntArray
+    left: IntArray
+    rooms: list[IntArray]
     free: list[Truth]
 
-    def part(self, rows: Whole) -> "_Bins":
+    def part(self, rows: IntArray) -> "_Bins":
         """Return some of the bins, as copies."""
         return _Bins(
             self.kind[rows],
@@ -73,7 +72,7 @@ class _Bins:
             [free[rows] for free in self.free],
         )
 
-    def put_back(self, rows: Whole, part: "_Bins") -> None:
+    def put_back(self, rows: IntArray, part: "_Bins") -> None:
         """Let some of the bins be as the part says."""
         self.counts[rows], self.left[rows] = part.counts, part.left
         for mine, its in zip(self.rooms, part.rooms, strict=True):
@@ -93,9 +92,9 @@ class _Asks:
 
     """
 
-    whole: Whole
-    sizes: Whole
-    shares: list[tuple[Whole, Whole]]
+    whole: IntArray
+    sizes: IntArray
+    shares: list[tuple[IntArray, IntArray]]
 
 
 class Filler:
@@ -105,16 +104,21 @@ class Filler:
         """Write the kinds as arrays."""
         items, width = len(kinds[0].sizes), len(kinds[0].room)
         self._may: Truth = np.array([[size is not None for size in k.sizes] for k in kinds])
-        self._room: Whole = np.array([kind.room for kind in kinds], np.int64)
+        self._room: IntArray = np.array([kind.room for kind in kinds], np.int64)
         sizes = [[size or (0,) * width for size in kind.sizes] for kind in kinds]
-        self._sizes: Whole = np.array(sizes, np.int64).reshape(len(kinds), items, width)
+        self._sizes: IntArray = np.array(sizes, np.int64).reshape(len(kinds), items, width)
         by_type = zip(*(kind.devices for kind in kinds), strict=True)
         self._devices = [_tables(of_kinds, items) for of_kinds in by_type]
         self._parts = self._relative_sizes()
 
     def fill(
-        self, kinds: Sequence[int], values: Real, most: Whole, rng: np.random.Generator, rows: int
-    ) -> tuple[Whole, Whole]:
+        self,
+        kinds: Sequence[int],
+        values: FloatArray,
+        most: IntArray,
+        rng: np.random.Generator,
+        rows: int,
+    ) -> tuple[IntArray, IntArray]:
         """Return fillings by greedy orders drawn at random: their kinds, and counts of items.
 
         Args:
@@ -144,13 +148,13 @@ class Filler:
 
     def _again(
         self,
-        kind: Whole,
-        found: Whole,
-        best: Whole,
-        order: Real,
-        limit: Whole,
+        kind: IntArray,
+        found: IntArray,
+        best: IntArray,
+        order: FloatArray,
+        limit: IntArray,
         rng: np.random.Generator,
-    ) -> Whole:
+    ) -> IntArray:
         """Return new fillings that keep parts of the best ones."""
         rows = len(kind) // len(found)
         drawn = rng.integers(0, best.shape[1], (len(best), rows))
@@ -160,19 +164,19 @@ class Filler:
         bins = self._empty(kind)
         self._go_on(bins, order + 1.0, keep)
         self._go_on(bins, order, limit)
-        again: Whole = bins.counts.reshape(len(found), rows, -1)
+        again: IntArray = bins.counts.reshape(len(found), rows, -1)
         return again
 
-    def completed(self, kind: int, held: Whole, values: Real, most: Whole) -> Whole:
+    def completed(self, kind: int, held: IntArray, values: FloatArray, most: IntArray) -> IntArray:
         """Return a filling with as much more as goes in greedily; ``held`` should fit."""
         bins = self._empty(np.array([kind]))
         order = np.maximum(values, 0.0) / (self._parts[kind].sum(axis=1) + _SMALL)
         self._go_on(bins, self._hardness(kind), held[None])
         self._go_on(bins, order[None], most[None])
-        filled: Whole = bins.counts[0]
+        filled: IntArray = bins.counts[0]
         return filled
 
-    def holds(self, kind: int, counts: Whole) -> bool:
+    def holds(self, kind: int, counts: IntArray) -> bool:
         """Return whether a bin holds so many items, as far as a greedy look says."""
         if counts[~self._may[kind]].any():
             return False
@@ -180,7 +184,7 @@ class Filler:
         self._go_on(bins, self._hardness(kind), counts[None])
         return bool((bins.counts[0] == counts).all())
 
-    def _relative_sizes(self) -> Real:
+    def _relative_sizes(self) -> FloatArray:
         """Return which part of a bin an item takes, by resource and type of devices."""
         parts = [self._sizes / np.maximum(self._room, 1)[:, None]]
         for table in self._devices:
@@ -195,7 +199,7 @@ class Filler:
             parts.append((whole + shares) / total[:, None])
         return np.concatenate(parts, axis=2)
 
-    def _hardness(self, kind: int) -> Real:
+    def _hardness(self, kind: int) -> FloatArray:
         """Return an order for packing: who takes most of a device first, then most of the bin."""
         order = self._parts[kind].max(axis=1, initial=0.0)
         for table in self._devices:
@@ -205,10 +209,10 @@ class Filler:
                 largest = np.maximum(table.rooms[kind].max(axis=0, initial=0), 1)
                 part = (size / largest).max(axis=1, initial=0.0)
                 order = order + 10.0 * np.where(table.count[kind, :, entry] > 0, part, 0.0)
-        hardest: Real = (order + _SMALL)[None]
+        hardest: FloatArray = (order + _SMALL)[None]
         return hardest
 
-    def _empty(self, kind: Whole) -> _Bins:
+    def _empty(self, kind: IntArray) -> _Bins:
         return _Bins(
             kind,
             np.zeros((len(kind), self._may.shape[1]), np.int64),
@@ -217,15 +221,15 @@ class Filler:
             [table.free[kind] for table in self._devices],
         )
 
-    def _go_on(self, bins: _Bins, order: Real, most: Whole) -> None:
+    def _go_on(self, bins: _Bins, order: FloatArray, most: IntArray) -> None:
         """Put items in, bin by bin the best that still fits, as long as any does."""
         open_ = (order > _SMALL) & (bins.counts < most) & self._may[bins.kind]
-        rows: Whole = np.arange(len(open_))
+        rows: IntArray = np.arange(len(open_))
         part, sizes, asks = bins, self._sizes[bins.kind], self._asks(bins.kind)
         while True:
             # What did not fit once never will again: bins only get fuller.
             self._close(part, open_, sizes, asks)
-            going: Whole = np.flatnonzero(open_.any(axis=1))
+            going: IntArray = np.flatnonzero(open_.any(axis=1))
             if 2 * len(going) < len(open_):
                 # Bins that are full are put aside, so that the others are looked at alone.
                 if part is not bins:
@@ -243,7 +247,7 @@ class Filler:
             open_[failed, items[~placed]] = False
             open_[going, items] &= part.counts[going, items] < most[going, items]
 
-    def _asks(self, kind: Whole) -> list[_Asks]:
+    def _asks(self, kind: IntArray) -> list[_Asks]:
         """Return what items ask of the devices of bins, type by type."""
         return [
             _Asks(
@@ -258,7 +262,7 @@ class Filler:
         ]
 
     @staticmethod
-    def _close(bins: _Bins, open_: Truth, sizes: Whole, asks: Sequence[_Asks]) -> None:
+    def _close(bins: _Bins, open_: Truth, sizes: IntArray, asks: Sequence[_Asks]) -> None:
         """Close what does not fit any more."""
         for resource in range(sizes.shape[2]):
             open_ &= sizes[:, :, resource] <= bins.left[:, resource, None]
@@ -273,7 +277,9 @@ class Filler:
             for share, count in ask.shares:
                 open_ &= count <= np.take_along_axis(places, share, axis=1)
 
-    def _put(self, bins: _Bins, rows: Whole, items: Whole, most: Whole, sizes: Whole) -> Truth:
+    def _put(
+        self, bins: _Bins, rows: IntArray, items: IntArray, most: IntArray, sizes: IntArray
+    ) -> Truth:
         """Put one item into each row, or as many as fit where it has no part of a device."""
         kind = bins.kind[rows]
         times = most[rows, items] - bins.counts[rows, items]
@@ -330,7 +336,12 @@ def _tables(of_kinds: Sequence[Devices], items: int) -> _DeviceTables:
 
 
 def _take(
-    table: _DeviceTables, rooms: Whole, free: Truth, rows: Whole, kind: Whole, items: Whole
+    table: _DeviceTables,
+    rooms: IntArray,
+    free: Truth,
+    rows: IntArray,
+    kind: IntArray,
+    items: IntArray,
 ) -> Truth:
     """Take what the items ask of the devices of a type; tell which rows had all of it."""
     done = np.ones(len(rows), np.bool_)

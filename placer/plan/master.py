@@ -10,11 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from placer.plan.aggregate import SHORT
+from placer.plan.arrays import FloatArray, IntArray
 from placer.plan.linear import LinearProgram
 from placer.plan.market import BinKind, Market
-
-Real = NDArray[np.float64]
-Whole = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +26,7 @@ class Pattern:
 
     block: int
     kind: int
-    counts: Whole
+    counts: IntArray
 
     @property
     def key(self) -> tuple[int, int, bytes]:
@@ -51,11 +49,11 @@ class Proposal:
     """
 
     price: float
-    values: Real
-    rents: Real
-    times: Real
-    bins: Real
-    short: Real
+    values: FloatArray
+    rents: FloatArray
+    times: FloatArray
+    bins: FloatArray
+    short: FloatArray
 
 
 class Master:
@@ -140,7 +138,7 @@ def _most(kind: BinKind) -> float | None:
     return None if kind.buyable is None else float(kind.buyable)
 
 
-def _array(values: Sequence[float] | Sequence[Sequence[float]]) -> Real:
+def _array(values: Sequence[float] | Sequence[Sequence[float]]) -> FloatArray:
     return np.array(values, np.float64)
 
 
@@ -177,7 +175,7 @@ def exchanges(market: Market) -> list[tuple[int, int]]:
     ]
 
 
-def _within_one(sizes: Sequence[Sequence[int]], taken: Whole) -> NDArray[np.bool_]:
+def _within_one(sizes: Sequence[Sequence[int]], taken: IntArray) -> NDArray[np.bool_]:
     """Tell where a whole device, or one share, is more than the one share of another item."""
     wholes = taken[:, 0]
     alone = (taken[:, 1:].sum(axis=1) == 1) & (wholes == 0)

@@ -10,15 +10,15 @@ from placer.plan.answer import (
     Bought,
     NoneFound,
     NoPlan,
+    OffersRunOut,
     PlanAnswer,
     Proof,
     Purchase,
     RunnerUp,
-    Short,
 )
 from placer.plan.binding import binding_of
 from placer.plan.buying import Buyer, Deal
-from placer.plan.question import Question
+from placer.plan.question import PlanQuestion
 from placer.plan.relax import Relaxation, relaxed, with_offers
 from placer.plan.witness import Missing, Placements, Witness, asks_beyond_its_node, place_plan
 from placer.search.options import Engine, SolveOptions
@@ -37,7 +37,7 @@ _SHORT = 1e-6
 
 
 def buy(
-    question: Question,
+    question: PlanQuestion,
     seconds: float,
     threads: int = 2,
     stop: Callable[[], bool] = lambda: False,
@@ -80,7 +80,7 @@ def buy(
     return _bought(question, relaxation, deal, placements)
 
 
-def _homeless(question: Question, relaxation: Relaxation) -> Iterator[Unplaced]:
+def _homeless(question: PlanQuestion, relaxation: Relaxation) -> Iterator[Unplaced]:
     """Yield pods that cannot be on any node, not even alone, and why; one of each shape."""
     instance = with_offers(question)
     problem = build_problem(instance, each_core=True, absolute=True)
@@ -104,7 +104,7 @@ def _homeless(question: Question, relaxation: Relaxation) -> Iterator[Unplaced]:
             yield from answer.unplaced[:1]
 
 
-def _no_plan(question: Question, relaxation: Relaxation, deal: Deal) -> NoPlan:
+def _no_plan(question: PlanQuestion, relaxation: Relaxation, deal: Deal) -> NoPlan:
     """Say for which pods too little can be bought."""
     lacks: Counter[int] = Counter()
     for of_block in deal.proposal.short.tolist():
@@ -122,11 +122,13 @@ def _no_plan(question: Question, relaxation: Relaxation, deal: Deal) -> NoPlan:
         )
         if kind.buyable is not None
     )
-    short = tuple(Short(title[item], number) for item, number in lacks.most_common(_MOST_TOLD))
+    short = tuple(
+        OffersRunOut(title[item], number) for item, number in lacks.most_common(_MOST_TOLD)
+    )
     return NoPlan(short=short, ended=ended)
 
 
-def _none_found(question: Question, deal: Deal, missing: Missing) -> NoneFound:
+def _none_found(question: PlanQuestion, deal: Deal, missing: Missing) -> NoneFound:
     assert deal.bound is not None
     return NoneFound(
         question.in_currency(deal.bound),
@@ -137,7 +139,7 @@ def _none_found(question: Question, deal: Deal, missing: Missing) -> NoneFound:
 
 
 def _bought(
-    question: Question, relaxation: Relaxation, deal: Deal, placements: Placements
+    question: PlanQuestion, relaxation: Relaxation, deal: Deal, placements: Placements
 ) -> Bought:
     assert deal.bound is not None
     parts = [
@@ -168,7 +170,7 @@ def _bought(
 
 
 def _items_by_offer(
-    question: Question, relaxation: Relaxation, witness: Witness, bought: Sequence[int]
+    question: PlanQuestion, relaxation: Relaxation, witness: Witness, bought: Sequence[int]
 ) -> list[Counter[int]]:
     """Return for each offer how many items of each kind are on its nodes."""
     first = len(question.instance.nodes)
@@ -184,7 +186,7 @@ def _items_by_offer(
     return found
 
 
-def _runners_up(question: Question, relaxation: Relaxation, deal: Deal) -> Iterator[RunnerUp]:
+def _runners_up(question: PlanQuestion, relaxation: Relaxation, deal: Deal) -> Iterator[RunnerUp]:
     names = [offer.name for offer in question.offers]
     for rival in deal.rivals:
         without, plan = names[rival.without - relaxation.there], rival.plan
@@ -196,7 +198,7 @@ def _runners_up(question: Question, relaxation: Relaxation, deal: Deal) -> Itera
         yield RunnerUp(without, question.in_currency(plan.price), mix)
 
 
-def _relaxed(question: Question, deal: Deal) -> Iterator[str]:
+def _relaxed(question: PlanQuestion, deal: Deal) -> Iterator[str]:
     """Yield what the bound does not look at."""
     nodes = with_offers(question).nodes
     topologies = [node.machine.topology for node in nodes]

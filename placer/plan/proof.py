@@ -31,7 +31,7 @@ class Values:
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class PriceBound:
     """What any plan costs at least.
 
     Attributes:
@@ -44,7 +44,7 @@ class Bound:
     factor: Fraction
 
 
-def bound_of(market: Market, values: Values) -> Bound:
+def bound_of(market: Market, values: Values) -> PriceBound:
     """Return the best bound that values give; it is exact, and holds whatever they are."""
     total = sum(map(worth, values.of_item, market.blocks))
     corners: list[tuple[Fraction, int]] = []
@@ -67,10 +67,10 @@ def bound_of(market: Market, values: Values) -> Bound:
         factor, slope = corner, slope - lost
     if slope > 0:
         if most is None:
-            return Bound(None, factor)
+            return PriceBound(None, factor)
         price += slope * (most - factor)
         factor = most
-    return Bound(price, factor)
+    return PriceBound(price, factor)
 
 
 def rounded_up(bound: Fraction, steps: Sequence[int]) -> int:

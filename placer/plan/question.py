@@ -12,7 +12,7 @@ from placer_models.typed import check_types
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class NodeOffer:
     """Nodes that can be bought, as many as needed.
 
     Attributes:
@@ -38,7 +38,7 @@ class Offer:
 
 
 @dataclass(frozen=True, slots=True)
-class Scenario:
+class PlanScenario:
     """A demand that may come: how many times what is asked for.
 
     Attributes:
@@ -53,7 +53,7 @@ class Scenario:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class PlanQuestion:
     """All that a plan is made from.
 
     Attributes:
@@ -65,8 +65,8 @@ class Question:
     """
 
     instance: Instance
-    offers: tuple[Offer, ...]
-    scenarios: tuple[Scenario, ...] = (Scenario("as asked"),)
+    offers: tuple[NodeOffer, ...]
+    scenarios: tuple[PlanScenario, ...] = (PlanScenario("as asked"),)
     currency: str = ""
     name: str = ""
 
@@ -125,7 +125,7 @@ def series_of(gangs: Sequence[Gang]) -> tuple[Series, ...]:
     return tuple(Series(tuple(gangs)) for gangs in found.values())
 
 
-def scaled_count(series: Series, scenario: Scenario) -> int:
+def scaled_count(series: Series, scenario: PlanScenario) -> int:
     """Return how many gangs of a series a scenario asks for, rounded up."""
     scale = scenario.scale
     for namespace, name, own in scenario.scales:
@@ -134,7 +134,7 @@ def scaled_count(series: Series, scenario: Scenario) -> int:
     return ceil(len(series.gangs) * scale)
 
 
-def demand_in(question: Question, scenario: Scenario) -> tuple[Gang, ...]:
+def demand_in(question: PlanQuestion, scenario: PlanScenario) -> tuple[Gang, ...]:
     """Return the gangs that a scenario asks for; further ones get names of their own."""
     taken = {pod.key for gang in question.instance.gangs for pod in gang.pods}
     taken |= {gang.key for gang in question.instance.gangs}

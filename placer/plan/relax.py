@@ -7,7 +7,7 @@ from math import gcd
 
 from placer.packing.bins import Counts, Vector
 from placer.plan.market import BinKind, DeviceAsk, Devices, Market
-from placer.plan.question import Question, Scenario, Series, scaled_count, series_of
+from placer.plan.question import PlanQuestion, PlanScenario, Series, scaled_count, series_of
 from placer.search.plain import never_on
 from placer.state.batch import build_problem
 from placer_models.banks import DeviceBank
@@ -45,7 +45,7 @@ class Relaxation:
     block_of: tuple[int, ...]
 
 
-def relaxed(question: Question) -> Relaxation:
+def relaxed(question: PlanQuestion) -> Relaxation:
     """Return the market of a question.
 
     A plan that obeys all rules is a plan of the market, so what no plan of the market can do is
@@ -97,7 +97,7 @@ def relaxed(question: Question) -> Relaxation:
     )
 
 
-def with_offers(question: Question) -> Instance:
+def with_offers(question: PlanQuestion) -> Instance:
     """Return the instance with one node of each offer, and nobody who may move."""
     offered = tuple(replace(offer.node, offered=True) for offer in question.offers)
     nodes = (*question.instance.nodes, *offered)
@@ -118,7 +118,7 @@ def _covers(block: Counts, other: Counts) -> bool:
 
 
 def _counts(
-    series: Iterable[Series], scenario: Scenario, item_of: dict[PodSpec, int], items: int
+    series: Iterable[Series], scenario: PlanScenario, item_of: dict[PodSpec, int], items: int
 ) -> Counts:
     counts = [0] * items
     for one in series:

@@ -10,12 +10,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from placer.plan.arrays import FloatArray, IntArray
 from placer.plan.filler import Filler
 from placer.plan.market import Market
 from placer.plan.master import Master, Proposal
-
-Real = NDArray[np.float64]
-Whole = NDArray[np.int64]
 
 _NEARLY = 1e-6
 
@@ -62,9 +60,9 @@ class Rounding:
     master: Master
     filler: Filler
     barred: frozenset[int] = frozenset()
-    _columns: list[Whole] = field(init=False)
-    _numbers: list[Whole] = field(init=False)
-    _kinds: list[Whole] = field(init=False)
+    _columns: list[IntArray] = field(init=False)
+    _numbers: list[IntArray] = field(init=False)
+    _kinds: list[IntArray] = field(init=False)
 
     def __post_init__(self) -> None:
         self._columns, self._numbers, self._kinds = [], [], []
@@ -89,7 +87,7 @@ class Rounding:
 
     def once(self, proposal: Proposal, rng: np.random.Generator | None) -> MarketPlan | None:
         """Return a plan; with a generator, items are worth a little more or less."""
-        stock = Stock(self.market, self.barred)
+        stock = OfferStock(self.market, self.barred)
         fillings: list[tuple[Filled, ...]] = [()] * len(self.market.blocks)
         hardest = (proposal.values * np.array(self.market.blocks)).sum(axis=1).argsort()[::-1]
         for block in hardest.tolist():
@@ -106,10 +104,10 @@ class Rounding:
         return MarketPlan(bought, price, tuple(fillings))
 
     def _block(
-        self, block: int, proposal: Proposal, values: Real, stock: "Stock"
+        self, block: int, proposal: Proposal, values: FloatArray, stock: "OfferStock"
     ) -> tuple[Filled, ...] | None:
         left = np.array(self.market.blocks[block], np.int64)
-        bins: list[tuple[int, Whole]] = []
+        bins: list[tuple[int, IntArray]] = []
         times = np.floor(proposal.times[self._numbers[block]] + _NEARLY).astype(int)
         for at in times.nonzero()[0]:
             kind = int(self._kinds[block][at])
@@ -129,8 +127,8 @@ class Rounding:
         return tuple(self._cheaper(bins, stock))
 
     def _next(
-        self, block: int, left: Whole, values: Real, stock: "Stock"
-    ) -> tuple[int, Whole] | None:
+        self, block: int, left: IntArray, values: FloatArray, stock: "OfferStock"
+    ) -> tuple[int, IntArray] | None:
         """Return what to fill next: the most worth for its price."""
         columns, kinds = self._columns[block], self._kinds[block]
         can = stock.can[kinds]
@@ -145,7 +143,7 @@ class Rounding:
         counts = self.filler.completed(int(kinds[best]), held[best], values, left)
         return int(kinds[best]), counts
 
-    def _cheaper(self, bins: list[tuple[int, Whole]], stock: "Stock") -> Iterator[Filled]:
+    def _cheaper(self, bins: list[tuple[int, IntArray]], stock: "OfferStock") -> Iterator[Filled]:
         """Yield the bins, each as the cheapest that can be had and holds the same."""
         prices = [kind.price for kind in self.market.kinds]
         order = sorted(range(len(prices)), key=lambda kind: prices[kind])
@@ -168,7 +166,7 @@ class Rounding:
             yield Filled(other, tuple(counts.tolist()))
 
 
-class Stock:
+class OfferStock:
     """Bins that are there, bought, or to be bought, while blocks are filled one by one.
 
     Attributes:
@@ -185,7 +183,7 @@ class Stock:
         self._used = [0] * len(market.kinds)
         self._before = [0] * len(market.kinds)
         self.can: NDArray[np.bool_] = np.zeros(len(market.kinds), np.bool_)
-        self.cost: Real = np.zeros(len(market.kinds), np.float64)
+        self.cost: FloatArray = np.zeros(len(market.kinds), np.float64)
 
     @property
     def bought(self) -> tuple[int, ...]:

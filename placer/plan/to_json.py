@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from placer.plan.answer import Bought, NoneFound, NoPlan, PlanAnswer
-from placer.plan.question import Question, demand_in
+from placer.plan.question import PlanQuestion, demand_in
 from placer_models.files.documents import API_VERSION
 from placer_models.files.part import Json
 from placer_models.instance.placement_file import answer_to_json
@@ -11,7 +11,7 @@ from placer_models.placement import Placed, Unplaced, title_of
 from placer_models.pod import pods_of
 
 
-def plan_to_json(question: Question, answer: PlanAnswer) -> Json:
+def plan_to_json(question: PlanQuestion, answer: PlanAnswer) -> Json:
     """Return the answer as `PlanAnswerFile` describes it."""
     head: Json = {"apiVersion": API_VERSION, "kind": "PlanAnswer"}
     asked = [

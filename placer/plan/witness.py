@@ -18,7 +18,7 @@ from placer.greedy.node_table import NodeTable
 from placer.judge.breaches import breaches
 from placer.plan.filler import Filler
 from placer.plan.market import Market
-from placer.plan.question import Offer, Question, Scenario, demand_in
+from placer.plan.question import NodeOffer, PlanQuestion, PlanScenario, demand_in
 from placer.plan.relax import Relaxation
 from placer.plan.rounding import Filled, MarketPlan
 from placer.search.baseline import baseline_of
@@ -90,7 +90,7 @@ class _Placed:
 
 
 def place_plan(
-    question: Question,
+    question: PlanQuestion,
     relaxation: Relaxation,
     plan: MarketPlan,
     end_s: float,
@@ -141,9 +141,9 @@ def _used(placed: _Placed, relaxation: Relaxation) -> list[int]:
 
 
 def _named(
-    question: Question,
+    question: PlanQuestion,
     relaxation: Relaxation,
-    scenario: Scenario,
+    scenario: PlanScenario,
     placed: _Placed,
     bought: Sequence[int],
 ) -> Witness:
@@ -176,7 +176,7 @@ def _named(
     return Witness(scenario.name, instance, placement)
 
 
-def bought_nodes(question: Question, bought: Sequence[int]) -> dict[str, list[Node]]:
+def bought_nodes(question: PlanQuestion, bought: Sequence[int]) -> dict[str, list[Node]]:
     """Return the nodes that are bought of each offer, named by it and a number."""
     taken = {node.name for node in question.instance.nodes}
     found = {}
@@ -200,9 +200,9 @@ def _free_name(name: str, taken: set[str]) -> str:
 class _Layer:
     """Places one scenario."""
 
-    question: Question
+    question: PlanQuestion
     relaxation: Relaxation
-    scenario: Scenario
+    scenario: PlanScenario
     end_s: float
     stop: Callable[[], bool]
 
@@ -237,7 +237,7 @@ class _Layer:
             mine += more
         return Missing(self.scenario.name, reasons, tuple(left))
 
-    def _offer(self, filled: Filled) -> Offer:
+    def _offer(self, filled: Filled) -> NodeOffer:
         return self.question.offers[filled.kind - self.relaxation.there]
 
     def _searched(self, instance: Instance) -> tuple[Placement, list[Pod], tuple[Unplaced, ...]]:

@@ -10,7 +10,7 @@ from placer.judge.breaches import breaches
 from placer.plan.answer import Bought, NoPlan, Proof
 from placer.plan.market import BinKind
 from placer.plan.plan import buy
-from placer.plan.question import Question
+from placer.plan.question import PlanQuestion
 from placer_models.pod import pods_of
 from plan_worlds import cheapest, tiny_question
 
@@ -38,7 +38,7 @@ def test_small_plans_cost_what_brute_force_pays(batch: int) -> None:
         check_witnesses(question, answer)
 
 
-def check_witnesses(question: Question, answer: Bought) -> None:
+def check_witnesses(question: PlanQuestion, answer: Bought) -> None:
     """
     Every pod of every scenario has a place on nodes that are there or paid for.
     """

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from placer.load import load_question
-from placer.plan.question import Scenario, demand_in, scaled_count, series_of
+from placer.plan.question import PlanScenario, demand_in, scaled_count, series_of
 from placer_cli.app import main
 from placer_models.files.errors import InputError
 
@@ -110,8 +110,8 @@ def test_a_plan_is_read_with_its_demand_and_scenarios(tmp_path: Path) -> None:
         "train-1",
     ]
     assert question.scenarios == (
-        Scenario("now"),
-        Scenario("later", Fraction(3, 2), (("default", "train", Fraction(3)),)),
+        PlanScenario("now"),
+        PlanScenario("later", Fraction(3, 2), (("default", "train", Fraction(3)),)),
     )
     web, train = series_of(question.instance.gangs)
     later = question.scenarios[1]

@@ -8,8 +8,8 @@ from rich.console import Group as Lines
 from rich.console import RenderableType
 from rich.text import Text
 
-from placer.plan.answer import Binding, Bought, NoneFound, NoPlan, PlanAnswer
-from placer.plan.question import Question, demand_in
+from placer.plan.answer import BindingResource, Bought, NoneFound, NoPlan, PlanAnswer
+from placer.plan.question import PlanQuestion, demand_in
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import BAD, QUIET, STRONG
 from placer_cli.draw.tables import table
@@ -21,7 +21,7 @@ MOST_ROWS = 60
 """So many rows of a table are drawn; --format json has all."""
 
 
-def draw_plan(question: Question, answer: PlanAnswer, canvas: Canvas) -> RenderableType:
+def draw_plan(question: PlanQuestion, answer: PlanAnswer, canvas: Canvas) -> RenderableType:
     """Draw what to buy, or why nothing does."""
     match answer:
         case Bought():
@@ -34,7 +34,7 @@ def draw_plan(question: Question, answer: PlanAnswer, canvas: Canvas) -> Rendera
             assert_never(answer)
 
 
-def _bought(question: Question, answer: Bought, canvas: Canvas) -> Iterator[RenderableType]:
+def _bought(question: PlanQuestion, answer: Bought, canvas: Canvas) -> Iterator[RenderableType]:
     price = money(question, answer.price)
     if not answer.mix:
         yield Text("Nothing has to be bought: all pods fit on what is there.", STRONG)
@@ -54,14 +54,14 @@ def _bought(question: Question, answer: Bought, canvas: Canvas) -> Iterator[Rend
         yield Text(f"The bound does not look at {_listed(answer.relaxed)}.", QUIET)
 
 
-def _proof(question: Question, answer: Bought) -> str:
+def _proof(question: PlanQuestion, answer: Bought) -> str:
     if answer.price == answer.bound:
         return "no plan costs less, which is proven"
     gap = f"{answer.gap_percent:.2f}".rstrip("0").rstrip(".")
     return f"no plan costs less than {money(question, answer.bound)}, which is proven (gap {gap} %)"
 
 
-def _who(question: Question, answer: Bought) -> str:
+def _who(question: PlanQuestion, answer: Bought) -> str:
     """Say who gets a place, scenario by scenario."""
     pods = [len(witness.placement.pods) for witness in answer.witnesses]
     if len(question.scenarios) == 1:
@@ -73,7 +73,7 @@ def _who(question: Question, answer: Bought) -> str:
     return f"It does for each scenario: {told}. All places are judged."
 
 
-def money(question: Question, price: Decimal) -> str:
+def money(question: PlanQuestion, price: Decimal) -> str:
     """Write a price in the plan's currency."""
     # Two digits or none, as people write prices, or as many as the file has.
     digits = question.decimals if question.decimals != 1 else 2
@@ -81,7 +81,7 @@ def money(question: Question, price: Decimal) -> str:
     return f"{text} {question.currency}" if question.currency else text
 
 
-def _mix(question: Question, answer: Bought, canvas: Canvas) -> RenderableType:
+def _mix(question: PlanQuestion, answer: Bought, canvas: Canvas) -> RenderableType:
     offers = {offer.name: offer for offer in question.offers}
     rows = [
         [
@@ -103,7 +103,7 @@ def _cut(head: tuple[str, ...], rows: list[list[Text]], canvas: Canvas) -> Rende
     return Lines(drawn, Text(f"and {count(len(rows) - MOST_ROWS, 'row')} more", QUIET))
 
 
-def _binds(one: Binding) -> Text:
+def _binds(one: BindingResource) -> Text:
     """Say what the price of an offer is paid for, and how full the rest is."""
     uses = {use.resource: use.percent for use in one.uses}
     others = [f"{name} {uses[name]:.0f} %" for name in uses if name != one.resource]
@@ -117,7 +117,7 @@ def _binds(one: Binding) -> Text:
     return Text(f"{first}; {', '.join(others)}" if others else first)
 
 
-def _runners_up(question: Question, answer: Bought, canvas: Canvas) -> RenderableType:
+def _runners_up(question: PlanQuestion, answer: Bought, canvas: Canvas) -> RenderableType:
     rows = []
     for one in answer.runners_up:
         if one.price is None:
@@ -133,7 +133,7 @@ def _runners_up(question: Question, answer: Bought, canvas: Canvas) -> Renderabl
     return table(head, rows, canvas.width, numbers=head[1:3], wrap={"without": 12, "instead": 16})
 
 
-def _no_plan(question: Question, answer: NoPlan) -> Iterator[RenderableType]:
+def _no_plan(question: PlanQuestion, answer: NoPlan) -> Iterator[RenderableType]:
     if answer.unplaced:
         yield Text("No plan places all pods: no node that is there or offered holds", STRONG)
         for one in answer.unplaced:
@@ -153,7 +153,7 @@ def _no_plan(question: Question, answer: NoPlan) -> Iterator[RenderableType]:
         yield Text(f"{ends}: raise max, or offer other nodes.")
 
 
-def _none_found(question: Question, answer: NoneFound) -> Iterator[RenderableType]:
+def _none_found(question: PlanQuestion, answer: NoneFound) -> Iterator[RenderableType]:
     where = f" in scenario {answer.scenario}" if len(question.scenarios) > 1 else ""
     what = f"{count(answer.pods, 'pod')} found no place{where}" if answer.pods else "none was found"
     yield Text(f"No plan yet: {what}, and it is not proven that none exists.", STRONG)
