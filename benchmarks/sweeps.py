@@ -26,20 +26,20 @@ def bins_of(count: int, width: int, resources: int) -> Bins:
     """Return bins that are full to 98 %."""
     rng = np.random.default_rng(1)
     held = width - GAPS
-    things = count * held
-    sizes = np.vstack([rng.integers(1, 1000, (things, resources)), np.zeros((1, resources))])
+    shapes = count * held
+    sizes = np.vstack([rng.integers(1, 1000, (shapes, resources)), np.zeros((1, resources))])
     room = np.full((count, resources), 500.0 * held * 1.02)
     room[count - SPARE :] = np.inf
     endless = np.isinf(room[:, 0])
-    gaps = [things] * GAPS
+    gaps = [shapes] * GAPS
     slots = np.array([[*range(i * held, (i + 1) * held), *gaps] for i in range(count)])
     return Bins(
         sizes=sizes,
         room=room,
         weights=1.0 / np.where(np.isinf(room), 1.0, room),
-        likes=np.append(rng.integers(0, 3, things), -1),
+        likes=np.append(rng.integers(0, 3, shapes), -1),
         kinds=np.where(endless, 1, 0),
-        barred=np.zeros((things + 1, 2)),
+        barred=np.zeros((shapes + 1, 2)),
         endless=endless,
         slots=slots,
         loads=sizes[slots].sum(axis=1),

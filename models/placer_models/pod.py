@@ -293,10 +293,10 @@ class PodSpec(CachedHash):
         holds more than one thing in all.
         """
         asked = self.requests
-        things = sum(request.count for request in asked.devices) + self.burst_cpus
-        things += asked.cpu_milli // 1000 if self.qos.owns_cpus else 0
-        several = things > 1 or asked.memory_bytes or asked.hugepages or self.strategies
-        return bool(things and several)
+        shapes = sum(request.count for request in asked.devices) + self.burst_cpus
+        shapes += asked.cpu_milli // 1000 if self.qos.owns_cpus else 0
+        several = shapes > 1 or asked.memory_bytes or asked.hugepages or self.strategies
+        return bool(shapes and several)
 
     def scope_of(self, device_type: str) -> DeviceScope:
         """Return the scope within which all devices of the type must be."""

@@ -307,17 +307,17 @@ class Problem:
         """Return the shape of a pod: what it takes on any node at least."""
         return self.shapes[self.pods[pod]]
 
-    def shape_on(self, thing: int, node: NodeState) -> Shape:
+    def shape_on(self, shape: int, node: NodeState) -> Shape:
         """Return what pods of a shape take on a node."""
-        if thing not in self.on_kinds:
-            return self.shapes[thing]
-        return self.shapes[self.on_kinds[thing][node.kind]]
+        if shape not in self.on_kinds:
+            return self.shapes[shape]
+        return self.shapes[self.on_kinds[shape][node.kind]]
 
-    def shapes_of(self, thing: int) -> Collection[Shape]:
+    def shapes_of(self, shape: int) -> Collection[Shape]:
         """Return all that pods of a shape take on some kind of node."""
-        if thing not in self.on_kinds:
-            return (self.shapes[thing],)
-        return tuple(self.shapes[one] for one in sorted(set(self.on_kinds[thing])))
+        if shape not in self.on_kinds:
+            return (self.shapes[shape],)
+        return tuple(self.shapes[one] for one in sorted(set(self.on_kinds[shape])))
 
 
 def _summaries(nodes: Sequence[NodeState]) -> dict[int, KindSummary]:

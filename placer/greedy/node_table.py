@@ -147,13 +147,13 @@ class NodeTable:
         self.affinity = AffinityCounts(problem) if problem.affinity.barred else None
         self._domains = [np.array(level, dtype=np.intp) for level in problem.domains]
         self._demand_of = [
-            self._demands.setdefault((*wanted, self._by_kind(thing)), len(self._demands))
-            for thing, wanted in enumerate(zip(problem.shapes, problem.fits, strict=True))
+            self._demands.setdefault((*wanted, self._by_kind(shape)), len(self._demands))
+            for shape, wanted in enumerate(zip(problem.shapes, problem.fits, strict=True))
         ]
 
-    def _by_kind(self, thing: int) -> tuple[Shape, ...]:
+    def _by_kind(self, shape: int) -> tuple[Shape, ...]:
         """Return what pods take on each kind of node, where that is not the same everywhere."""
-        return tuple(self.problem.shapes[one] for one in self.problem.on_kinds.get(thing, ()))
+        return tuple(self.problem.shapes[one] for one in self.problem.on_kinds.get(shape, ()))
 
     @property
     def choices(self) -> Choices:

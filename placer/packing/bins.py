@@ -1,4 +1,4 @@
-"""Bins, and the things of a few types that go into them: nodes and pods as whole numbers."""
+"""Bins, and the items of a few types that go into them: nodes and pods as whole numbers."""
 
 from dataclasses import dataclass
 
@@ -6,7 +6,7 @@ Vector = tuple[int, ...]
 """One number for each resource."""
 
 Counts = tuple[int, ...]
-"""How many things of each type."""
+"""How many items of each type."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,30 +15,30 @@ class Bin:
 
     Attributes:
         room: What is left.
-        sizes: For each type, what one thing of it takes here.
+        sizes: For each type, what one item of it takes here.
 
     """
 
     room: Vector
     sizes: tuple[Vector, ...]
 
-    def fits(self, room: Vector, thing: int) -> bool:
-        """Return whether a thing of the type goes into the room that is left."""
-        return all(a <= b for a, b in zip(self.sizes[thing], room, strict=True))
+    def fits(self, room: Vector, item: int) -> bool:
+        """Return whether an item of the type goes into the room that is left."""
+        return all(a <= b for a, b in zip(self.sizes[item], room, strict=True))
 
-    def without(self, room: Vector, thing: int, times: int = 1) -> Vector:
-        """Return what is left of the room once that many things of the type are in it."""
-        return tuple(b - times * a for a, b in zip(self.sizes[thing], room, strict=True))
+    def without(self, room: Vector, item: int, times: int = 1) -> Vector:
+        """Return what is left of the room once that many items of the type are in it."""
+        return tuple(b - times * a for a, b in zip(self.sizes[item], room, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
 class Packing:
-    """A packing problem: bins, and the things that go into them.
+    """A packing problem: bins, and the items that go into them.
 
     Attributes:
         bins: The bins that are there already.
         fresh: What every further bin is like.
-        counts: How many things there are of each type.
+        counts: How many items there are of each type.
 
     """
 
@@ -52,4 +52,4 @@ class Packing:
 
 
 Filling = list[list[int]]
-"""For each bin how many things of each type are in it; fresh bins follow the others."""
+"""For each bin how many items of each type are in it; fresh bins follow the others."""

@@ -7,7 +7,7 @@ _NEARLY = 1e-6
 
 
 def dive(packing: Packing, pricing: Pricing) -> Filling:
-    """Return a filling of all things, each of which fits a fresh bin.
+    """Return a filling of all items, each of which fits a fresh bin.
 
     Where the linear program uses no pattern whole, the pattern that it uses most is kept.
     Whatever it leaves over at the end goes in by first fit.
@@ -37,26 +37,26 @@ def dive(packing: Packing, pricing: Pricing) -> Filling:
 
 
 def completed(packing: Packing, filling: Filling) -> Filling:
-    """Return the filling with all things of the packing; each of them fits a fresh bin."""
+    """Return the filling with all items of the packing; each of them fits a fresh bin."""
     rooms = []
-    for number, things in enumerate(filling):
+    for number, items in enumerate(filling):
         bin = packing.bin(number)
         room = bin.room
-        for thing, count in enumerate(things):
-            room = bin.without(room, thing, count)
+        for item, count in enumerate(items):
+            room = bin.without(room, item, count)
         rooms.append(room)
-    filling = [list(things) for things in filling]
-    for thing, wanted in enumerate(packing.counts):
-        left = wanted - sum(things[thing] for things in filling)
+    filling = [list(items) for items in filling]
+    for item, wanted in enumerate(packing.counts):
+        left = wanted - sum(items[item] for items in filling)
         number = 0
         while left:
             if number == len(filling):
                 rooms.append(packing.fresh.room)
                 filling.append([0] * len(packing.counts))
             bin = packing.bin(number)
-            while left and bin.fits(rooms[number], thing):
-                rooms[number] = bin.without(rooms[number], thing)
-                filling[number][thing] += 1
+            while left and bin.fits(rooms[number], item):
+                rooms[number] = bin.without(rooms[number], item)
+                filling[number][item] += 1
                 left -= 1
             number += 1
     return filling

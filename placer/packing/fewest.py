@@ -1,4 +1,4 @@
-"""The fewest new bins for all things, with proof: bins are filled one after another."""
+"""The fewest new bins for all items, with proof: bins are filled one after another."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ def fewest_new_bins(packing: Packing, start: Filling, limit: StepLimit) -> Fewes
 
     Args:
         packing: The problem; a type that does not fit a fresh bin has to be held by the start.
-        start: A filling of all things; the answer is never worse than this.
+        start: A filling of all items; the answer is never worse than this.
         limit: Steps that may be spent; equal limits give equal answers.
 
     """
@@ -41,8 +41,8 @@ def fewest_new_bins(packing: Packing, start: Filling, limit: StepLimit) -> Fewes
         pricing = Pricing(packing, limit)
         prices, _ = pricing.best(packing.counts, range(there))
         bound = max(bound, prices.bound(packing.counts))
-        things = [thing for thing, count in enumerate(packing.counts) if count]
-        if bound < len(best) - there and all(fresh.fits(fresh.room, thing) for thing in things):
+        items = [item for item, count in enumerate(packing.counts) if count]
+        if bound < len(best) - there and all(fresh.fits(fresh.room, item) for item in items):
             best = min(best, dive(packing, pricing), key=len)
         while bound < len(best) - there:
             found = pack_into(packing, there + bound, limit, prices)
@@ -60,7 +60,7 @@ def pack_into(
     """Return a filling with that many bins in all, or None if there is none.
 
     Only full bins are tried, because putting more into a bin never hurts the others. Each
-    new bin holds a thing of the first type that is left, because some new bin must.
+    new bin holds an item of the first type that is left, because some new bin must.
 
     Raises:
         StepLimitError: The steps are spent before that is known.
@@ -80,7 +80,7 @@ def pack_into(
             return iter(())
         patterns = full_patterns(packing.bin(number), counts, limit)
         if number >= there:
-            first = next(thing for thing, count in enumerate(counts) if count)
+            first = next(item for item, count in enumerate(counts) if count)
             patterns = [pattern for pattern in patterns if pattern[first]]
         return iter(sorted(patterns, key=prices.worth, reverse=True))
 
@@ -109,15 +109,15 @@ def _padded(chosen: Sequence[Counts], bins: int, types: int) -> Filling:
 
 
 def _volume_bound(packing: Packing) -> int:
-    """Return how many new bins the things need by volume, in the worst dimension.
+    """Return how many new bins the items need by volume, in the worst dimension.
 
-    Each thing is counted at the smallest of its sizes over all bins.
+    Each item is counted at the smallest of its sizes over all bins.
     """
     most = 0
     for dimension, room in enumerate(packing.fresh.room):
         needed = -sum(bin.room[dimension] for bin in packing.bins)
-        for thing, count in enumerate(packing.counts):
-            sizes = (bin.sizes[thing][dimension] for bin in (*packing.bins, packing.fresh))
+        for item, count in enumerate(packing.counts):
+            sizes = (bin.sizes[item][dimension] for bin in (*packing.bins, packing.fresh))
             needed += count * min(sizes)
         if room and needed > 0:
             most = max(most, -(-needed // room))

@@ -12,7 +12,7 @@ _Rate = tuple[int, int] | None
 def dearest(bin: Bin, counts: Sequence[int], prices: Sequence[int], limit: StepLimit) -> Counts:
     """Return the choice out of the counts that is worth most among those that fit.
 
-    This is branch and bound. The things still to come are worth no more than all of them
+    This is branch and bound. The items still to come are worth no more than all of them
     together, and no more than the room in any dimension, filled at their best rate there.
 
     Raises:
@@ -21,7 +21,7 @@ def dearest(bin: Bin, counts: Sequence[int], prices: Sequence[int], limit: StepL
     """
     order = sorted(
         (t for t, count in enumerate(counts) if count and prices[t] and bin.fits(bin.room, t)),
-        key=lambda thing: -prices[thing] / _share(bin, thing),
+        key=lambda item: -prices[item] / _share(bin, item),
     )
     hopes = _hopes(bin, counts, prices, order)
     best: list[int] = []
@@ -35,16 +35,16 @@ def dearest(bin: Bin, counts: Sequence[int], prices: Sequence[int], limit: StepL
             best, best_worth = chosen.copy(), worth
         if at == len(order) or worth + _hope(hopes[at], room) <= best_worth:
             return
-        thing = order[at]
-        for times in range(most(bin, room, thing, counts[thing]), -1, -1):
+        item = order[at]
+        for times in range(most(bin, room, item, counts[item]), -1, -1):
             chosen.append(times)
-            choose(at + 1, bin.without(room, thing, times), worth + times * prices[thing])
+            choose(at + 1, bin.without(room, item, times), worth + times * prices[item])
             chosen.pop()
 
     choose(0, bin.room, 0)
     found = [0] * len(counts)
-    for thing, times in zip(order, best, strict=False):
-        found[thing] = times
+    for item, times in zip(order, best, strict=False):
+        found[item] = times
     return tuple(found)
 
 
@@ -59,45 +59,45 @@ def full_patterns(bin: Bin, counts: Sequence[int], limit: StepLimit) -> list[Cou
     chosen: list[int] = []
     last = len(counts)
 
-    def choose(thing: int, room: Vector) -> None:
+    def choose(item: int, room: Vector) -> None:
         limit.spend()
-        if thing == last:
+        if item == last:
             if not any(chosen[t] < counts[t] and bin.fits(room, t) for t in range(last)):
                 found.append(tuple(chosen))
             return
-        for times in range(most(bin, room, thing, counts[thing]), -1, -1):
+        for times in range(most(bin, room, item, counts[item]), -1, -1):
             chosen.append(times)
-            choose(thing + 1, bin.without(room, thing, times))
+            choose(item + 1, bin.without(room, item, times))
             chosen.pop()
 
     choose(0, bin.room)
     return found
 
 
-def most(bin: Bin, room: Vector, thing: int, count: int) -> int:
-    """Return how many things of a type go into the room, up to `count`."""
-    sizes = zip(bin.sizes[thing], room, strict=True)
+def most(bin: Bin, room: Vector, item: int, count: int) -> int:
+    """Return how many items of a type go into the room, up to `count`."""
+    sizes = zip(bin.sizes[item], room, strict=True)
     return min([count, *(space // size for size, space in sizes if size)])
 
 
-def _share(bin: Bin, thing: int) -> float:
-    """Return the part of the bin that a thing takes, summed over all dimensions."""
-    sizes = zip(bin.sizes[thing], bin.room, strict=True)
+def _share(bin: Bin, item: int) -> float:
+    """Return the part of the bin that an item takes, summed over all dimensions."""
+    sizes = zip(bin.sizes[item], bin.room, strict=True)
     return sum(size / space for size, space in sizes if space) or 1e-9
 
 
 def _hopes(
     bin: Bin, counts: Sequence[int], prices: Sequence[int], order: Sequence[int]
 ) -> list[tuple[int, tuple[_Rate, ...]]]:
-    """Return, for each step of the order, the worth and best rates of all things from there on."""
+    """Return, for each step of the order, the worth and best rates of all items from there on."""
     worth = 0
     rates: list[_Rate] = [(0, 1)] * len(bin.room)
     hopes = []
-    for thing in reversed(order):
-        worth += counts[thing] * prices[thing]
+    for item in reversed(order):
+        worth += counts[item] * prices[item]
         rates = [
-            _better(rate, (prices[thing], size) if size else None)
-            for rate, size in zip(rates, bin.sizes[thing], strict=True)
+            _better(rate, (prices[item], size) if size else None)
+            for rate, size in zip(rates, bin.sizes[item], strict=True)
         ]
         hopes.append((worth, tuple(rates)))
     return hopes[::-1]

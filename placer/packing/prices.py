@@ -1,4 +1,4 @@
-"""Prices of things under which no new bin holds more than 1: a bound on new bins.
+"""Prices of items under which no new bin holds more than 1: a bound on new bins.
 
 They are the dual of the linear program that fills bins by patterns; patterns are found
 when they are needed. The prices are computed in floating point and then turned into whole
@@ -21,22 +21,22 @@ class Prices:
     """Whole-number prices.
 
     Attributes:
-        of_thing: The price of a thing of each type.
-        fresh: The most that the things in a fresh bin can be worth.
+        of_item: The price of an item of each type.
+        fresh: The most that the items in a fresh bin can be worth.
         bins: The same for each bin that is there.
 
     """
 
-    of_thing: tuple[int, ...]
+    of_item: tuple[int, ...]
     fresh: int
     bins: tuple[int, ...]
 
     def worth(self, counts: Sequence[int]) -> int:
-        """Return what the things are worth, given how many there are of each type."""
-        return sum(price * count for price, count in zip(self.of_thing, counts, strict=True))
+        """Return what the items are worth, given how many there are of each type."""
+        return sum(price * count for price, count in zip(self.of_item, counts, strict=True))
 
     def bound(self, counts: Sequence[int]) -> int:
-        """Return how many fresh bins the things need at least."""
+        """Return how many fresh bins the items need at least."""
         over = self.worth(counts) - sum(self.bins)
         return max(0, -(-over // self.fresh)) if self.fresh else 0
 
@@ -64,10 +64,10 @@ class Pricing:
         self._known: dict[tuple[int | None, Counts], None] = {}
 
     def best(self, counts: Counts, bins: Sequence[int]) -> tuple[Prices, list[BinUse]]:
-        """Return the prices with the best bound for the things, and the patterns behind it.
+        """Return the prices with the best bound for the items, and the patterns behind it.
 
         Args:
-            counts: How many things there are of each type.
+            counts: How many items there are of each type.
             bins: The bins that are there and still empty, by number.
 
         Raises:
@@ -77,19 +77,19 @@ class Pricing:
         while True:
             rows = [key for key in self._known if key[0] is None or key[0] in bins]
             optimum = self._solve(counts, bins, rows)
-            of_thing = tuple(
+            of_item = tuple(
                 int(max(0.0, value) * _SCALE) for value in optimum.values[: len(counts)]
             )
             fullest: dict[int | None, Counts] = {
-                bin: dearest(self._bin(bin), counts, of_thing, self._limit) for bin in (None, *bins)
+                bin: dearest(self._bin(bin), counts, of_item, self._limit) for bin in (None, *bins)
             }
             new = dict.fromkeys(fullest.items())
             if new.keys() <= self._known.keys():
                 break
             self._known |= new
-        bare = Prices(of_thing, 0, ())
+        bare = Prices(of_item, 0, ())
         prices = Prices(
-            of_thing, bare.worth(fullest[None]), tuple(bare.worth(fullest[i]) for i in bins)
+            of_item, bare.worth(fullest[None]), tuple(bare.worth(fullest[i]) for i in bins)
         )
         patterns = [*((None, _alone(i, len(counts))) for i in range(len(counts))), *rows]
         uses = zip(patterns, optimum.duals, strict=True)
@@ -103,9 +103,9 @@ class Pricing:
     ) -> Optimum:
         """Return the linear program's prices, before they are turned into whole numbers."""
         fresh, types = self._packing.fresh, len(counts)
-        # A thing that fits a fresh bin alone is worth 1 at most; one that does not, nothing.
+        # An item that fits a fresh bin alone is worth 1 at most; one that does not, nothing.
         alone = [[*map(float, _alone(i, types)), *[0.0] * len(bins)] for i in range(types)]
-        limits = [float(fresh.fits(fresh.room, thing)) for thing in range(types)]
+        limits = [float(fresh.fits(fresh.room, item)) for item in range(types)]
         filled = [
             [*map(float, pattern), *(-float(bin == i) for i in bins)] for bin, pattern in rows
         ]
@@ -116,6 +116,6 @@ class Pricing:
         )
 
 
-def _alone(thing: int, types: int) -> Counts:
-    """Return the pattern of one thing."""
-    return tuple(int(thing == other) for other in range(types))
+def _alone(item: int, types: int) -> Counts:
+    """Return the pattern of one item."""
+    return tuple(int(item == other) for other in range(types))

@@ -143,9 +143,9 @@ def _types(problem: Problem) -> tuple[str, ...]:
 def _kind(problem: Problem, node: NodeState) -> BinKind:
     """Return a node as a bin of shapes, in the Problem's units and without a price."""
     sizes: list[Vector | None] = []
-    for thing, shape in enumerate(problem.shapes):
+    for item, shape in enumerate(problem.shapes):
         takes = shape.amounts_on(node)
-        never = never_on(problem, thing, node)
+        never = never_on(problem, item, node)
         never = never or any(a > b for a, b in zip(takes, node.amounts, strict=True))
         sizes.append(None if never else tuple(takes))
     devices = []

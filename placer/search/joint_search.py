@@ -211,8 +211,8 @@ class JointSearch:
         parted = part(self.problem, own, lambda: self.budget.over)
         if parted is None:
             return
-        thing = self.problem.pods[0]
-        if is_plain(self.problem, thing) and self.best.values[-1] != self.bounds[-1]:
+        shape = self.problem.pods[0]
+        if is_plain(self.problem, shape) and self.best.values[-1] != self.bounds[-1]:
             places = enumerate(parted.nodes)
             self._propose({pod: place_on(self.problem, node) for pod, node in places})
         for i, ((tier, value), cost) in enumerate(zip(bare, parted.costs, strict=True), -len(own)):

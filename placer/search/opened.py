@@ -46,43 +46,43 @@ def open_fewest(problem: Problem, start: Choices, budget: Budget) -> FewestOpene
 
     """
     offered = [index for index, node in enumerate(problem.nodes) if node.offered]
-    things = sorted({problem.pods[pod] for pod in start})
-    if not offered or not things or not all(is_plain(problem, thing) for thing in things):
+    shapes = sorted({problem.pods[pod] for pod in start})
+    if not offered or not shapes or not all(is_plain(problem, shape) for shape in shapes):
         return None
     if len({problem.nodes[index] for index in offered}) > 1:
         return None
     order = [index for index, node in enumerate(problem.nodes) if not node.offered]
     counts = Counter(problem.pods[pod] for pod in start)
     packing = Packing(
-        tuple(_bin(problem, problem.nodes[index], things) for index in order),
-        _bin(problem, problem.nodes[offered[0]], things),
-        tuple(counts[thing] for thing in things),
+        tuple(_bin(problem, problem.nodes[index], shapes) for index in order),
+        _bin(problem, problem.nodes[offered[0]], shapes),
+        tuple(counts[shape] for shape in shapes),
     )
     used = {choice.node for choice in start.values()}
     order += [index for index in offered if index in used]
     number_of = {index: number for number, index in enumerate(order)}
-    filling = [[0] * len(things) for _ in order]
+    filling = [[0] * len(shapes) for _ in order]
     for pod, choice in start.items():
-        filling[number_of[choice.node]][things.index(problem.pods[pod])] += 1
+        filling[number_of[choice.node]][shapes.index(problem.pods[pod])] += 1
     limit = StepLimit(STEP_LIMIT, lambda: budget.over)
     packed = fewest_new_bins(packing, filling, limit)
     order += [index for index in offered if index not in used]
     if len(packed.filling) > len(order):
         return None
-    return FewestOpened(_choices(problem, start, things, order, packed.filling), packed.bound)
+    return FewestOpened(_choices(problem, start, shapes, order, packed.filling), packed.bound)
 
 
-def _bin(problem: Problem, node: NodeState, things: list[int]) -> Bin:
+def _bin(problem: Problem, node: NodeState, shapes: list[int]) -> Bin:
     """Return the node as a bin; its last amount is of something that no node has."""
     sizes = (
-        (*problem.shapes[thing].amounts_on(node), int(never_on(problem, thing, node)))
-        for thing in things
+        (*problem.shapes[shape].amounts_on(node), int(never_on(problem, shape, node)))
+        for shape in shapes
     )
     return Bin((*node.amounts, 0), tuple(sizes))
 
 
 def _choices(
-    problem: Problem, start: Choices, things: list[int], order: list[int], filling: Filling
+    problem: Problem, start: Choices, shapes: list[int], order: list[int], filling: Filling
 ) -> Choices:
     """Return which pods the things of a filling are: earlier pods on earlier nodes."""
     waiting: defaultdict[int, list[int]] = defaultdict(list)
@@ -91,7 +91,7 @@ def _choices(
     choices = {}
     for index, counts in zip(order, filling, strict=False):
         place = place_on(problem, index)
-        for thing, count in zip(things, counts, strict=True):
+        for shape, count in zip(shapes, counts, strict=True):
             for _ in range(count):
-                choices[waiting[thing].pop()] = place
+                choices[waiting[shape].pop()] = place
     return dict(sorted(choices.items()))

@@ -4,11 +4,11 @@ from placer_models.node_state import NodeState
 from placer_models.problem import Choice, CoreTake, Problem
 
 
-def never_on(problem: Problem, thing: int, node: NodeState) -> bool:
+def never_on(problem: Problem, shape_index: int, node: NodeState) -> bool:
     """Return whether pods of a shape may not come to the node, whatever is left of it."""
-    shape = problem.shapes[thing]
+    shape = problem.shapes[shape_index]
     return (
-        problem.fits[thing][node.kind] is None
+        problem.fits[shape_index][node.kind] is None
         or (shape.shared and not node.pool_cpus)
         or (shape.best_effort and not node.best_effort_cpus)
     )

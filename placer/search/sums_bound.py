@@ -161,19 +161,19 @@ def _model(problem: Problem, sums: Sequence[NodeSum]) -> tuple[CpModel, list[Lin
         for gang in problem.gangs
         if len(gang.pods) == 1
     )
-    for (thing, level, weight), count in lone.items():
-        number = model.new_int_var(0, count, f"placed[{thing},{level},{weight}]")
-        placed[thing].append(number)
+    for (shape, level, weight), count in lone.items():
+        number = model.new_int_var(0, count, f"placed[{shape},{level},{weight}]")
+        placed[shape].append(number)
         points[level].append(MEMBER_OF_MINIMUM_POINTS * weight * number)
     for index, gang in enumerate(problem.gangs):
         if len(gang.pods) > 1:
             there = model.new_bool_var(f"gang[{index}]")
             members: list[PlacedCount] = []
-            for thing, count in Counter(problem.pods[pod] for pod in gang.pods).items():
-                number = model.new_int_var(0, count, f"placed[{index},{thing}]")
+            for shape, count in Counter(problem.pods[pod] for pod in gang.pods).items():
+                number = model.new_int_var(0, count, f"placed[{index},{shape}]")
                 model.add(number <= count * there)
                 members.append(number)
-                placed[thing].append(number)
+                placed[shape].append(number)
             model.add(sum(members) >= gang.minimum * there)
             of_minimum = MEMBER_OF_MINIMUM_POINTS - MEMBER_ABOVE_POINTS
             points[gang.level].append(
@@ -182,7 +182,7 @@ def _model(problem: Problem, sums: Sequence[NodeSum]) -> tuple[CpModel, list[Lin
             )
     for each in sums:
         model.add(
-            sum(size * count for thing, size in each.sizes for count in placed[thing]) <= each.room
+            sum(size * count for shape, size in each.sizes for count in placed[shape]) <= each.room
         )
     return model, [LinearExpr.sum(of_level) for of_level in points]
 
@@ -190,16 +190,16 @@ def _model(problem: Problem, sums: Sequence[NodeSum]) -> tuple[CpModel, list[Lin
 def _sums(problem: Problem, columns: NodeColumns) -> Iterator[NodeSum]:
     """Yield a sum for each column over all nodes, and over nodes that pods are confined to."""
     shapes = Counter(problem.pods)
-    takes = {thing: columns.takes(thing) for thing in shapes}
+    takes = {shape: columns.takes(shape) for shape in shapes}
     everywhere: NDArray[np.bool_] = np.ones(len(problem.nodes), dtype=np.bool_)
     yield from _sums_over(problem, columns, everywhere, shapes)
     confines: Counter[bytes] = Counter()
-    for thing, count in shapes.items():
-        if not takes[thing].all():
-            confines[takes[thing].tobytes()] += count
+    for shape, count in shapes.items():
+        if not takes[shape].all():
+            confines[takes[shape].tobytes()] += count
     for key, _ in confines.most_common(MOST_CONFINES):
         nodes = np.frombuffer(key, dtype=np.bool_)
-        confined = [thing for thing, mine in takes.items() if not (mine & ~nodes).any()]
+        confined = [shape for shape, mine in takes.items() if not (mine & ~nodes).any()]
         yield from _sums_over(problem, columns, nodes, confined)
 
 
@@ -209,7 +209,7 @@ def _sums_over(
     """Yield a sum over some nodes for each column that pods of the shapes take of."""
     for d, resource in enumerate(columns.resources):
         sizes = columns.sizes[:, d]
-        taken = tuple((thing, int(sizes[thing])) for thing in shapes if sizes[thing])
+        taken = tuple((shape, int(sizes[shape])) for shape in shapes if sizes[shape])
         if taken:
             room = columns.room[:, d]
             having = nodes & (room > 0)

@@ -31,8 +31,8 @@ def index_of(parts: Sequence[tuple[int, ...]], size: int) -> tuple[int, ...]:
     """Return for each of ``size`` things the index of the part that holds it."""
     index = [0] * size
     for i, part in enumerate(parts):
-        for thing in part:
-            index[thing] = i
+        for item in part:
+            index[item] = i
     return tuple(index)
 
 

@@ -94,10 +94,10 @@ def fits_by_kind(
     if not on_kinds:
         return fits
     return tuple(
-        tuple(fits[one][kind] for kind, one in enumerate(on_kinds[thing]))
-        if thing in on_kinds
+        tuple(fits[one][kind] for kind, one in enumerate(on_kinds[shape]))
+        if shape in on_kinds
         else own
-        for thing, own in enumerate(fits)
+        for shape, own in enumerate(fits)
     )
 
 

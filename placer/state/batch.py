@@ -91,9 +91,9 @@ def build_problem(
     met = sides_of(accounts, sides) if left.inside or ask_inside(specs) else None
     if met is not None:
         own = [met.of_shapes[i] for i in range(len(shapes))]
-        for thing, those in on_kinds.items():
+        for shape, those in on_kinds.items():
             for one in those:
-                own[one] = own[thing]
+                own[one] = own[shape]
         shapes = tuple(map(_with_in_node_affinity, shapes, own))
         granularity = CoreGranularity.WHO if met.on_cores else granularity
     priorities = tuple(sorted({gang.priority for gang in instance.gangs}, reverse=True))

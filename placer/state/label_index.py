@@ -30,16 +30,16 @@ def traits_of(spec: PodSpec, namespace: str) -> Traits:
 class LabelIndex(Generic[T]):
     """Things with the traits of pods, found by the rarest of the labels that a term asks for."""
 
-    def __init__(self, things: Iterable[tuple[T, Traits]]) -> None:
-        self._things = list(things)
+    def __init__(self, shapes: Iterable[tuple[T, Traits]]) -> None:
+        self._things = list(shapes)
 
     def meant(self, term: AffinityTerm, namespace: str) -> Iterator[T]:
         """Yield the things that the term of a pod of the namespace means."""
-        for thing, traits in self._few(term):
+        for shape, traits in self._few(term):
             if term.looks_into(traits.namespace, namespace) and term.means(
                 traits.labels, owns_cpus=traits.owns_cpus
             ):
-                yield thing
+                yield shape
 
     def _few(self, term: AffinityTerm) -> Collection[tuple[T, Traits]]:
         """Return few things that include all that the term means, in their order."""

@@ -63,10 +63,10 @@ def test_short_cuts_are_taken() -> None:
     The families there are leave each open to some pods.
     """
     problems = [problem_of(seed) for seed in WORLDS]
-    things = [(problem, thing) for problem in problems for thing in range(len(problem.shapes))]
+    shapes = [(problem, shape) for problem in problems for shape in range(len(problem.shapes))]
 
-    assert any(is_countable(problem, thing) for problem, thing in things)
-    assert any(is_plain(problem, thing) for problem, thing in things)
+    assert any(is_countable(problem, shape) for problem, shape in shapes)
+    assert any(is_plain(problem, shape) for problem, shape in shapes)
     assert any(without_links(problem).nodes != problem.nodes for problem in problems)
     assert any(map(some_device_is_exchangeable, problems))
 
@@ -78,7 +78,7 @@ def test_a_family_that_says_nothing_closes_the_short_cuts() -> None:
     """
     for problem in map(problem_of, WORLDS):
         assert all(len(unit.pods) == 1 for unit in units_of(problem))
-        assert not any(is_plain(problem, thing) for thing in range(len(problem.shapes)))
+        assert not any(is_plain(problem, shape) for shape in range(len(problem.shapes)))
         assert without_links(problem).nodes == problem.nodes
         assert not some_device_is_exchangeable(problem)
 

@@ -110,12 +110,12 @@ def test_words_of_the_wrong_kind_change_nothing() -> None:
     before = scheduler.snapshot()
     nonsense: list[Any] = [None, 3, "abc", [None], [("a",)], {}, object()]
 
-    for thing in nonsense:
+    for shape in nonsense:
         makes: list[Callable[[], Any]] = [
-            lambda thing=thing: thing,
-            lambda thing=thing: Batch(thing),
-            lambda thing=thing: Batch((thing,)),
-            lambda thing=thing: batch(Pod("x", "default", PodSpec(thing))),
+            lambda shape=shape: shape,
+            lambda shape=shape: Batch(shape),
+            lambda shape=shape: Batch((shape,)),
+            lambda shape=shape: batch(Pod("x", "default", PodSpec(shape))),
         ]
         for make in makes:
             with suppress(Exception):
@@ -124,11 +124,11 @@ def test_words_of_the_wrong_kind_change_nothing() -> None:
                 scheduler.confirm(make())
         for call in (scheduler.add_node, scheduler.update_node, scheduler.remove_node):
             with suppress(Exception):
-                call(thing)
+                call(shape)
         with suppress(Exception):
-            scheduler.release(thing)
+            scheduler.release(shape)
         with suppress(Exception):
-            scheduler.confirm(Decision(WANTED, thing, 0))
+            scheduler.confirm(Decision(WANTED, shape, 0))
 
         assert scheduler.snapshot().instance == before.instance
     check_fresh_count(scheduler)

@@ -107,7 +107,7 @@ def test_what_fits_a_node_fits_its_columns(seed: int) -> None:
         for at in range(2):
             there = [problem.pods[pod] for pod, choice in choices.items() if choice.node == at]
 
-            assert sum(column.sizes[thing] for thing in there) <= column.room[at]
+            assert sum(column.sizes[shape] for shape in there) <= column.room[at]
     # What is left once some are there is still room enough for the others.
     first = dict(list(choices.items())[: len(choices) // 2])
     layer = NodeLayer(problem, first, lambda: False)
@@ -119,7 +119,7 @@ def test_what_fits_a_node_fits_its_columns(seed: int) -> None:
                 if choice.node == at and pod not in first
             ]
 
-            assert sum(column.sizes[thing] for thing in there) <= column.room[at]
+            assert sum(column.sizes[shape] for shape in there) <= column.room[at]
 
 
 def test_two_large_shares_do_not_fit_one_gpu_by_the_columns() -> None:
@@ -133,7 +133,7 @@ def test_two_large_shares_do_not_fit_one_gpu_by_the_columns() -> None:
     problem = build_problem(Instance((Node("n", gpu_machine(2)),), gangs))
     large = [problem.pods[i] for i in range(3)]
     said = [
-        sum(column.sizes[thing] for thing in large) <= column.room[0]
+        sum(column.sizes[shape] for shape in large) <= column.room[0]
         for column in device_columns(problem, problem.nodes, set(problem.pods))
     ]
 

@@ -24,19 +24,19 @@ def some_bins(seed: int) -> Bins:
     rng = np.random.default_rng(seed)
     count, width = int(rng.integers(3, 20)), int(rng.integers(2, 16))
     resources, spare, held = int(rng.integers(1, 5)), int(rng.integers(0, 2)), (width + 1) // 2
-    things = count * held
-    sizes = np.vstack([rng.integers(0, 1000, (things, resources)), np.zeros((1, resources))])
+    shapes = count * held
+    sizes = np.vstack([rng.integers(0, 1000, (shapes, resources)), np.zeros((1, resources))])
     room = np.full((count, resources), 450.0 * held)
     room[count - spare :] = np.inf
-    gaps = [things] * (width - held)
+    gaps = [shapes] * (width - held)
     slots = np.array([[*range(i * held, (i + 1) * held), *gaps] for i in range(count)])
     return Bins(
         sizes=sizes,
         room=room,
         weights=1.0 / np.where(np.isinf(room), 1.0, room),
-        likes=np.append(rng.integers(0, 3, things), -1),
+        likes=np.append(rng.integers(0, 3, shapes), -1),
         kinds=np.where(np.isinf(room[:, 0]), 2, rng.integers(0, 2, count)),
-        barred=np.pad((rng.random((things, 2)) < 0.1).astype(float), ((0, 1), (0, 1))),
+        barred=np.pad((rng.random((shapes, 2)) < 0.1).astype(float), ((0, 1), (0, 1))),
         endless=np.isinf(room[:, 0]),
         slots=slots,
         loads=sizes[slots].sum(axis=1),

@@ -18,22 +18,22 @@ from placer_models.problem import Choice, CoreTake
 OFFERS = tuple(replace(node(f"n{i}"), offered=True, extended=(("room", 132),)) for i in range(6))
 
 
-def thing(name: str, size: int) -> Pod:
+def shape(name: str, size: int) -> Pod:
     asked = Resources(extended=(("room", size),))
     return Pod(name, "default", PodSpec((Container("app", asked),), qos=QosClass.LS))
 
 
-def things() -> Instance:
+def shapes() -> Instance:
     """Return pods of 44, 33 and 12 that fill two nodes of 132 by their sum, and need three."""
     sizes = [44] * 2 + [33] * 3 + [12] * 6
-    return world(*(thing(f"p{i}", size) for i, size in enumerate(sizes)), nodes=OFFERS)
+    return world(*(shape(f"p{i}", size) for i, size in enumerate(sizes)), nodes=OFFERS)
 
 
 def test_patterns_prove_what_the_sum_does_not() -> None:
     """
     From a node each, the pods come to three nodes, and the bound is three.
     """
-    problem = build_problem(things())
+    problem = build_problem(shapes())
     nothing = CoreTake()
     node_state = problem.nodes[0]
     devices = tuple((0,) * len(bank.free) for bank in node_state.banks)
@@ -62,16 +62,16 @@ def test_rules_that_amounts_do_not_tell_are_kept() -> None:
     Two gathered pairs of 70 and 60 could share two nodes by amounts; together on one node
     each pair fills it.
     """
-    instance = world(*(thing(f"p{i}", size) for i, size in enumerate([70, 60])), nodes=OFFERS)
+    instance = world(*(shape(f"p{i}", size) for i, size in enumerate([70, 60])), nodes=OFFERS)
     first = replace(
         instance.gangs[0],
         name="pair",
         lone=False,
-        pods=(thing("a", 70), thing("b", 60)),
+        pods=(shape("a", 70), shape("b", 60)),
         minimum=2,
         gather=GatherLevel.NODE,
     )
-    second = replace(first, name="other", pods=(thing("c", 70), thing("d", 60)))
+    second = replace(first, name="other", pods=(shape("c", 70), shape("d", 60)))
     both = replace(instance, gangs=(first, second))
 
     answer = solve(both, SolveOptions(workers=1, time_limit_s=20))

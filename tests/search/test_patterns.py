@@ -109,7 +109,7 @@ def answered(problem: Problem, start: Choices) -> PatternAnswer:
 def most_points(problem: Problem) -> list[int]:
     """Return what is reached by trying every place of every pod: plain lone pods on few nodes."""
     rooms = [node.amounts for node in problem.nodes]
-    asked = [problem.shapes[thing].amounts for thing in problem.pods]
+    asked = [problem.shapes[shape].amounts for shape in problem.pods]
     best = [0] * len(problem.priorities)
     seen = set()
 

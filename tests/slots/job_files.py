@@ -52,6 +52,6 @@ def chain_names(job: CompiledJob, chain: int) -> list[str]:
 def partition(labels: Mapping[str, object]) -> set[frozenset[str]]:
     """Return who is together, whatever the labels are."""
     parts: dict[object, set[str]] = {}
-    for thing, label in labels.items():
-        parts.setdefault(label, set()).add(thing)
+    for item, label in labels.items():
+        parts.setdefault(label, set()).add(item)
     return {frozenset(part) for part in parts.values()}

@@ -142,11 +142,11 @@ def test_the_judge_counts_switches_as_the_page_does(told: Counter[str]) -> None:
 
 
 @pytest.mark.parametrize("thing", ["whole", "broken", "several"])
-def test_the_worlds_have_what_counts(told: Counter[str], thing: str) -> None:
+def test_the_worlds_have_what_counts(told: Counter[str], shape: str) -> None:
     """
     Otherwise they would show nothing.
     """
-    assert told[thing] > WORLDS // 20
+    assert told[shape] > WORLDS // 20
 
 
 def test_instances_are_told_by_their_type() -> None:

@@ -10,9 +10,9 @@ from placer_models.problem import Problem
 from placer_models.rule_family import RuleFamily
 
 
-def room_in_amounts(problem: Problem, thing: int, node: NodeState, most: int) -> int:
+def room_in_amounts(problem: Problem, shape: int, node: NodeState, most: int) -> int:
     """Return how many pods of a shape what is left of a node could serve, up to `most`."""
-    return times(problem.shape_on(thing, node).amounts_on(node), node.amounts, most)
+    return times(problem.shape_on(shape, node).amounts_on(node), node.amounts, most)
 
 
 def amounts_fit(model: CpModel, problem: Problem, x: Variables) -> None:

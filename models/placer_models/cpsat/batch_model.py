@@ -113,14 +113,14 @@ def _assignment(
     return assignment
 
 
-def room_for(problem: Problem, thing: int, index: int, most: int) -> int:
+def room_for(problem: Problem, shape: int, index: int, most: int) -> int:
     """Return how many pods of a shape the node could host by each resource alone, up to `most`."""
     node = problem.nodes[index]
-    if problem.fits[thing][node.kind] is None or problem.affinity.bars(thing, index):
+    if problem.fits[shape][node.kind] is None or problem.affinity.bars(shape, index):
         return 0
     for family in FAMILIES:
         if family.room is not None:
-            most = family.room(problem, thing, node, most)
+            most = family.room(problem, shape, node, most)
             if most <= 0:
                 return 0
     return most

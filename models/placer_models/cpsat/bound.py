@@ -315,9 +315,9 @@ def _beside(assignment: Assignment, pool: PoolPart) -> Expression:
     return LinearExpr.sum(list(goods_of(assignment).used)) - LinearExpr.sum(list(pool.used))
 
 
-def has_no_burst(problem: Problem, thing: int) -> bool:
+def has_no_burst(problem: Problem, shape: int) -> bool:
     """Return whether a shape is not under ConstrainedBurst."""
-    return not problem.shapes[thing].burst_cpus
+    return not problem.shapes[shape].burst_cpus
 
 
 FAMILY = Family(

@@ -238,9 +238,9 @@ def read_containers(
     return [replace(place, containers=parts) for place in places] if parts else places
 
 
-def has_no_containers(problem: Problem, thing: int) -> bool:
+def has_no_containers(problem: Problem, shape: int) -> bool:
     """Return whether pods of a shape are aligned as a whole, or not at all."""
-    return not any(fit.containers for fit in fits_of(problem, thing))
+    return not any(fit.containers for fit in fits_of(problem, shape))
 
 
 def aligns_no_containers(shape: Shape, fit: Fit, bank: DeviceBank) -> bool:

@@ -55,9 +55,9 @@ def cores_of(assignment: Assignment) -> tuple[CoreCounts, ...]:
     return owned.classes if owned else ()
 
 
-def room_in_pools(problem: Problem, thing: int, node: NodeState, most: int) -> int:
+def room_in_pools(problem: Problem, shape_index: int, node: NodeState, most: int) -> int:
     """Return how many pods a node's cores and pools could host, up to `most`."""
-    shape, fit = problem.shape_on(thing, node), problem.fits[thing][node.kind]
+    shape, fit = problem.shape_on(shape_index, node), problem.fits[shape_index][node.kind]
     assert fit is not None
     if (shape.shared and not node.pool_cpus) or (shape.best_effort and not node.best_effort_cpus):
         return 0
@@ -322,20 +322,20 @@ def read_cores(
     return dealt or places
 
 
-def splits_freely(problem: Problem, thing: int) -> bool:
+def splits_freely(problem: Problem, shape_index: int) -> bool:
     """Return whether pods of a shape own no CPU, or take cores of one size under FullPCPUs."""
-    if not problem.shapes[thing].owned_cpus:
+    if not problem.shapes[shape_index].owned_cpus:
         return True
     return all(
         fit.bind is BindPolicy.FULL_PCPUS and known.core_sizes <= 1
         for kind, known in problem.of_kinds.items()
-        if (fit := problem.fits[thing][kind]) is not None
+        if (fit := problem.fits[shape_index][kind]) is not None
     )
 
 
-def owns_no_cpu(problem: Problem, thing: int) -> bool:
+def owns_no_cpu(problem: Problem, shape_index: int) -> bool:
     """Return whether pods of a shape run in a pool."""
-    return not problem.shapes[thing].owned_cpus
+    return not problem.shapes[shape_index].owned_cpus
 
 
 FAMILY = Family(

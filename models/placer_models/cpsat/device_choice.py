@@ -174,9 +174,9 @@ class _Devices:
         return self.spare[bank, class_index]
 
 
-def has_no_choice(problem: Problem, thing: int) -> bool:
+def has_no_choice(problem: Problem, shape: int) -> bool:
     """Return whether pods of a shape have no preference for the devices that give them shares."""
-    return not any(need.choice for need in problem.shapes[thing].shares)
+    return not any(need.choice for need in problem.shapes[shape].shares)
 
 
 FAMILY = Family(

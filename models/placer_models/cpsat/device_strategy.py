@@ -46,9 +46,9 @@ def _groups(problem: Problem, assignment: Assignment, need: ShareNeed) -> Expres
     return LinearExpr.sum([*(group.used[0] for group in joint.groups), *alone])
 
 
-def has_no_strategy(problem: Problem, thing: int) -> bool:
+def has_no_strategy(problem: Problem, shape: int) -> bool:
     """Return whether no strategy sets how many devices pods of a shape have."""
-    return not any(need.strategy for need in problem.shapes[thing].shares)
+    return not any(need.strategy for need in problem.shapes[shape].shares)
 
 
 FAMILY = Family(

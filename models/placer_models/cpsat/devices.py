@@ -58,9 +58,9 @@ def touched(assignment: Assignment, bank: int, class_index: int) -> Expression:
     return whole + LinearExpr.sum(parts) if parts else whole
 
 
-def room_in_banks(problem: Problem, thing: int, node: NodeState, most: int) -> int:
+def room_in_banks(problem: Problem, shape_index: int, node: NodeState, most: int) -> int:
     """Return how many pods of a shape the free devices of a node could serve, up to `most`."""
-    shape = problem.shape_on(thing, node)
+    shape = problem.shape_on(shape_index, node)
     for device_type, count in shape.devices:
         bank = node.bank(device_type)
         most = min(most, sum(bank.free) // count if bank else 0)
@@ -271,29 +271,29 @@ def _take(left: list[int], size: int) -> tuple[int, ...]:
     return tuple(taken)
 
 
-def boards_for(problem: Problem, thing: int) -> Iterable[Board]:
+def boards_for(problem: Problem, shape_index: int) -> Iterable[Board]:
     """Return the GPU boards that pods of a shape could come to, one per kind of node."""
-    if not problem.shapes[thing].count_of(GPU):
+    if not problem.shapes[shape_index].count_of(GPU):
         return ()
     return [
         known.board
         for kind, known in problem.of_kinds.items()
-        if problem.fits[thing][kind] is not None and known.board is not None
+        if problem.fits[shape_index][kind] is not None and known.board is not None
     ]
 
 
-def any_set_will_do(problem: Problem, thing: int) -> bool:
+def any_set_will_do(problem: Problem, shape_index: int) -> bool:
     """Return whether a shape asks for no scope, and no rule tells sets of its GPUs apart."""
-    shape = problem.shapes[thing]
+    shape = problem.shapes[shape_index]
     size = shape.count_of(GPU)
     return not shape.scopes and not any(
-        tells_apart(board, size) for board in boards_for(problem, thing)
+        tells_apart(board, size) for board in boards_for(problem, shape_index)
     )
 
 
-def asks_for_no_devices(problem: Problem, thing: int) -> bool:
+def asks_for_no_devices(problem: Problem, shape_index: int) -> bool:
     """Return whether a shape asks for no whole devices."""
-    return not problem.shapes[thing].devices
+    return not problem.shapes[shape_index].devices
 
 
 def has_scopes(problem: Problem, bank: DeviceBank) -> bool:

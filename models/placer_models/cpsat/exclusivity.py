@@ -338,9 +338,9 @@ def _cells_in(node: NodeState, guest: ExclusivityVars, choice: Choice | None) ->
     )
 
 
-def keeps_apart_from_nobody(problem: Problem, thing: int) -> bool:
+def keeps_apart_from_nobody(problem: Problem, shape: int) -> bool:
     """Return whether a shape has no exclusive policy on any node."""
-    return all(fit.apart is ExclusivePolicy.NONE for fit in fits_of(problem, thing))
+    return all(fit.apart is ExclusivePolicy.NONE for fit in fits_of(problem, shape))
 
 
 FAMILY = Family(

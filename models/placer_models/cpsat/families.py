@@ -65,16 +65,16 @@ FAMILIES: tuple[Family, ...] = (
 """A new family goes after those whose parts it looks at when it creates or reads its own."""
 
 
-def is_countable(problem: Problem, thing: int) -> bool:
+def is_countable(problem: Problem, shape: int) -> bool:
     """Return whether pods of a shape may stand in a model as one count per node."""
-    several = thing in problem.on_kinds
-    return not several and all(family.countable(problem, thing) for family in FAMILIES)
+    several = shape in problem.on_kinds
+    return not several and all(family.countable(problem, shape) for family in FAMILIES)
 
 
-def is_plain(problem: Problem, thing: int) -> bool:
+def is_plain(problem: Problem, shape: int) -> bool:
     """Return whether pods of a shape take only plain sums of a node, and nothing by place."""
-    several = thing in problem.on_kinds
-    return not several and all(family.plain(problem, thing) for family in FAMILIES)
+    several = shape in problem.on_kinds
+    return not several and all(family.plain(problem, shape) for family in FAMILIES)
 
 
 def sees_links(problem: Problem, bank: DeviceBank) -> bool:

@@ -94,9 +94,9 @@ class Family:
     exchangeable: Callable[[Shape, Fit, DeviceBank], bool] = never
 
 
-def fits_of(problem: Problem, thing: int) -> Iterator[Fit]:
+def fits_of(problem: Problem, shape: int) -> Iterator[Fit]:
     """Yield what a shape means on each kind of node where it can run."""
-    return (fit for fit in problem.fits[thing] if fit is not None)
+    return (fit for fit in problem.fits[shape] if fit is not None)
 
 
 def hints(expressions: Iterable[Expression], values: Iterable[int]) -> Iterator[Hint]:

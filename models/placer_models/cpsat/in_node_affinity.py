@@ -325,9 +325,9 @@ def presence_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Iterat
             yield from hints(literals, [int(i in places) for i in range(len(literals))])
 
 
-def is_nothing_to_others(problem: Problem, thing: int) -> bool:
+def is_nothing_to_others(problem: Problem, shape: int) -> bool:
     """Return whether no affinity looks at where pods of a shape own CPUs."""
-    return problem.shapes[thing].in_node_affinity is None
+    return problem.shapes[shape].in_node_affinity is None
 
 
 FAMILY = Family(

@@ -150,9 +150,9 @@ def joint_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Iterator[
                 yield group.apart.index, int(any(used) and not all(used))
 
 
-def is_not_joint(problem: Problem, thing: int) -> bool:
+def is_not_joint(problem: Problem, shape: int) -> bool:
     """Return whether a shape wants no devices side by side."""
-    return all(fit.joint is None for fit in fits_of(problem, thing))
+    return all(fit.joint is None for fit in fits_of(problem, shape))
 
 
 def wants_nothing_joint(shape: Shape, fit: Fit, bank: DeviceBank) -> bool:

@@ -185,10 +185,10 @@ def _most_by_left(rows: dict[tuple[int, ...], int], bank: DeviceBank) -> dict[in
     return best
 
 
-def has_equal_links(problem: Problem, thing: int) -> bool:
+def has_equal_links(problem: Problem, shape: int) -> bool:
     """Return whether all GPUs that pods of a shape could have are linked alike."""
-    several = problem.shapes[thing].count_of(GPU) > 1
-    return not several or all(map(_uniform, boards_for(problem, thing)))
+    several = problem.shapes[shape].count_of(GPU) > 1
+    return not several or all(map(_uniform, boards_for(problem, shape)))
 
 
 def _uniform(board: Board) -> bool:

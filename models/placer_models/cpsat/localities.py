@@ -219,12 +219,12 @@ def span_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Iterator[H
                 yield literal.index, int(package in found)
 
 
-def has_no_spans(problem: Problem, thing: int) -> bool:
+def has_no_spans(problem: Problem, shape: int) -> bool:
     """Return whether pods of a shape have no wish to touch few packages, caches or cells."""
     return all(
         fit.locality is None
         and (fit.fewest_packages, fit.fewest_caches, fit.fewest_cpu_cells) == (None, None, None)
-        for fit in fits_of(problem, thing)
+        for fit in fits_of(problem, shape)
     )
 
 

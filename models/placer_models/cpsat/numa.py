@@ -237,19 +237,19 @@ def read_cells(
     return [place]
 
 
-def has_one_cell(problem: Problem, thing: int) -> bool:
+def has_one_cell(problem: Problem, shape: int) -> bool:
     """Return whether no policy has to choose cells for pods of a shape, one by one."""
     return not any(
         fit.alignment is not AlignmentPolicy.NONE
-        and (known.cells > 1 or not fit.uses_cells(problem.shapes[thing]))
+        and (known.cells > 1 or not fit.uses_cells(problem.shapes[shape]))
         for kind, known in problem.of_kinds.items()
-        if (fit := problem.fits[thing][kind]) is not None
+        if (fit := problem.fits[shape][kind]) is not None
     )
 
 
-def has_no_policy(problem: Problem, thing: int) -> bool:
+def has_no_policy(problem: Problem, shape: int) -> bool:
     """Return whether pods of a shape take what they ask for from anywhere."""
-    return {fit.alignment for fit in fits_of(problem, thing)} <= {AlignmentPolicy.NONE}
+    return {fit.alignment for fit in fits_of(problem, shape)} <= {AlignmentPolicy.NONE}
 
 
 FAMILY = Family(

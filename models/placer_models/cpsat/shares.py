@@ -63,9 +63,9 @@ def shares_of(assignment: Assignment) -> tuple[ShareCount, ...]:
     return shares.counts if shares else ()
 
 
-def room_for_shares(problem: Problem, thing: int, node: NodeState, most: int) -> int:
+def room_for_shares(problem: Problem, shape: int, node: NodeState, most: int) -> int:
     """Return how many pods of a shape the devices could host, each need by itself, up to `most`."""
-    for need in problem.shape_on(thing, node).shares:
+    for need in problem.shape_on(shape, node).shares:
         bank = node.bank(need.type)
         devices = [device for members in bank.shareable for device in members] if bank else []
         # A device gives a pod one share at most.
@@ -245,14 +245,14 @@ def read_shares(
     return [replace(place, shares=(take,)) for place, take in zip(places, takes, strict=True)]
 
 
-def has_one_share_at_most(problem: Problem, thing: int) -> bool:
+def has_one_share_at_most(problem: Problem, shape: int) -> bool:
     """Return whether a shape has no shares that must be on different devices."""
-    return sum(need.count for need in problem.shapes[thing].shares) <= 1
+    return sum(need.count for need in problem.shapes[shape].shares) <= 1
 
 
-def asks_for_no_shares(problem: Problem, thing: int) -> bool:
+def asks_for_no_shares(problem: Problem, shape: int) -> bool:
     """Return whether a shape asks for no shares."""
-    return not problem.shapes[thing].shares
+    return not problem.shapes[shape].shares
 
 
 def has_shareable_devices(problem: Problem, bank: DeviceBank) -> bool:

@@ -50,7 +50,7 @@ def device_columns(
         asked: Indices of the shapes.
 
     """
-    shapes = {thing: problem.shapes[thing] for thing in asked}
+    shapes = {shape_index: problem.shapes[shape_index] for shape_index in asked}
     whole = {kind for shape in shapes.values() for kind, _ in shape.devices}
     shared = {need.type for shape in shapes.values() for need in shape.shares}
     for kind in sorted(whole | shared):
@@ -59,7 +59,7 @@ def device_columns(
             yield SumColumn(
                 kind,
                 [sum(bank.free) if bank else 0 for bank in banks],
-                {thing: shape.whole_of(kind) for thing, shape in shapes.items()},
+                {shape_index: shape.whole_of(kind) for shape_index, shape in shapes.items()},
             )
             continue
         known = dict.fromkeys(
@@ -75,8 +75,8 @@ def device_columns(
                     kind,
                     [_room(bank, quantity, at) if bank else 0 for bank in banks],
                     {
-                        thing: _size(shape, kind, known, quantity, at)
-                        for thing, shape in shapes.items()
+                        shape_index: _size(shape, kind, known, quantity, at)
+                        for shape_index, shape in shapes.items()
                     },
                 )
 

@@ -61,12 +61,12 @@ class LotPlaces:
         self._others = {pod: choice for pod, choice in start.items() if pod not in self.at_start}
         self._lot_of = {pod: i for i, lot in enumerate(lots) for pod in lot.pods}
         asked = {self.thing_of[pod] for pod in pods}
-        self.all_plain = all(is_plain(problem, thing) for thing in asked)
-        self.takes = {thing: bool(columns.takes(thing).any()) for thing in asked}
+        self.all_plain = all(is_plain(problem, shape) for shape in asked)
+        self.takes = {shape: bool(columns.takes(shape).any()) for shape in asked}
         if not self.all_plain:
             hosted = {self.thing_of[pod] for pod in self.at_start}
-            for thing in sorted(asked - hosted):
-                self.takes[thing] = self.takes[thing] and layer.hosts(thing, MOST_STATES)
+            for shape in sorted(asked - hosted):
+                self.takes[shape] = self.takes[shape] and layer.hosts(shape, MOST_STATES)
         self.best_laid: Choices = {}
         self._mender = Mender(columns, layer, self.thing_of.__getitem__, rng, self._stop)
 
@@ -112,9 +112,9 @@ class LotPlaces:
         for pod, node in held.items():
             on[node].append(pod)
         for node, pods in on.items():
-            things = [self.thing_of[pod] for pod in pods]
-            barred = columns.barred[things, columns.kinds[node]]
-            excess = columns.sizes[things].sum(axis=0) - columns.room[node]
+            shapes = [self.thing_of[pod] for pod in pods]
+            barred = columns.barred[shapes, columns.kinds[node]]
+            excess = columns.sizes[shapes].sum(axis=0) - columns.room[node]
             while barred.any() or (excess > 0).any():
                 sizes = columns.sizes[[self.thing_of[pod] for pod in pods]] / scale[node]
                 costs = np.maximum(excess / scale[node] - sizes, 0.0).sum(axis=1)
@@ -170,13 +170,13 @@ class LotPlaces:
                 continue
             places: PodNodes = {}
             for pod in lot.pods:
-                thing = self.thing_of[pod]
-                fits = (left >= columns.sizes[thing]).all(axis=1)
-                nodes = np.flatnonzero(fits & ~columns.barred[thing, columns.kinds])
+                shape = self.thing_of[pod]
+                fits = (left >= columns.sizes[shape]).all(axis=1)
+                nodes = np.flatnonzero(fits & ~columns.barred[shape, columns.kinds])
                 if not len(nodes):
                     break
                 places[pod] = int(nodes[0])
-                left[nodes[0]] -= columns.sizes[thing]
+                left[nodes[0]] -= columns.sizes[shape]
             else:
                 held |= places
                 continue

@@ -85,8 +85,8 @@ class Mender:
 
     def _put(self, node: int, order: list[int]) -> None:
         self._on[node] = order
-        things = [self._thing_of(pod) for pod in order]
-        self._loads[node] = self._columns.sizes[things].sum(axis=0)
+        shapes = [self._thing_of(pod) for pod in order]
+        self._loads[node] = self._columns.sizes[shapes].sum(axis=0)
 
     def _instead(self, node: int, pod: int, may_go: Set[int]) -> int:
         """Lay the pod on the node in place of one that may go; return who has no place then."""

@@ -34,13 +34,13 @@ class NodeLayer:
         self._bare = [table.state(node) for node in range(len(problem.nodes))]
         self.nodes: list[NodeState] = [table.left(state) for state in self._bare]
 
-    def hosts(self, thing: int, most: int) -> bool:
+    def hosts(self, shape: int, most: int) -> bool:
         """Return whether some bare node has a place for a pod of the shape alone.
 
         Where there are more than ``most`` different nodes it is not looked into.
         """
         states = dict.fromkeys(self._bare)
-        return len(states) > most or any(self._table.bid(thing, state) for state in states)
+        return len(states) > most or any(self._table.bid(shape, state) for state in states)
 
     def ordered(self, node: int, pods: list[int]) -> tuple[list[int], list[int]]:
         """Return the pods in an order in which they find places on the bare node, and who does not.

@@ -225,15 +225,15 @@ class _Search:
         numbers: dict[tuple[int, int], int] = {}
         likes += [(lot.level, lot.points) for lot in out]
         columns, gap = places.columns, len(every)
-        things = [places.thing_of[pod] for pod in every]
+        shapes = [places.thing_of[pod] for pod in every]
         extra = len(bins) - len(columns.room)
         resources = columns.room.shape[1]
         crowd = BinContents(
-            sizes=np.vstack([columns.sizes[things], np.zeros((1, resources))]),
+            sizes=np.vstack([columns.sizes[shapes], np.zeros((1, resources))]),
             room=np.vstack([columns.room, np.full((extra, resources), np.inf)]),
             likes=np.array([*(numbers.setdefault(like, len(numbers)) for like in likes), -1]),
             kinds=np.append(columns.kinds, np.full(extra, columns.barred.shape[1])),
-            barred=np.pad(columns.barred[things], ((0, 1), (0, 1))),
+            barred=np.pad(columns.barred[shapes], ((0, 1), (0, 1))),
             slots=np.array([[*held, *[gap] * (width - len(held))] for held in bins]),
         )
         streams = self.rng.integers(2**63, size=self.threads).tolist()
@@ -252,7 +252,7 @@ class _Search:
         Nodes may get too full. Return None if the time is over.
         """
         columns = self.places.columns
-        things = [self.places.thing_of[pod] for pod in pods]
+        shapes = [self.places.thing_of[pod] for pod in pods]
         bins: list[list[int]] = [[] for _ in columns.room]
         loads = np.zeros_like(columns.room)
         scale = np.maximum(columns.room, 1.0)
@@ -260,16 +260,16 @@ class _Search:
         for position, pod in enumerate(pods):
             if pod in near:
                 bins[near[pod]].append(position)
-                loads[near[pod]] += columns.sizes[things[position]]
+                loads[near[pod]] += columns.sizes[shapes[position]]
             else:
                 new.append(position)
         mean = scale.mean(axis=0)
-        for position in sorted(new, key=lambda p: -float((columns.sizes[things[p]] / mean).sum())):
+        for position in sorted(new, key=lambda p: -float((columns.sizes[shapes[p]] / mean).sum())):
             if self.places.budget.over:
                 return None
-            size = columns.sizes[things[position]]
+            size = columns.sizes[shapes[position]]
             full = np.where(size > 0, (loads + size) / scale, 0.0).max(axis=1)
-            full[columns.barred[things[position], columns.kinds]] = np.inf
+            full[columns.barred[shapes[position], columns.kinds]] = np.inf
             node = int(full.argmin())
             bins[node].append(position)
             loads[node] += size

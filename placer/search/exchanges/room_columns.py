@@ -39,10 +39,10 @@ class NodeColumns:
     barred: NDArray[np.bool_]
     resources: tuple[str, ...]
 
-    def takes(self, thing: int) -> NDArray[np.bool_]:
+    def takes(self, shape_index: int) -> NDArray[np.bool_]:
         """Return, per node, whether it has room for a pod of the shape while no other comes."""
-        fits = (self.room >= self.sizes[thing]).all(axis=1)
-        open_to: NDArray[np.bool_] = fits & ~self.barred[thing, self.kinds]
+        fits = (self.room >= self.sizes[shape_index]).all(axis=1)
+        open_to: NDArray[np.bool_] = fits & ~self.barred[shape_index, self.kinds]
         return open_to
 
 
@@ -67,12 +67,14 @@ def columns_of(
         (
             dimension.resource,
             [max(0, node.amounts[d]) for node in nodes],
-            [taken[thing][d] for thing in asked],
+            [taken[shape_index][d] for shape_index in asked],
         )
         for d, dimension in enumerate(problem.dimensions)
     ]
     for column in device_columns(problem, nodes, asked):
-        columns.append((column.type, column.room, [column.sizes[thing] for thing in asked]))
+        columns.append(
+            (column.type, column.room, [column.sizes[shape_index] for shape_index in asked])
+        )
     # Columns that say the same, such as percent and memory of a device, count once.
     used: dict[tuple[tuple[int, ...], tuple[int, ...]], str] = {}
     for resource, has, wants in columns:
@@ -86,7 +88,7 @@ def columns_of(
     for node in problem.nodes:
         key = (node.kind, node.pool_cpus > 0, node.best_effort_cpus > 0)
         if key not in known:
-            row = tuple(never_on(problem, thing, node) for thing in asked)
+            row = tuple(never_on(problem, shape_index, node) for shape_index in asked)
             known[key] = rows.setdefault(row, len(rows))
         kinds.append(known[key])
     barred = np.zeros((len(problem.shapes), len(rows)), dtype=np.bool_)

@@ -1,7 +1,7 @@
-"""Exchanges of things between nodes, until all have room and no node holds too much.
+"""Exchanges of items between nodes, until all have room and no node holds too much.
 
-Every thing is somewhere from the start, and nodes may be too full. In each sweep nodes meet
-in pairs, and one of all exchanges between the two, of one thing for another or for none, is
+Every item is somewhere from the start, and nodes may be too full. In each sweep nodes meet
+in pairs, and one of all exchanges between the two, of one item for another or for none, is
 drawn. An exchange is likelier the less would then be too much, ever more so as sweeps go by.
 Things that are to be left out wait in spare bins of endless room. They are exchanged only
 for their like, so that as much as before is left out.
@@ -26,7 +26,7 @@ MOST_PAIRS = 256
 """The most pairs of nodes that meet in one sweep."""
 
 MOST_SLOTS = 12
-"""The most things of a node, gaps included, that are looked at when it meets another one."""
+"""The most items of a node, gaps included, that are looked at when it meets another one."""
 
 _LOOKS_EVERY = 8
 """Sweeps between two looks at whether all is done, or the time is over."""
@@ -65,13 +65,13 @@ class BinContents:
     """Things in bins.
 
     Attributes:
-        sizes: (thing, resource) -> amount; the last row is that of a gap.
+        sizes: (item, resource) -> amount; the last row is that of a gap.
         room: (bin, resource) -> amount; endless in spare bins, which come last.
-        likes: A number per thing, and for the gap: things with the same number may be
+        likes: A number per item, and for the gap: items with the same number may be
             exchanged for each other between spare bins and others.
         kinds: The kind of each bin.
-        barred: (thing, kind of bin) -> whether the thing must not be there.
-        slots: (bin, position) -> the thing there, or the gap.
+        barred: (item, kind of bin) -> whether the item must not be there.
+        slots: (bin, position) -> the item there, or the gap.
 
     """
 
@@ -101,10 +101,10 @@ def settle(
     stop: Callable[[int], bool],
     run: Sweeps = array_sweeps,
 ) -> bool:
-    """Exchange things until all have room; return whether that came about.
+    """Exchange items until all have room; return whether that came about.
 
     Args:
-        crowd: The things in bins; its slots are changed.
+        crowd: The items in bins; its slots are changed.
         sweeps: How many sweeps at most; the first is the wildest, the last the calmest.
         stream: Decides which nodes meet, and what is exchanged: below 2**64.
         stop: Asked now and then whether the time is over. Its argument is the cost of the
@@ -143,12 +143,12 @@ def settle(
 def settle_in_threads(
     crowd: BinContents, sweeps: int, streams: Sequence[int], budget: Budget, run: Sweeps
 ) -> bool:
-    """Settle the things once for each stream, at the same time, and keep what settles.
+    """Settle the items once for each stream, at the same time, and keep what settles.
 
     Under a work limit the first stream that settles counts, however long others take.
 
     Args:
-        crowd: The things in bins; its slots are changed.
+        crowd: The items in bins; its slots are changed.
         sweeps: As in `settle`.
         streams: What each of the runs draws from.
         budget: Ends the runs; their work is spent from it.

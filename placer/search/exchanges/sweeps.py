@@ -1,4 +1,4 @@
-"""Sweeps of exchanges: nodes meet in pairs, and each pair exchanges one thing for another.
+"""Sweeps of exchanges: nodes meet in pairs, and each pair exchanges one item for another.
 
 `array_sweeps` looks at all pairs of a sweep at once, by NumPy. `placer[fast]` brings a compiled
 loop that does the same (`compiled_sweeps`). Both do the same steps and give the same answers,
@@ -26,17 +26,17 @@ the streams of pairs."""
 
 @dataclass(slots=True)
 class Bins:
-    """Bins and the things in them, as arrays.
+    """Bins and the items in them, as arrays.
 
     Attributes:
-        sizes: (thing, resource) -> amount.
+        sizes: (item, resource) -> amount.
         room: (bin, resource) -> amount; infinite in spare bins.
         weights: (bin, resource) -> what one unit too much costs.
-        likes: A number per thing, as in `BinContents`.
+        likes: A number per item, as in `BinContents`.
         kinds: The kind of each bin.
-        barred: (thing, kind of bin) -> 1.0 where the thing must not be there.
+        barred: (item, kind of bin) -> 1.0 where the item must not be there.
         endless: Whether each bin is a spare one.
-        slots: (bin, position) -> the thing there; changed by sweeps.
+        slots: (bin, position) -> the item there; changed by sweeps.
         loads: (bin, resource) -> what is there; changed by sweeps.
 
     """

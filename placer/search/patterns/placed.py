@@ -168,12 +168,12 @@ class _PatternSearch:
         groups: defaultdict[tuple[int, bytes], list[int]] = defaultdict(list)
         for node, kind in enumerate(columns.kinds.tolist()):
             groups[kind, columns.room[node].tobytes()].append(node)
-        things = [kind.thing for kind in kinds]
+        shapes = [kind.shape for kind in kinds]
         alike, left = [], MOST_PATTERNS
         for (kind, _), nodes in groups.items():
             counts = np.array([len(of.pods) for of in kinds])
-            counts[columns.barred[things, kind]] = 0
-            room, sizes = columns.room[nodes[0]], columns.sizes[things]
+            counts[columns.barred[shapes, kind]] = 0
+            room, sizes = columns.room[nodes[0]], columns.sizes[shapes]
             patterns = full_patterns(room, sizes, counts, left, lambda: budget.over)
             if patterns is None:
                 return None

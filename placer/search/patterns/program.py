@@ -38,7 +38,7 @@ class PodKind:
     """
 
     pods: tuple[int, ...]
-    thing: int
+    shape: int
     level: int
     points: int
 

@@ -150,10 +150,10 @@ def _given(
     there = len(problem.instance.nodes) - sum(node.offered for node in problem.instance.nodes)
     used = sorted({number for number, _, _ in bins if number >= there})
     renamed = {number: there + position for position, number in enumerate(used)}
-    counts = Counter((renamed.get(number, number), job, thing) for number, job, thing in bins)
+    counts = Counter((renamed.get(number, number), job, item) for number, job, item in bins)
     return [
-        _Given(number, jobs[job].job, types[thing], slots)
-        for (number, job, thing), slots in sorted(counts.items())
+        _Given(number, jobs[job].job, types[item], slots)
+        for (number, job, item), slots in sorted(counts.items())
     ]
 
 
@@ -174,15 +174,15 @@ def allocate_in_order(
     packing = packing_of(workers, [need.profile for _, need in asked], ())
     state = InOrder(packing, len(open_workers(workers)))
     unfulfillable: dict[str, None] = {}
-    for thing, (job, need) in enumerate(asked):
-        left = state.onto_running(thing, need.count, matching)
-        if job not in unfulfillable and state.onto_pending(thing, left):
+    for item, (job, need) in enumerate(asked):
+        left = state.onto_running(item, need.count, matching)
+        if job not in unfulfillable and state.onto_pending(item, left):
             unfulfillable[job] = None
     given = [
-        _Given(number, job, need.profile, things[thing])
-        for number, things in enumerate(state.filling)
-        for thing, (job, need) in enumerate(asked)
-        if things[thing]
+        _Given(number, job, need.profile, items[item])
+        for number, items in enumerate(state.filling)
+        for item, (job, need) in enumerate(asked)
+        if items[item]
     ]
     return _allocation(workers, given, state.new_bins, None, tuple(unfulfillable))
 

@@ -81,10 +81,10 @@ def slot_problem(
     )
     specs = [
         PodSpec(
-            (Container("slot", Resources(extended=_amounts(way[thing] for way in ways))),),
+            (Container("slot", Resources(extended=_amounts(way[item] for way in ways))),),
             qos=QosClass.LS,
         )
-        for thing in range(len(types))
+        for item in range(len(types))
     ]
     gangs = []
     thing_of: dict[str, tuple[int, int]] = {}
@@ -92,10 +92,10 @@ def slot_problem(
     for place, job in enumerate(jobs):
         pods = []
         for need in job.needs:
-            thing = types.index(need.profile)
+            item = types.index(need.profile)
             for name in islice(names, need.count):
-                pods.append(Pod(name, _NAMESPACE, specs[thing]))
-                thing_of[name] = place, thing
+                pods.append(Pod(name, _NAMESPACE, specs[item]))
+                thing_of[name] = place, item
         if pods:
             gangs.append(
                 Gang(
@@ -119,14 +119,14 @@ def enough_offers(packing: Packing) -> int:
     fresh = packing.fresh
     return sum(
         -(-wanted // held)
-        for thing, wanted in enumerate(packing.counts)
-        if wanted and (held := _held(fresh, thing, wanted))
+        for item, wanted in enumerate(packing.counts)
+        if wanted and (held := _held(fresh, item, wanted))
     )
 
 
-def _held(bin: Bin, thing: int, most: int) -> int:
+def _held(bin: Bin, item: int, most: int) -> int:
     """Return how many things of a type, of so many, an empty bin holds."""
-    sizes = zip(bin.room, bin.sizes[thing], strict=True)
+    sizes = zip(bin.room, bin.sizes[item], strict=True)
     return min((room // size for room, size in sizes if size), default=most)
 
 

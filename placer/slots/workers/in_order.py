@@ -29,40 +29,40 @@ class InOrder:
         """The number of fresh bins so far."""
         return len(self.filling) - len(self._packing.bins)
 
-    def put(self, number: int, thing: int, count: int) -> int:
+    def put(self, number: int, item: int, count: int) -> int:
         """Put as many of the things into a bin as fit, and return how many did."""
         bin = self._packing.bin(number)
         done = 0
-        while done < count and bin.fits(self._rooms[number], thing):
-            self._rooms[number] = bin.without(self._rooms[number], thing)
+        while done < count and bin.fits(self._rooms[number], item):
+            self._rooms[number] = bin.without(self._rooms[number], item)
             done += 1
-        self.filling[number][thing] += done
+        self.filling[number][item] += done
         return done
 
-    def onto_running(self, thing: int, count: int, matching: Matching) -> int:
+    def onto_running(self, item: int, count: int, matching: Matching) -> int:
         """Put things onto workers that run; return how many are left over."""
         if matching is Matching.FIRST_FIT:
-            return self._first_fit(range(self._running), thing, count)
+            return self._first_fit(range(self._running), item, count)
         sign = 1 if matching is Matching.LEAST_UTILIZED else -1
         queue = [(sign * self._utilization(i), i) for i in range(self._running)]
         heapq.heapify(queue)
         while count and queue:
             _, number = heapq.heappop(queue)
             # Who cannot take it now cannot later: it is not asked again.
-            if self.put(number, thing, 1):
+            if self.put(number, item, 1):
                 count -= 1
                 heapq.heappush(queue, (sign * self._utilization(number), number))
         return count
 
-    def onto_pending(self, thing: int, count: int) -> int:
+    def onto_pending(self, item: int, count: int) -> int:
         """Put things onto pending and fresh workers; return how many fit nowhere."""
-        count = self._first_fit(range(self._running, len(self.filling)), thing, count)
+        count = self._first_fit(range(self._running, len(self.filling)), item, count)
         fresh = self._packing.fresh
-        if not fresh.fits(fresh.room, thing):
+        if not fresh.fits(fresh.room, item):
             return count
         while count:
             self.open(len(self.filling))
-            count -= self.put(len(self.filling) - 1, thing, count)
+            count -= self.put(len(self.filling) - 1, item, count)
         return 0
 
     def open(self, number: int) -> None:
@@ -71,9 +71,9 @@ class InOrder:
             self._rooms.append(self._packing.fresh.room)
             self.filling.append([0] * len(self._packing.fresh.sizes))
 
-    def _first_fit(self, numbers: Iterable[int], thing: int, count: int) -> int:
+    def _first_fit(self, numbers: Iterable[int], item: int, count: int) -> int:
         for number in numbers:
-            count -= self.put(number, thing, count)
+            count -= self.put(number, item, count)
         return count
 
     def _utilization(self, number: int) -> Fraction:
