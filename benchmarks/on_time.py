@@ -159,7 +159,13 @@ def _found(nodes: Sequence[Node], everyone: Sequence[RunningPod]) -> int:
         module: Any = import_module("placer.search.reasons.firsts")
     except ImportError:  # an older checkout
         return len(list(question.firsts_of(nodes, everyone, everyone)))
-    return len(list(module.firsts_of(nodes, everyone, question.Crowd(everyone), lambda: False)))
+    return len(
+        list(
+            module.pods_without_company(
+                nodes, everyone, question.OtherPods(everyone), lambda: False
+            )
+        )
+    )
 
 
 def plainly(pods: Sequence[Pod]) -> int:

@@ -12,13 +12,13 @@ from time import perf_counter
 
 import numpy as np
 
-from placer.quota.filter import Decoded, FreeQuotas, Packed, Sorted, Want
+from placer.quota.filter import ClassRequest, Decoded, FreeQuotas, Packed, Sorted
 
 DEVICES = 8
 BITS = 7
 """80 GB in GB, as a node of eight such GPUs says it."""
 
-WANTS = (Want(1, 40), Want(2, 20), Want(4, 60), Want(8, 10))
+WANTS = (ClassRequest(1, 40), ClassRequest(2, 20), ClassRequest(4, 60), ClassRequest(8, 10))
 
 
 class Loop:
@@ -27,7 +27,7 @@ class Loop:
     def __init__(self, free: np.ndarray) -> None:
         self._nodes = free.tolist()
 
-    def passing(self, want: Want) -> np.ndarray:
+    def passing(self, want: ClassRequest) -> np.ndarray:
         return np.array(
             [sum(quota >= want.amount for quota in node) >= want.count for node in self._nodes]
         )

@@ -17,7 +17,7 @@ from placer.counting.account import accounts_of
 from placer.counting.placements import Unrealisable, realise
 from placer.judge.measure import measure
 from placer.search.options import Engine, SolveOptions
-from placer.search.plain import place_on
+from placer.search.plain_pods import place_on
 from placer.search.solver import solve
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance, Node, RunningPod

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from placer.queue.fair import FairQueue
-from placer.queue.model import Charge, HeldUnit, Ticket, WorkUnit
+from placer.queue.model import Charge, ReservedUnit, Ticket, WorkUnit
 
 TOP = ""
 
@@ -193,7 +193,7 @@ class Meter:
         """Note that the queue is about to be asked for a unit."""
 
     def answered(
-        self, queue: FairQueue, capacity: Capacity, chosen: Ticket | HeldUnit | None
+        self, queue: FairQueue, capacity: Capacity, chosen: Ticket | ReservedUnit | None
     ) -> None:
         """Note what it answered; the capacity is as it was when it was asked."""
 
@@ -278,7 +278,7 @@ def run(
 
 def _next(
     world: World, queue: FairQueue, capacity: Capacity, *, foresee: bool
-) -> Ticket | HeldUnit | None:
+) -> Ticket | ReservedUnit | None:
     if not world.widths:
         return queue.next(capacity.now)
     return queue.next_that_fits(capacity.now, capacity.fits, capacity if foresee else None)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from brute_force import best_placement
 from insides import BETWEEN_NODES, OF_NODES, Insides, broken
 from leaves import Stay
-from placer.search.reasons.question import Question
+from placer.search.reasons.question import PodOnNode
 from placer.search.reasons.register import demands_of, without
 from placer.state.network import required_levels
 from placer_models.cluster import Instance, Node, RunningPod
@@ -49,7 +49,7 @@ def has_place(
 
 def check_blocker(
     blocker: Blocker | None,
-    asked: Question,
+    asked: PodOnNode,
     nodes: Sequence[Node],
     elsewhere: Sequence[RunningPod],
 ) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from placer.judge.family import JudgedFamily
 from placer.judge.finding import Finding
-from placer.judge.scene import Scene, Site, Tenant
+from placer.judge.scene import JudgedNode, PlacedPod, Scene
 from placer_models.affinity import AffinityLevel, AffinityTerm
 from placer_models.goals import AFFINITY
 
@@ -16,27 +16,27 @@ class _Domains:
     def __init__(self, scene: Scene) -> None:
         """Begin with nothing looked up."""
         self.scene = scene
-        self._tenants: dict[str, dict[str, list[Tenant]]] = {}
-        self._parting: list[tuple[Site, Tenant, AffinityTerm]] | None = None
-        self._labelled: dict[tuple[str, str], list[tuple[Site, Tenant]]] | None = None
+        self._tenants: dict[str, dict[str, list[PlacedPod]]] = {}
+        self._parting: list[tuple[JudgedNode, PlacedPod, AffinityTerm]] | None = None
+        self._labelled: dict[tuple[str, str], list[tuple[JudgedNode, PlacedPod]]] | None = None
 
-    def belongs(self, site: Site, term: AffinityTerm) -> bool:
+    def belongs(self, site: JudgedNode, term: AffinityTerm) -> bool:
         """Return whether the node is in a domain of the term."""
         return not term.wide or site.node.topology_domain(term.topology) is not None
 
-    def said(self, site: Site, term: AffinityTerm) -> str:
+    def said(self, site: JudgedNode, term: AffinityTerm) -> str:
         """Return the node's domain as text for people, empty if the domain is the node itself."""
         if not term.wide:
             return ""
         return f" ({term.topology} {site.node.topology_domain(term.topology) or 'none'})"
 
-    def tenants(self, site: Site, term: AffinityTerm) -> Sequence[Tenant]:
+    def tenants(self, site: JudgedNode, term: AffinityTerm) -> Sequence[PlacedPod]:
         """Return the pods of the node, or of all nodes of its domain."""
         key = term.topology
         if not key:
             return site.tenants
         if key not in self._tenants:
-            found: defaultdict[str, list[Tenant]] = defaultdict(list)
+            found: defaultdict[str, list[PlacedPod]] = defaultdict(list)
             for other in self.scene.everywhere():
                 if (domain := other.node.topology_domain(key)) is not None:
                     found[domain] += other.tenants
@@ -44,7 +44,7 @@ class _Domains:
         here = site.node.topology_domain(key)
         return () if here is None else self._tenants[key].get(here, ())
 
-    def labelled(self, term: AffinityTerm) -> Iterator[tuple[Site, Tenant]]:
+    def labelled(self, term: AffinityTerm) -> Iterator[tuple[JudgedNode, PlacedPod]]:
         """Yield all pods with the rarest label that the term asks for, each with its site.
 
         A term that asks for no label by its value gets all pods. So the many pods of a batch that
@@ -61,7 +61,7 @@ class _Domains:
                         self._labelled.setdefault(label, []).append((site, one))
         yield from min((self._labelled.get(label, []) for label in term.labels), key=len)
 
-    def parting(self, site: Site) -> Iterator[tuple[Tenant, AffinityTerm]]:
+    def parting(self, site: JudgedNode) -> Iterator[tuple[PlacedPod, AffinityTerm]]:
         """Yield the running pods that keep others off the node's domains, with the terms."""
         if not self.scene.nodes_before.total(_parts_domains):
             return
@@ -80,7 +80,7 @@ class _Domains:
                 yield runner, term
 
 
-def _parts_domains(site: Site) -> int:
+def _parts_domains(site: JudgedNode) -> int:
     """Return how many pods there keep others off domains of nodes."""
     return sum(
         any(term.wide and term.apart and term.required for term in tenant.pod.spec.affinity)
@@ -144,19 +144,21 @@ def wishes_not_met(scene: Scene) -> int:
     )
 
 
-def _means(owner: Tenant, term: AffinityTerm, other: Tenant) -> bool:
+def _means(owner: PlacedPod, term: AffinityTerm, other: PlacedPod) -> bool:
     looked_at = term.looks_into(other.pod.namespace, owner.pod.namespace)
     labels = other.pod.spec.labels
     return looked_at and term.means(labels, owns_cpus=other.qos.owns_cpus)
 
 
-def _others(domains: _Domains, site: Site, tenant: Tenant, term: AffinityTerm) -> list[Tenant]:
+def _others(
+    domains: _Domains, site: JudgedNode, tenant: PlacedPod, term: AffinityTerm
+) -> list[PlacedPod]:
     """Return the other pods of the node, or of its domain, that the term means."""
     there = domains.tenants(site, term)
     return [other for other in there if other is not tenant and _means(tenant, term, other)]
 
 
-def _kept(domains: _Domains, site: Site, tenant: Tenant, term: AffinityTerm) -> bool:
+def _kept(domains: _Domains, site: JudgedNode, tenant: PlacedPod, term: AffinityTerm) -> bool:
     """Return whether the pod is with pods that the term means."""
     others = _others(domains, site, tenant, term)
     if not term.inside:
@@ -168,13 +170,15 @@ def _kept(domains: _Domains, site: Site, tenant: Tenant, term: AffinityTerm) -> 
     )
 
 
-def _met(domains: _Domains, site: Site, tenant: Tenant, term: AffinityTerm) -> list[Tenant]:
+def _met(
+    domains: _Domains, site: JudgedNode, tenant: PlacedPod, term: AffinityTerm
+) -> list[PlacedPod]:
     """Return the pods that the term means and that are where the pod is."""
     others = _others(domains, site, tenant, term)
     return [other for other in others if _is_near(site, tenant, term, other)]
 
 
-def _parting(domains: _Domains, site: Site) -> Iterator[tuple[Tenant, AffinityTerm]]:
+def _parting(domains: _Domains, site: JudgedNode) -> Iterator[tuple[PlacedPod, AffinityTerm]]:
     """Yield the running pods that keep others off a node, with the terms."""
     for runner in site.tenants:
         if not runner.new:
@@ -184,7 +188,7 @@ def _parting(domains: _Domains, site: Site) -> Iterator[tuple[Tenant, AffinityTe
     yield from domains.parting(site)
 
 
-def _is_near(site: Site, owner: Tenant, term: AffinityTerm, other: Tenant) -> bool:
+def _is_near(site: JudgedNode, owner: PlacedPod, term: AffinityTerm, other: PlacedPod) -> bool:
     """Return whether two pods of a node, or of a domain, share a place of the term's level."""
     if not term.inside:
         return True
@@ -192,14 +196,14 @@ def _is_near(site: Site, owner: Tenant, term: AffinityTerm, other: Tenant) -> bo
     return not mine.isdisjoint(theirs - {None})
 
 
-def _places(site: Site, tenant: Tenant, level: AffinityLevel) -> set[int | None]:
+def _places(site: JudgedNode, tenant: PlacedPod, level: AffinityLevel) -> set[int | None]:
     """Return the cores, or the NUMA nodes, of the CPUs that the pod owns."""
     cpus = site.inside.topology.cpu
     owned = [cpus[cpu] for cpu in tenant.owned if cpu in cpus]
     return {cpu.core if level is AffinityLevel.CORE else cpu.numa_node for cpu in owned}
 
 
-def _elsewhere(domains: _Domains, tenant: Tenant, term: AffinityTerm) -> bool:
+def _elsewhere(domains: _Domains, tenant: PlacedPod, term: AffinityTerm) -> bool:
     """Return whether the term means any other pod of the cluster, on nodes in its domains."""
     return any(
         other is not tenant and domains.belongs(site, term) and _means(tenant, term, other)
@@ -208,7 +212,12 @@ def _elsewhere(domains: _Domains, tenant: Tenant, term: AffinityTerm) -> bool:
 
 
 def _too_near(
-    domains: _Domains, site: Site, tenant: Tenant, other: Tenant, term: AffinityTerm, owner: Tenant
+    domains: _Domains,
+    site: JudgedNode,
+    tenant: PlacedPod,
+    other: PlacedPod,
+    term: AffinityTerm,
+    owner: PlacedPod,
 ) -> Finding:
     where = "" if not term.inside else f", on one {term.level.place}"
     return Finding(

@@ -15,7 +15,7 @@ from placer.judge.cells import (
 )
 from placer.judge.family import JudgedFamily
 from placer.judge.finding import Finding
-from placer.judge.scene import CellId, Scene, Site, Tenant
+from placer.judge.scene import CellId, JudgedNode, PlacedPod, Scene
 from placer_models.alignment import CellAmounts, fewest_cells, restricted_width
 from placer_models.cpuset import format_cpu_list
 from placer_models.goals import ALIGNMENT
@@ -32,7 +32,7 @@ def alignment(scene: Scene) -> Iterator[Finding]:
             )
 
 
-def _fault(site: Site, tenant: Tenant) -> str | None:
+def _fault(site: JudgedNode, tenant: PlacedPod) -> str | None:
     policy = policy_of(site, tenant)
     if policy is AlignmentPolicy.NONE:
         return None
@@ -62,7 +62,7 @@ def _fault(site: Site, tenant: Tenant) -> str | None:
     return next((fault for fault in faults if fault is not None), None)
 
 
-def _claim_fault(site: Site, claim: Claim, policy: AlignmentPolicy) -> str | None:
+def _claim_fault(site: JudgedNode, claim: Claim, policy: AlignmentPolicy) -> str | None:
     match policy:
         case AlignmentPolicy.NONE | AlignmentPolicy.BEST_EFFORT:
             return None

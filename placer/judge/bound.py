@@ -8,7 +8,7 @@ from placer.judge.family import JudgedFamily
 from placer.judge.finding import Finding
 from placer.judge.homes import stays
 from placer.judge.pools import pool_here, pool_of, withheld
-from placer.judge.scene import CellId, Scene, Site, Tenant
+from placer.judge.scene import CellId, JudgedNode, PlacedPod, Scene
 from placer_models.cpuset import CpuSet, format_cpu_list
 from placer_models.placement import PodPlacement
 from placer_models.policy import BINDING, QosClass
@@ -51,15 +51,15 @@ def bound_pool(scene: Scene) -> Iterator[Finding]:
             yield from _requests_fit(site, qos, bound, come)
 
 
-def _stays(tenant: Tenant, home: PodPlacement | None) -> bool:
+def _stays(tenant: PlacedPod, home: PodPlacement | None) -> bool:
     return home is not None and stays(tenant.place, home, owns_cpus=False)
 
 
-def _homes(site: Site, tenant: Tenant) -> Homes:
+def _homes(site: JudgedNode, tenant: PlacedPod) -> Homes:
     return bound_to(site, tenant)
 
 
-def _limit_is_held(site: Site, tenant: Tenant) -> Iterator[Finding]:
+def _limit_is_held(site: JudgedNode, tenant: PlacedPod) -> Iterator[Finding]:
     who, node = f"ConstrainedBurst pod {tenant.title!r}", site.node.name
     pool, limit = pool_here(site, tenant), tenant.pod.spec.burst_cpus
     if len(pool) < limit and (tenant.new or _taken_there(site, tenant)):
@@ -70,7 +70,7 @@ def _limit_is_held(site: Site, tenant: Tenant) -> Iterator[Finding]:
         )
 
 
-def _taken_there(site: Site, tenant: Tenant) -> Homes:
+def _taken_there(site: JudgedNode, tenant: PlacedPod) -> Homes:
     """Return the NUMA nodes of a bound pod on which another new pod makes its pool smaller."""
     cpu = site.inside.topology.cpu
     gone = withheld(site, tenant.qos)
@@ -80,7 +80,7 @@ def _taken_there(site: Site, tenant: Tenant) -> Homes:
     return frozenset(home for home in _homes(site, tenant) if home in owned_anew)
 
 
-def _is_bound_rightly(site: Site, tenant: Tenant) -> Iterator[Finding]:
+def _is_bound_rightly(site: JudgedNode, tenant: PlacedPod) -> Iterator[Finding]:
     """Check that a new pod is bound if, and only if, something binds it.
 
     Under a policy its NUMA nodes include those of all that it holds. It runs in all of its pool
@@ -117,12 +117,12 @@ def _is_bound_rightly(site: Site, tenant: Tenant) -> Iterator[Finding]:
         )
 
 
-def _runs_everywhere(site: Site, tenant: Tenant) -> bool:
+def _runs_everywhere(site: JudgedNode, tenant: PlacedPod) -> bool:
     """Return whether a pod has all of its pool, and nothing says that it is bound."""
     return tenant.place.cpu_milli is None and tenant.place.cpuset == pool_of(site, tenant.qos)
 
 
-def _has_its_cpus(site: Site, tenant: Tenant) -> Iterator[Finding]:
+def _has_its_cpus(site: JudgedNode, tenant: PlacedPod) -> Iterator[Finding]:
     """Check that a bound pod has a CPU on each of its NUMA nodes.
 
     A running pod is checked only where new owners make its pool smaller.
@@ -140,7 +140,7 @@ def _has_its_cpus(site: Site, tenant: Tenant) -> Iterator[Finding]:
         )
 
 
-def _counts_its_request(tenant: Tenant) -> Iterator[Finding]:
+def _counts_its_request(tenant: PlacedPod) -> Iterator[Finding]:
     said = tenant.place.cpu_milli or ()
     total = sum(milli for _, milli in said)
     if said and (total != tenant.requests.cpu_milli or any(milli < 0 for _, milli in said)):
@@ -163,7 +163,7 @@ def asks_for_what_is_lacking(scene: Scene) -> bool:
 
 
 def _requests_fit(
-    site: Site, qos: QosClass, bound: Sequence[Tenant], come: Sequence[Tenant]
+    site: JudgedNode, qos: QosClass, bound: Sequence[PlacedPod], come: Sequence[PlacedPod]
 ) -> Iterator[Finding]:
     """Check that the NUMA nodes have enough for the requests of the bound pods.
 
@@ -184,7 +184,7 @@ def _requests_fit(
 
 
 def _lacking(
-    site: Site, qos: QosClass, bound: Iterable[Tenant], come: Sequence[Tenant] = ()
+    site: JudgedNode, qos: QosClass, bound: Iterable[PlacedPod], come: Sequence[PlacedPod] = ()
 ) -> int:
     """Return how many milli CPUs the NUMA nodes of bound pods lack for their requests.
 

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from placer.judge.device_strategy import asked_here
-from placer.judge.scene import CellId, Inside, Site, Tenant
+from placer.judge.scene import CellId, JudgedNode, NodeCapacity, PlacedPod
 from placer_models.alignment import CellAmounts, effective_scope
 from placer_models.cluster import Node
 from placer_models.cpuset import NO_CPUS, CpuSet
@@ -45,7 +45,7 @@ class Claim(NamedTuple):
     limit_room: Mapping[CellId, int] = MappingProxyType({})
 
 
-def policy_of(site: Site, tenant: Tenant) -> AlignmentPolicy | None:
+def policy_of(site: JudgedNode, tenant: PlacedPod) -> AlignmentPolicy | None:
     """Return the alignment policy that holds there, or None if pod and node conflict.
 
     If neither of them has a word, not even that it wants none, the scheduler's default holds.
@@ -59,7 +59,7 @@ def policy_of(site: Site, tenant: Tenant) -> AlignmentPolicy | None:
     return aligning.pop() if aligning else AlignmentPolicy.NONE
 
 
-def scope_of(site: Site, tenant: Tenant) -> AlignmentScope | None:
+def scope_of(site: JudgedNode, tenant: PlacedPod) -> AlignmentScope | None:
     """Return the scope of the policy that holds there, or None if pod and node conflict.
 
     A pod under ConstrainedBurst is aligned as a whole: its limit is that of the pod.
@@ -70,7 +70,7 @@ def scope_of(site: Site, tenant: Tenant) -> AlignmentScope | None:
     return AlignmentScope.POD if scope and tenant.pod.spec.constrained_burst else scope
 
 
-def claims_of(site: Site, tenant: Tenant) -> list[Claim]:
+def claims_of(site: JudgedNode, tenant: PlacedPod) -> list[Claim]:
     """Return what the policy looks at: the pod as a whole, or each of its containers."""
     place, owns = tenant.place, tenant.qos.owns_cpus
     bound = not owns and policy_of(site, tenant) in BINDING
@@ -92,7 +92,7 @@ def claims_of(site: Site, tenant: Tenant) -> list[Claim]:
     return claims
 
 
-def whole_claim(site: Site, tenant: Tenant) -> Claim:
+def whole_claim(site: JudgedNode, tenant: PlacedPod) -> Claim:
     """Return all that the pod holds by place, as if no policy bound it to NUMA nodes.
 
     A pod under ConstrainedBurst is bound to some without a policy.
@@ -116,7 +116,7 @@ def pool_when_empty(node: Node) -> CpuSet:
     return node.machine.topology.online - node.out_of_pools(NO_CPUS)
 
 
-def by_allocatable_cpus(site: Site, claim: Claim) -> Claim:
+def by_allocatable_cpus(site: JudgedNode, claim: Claim) -> Claim:
     """Return the claim as Restricted counts it, by what can be allocated.
 
     A limit that not even all CPUs of NUMA nodes that can be allocated hold is counted by pools.
@@ -127,18 +127,18 @@ def by_allocatable_cpus(site: Site, claim: Claim) -> Claim:
     return claim._replace(limit_room=room) if room.total() >= claim.limit_cpus else claim
 
 
-def _by_numa_node(site: Site, cpus: CpuSet) -> Counter[CellId]:
+def _by_numa_node(site: JudgedNode, cpus: CpuSet) -> Counter[CellId]:
     homes = (site.inside.topology.cpu[cpu].numa_node for cpu in cpus)
     return Counter(home for home in homes if home is not None)
 
 
-def beside_its_pool(site: Site, claim: Claim) -> frozenset[CellId]:
+def beside_its_pool(site: JudgedNode, claim: Claim) -> frozenset[CellId]:
     """Return the cells of what a pod under ConstrainedBurst holds where it has no CPUs."""
     held = cells_used(site, without_homes(claim)) if claim.limit_cpus else frozenset()
     return held - claim.homes
 
 
-def _held_by_cpu(site: Site, tenant: Tenant) -> int:
+def _held_by_cpu(site: JudgedNode, tenant: PlacedPod) -> int:
     return 1000 if tenant.qos.owns_cpus else site.node.milli_per_cpu
 
 
@@ -147,7 +147,7 @@ def without_homes(claim: Claim) -> Claim:
     return claim._replace(homes=frozenset())
 
 
-def is_bound(site: Site, tenant: Tenant, claim: Claim) -> bool:
+def is_bound(site: JudgedNode, tenant: PlacedPod, claim: Claim) -> bool:
     """Return whether the policy binds the claim of an LS or BE pod to the pool of NUMA nodes.
 
     Restricted does not bind it if nothing that is asked for has a width.
@@ -160,7 +160,7 @@ def is_bound(site: Site, tenant: Tenant, claim: Claim) -> bool:
     return policy_of(site, tenant) is AlignmentPolicy.SINGLE_NUMA_NODE
 
 
-def bound_to(site: Site, tenant: Tenant) -> frozenset[int]:
+def bound_to(site: JudgedNode, tenant: PlacedPod) -> frozenset[int]:
     """Return the NUMA nodes to whose pool a pod is bound; none if it floats over all of it.
 
     The placement says which, or its cpuset does, or else what it holds. ConstrainedBurst is about
@@ -182,7 +182,7 @@ def bound_to(site: Site, tenant: Tenant) -> frozenset[int]:
 
 
 def numa_nodes_held(
-    site: Site, place: PodPlacement | ContainerPlacement, devices: Iterable[DeviceGrant]
+    site: JudgedNode, place: PodPlacement | ContainerPlacement, devices: Iterable[DeviceGrant]
 ) -> frozenset[int]:
     """Return the NUMA nodes of the memory, the hugepages and the devices of a pod or container."""
     cells: set[CellId] = {numa_node for numa_node, held in place.memory_bytes if held > 0}
@@ -192,7 +192,7 @@ def numa_nodes_held(
     return _known(cells) & {numa.id for numa in site.inside.topology.numa_nodes}
 
 
-def cpus_of(site: Site, pool: CpuSet, numa_nodes: Collection[int]) -> CpuSet:
+def cpus_of(site: JudgedNode, pool: CpuSet, numa_nodes: Collection[int]) -> CpuSet:
     """Return the CPUs of a pool on some NUMA nodes."""
     cpus = site.inside.topology.cpu
     return frozenset(cpu for cpu in pool if cpu in cpus and cpus[cpu].numa_node in numa_nodes)
@@ -202,7 +202,7 @@ def _known(cells: Iterable[CellId]) -> frozenset[int]:
     return frozenset(cell for cell in cells if cell is not None)
 
 
-def cells_used(site: Site, claim: Claim) -> frozenset[CellId]:
+def cells_used(site: JudgedNode, claim: Claim) -> frozenset[CellId]:
     """Return the cells of the claim's CPUs, its memory, hugepages and devices.
 
     A device without a NUMA node is on no cell. Nor is anything that the node does not have.
@@ -220,7 +220,7 @@ def cells_used(site: Site, claim: Claim) -> frozenset[CellId]:
 
 
 def empty_cells(
-    inside: Inside, claim: Claim, cells: Sequence[CellId]
+    inside: NodeCapacity, claim: Claim, cells: Sequence[CellId]
 ) -> tuple[tuple[CellAmounts, ...], CellAmounts]:
     """Return how much of what the claim asks for each cell could hold if empty, and the need.
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from placer.judge.cells import claims_of, is_bound, numa_nodes_held, scope_of
 from placer.judge.family import JudgedFamily
 from placer.judge.finding import Finding
-from placer.judge.scene import Scene, Site, Tenant
+from placer.judge.scene import JudgedNode, PlacedPod, Scene
 from placer_models.device_share import DeviceShare
 from placer_models.placement import ContainerPlacement, DeviceGrant, PodPlacement
 from placer_models.pod import Container, ContainerRole
@@ -41,7 +41,7 @@ def container_parts(scene: Scene) -> Iterator[Finding]:
             yield Finding(tenant.title, f"pod {tenant.title!r}: {fault}")
 
 
-def devices_of(tenant: Tenant, part: ContainerPlacement) -> tuple[DeviceGrant, ...]:
+def devices_of(tenant: PlacedPod, part: ContainerPlacement) -> tuple[DeviceGrant, ...]:
     """Return the devices of one of the pod's containers.
 
     If it alone asks for devices of a type, it has all those of the pod, whether the placement
@@ -56,7 +56,7 @@ def devices_of(tenant: Tenant, part: ContainerPlacement) -> tuple[DeviceGrant, .
     return tuple(held)
 
 
-def _faults(site: Site, tenant: Tenant, *, whole: bool) -> Iterator[str]:
+def _faults(site: JudgedNode, tenant: PlacedPod, *, whole: bool) -> Iterator[str]:
     claims = claims_of(site, tenant) if whole else []
     bound = {claim.name for claim in claims if is_bound(site, tenant, claim)}
     given = {container.name: container for container in tenant.place.containers}
@@ -84,7 +84,7 @@ def _faults(site: Site, tenant: Tenant, *, whole: bool) -> Iterator[str]:
     yield from _together(tenant, lasting, whole=whole)
 
 
-def _amounts(tenant: Tenant, part: _Part) -> Iterator[str]:
+def _amounts(tenant: PlacedPod, part: _Part) -> Iterator[str]:
     """Check the plain amounts and the CPUs that a container has against its request."""
     container, place, _ = part
     asked = container.requests
@@ -107,7 +107,7 @@ def _amounts(tenant: Tenant, part: _Part) -> Iterator[str]:
         yield f"{who} has {cpus} CPUs; its request is {asked.cpu_milli / 1000:g}"
 
 
-def _devices(tenant: Tenant, part: _Part, *, whole: bool) -> Iterator[str]:
+def _devices(tenant: PlacedPod, part: _Part, *, whole: bool) -> Iterator[str]:
     """Check the devices of a container against those that it asks for."""
     who = f"container {part.container.name!r}"
     held = _shares(part.devices)
@@ -140,7 +140,7 @@ def _part(share: DeviceShare | None) -> DeviceShare | None:
     return share if share is not None and share.shared else None
 
 
-def _devices_wanted(tenant: Tenant, container: Container, *, whole: bool) -> _Shares:
+def _devices_wanted(tenant: PlacedPod, container: Container, *, whole: bool) -> _Shares:
     """Return the devices that a container asks for.
 
     If only devices are parted, then of a type that it alone asks for it wants all that the pod
@@ -157,7 +157,7 @@ def _devices_wanted(tenant: Tenant, container: Container, *, whole: bool) -> _Sh
     return wanted | _shares(grant for grant in tenant.place.devices if grant.type in alone)
 
 
-def _others_ask(tenant: Tenant, container: Container, kind: str) -> bool:
+def _others_ask(tenant: PlacedPod, container: Container, kind: str) -> bool:
     return any(
         other.requests.count_of(kind)
         for other in tenant.pod.spec.containers
@@ -165,7 +165,7 @@ def _others_ask(tenant: Tenant, container: Container, kind: str) -> bool:
     )
 
 
-def _other_grants(tenant: Tenant, part: _Part) -> Iterator[str]:
+def _other_grants(tenant: PlacedPod, part: _Part) -> Iterator[str]:
     """Find devices that a container holds with another share, or functions, than its pod."""
     for grant in part.devices:
         of_pod = [
@@ -180,7 +180,7 @@ def _other_grants(tenant: Tenant, part: _Part) -> Iterator[str]:
             )
 
 
-def _pool_counts(site: Site, tenant: Tenant, part: _Part) -> Iterator[str]:
+def _pool_counts(site: JudgedNode, tenant: PlacedPod, part: _Part) -> Iterator[str]:
     """Check the NUMA nodes to whose pool a container is bound against its request and parts."""
     who = f"container {part.container.name!r}"
     counted = dict(part.place.cpu_milli or ())
@@ -197,7 +197,7 @@ def _pool_counts(site: Site, tenant: Tenant, part: _Part) -> Iterator[str]:
         yield f"{who} holds something of NUMA node {min(away)}, to whose pool it is not bound"
 
 
-def _together(tenant: Tenant, parts: Sequence[_Part], *, whole: bool) -> Iterator[str]:
+def _together(tenant: PlacedPod, parts: Sequence[_Part], *, whole: bool) -> Iterator[str]:
     """Check that containers that run together hold no more than their pod has."""
     if not whole and [part.devices for part in parts] == [tenant.place.devices]:
         return  # one of them has it all

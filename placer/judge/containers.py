@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from placer.judge.family import JudgedFamily
 from placer.judge.finding import Finding
 from placer.judge.pools import pool_here
-from placer.judge.scene import Scene, Tenant
+from placer.judge.scene import PlacedPod, Scene
 from placer_models.cpuset import CpuSet, format_cpu_list, is_same
 from placer_models.pod import ContainerRole
 
@@ -34,7 +34,7 @@ def containers(scene: Scene) -> Iterator[Finding]:
                     )
 
 
-def _parts_hold(tenant: Tenant) -> Iterator[Finding]:
+def _parts_hold(tenant: PlacedPod) -> Iterator[Finding]:
     """Check the parts of the pod's own CPUs that its containers have.
 
     Containers that run together and ask for CPUs share none. The others run anywhere inside

@@ -7,7 +7,7 @@ from typing import assert_never
 from placer.judge.family import JudgedFamily
 from placer.judge.finding import Finding
 from placer.judge.numa_strategy import even_shares, widest_core
-from placer.judge.scene import Scene, Site, Tenant
+from placer.judge.scene import JudgedNode, PlacedPod, Scene
 from placer_models.cpuset import CpuSet, format_cpu_list
 from placer_models.goals import BIND
 from placer_models.policy import BindPolicy, NodeBindPolicy, Strength
@@ -41,7 +41,7 @@ def cpu_allocatable(scene: Scene) -> Iterator[Finding]:
 def cpu_exclusive(scene: Scene) -> Iterator[Finding]:
     """A CPU has one owner at most, running pods included."""
     for site in scene.entered:
-        owner: dict[int, Tenant] = {}
+        owner: dict[int, PlacedPod] = {}
         for tenant in site.tenants:
             shared: dict[str, list[int]] = defaultdict(list)
             for cpu in tenant.owned:
@@ -95,7 +95,7 @@ def on_shared_cores(topology: Topology, cpus: CpuSet) -> CpuSet:
     return frozenset(cpu for cpu in core if count[core[cpu]] > 1)
 
 
-def _reasons(site: Site, cpus: CpuSet) -> str:
+def _reasons(site: JudgedNode, cpus: CpuSet) -> str:
     present = frozenset(site.inside.topology.cpu)
     online = site.inside.topology.online
     parts = (
@@ -115,7 +115,7 @@ def cpus_against_policy(scene: Scene) -> int:
     )
 
 
-def _is_preferred(site: Site, tenant: Tenant) -> bool:
+def _is_preferred(site: JudgedNode, tenant: PlacedPod) -> bool:
     """Return whether the pod's own wish counts.
 
     A policy of the node takes precedence. The wish then counts only if another node would keep
@@ -128,7 +128,7 @@ def _is_preferred(site: Site, tenant: Tenant) -> bool:
     return spreads and site.node.cpu_bind is NodeBindPolicy.FULL_PCPUS_ONLY
 
 
-def _wish(site: Site, tenant: Tenant) -> BindPolicy:
+def _wish(site: JudgedNode, tenant: PlacedPod) -> BindPolicy:
     """Return the pod's own wish, or the scheduler's default, on a node that leaves it to them.
 
     SpreadByPCPUs is no default for Arm, where pods take whole cores.
@@ -140,7 +140,7 @@ def _wish(site: Site, tenant: Tenant) -> BindPolicy:
     return own if on_arm and default is BindPolicy.SPREAD_BY_PCPUS else default
 
 
-def _cpus_against(site: Site, tenant: Tenant) -> int:
+def _cpus_against(site: JudgedNode, tenant: PlacedPod) -> int:
     """Return how many of the pod's CPUs are against its policy, beyond the unavoidable ones."""
     inside, asked = site.inside, tenant.requests.cpu_milli // 1000
     match _wish(site, tenant):

@@ -7,7 +7,7 @@ from operator import add
 
 from placer.judge.family import JudgedFamily
 from placer.judge.functions import is_wanted
-from placer.judge.scene import Scene, Site, Tenant
+from placer.judge.scene import JudgedNode, PlacedPod, Scene
 from placer.judge.shares import matched
 from placer_models.device import Device, DeviceKey
 from placer_models.device_share import (
@@ -50,7 +50,7 @@ class _Use:
 
     """
 
-    site: Site
+    site: JudgedNode
     running: dict[DeviceKey, ShareAmounts] = field(default_factory=dict)
     new: defaultdict[DeviceKey, dict[tuple[str, str], ShareAmounts]] = field(
         default_factory=lambda: defaultdict(dict)
@@ -59,7 +59,7 @@ class _Use:
     functions: set[tuple[str, int, int]] = field(default_factory=set)
 
     @classmethod
-    def of(cls, site: Site) -> "_Use":
+    def of(cls, site: JudgedNode) -> "_Use":
         """Add up what the tenants of a node have."""
         use = cls(site)
         for tenant in site.tenants:
@@ -80,7 +80,7 @@ class _Use:
                     use.running[key] = tuple(map(min, has, map(add, before, amounts)))
         return use
 
-    def by_others(self, device: Device, tenant: Tenant, asked: ShareAmounts) -> int:
+    def by_others(self, device: Device, tenant: PlacedPod, asked: ShareAmounts) -> int:
         """Return how much of a device others use, in millionths.
 
         Running pods are counted together, each new pod by itself.
@@ -90,7 +90,7 @@ class _Use:
         parts.append(self.running.get(key, (0,) * len(has)))
         return sum(used_millionths(part, has, asked) for part in parts)
 
-    def could_give(self, device: Device, share: DeviceShare, tenant: Tenant) -> bool:
+    def could_give(self, device: Device, share: DeviceShare, tenant: PlacedPod) -> bool:
         """Return whether a device could give the share beside all that it already gives."""
         key, totals = (device.type, device.minor), totals_of(device)
         amounts = taken(share, totals)
@@ -108,7 +108,7 @@ class _Use:
         return fits(amounts, left)
 
 
-def _off(use: _Use, tenant: Tenant) -> Iterator[int]:
+def _off(use: _Use, tenant: PlacedPod) -> Iterator[int]:
     """Yield for each share of a pod how far its device is off what the pod would choose."""
     site = use.site
     sign = 1 if tenant.pod.spec.device_choice is DeviceChoice.LEAST_USED else -1

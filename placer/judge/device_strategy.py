@@ -6,7 +6,7 @@ from dataclasses import replace
 from placer.judge.family import JudgedFamily
 from placer.judge.finding import Finding
 from placer.judge.joint import PLACE_NAMES, held_by_place
-from placer.judge.scene import Scene, Site, Tenant
+from placer.judge.scene import JudgedNode, PlacedPod, Scene
 from placer_models.device_strategy import DeviceStrategy
 from placer_models.pod import Resources
 
@@ -28,7 +28,7 @@ def device_strategy(scene: Scene) -> Iterator[Finding]:
                 )
 
 
-def asked_here(site: Site, tenant: Tenant) -> Resources:
+def asked_here(site: JudgedNode, tenant: PlacedPod) -> Resources:
     """Return what the pod asks of its node, as far as that is known before it is placed.
 
     Nothing is known of a type that follows the groups of another type.
@@ -46,7 +46,7 @@ def asked_here(site: Site, tenant: Tenant) -> Resources:
     return replace(tenant.requests, devices=tuple(devices))
 
 
-def _not_all(site: Site, tenant: Tenant, kind: str) -> str | None:
+def _not_all(site: JudgedNode, tenant: PlacedPod, kind: str) -> str | None:
     there = [device.minor for device in site.inside.healthy.get(kind, ())]
     if not there:
         return "the node has no healthy one"
@@ -55,7 +55,7 @@ def _not_all(site: Site, tenant: Tenant, kind: str) -> str | None:
     return None
 
 
-def _not_each(site: Site, tenant: Tenant, kind: str) -> str | None:
+def _not_each(site: JudgedNode, tenant: PlacedPod, kind: str) -> str | None:
     wish = tenant.pod.spec.joint
     assert wish is not None, "a strategy of groups without any"
     first = wish.types[0]
@@ -70,7 +70,7 @@ def _not_each(site: Site, tenant: Tenant, kind: str) -> str | None:
     return None
 
 
-def _named(tenant: Tenant, kind: str) -> str:
+def _named(tenant: PlacedPod, kind: str) -> str:
     return ", ".join(map(str, tenant.place.minors(kind))) or "none"
 
 

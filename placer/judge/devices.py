@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from placer.judge.family import JudgedFamily
 from placer.judge.finding import Finding
-from placer.judge.scene import Scene, Tenant
+from placer.judge.scene import PlacedPod, Scene
 from placer_models.device import GPU
 
 
@@ -51,7 +51,7 @@ def device_health(scene: Scene) -> Iterator[Finding]:
 def device_exclusive(scene: Scene) -> Iterator[Finding]:
     """A device has one holder, or several with a share each, running pods included."""
     for site in scene.entered:
-        holders: dict[tuple[str, int], list[tuple[Tenant, bool]]] = {}
+        holders: dict[tuple[str, int], list[tuple[PlacedPod, bool]]] = {}
         for tenant in site.tenants:
             for grant in tenant.place.devices:
                 before = holders.setdefault((grant.type, grant.minor), [])

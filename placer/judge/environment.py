@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from placer.judge.container_parts import devices_of
 from placer.judge.family import JudgedFamily
 from placer.judge.finding import Finding
-from placer.judge.scene import Scene, Site, Tenant
+from placer.judge.scene import JudgedNode, PlacedPod, Scene
 from placer_models.device import GPU
 from placer_models.mig import PREFIX
 from placer_models.placement import DeviceGrant
@@ -21,7 +21,7 @@ def environment(scene: Scene) -> Iterator[Finding]:
             yield Finding(tenant.title, f"pod {tenant.title!r}: {fault}")
 
 
-def _faults(site: Site, tenant: Tenant) -> Iterator[str]:
+def _faults(site: JudgedNode, tenant: PlacedPod) -> Iterator[str]:
     of_pod = dict(tenant.place.env)
     for part in tenant.place.containers:
         own, grants = dict(part.env), devices_of(tenant, part)
@@ -37,7 +37,7 @@ def _faults(site: Site, tenant: Tenant) -> Iterator[str]:
 
 
 def _fault(
-    site: Site, grants: Sequence[DeviceGrant], vendor: GpuVendor, said: str | None
+    site: JudgedNode, grants: Sequence[DeviceGrant], vendor: GpuVendor, said: str | None
 ) -> str | None:
     """Return what is wrong with a variable about a container's devices, or None if it is right."""
     inside = site.inside

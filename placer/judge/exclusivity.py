@@ -6,19 +6,19 @@ from itertools import combinations
 
 from placer.judge.family import JudgedFamily
 from placer.judge.finding import Finding
-from placer.judge.scene import Scene, Site, Tenant
+from placer.judge.scene import JudgedNode, PlacedPod, Scene
 from placer_models.cpuset import format_cpu_list
 from placer_models.goals import SHARED_CORES, SHARED_NUMA_NODES
 from placer_models.policy import ExclusivePolicy
 from placer_models.topology import ARM
 
-_Guests = Mapping[int, Sequence[Tenant]]
+_Guests = Mapping[int, Sequence[PlacedPod]]
 """Core, or NUMA node -> pods with CPUs there that keep apart from each other."""
 
 
-def on_numa_nodes(site: Site) -> _Guests:
+def on_numa_nodes(site: JudgedNode) -> _Guests:
     """Return the pods under NUMANodeLevel of each NUMA node; CPUs without one do not count."""
-    found: dict[int, list[Tenant]] = defaultdict(list)
+    found: dict[int, list[PlacedPod]] = defaultdict(list)
     cpus = site.inside.topology.cpu
     for tenant in site.tenants:
         if _policy(site, tenant) is ExclusivePolicy.NUMA_NODE_LEVEL:
@@ -28,9 +28,9 @@ def on_numa_nodes(site: Site) -> _Guests:
     return found
 
 
-def on_cores(site: Site) -> _Guests:
+def on_cores(site: JudgedNode) -> _Guests:
     """Return the pods of each core that count as PCPULevel: under it, or fallen back to it."""
-    found: dict[int, list[Tenant]] = defaultdict(list)
+    found: dict[int, list[PlacedPod]] = defaultdict(list)
     cpus = site.inside.topology.cpu
     numa_nodes = on_numa_nodes(site)
     for tenant in site.tenants:
@@ -41,7 +41,7 @@ def on_cores(site: Site) -> _Guests:
     return found
 
 
-def _policy(site: Site, tenant: Tenant) -> ExclusivePolicy:
+def _policy(site: JudgedNode, tenant: PlacedPod) -> ExclusivePolicy:
     """Return the pod's own policy, or the scheduler's default where it has none.
 
     PCPULevel is no default for Arm, where pods keep apart by NUMA node.
@@ -55,7 +55,7 @@ def _policy(site: Site, tenant: Tenant) -> ExclusivePolicy:
     return ExclusivePolicy.NONE if by_core_on_arm else default
 
 
-def fell_back(tenant: Tenant, numa_nodes: _Guests) -> bool:
+def fell_back(tenant: PlacedPod, numa_nodes: _Guests) -> bool:
     """Return whether the pod only prefers NUMANodeLevel and shares a NUMA node all the same.
 
     A running pod counts as it did before the placement: newcomers do not change that.
@@ -99,7 +99,9 @@ def exclusive_numa_nodes(scene: Scene) -> Iterator[Finding]:
         yield from _clashes(site, numa_nodes, "NUMA nodes", ExclusivePolicy.NUMA_NODE_LEVEL)
 
 
-def _clashes(site: Site, places: _Guests, what: str, policy: ExclusivePolicy) -> Iterator[Finding]:
+def _clashes(
+    site: JudgedNode, places: _Guests, what: str, policy: ExclusivePolicy
+) -> Iterator[Finding]:
     if not places:
         return
     shared: dict[tuple[int, int], list[int]] = defaultdict(list)
@@ -120,7 +122,7 @@ def _clashes(site: Site, places: _Guests, what: str, policy: ExclusivePolicy) ->
             )
 
 
-def _demanding(one: Tenant, other: Tenant) -> Tenant | None:
+def _demanding(one: PlacedPod, other: PlacedPod) -> PlacedPod | None:
     return next((tenant for tenant in (other, one) if tenant.pod.spec.exclusive_required), None)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from placer.judge.family import JudgedFamily
 from placer.judge.finding import Finding
-from placer.judge.scene import Scene, Site, Tenant
+from placer.judge.scene import JudgedNode, PlacedPod, Scene
 from placer_models.device import FunctionSelector
 from placer_models.placement import DeviceGrant
 
@@ -25,7 +25,7 @@ def device_functions(scene: Scene) -> Iterator[Finding]:
         yield from _twice(site)
 
 
-def _fault(site: Site, grant: DeviceGrant, wish: FunctionSelector | None) -> str | None:
+def _fault(site: JudgedNode, grant: DeviceGrant, wish: FunctionSelector | None) -> str | None:
     device = site.inside.devices.get((grant.type, grant.minor))
     has = {vf.minor: vf.labels for vf in device.virtual_functions} if device else {}
     if wish is None:
@@ -45,9 +45,9 @@ def is_wanted(wish: FunctionSelector, labels: Mapping[str, str]) -> bool:
     return all(labels.get(key) in values for key, values in wish)
 
 
-def _twice(site: Site) -> Iterator[Finding]:
+def _twice(site: JudgedNode) -> Iterator[Finding]:
     """A virtual function has one holder. Only new pods are blamed."""
-    holder: dict[tuple[str, int, int], Tenant] = {}
+    holder: dict[tuple[str, int, int], PlacedPod] = {}
     for tenant in site.tenants:
         for grant in tenant.place.devices:
             for function in grant.vfs:

@@ -6,7 +6,7 @@ from itertools import permutations
 
 from placer.judge.family import JudgedFamily
 from placer.judge.finding import Finding
-from placer.judge.scene import Inside, Scene, Site, Tenant
+from placer.judge.scene import JudgedNode, NodeCapacity, PlacedPod, Scene
 from placer_models.alignment import fewest_cells
 from placer_models.device import Device
 from placer_models.device_strategy import DeviceStrategy
@@ -39,7 +39,9 @@ def groups_without_every_type(scene: Scene) -> int:
     return apart
 
 
-def _wishing(scene: Scene, strength: Strength) -> Iterator[tuple[Site, Tenant, Mapping[str, int]]]:
+def _wishing(
+    scene: Scene, strength: Strength
+) -> Iterator[tuple[JudgedNode, PlacedPod, Mapping[str, int]]]:
     """Yield newly placed pods that want two types or more side by side, with their counts."""
     for site, tenant in scene.newcomers:
         wish = tenant.pod.spec.joint
@@ -49,7 +51,9 @@ def _wishing(scene: Scene, strength: Strength) -> Iterator[tuple[Site, Tenant, M
                 yield site, tenant, counts
 
 
-def held_by_place(site: Site, tenant: Tenant) -> tuple[Mapping[_Place, Counter[str]], Counter[str]]:
+def held_by_place(
+    site: JudgedNode, tenant: PlacedPod
+) -> tuple[Mapping[_Place, Counter[str]], Counter[str]]:
     """Return place -> how many devices of each type it gives the pod, and how many no place does.
 
     Only the types that it wants side by side count.
@@ -68,7 +72,7 @@ def held_by_place(site: Site, tenant: Tenant) -> tuple[Mapping[_Place, Counter[s
     return given, nowhere
 
 
-def _asked(tenant: Tenant) -> dict[str, int]:
+def _asked(tenant: PlacedPod) -> dict[str, int]:
     """Return type -> count of the types that the pod asks for and wants side by side.
 
     A type under ApplyForAll is left out: the pod has all of it, wherever that is.
@@ -83,7 +87,7 @@ def _asked(tenant: Tenant) -> dict[str, int]:
     return {kind: count for kind, count in counts.items() if count}
 
 
-def _fault(site: Site, tenant: Tenant, counts: Mapping[str, int]) -> str | None:
+def _fault(site: JudgedNode, tenant: PlacedPod, counts: Mapping[str, int]) -> str | None:
     given, homeless = held_by_place(site, tenant)
     nowhere, scope = homeless.total(), _scope(tenant)
     if nowhere:
@@ -104,7 +108,7 @@ def _fault(site: Site, tenant: Tenant, counts: Mapping[str, int]) -> str | None:
 
 
 def _in_full(
-    inside: Inside, scope: JointScope, asked: Mapping[str, int], followers: Collection[str]
+    inside: NodeCapacity, scope: JointScope, asked: Mapping[str, int], followers: Collection[str]
 ) -> bool:
     """Return whether the empty node could give all from places that each give every type.
 
@@ -124,7 +128,7 @@ def _in_full(
 
 
 def _places(
-    inside: Inside, scope: JointScope, counts: Mapping[str, int]
+    inside: NodeCapacity, scope: JointScope, counts: Mapping[str, int]
 ) -> dict[tuple[str, int], _Place | None]:
     """Return (type, minor) -> place of each device of the types."""
     devices = {key: device for key, device in inside.devices.items() if key[0] in counts}
@@ -139,7 +143,7 @@ def _places(
     return {key: place(device) for key, device in devices.items()}
 
 
-def _scope(tenant: Tenant) -> JointScope:
+def _scope(tenant: PlacedPod) -> JointScope:
     wish = tenant.pod.spec.joint
     assert wish is not None
     return wish.scope

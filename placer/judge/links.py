@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator
 
 from placer.judge.family import JudgedFamily
 from placer.judge.finding import Finding
-from placer.judge.scene import Scene, Site, Tenant
+from placer.judge.scene import JudgedNode, PlacedPod, Scene
 from placer_models.cpuset import format_cpu_list
 from placer_models.device import GPU
 from placer_models.goals import GANG_PAIR_SUM, PARTITIONS, POD_PAIR_MINIMUM, POD_PAIR_SUM
@@ -55,7 +55,7 @@ def gang_sum_shortfall(scene: Scene) -> int:
     )
 
 
-def _pods_with_links(scene: Scene) -> Iterator[tuple[Site, Tenant, set[int]]]:
+def _pods_with_links(scene: Scene) -> Iterator[tuple[JudgedNode, PlacedPod, set[int]]]:
     """Yield the newly placed pods that hold two or more GPUs, with their minors."""
     for site, tenant in scene.newcomers:
         gpus = _gpus(site, tenant)
@@ -63,13 +63,13 @@ def _pods_with_links(scene: Scene) -> Iterator[tuple[Site, Tenant, set[int]]]:
             yield site, tenant, gpus
 
 
-def _gpus(site: Site, tenant: Tenant) -> set[int]:
+def _gpus(site: JudgedNode, tenant: PlacedPod) -> set[int]:
     """Return the pod's GPUs, without those that are broken or not on the node."""
     healthy = {device.minor for device in site.inside.healthy.get(GPU, ())}
     return healthy.intersection(tenant.place.minors(GPU))
 
 
-def _sum_shortfall(site: Site, gpus: Collection[int]) -> int:
+def _sum_shortfall(site: JudgedNode, gpus: Collection[int]) -> int:
     board = site.inside.gpus
     counts = counts_of(board, gpus)
     return (best_pair_sum(board, sum(counts)) or 0) - pair_sum(board, counts)
@@ -98,7 +98,7 @@ def pods_outside_partitions(scene: Scene) -> int:
     )
 
 
-def _is_outside(site: Site, tenant: Tenant) -> bool:
+def _is_outside(site: JudgedNode, tenant: PlacedPod) -> bool:
     gpus = tenant.place.minors(GPU)
     return bool(gpus) and tuple(sorted(gpus)) not in (site.node.table or ())
 

@@ -16,7 +16,7 @@ from placer.judge.cells import (
     whole_claim,
 )
 from placer.judge.family import JudgedFamily
-from placer.judge.scene import CellId, Inside, Scene, Site, Tenant
+from placer.judge.scene import CellId, JudgedNode, NodeCapacity, PlacedPod, Scene
 from placer_models.alignment import CellAmounts, fewest_cells
 from placer_models.goals import CACHES, LOCALITY_NUMA_NODES, LOCALITY_PACKAGES, PACKAGES
 from placer_models.policy import BINDING, AlignmentPolicy, AlignmentScope, Locality
@@ -56,13 +56,13 @@ def all_packages_beyond_fewest(scene: Scene) -> int:
     return beyond
 
 
-def _wanting(scene: Scene) -> Iterator[tuple[Site, Tenant]]:
+def _wanting(scene: Scene) -> Iterator[tuple[JudgedNode, PlacedPod]]:
     for site, tenant in scene.newcomers:
         if tenant.pod.spec.wants_locality:
             yield site, tenant
 
 
-def _claim(site: Site, tenant: Tenant) -> Claim:
+def _claim(site: JudgedNode, tenant: PlacedPod) -> Claim:
     """Return all that the pod holds by place, and where its pool is if it is bound as a whole."""
     claim = whole_claim(site, tenant)
     if tenant.qos.owns_cpus or policy_of(site, tenant) not in BINDING:
@@ -72,7 +72,7 @@ def _claim(site: Site, tenant: Tenant) -> Claim:
     return claim._replace(homes=bound_to(site, tenant), by_cpu=True)
 
 
-def _aligned_as_a_whole(site: Site, tenant: Tenant) -> bool:
+def _aligned_as_a_whole(site: JudgedNode, tenant: PlacedPod) -> bool:
     """Return whether a policy says which NUMA nodes the pod as a whole is on."""
     policy = policy_of(site, tenant)
     if policy is AlignmentPolicy.NONE or scope_of(site, tenant) is AlignmentScope.CONTAINER:
@@ -83,14 +83,14 @@ def _aligned_as_a_whole(site: Site, tenant: Tenant) -> bool:
     return policy is not AlignmentPolicy.RESTRICTED or bool(need)
 
 
-def _packages_used(site: Site, claim: Claim) -> set[int]:
+def _packages_used(site: JudgedNode, claim: Claim) -> set[int]:
     topology = site.inside.topology
     found = {topology.cpu[cpu].package for cpu in claim.cpus if cpu in topology.cpu}
     homes = (topology.package_in.get(cell) for cell in cells_used(site, claim))
     return found.union(home for home in homes if home is not None)
 
 
-def _by_numa_node(inside: Inside, claim: Claim) -> Iterator[tuple[int, _Places]]:
+def _by_numa_node(inside: NodeCapacity, claim: Claim) -> Iterator[tuple[int, _Places]]:
     """Yield, for each resource asked for, the need and how much each empty NUMA node has."""
     if claim.limit_cpus:
         yield claim.limit_cpus, claim.limit_room
@@ -107,7 +107,7 @@ def _by_numa_node(inside: Inside, claim: Claim) -> Iterator[tuple[int, _Places]]
         yield claim.requests.count_of(kind) - homes.get(None, 0), known
 
 
-def _by_package(inside: Inside, claim: Claim) -> Iterator[tuple[int, _Places]]:
+def _by_package(inside: NodeCapacity, claim: Claim) -> Iterator[tuple[int, _Places]]:
     """Yield the same by package. What is there in no known package lowers the need."""
     package_in = inside.topology.package_in
     for position, (need, held) in enumerate(_by_numa_node(inside, claim)):
@@ -155,12 +155,12 @@ def _groups_beyond(scene: Scene, wish: Locality, group: Callable[[Cpu], Hashable
     )
 
 
-def _groups_touched(site: Site, tenant: Tenant, group: Callable[[Cpu], Hashable]) -> int:
+def _groups_touched(site: JudgedNode, tenant: PlacedPod, group: Callable[[Cpu], Hashable]) -> int:
     cpus = site.inside.topology.cpu
     return len({group(cpus[cpu]) for cpu in tenant.owned if cpu in cpus})
 
 
-def _fewest_groups(site: Site, tenant: Tenant, group: Callable[[Cpu], Hashable]) -> int:
+def _fewest_groups(site: JudgedNode, tenant: PlacedPod, group: Callable[[Cpu], Hashable]) -> int:
     """Return the fewest groups of the empty node's allocatable CPUs that hold the request."""
     cpus = site.inside.topology.cpu
     sizes = Counter(group(cpus[cpu]) for cpu in site.inside.allocatable)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from placer.judge.family import JudgedFamily
 from placer.judge.finding import Finding
-from placer.judge.scene import Scene, Site, Tenant
+from placer.judge.scene import JudgedNode, PlacedPod, Scene
 from placer_models.quantity import format_bytes
 
 _Place = tuple[int, int]
@@ -44,7 +44,7 @@ def amounts_held(scene: Scene, *, pages: bool) -> Iterator[Finding]:
         yield from _overfilled(site, pages=pages)
 
 
-def _overfilled(site: Site, *, pages: bool) -> Iterator[Finding]:
+def _overfilled(site: JudgedNode, *, pages: bool) -> Iterator[Finding]:
     # Running pods may overfill a NUMA node: only pods that add to it are blamed.
     taken = {place: 0 for tenant in site.new for place, held in _held(tenant, pages=pages) if held}
     if not taken:
@@ -65,7 +65,7 @@ def _overfilled(site: Site, *, pages: bool) -> Iterator[Finding]:
             )
 
 
-def _held(tenant: Tenant, *, pages: bool) -> list[tuple[_Place, int]]:
+def _held(tenant: PlacedPod, *, pages: bool) -> list[tuple[_Place, int]]:
     place = tenant.place
     if pages:
         return [((numa_node, size), count) for numa_node, size, count in place.hugepages]

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from placer.judge.family import JudgedFamily
 from placer.judge.finding import Finding
-from placer.judge.scene import Scene, Site, Tenant
+from placer.judge.scene import JudgedNode, PlacedPod, Scene
 from placer_models.device import GPU
 from placer_models.goals import MIG_POINTS
 from placer_models.mig import PREFIX, TABLES, Profile
@@ -25,7 +25,7 @@ def mig(scene: Scene) -> Iterator[Finding]:
     for site in scene.entered:
         if not site.node.mig:
             continue
-        holder: dict[tuple[int, _Part], tuple[Tenant, DeviceGrant]] = {}
+        holder: dict[tuple[int, _Part], tuple[PlacedPod, DeviceGrant]] = {}
         for tenant in site.tenants:
             for grant in tenant.place.devices:
                 gpu, parts = _parts(site, grant)
@@ -52,7 +52,7 @@ def mig(scene: Scene) -> Iterator[Finding]:
                         )
 
 
-def instance_points(site: Site) -> int:
+def instance_points(site: JudgedNode) -> int:
     """Return the points of all instances that the node's GPUs could still be cut into."""
     if not site.node.mig:
         return 0
@@ -74,7 +74,7 @@ def instance_points(site: Site) -> int:
     return points
 
 
-def _parts(site: Site, grant: DeviceGrant) -> tuple[int, tuple[_Part, ...]]:
+def _parts(site: JudgedNode, grant: DeviceGrant) -> tuple[int, tuple[_Part, ...]]:
     """Return the GPU in MIG mode that a device is part of, and the parts that it takes."""
     tables = dict(site.node.mig)
     if grant.type.startswith(PREFIX):

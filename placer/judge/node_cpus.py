@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from placer.judge.cpus import in_whole_cores, on_shared_cores
 from placer.judge.family import JudgedFamily
 from placer.judge.finding import Finding
-from placer.judge.scene import Scene, Site, Tenant
+from placer.judge.scene import JudgedNode, PlacedPod, Scene
 from placer_models.cpuset import format_cpu_list
 from placer_models.policy import BindPolicy, ExclusivePolicy, NodeBindPolicy, Strength
 from placer_models.topology import ARM
@@ -67,13 +67,13 @@ def arm_cpu_policy(scene: Scene) -> Iterator[Finding]:
             )
 
 
-def _required(tenant: Tenant) -> BindPolicy | None:
+def _required(tenant: PlacedPod) -> BindPolicy | None:
     spec = tenant.pod.spec
     is_wish = spec.bind_strength is Strength.PREFERRED or spec.bind is BindPolicy.DEFAULT
     return None if is_wish else spec.bind
 
 
-def _against(site: Site, tenant: Tenant) -> frozenset[int]:
+def _against(site: JudgedNode, tenant: PlacedPod) -> frozenset[int]:
     if site.node.cpu_bind is NodeBindPolicy.FULL_PCPUS_ONLY:
         return tenant.owned - in_whole_cores(site.inside.topology, tenant.owned)
     return on_shared_cores(site.inside.topology, tenant.owned)

@@ -5,7 +5,7 @@ from weakref import WeakKeyDictionary
 
 from placer.judge.family import JudgedFamily
 from placer.judge.mig import instance_points
-from placer.judge.scene import Scene, Site, Tenant
+from placer.judge.scene import JudgedNode, PlacedPod, Scene
 from placer_models.device import GPU
 from placer_models.goals import (
     GPU_POINTS,
@@ -37,11 +37,11 @@ def _nodes_in_use(scene: Scene) -> int:
     )
 
 
-def _runs_pods(site: Site) -> int:
+def _runs_pods(site: JudgedNode) -> int:
     return int(bool(site.tenants))
 
 
-def _load(scene: Scene, site: Site) -> NodeLoad:
+def _load(scene: Scene, site: JudgedNode) -> NodeLoad:
     """Return the load of a node where something is new."""
     totals = totals_of(site.node)
     classes = classes_of(tenant.pod.spec for tenant in site.new)
@@ -52,7 +52,7 @@ def _load(scene: Scene, site: Site) -> NodeLoad:
     return load
 
 
-_points: WeakKeyDictionary[Site, int] = WeakKeyDictionary()
+_points: WeakKeyDictionary[JudgedNode, int] = WeakKeyDictionary()
 """Site -> its points, kept because sites never change and most outlast many placements."""
 
 
@@ -67,7 +67,7 @@ def usable_points_left(scene: Scene) -> int:
     )
 
 
-def _points_of(site: Site) -> int:
+def _points_of(site: JudgedNode) -> int:
     points = _points.get(site)
     if points is None:
         points = _gpu_points(site) + instance_points(site) + _core_points(site)
@@ -76,7 +76,7 @@ def _points_of(site: Site) -> int:
     return points
 
 
-def _gpu_points(site: Site) -> int:
+def _gpu_points(site: JudgedNode) -> int:
     board = site.inside.gpus
     healthy = site.inside.healthy.get(GPU, ())
     if not healthy:
@@ -86,7 +86,7 @@ def _gpu_points(site: Site) -> int:
     return GPU_POINTS * usable_points(board, counts_of(board, free))
 
 
-def _switch_points(site: Site) -> int:
+def _switch_points(site: JudgedNode) -> int:
     """Return the points of the switches that are whole, but for new pods with several devices."""
     if not site.inside.switches:
         return 0
@@ -105,7 +105,7 @@ def _switch_points(site: Site) -> int:
     )
 
 
-def _asks_for_several(tenant: Tenant) -> bool:
+def _asks_for_several(tenant: PlacedPod) -> bool:
     """Return whether the pod asks for several whole devices of one type, by their number."""
     by_strategy = dict(tenant.pod.spec.strategies)
     return any(
@@ -117,14 +117,14 @@ def _asks_for_several(tenant: Tenant) -> bool:
     )
 
 
-def _core_points(site: Site) -> int:
+def _core_points(site: JudgedNode) -> int:
     cores = site.inside.whole_cores
     if site.taken:
         cores = tuple(core for core in cores if core.isdisjoint(site.taken))
     return WHOLE_CORE_POINTS * len(cores)
 
 
-def _room_points(site: Site) -> int:
+def _room_points(site: JudgedNode) -> int:
     """Return the points of free rooms: quarters, halves and the whole of the node."""
     total_milli = site.node.milli_per_cpu * len(site.inside.allocatable)
     if not total_milli:

@@ -4,7 +4,7 @@ from collections import Counter
 from typing import assert_never
 
 from placer.judge.family import JudgedFamily
-from placer.judge.scene import CellId, Scene, Site, Tenant
+from placer.judge.scene import CellId, JudgedNode, PlacedPod, Scene
 from placer_models.goals import NUMA_STRATEGY
 from placer_models.policy import BindPolicy, NodeBindPolicy, NumaStrategy
 
@@ -22,12 +22,12 @@ def against_strategies(scene: Scene) -> int:
     return total
 
 
-def _strategy_of(site: Site) -> NumaStrategy | None:
+def _strategy_of(site: JudgedNode) -> NumaStrategy | None:
     """Return the node's own strategy, or the scheduler's default where it has none."""
     return site.node.numa_strategy or site.node.defaults.numa_strategy
 
 
-def _on_node(site: Site, strategy: NumaStrategy) -> int:
+def _on_node(site: JudgedNode, strategy: NumaStrategy) -> int:
     owners = [tenant for tenant in site.new if tenant.owned]
     shares = [_shares(site, tenant) for tenant in owners]
     fewest = [_fewest(site, tenant) for tenant in owners]
@@ -52,12 +52,12 @@ def _on_node(site: Site, strategy: NumaStrategy) -> int:
             assert_never(never)
 
 
-def _shares(site: Site, tenant: Tenant) -> _Shares:
+def _shares(site: JudgedNode, tenant: PlacedPod) -> _Shares:
     cpus = site.inside.topology.cpu
     return Counter(cpus[cpu].numa_node for cpu in tenant.owned if cpu in cpus)
 
 
-def _fewest(site: Site, tenant: Tenant) -> int:
+def _fewest(site: JudgedNode, tenant: PlacedPod) -> int:
     """Return the fewest NUMA nodes of the empty node that hold the CPUs asked for."""
     missing = tenant.requests.cpu_milli // 1000
     sizes = sorted(site.inside.cpus_in.values())
@@ -68,7 +68,7 @@ def _fewest(site: Site, tenant: Tenant) -> int:
     return count
 
 
-def _free_before(site: Site) -> _Shares:
+def _free_before(site: JudgedNode) -> _Shares:
     """Return how many CPUs of each NUMA node running pods leave free."""
     running = frozenset[int]().union(*(t.owned for t in site.tenants if not t.new))
     cpus = site.inside.topology.cpu
@@ -104,7 +104,7 @@ def _uneven(share: _Shares, slack: int) -> int:
     return max(0, max(cpus, default=0) - min(cpus, default=0) - slack)
 
 
-def _cpus_apart(site: Site, tenant: Tenant) -> int:
+def _cpus_apart(site: JudgedNode, tenant: PlacedPod) -> int:
     """Return by how many CPUs even shares may differ: a core where whole ones are wanted."""
     wish, of_node = tenant.pod.spec.bind, site.node.cpu_bind
     if wish is BindPolicy.DEFAULT and of_node is NodeBindPolicy.NONE:
@@ -113,12 +113,12 @@ def _cpus_apart(site: Site, tenant: Tenant) -> int:
     return widest_core(site) if whole else 1
 
 
-def widest_core(site: Site) -> int:
+def widest_core(site: JudgedNode) -> int:
     """Return the most threads that a core of the node has."""
     return max(map(len, site.inside.topology.cores.values()))
 
 
-def even_shares(site: Site, tenant: Tenant) -> list[int]:
+def even_shares(site: JudgedNode, tenant: PlacedPod) -> list[int]:
     """Return the CPUs of each NUMA node under DistributeEvenly, if as few as can be have them.
 
     Empty where the node has another strategy, or none.

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from placer.judge.cells import bound_to, cpus_of
 from placer.judge.family import JudgedFamily
 from placer.judge.finding import Finding
-from placer.judge.scene import Scene, Site, Tenant
+from placer.judge.scene import JudgedNode, PlacedPod, Scene
 from placer_models.cpuset import CpuSet, format_cpu_list, is_same, without
 from placer_models.placement import ContainerPlacement
 from placer_models.policy import QosClass
@@ -23,12 +23,14 @@ def be_pool(scene: Scene) -> Iterator[Finding]:
         yield from _pool_holds(site, QosClass.BE)
 
 
-def pool_of(site: Site, qos: QosClass) -> CpuSet:
+def pool_of(site: JudgedNode, qos: QosClass) -> CpuSet:
     """Return the pool that LS or BE pods of the site run in."""
     return without(site.inside.topology.online, withheld(site, qos))
 
 
-def pool_here(site: Site, tenant: Tenant, container: ContainerPlacement | None = None) -> CpuSet:
+def pool_here(
+    site: JudgedNode, tenant: PlacedPod, container: ContainerPlacement | None = None
+) -> CpuSet:
     """Return the part of the node's pool that a pod, or a container of it, runs in."""
     homes = bound_to(site, tenant)
     if container is not None and container.cpu_milli:
@@ -37,7 +39,7 @@ def pool_here(site: Site, tenant: Tenant, container: ContainerPlacement | None =
     return cpus_of(site, pool, homes) if homes else pool
 
 
-def withheld(site: Site, qos: QosClass) -> CpuSet:
+def withheld(site: JudgedNode, qos: QosClass) -> CpuSet:
     """Return the CPUs that owners, or the node, keep from the pool of LS or BE pods."""
     taken = site.taken if qos is QosClass.LS else site.taken_by_lse
     if not site.node.unpooled_cpus:
@@ -46,7 +48,7 @@ def withheld(site: Site, qos: QosClass) -> CpuSet:
     return taken | site.node.out_of_pools(running)
 
 
-def _pool_holds(site: Site, qos: QosClass) -> Iterator[Finding]:
+def _pool_holds(site: JudgedNode, qos: QosClass) -> Iterator[Finding]:
     tenants = [tenant for tenant in site.tenants if tenant.qos is qos]
     if not tenants:
         return

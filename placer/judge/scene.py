@@ -33,7 +33,7 @@ MOST_INSIDES = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Inside:
+class NodeCapacity:
     """What a node has to give when nothing runs on it. Equal nodes share one object.
 
     Attributes:
@@ -72,7 +72,7 @@ class Inside:
     pages_in: Mapping[tuple[CellId, int], int]
 
 
-class Tenant(NamedTuple):
+class PlacedPod(NamedTuple):
     """One pod in its place.
 
     Attributes:
@@ -97,7 +97,7 @@ class Tenant(NamedTuple):
 
 
 @record(frozen=True, slots=True, eq=False, weakref_slot=True)
-class Site:
+class JudgedNode:
     """One node and its tenants. Compared by identity.
 
     Attributes:
@@ -109,9 +109,9 @@ class Site:
     """
 
     node: Node
-    inside: Inside
-    tenants: tuple[Tenant, ...]
-    new: tuple[Tenant, ...]
+    inside: NodeCapacity
+    tenants: tuple[PlacedPod, ...]
+    new: tuple[PlacedPod, ...]
     taken: CpuSet
     taken_by_lse: CpuSet
 
@@ -134,11 +134,11 @@ class NodesBefore:
 
     """
 
-    def __init__(self, sites: PersistentMap[str, Site]) -> None:
+    def __init__(self, sites: PersistentMap[str, JudgedNode]) -> None:
         """Begin with the sites of nodes."""
         self.faultless: tuple[Instance, Placement] | None = None
         self.sites = sites
-        self._totals: dict[Callable[[Site], int], int] = {}
+        self._totals: dict[Callable[[JudgedNode], int], int] = {}
         self._minima: dict[GpuSet, int] = {}
 
     def best_minimum(self, spec: PodSpec, size: int) -> int:
@@ -164,13 +164,13 @@ class NodesBefore:
             self._minima[wanted] = max((m for m in minima if m is not None), default=0)
         return self._minima[wanted]
 
-    def total(self, worth: Callable[[Site], int]) -> int:
+    def total(self, worth: Callable[[JudgedNode], int]) -> int:
         """Return the sum of the worth of all nodes, which is worked out once."""
         if worth not in self._totals:
             self._totals[worth] = sum(map(worth, self.sites.values()))
         return self._totals[worth]
 
-    def with_sites(self, others: Iterable[Site]) -> "NodesBefore":
+    def with_sites(self, others: Iterable[JudgedNode]) -> "NodesBefore":
         """Return the same nodes with other pods on some of them."""
         new = {site.node.name: site for site in others}
         if not new:
@@ -204,11 +204,11 @@ class Scene:
     waiting: Mapping[NamespacedName, Pod]
     gang_of: Mapping[NamespacedName, Gang]
     nodes_before: NodesBefore
-    entered: tuple[Site, ...]
-    newcomers: tuple[tuple[Site, Tenant], ...]
+    entered: tuple[JudgedNode, ...]
+    newcomers: tuple[tuple[JudgedNode, PlacedPod], ...]
     members: Mapping[NamespacedName, Mapping[NamespacedName, str]]
 
-    def arrivals(self) -> Iterator[tuple[Site, Tenant]]:
+    def arrivals(self) -> Iterator[tuple[JudgedNode, PlacedPod]]:
         """Yield the newly placed pods, except those that stay where they already run.
 
         The containers of a pod that stays keep what they had.
@@ -219,14 +219,14 @@ class Scene:
             if home is None or not stays(tenant.place, home, owns_cpus=tenant.qos.owns_cpus):
                 yield site, tenant
 
-    def everywhere(self) -> Iterator[Site]:
+    def everywhere(self) -> Iterator[JudgedNode]:
         """Yield the site of every node, in no particular order."""
         entered = {site.node.name: site for site in self.entered}
         for name, site in self.nodes_before.sites.items():
             yield entered.get(name, site)
 
 
-class Sites:
+class JudgedNodes:
     """The sites of nodes before a placement, cached so that each node is looked at once.
 
     A site is a function of its node and of the pods there, so it is kept until either of
@@ -236,8 +236,8 @@ class Sites:
 
     def __init__(self) -> None:
         """Begin with no node known."""
-        self._sites: dict[str, tuple[Node, Runners, Site]] = {}
-        self._insides: dict[object, tuple[Machine, Inside]] = {}
+        self._sites: dict[str, tuple[Node, Runners, JudgedNode]] = {}
+        self._insides: dict[object, tuple[Machine, NodeCapacity]] = {}
         self._last: tuple[tuple[Node, ...], PersistentTuple[Runners], NodesBefore] | None = None
 
     def of(self, nodes: tuple[Node, ...], running: PersistentTuple[Runners]) -> NodesBefore:
@@ -260,14 +260,14 @@ class Sites:
         self._last = nodes, running, nodes_before
         return nodes_before
 
-    def _site(self, node: Node, pods: Runners) -> Site:
+    def _site(self, node: Node, pods: Runners) -> JudgedNode:
         known = self._sites.get(node.name)
         if known is None or known[0] is not node or known[1] is not pods:
             site = _site(
                 node,
                 self._inside(node),
                 [
-                    tenant_of(pod_on(r.pod, node), r.placement, new=False)
+                    placed_pod_of(pod_on(r.pod, node), r.placement, new=False)
                     for r in map(as_counted, pods)
                 ],
                 (),
@@ -275,7 +275,7 @@ class Sites:
             known = self._sites[node.name] = (node, pods, site)
         return known[2]
 
-    def _inside(self, node: Node) -> Inside:
+    def _inside(self, node: Node) -> NodeCapacity:
         kind = (
             id(node.machine),
             node.reserved_cpus,
@@ -293,13 +293,13 @@ class Sites:
         return self._insides[kind][1]
 
 
-def sites_of(instance: Instance) -> NodesBefore:
+def judged_nodes_of(instance: Instance) -> NodesBefore:
     """Return the nodes of an instance as they stand, with nothing newly placed."""
     running: dict[str, list[RunningPod]] = {node.name: [] for node in instance.nodes}
     for runner in instance.running:
         if runner.placement.node in running:
             running[runner.placement.node].append(runner)
-    return Sites().of(instance.nodes, PersistentTuple.of(map(tuple, running.values())))
+    return JudgedNodes().of(instance.nodes, PersistentTuple.of(map(tuple, running.values())))
 
 
 def scene_of(
@@ -310,20 +310,20 @@ def scene_of(
     Args:
         instance: The nodes, what runs there and what waits.
         placement: What is newly placed.
-        nodes_before: The result of `sites_of`, if already known.
+        nodes_before: The result of `judged_nodes_of`, if already known.
 
     """
-    nodes_before = sites_of(instance) if nodes_before is None else nodes_before
+    nodes_before = judged_nodes_of(instance) if nodes_before is None else nodes_before
     before = nodes_before.sites
     gang_of = {pod.key: gang for gang in instance.gangs for pod in gang.pods}
     waiting = {pod.key: pod for gang in instance.gangs for pod in gang.pods}
-    new: dict[str, list[Tenant]] = defaultdict(list)
+    new: dict[str, list[PlacedPod]] = defaultdict(list)
     members: dict[NamespacedName, dict[NamespacedName, str]] = defaultdict(dict)
     for place in placement.pods:
         pod = waiting.get(place.key)
         if pod is not None and place.node in before:
             there = pod_on(pod, before[place.node].node)
-            new[place.node].append(tenant_of(there, place, new=True))
+            new[place.node].append(placed_pod_of(there, place, new=True))
             members[gang_of[place.key].key][place.key] = place.node
     # In the order of the nodes. A single node needs no look through all of them.
     order = [node.name for node in instance.nodes] if len(new) > 1 else new
@@ -337,7 +337,7 @@ def scene_of(
     return Scene(instance, placement, waiting, gang_of, nodes_before, sites, newcomers, members)
 
 
-def inside_of(node: Node) -> Inside:
+def inside_of(node: Node) -> NodeCapacity:
     """Return what the node has to give when nothing runs on it."""
     topology = node.machine.topology
     allocatable = topology.online - node.reserved_cpus
@@ -349,7 +349,7 @@ def inside_of(node: Node) -> Inside:
     for device in node.devices:
         if node.is_healthy(device):
             healthy[device.type].append(device)
-    return Inside(
+    return NodeCapacity(
         topology=topology,
         allocatable=allocatable,
         whole_cores=tuple(core for core in topology.cores.values() if core <= allocatable),
@@ -392,17 +392,19 @@ def _names(gpus: Sequence[Device]) -> dict[str, int]:
     return names | {gpu.id: gpu.minor for gpu in gpus if ids[gpu.id] == 1}
 
 
-def tenant_of(pod: Pod, place: PodPlacement, *, new: bool) -> Tenant:
+def placed_pod_of(pod: Pod, place: PodPlacement, *, new: bool) -> PlacedPod:
     """Return a pod in a place."""
     spec = pod.spec
     owned = place.cpuset if spec.qos.owns_cpus else NO_CPUS
-    return Tenant(pod, place, spec.requests, spec.qos, owned, new)
+    return PlacedPod(pod, place, spec.requests, spec.qos, owned, new)
 
 
-def _site(node: Node, inside: Inside, running: Sequence[Tenant], new: Sequence[Tenant]) -> Site:
+def _site(
+    node: Node, inside: NodeCapacity, running: Sequence[PlacedPod], new: Sequence[PlacedPod]
+) -> JudgedNode:
     tenants = (*running, *new)
     owners = [tenant for tenant in tenants if tenant.owned]
-    return Site(
+    return JudgedNode(
         node=node,
         inside=inside,
         tenants=tenants,

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 
 from placer.judge.family import JudgedFamily
 from placer.judge.finding import Finding
-from placer.judge.scene import Scene, Site, Tenant
+from placer.judge.scene import JudgedNode, PlacedPod, Scene
 from placer_models.device_share import (
     DeviceShare,
     DeviceTotals,
@@ -24,7 +24,7 @@ def device_share(scene: Scene) -> Iterator[Finding]:
         yield from _sums(site)
 
 
-def _sums(site: Site) -> Iterator[Finding]:
+def _sums(site: JudgedNode) -> Iterator[Finding]:
     """Add up exactly what is held of each device. Only pods that add to it are blamed."""
     added_to = {(g.type, g.minor) for t in site.new for g in t.place.devices if g.share}
     if not added_to:
@@ -68,7 +68,9 @@ def _sums(site: Site) -> Iterator[Finding]:
             )
 
 
-def matched(site: Site, tenant: Tenant) -> Iterator[tuple[DeviceGrant, DeviceShare | None]]:
+def matched(
+    site: JudgedNode, tenant: PlacedPod
+) -> Iterator[tuple[DeviceGrant, DeviceShare | None]]:
     """Yield each share that the pod holds, with the share asked for that it stands for, if any.
 
     A share may be written with its memory in bytes and in percent, rounded down. The share
@@ -93,7 +95,9 @@ def matched(site: Site, tenant: Tenant) -> Iterator[tuple[DeviceGrant, DeviceSha
         yield grant, found
 
 
-def _alike(site: Site, grant: DeviceGrant, asked: Iterable[DeviceShare]) -> DeviceShare | None:
+def _alike(
+    site: JudgedNode, grant: DeviceGrant, asked: Iterable[DeviceShare]
+) -> DeviceShare | None:
     """Return the first share asked for that says the same as the one held, or None."""
     total_bytes = _total_bytes(site, grant)
     held = _numbers(grant.share or DeviceShare(), total_bytes)
@@ -106,7 +110,7 @@ def _numbers(share: DeviceShare, total_bytes: int) -> tuple[object, ...]:
     return share.percent, share.memory_bytes, share.memory_percent, share.amounts
 
 
-def _total_bytes(site: Site, grant: DeviceGrant) -> int:
+def _total_bytes(site: JudgedNode, grant: DeviceGrant) -> int:
     device = site.inside.devices.get((grant.type, grant.minor))
     return device.memory_bytes if device else 0
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from placer.judge.family import JudgedFamily
 from placer.judge.finding import Finding
 from placer.judge.open_nodes import taints_met
-from placer.judge.scene import Scene, Site, Tenant
+from placer.judge.scene import JudgedNode, PlacedPod, Scene
 from placer_models.cluster import Node
 from placer_models.goals import TOPOLOGY_SPREAD
 from placer_models.node_affinity import NodeTerm
@@ -87,7 +87,7 @@ def beyond_the_skew(scene: Scene) -> int:
     return lost
 
 
-def _spreads(tenant: Tenant, *, required: bool) -> Iterator[_Spread]:
+def _spreads(tenant: PlacedPod, *, required: bool) -> Iterator[_Spread]:
     """Yield the constraints of a pod that are, or are not, required."""
     spec = tenant.pod.spec
     equally_strong = [one for one in spec.spread if one.required is required]
@@ -133,7 +133,7 @@ def _counts(scene: Scene, spread: _Spread) -> Mapping[str, int]:
     return counts
 
 
-def _finding(site: Site, tenant: Tenant, what: str) -> Finding:
+def _finding(site: JudgedNode, tenant: PlacedPod, what: str) -> Finding:
     return Finding(tenant.title, f"pod {tenant.title!r} on node {site.node.name!r} is {what}")
 
 

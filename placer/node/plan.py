@@ -20,14 +20,14 @@ from placer.node.cgroups import (
 )
 from placer.node.container_roots import OUR_ROOT, check_root
 from placer.node.cpu_order import Holder, NoOrderError, steps_of
+from placer.node.current_values import Leaf, Reader
 from placer.node.document import offline_owner, wrong_with
 from placer.node.errors import DocumentError, RefusedError
 from placer.node.held_devices import given_twice
 from placer.node.host import Host
-from placer.node.nested import SetWriter
+from placer.node.nested_cgroups import SetWriter
 from placer.node.operations import SUBTREE, Operation, OperationKind
 from placer.node.pools import pools_of
-from placer.node.present import Leaf, Reader
 from placer.node.render.cgroup import settings
 from placer.node.settings import SettingWriter
 from placer.node.targets import targets_of

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Iterator
 
 from placer.node.cgroups import CPUS, CPUSET, HUGETLB, MEMS, MEMSW, MIGRATE, Cgroups, parent, shown
+from placer.node.current_values import Leaf
 from placer.node.host import Host
 from placer.node.operations import SUBTREE, Operation, OperationKind
-from placer.node.present import Leaf
 from placer.node.render.cgroup import (
     NO_LIMIT,
     SWAP,

@@ -8,7 +8,7 @@ from math import gcd
 from placer.packing.bins import Counts, Vector
 from placer.plan.market import BinKind, DeviceAsk, Devices, Market
 from placer.plan.question import PlanQuestion, PlanScenario, Series, scaled_count, series_of
-from placer.search.plain import never_on
+from placer.search.plain_pods import never_on
 from placer.state.batch import build_problem
 from placer_models.banks import DeviceBank
 from placer_models.cluster import Instance

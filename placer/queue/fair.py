@@ -31,8 +31,8 @@ from placer.queue.model import (
     US_PER_S,
     Bypass,
     Charge,
-    HeldUnit,
     Pick,
+    ReservedUnit,
     Selection,
     Ticket,
     WorkUnit,
@@ -82,7 +82,7 @@ class FairQueue(ThreadQueue):
 
     def next_that_fits(
         self, now_us: int, fits: UnitFits, forecast: Forecast | None = None
-    ) -> Ticket | HeldUnit | None:
+    ) -> Ticket | ReservedUnit | None:
         """Dispatch the least served unit that may start.
 
         Younger units of a job may go before its oldest, then units of other jobs, up to the
@@ -118,7 +118,7 @@ class FairQueue(ThreadQueue):
                 blocking = search.reserved or (found.job if found else None)
             assert blocking is not None  # Something is blocked, so something blocks it.
             if not self._hold_ends(blocking, now_us):
-                return HeldUnit(blocking.name, blocking.waiting[0], blocking.overtaken)
+                return ReservedUnit(blocking.name, blocking.waiting[0], blocking.overtaken)
 
     @contextmanager
     def all_or_none(self) -> Iterator[None]:

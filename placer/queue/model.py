@@ -104,7 +104,7 @@ class Ticket(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class HeldUnit:
+class ReservedUnit:
     """A unit that does not fit yet, and that nothing may go before of what was tried.
 
     Attributes:

@@ -7,7 +7,7 @@ hands them on. Which part chose the nodes, and how, does not matter to it.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from placer.quota.filter import Want
+from placer.quota.filter import ClassRequest
 from placer.quota.ledger import Grant, NotEnoughError, QuotaLedger
 from placer_models.policy import DeviceChoice
 from placer_models.quota import QuotaError
@@ -25,7 +25,7 @@ class Binding:
 
     pod: str
     node: str
-    wants: Mapping[str, Want]
+    wants: Mapping[str, ClassRequest]
     choice: DeviceChoice = DeviceChoice.MOST_USED
 
 

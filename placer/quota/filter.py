@@ -31,7 +31,7 @@ MOST_BITS = 63
 
 
 @dataclass(frozen=True, slots=True)
-class Want:
+class ClassRequest:
     """What is asked of one class: ``count`` devices with ``amount`` free on each.
 
     Raises:
@@ -52,7 +52,7 @@ class Want:
 class FreeQuotas(Protocol):
     """The free quotas of one class on a row of nodes."""
 
-    def passing(self, want: Want) -> NodeMask:
+    def passing(self, want: ClassRequest) -> NodeMask:
         """Return for each node whether it has enough."""
 
 
@@ -88,7 +88,7 @@ class Decoded:
         self._devices = (free >= 0).sum(axis=1)
         self._bits, self._most = bits, free.shape[1]
 
-    def passing(self, want: Want) -> NodeMask:
+    def passing(self, want: ClassRequest) -> NodeMask:
         """Return for each node whether it has enough."""
         per_word = fields_per_word(self._bits)
         mask = np.uint64((1 << self._bits) - 1)
@@ -110,7 +110,7 @@ class Packed:
         self._guards = _packed(np.where(free >= 0, 1, -1), 1, bits + 1) << np.uint64(bits)
         self._guarded = self._words | self._guards
 
-    def passing(self, want: Want) -> NodeMask:
+    def passing(self, want: ClassRequest) -> NodeMask:
         """Return for each node whether it has enough."""
         nodes = self._words.shape[1]
         if want.amount >= 1 << self._bits:  # no field can hold that much
@@ -133,7 +133,7 @@ class Sorted:
         self._bits = bits
         self._ranks = np.ascontiguousarray(-np.sort(-free, axis=1).T)
 
-    def passing(self, want: Want) -> NodeMask:
+    def passing(self, want: ClassRequest) -> NodeMask:
         """Return for each node whether it has enough."""
         most, nodes = self._ranks.shape
         if want.count == 0:
@@ -144,7 +144,7 @@ class Sorted:
 
 
 def schedulable(
-    classes: Mapping[str, FreeQuotas], wants: Mapping[str, Want], nodes: int
+    classes: Mapping[str, FreeQuotas], wants: Mapping[str, ClassRequest], nodes: int
 ) -> NodeMask:
     """Return for each node whether every class asked for has enough (B10).
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from placer.quota.choose import part_used
-from placer.quota.filter import Want
+from placer.quota.filter import ClassRequest
 from placer.quota.store import DeviceQuotas, Quotas, QuotaStore, by_device, fitting
 from placer_models.policy import DeviceChoice
 from placer_models.quota import QuotaError
@@ -44,7 +44,9 @@ class NotEnoughError(Exception):
 
     """
 
-    def __init__(self, node: str, wants: Mapping[str, Want], short: Mapping[str, int]) -> None:
+    def __init__(
+        self, node: str, wants: Mapping[str, ClassRequest], short: Mapping[str, int]
+    ) -> None:
         """Make an error that names each class that is short."""
         self.node, self.short = node, dict(short)
         parts = [
@@ -96,7 +98,7 @@ class QuotaLedger:
     def give_out(
         self,
         node: str,
-        wants: Mapping[str, Want],
+        wants: Mapping[str, ClassRequest],
         choice: DeviceChoice = DeviceChoice.MOST_USED,
     ) -> Grant:
         """Choose devices that fit, and take what is asked for from them (B14, B15).

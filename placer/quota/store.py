@@ -16,7 +16,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from placer.quota.filter import NodeMask, Sorted, Want, quotas_of
+from placer.quota.filter import ClassRequest, NodeMask, Sorted, quotas_of
 from placer_models.quota import EncodedClass, QuotaError, width_of
 
 DeviceQuotas = tuple[int, ...]
@@ -169,7 +169,7 @@ class QuotaStore:
             tuple(name for name, at in self._gone.items() if at > version),
         )
 
-    def passing(self, wants: Mapping[str, Want]) -> NodeMask:
+    def passing(self, wants: Mapping[str, ClassRequest]) -> NodeMask:
         """Return for each of `nodes` whether every class asked for has enough (B10, B11).
 
         Raises:
@@ -203,7 +203,7 @@ class QuotaStore:
         return column
 
 
-def by_device(wants: Mapping[str, Want]) -> list[tuple[str, ...]]:
+def by_device(wants: Mapping[str, ClassRequest]) -> list[tuple[str, ...]]:
     """Return the classes asked for, grouped by the devices that they are quantities of.
 
     Raises:
@@ -222,7 +222,7 @@ def by_device(wants: Mapping[str, Want]) -> list[tuple[str, ...]]:
 
 
 def fitting(
-    classes: Mapping[str, Quotas], names: Sequence[str], wants: Mapping[str, Want]
+    classes: Mapping[str, Quotas], names: Sequence[str], wants: Mapping[str, ClassRequest]
 ) -> list[int]:
     """Return the devices (from 1) that have free all that is asked of these classes."""
     if any(name not in classes for name in names):

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from placer.counting.account import Account, accounts_of
 from placer.greedy.node_table import NodeTableCache
-from placer.judge.scene import NodesBefore, Sites
+from placer.judge.scene import JudgedNodes, NodesBefore
 from placer.search.kept_blockers import KeptBlockers
 from placer.state.problem_cache import ProblemCache
 from placer_models.cluster import Instance, Node, RunningPod
@@ -21,7 +21,7 @@ class SolveCache:
 
     problems: ProblemCache = field(default_factory=ProblemCache)
     tables: NodeTableCache = field(default_factory=NodeTableCache)
-    sites: Sites = field(default_factory=Sites)
+    sites: JudgedNodes = field(default_factory=JudgedNodes)
     blockers: KeptBlockers = field(default_factory=KeptBlockers)
 
 

@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 from placer.counting.placements import recount
 from placer.counting.pools import with_pools
 from placer.judge.measure import Worth, measure
-from placer.search.alike import part
 from placer.search.assignments import assignments_of
 from placer.search.baseline import Baseline
 from placer.search.bound_notes import BoundNotes, Bounds
 from placer.search.budget import Budget
 from placer.search.coarse import links_matter, refine, without_links
 from placer.search.default_locality import without_choices, without_locality
+from placer.search.equal_pods import part
 from placer.search.exact import search_exactly
 from placer.search.exchanges.lots import lots_of
 from placer.search.exchanges.placed import place_most
@@ -27,7 +27,7 @@ from placer.search.judged import Judged, Rejected, check_claim, in_ids, look_at
 from placer.search.neighbourhoods import Neighbourhoods
 from placer.search.opened import open_fewest
 from placer.search.patterns.placed import place_by_patterns
-from placer.search.plain import place_on
+from placer.search.plain_pods import place_on
 from placer.search.rejected import note_choices, note_placement
 from placer.search.relaxed_moves import relaxed_moves
 from placer.search.sums_bound import bound_by_sums

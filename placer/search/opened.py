@@ -13,7 +13,7 @@ from placer.packing.bins import Bin, Filling, Packing
 from placer.packing.fewest import fewest_new_bins
 from placer.packing.step_limit import StepLimit
 from placer.search.budget import Budget
-from placer.search.plain import never_on, place_on
+from placer.search.plain_pods import never_on, place_on
 from placer_models.cpsat.families import is_plain
 from placer_models.node_state import NodeState
 from placer_models.problem import Choices, Problem

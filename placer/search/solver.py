@@ -10,7 +10,7 @@ from placer.search.budget import Budget
 from placer.search.device_proximity import with_nearer_devices
 from placer.search.exact import limits_of
 from placer.search.judged import judged
-from placer.search.leaving import SHARE_OF_STAYING, Leaving, Searched, joint_search
+from placer.search.misplaced_search import SHARE_OF_STAYING, MisplacedSearch, Searched, joint_search
 from placer.search.move_order import in_move_order
 from placer.search.options import Engine, SolveOptions
 from placer.search.reasons.ruled_out import all_ruled_out
@@ -162,7 +162,7 @@ def _searched(
     part = budget.part(SHARE_OF_STAYING * budget.left)
     found = joint_search(found, part, tell, whole=whole)
     budget.spend(part)
-    leaving = Leaving(instance, movable, budget, tell, whole, found)
+    leaving = MisplacedSearch(instance, movable, budget, tell, whole, found)
     leaving.run()
     best = leaving.best
     if not best.is_settled and not budget.over:

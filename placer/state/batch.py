@@ -20,7 +20,7 @@ from placer.state.node_loads import with_loads
 from placer.state.node_states import Encoding, tiers_of_cores
 from placer.state.out_of_time import Stop
 from placer.state.problem_cache import ProblemCache
-from placer.state.sums import Sums, resources_of
+from placer.state.sums import FleetLimits, resources_of
 from placer_models.cluster import Instance, Nodes
 from placer_models.core_granularity import CoreGranularity
 from placer_models.dimensions import SHARED_POOL, Dimension, in_cells
@@ -141,7 +141,7 @@ def build_problem(
     return replace(problem, homes=_homes(instance, accounts, problem))
 
 
-def _plain_dimensions(specs: Sequence[PodSpec], left: Sums) -> tuple[Dimension, ...]:
+def _plain_dimensions(specs: Sequence[PodSpec], left: FleetLimits) -> tuple[Dimension, ...]:
     """Return the dimensions that pods take amounts of, in units of 1."""
     return _dimensions(specs, 1, resources_of(specs, left, absolute=True))
 
@@ -217,7 +217,7 @@ def _by_parts(instance: Instance, specs: Iterable[PodSpec]) -> list[PodSpec]:
 
 def _memory_unit(
     specs: Iterable[PodSpec],
-    left: Sums,
+    left: FleetLimits,
     by_parts: Iterable[PodSpec],
     homes: Iterable[PodPlacement],
 ) -> int:

@@ -28,7 +28,7 @@ from placer.state.node_states import (
     without_names,
 )
 from placer.state.out_of_time import Stop, go_on
-from placer.state.sums import Sums, joined, sums_of
+from placer.state.sums import FleetLimits, joined, sums_of
 from placer_models.cluster import Machine, Node
 from placer_models.incremental import ChunkedReduce, PersistentTuple, changed_indices
 from placer_models.node_state import NodeState
@@ -140,7 +140,7 @@ class ProblemCache:
         self._values: dict[Hashable, tuple[tuple[Node, ...], Any]] = {}
         self._batch_values: dict[Hashable, tuple[tuple[Node, ...], Any]] = {}
 
-    def sums_of(self, accounts: PersistentTuple[Account]) -> Sums:
+    def sums_of(self, accounts: PersistentTuple[Account]) -> FleetLimits:
         """Return what follows from the accounts of all nodes together."""
         return self._sums.of(accounts)
 

@@ -12,7 +12,7 @@ from placer_models.records import record
 
 
 @record(frozen=True, slots=True)
-class Sums:
+class FleetLimits:
     """What follows from the accounts of some nodes, whichever node has which.
 
     Attributes:
@@ -47,14 +47,14 @@ _BOUND = attrgetter("pools.bound")
 _MEMORY_UNIT = attrgetter("memory.unit")
 
 
-def sums_of(accounts: Sequence[Account]) -> Sums:
+def sums_of(accounts: Sequence[Account]) -> FleetLimits:
     """Return the sums of some nodes."""
     resources = [account.resources for account in accounts]
     held = {
         key: [of.get(key, 0) for of in resources] for key in set[ResourceKey]().union(*resources)
     }
     affine = list(filter(None, map(_AFFINE, accounts)))
-    return Sums(
+    return FleetLimits(
         gcd(*map(_MEMORY_UNIT, accounts)),
         {key: (gcd(*amounts), max(amounts)) for key, amounts in held.items()},
         any(map(_BOUND, accounts)),
@@ -63,11 +63,11 @@ def sums_of(accounts: Sequence[Account]) -> Sums:
     )
 
 
-def joined(parts: Iterable[Sums]) -> Sums:
+def joined(parts: Iterable[FleetLimits]) -> FleetLimits:
     """Return the sums of all nodes, given the sums of parts of them."""
     known = tuple(parts)
     keys = {key for part in known for key in part.resources}
-    return Sums(
+    return FleetLimits(
         gcd(*[part.memory_unit for part in known]),
         {
             key: (
@@ -82,7 +82,9 @@ def joined(parts: Iterable[Sums]) -> Sums:
     )
 
 
-def resources_of(specs: Iterable[PodSpec], left: Sums, *, absolute: bool) -> tuple[Dimension, ...]:
+def resources_of(
+    specs: Iterable[PodSpec], left: FleetLimits, *, absolute: bool
+) -> tuple[Dimension, ...]:
     """Return the resources that pods take, ascending; limits that no node has are left out.
 
     Each is in the largest unit that divides all of its amounts, or in units of 1 if ``absolute``.

@@ -7,10 +7,10 @@ import pytest
 from node.fake_cgroupfs import FakeV1, FakeV2
 from node.node_documents import GIB, a_document, a_node, a_pod
 from placer.node.apply import apply
-from placer.node.blank import BlankFiles
 from placer.node.cgroups import Cgroups
 from placer.node.errors import RefusedError
 from placer.node.host import Host, read_host
+from placer.node.no_cgroups import BlankFiles
 from placer.node.operations import OperationKind
 from placer.node.plan import Plan, plan_of
 from placer.node.render.cgroup import page_size_name

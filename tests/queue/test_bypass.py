@@ -2,7 +2,7 @@
 
 from placer.queue.bypass import UnitFits
 from placer.queue.fair import FairQueue
-from placer.queue.model import Bypass, HeldUnit, Selection, Ticket, WorkUnit
+from placer.queue.model import Bypass, ReservedUnit, Selection, Ticket, WorkUnit
 
 
 def singles(count: int) -> list[WorkUnit]:
@@ -24,7 +24,7 @@ def fits(free: int) -> UnitFits:
     return lambda unit: unit.width <= free
 
 
-def job_of(chosen: Ticket | HeldUnit | None) -> str | None:
+def job_of(chosen: Ticket | ReservedUnit | None) -> str | None:
     return chosen.job if isinstance(chosen, Ticket) else None
 
 
@@ -72,7 +72,7 @@ def test_after_the_limit_nothing_goes_before_it() -> None:
     started = queue.next_that_fits(0, fits(4))
 
     assert first == ["narrow", "narrow"]
-    assert held == HeldUnit("wide", gang(4), passes=2)
+    assert held == ReservedUnit("wide", gang(4), passes=2)
     assert isinstance(started, Ticket)
     assert (started.job, started.passes) == ("wide", 2)
     assert queue.bypasses(0) == ()
@@ -86,8 +86,8 @@ def test_a_unit_that_is_held_for_too_long_is_set_aside() -> None:
     queue.submit("wide", gang(4), gang(1, "small"))
     queue.submit("narrow", *singles(9))
 
-    assert queue.next_that_fits(0, fits(1)) == HeldUnit("wide", gang(4), passes=0)
-    assert isinstance(queue.next_that_fits(999, fits(1)), HeldUnit)
+    assert queue.next_that_fits(0, fits(1)) == ReservedUnit("wide", gang(4), passes=0)
+    assert isinstance(queue.next_that_fits(999, fits(1)), ReservedUnit)
     chosen = queue.next_that_fits(1000, fits(1))
     assert isinstance(chosen, Ticket)
     assert (chosen.job, chosen.unit.key) == ("wide", "small")
@@ -132,7 +132,7 @@ def test_a_flow_of_gangs_cannot_be_passed_again_and_again() -> None:
         queue.next_that_fits(0, fits(1))
 
     assert job_of(queue.next_that_fits(0, fits(4))) == "wide"
-    assert isinstance(queue.next_that_fits(0, fits(1)), HeldUnit)
+    assert isinstance(queue.next_that_fits(0, fits(1)), ReservedUnit)
 
 
 def test_a_flow_that_has_caught_up_can_be_passed_again() -> None:
@@ -150,7 +150,7 @@ def test_a_flow_that_has_caught_up_can_be_passed_again() -> None:
     assert before == ["narrow"] * 5  # narrow has had 420, wide is first again
     assert job_of(queue.next_that_fits(0, fits(1))) == "narrow"
     assert job_of(queue.next_that_fits(0, fits(1))) == "narrow"
-    assert isinstance(queue.next_that_fits(0, fits(1)), HeldUnit)
+    assert isinstance(queue.next_that_fits(0, fits(1)), ReservedUnit)
 
 
 def test_groups_are_not_passed_without_end_either() -> None:
@@ -257,12 +257,12 @@ def test_a_hold_counts_from_its_own_beginning() -> None:
     queue.submit("narrow", *singles(9))
     for now_us, free in ((0, 1), (0, 1), (1, 4)):
         queue.next_that_fits(now_us, fits(free))  # passed twice, then the first gang starts
-    assert isinstance(queue.next_that_fits(10, fits(1)), HeldUnit)
+    assert isinstance(queue.next_that_fits(10, fits(1)), ReservedUnit)
     chosen = queue.next_that_fits(20, fits(2))
     assert isinstance(chosen, Ticket)
     assert chosen.unit.key == "double"
 
-    assert isinstance(queue.next_that_fits(115, fits(1)), HeldUnit)
+    assert isinstance(queue.next_that_fits(115, fits(1)), ReservedUnit)
     assert queue.set_aside == []
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from placer.queue.fair import FairQueue
 from placer.queue.flow import Job
-from placer.queue.model import HeldUnit, Ticket, WorkUnit
+from placer.queue.model import ReservedUnit, Ticket, WorkUnit
 from placer.queue.reservation import Reservation
 from placer.queue.snapshot import from_json, restore, take, to_json
 from queue_meters import TallyMeter
@@ -59,7 +59,7 @@ class TurnMeter(Meter):
             assert capacity.now <= due or capacity.fits(waiting.unit)
 
     def answered(
-        self, queue: FairQueue, capacity: Capacity, chosen: Ticket | HeldUnit | None
+        self, queue: FairQueue, capacity: Capacity, chosen: Ticket | ReservedUnit | None
     ) -> None:
         """Note a reservation that was given, and check who started beside one."""
         now = capacity.now
@@ -99,7 +99,7 @@ class IdleMeter(Meter):
     """Holds that nothing that may start waits beside free capacity."""
 
     def answered(
-        self, queue: FairQueue, capacity: Capacity, chosen: Ticket | HeldUnit | None
+        self, queue: FairQueue, capacity: Capacity, chosen: Ticket | ReservedUnit | None
     ) -> None:
         """Look through all that waits, once the queue says that nothing may start."""
         if isinstance(chosen, Ticket):
@@ -274,7 +274,7 @@ def floor_of(now: int, free: int, *ends: tuple[int | None, int]) -> Capacity:
     return Capacity(now, free, list(ends))
 
 
-def ask(queue: FairQueue, capacity: Capacity) -> Ticket | HeldUnit | None:
+def ask(queue: FairQueue, capacity: Capacity) -> Ticket | ReservedUnit | None:
     """Ask a queue that foresees."""
     return queue.next_that_fits(capacity.now, capacity.fits, capacity)
 
@@ -302,7 +302,7 @@ def test_what_fits_and_would_put_off_the_gang_waits() -> None:
     assert isinstance(first, Ticket)
     assert isinstance(second, Ticket)
     assert (first.unit.key, second.unit.key) == ("young", 0)
-    assert third == HeldUnit("wide", WorkUnit("gang", 10, 4), passes=1)
+    assert third == ReservedUnit("wide", WorkUnit("gang", 10, 4), passes=1)
     assert queue.reserved == Reservation("wide", WorkUnit("gang", 10, 4), 0, 20)
     started = ask(queue, floor_of(20, 4))
     assert isinstance(started, Ticket)
@@ -346,7 +346,7 @@ def test_what_runs_for_too_long_is_waited_for_and_then_the_gang_is_set_aside() -
     late = [ask(queue, floor_of(now, 1, (now, 3))) for now in (20, 119)]
     then = ask(queue, floor_of(120, 1, (120, 3)))
 
-    assert [isinstance(one, HeldUnit) for one in late] == [True, True]
+    assert [isinstance(one, ReservedUnit) for one in late] == [True, True]
     assert queue.set_aside == [("wide", WorkUnit("gang", 10, 4))]
     assert isinstance(then, Ticket)
 
@@ -358,7 +358,7 @@ def test_a_gang_is_not_set_aside_before_it_is_due() -> None:
     queue = wide_and_narrow(limit=0)
     chosen = [ask(queue, floor_of(now, 1, (500, 3))) for now in (0, 100, 499, 500)]
 
-    assert all(isinstance(one, HeldUnit) for one in chosen)
+    assert all(isinstance(one, ReservedUnit) for one in chosen)
     assert isinstance(ask(queue, floor_of(500, 4)), Ticket)
 
 

@@ -5,7 +5,7 @@ from hypothesis import settings
 from hypothesis.stateful import initialize, invariant
 
 from placer.quota.cluster_quotas import ClusterQuotas
-from placer.quota.filter import Want
+from placer.quota.filter import ClassRequest
 from placer.quota.store import Encoded, QuotaStore
 from placer.scheduler import Scheduler
 from placer_models.capacity import Quantity, Unit
@@ -141,9 +141,12 @@ def test_every_quantity_of_every_type_is_a_class() -> None:
         "nic.percent": (0,),
         "nic.engine": (0,),
     }
-    wants = {"disk.bandwidth": Want(1, 2_600), "disk.space": Want(1, 2**40 - 2 * GIB)}
+    wants = {
+        "disk.bandwidth": ClassRequest(1, 2_600),
+        "disk.space": ClassRequest(1, 2**40 - 2 * GIB),
+    }
     assert quotas.store.passing(wants).tolist() == [True]
-    assert quotas.store.passing(wants | {"disk.space": Want(1, 2**40)}).tolist() == [False]
+    assert quotas.store.passing(wants | {"disk.space": ClassRequest(1, 2**40)}).tolist() == [False]
 
     scheduler.release([key("a"), key("b")])
     assert free() == before

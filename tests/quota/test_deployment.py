@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from placer.quota.choose import Use, choose_node
 from placer.quota.deployment import Binding, NotBoundError, bind
-from placer.quota.filter import Want
+from placer.quota.filter import ClassRequest
 from placer.quota.ledger import QuotaLedger
 from placer.quota.store import Quotas
 from placer_models.node_strategy import NodeStrategy
@@ -37,8 +37,8 @@ def test_the_three_parts_in_turn() -> None:
     B17: resources tell what is free, scheduling filters and chooses, deployment asks for devices.
     """
     ledger = cluster("a", "b")
-    want = {"gpu.memory": Want(1, 12)}
-    bind(ledger, [Binding("early", "a", {"gpu.memory": Want(4, 10)})])
+    want = {"gpu.memory": ClassRequest(1, 12)}
+    bind(ledger, [Binding("early", "a", {"gpu.memory": ClassRequest(4, 10)})])
 
     passing = ledger.store.passing(want).tolist()
     nodes = [name for name, passes in zip(ledger.store.nodes, passing, strict=True) if passes]
@@ -62,10 +62,10 @@ def test_pods_are_bound_together_or_not_at_all() -> None:
     ledger = cluster("a", "b")
     before = free_of(ledger)
     bindings = [
-        Binding("p0", "a", {"gpu.memory": Want(3, 15)}),
-        Binding("p1", "a", {"gpu.memory": Want(2, 15), "address": Want(1, 4)}),
-        Binding("p2", "b", {"gpu.memory": Want(4, 20)}),
-        Binding("p3", "b", {"disk": Want(1, 1)}),
+        Binding("p0", "a", {"gpu.memory": ClassRequest(3, 15)}),
+        Binding("p1", "a", {"gpu.memory": ClassRequest(2, 15), "address": ClassRequest(1, 4)}),
+        Binding("p2", "b", {"gpu.memory": ClassRequest(4, 20)}),
+        Binding("p3", "b", {"disk": ClassRequest(1, 1)}),
     ]
 
     with pytest.raises(NotBoundError) as error:
@@ -88,7 +88,9 @@ def test_pods_are_bound_together_or_not_at_all() -> None:
         (Binding("p0", "a", {}), "pod 'p0' is to be bound twice; a pod has one node"),
         (Binding("p1", "z", {}), "there is no node 'z'"),
         (
-            Binding("p1", "a", {"gpu.memory": Want(2, 1), "gpu.percent": Want(1, 1)}),
+            Binding(
+                "p1", "a", {"gpu.memory": ClassRequest(2, 1), "gpu.percent": ClassRequest(1, 1)}
+            ),
             "need one count",
         ),
     ],
@@ -101,7 +103,7 @@ def test_nonsense_takes_nothing(second: Binding, words: str) -> None:
     before = free_of(ledger)
 
     with pytest.raises(QuotaError, match=words):
-        bind(ledger, [Binding("p0", "a", {"gpu.memory": Want(1, 1)}), second])
+        bind(ledger, [Binding("p0", "a", {"gpu.memory": ClassRequest(1, 1)}), second])
 
     assert free_of(ledger) == before
 
@@ -118,7 +120,11 @@ def test_whatever_is_bound_adds_up(data: st.DataObject) -> None:
             Binding(
                 f"p{number}-{i}",
                 data.draw(st.sampled_from("ab")),
-                {"gpu.memory": Want(data.draw(st.integers(0, 3)), data.draw(st.integers(0, 20)))},
+                {
+                    "gpu.memory": ClassRequest(
+                        data.draw(st.integers(0, 3)), data.draw(st.integers(0, 20))
+                    )
+                },
                 data.draw(st.sampled_from(DeviceChoice)),
             )
             for i in range(data.draw(st.integers(1, 3)))

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from placer.quota.filter import Decoded, Packed, Sorted, Want, quotas_of, schedulable
+from placer.quota.filter import ClassRequest, Decoded, Packed, Sorted, quotas_of, schedulable
 from placer_models.quota import EncodedClass, QuotaError
 
 FORMS = (Decoded, Packed, Sorted)
@@ -31,7 +31,7 @@ def test_all_forms_answer_as_a_loop(
     known = sorted({quota for node in nodes for quota in node})
     if known:
         amount = data.draw(st.sampled_from(known) | st.just(amount))
-    want = Want(count, amount)
+    want = ClassRequest(count, amount)
     free = quotas_of([EncodedClass.of(node, bits) for node in nodes])
 
     expected = [sum(quota >= amount for quota in node) >= count for node in nodes]
@@ -46,9 +46,14 @@ def test_a_class_that_is_missing_is_not_enough() -> None:
     """
     gpus = Sorted(*quotas_of([EncodedClass.of(node, 5) for node in ([20, 3], [20, 20])]))
 
-    assert schedulable({"gpu": gpus}, {"gpu": Want(2, 10)}, 2).tolist() == [False, True]
-    assert schedulable({"gpu": gpus}, {"gpu": Want(1, 20), "disk": Want(1, 1)}, 2).sum() == 0
-    assert schedulable({"gpu": gpus}, {"disk": Want(0, 0)}, 2).all()
+    assert schedulable({"gpu": gpus}, {"gpu": ClassRequest(2, 10)}, 2).tolist() == [False, True]
+    assert (
+        schedulable(
+            {"gpu": gpus}, {"gpu": ClassRequest(1, 20), "disk": ClassRequest(1, 1)}, 2
+        ).sum()
+        == 0
+    )
+    assert schedulable({"gpu": gpus}, {"disk": ClassRequest(0, 0)}, 2).all()
     assert schedulable({}, {}, 2).all()
 
 
@@ -58,7 +63,7 @@ def test_less_than_nothing_cannot_be_asked_for(count: int, amount: int) -> None:
     A count or an amount below 0 is refused before any node is looked at.
     """
     with pytest.raises(QuotaError, match="both are 0 or more"):
-        Want(count, amount)
+        ClassRequest(count, amount)
 
 
 def test_nodes_that_disagree_about_the_width_are_refused() -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from placer.quota.filter import Want
+from placer.quota.filter import ClassRequest
 from placer.quota.ledger import Grant, NotEnoughError, QuotaLedger
 from placer.quota.store import Quotas, QuotaStore
 from placer_models.policy import DeviceChoice
@@ -31,7 +31,7 @@ def test_devices_are_chosen_by_use(choice: DeviceChoice, second: int) -> None:
     B14: the second pod comes to an idle card, or beside the first; equals by number.
     """
     ledger = cluster()
-    want = {"gpu.memory": Want(1, 8)}
+    want = {"gpu.memory": ClassRequest(1, 8)}
 
     assert ledger.give_out("n", want, choice).devices == {"gpu.memory": (1,)}
     assert ledger.give_out("n", want, choice).devices == {"gpu.memory": (second,)}
@@ -43,9 +43,9 @@ def test_used_is_the_mean_of_the_parts_of_what_is_asked_for() -> None:
     """
     ledger = cluster()
     ledger.add_node("m", {"gpu.memory": [20, 10], "gpu.percent": [100, 100]})
-    ledger.give_out("m", {"gpu.memory": Want(1, 12), "gpu.percent": Want(1, 20)})
-    ledger.give_out("m", {"gpu.memory": Want(1, 5)}, DeviceChoice.LEAST_USED)
-    ledger.give_out("m", {"gpu.percent": Want(1, 50)}, DeviceChoice.LEAST_USED)
+    ledger.give_out("m", {"gpu.memory": ClassRequest(1, 12), "gpu.percent": ClassRequest(1, 20)})
+    ledger.give_out("m", {"gpu.memory": ClassRequest(1, 5)}, DeviceChoice.LEAST_USED)
+    ledger.give_out("m", {"gpu.percent": ClassRequest(1, 50)}, DeviceChoice.LEAST_USED)
     assert ledger.store.quotas("m")["gpu.memory"].used == (12, 5)
     assert ledger.store.quotas("m")["gpu.percent"].used == (20, 50)
 
@@ -53,9 +53,11 @@ def test_used_is_the_mean_of_the_parts_of_what_is_asked_for() -> None:
         (DeviceChoice.LEAST_USED, 1, 2),
         (DeviceChoice.MOST_USED, 2, 1),
     ):
-        both = ledger.give_out("m", {"gpu.memory": Want(1, 1), "gpu.percent": Want(1, 1)}, choice)
+        both = ledger.give_out(
+            "m", {"gpu.memory": ClassRequest(1, 1), "gpu.percent": ClassRequest(1, 1)}, choice
+        )
         ledger.take_back(both)
-        memory = ledger.give_out("m", {"gpu.memory": Want(1, 1)}, choice)
+        memory = ledger.give_out("m", {"gpu.memory": ClassRequest(1, 1)}, choice)
         ledger.take_back(memory)
         assert both.devices["gpu.memory"] == (of_both,)
         assert memory.devices["gpu.memory"] == (of_memory,)
@@ -66,10 +68,14 @@ def test_quantities_of_one_type_are_of_the_same_devices() -> None:
     Memory on one card and compute on another are no card for a pod that asks for both.
     """
     ledger = cluster()
-    ledger.give_out("n", {"gpu.memory": Want(2, 15)})
-    ledger.give_out("n", {"gpu.percent": Want(1, 80)}, DeviceChoice.LEAST_USED)
+    ledger.give_out("n", {"gpu.memory": ClassRequest(2, 15)})
+    ledger.give_out("n", {"gpu.percent": ClassRequest(1, 80)}, DeviceChoice.LEAST_USED)
 
-    both = {"gpu.memory": Want(2, 11), "gpu.percent": Want(2, 50), "address": Want(1, 1)}
+    both = {
+        "gpu.memory": ClassRequest(2, 11),
+        "gpu.percent": ClassRequest(2, 50),
+        "address": ClassRequest(1, 1),
+    }
     assert ledger.store.passing(both).tolist() == [True]
     assert ledger.give_out("n", both).devices == {
         "gpu.memory": (3, 4),
@@ -78,7 +84,7 @@ def test_quantities_of_one_type_are_of_the_same_devices() -> None:
     }
     assert ledger.store.passing(both).tolist() == [False]
     with pytest.raises(QuotaError, match=r"2 of gpu.memory, 1 of gpu.percent: .* need one count"):
-        ledger.give_out("n", {"gpu.memory": Want(2, 1), "gpu.percent": Want(1, 1)})
+        ledger.give_out("n", {"gpu.memory": ClassRequest(2, 1), "gpu.percent": ClassRequest(1, 1)})
 
 
 def test_a_refusal_names_what_is_gone_and_takes_nothing() -> None:
@@ -86,11 +92,18 @@ def test_a_refusal_names_what_is_gone_and_takes_nothing() -> None:
     B16: class by class, how many devices have the amount; the rest of the request is not taken.
     """
     ledger = cluster()
-    ledger.give_out("n", {"gpu.memory": Want(3, 12)})
+    ledger.give_out("n", {"gpu.memory": ClassRequest(3, 12)})
     before = free_of(ledger)
 
     with pytest.raises(NotEnoughError) as refusal:
-        ledger.give_out("n", {"gpu.memory": Want(2, 10), "address": Want(1, 4), "disk": Want(1, 1)})
+        ledger.give_out(
+            "n",
+            {
+                "gpu.memory": ClassRequest(2, 10),
+                "address": ClassRequest(1, 4),
+                "disk": ClassRequest(1, 1),
+            },
+        )
 
     assert refusal.value.short == {"gpu.memory": 1, "address": 0, "disk": 0}
     assert str(refusal.value) == (
@@ -106,7 +119,7 @@ def test_a_grant_is_taken_back_once() -> None:
     B15: what a pod had is free again, and cannot be given back twice.
     """
     ledger = cluster()
-    grant = ledger.give_out("n", {"gpu.memory": Want(2, 7), "address": Want(1, 2)})
+    grant = ledger.give_out("n", {"gpu.memory": ClassRequest(2, 7), "address": ClassRequest(1, 2)})
     with pytest.raises(QuotaError, match="node 'n' has 1 grants; take them back first"):
         ledger.remove_node("n")
 
@@ -137,8 +150,8 @@ def test_any_sequence_leaves_a_fresh_encoding(data: st.DataObject) -> None:
             continue
         node = data.draw(st.integers(0, len(totals) - 1))
         wants = {
-            "gpu.memory": Want(data.draw(st.integers(0, 3)), data.draw(st.integers(0, 20))),
-            "address": Want(1, data.draw(st.integers(0, 2))),
+            "gpu.memory": ClassRequest(data.draw(st.integers(0, 3)), data.draw(st.integers(0, 20))),
+            "address": ClassRequest(1, data.draw(st.integers(0, 2))),
         }
         passes = bool(ledger.store.passing(wants)[node])
         try:

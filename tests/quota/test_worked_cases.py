@@ -14,7 +14,7 @@ from placer.quota.choose import (
     choose_node,
     score_of,
 )
-from placer.quota.filter import Decoded, FreeQuotas, Packed, Sorted, Want, quotas_of
+from placer.quota.filter import ClassRequest, Decoded, FreeQuotas, Packed, Sorted, quotas_of
 from placer.scheduling.decision import lone_gang
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
@@ -106,11 +106,11 @@ def test_enough_devices_have_enough(row: dict[str, Any], form: Any) -> None:
     """
     free: FreeQuotas = form(*quotas_of([EncodedClass.of(row["free"], row["bits"])]))
 
-    assert free.passing(Want(row["count"], row["amount"])).tolist() == [row["passes"]]
+    assert free.passing(ClassRequest(row["count"], row["amount"])).tolist() == [row["passes"]]
     if "fitting" in row:
         fitting = row["fitting"]
-        assert free.passing(Want(fitting, row["amount"])).tolist() == [True]
-        assert free.passing(Want(fitting + 1, row["amount"])).tolist() == [False]
+        assert free.passing(ClassRequest(fitting, row["amount"])).tolist() == [True]
+        assert free.passing(ClassRequest(fitting + 1, row["amount"])).tolist() == [False]
 
 
 @rows("packed")
@@ -129,7 +129,7 @@ def test_all_fields_of_a_word_are_compared_at_once(row: dict[str, Any]) -> None:
     assert hex((free | guards) - repeated & guards) == row["kept"]
     packed = Packed(*quotas_of([EncodedClass.of(row["free"], bits)]))
     for asked, passes in ((row["fitting"], True), (row["fitting"] + 1, False)):
-        assert packed.passing(Want(asked, row["amount"])).tolist() == [passes]
+        assert packed.passing(ClassRequest(asked, row["amount"])).tolist() == [passes]
 
 
 @rows("devices")

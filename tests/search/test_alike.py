@@ -8,7 +8,7 @@ import pytest
 
 from exact_checks import check_worlds
 from placer.search import joint_search
-from placer.search.alike import part
+from placer.search.equal_pods import part
 from placer.search.options import SolveOptions
 from placer.search.solver import solve
 from placer.state.batch import build_problem

@@ -14,8 +14,8 @@ from placer.judge.measure import better, measure
 from placer.scheduler import Scheduler
 from placer.scheduling.decision import Batch, Decision, lone_gang
 from placer.scheduling.refusal import Refusal
-from placer.search.beyond import closed_copies, outside_pods_that_match
 from placer.search.options import Engine, SolveOptions
+from placer.search.outside_witnesses import closed_copies, outside_pods_that_match
 from placer_models.cluster import Instance, RunningPod
 from placer_models.pod import Pod
 from search.by_parts import answer

@@ -7,8 +7,8 @@ from random import Random
 import pytest
 
 from judge.hand import node, pod, put
-from placer.search.reasons.firsts import First, Firsts, firsts_of
-from placer.search.reasons.question import Crowd
+from placer.search.reasons.firsts import First, Firsts, pods_without_company
+from placer.search.reasons.question import OtherPods
 from placer_models.affinity import EVERY_NAMESPACE, AffinityLevel, AffinityTerm
 from placer_models.cluster import Node, RunningPod
 from placer_models.pod import Pod
@@ -51,7 +51,7 @@ def test_twice_as_many_pods_take_twice_as_many_steps(looks: list[AffinityTerm]) 
         looks.clear()
         everyone = [own_kind(number) for number in range(count)]
 
-        found = list(firsts_of(ZONES, everyone, Crowd(everyone), lambda: False))
+        found = list(pods_without_company(ZONES, everyone, OtherPods(everyone), lambda: False))
         assert len(found) == count
         firsts = Firsts(found)
         for one in everyone:
@@ -130,7 +130,7 @@ def test_firsts_are_those_that_no_other_pod_keeps_company(seed: int) -> None:
     everyone = [drawn_pod(rng, f"p{i}") for i in range(rng.choice((1, 2, 4, 8)))]
     arrived = [one for one in everyone if rng.random() < 0.7]
 
-    found = list(firsts_of(ZONES, arrived, Crowd(everyone), lambda: False))
+    found = list(pods_without_company(ZONES, arrived, OtherPods(everyone), lambda: False))
     assert found == plainly(ZONES, arrived, everyone)
 
     firsts = Firsts(found)

@@ -10,7 +10,7 @@ from placer.counting.account import account_of
 from placer.search.budget import Budget
 from placer.search.options import SolveOptions
 from placer.search.reasons.blocking import blocker_of
-from placer.search.reasons.question import Question
+from placer.search.reasons.question import PodOnNode
 from placer.search.reasons.register import REASON_RULES, demands_of
 from placer.state.fits import fit_of
 from placer_models.cluster import Node
@@ -97,7 +97,7 @@ def test_reasons_stand_on_the_same_blockers(batch: int) -> None:
                 never = fit_of(waiting.spec, on)
                 if isinstance(never, Fit):
                     continue
-                asked = Question(waiting.spec, "default", (), on, (), None)
+                asked = PodOnNode(waiting.spec, "default", (), on, (), None)
                 demands = demands_of(asked)
                 rules = [(demand.rule, demand.subject) for demand in demands]
                 assert (never.demand.rule, never.demand.subject) in rules, instance.name

@@ -15,8 +15,8 @@ from placer.scheduler import Scheduler
 from placer.scheduling.decision import Batch, Decision, lone_gang
 from placer.scheduling.errors import BadWordsError
 from placer.scheduling.refusal import Refusal
-from placer.search.beyond import nodes_of_first_pods, outside_pods_that_match
 from placer.search.options import Engine, SolveOptions
+from placer.search.outside_witnesses import nodes_of_first_pods, outside_pods_that_match
 from placer_models.affinity import AffinityTerm
 from placer_models.cluster import RunningPod
 from placer_models.pod import Pod

@@ -13,7 +13,7 @@ from placer.scheduling.decision import Batch, Decision, lone_gang
 from placer.scheduling.errors import SchedulerError
 from placer.search.options import Engine, SolveOptions
 from placer.search.reasons import stages
-from placer.search.reasons.question import Question
+from placer.search.reasons.question import PodOnNode
 from placer_models.cluster import Node
 from placer_models.placement import Unplaced
 from placer_models.pod import Container, Pod, PodSpec, Resources, pods_of
@@ -68,12 +68,12 @@ def looked_at(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """Count how often each node is looked into beside what runs there."""
     found: Counter[str] = Counter()
 
-    def counted(*parts: Any) -> Question:
-        asked = Question(*parts)
+    def counted(*parts: Any) -> PodOnNode:
+        asked = PodOnNode(*parts)
         found[asked.node.name if asked.crowd else "empty"] += 1
         return asked
 
-    monkeypatch.setattr(stages, "Question", counted)
+    monkeypatch.setattr(stages, "PodOnNode", counted)
     return found
 
 

@@ -11,7 +11,7 @@ from placer.search.baseline import baseline_of
 from placer.search.budget import Budget
 from placer.search.options import Engine, SolveOptions
 from placer.search.reasons.blocking import blocker_of
-from placer.search.reasons.question import Question
+from placer.search.reasons.question import PodOnNode
 from placer.search.reasons.register import demands_of
 from placer.search.reasons.stages import stages_of
 from placer.search.solver import solve
@@ -336,7 +336,7 @@ def check_world(instance: Instance) -> None:
             for index, node in enumerate(instance.nodes):
                 runs = stage.running[index]
                 spec = spec_on(waiting.spec, node)
-                asked = Question(spec, waiting.namespace, levels, node, runs, stage.crowd)
+                asked = PodOnNode(spec, waiting.namespace, levels, node, runs, stage.crowd)
                 found = blocker_of(asked, stage.account_at(index), demands_of(asked), budget)
                 others = [r for r in instance.running if r.placement.node != node.name]
                 elsewhere = others if stage.crowd else []

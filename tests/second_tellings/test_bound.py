@@ -6,7 +6,7 @@ from random import Random
 import pytest
 
 from placer.judge import cells
-from placer.judge.scene import Site, sites_of, tenant_of
+from placer.judge.scene import JudgedNode, judged_nodes_of, placed_pod_of
 from placer_models.alignment import effective_policy, effective_scope
 from placer_models.bound import binds, bound_to, numa_nodes_held, numa_nodes_of, within
 from placer_models.cluster import Instance, Node
@@ -19,9 +19,9 @@ POOLED = (QosClass.LS, QosClass.BE)
 NONE, BEST_EFFORT, RESTRICTED, SINGLE = AlignmentPolicy
 
 
-def site_of(node: Node) -> Site:
+def site_of(node: Node) -> JudgedNode:
     """Return the judge's view of an empty node."""
-    return sites_of(Instance((node,), ())).sites[node.name]
+    return judged_nodes_of(Instance((node,), ())).sites[node.name]
 
 
 def drawn_spec(rng: Random) -> PodSpec:
@@ -99,7 +99,7 @@ def test_words_and_judge_agree_on_who_is_bound_where(batch: int) -> None:
                 node = replace(drawn, alignment=rng.choice(tuple(AlignmentPolicy)))
                 spec, place = drawn_spec(rng), drawn_place(rng, node)
                 site, topology = site_of(node), node.machine.topology
-                tenant = tenant_of(Pod("p", "default", spec), place, new=True)
+                tenant = placed_pod_of(Pod("p", "default", spec), place, new=True)
                 expected = bound(spec, place, node)
                 homes = {topology.cpu[c].numa_node for c in place.cpuset if c in topology.cpu}
                 pool = {c for c in place.cpuset if c in topology.cpu}

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from mixed_worlds import mixed_instance
-from placer.search.beyond import outside_pods_that_match
+from placer.search.outside_witnesses import outside_pods_that_match
 from placer_models import relations
 from placer_models.affinity import AffinityLevel, AffinityTerm
 from placer_models.cluster import Instance

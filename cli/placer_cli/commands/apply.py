@@ -305,11 +305,11 @@ def _apply(
     from contextlib import closing
     from dataclasses import replace
 
-    from placer.node.blank import BlankFiles
     from placer.node.cgroups import Cgroups
     from placer.node.errors import DocumentError
     from placer.node.host import Host
     from placer.node.mounts import kernel_files
+    from placer.node.no_cgroups import BlankFiles
     from placer.node.plan import plan_of
     from placer.node.state import AppliedState
     from placer.node.systemd_units import SystemdUnits

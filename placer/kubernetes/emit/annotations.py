@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from placer.kubernetes.emit.placed_pods import PlacedDump, PlacedPod, Written
+from placer.kubernetes.emit.placed_pods import EmittedPod, PlacedDump, Written
 from placer_models.annotations.device_allocated import allocations_of, write_device_allocated
 from placer_models.annotations.names import (
     DEVICE_ALLOCATED,
@@ -96,7 +96,7 @@ def gang_annotations(
     return {BIND_GANG_GROUP: ",".join(names), BIND_GANG_MEMBERS: str(members)}
 
 
-def annotations_by_pod(dump: PlacedDump) -> Iterator[tuple[PlacedPod, Annotations]]:
+def annotations_by_pod(dump: PlacedDump) -> Iterator[tuple[EmittedPod, Annotations]]:
     """Yield each placed pod with all annotations that Placer writes on it."""
     members = Counter(one.together for one in dump.pods)
     for one in dump.pods:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from placer.kubernetes.claims import Claims
 from placer.kubernetes.device_pools import DevicePools, PoolDevice
 from placer.kubernetes.emit.annotations import metadata_of
-from placer.kubernetes.emit.placed_pods import PlacedDump, PlacedPod, Written
+from placer.kubernetes.emit.placed_pods import EmittedPod, PlacedDump, Written
 from placer.kubernetes.objects import Objects
 from placer.kubernetes.pod_claims import Given, Label
 from placer.kubernetes.shared_claims import held_claim
@@ -187,7 +187,7 @@ def _holders(dump: PlacedDump) -> dict[NamespacedName, NamespacedName]:
     }
 
 
-def _followed(one: PlacedPod) -> set[Label]:
+def _followed(one: EmittedPod) -> set[Label]:
     """Return the labels of the pods that hold devices for this one."""
     return {label for term in one.pod.spec.affinity for label in term.labels}
 
@@ -211,7 +211,7 @@ def _claim(identity: Identity, *, with_version: bool) -> dict[str, object]:
     }
 
 
-def _devices_of(one: PlacedPod, asked: Claims, pools: DevicePools) -> list[Handed]:
+def _devices_of(one: EmittedPod, asked: Claims, pools: DevicePools) -> list[Handed]:
     """Return each request of a pod's claims, resolved, with its devices."""
     on_node = {
         (device.device.type, device.device.minor): device

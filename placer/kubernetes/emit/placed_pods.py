@@ -15,7 +15,7 @@ from placer_models.pod import Gang, Pod
 
 
 @dataclass(frozen=True, slots=True)
-class PlacedPod:
+class EmittedPod:
     """One pod that got a place.
 
     Attributes:
@@ -49,8 +49,8 @@ class PlacedDump:
 
     objects: Objects
     instance: Instance
-    pods: tuple[PlacedPod, ...]
-    held_back: tuple[PlacedPod, ...] = ()
+    pods: tuple[EmittedPod, ...]
+    held_back: tuple[EmittedPod, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ def placed_dump(objects: Objects, instance: Instance, placement: Placement) -> P
         together = groups.get(gang.key, (gang.key,))
         _check_whole(gang, len(members))
         found += [
-            PlacedPod(
+            EmittedPod(
                 objects.pods[pod.key],
                 pod,
                 gang,
@@ -111,7 +111,7 @@ def placed_dump(objects: Objects, instance: Instance, placement: Placement) -> P
 
 
 def _with_sharers(
-    waiting: set[tuple[NamespacedName, ...]], found: Sequence[PlacedPod], objects: Objects
+    waiting: set[tuple[NamespacedName, ...]], found: Sequence[EmittedPod], objects: Objects
 ) -> set[tuple[NamespacedName, ...]]:
     """Return what waits, and all that waits with it for devices of claims that they share."""
     before = -1
@@ -122,7 +122,7 @@ def _with_sharers(
     return waiting
 
 
-def _unmet(one: PlacedPod, objects: Objects) -> set[NamespacedName]:
+def _unmet(one: EmittedPod, objects: Objects) -> set[NamespacedName]:
     """Return the claims of a pod that were given nothing yet."""
     keys = {(one.part.identity.namespace, source.claim) for source in one.part.claims}
     known = {key: objects.claims.get(key) for key in keys}

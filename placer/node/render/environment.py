@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 
 from placer.judge.container_parts import devices_of
-from placer.judge.scene import tenant_of
+from placer.judge.scene import placed_pod_of
 from placer.node.targets import Target
 from placer_models.cluster import Node
 from placer_models.cpuset import format_cpu_list
@@ -86,7 +86,7 @@ def grants_of(target: Target) -> tuple[DeviceGrant, ...]:
     """Return the devices of one container."""
     one = target.one
     seat = one.placement
-    tenant = tenant_of(one.pod, seat, new=True)
+    tenant = placed_pod_of(one.pod, seat, new=True)
     part = next((part for part in seat.containers if part.name == target.container), None)
     return devices_of(tenant, part) if part else ()
 

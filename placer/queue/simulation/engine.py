@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from placer.queue.fair import FairQueue
 from placer.queue.fairness import FairnessMeter
-from placer.queue.model import DEFAULT_GROUP, FlowChoice, HeldUnit, Ticket, WorkUnit
+from placer.queue.model import DEFAULT_GROUP, FlowChoice, ReservedUnit, Ticket, WorkUnit
 from placer.queue.simulation.bounds import lower_bound_us, upper_bound_us
 from placer.queue.simulation.floor import Floor
 from placer.queue.simulation.forecast import FloorForecast, HeldThreads
@@ -103,7 +103,7 @@ class _Engine:
                 chosen = self._queue.next_that_fits(now_us, forecast.fits, forecast)
             else:
                 chosen = self._queue.next(now_us)
-            if isinstance(chosen, HeldUnit):
+            if isinstance(chosen, ReservedUnit):
                 self._push_look_again(self._hold_ends_us(now_us))
                 return
             if chosen is None:

@@ -12,7 +12,7 @@ from placer.search.exchanges.on_nodes import NodeLayer, OnNodes
 from placer.search.exchanges.room_columns import NodeColumns, columns_of
 from placer.search.exchanges.swaps import EXCHANGES_A_SECOND
 from placer.search.exchanges.sweeps import Loads
-from placer.search.plain import place_on
+from placer.search.plain_pods import place_on
 from placer_models.cpsat.families import is_plain
 from placer_models.problem import Choices, Problem
 

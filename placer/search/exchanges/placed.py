@@ -18,7 +18,7 @@ from placer.search.budget import Budget
 from placer.search.exchanges.lot_places import LotPlaces, PodNodes, lot_places
 from placer.search.exchanges.swaps import BinContents, fastest_sweeps, settle_in_threads
 from placer.search.exchanges.sweeps import array_sweeps
-from placer.search.exchanges.wanted import ExchangeOffer, offers_of
+from placer.search.exchanges.wanted import LeftOutLots, offers_of
 from placer_models.problem import Choices, Problem
 
 SWEEPS_A_POD = 16
@@ -132,7 +132,7 @@ class _Search:
         room = places.columns.room.sum(axis=0) - places.sizes_of(before).sum(axis=0)
         sizes = places.sizes_of(able)
 
-        def useful() -> list[ExchangeOffer]:
+        def useful() -> list[LeftOutLots]:
             """Return which lots to leave out so that more points are reached."""
             return [
                 offer

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from placer.search.exchanges.device_columns import device_columns
 from placer.search.exchanges.sweeps import Loads
-from placer.search.plain import never_on
+from placer.search.plain_pods import never_on
 from placer_models.node_state import NodeState
 from placer_models.problem import Problem
 

@@ -22,7 +22,7 @@ NOISE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class ExchangeOffer:
+class LeftOutLots:
     """A choice of lots that are left out.
 
     Attributes:
@@ -43,7 +43,7 @@ def offers_of(
     sizes: Loads,
     room: Loads,
     rng: np.random.Generator,
-) -> list[ExchangeOffer]:
+) -> list[LeftOutLots]:
     """Return, for each number of points to keep, which lots to leave out; most points first.
 
     Args:
@@ -84,5 +84,5 @@ def offers_of(
     for found in best[first].tolist():
         number, out = divmod(found, count + 1)
         left_out = tuple(mine[position] for position in orders[number][:out])
-        offers.append(ExchangeOffer(left_out, int(by_points[found]), float(by_slack[found])))
+        offers.append(LeftOutLots(left_out, int(by_points[found]), float(by_slack[found])))
     return offers

@@ -5,7 +5,7 @@ from itertools import combinations
 from math import comb
 
 from placer.counting.account import Account
-from placer.search.reasons.question import Question
+from placer.search.reasons.question import PodOnNode
 from placer.search.reasons.register import REASON_RULES
 from placer.state.alignment import aligned, counted_per_cpu, limit_of
 from placer_models.policy import AlignmentPolicy, QosClass
@@ -15,7 +15,7 @@ MOST_SETS = 2_000
 """The most sets of NUMA nodes that are looked through."""
 
 
-def is_plain(demand: Demand, asked: Question) -> bool:
+def is_plain(demand: Demand, asked: PodOnNode) -> bool:
     """Return whether counting on NUMA nodes says all about an alignment beside amounts.
 
     It does for pods that own their CPUs or ask for none, if no pod of a pool runs beside them.
@@ -29,7 +29,7 @@ def is_plain(demand: Demand, asked: Question) -> bool:
     )
 
 
-def meet(policy: str, asked: Question, account: Account, demands: Sequence[Demand]) -> bool | None:
+def meet(policy: str, asked: PodOnNode, account: Account, demands: Sequence[Demand]) -> bool | None:
     """Return whether some NUMA nodes that the policy allows hold all amounts, None if unknown.
 
     Args:

@@ -15,7 +15,7 @@ from placer.search.exact import limits_of, search_exactly
 from placer.search.first_tier_bounds import bound_first_tiers
 from placer.search.halt import Halt
 from placer.search.joint_search import MOST_ASSIGNMENTS
-from placer.search.reasons.question import Question
+from placer.search.reasons.question import PodOnNode
 from placer.search.tiers import silent
 from placer.state.batch import build_problem
 from placer.state.out_of_time import OutOfTimeError, Stop, go_on
@@ -48,7 +48,7 @@ def budget_for(whole: Budget) -> Budget:
     return budget
 
 
-def fits_alone(asked: Question, budget: Budget) -> bool:
+def fits_alone(asked: PodOnNode, budget: Budget) -> bool:
     """Return whether the pod has a place on the node.
 
     What the node is, and which pods affinity finds there, is left to `counted.lacks`.
@@ -83,7 +83,7 @@ def _settled(runner: RunningPod, node: Node) -> RunningPod:
     )
 
 
-def _ghosts(asked: Question, pod: Pod) -> Iterator[RunningPod]:
+def _ghosts(asked: PodOnNode, pod: Pod) -> Iterator[RunningPod]:
     """Yield a pod elsewhere for each term by which the pod wants running pods beside its CPUs."""
     for number, term in enumerate(pod.spec.affinity):
         if (

@@ -6,14 +6,14 @@ from dataclasses import replace
 
 from placer.counting.account import Account
 from placer.counting.node_resources import NODE_RESOURCES, NodeResource, amount_of, wanted_by
-from placer.search.reasons.question import Question
+from placer.search.reasons.question import PodOnNode
 from placer.search.reasons.rule import PerNumaNode, ReasonRule, always, on_no_numa_node
 from placer_models.pod import PodSpec, Resources
 from placer_models.quantity import format_bytes
 from placer_models.reasons import Demand
 
 
-def with_amounts(asked: Question, change: Callable[[Resources], Resources]) -> Question:
+def with_amounts(asked: PodOnNode, change: Callable[[Resources], Resources]) -> PodOnNode:
     """Return the question with other requests of each container."""
     containers = tuple(
         replace(container, requests=change(container.requests))
@@ -26,17 +26,17 @@ def _of_resource(resource: NodeResource) -> ReasonRule:
     """Return what the reasons know of a resource of nodes as wholes."""
     rule = resource.rule
 
-    def asked(question: Question) -> Iterator[Demand]:
+    def asked(question: PodOnNode) -> Iterator[Demand]:
         yield from (Demand(rule, name) for name, _ in resource.wanted(question.spec))
 
-    def without(question: Question, demand: Demand) -> Question:
+    def without(question: PodOnNode, demand: Demand) -> PodOnNode:
         spec, node = resource.dropped(question.spec, question.node, demand.subject)
         return replace(question, spec=spec, node=node)
 
     def brief(demand: Demand, spec: PodSpec) -> str:
         return resource.told(demand.subject, wanted_by(spec)[rule, demand.subject])
 
-    def lacks(demand: Demand, question: Question, account: Account) -> bool:
+    def lacks(demand: Demand, question: PodOnNode, account: Account) -> bool:
         key = rule, demand.subject
         return wanted_by(question.spec)[key] > amount_of(key, account.resources)
 
@@ -52,12 +52,12 @@ def _of_resource(resource: NodeResource) -> ReasonRule:
     )
 
 
-def _memory(asked: Question) -> Iterator[Demand]:
+def _memory(asked: PodOnNode) -> Iterator[Demand]:
     if asked.spec.requests.memory_bytes:
         yield Demand("memory")
 
 
-def _without_memory(asked: Question, _: Demand) -> Question:
+def _without_memory(asked: PodOnNode, _: Demand) -> PodOnNode:
     return with_amounts(asked, lambda requests: replace(requests, memory_bytes=0))
 
 
@@ -65,20 +65,20 @@ def _memory_left(account: Account) -> dict[int | None, int]:
     return {home: max(0, amount) for home, amount in account.memory.bytes_in.items()}
 
 
-def _too_little_memory(_: Demand, asked: Question, account: Account) -> bool:
+def _too_little_memory(_: Demand, asked: PodOnNode, account: Account) -> bool:
     return asked.spec.requests.memory_bytes > sum(_memory_left(account).values())
 
 
-def _memory_per_numa_node(_: Demand, asked: Question, account: Account) -> PerNumaNode:
+def _memory_per_numa_node(_: Demand, asked: PodOnNode, account: Account) -> PerNumaNode:
     return asked.spec.requests.memory_bytes, _memory_left(account)
 
 
-def _hugepages(asked: Question) -> Iterator[Demand]:
+def _hugepages(asked: PodOnNode) -> Iterator[Demand]:
     for pages in asked.spec.requests.hugepages:
         yield Demand("hugepages", str(pages.page_bytes))
 
 
-def _without_pages(asked: Question, demand: Demand) -> Question:
+def _without_pages(asked: PodOnNode, demand: Demand) -> PodOnNode:
     size = int(demand.subject)
 
     def fewer(requests: Resources) -> Resources:
@@ -93,7 +93,7 @@ def _pages(demand: Demand, spec: PodSpec) -> str:
     return f"{spec.requests.pages_of(size)} of {format_bytes(size)}"
 
 
-def _pages_per_numa_node(demand: Demand, asked: Question, account: Account) -> PerNumaNode:
+def _pages_per_numa_node(demand: Demand, asked: PodOnNode, account: Account) -> PerNumaNode:
     size = int(demand.subject)
     left: Counter[int | None] = Counter()
     for (home, of_size), number in account.memory.pages.items():
@@ -102,7 +102,7 @@ def _pages_per_numa_node(demand: Demand, asked: Question, account: Account) -> P
     return asked.spec.requests.pages_of(size), left
 
 
-def _too_few_pages(demand: Demand, asked: Question, account: Account) -> bool:
+def _too_few_pages(demand: Demand, asked: PodOnNode, account: Account) -> bool:
     want, left = _pages_per_numa_node(demand, asked, account)
     return want > sum(left.values())
 

@@ -8,7 +8,7 @@ from placer.counting.account import Account
 from placer.search.budget import Budget
 from placer.search.reasons import aligned_amounts
 from placer.search.reasons.alone import fits_alone
-from placer.search.reasons.question import Question
+from placer.search.reasons.question import PodOnNode
 from placer.search.reasons.register import REASON_RULES, is_settled, lacks, without
 from placer.state.fits import fit_of
 from placer.state.out_of_time import OutOfTimeError
@@ -17,7 +17,7 @@ from placer_models.reasons import Blocker, Demand
 _Demands = tuple[Demand, ...]
 
 
-def counted_blocker(asked: Question, account: Account, demands: _Demands) -> Blocker | None:
+def counted_blocker(asked: PodOnNode, account: Account, demands: _Demands) -> Blocker | None:
     """Return why the pod cannot run on the node, or None where counting alone does not tell."""
     for number, demand in enumerate(demands):
         rule = REASON_RULES[demand.rule]
@@ -36,7 +36,7 @@ def _without_company(short: Demand, before: _Demands) -> Blocker:
 
 
 def blocker_of(
-    asked: Question, account: Account, demands: _Demands, budget: Budget
+    asked: PodOnNode, account: Account, demands: _Demands, budget: Budget
 ) -> Blocker | None:
     """Return why the pod cannot run on the node, or None if it can.
 
@@ -78,7 +78,7 @@ def blocker_of(
 class _Node:
     """A node, asked what it can meet of all that is demanded."""
 
-    asked: Question
+    asked: PodOnNode
     account: Account
     demands: _Demands
     budget: Budget

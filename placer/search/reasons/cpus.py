@@ -7,7 +7,7 @@ from dataclasses import replace
 from placer.counting.account import Account
 from placer.counting.pools import Pool
 from placer.search.reasons.amounts import with_amounts
-from placer.search.reasons.question import Question, has_bound
+from placer.search.reasons.question import PodOnNode, has_bound
 from placer.search.reasons.rule import (
     PerNumaNode,
     ReasonRule,
@@ -35,21 +35,21 @@ from placer_models.topology import ARM
 _NOWHERE: CpuSet = frozenset()
 
 
-def _floats(_: Demand, asked: Question) -> bool:
+def _floats(_: Demand, asked: PodOnNode) -> bool:
     """Return whether CPUs are counted for the node as a whole, because no pod is bound there."""
     return not has_bound(asked)
 
 
-def _owned(asked: Question) -> Iterator[Demand]:
+def _owned(asked: PodOnNode) -> Iterator[Demand]:
     if asked.spec.qos.owns_cpus and asked.spec.requests.cpu_milli:
         yield Demand("cpu-count")
 
 
-def _without_cpus(asked: Question, _: Demand) -> Question:
+def _without_cpus(asked: PodOnNode, _: Demand) -> PodOnNode:
     return with_amounts(asked, lambda requests: replace(requests, cpu_milli=0))
 
 
-def _too_few_cpus(_: Demand, asked: Question, account: Account) -> bool:
+def _too_few_cpus(_: Demand, asked: PodOnNode, account: Account) -> bool:
     return asked.spec.requests.cpu_milli > 1000 * len(account.cores.free_cpus)
 
 
@@ -57,33 +57,33 @@ def _cpus(_: Demand, spec: PodSpec) -> str:
     return f"{own_cpus(spec)} CPUs"
 
 
-def _cpus_per_numa_node(_: Demand, asked: Question, account: Account) -> PerNumaNode:
+def _cpus_per_numa_node(_: Demand, asked: PodOnNode, account: Account) -> PerNumaNode:
     cpu = asked.node.machine.topology.cpu
     homes = (cpu[i].numa_node for i in account.cores.free_cpus)
     return own_cpus(asked.spec), Counter(home for home in homes if home is not None)
 
 
-def _shared_pool(asked: Question) -> Iterator[Demand]:
+def _shared_pool(asked: PodOnNode) -> Iterator[Demand]:
     spec = asked.spec
     beside = any(runner.pod.spec.qos is QosClass.LS for runner in asked.running)
     if spec.qos is QosClass.LS or (spec.qos.owns_cpus and spec.requests.cpu_milli and beside):
         yield Demand("shared-pool")
 
 
-def _best_effort_pool(asked: Question) -> Iterator[Demand]:
+def _best_effort_pool(asked: PodOnNode) -> Iterator[Demand]:
     spec = asked.spec
     beside = any(runner.pod.spec.qos is QosClass.BE for runner in asked.running)
     if spec.qos is QosClass.BE or (spec.qos is QosClass.LSE and spec.requests.cpu_milli and beside):
         yield Demand("be-pool")
 
 
-def _without_pool(qos: QosClass) -> Callable[[Question, Demand], Question]:
+def _without_pool(qos: QosClass) -> Callable[[PodOnNode, Demand], PodOnNode]:
     """Return what drops the need for a pool: of the pod itself, or of the pods that run there.
 
     A pod without that need counts as an owner of no CPUs instead. Bound pods keep theirs.
     """
 
-    def without(asked: Question, demand: Demand) -> Question:
+    def without(asked: PodOnNode, demand: Demand) -> PodOnNode:
         if asked.spec.qos is qos:
             asked = _without_cpus(asked, demand)
             if asked.spec.constrained_burst:
@@ -112,7 +112,7 @@ def _without_pool(qos: QosClass) -> Callable[[Question, Demand], Question]:
     return without
 
 
-def _is_short(pool: Pool, asked: Question) -> bool:
+def _is_short(pool: Pool, asked: PodOnNode) -> bool:
     milli = asked.spec.requests.cpu_milli
     owned = milli // 1000 if asked.spec.qos.owns_cpus else 0
     return (pool.milli_per_cpu * owned or milli) > pool.left_milli or owned >= len(pool.cpus)
@@ -133,12 +133,12 @@ def say_pool(demand: Demand, others: Sequence[Demand], spec: PodSpec) -> Said:
     return f"{demand.name} {f'asks {milli / 1000:g} CPUs' if milli else 'is empty'}", ()
 
 
-def _bind(asked: Question) -> Iterator[Demand]:
+def _bind(asked: PodOnNode) -> Iterator[Demand]:
     if asked.spec.qos.owns_cpus and asked.spec.bind_required:
         yield Demand("cpu-bind", word=asked.spec.bind)
 
 
-def _without_bind(asked: Question, _: Demand) -> Question:
+def _without_bind(asked: PodOnNode, _: Demand) -> PodOnNode:
     return replace(asked, spec=replace(asked.spec, bind_strength=Strength.PREFERRED))
 
 
@@ -146,12 +146,12 @@ def _say_bind(_: Demand, others: Sequence[Demand], spec: PodSpec) -> Said:
     return _bound("cpu-bind", others, spec, full=spec.bind is BindPolicy.FULL_PCPUS)
 
 
-def _node_bind(asked: Question) -> Iterator[Demand]:
+def _node_bind(asked: PodOnNode) -> Iterator[Demand]:
     if asked.spec.qos.owns_cpus and asked.node.cpu_bind is not NodeBindPolicy.NONE:
         yield Demand("node-cpu-bind", word=asked.node.cpu_bind)
 
 
-def _without_node_bind(asked: Question, _: Demand) -> Question:
+def _without_node_bind(asked: PodOnNode, _: Demand) -> PodOnNode:
     return replace(asked, node=replace(asked.node, cpu_bind=NodeBindPolicy.NONE))
 
 
@@ -168,10 +168,10 @@ def _bound(rule: str, others: Sequence[Demand], spec: PodSpec, *, full: bool) ->
     return f"{rule} {policy} asks {own_cpus(spec)} CPUs {how}", of_rule("cpu-count", others)
 
 
-def _apart_by(rule: str, policy: ExclusivePolicy) -> Callable[[Question], Iterable[Demand]]:
+def _apart_by(rule: str, policy: ExclusivePolicy) -> Callable[[PodOnNode], Iterable[Demand]]:
     """Return what asks to be apart from others, where the policy holds for the pod on the node."""
 
-    def asked(question: Question) -> Iterator[Demand]:
+    def asked(question: PodOnNode) -> Iterator[Demand]:
         spec = question.spec
         if spec.qos.owns_cpus and effective_exclusive(spec, question.node) is policy:
             yield Demand(rule)
@@ -179,7 +179,7 @@ def _apart_by(rule: str, policy: ExclusivePolicy) -> Callable[[Question], Iterab
     return asked
 
 
-def _not_exclusive(asked: Question, _: Demand) -> Question:
+def _not_exclusive(asked: PodOnNode, _: Demand) -> PodOnNode:
     return replace(asked, spec=replace(asked.spec, exclusive=ExclusivePolicy.NONE))
 
 
@@ -188,13 +188,13 @@ def _say_apart(demand: Demand, others: Sequence[Demand], spec: PodSpec) -> Said:
     return text, of_rule("cpu-count", others)
 
 
-def _on_arm(asked: Question) -> Iterator[Demand]:
+def _on_arm(asked: PodOnNode) -> Iterator[Demand]:
     on_arm = asked.node.machine.topology.architecture == ARM
     if on_arm and (asked.spec.qos.owns_cpus or asked.spec.constrained_burst):
         yield Demand("arm-cpu-policy")
 
 
-def _not_on_arm(asked: Question, _: Demand) -> Question:
+def _not_on_arm(asked: PodOnNode, _: Demand) -> PodOnNode:
     machine = asked.node.machine
     elsewhere = replace(machine, topology=replace(machine.topology, architecture="x86_64"))
     return replace(asked, node=replace(asked.node, machine=elsewhere))

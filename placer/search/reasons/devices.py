@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from placer.counting.account import Account
 from placer.counting.functions import free_functions
-from placer.search.reasons.question import Question
+from placer.search.reasons.question import PodOnNode
 from placer.search.reasons.rule import PerNumaNode, ReasonRule, Said, listed, of_type
 from placer.state.fits import device_demanded
 from placer_models.device import GPU, FunctionSelector
@@ -20,10 +20,10 @@ from placer_models.reasons import Demand
 from placer_models.shares import ShareableDevice
 
 
-def _counted_by(rule: str) -> Callable[[Question], Iterable[Demand]]:
+def _counted_by(rule: str) -> Callable[[PodOnNode], Iterable[Demand]]:
     """Return what asks for the requests of devices that a rule counts."""
 
-    def asked(question: Question) -> Iterator[Demand]:
+    def asked(question: PodOnNode) -> Iterator[Demand]:
         for request in question.spec.requests.devices:
             demand = device_demanded(question.spec, question.node, request)
             if demand.rule == rule:
@@ -44,10 +44,10 @@ def _free(account: Account, kind: str) -> int:
     return sum(of == kind for of, _ in account.devices.free)
 
 
-def _without(stays: Callable[[DeviceRequest], bool]) -> Callable[[Question, Demand], Question]:
+def _without(stays: Callable[[DeviceRequest], bool]) -> Callable[[PodOnNode, Demand], PodOnNode]:
     """Return what drops those requests of a demand's type that do not stay."""
 
-    def without(asked: Question, demand: Demand) -> Question:
+    def without(asked: PodOnNode, demand: Demand) -> PodOnNode:
         spec = _with_devices(asked.spec, lambda r: r.type != demand.subject or stays(r))
         return replace(asked, spec=spec)
 
@@ -87,11 +87,11 @@ def _with_devices(spec: PodSpec, stays: Callable[[DeviceRequest], bool]) -> PodS
     )
 
 
-def _too_few_devices(demand: Demand, asked: Question, account: Account) -> bool:
+def _too_few_devices(demand: Demand, asked: PodOnNode, account: Account) -> bool:
     return _whole(asked.spec, demand.subject) > _free(account, demand.subject)
 
 
-def _too_few_shares(demand: Demand, asked: Question, account: Account) -> bool:
+def _too_few_shares(demand: Demand, asked: PodOnNode, account: Account) -> bool:
     return any(
         r.count > could_share(r.share, demand.subject, account)
         for r in _requests(asked.spec, demand.subject)
@@ -99,7 +99,7 @@ def _too_few_shares(demand: Demand, asked: Question, account: Account) -> bool:
     )
 
 
-def _too_few_functions(demand: Demand, asked: Question, account: Account) -> bool:
+def _too_few_functions(demand: Demand, asked: PodOnNode, account: Account) -> bool:
     wish = dict(asked.spec.functions)[demand.subject]
     return any(
         r.count > could_share(r.share, demand.subject, account, wish)
@@ -108,7 +108,7 @@ def _too_few_functions(demand: Demand, asked: Question, account: Account) -> boo
     )
 
 
-def _not_all(demand: Demand, asked: Question, account: Account) -> bool:
+def _not_all(demand: Demand, asked: PodOnNode, account: Account) -> bool:
     """Return whether not all devices that a strategy wants are ready."""
     kind = demand.subject
     there = sum(device.type == kind for device in account.devices.healthy)
@@ -140,19 +140,19 @@ def could_share(
     return count
 
 
-def _is_alone(demand: Demand, asked: Question) -> bool:
+def _is_alone(demand: Demand, asked: PodOnNode) -> bool:
     """Return whether one request is all that is asked of the type, with no strategy."""
     requests = _requests(asked.spec, demand.subject)
     return len(requests) == 1 and demand.subject not in dict(asked.spec.strategies)
 
 
-def _is_one_instance(_: Demand, asked: Question) -> bool:
+def _is_one_instance(_: Demand, asked: PodOnNode) -> bool:
     """Return whether the pod asks for one MIG instance: several of one GPU overlap."""
     requests = asked.spec.requests.devices
     return sum(request.count for request in requests if is_instance(request.type)) == 1
 
 
-def _per_numa_node(demand: Demand, asked: Question, account: Account) -> PerNumaNode:
+def _per_numa_node(demand: Demand, asked: PodOnNode, account: Account) -> PerNumaNode:
     free = account.devices.free
     left = Counter(
         device.numa_node
@@ -194,11 +194,11 @@ def _by_strategy(demand: Demand, spec: PodSpec) -> str:
     return f"{''.join(shares)}{what}"
 
 
-def _functions(asked: Question) -> Iterator[Demand]:
+def _functions(asked: PodOnNode) -> Iterator[Demand]:
     yield from (Demand("device-functions", kind) for kind, _ in asked.spec.functions)
 
 
-def _without_functions(asked: Question, demand: Demand) -> Question:
+def _without_functions(asked: PodOnNode, demand: Demand) -> PodOnNode:
     functions = tuple(wish for wish in asked.spec.functions if wish[0] != demand.subject)
     return replace(asked, spec=replace(asked.spec, functions=functions))
 
@@ -209,13 +209,13 @@ def _say_functions(demand: Demand, others: Sequence[Demand], spec: PodSpec) -> S
     return text, of_type(kind, others)
 
 
-def _scopes(asked: Question) -> Iterator[Demand]:
+def _scopes(asked: PodOnNode) -> Iterator[Demand]:
     for kind, scope in asked.spec.scopes:
         if scope is not DeviceScope.NODE and asked.spec.requests.count_of(kind) > 1:
             yield Demand("device-scope", kind, scope)
 
 
-def _without_scope(asked: Question, demand: Demand) -> Question:
+def _without_scope(asked: PodOnNode, demand: Demand) -> PodOnNode:
     scopes = tuple(scope for scope in asked.spec.scopes if scope[0] != demand.subject)
     return replace(asked, spec=replace(asked.spec, scopes=scopes))
 
@@ -226,12 +226,12 @@ def _say_scope(demand: Demand, others: Sequence[Demand], spec: PodSpec) -> Said:
     return f"device-scope asks {count} {kind} within one {demand.word}", of_type(kind, others)
 
 
-def _partition(asked: Question) -> Iterator[Demand]:
+def _partition(asked: PodOnNode) -> Iterator[Demand]:
     if asked.node.honors_table and asked.spec.requests.count_of(GPU):
         yield Demand("partition")
 
 
-def _without_partition(asked: Question, _: Demand) -> Question:
+def _without_partition(asked: PodOnNode, _: Demand) -> PodOnNode:
     return replace(asked, node=replace(asked.node, partition_policy=None))
 
 
@@ -240,13 +240,13 @@ def _say_partition(_: Demand, others: Sequence[Demand], spec: PodSpec) -> Said:
     return text, of_type(GPU, others)
 
 
-def _joint(asked: Question) -> Iterator[Demand]:
+def _joint(asked: PodOnNode) -> Iterator[Demand]:
     joint = asked.spec.joint
     if joint and joint.strength is Strength.REQUIRED:
         yield Demand("joint", word=joint.scope)
 
 
-def _without_joint(asked: Question, _: Demand) -> Question:
+def _without_joint(asked: PodOnNode, _: Demand) -> PodOnNode:
     """Make it a wish, not nothing: other devices may follow those that are side by side."""
     joint = asked.spec.joint and replace(asked.spec.joint, strength=Strength.PREFERRED)
     return replace(asked, spec=replace(asked.spec, joint=joint))

@@ -7,7 +7,7 @@ comes after it and is company that it would have to be with has to come to its d
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from placer.search.reasons.question import Crowd
+from placer.search.reasons.question import OtherPods
 from placer.state.label_index import LabelPair, asked_labels
 from placer.state.out_of_time import OutOfTimeError
 from placer_models.affinity import AffinityTerm
@@ -64,8 +64,11 @@ class Firsts:
         return self._meaning[known]
 
 
-def firsts_of(
-    nodes: tuple[Node, ...], arrived: Iterable[RunningPod], crowd: Crowd, stop: Callable[[], bool]
+def pods_without_company(
+    nodes: tuple[Node, ...],
+    arrived: Iterable[RunningPod],
+    crowd: OtherPods,
+    stop: Callable[[], bool],
 ) -> Iterator[First]:
     """Yield each of the pods that have arrived that is the first of its kind.
 

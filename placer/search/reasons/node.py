@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from placer.counting.account import Account
-from placer.search.reasons.question import Question
+from placer.search.reasons.question import PodOnNode
 from placer.search.reasons.rule import ReasonRule, Said, always
 from placer_models.node_rules import NODE_RULES, NodeRule
 from placer_models.pod import PodSpec
@@ -14,18 +14,18 @@ from placer_models.reasons import Demand
 def _of_node(rule: NodeRule) -> ReasonRule:
     """Return what the reasons know of a rule about what nodes are."""
 
-    def asked(question: Question) -> Iterator[Demand]:
+    def asked(question: PodOnNode) -> Iterator[Demand]:
         if rule.asked(question.spec, question.node):
             yield Demand(rule.name, word=rule.word(question.spec, question.node))
 
-    def without(question: Question, _: Demand) -> Question:
+    def without(question: PodOnNode, _: Demand) -> PodOnNode:
         spec, node = rule.dropped(question.spec, question.node)
         return replace(question, spec=spec, node=node)
 
     def said(demand: Demand, _: Sequence[Demand], spec: PodSpec) -> Said:
         return f"{rule.name} {demand.word or rule.said(spec)}".rstrip(), ()
 
-    def lacks(_: Demand, question: Question, __: Account) -> bool:
+    def lacks(_: Demand, question: PodOnNode, __: Account) -> bool:
         return not rule.kept(question.spec, question.node)
 
     return ReasonRule(
@@ -39,7 +39,7 @@ def _of_node(rule: NodeRule) -> ReasonRule:
     )
 
 
-def _missing_levels(asked: Question) -> Iterator[Demand]:
+def _missing_levels(asked: PodOnNode) -> Iterator[Demand]:
     missing = [level for level in asked.levels if asked.node.domain(level) is None]
     if missing:
         yield Demand("domain", word=" and no ".join(missing))

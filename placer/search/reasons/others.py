@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from placer.search.reasons.question import (
-    Question,
+    PodOnNode,
     is_unwanted,
     labels_of,
     lacks_company,
@@ -18,14 +18,14 @@ from placer_models.pod import PodSpec
 from placer_models.reasons import Demand
 
 
-def _wanted(asked: Question) -> Iterator[Demand]:
+def _wanted(asked: PodOnNode) -> Iterator[Demand]:
     if asked.crowd is not None and any(
         term.required and not term.apart and not term.inside for term in asked.spec.affinity
     ):
         yield Demand("affinity")
 
 
-def _kept_apart(asked: Question) -> Iterator[Demand]:
+def _kept_apart(asked: PodOnNode) -> Iterator[Demand]:
     if asked.crowd is None:
         return
     there = any(runner.pod.spec.affinity for runner in asked.running)
@@ -33,12 +33,12 @@ def _kept_apart(asked: Question) -> Iterator[Demand]:
         yield Demand("anti-affinity", word=wanted_where(unwanted_there(asked)))
 
 
-def _wanted_inside(asked: Question) -> Iterator[Demand]:
+def _wanted_inside(asked: PodOnNode) -> Iterator[Demand]:
     if asked.crowd is not None and any(t.inside and not t.apart for t in asked.spec.affinity):
         yield Demand("affinity inside")
 
 
-def _kept_apart_inside(asked: Question) -> Iterator[Demand]:
+def _kept_apart_inside(asked: PodOnNode) -> Iterator[Demand]:
     if asked.crowd is not None and any(
         term.inside and term.apart
         for side in (asked.spec, *(runner.pod.spec for runner in asked.running))
@@ -47,14 +47,14 @@ def _kept_apart_inside(asked: Question) -> Iterator[Demand]:
         yield Demand("anti-affinity inside")
 
 
-def _without(drops: Callable[[AffinityTerm], bool]) -> Callable[[Question, Demand], Question]:
+def _without(drops: Callable[[AffinityTerm], bool]) -> Callable[[PodOnNode, Demand], PodOnNode]:
     """Return what drops terms of the pod, and of the pods that run there as well."""
 
     def kept(spec: PodSpec) -> PodSpec:
         terms = tuple(term for term in spec.affinity if not drops(term))
         return spec if terms == spec.affinity else replace(spec, affinity=terms)
 
-    def without(asked: Question, _: Demand) -> Question:
+    def without(asked: PodOnNode, _: Demand) -> PodOnNode:
         running = tuple(
             replace(runner, pod=replace(runner.pod, spec=kept(runner.pod.spec)))
             for runner in asked.running

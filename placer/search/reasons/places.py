@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from placer.search.reasons.cpus import say_pool
-from placer.search.reasons.question import Question
+from placer.search.reasons.question import PodOnNode
 from placer.search.reasons.rule import ReasonRule, Said, listed, named, of_rule, own_cpus
 from placer.state.fits import BY_CONTAINER, alignment_demanded
 from placer_models.bound import bound_to, naming_homes
@@ -14,19 +14,19 @@ from placer_models.policy import AlignmentPolicy
 from placer_models.reasons import Demand
 
 
-def _bound_beside(asked: Question) -> list[RunningPod]:
+def _bound_beside(asked: PodOnNode) -> list[RunningPod]:
     node = asked.node
     return [r for r in asked.running if bound_to(r.placement, r.pod.spec, node)]
 
 
-def _bound_pool(asked: Question) -> Iterator[Demand]:
+def _bound_pool(asked: PodOnNode) -> Iterator[Demand]:
     if asked.spec.qos.owns_cpus and not all(
         runner.pod.spec.constrained_burst for runner in _bound_beside(asked)
     ):
         yield Demand("bound-pool")
 
 
-def _burst(asked: Question) -> Iterator[Demand]:
+def _burst(asked: PodOnNode) -> Iterator[Demand]:
     spec = asked.spec
     if spec.constrained_burst or (
         spec.qos.owns_cpus and any(r.pod.spec.constrained_burst for r in _bound_beside(asked))
@@ -34,7 +34,7 @@ def _burst(asked: Question) -> Iterator[Demand]:
         yield Demand("constrained-burst")
 
 
-def _without_burst(asked: Question, _: Demand) -> Question:
+def _without_burst(asked: PodOnNode, _: Demand) -> PodOnNode:
     """Drop the burst limit of the pod, or of the pods that run there."""
 
     def freed(runner: RunningPod) -> RunningPod:
@@ -51,7 +51,7 @@ def _without_burst(asked: Question, _: Demand) -> Question:
     return replace(asked, running=tuple(map(freed, asked.running)))
 
 
-def _not_bound(asked: Question, _: Demand) -> Question:
+def _not_bound(asked: PodOnNode, _: Demand) -> PodOnNode:
     """Let pods float that a policy has bound to some NUMA nodes of the node."""
     running = (r if r.pod.spec.constrained_burst else _floating(r) for r in asked.running)
     return replace(asked, running=tuple(running))
@@ -78,12 +78,12 @@ def _say_burst(demand: Demand, others: Sequence[Demand], spec: PodSpec) -> Said:
     return f"constrained-burst asks {_limit(demand, spec)}", ()
 
 
-def _alignment(asked: Question) -> Iterator[Demand]:
+def _alignment(asked: PodOnNode) -> Iterator[Demand]:
     if (aligned := alignment_demanded(asked.spec, asked.node)) is not None:
         yield aligned
 
 
-def _not_aligned(asked: Question, _: Demand) -> Question:
+def _not_aligned(asked: PodOnNode, _: Demand) -> PodOnNode:
     """Drop the policy that the pod would come under; who runs there stays bound as it is."""
     running = (replace(r, placement=naming_homes(r, asked.node)) for r in asked.running)
     return replace(

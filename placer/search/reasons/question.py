@@ -18,7 +18,7 @@ Shunning = tuple[tuple[str, AffinityTerm], ...]
 
 
 @record(frozen=True, slots=True)
-class Question:
+class PodOnNode:
     """Could the pod run on the node, were it the only one that waits?
 
     Attributes:
@@ -34,7 +34,7 @@ class Question:
     levels: tuple[str, ...]
     node: Node
     running: tuple[RunningPod, ...]
-    crowd: "Crowd | None" = None
+    crowd: "OtherPods | None" = None
 
     def around(self, term: AffinityTerm) -> Company:
         """Return the pods that run on the node, or in the domain that a term is about."""
@@ -43,7 +43,7 @@ class Question:
         return self.crowd.within(self.node, term.topology) if self.crowd else Company(())
 
 
-def has_bound(asked: Question) -> bool:
+def has_bound(asked: PodOnNode) -> bool:
     """Return whether pods of a pool run on the node that may be bound to some of its NUMA nodes."""
     binding = (AlignmentPolicy.RESTRICTED, AlignmentPolicy.SINGLE_NUMA_NODE)
     return any(
@@ -54,7 +54,7 @@ def has_bound(asked: Question) -> bool:
 
 
 @dataclass(frozen=True)  # without slots, so that `company` is worked out only once
-class Crowd:
+class OtherPods:
     """The pods that run in a cluster, as affinity sees them.
 
     Attributes:
@@ -112,7 +112,7 @@ def _shunning(running: Iterable[RunningPod], topology: str) -> Shunning:
     )
 
 
-def lacks_company(asked: Question) -> bool:
+def lacks_company(asked: PodOnNode) -> bool:
     """Return whether the node lacks a pod that the pod has to be with."""
     return asked.crowd is not None and any(
         not asked.around(term).has(term, asked.namespace) and not _may_be_first(term, asked)
@@ -121,14 +121,14 @@ def lacks_company(asked: Question) -> bool:
     )
 
 
-def unwanted_there(asked: Question) -> Iterator[AffinityTerm]:
+def unwanted_there(asked: PodOnNode) -> Iterator[AffinityTerm]:
     """Yield the pod's terms that keep it away from a pod on the node, or in a domain of it."""
     for term in asked.spec.affinity:
         if _parts(term) and asked.around(term).has(term, asked.namespace):
             yield term
 
 
-def is_unwanted(asked: Question) -> bool:
+def is_unwanted(asked: PodOnNode) -> bool:
     """Return whether a pod on the node, or in a domain of it, keeps away from this one."""
     mine = asked.spec
     around = [_shunning(asked.running, "")]
@@ -160,7 +160,7 @@ def _parts(term: AffinityTerm) -> bool:
     return term.required and term.apart and not term.inside
 
 
-def _may_be_first(term: AffinityTerm, asked: Question) -> bool:
+def _may_be_first(term: AffinityTerm, asked: PodOnNode) -> bool:
     """Return whether the term means the pod itself, and no other pod so far."""
     itself = term.means(asked.spec.labels, owns_cpus=asked.spec.qos.owns_cpus)
     own = term.looks_into(asked.namespace, asked.namespace)

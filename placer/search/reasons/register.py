@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from placer.counting.account import Account
 from placer.search.reasons import amounts, cpus, devices, node, others, places
-from placer.search.reasons.question import Question
+from placer.search.reasons.question import PodOnNode
 from placer.search.reasons.rule import ReasonRule
 from placer_models.reasons import Demand
 
@@ -32,24 +32,24 @@ before those that all have; then what is asked of the devices, CPUs and places b
 """
 
 
-def demands_of(asked: Question) -> tuple[Demand, ...]:
+def demands_of(asked: PodOnNode) -> tuple[Demand, ...]:
     """Return all that is asked, in the order of the rules."""
     found = (demand for rule in REASON_RULES.values() for demand in rule.asked(asked))
     return tuple(dict.fromkeys(found))
 
 
-def without(asked: Question, demands: Iterable[Demand]) -> Question:
+def without(asked: PodOnNode, demands: Iterable[Demand]) -> PodOnNode:
     """Return the question without what the demands ask for."""
     for demand in reversed(list(demands)):  # the limit of a burst goes before its pool
         asked = REASON_RULES[demand.rule].without(asked, demand)
     return asked
 
 
-def lacks(demand: Demand, asked: Question, account: Account) -> bool:
+def lacks(demand: Demand, asked: PodOnNode, account: Account) -> bool:
     """Return whether the node cannot give what is demanded, by counting alone."""
     return REASON_RULES[demand.rule].lacks(demand, asked, account)
 
 
-def is_settled(demand: Demand, asked: Question) -> bool:
+def is_settled(demand: Demand, asked: PodOnNode) -> bool:
     """Return whether counting says all about the demand, beside others of which it does."""
     return REASON_RULES[demand.rule].settles(demand, asked)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from placer.counting.account import Account
-from placer.search.reasons.question import Question
+from placer.search.reasons.question import PodOnNode
 from placer_models.pod import PodSpec
 from placer_models.reasons import Demand
 
@@ -18,19 +18,19 @@ None stands for what is on no NUMA node: it may be taken along with any of them.
 """
 
 
-def _nothing(_: Question) -> Iterable[Demand]:
+def _nothing(_: PodOnNode) -> Iterable[Demand]:
     return ()
 
 
-def _unchanged(asked: Question, _: Demand) -> Question:
+def _unchanged(asked: PodOnNode, _: Demand) -> PodOnNode:
     return asked
 
 
-def _never(_: Demand, __: Question) -> bool:
+def _never(_: Demand, __: PodOnNode) -> bool:
     return False
 
 
-def _unknown(_: Demand, __: Question, ___: Account) -> bool:
+def _unknown(_: Demand, __: PodOnNode, ___: Account) -> bool:
     return False
 
 
@@ -70,16 +70,16 @@ class ReasonRule:
     """
 
     name: str
-    asked: Callable[[Question], Iterable[Demand]] = _nothing
-    without: Callable[[Question, Demand], Question] = _unchanged
+    asked: Callable[[PodOnNode], Iterable[Demand]] = _nothing
+    without: Callable[[PodOnNode, Demand], PodOnNode] = _unchanged
     brief: Callable[[Demand, PodSpec], str] = named
     said: Callable[[Demand, Sequence[Demand], PodSpec], Said] | None = None
-    lacks: Callable[[Demand, Question, Account], bool] = _unknown
-    settles: Callable[[Demand, Question], bool] = _never
+    lacks: Callable[[Demand, PodOnNode, Account], bool] = _unknown
+    settles: Callable[[Demand, PodOnNode], bool] = _never
     needs: tuple[str, ...] = ()
     inside: bool = True
     is_amount: bool = False
-    per_numa_node: Callable[[Demand, Question, Account], PerNumaNode] | None = None
+    per_numa_node: Callable[[Demand, PodOnNode, Account], PerNumaNode] | None = None
     opened_by_others: bool = False
 
     def tell(self, demand: Demand, others: Sequence[Demand], spec: PodSpec) -> Said:
@@ -89,12 +89,12 @@ class ReasonRule:
         return f"{demand.name} asks {self.brief(demand, spec)}", ()
 
 
-def always(_: Demand, __: Question) -> bool:
+def always(_: Demand, __: PodOnNode) -> bool:
     """Say that counting says all about a demand."""
     return True
 
 
-def on_no_numa_node(_: Demand, __: Question, ___: Account) -> PerNumaNode:
+def on_no_numa_node(_: Demand, __: PodOnNode, ___: Account) -> PerNumaNode:
     """Say that a demand asks nothing of NUMA nodes."""
     return 0, {}
 

@@ -10,9 +10,9 @@ from placer.search.baseline import Baseline, running_on
 from placer.search.budget import Budget
 from placer.search.kept_blockers import NODES_AT_ONCE, KeptBlockers
 from placer.search.reasons.blocking import blocker_of, counted_blocker
-from placer.search.reasons.firsts import Firsts, firsts_of
+from placer.search.reasons.firsts import Firsts, pods_without_company
 from placer.search.reasons.guesses import hangs_on_guess
-from placer.search.reasons.question import Crowd, Question
+from placer.search.reasons.question import OtherPods, PodOnNode
 from placer.search.reasons.register import demands_of
 from placer.search.reasons.spread import Spreads
 from placer.state.asks import Ask
@@ -62,7 +62,7 @@ class Stage:
     budget: Budget
     is_over: Stop
     spreads: Spreads
-    crowd: Crowd | None = None
+    crowd: OtherPods | None = None
     before: "Stage | None" = None
     same: "tuple[Stage, Callable[[int], bool]] | None" = None
     kept: KeptBlockers | None = None
@@ -168,7 +168,7 @@ class Stage:
         node, running = self.nodes[index], self.running[index]
         account = self.account_at(index) if account is None else account
         spec = spec_on(ask.spec, node)
-        asked = Question(spec, ask.namespace, ask.levels, node, running, self.crowd)
+        asked = PodOnNode(spec, ask.namespace, ask.levels, node, running, self.crowd)
         demands = self._demands(ask, asked, self.kinds[index], account)
         counted = None if self.crowd is None else counted_blocker(asked, account, demands)
         if counted is not None:
@@ -185,7 +185,7 @@ class Stage:
         return tuple(map(node.topology_domain, self.crowd.domains))
 
     def _demands(
-        self, ask: Ask, asked: Question, kind: Node, account: Account
+        self, ask: Ask, asked: PodOnNode, kind: Node, account: Account
     ) -> tuple[Demand, ...]:
         """Return what is demanded, which is the same for most nodes of a kind."""
         if ask.spec.affinity or account.tenants.affine or (self.crowd and self.crowd.domains):
@@ -254,7 +254,7 @@ def stages_of(
         budget,
         is_over,
         Spreads(nodes, accounts.__getitem__),
-        Crowd(instance.running, _by_domain(nodes, instance.running, keys)),
+        OtherPods(instance.running, _by_domain(nodes, instance.running, keys)),
         first,
         kept=cache.blockers,
     )
@@ -276,9 +276,9 @@ def stages_of(
     firsts: Firsts | None = Firsts()
     if touched:
         everyone = [*asked.running, *arrived]
-        crowd = Crowd(everyone, _by_domain(nodes, everyone, keys))
+        crowd = OtherPods(everyone, _by_domain(nodes, everyone, keys))
         try:
-            firsts = Firsts(firsts_of(nodes, arrived, crowd, is_over))
+            firsts = Firsts(pods_without_company(nodes, arrived, crowd, is_over))
         except OutOfTimeError:
             firsts = None
     third = Stage(

@@ -91,7 +91,7 @@ def joint_search(found: Searched, budget: Budget, tell: Progress, *, whole: bool
 
 
 @dataclass(slots=True)
-class Leaving:
+class MisplacedSearch:
     """A search that asks one question after the other, and keeps the best answer.
 
     Attributes:

@@ -8,8 +8,8 @@ steps: old and new together, then what is inside, then the new one alone.
 from collections.abc import Iterator
 
 from placer.node.cgroups import CPUSET, Cgroups, as_set, as_text
+from placer.node.current_values import Leaf
 from placer.node.operations import Operation, OperationKind
-from placer.node.present import Leaf
 from placer_models.cpuset import CpuSet
 
 
