@@ -48,7 +48,7 @@ def breaches(
     Args:
         instance: The nodes, what runs there and what waits.
         placement: What is newly placed.
-        nodes_before: The result of `scene.sites_of`, if already known.
+        nodes_before: The result of `scene.judged_nodes_of`, if already known.
 
     """
     last = nodes_before and nodes_before.faultless

@@ -38,7 +38,7 @@ def measure(
     Args:
         instance: The nodes, what runs there and what waits.
         placement: What is newly placed.
-        nodes_before: The result of `scene.sites_of`, if already known.
+        nodes_before: The result of `scene.judged_nodes_of`, if already known.
 
     """
     return worth_of(scene_with_moves(instance, placement, nodes_before))
