@@ -27,7 +27,7 @@ from placer_models.cluster import Instance, Node
 from placer_models.machines.catalogue import load_machine
 from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
 from placer_models.policy import AlignmentPolicy, BindPolicy, GatherLevel, QosClass, Strength
-from placer_models.problem import Problem
+from placer_models.problem.problem import Problem
 
 SEED = 7
 TIMED_PODS = 200

@@ -5,16 +5,16 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import islice, product
 
-from placer_models.banks import DeviceBank
 from placer_models.cluster import Node
 from placer_models.device import GPU, Device
 from placer_models.device_share import DeviceShare, part_of
 from placer_models.links import Board, counts_of, distance, minors_of, pair_minimum, pair_sum
 from placer_models.links.board import splits
-from placer_models.node_state import NodeState
 from placer_models.placement import ContainerPlacement, DeviceGrant
 from placer_models.pod import Container, ContainerRole, PodSpec
-from placer_models.problem import Choice
+from placer_models.problem.banks import DeviceBank
+from placer_models.problem.node_state import NodeState
+from placer_models.problem.problem import Choice
 
 _Counts = tuple[int, ...]
 """How many devices of each equivalence class."""

@@ -11,13 +11,13 @@ from dataclasses import replace
 from placer.counting.memory import held_of, in_words
 from placer_models.bound import within
 from placer_models.cluster import Node
-from placer_models.container_fit import ContainerFit
 from placer_models.cpuset import CpuSet, is_same
-from placer_models.node_state import NodeState
 from placer_models.placement import ContainerPlacement
 from placer_models.pod import Container, ContainerRole, PodSpec
 from placer_models.policy import BINDING
-from placer_models.problem import Choice, Problem
+from placer_models.problem.container_fit import ContainerFit
+from placer_models.problem.node_state import NodeState
+from placer_models.problem.problem import Choice, Problem
 from placer_models.topology import Topology
 
 

@@ -11,9 +11,9 @@ from collections import Counter
 from collections.abc import Sequence
 
 from placer.counting.cores import CoreWant, FreeCore, together
-from placer_models.node_state import NodeState
 from placer_models.policy import ExclusivePolicy, Strength
-from placer_models.problem import Choice, Fit
+from placer_models.problem.node_state import NodeState
+from placer_models.problem.problem import Choice, Fit
 
 
 def keeping(

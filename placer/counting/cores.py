@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 from placer.counting.owners import Held, cores_held, numa_nodes_held, owners_beside, owners_of_cores
 from placer_models.cluster import Node, RunningPod
-from placer_models.core_granularity import CoreGranularity
 from placer_models.cpuset import CpuSet
 from placer_models.goals import CACHES, PACKAGES, Tier
-from placer_models.node_state import CoreClass
 from placer_models.policy import BindPolicy, CoreKind, Strength
-from placer_models.problem import CoreTake, Fit
+from placer_models.problem.core_granularity import CoreGranularity
+from placer_models.problem.node_state import CoreClass
+from placer_models.problem.problem import CoreTake, Fit
 
 _HELD = (None, Strength.PREFERRED, Strength.REQUIRED)
 """How strongly a core may be held (None: not at all), in the order of classes."""

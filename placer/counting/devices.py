@@ -10,10 +10,10 @@ from placer_models.device import GPU, Device, DeviceKey
 from placer_models.device_share import DeviceShare, ShareAmounts, room, taken, totals_of
 from placer_models.links import Board, counts_of, minors_of
 from placer_models.mig import MEDIA, covered, gpu_of, is_instance
-from placer_models.node_state import NodeState
 from placer_models.placement import DeviceGrant, PodPlacement
-from placer_models.problem import Choice, Shape
-from placer_models.shares import ShareableDevice, ShareTake, follows_strategy
+from placer_models.problem.node_state import NodeState
+from placer_models.problem.problem import Choice, Shape
+from placer_models.problem.shares import ShareableDevice, ShareTake, follows_strategy
 
 # One object for all nodes: Python makes a new empty set whenever it is asked for one.
 _NONE_FREE: frozenset[DeviceKey] = frozenset()

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from math import gcd
 
 from placer_models.cluster import Node, RunningPod
-from placer_models.dimensions import Amounts, Dimension
-from placer_models.node_state import NodeState
 from placer_models.placement import ContainerPlacement, PodPlacement
 from placer_models.pod import Resources
-from placer_models.problem import Choice, Problem, Shape
+from placer_models.problem.dimensions import Amounts, Dimension
+from placer_models.problem.node_state import NodeState
+from placer_models.problem.problem import Choice, Problem, Shape
 from placer_models.records import record
 
 _Bytes = tuple[tuple[int, int], ...]

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from placer_models.cluster import Node
-from placer_models.dimensions import Amounts, Dimension
 from placer_models.host_ports import ANY_IP
 from placer_models.pod import PodSpec, Resources
+from placer_models.problem.dimensions import Amounts, Dimension
 
 ResourceKey = tuple[str, str]
 """The rule that counts a resource, and the resource's name among those of the rule."""

@@ -15,16 +15,16 @@ from placer.counting.memory import dealt_memory, pinned_of
 from placer.counting.pools import counts_on_numa_nodes, homes_of, pool_of, pools_after
 from placer_models.bound import binds, within
 from placer_models.cluster import Instance, Node, RunningPod
-from placer_models.core_granularity import CoreGranularity
 from placer_models.cpuset import CpuSet
 from placer_models.device import DeviceKey
-from placer_models.node_state import NodeState
 from placer_models.placement import ContainerPlacement, DeviceGrant, Placement, PodPlacement
 from placer_models.pod import Gang, Pod, pods_of
 from placer_models.policy import BindPolicy, Strength
-from placer_models.problem import Choice, Choices, Problem, Shape
+from placer_models.problem.core_granularity import CoreGranularity
+from placer_models.problem.node_state import NodeState
+from placer_models.problem.problem import Choice, Choices, Problem, Shape
+from placer_models.problem.shares import follows_strategy
 from placer_models.records import record
-from placer_models.shares import follows_strategy
 from placer_models.variants import pod_on
 
 

@@ -12,12 +12,12 @@ from placer.counting.containers import in_pool, on_cpus
 from placer_models.bound import binds, bound_to, within
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.cpuset import NO_CPUS, CpuSet, is_same, without
-from placer_models.node_state import NodeState
 from placer_models.placement import ContainerPlacement, Placement, PodPlacement
 from placer_models.pod import PodSpec, pods_of
 from placer_models.policy import QosClass
-from placer_models.pools import NO_POOL, Bound, CellPool
-from placer_models.problem import Choice
+from placer_models.problem.node_state import NodeState
+from placer_models.problem.pools import NO_POOL, Bound, CellPool
+from placer_models.problem.problem import Choice
 from placer_models.sharing_out import Asked, shared_out
 from placer_models.topology import Topology
 

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from placer.greedy.columns import Mask
 from placer.greedy.in_node_affinity import AffinityPlaces, FirstOfKind
 from placer.greedy.topology_spread import SpreadCounts
-from placer_models.problem import Choice, Choices, Problem
-from placer_models.tasks import NO_DOMAIN, AffinityTask
+from placer_models.problem.problem import Choice, Choices, Problem
+from placer_models.problem.tasks import NO_DOMAIN, AffinityTask
 
 _Counts = NDArray[np.int64]
 

@@ -5,10 +5,10 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 
 from placer.greedy.offer import Chooser, Offer
-from placer_models.node_state import Cell, NodeState
 from placer_models.policy import QosClass
-from placer_models.pools import Bound
-from placer_models.problem import Choice, Fit, Shape
+from placer_models.problem.node_state import Cell, NodeState
+from placer_models.problem.pools import Bound
+from placer_models.problem.problem import Choice, Fit, Shape
 from placer_models.sharing_out import requests_fit, shared_out
 
 POOLS = (QosClass.LS, QosClass.BE)

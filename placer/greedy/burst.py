@@ -4,8 +4,8 @@ from collections.abc import Collection, Iterator
 from itertools import combinations, islice
 
 from placer.greedy.bound import has_room
-from placer_models.node_state import NodeState
-from placer_models.problem import Shape
+from placer_models.problem.node_state import NodeState
+from placer_models.problem.problem import Shape
 
 MAX_TRIED = 256
 """How many sets of cells of each size are tried for one pod."""

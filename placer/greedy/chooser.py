@@ -19,11 +19,11 @@ from placer.greedy.shares import devices_fitting
 from placer.greedy.switches import device_options
 from placer.greedy.taking import sums_allow
 from placer_models.alignment import CellAmounts, width
-from placer_models.container_fit import pools_of
 from placer_models.goals import ALIGNMENT, LOCALITY_NUMA_NODES, LOCALITY_PACKAGES
-from placer_models.node_state import NodeState
 from placer_models.policy import AlignmentPolicy
-from placer_models.problem import NO_NODE, Choice, CoreTake, Fit, Shape
+from placer_models.problem.container_fit import pools_of
+from placer_models.problem.node_state import NodeState
+from placer_models.problem.problem import NO_NODE, Choice, CoreTake, Fit, Shape
 
 MOST_CLOSE = 16
 """How many sets of cells of one size are tried for a pod without an alignment policy."""

@@ -11,17 +11,17 @@ from numpy.typing import NDArray
 from placer.greedy.bound import milli_left
 from placer.greedy.node_strategy import rooms_left
 from placer_models.device import GPU
-from placer_models.dimensions import BEST_EFFORT_POOL, MEMORY, SHARED_POOL
 from placer_models.goals import USABLE_SET_SIZES, strategy_of
 from placer_models.links import usable_sets
 from placer_models.mig import is_instance
-from placer_models.node_state import NodeState
 from placer_models.node_strategy import NodeStrategy
 from placer_models.policy import QosClass
-from placer_models.problem import Problem, Shape
+from placer_models.problem.dimensions import BEST_EFFORT_POOL, MEMORY, SHARED_POOL
+from placer_models.problem.node_state import NodeState
+from placer_models.problem.problem import Problem, Shape
+from placer_models.problem.rooms import QUARTERS
+from placer_models.problem.shares import ShareableDevice
 from placer_models.records import record
-from placer_models.rooms import QUARTERS
-from placer_models.shares import ShareableDevice
 
 Numbers = NDArray[np.int64]
 Indices = NDArray[np.intp]

@@ -15,13 +15,13 @@ from placer.greedy.devices import pick_devices
 from placer.greedy.inside import DevicesTaken
 from placer.greedy.masks import masks
 from placer_models.alignment import width
-from placer_models.container_fit import ContainerFit, pools_of
 from placer_models.device import GPU
-from placer_models.dimensions import Amounts
 from placer_models.links import DeviceSelection, best_selection, pair_minimum, pair_sum
-from placer_models.node_state import NodeState
 from placer_models.policy import AlignmentPolicy
-from placer_models.problem import CoreTake, Fit, Shape
+from placer_models.problem.container_fit import ContainerFit, pools_of
+from placer_models.problem.dimensions import Amounts
+from placer_models.problem.node_state import NodeState
+from placer_models.problem.problem import CoreTake, Fit, Shape
 
 Rows = list[list[int]]
 """For each good, the amount in each cell, and last the amount in no cell."""

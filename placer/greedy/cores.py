@@ -5,9 +5,9 @@ from collections.abc import Collection, Iterator, Sequence
 
 from placer.greedy.inside import PlaceInside, TierCosts
 from placer_models.goals import BIND
-from placer_models.node_state import CoreClass, NodeState
 from placer_models.policy import BindPolicy
-from placer_models.problem import CoreTake, Fit, Shape
+from placer_models.problem.node_state import CoreClass, NodeState
+from placer_models.problem.problem import CoreTake, Fit, Shape
 
 NO_CORES = CoreTake()
 """Nothing of a core class."""

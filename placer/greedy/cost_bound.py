@@ -22,7 +22,6 @@ from placer.greedy.node_rows import NodeRows
 from placer.greedy.offer import AT, BY_STRATEGY, WIDTH
 from placer.greedy.shape_bound import ShapeBound, TermColumns, Wanted
 from placer_models.device import GPU
-from placer_models.dimensions import SHARED_POOL
 from placer_models.goals import (
     BIND,
     GPU_POINTS,
@@ -32,10 +31,11 @@ from placer_models.goals import (
     USABLE_SET_SIZES,
     WHOLE_CORE_POINTS,
 )
-from placer_models.node_state import NodeState
 from placer_models.node_strategy import FIRST_WEIGHT, NodeStrategy
-from placer_models.problem import Shape
-from placer_models.rooms import POINTS
+from placer_models.problem.dimensions import SHARED_POOL
+from placer_models.problem.node_state import NodeState
+from placer_models.problem.problem import Shape
+from placer_models.problem.rooms import POINTS
 
 _POINTS: Numbers = np.array(POINTS, dtype=np.int64)
 """What the rooms of a node are worth, by its free quarters."""

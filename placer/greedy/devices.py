@@ -6,10 +6,8 @@ from placer.greedy.inside import DevicesTaken
 from placer.greedy.joint import Taken, groups_apart, pick_in_scopes
 from placer.greedy.mig import after_devices, instance_points, overlap, pick_instances
 from placer.greedy.shares import fitting_counts, pick_shares
-from placer_models.banks import DeviceBank
 from placer_models.device import GPU
 from placer_models.goals import GPU_POINTS
-from placer_models.joint_fit import JointFit
 from placer_models.links import (
     DeviceSelection,
     best_permitted,
@@ -18,9 +16,11 @@ from placer_models.links import (
     rooms,
     usable_points,
 )
-from placer_models.node_state import NodeState
-from placer_models.problem import Shape
-from placer_models.shares import ShareTake
+from placer_models.problem.banks import DeviceBank
+from placer_models.problem.joint_fit import JointFit
+from placer_models.problem.node_state import NodeState
+from placer_models.problem.problem import Shape
+from placer_models.problem.shares import ShareTake
 
 
 def pick_devices(

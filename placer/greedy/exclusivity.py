@@ -7,9 +7,9 @@ from dataclasses import replace
 from placer.greedy.cores import capacity, cells_of_cpus
 from placer.greedy.offer import Chooser, Offer, Price
 from placer_models.goals import SHARED_CORES, SHARED_NUMA_NODES
-from placer_models.node_state import Cell, CoreClass, NodeState
 from placer_models.policy import ExclusivePolicy, Strength
-from placer_models.problem import Choice, CoreTake, Fit, Shape
+from placer_models.problem.node_state import Cell, CoreClass, NodeState
+from placer_models.problem.problem import Choice, CoreTake, Fit, Shape
 
 
 def choose_apart(node: NodeState, shape: Shape, fit: Fit, choose: Chooser) -> Offer | None:

@@ -11,7 +11,7 @@ from placer.greedy.switches import SwitchTaker, points_broken
 from placer.state.out_of_time import go_on
 from placer_models.device import GPU
 from placer_models.links import best_pair_sum, best_selection, pair_sum
-from placer_models.problem import Choice
+from placer_models.problem.problem import Choice
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,9 +16,9 @@ from placer.greedy.cores import cells_of_cpus
 from placer.greedy.offer import Chooser, Offer
 from placer_models.affinity import AffinityLevel
 from placer_models.goals import AFFINITY
-from placer_models.node_state import NOBODY, Cell, CoreClass, Guest, NodeState, sides_of
-from placer_models.problem import Choice, Fit, Problem, Shape
-from placer_models.tasks import InNodeAffinity, InNodeAffinityTerm
+from placer_models.problem.node_state import NOBODY, Cell, CoreClass, Guest, NodeState, sides_of
+from placer_models.problem.problem import Choice, Fit, Problem, Shape
+from placer_models.problem.tasks import InNodeAffinity, InNodeAffinityTerm
 
 AffinityPlaces = frozenset[tuple[AffinityLevel, int]]
 """(level, index of a core class or cell) for places of a node."""

@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 from placer_models.goals import Tier
 from placer_models.links import DeviceSelection
-from placer_models.node_state import NodeState
-from placer_models.problem import CoreTake, Fit, Shape
-from placer_models.shares import ShareTake
+from placer_models.problem.node_state import NodeState
+from placer_models.problem.problem import CoreTake, Fit, Shape
+from placer_models.problem.shares import ShareTake
 
 
 class DevicesTaken(NamedTuple):

@@ -9,7 +9,6 @@ from placer.greedy.masks import masks
 from placer_models.alignment import fewest_cells
 from placer_models.device import GPU
 from placer_models.goals import JOINT
-from placer_models.joint_fit import JointFit
 from placer_models.links import (
     Board,
     best_permitted,
@@ -19,6 +18,7 @@ from placer_models.links import (
     rooms,
 )
 from placer_models.policy import DeviceScope
+from placer_models.problem.joint_fit import JointFit
 
 MOST_LOOKED_AT = 2_000
 """How many sets of the leading type are looked through for one pod, at most."""

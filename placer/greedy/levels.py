@@ -17,8 +17,8 @@ from placer.greedy.node_table import NodeTable
 from placer.greedy.offer import AT, NO_PRICE, Price
 from placer_models.goals import AFTER_PLACED, GATHERING
 from placer_models.network import Grouping
-from placer_models.problem import Choice
-from placer_models.tasks import GangTask, LevelTask
+from placer_models.problem.problem import Choice
+from placer_models.problem.tasks import GangTask, LevelTask
 
 MOST_REGIONS = 4
 """How many regions are tried for one gang with one set of its wishes."""

@@ -7,10 +7,10 @@ from dataclasses import replace
 from placer.greedy.cores import NO_CORES, capacity, pick_cores
 from placer.greedy.inside import PlaceInside, TierCosts
 from placer.greedy.numa_strategy import strategy_options
-from placer_models.dimensions import less
 from placer_models.goals import CACHES, LOCALITY_NUMA_NODES, LOCALITY_PACKAGES, PACKAGES
-from placer_models.node_state import CoreClass, NodeState
-from placer_models.problem import CoreTake, Fit, Shape
+from placer_models.problem.dimensions import less
+from placer_models.problem.node_state import CoreClass, NodeState
+from placer_models.problem.problem import CoreTake, Fit, Shape
 
 
 def core_options(

@@ -4,7 +4,7 @@ from collections.abc import Collection
 from dataclasses import replace
 from operator import sub
 
-from placer_models.banks import DeviceBank
+from placer_models.problem.banks import DeviceBank
 
 _Counts = tuple[tuple[int, ...], ...]
 """For each bank, devices of each class."""

@@ -4,11 +4,11 @@ from placer.greedy.cores import whole_cores_free, whole_cores_lost
 from placer.greedy.devices import points_lost, points_of
 from placer.greedy.inside import PlaceInside
 from placer.greedy.switches import SwitchTaker, points_broken
-from placer_models.dimensions import MEMORY, SHARED_POOL, less
 from placer_models.goals import WHOLE_CORE_POINTS
-from placer_models.node_state import NodeState
 from placer_models.node_strategy import cost
-from placer_models.rooms import room_points
+from placer_models.problem.dimensions import MEMORY, SHARED_POOL, less
+from placer_models.problem.node_state import NodeState
+from placer_models.problem.rooms import room_points
 
 
 def cost_of(place: PlaceInside) -> int:

@@ -18,8 +18,8 @@ from placer.greedy.states import States
 from placer.greedy.taking import after
 from placer.state.out_of_time import Stop, go_on
 from placer_models.incremental import PersistentTuple, changed_indices
-from placer_models.node_state import NodeState
-from placer_models.problem import Choice, Choices, Fit, Problem, Shape
+from placer_models.problem.node_state import NodeState
+from placer_models.problem.problem import Choice, Choices, Fit, Problem, Shape
 
 Fits = tuple[Fit | None, ...]
 """What a shape means on each kind of node."""

@@ -9,10 +9,10 @@ from typing import assert_never
 from placer.greedy.cores import NO_CORES, capacity, pick_cores
 from placer.greedy.inside import PlaceInside, TierCosts
 from placer_models.goals import NUMA_STRATEGY
-from placer_models.node_state import NodeState
-from placer_models.numa_strategy import least_pairs, pairs
 from placer_models.policy import NumaStrategy
-from placer_models.problem import CoreTake, Fit, Shape
+from placer_models.problem.node_state import NodeState
+from placer_models.problem.numa_strategy import least_pairs, pairs
+from placer_models.problem.problem import CoreTake, Fit, Shape
 
 MOST_CELLS = 16
 """How many cells are tried for a pod: of the roomiest, and again of the tightest."""

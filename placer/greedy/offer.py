@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping
 
 from placer_models.goals import IN_NODE, Tier
-from placer_models.node_state import NodeState
-from placer_models.problem import Choice, Fit, Shape
+from placer_models.problem.node_state import NodeState
+from placer_models.problem.problem import Choice, Fit, Shape
 from placer_models.records import record
 
 AT = {tier: position for position, tier in enumerate(IN_NODE)}

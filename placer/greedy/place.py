@@ -10,9 +10,9 @@ from placer.greedy.node_table import NodeTable, NodeTableCache
 from placer.state.out_of_time import Stop
 from placer_models.goals import MEMBER_ABOVE_POINTS, MEMBER_OF_MINIMUM_POINTS
 from placer_models.network import Grouping
-from placer_models.problem import Choice, Choices, Problem
+from placer_models.problem.problem import Choice, Choices, Problem
+from placer_models.problem.tasks import GangTask
 from placer_models.records import record
-from placer_models.tasks import GangTask
 
 
 @record(frozen=True, slots=True)

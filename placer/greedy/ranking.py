@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from placer.greedy.columns import Indices, Numbers
 from placer.greedy.offer import WIDTH, Price
-from placer_models.problem import Choice
+from placer_models.problem.problem import Choice
 
 
 class Bid(NamedTuple):

@@ -10,9 +10,9 @@ from placer.greedy.node_rows import NodeRows
 from placer_models.device import GPU
 from placer_models.goals import ALIGNMENT, LOCALITY_NUMA_NODES, Tier
 from placer_models.links import best_permitted_minimum
-from placer_models.node_state import NodeState
 from placer_models.policy import AlignmentPolicy, BindPolicy
-from placer_models.problem import Fit, Shape
+from placer_models.problem.node_state import NodeState
+from placer_models.problem.problem import Fit, Shape
 
 Wanted = tuple[Shape, tuple[Fit | None, ...]]
 """A shape, and what it means on each kind of node."""

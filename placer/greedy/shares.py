@@ -9,16 +9,16 @@ from itertools import compress
 from typing import NamedTuple, TypeVar
 
 from placer.greedy.inside import PlaceInside, TierCosts
-from placer_models.banks import DeviceBank
 from placer_models.device import GPU, FunctionSelector, selects
 from placer_models.device_share import ShareAmounts, less, room, used_millionths
 from placer_models.goals import DEVICE_CHOICE
 from placer_models.links import best_permitted, rooms, tells_apart, usable_points
-from placer_models.node_state import NodeState
 from placer_models.policy import DeviceChoice, DeviceScope
-from placer_models.problem import Shape
+from placer_models.problem.banks import DeviceBank
+from placer_models.problem.node_state import NodeState
+from placer_models.problem.problem import Shape
+from placer_models.problem.shares import ShareableDevice, ShareNeed, ShareTake
 from placer_models.selectors import Labels
-from placer_models.shares import ShareableDevice, ShareNeed, ShareTake
 
 T = TypeVar("T")
 

@@ -5,7 +5,7 @@ from collections.abc import Hashable, Iterable
 from placer.greedy.columns import Columns, Row
 from placer.state.node_states import ALL_BUT_THE_NAME
 from placer_models.device import GPU
-from placer_models.node_state import NodeState
+from placer_models.problem.node_state import NodeState
 
 
 class States:

@@ -9,9 +9,9 @@ from placer.greedy.exclusivity import cells_held, core_held
 from placer.greedy.in_node_affinity import cells_joined, core_joined, guest_of
 from placer.greedy.mig import after_devices
 from placer.greedy.shares import after_shares
-from placer_models.dimensions import Amounts, fits, less
-from placer_models.node_state import Cell, CoreClass, Guest, NodeState
-from placer_models.problem import Choice, CoreTake, Fit, Shape
+from placer_models.problem.dimensions import Amounts, fits, less
+from placer_models.problem.node_state import Cell, CoreClass, Guest, NodeState
+from placer_models.problem.problem import Choice, CoreTake, Fit, Shape
 
 InCells = tuple[Amounts, ...]
 """For each of several dimensions, the amount in each cell."""

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from placer.greedy.columns import Mask
-from placer_models.tasks import NO_DOMAIN, SpreadTask
+from placer_models.problem.tasks import NO_DOMAIN, SpreadTask
 
 _Counts = NDArray[np.int64]
 

@@ -8,7 +8,7 @@ from placer.plan.answer import BindingResource, ResourceUse
 from placer.plan.market import BinKind, Devices
 from placer.plan.relax import Relaxation
 from placer_models.device import GPU
-from placer_models.dimensions import Dimension
+from placer_models.problem.dimensions import Dimension
 
 _WORDS = {
     "memory": "memory",

@@ -30,7 +30,7 @@ from placer_models.cluster import Instance, Node
 from placer_models.illegal_running import with_counted
 from placer_models.placement import PartlyPlaced, Placed, Placement, Unplaced
 from placer_models.pod import Gang, Pod, pods_of
-from placer_models.problem import Choices
+from placer_models.problem.problem import Choices
 
 _ROUNDS = 30
 """So often further nodes are bought for pods that found no place."""

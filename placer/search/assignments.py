@@ -2,9 +2,9 @@
 
 from collections import Counter
 
-from placer_models.core_granularity import CoreGranularity
 from placer_models.cpsat.units import units_of
-from placer_models.problem import Problem
+from placer_models.problem.core_granularity import CoreGranularity
+from placer_models.problem.problem import Problem
 
 CORES_OF_A_SEAT = 8
 """How many core classes add as much to a pair as one more pair would."""

@@ -11,13 +11,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from placer.search.default_locality import without_locality
-from placer_models.banks import DeviceBank
 from placer_models.cpsat.families import sees_links
 from placer_models.device import GPU
-from placer_models.joint_fit import JointFit
 from placer_models.links import Board, selection_count, selections
-from placer_models.node_state import NodeState
-from placer_models.problem import Choice, Choices, Fit, Problem
+from placer_models.problem.banks import DeviceBank
+from placer_models.problem.joint_fit import JointFit
+from placer_models.problem.node_state import NodeState
+from placer_models.problem.problem import Choice, Choices, Fit, Problem
 
 MOST_LOOKED_AT = 5_000
 """The most GPU sets that refining looks through for one pod."""

@@ -7,7 +7,7 @@ solved in a model that counts equal pods together, and the result is dealt out w
 
 from dataclasses import replace
 
-from placer_models.problem import Fit, Problem
+from placer_models.problem.problem import Fit, Problem
 
 
 def without_locality(problem: Problem) -> Problem:

@@ -18,7 +18,6 @@ from placer.search.baseline import Baseline
 from placer.search.judged import Judged, Rejected, look_at
 from placer.search.rejected import note_placement
 from placer.state.out_of_time import Stop
-from placer_models.banks import DeviceBank
 from placer_models.cluster import Instance, Nodes
 from placer_models.cpsat.families import is_exchangeable
 from placer_models.device import GPU
@@ -32,7 +31,6 @@ from placer_models.links import (
     selections,
     usable_points,
 )
-from placer_models.node_state import NodeState
 from placer_models.placement import (
     DeviceGrant,
     NamespacedName,
@@ -42,8 +40,10 @@ from placer_models.placement import (
 )
 from placer_models.pod import pods_of
 from placer_models.policy import AlignmentPolicy
-from placer_models.problem import Problem
-from placer_models.switches import has_several, whole_switches
+from placer_models.problem.banks import DeviceBank
+from placer_models.problem.node_state import NodeState
+from placer_models.problem.problem import Problem
+from placer_models.problem.switches import has_several, whole_switches
 
 MOST_LOOKED_AT = 1_000
 """The most sets of devices looked through for one pod; if there are more, it keeps its own."""

@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from placer_models.cpsat.batch_model import room_for
-from placer_models.dimensions import SHARED_POOL
 from placer_models.goals import USABLE, WHOLE_CORE_POINTS, WORTH, Sense, Tier
-from placer_models.node_state import NodeState
-from placer_models.problem import Problem, Shape
-from placer_models.rooms import room_points
+from placer_models.problem.dimensions import SHARED_POOL
+from placer_models.problem.node_state import NodeState
+from placer_models.problem.problem import Problem, Shape
+from placer_models.problem.rooms import room_points
 
 MOST_PODS = 1_000
 MOST_STEPS = 50_000

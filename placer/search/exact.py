@@ -9,7 +9,7 @@ from placer.search.tiers import Progress, optimise_tiers
 from placer_models.cpsat.batch_model import build_batch_model
 from placer_models.cpsat.places import choices_of, hint_of
 from placer_models.goals import Sense
-from placer_models.problem import Choices, Problem
+from placer_models.problem.problem import Choices, Problem
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from placer.search.cp import hint, optimise
 from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.relaxed import RelaxedModel, build_relaxed_model
 from placer_models.goals import MOVES, OPENED, Sense, Tier
-from placer_models.problem import Problem
+from placer_models.problem.problem import Problem
 
 
 def bound_first_tiers(

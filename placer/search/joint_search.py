@@ -46,7 +46,7 @@ from placer_models.goals import (
     Tier,
 )
 from placer_models.placement import BoundSource, Placement, RejectedPlace
-from placer_models.problem import Choices, Problem
+from placer_models.problem.problem import Choices, Problem
 
 MOST_ASSIGNMENTS = 4_000
 """(unit, node) pairs up to which the tiers before the links are one model."""

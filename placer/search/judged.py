@@ -10,7 +10,7 @@ from placer.search.cp import SolverError
 from placer_models.cluster import Instance
 from placer_models.goals import Tier
 from placer_models.placement import Placement
-from placer_models.problem import Choices, Problem
+from placer_models.problem.problem import Choices, Problem
 from placer_models.records import record
 
 NO_IDS = "no ids"

@@ -36,7 +36,7 @@ from placer_models.moves import (
     with_movable_pods,
 )
 from placer_models.placement import Placement, RejectedPlace
-from placer_models.problem import Problem
+from placer_models.problem.problem import Problem
 from placer_models.records import record
 
 SHARE_OF_STAYING = 0.5

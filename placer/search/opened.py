@@ -15,8 +15,8 @@ from placer.packing.step_limit import StepLimit
 from placer.search.budget import Budget
 from placer.search.plain_pods import never_on, place_on
 from placer_models.cpsat.families import is_plain
-from placer_models.node_state import NodeState
-from placer_models.problem import Choices, Problem
+from placer_models.problem.node_state import NodeState
+from placer_models.problem.problem import Choices, Problem
 
 STEP_LIMIT = 500_000
 """Steps that the search for fewer nodes may take; a few seconds."""

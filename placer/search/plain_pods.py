@@ -1,7 +1,7 @@
 """Plain pods, which take plain sums of nodes: where they may come, and their places."""
 
-from placer_models.node_state import NodeState
-from placer_models.problem import Choice, CoreTake, Problem
+from placer_models.problem.node_state import NodeState
+from placer_models.problem.problem import Choice, CoreTake, Problem
 
 
 def never_on(problem: Problem, shape_index: int, node: NodeState) -> bool:

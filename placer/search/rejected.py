@@ -17,7 +17,7 @@ from placer.search.budget import Budget
 from placer.search.judged import NO_IDS, Judged, Rejected, in_ids
 from placer_models.cluster import Instance
 from placer_models.placement import Placement, RejectedPlace, title_of
-from placer_models.problem import Choices, Problem
+from placer_models.problem.problem import Choices, Problem
 
 log = logging.getLogger(__name__)
 

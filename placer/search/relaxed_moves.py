@@ -17,7 +17,7 @@ from placer_models.cpsat.relaxed import Division, RelaxedModel, build_relaxed_mo
 from placer_models.moves import moved
 from placer_models.placement import Placement
 from placer_models.pod import Gang, Pod
-from placer_models.problem import Problem
+from placer_models.problem.problem import Problem
 
 MovePart = tuple[set[str], list[Gang]]
 """Names of nodes, and gangs that wait and could have a place there."""

@@ -24,7 +24,7 @@ from placer.search.cp import optimise
 from placer.search.exchanges.room_columns import NodeColumns, columns_of
 from placer_models.goals import MEMBER_ABOVE_POINTS, MEMBER_OF_MINIMUM_POINTS, Sense
 from placer_models.placement import Bottleneck
-from placer_models.problem import Problem
+from placer_models.problem.problem import Problem
 
 MOST_GANGS = 2_000
 """The most gangs of several pods that are told apart."""

@@ -8,8 +8,8 @@ from placer.state.label_index import LabelIndex, traits_of
 from placer.state.topology_spread import spread_tasks
 from placer_models.cluster import Instance, Node
 from placer_models.pod import Gang, pods_of
+from placer_models.problem.tasks import NO_DOMAIN, Affinities, AffinityTask, SpreadTask
 from placer_models.relations import goes_on_asking, looks_at_others
-from placer_models.tasks import NO_DOMAIN, Affinities, AffinityTask, SpreadTask
 
 
 def has_affinity(instance: Instance) -> bool:

@@ -12,12 +12,12 @@ from placer_models.alignment import (
     restricted_width,
 )
 from placer_models.cluster import Node
-from placer_models.container_fit import ContainerFit
 from placer_models.cpuset import NO_CPUS, CpuSet
-from placer_models.dimensions import Dimension
 from placer_models.effective import effective_alignment
 from placer_models.pod import ContainerRole, PodSpec, Resources
 from placer_models.policy import BINDING, AlignmentPolicy, AlignmentScope
+from placer_models.problem.container_fit import ContainerFit
+from placer_models.problem.dimensions import Dimension
 
 
 def by_container(spec: PodSpec, node: Node) -> bool:

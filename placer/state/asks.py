@@ -16,11 +16,11 @@ from placer.state.out_of_time import Stop, go_on
 from placer.state.problem_cache import ProblemCache
 from placer_models.cluster import Instance, Node
 from placer_models.device import GPU
-from placer_models.dimensions import SHARED_POOL, Dimension, amounts_at, in_cells
 from placer_models.node_rules import label_keys
 from placer_models.pod import PodSpec
 from placer_models.policy import DeviceScope, QosClass
-from placer_models.problem import Fit, Shape
+from placer_models.problem.dimensions import SHARED_POOL, Dimension, amounts_at, in_cells
+from placer_models.problem.problem import Fit, Shape
 from placer_models.reasons import Blocker
 from placer_models.variants import variant_on
 

@@ -22,11 +22,8 @@ from placer.state.out_of_time import Stop
 from placer.state.problem_cache import ProblemCache
 from placer.state.sums import FleetLimits, resources_of
 from placer_models.cluster import Instance, Nodes
-from placer_models.core_granularity import CoreGranularity
-from placer_models.dimensions import SHARED_POOL, Dimension, in_cells
 from placer_models.goals import NUMA_STRATEGY
 from placer_models.incremental import PersistentTuple
-from placer_models.node_state import NodeState
 from placer_models.node_strategy import NodeStrategy
 from placer_models.optional_tiers import optional_tiers
 from placer_models.placement import Placement, PodPlacement
@@ -36,8 +33,11 @@ from placer_models.policy import (
     AlignmentScope,
     GatherLevel,
 )
-from placer_models.problem import Choice, Problem, Shape
-from placer_models.tasks import NO_AFFINITIES, GangTask, InNodeAffinity
+from placer_models.problem.core_granularity import CoreGranularity
+from placer_models.problem.dimensions import SHARED_POOL, Dimension, in_cells
+from placer_models.problem.node_state import NodeState
+from placer_models.problem.problem import Choice, Problem, Shape
+from placer_models.problem.tasks import NO_AFFINITIES, GangTask, InNodeAffinity
 
 
 def build_problem(

@@ -42,7 +42,7 @@ from placer_models.policy import (
     ExclusivePolicy,
     Locality,
 )
-from placer_models.problem import Fit
+from placer_models.problem.problem import Fit
 from placer_models.reasons import Blocker, Demand
 
 BY_CONTAINER = ", each container for itself"

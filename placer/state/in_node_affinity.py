@@ -9,11 +9,11 @@ from placer.counting.cores import core_classes
 from placer.counting.owners import known_cpus, owners_of_cores
 from placer_models.affinity import AffinityLevel, AffinityTerm
 from placer_models.cluster import Node, RunningPod
-from placer_models.core_granularity import CoreGranularity
 from placer_models.goals import Tier
-from placer_models.node_state import Guest, NodeState
 from placer_models.pod import PodSpec
-from placer_models.tasks import InNodeAffinity, InNodeAffinityTerm
+from placer_models.problem.core_granularity import CoreGranularity
+from placer_models.problem.node_state import Guest, NodeState
+from placer_models.problem.tasks import InNodeAffinity, InNodeAffinityTerm
 
 INSIDE = (AffinityLevel.NUMA, AffinityLevel.CORE)
 """The levels inside a node."""

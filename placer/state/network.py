@@ -2,7 +2,7 @@
 
 from placer_models.cluster import Instance, Node
 from placer_models.pod import Gang
-from placer_models.tasks import LevelTask
+from placer_models.problem.tasks import LevelTask
 
 
 def required_levels(gang: Gang) -> tuple[str, ...]:

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from placer_models.cluster import Instance, Node, Nodes
-from placer_models.node_state import NodeState
 from placer_models.pod import PodSpec
-from placer_models.problem import Fit, Problem
+from placer_models.problem.node_state import NodeState
+from placer_models.problem.problem import Fit, Problem
 from placer_models.resource_classes import ask_of, classes_of, load_of, totals_of
 from placer_models.variants import spec_on
 

@@ -12,17 +12,17 @@ from placer.counting.devices import shareable_devices
 from placer.counting.node_resources import in_units
 from placer.counting.pools import with_bound
 from placer.state.strategies import cell_strategy_of
-from placer_models.banks import DeviceBank
 from placer_models.cluster import Machine, Node
-from placer_models.core_granularity import CoreGranularity
-from placer_models.dimensions import MEMORY, SHARED_POOL, Dimension, in_cells
 from placer_models.goals import CACHES, LOCALITY_PACKAGES, PACKAGES, Tier
 from placer_models.links import counts_of
-from placer_models.node_state import Cell, NodeState
 from placer_models.pod import PodSpec
-from placer_models.rooms import rooms_of
-from placer_models.shares import ShareableDevice
-from placer_models.switches import ClassesBelow, switches_of
+from placer_models.problem.banks import DeviceBank
+from placer_models.problem.core_granularity import CoreGranularity
+from placer_models.problem.dimensions import MEMORY, SHARED_POOL, Dimension, in_cells
+from placer_models.problem.node_state import Cell, NodeState
+from placer_models.problem.rooms import rooms_of
+from placer_models.problem.shares import ShareableDevice
+from placer_models.problem.switches import ClassesBelow, switches_of
 
 ALL_BUT_THE_NAME = attrgetter(*(f.name for f in fields(NodeState) if f.name != "name"))
 """The fields whose objects idle nodes that are alike share."""

@@ -31,7 +31,7 @@ from placer.state.out_of_time import Stop, go_on
 from placer.state.sums import FleetLimits, joined, sums_of
 from placer_models.cluster import Machine, Node
 from placer_models.incremental import ChunkedReduce, PersistentTuple, changed_indices
-from placer_models.node_state import NodeState
+from placer_models.problem.node_state import NodeState
 
 MOST_LOOKS = 16
 """The most ways of telling kinds of nodes apart that are kept, and the most encodings."""

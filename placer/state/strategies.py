@@ -7,10 +7,10 @@ from placer_models.alignment import width
 from placer_models.cluster import Node
 from placer_models.cpuset import CpuSet
 from placer_models.effective import effective_bind
-from placer_models.node_state import Cell
-from placer_models.numa_strategy import CellStrategy, beside_whole_cores
 from placer_models.pod import PodSpec
 from placer_models.policy import BindPolicy, NodeBindPolicy, NumaStrategy
+from placer_models.problem.node_state import Cell
+from placer_models.problem.numa_strategy import CellStrategy, beside_whole_cores
 
 
 def cell_strategy_of(node: Node, free_cpus: CpuSet, cells: Sequence[Cell]) -> CellStrategy | None:

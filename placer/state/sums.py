@@ -6,8 +6,8 @@ from operator import attrgetter
 
 from placer.counting.account import Account
 from placer.counting.node_resources import NO_LIMIT, NODE_RESOURCES, ResourceKey, wanted_by
-from placer_models.dimensions import Dimension
 from placer_models.pod import PodSpec
+from placer_models.problem.dimensions import Dimension
 from placer_models.records import record
 
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from placer.counting.account import Account, Side
 from placer_models.cluster import Node
+from placer_models.problem.tasks import NO_DOMAIN, SpreadTask
 from placer_models.spreading import Spreading, spreadings_of
-from placer_models.tasks import NO_DOMAIN, SpreadTask
 
 
 def spread_tasks(

@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from placer.counting.cores import CoreWant, FreeCore, broken_cores, pick_cpus
-from placer_models.node_state import CoreClass
-from placer_models.problem import CoreTake
+from placer_models.problem.node_state import CoreClass
+from placer_models.problem.problem import CoreTake
 
 
 def cores(count: int, free: int) -> list[FreeCore]:

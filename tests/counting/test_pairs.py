@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from placer.counting.core_pairs import pick_pairs
 from placer.counting.cores import CoreWant, FreeCore
 from placer_models.policy import Strength
-from placer_models.problem import CoreTake
+from placer_models.problem.problem import CoreTake
 
 Keeps = Strength | None
 Pod = tuple[int, bool, Keeps]

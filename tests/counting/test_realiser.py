@@ -12,7 +12,7 @@ from placer_models.device import GPU
 from placer_models.placement import Placement, PodPlacement
 from placer_models.pod import Container, Pod, Resources
 from placer_models.policy import QosClass
-from placer_models.problem import Choice, Choices, CoreTake
+from placer_models.problem.problem import Choice, Choices, CoreTake
 
 HALF = Numa(cores=(2, 2), memory_bytes=100, gpus=2)
 SMALL = machine(HALF, HALF)

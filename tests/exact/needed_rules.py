@@ -22,7 +22,7 @@ from placer_models.cpsat.family import AddRule
 from placer_models.goals import DEFAULT_LOCALITY
 from placer_models.moves import complete_with_current, with_movable_pods
 from placer_models.placement import Placement
-from placer_models.problem import Problem
+from placer_models.problem.problem import Problem
 
 
 def is_needed(rule: AddRule, worlds: Iterable[Instance]) -> bool:

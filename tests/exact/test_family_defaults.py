@@ -17,7 +17,7 @@ from placer_models.cpsat.families import FAMILIES, is_countable, is_exchangeable
 from placer_models.cpsat.family import Family
 from placer_models.cpsat.units import units_of
 from placer_models.movable import MOVABLE, may_move
-from placer_models.problem import Problem
+from placer_models.problem.problem import Problem
 from placer_models.rule_family import RuleFamily
 
 WORLDS = range(24)

@@ -13,7 +13,7 @@ from placer_models.device import GPU, Device, LinkMatrix
 from placer_models.placement import Placement
 from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
 from placer_models.policy import AlignmentPolicy, BindPolicy, GatherLevel, QosClass, Strength
-from placer_models.problem import Choices, Problem
+from placer_models.problem.problem import Choices, Problem
 from placer_models.topology import Cpu, NumaNode, Topology
 
 

@@ -17,9 +17,9 @@ from placer.judge.measure import measure
 from placer.state.batch import build_problem
 from placer_models.cluster import Machine
 from placer_models.goals import ALIGNMENT
-from placer_models.node_state import NodeState
 from placer_models.policy import AlignmentPolicy, BindPolicy, QosClass
-from placer_models.problem import Fit, Shape
+from placer_models.problem.node_state import NodeState
+from placer_models.problem.problem import Fit, Shape
 from worlds import tiny_instance
 
 CASES = 400

@@ -8,7 +8,7 @@ from placer.state.batch import build_problem
 from placer_models.goals import BIND
 from placer_models.pod import PodSpec
 from placer_models.policy import BindPolicy
-from placer_models.problem import CoreTake
+from placer_models.problem.problem import CoreTake
 
 SPREAD = BindPolicy.SPREAD_BY_PCPUS
 FULL = BindPolicy.FULL_PCPUS

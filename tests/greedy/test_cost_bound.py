@@ -19,10 +19,10 @@ from placer.greedy.node_rows import NodeRows
 from placer.greedy.node_strategy import usable_left
 from placer.greedy.node_table import NodeTable
 from placer.state.batch import build_problem
-from placer_models.node_state import NodeState
 from placer_models.node_strategy import NodeStrategy
 from placer_models.pod import Gang, PodSpec
 from placer_models.policy import AlignmentPolicy, BindPolicy, QosClass
+from placer_models.problem.node_state import NodeState
 from worlds import tiny_instance
 
 WORLDS = 100

@@ -14,7 +14,7 @@ from placer.greedy.ranking import Ranking
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance
 from placer_models.policy import AlignmentPolicy, BindPolicy, QosClass
-from placer_models.problem import Choice
+from placer_models.problem.problem import Choice
 
 HALF = Numa(cores=(2, 2), memory_bytes=8, gpus=1)
 SMALL = machine(HALF, HALF)

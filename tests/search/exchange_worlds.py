@@ -30,7 +30,7 @@ from placer_models.device import GPU, Device
 from placer_models.device_share import DeviceShare
 from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
 from placer_models.policy import QosClass
-from placer_models.problem import Choices, Problem
+from placer_models.problem.problem import Choices, Problem
 from placer_models.topology import Cpu, NumaNode, Topology
 from worlds import tiny_instance
 

@@ -18,7 +18,7 @@ from placer_models.node_strategy import NodeStrategy
 from placer_models.placement import Placed, PodPlacement
 from placer_models.pod import Container, Gang, Pod, PodSpec, Resources
 from placer_models.policy import QosClass
-from placer_models.rooms import room_points
+from placer_models.problem.rooms import room_points
 from placer_models.topology import Cpu, NumaNode, Topology
 from worlds import tiny_instance
 

@@ -23,7 +23,7 @@ from placer_models.cluster import Instance, Machine, Node
 from placer_models.placement import Infeasible, Placed
 from placer_models.pod import Resources
 from placer_models.policy import BindPolicy, Strength
-from placer_models.problem import Choices, Problem
+from placer_models.problem.problem import Choices, Problem
 from placer_models.topology import Cpu, NumaNode, Topology
 from search.exchange_worlds import GIB, asking, gpu_machine, placed_points, share_of_gpu, some_world
 

@@ -26,7 +26,7 @@ from placer_models.cluster import Instance
 from placer_models.placement import Placed, Placement
 from placer_models.pod import Container, Gang, Pod, PodSpec, Resources
 from placer_models.policy import QosClass
-from placer_models.problem import Choices, Problem
+from placer_models.problem.problem import Choices, Problem
 
 WORK = SolveOptions(workers=1, seed=1, work_limit=1)
 

@@ -24,7 +24,7 @@ from placer_models.policy import (
     NodeBindPolicy,
     QosClass,
 )
-from placer_models.problem import Fit
+from placer_models.problem.problem import Fit
 from placer_models.reasons import Blocker, Demand
 from placer_models.topology import ARM
 

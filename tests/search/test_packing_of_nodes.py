@@ -13,7 +13,7 @@ from placer_models.goals import OPENED
 from placer_models.placement import Placed
 from placer_models.pod import Container, Pod, PodSpec, Resources
 from placer_models.policy import GatherLevel, QosClass
-from placer_models.problem import Choice, CoreTake
+from placer_models.problem.problem import Choice, CoreTake
 
 OFFERS = tuple(replace(node(f"n{i}"), offered=True, extended=(("room", 132),)) for i in range(6))
 

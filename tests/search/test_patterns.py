@@ -24,7 +24,7 @@ from placer.state.batch import build_problem
 from placer_models.cluster import Instance, Node
 from placer_models.placement import PartlyPlaced
 from placer_models.pod import Resources
-from placer_models.problem import Choices, Problem
+from placer_models.problem.problem import Choices, Problem
 from search.exchange_worlds import (
     GIB,
     asking,

@@ -38,7 +38,7 @@ from placer_models.placement import (
 )
 from placer_models.pod import Container, Gang, Pod, PodSpec, Resources
 from placer_models.policy import AlignmentPolicy, GatherLevel, QosClass
-from placer_models.problem import Choice, Problem
+from placer_models.problem.problem import Choice, Problem
 from placer_models.reasons import PlaceRejected
 from placer_models.topology import Cpu, NumaNode, Topology
 

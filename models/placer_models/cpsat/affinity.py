@@ -11,9 +11,9 @@ from placer_models.cpsat.envelope import pairs_of
 from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.family import Family, always, never
 from placer_models.goals import AFFINITY
-from placer_models.problem import Problem
+from placer_models.problem.problem import Problem
+from placer_models.problem.tasks import NO_DOMAIN, AffinityTask
 from placer_models.rule_family import RuleFamily
-from placer_models.tasks import NO_DOMAIN, AffinityTask
 
 Weights = Mapping[int, int]
 """Shape -> the weight with which each of its pods counts."""

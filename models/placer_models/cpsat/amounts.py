@@ -4,9 +4,9 @@ from ortools.sat.python.cp_model import CpModel, LinearExpr
 
 from placer_models.cpsat.assignment import Variables
 from placer_models.cpsat.family import Family, always, never
-from placer_models.dimensions import times
-from placer_models.node_state import NodeState
-from placer_models.problem import Problem
+from placer_models.problem.dimensions import times
+from placer_models.problem.node_state import NodeState
+from placer_models.problem.problem import Problem
 from placer_models.rule_family import RuleFamily
 
 

@@ -7,7 +7,7 @@ from typing import TypeVar
 from ortools.sat.python.cp_model import IntVar, LinearExpr
 
 from placer_models.cpsat.expression import Expression
-from placer_models.problem import Fit, Shape
+from placer_models.problem.problem import Fit, Shape
 
 P = TypeVar("P")
 """The type of what a family of rules decides."""

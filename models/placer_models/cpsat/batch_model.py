@@ -13,7 +13,7 @@ from placer_models.cpsat.family import AddRule
 from placer_models.cpsat.gangs import placed
 from placer_models.cpsat.stoppable import StoppableModel, StoppedError
 from placer_models.cpsat.units import units_of
-from placer_models.problem import Problem
+from placer_models.problem.problem import Problem
 
 RULES: tuple[AddRule, ...] = tuple(rule for family in FAMILIES for rule in family.rules)
 """What every placement obeys; without any one of them a wrong placement gets through."""

@@ -8,10 +8,10 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from placer_models.banks import DeviceBank
 from placer_models.device_share import DeviceTotals, ShareAmounts, room, taken
-from placer_models.node_state import NodeState
-from placer_models.problem import Problem, Shape
+from placer_models.problem.banks import DeviceBank
+from placer_models.problem.node_state import NodeState
+from placer_models.problem.problem import Problem, Shape
 
 MOST_BITS = 40
 """What a node has is counted in at most this many bits, so that no sum exceeds 64 bits."""

@@ -19,7 +19,7 @@ from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.family import Family, Hint, KnownPlaces, always, hints, never
 from placer_models.goals import SHARED_CORES
 from placer_models.policy import BindPolicy
-from placer_models.problem import CoreTake, Problem
+from placer_models.problem.problem import CoreTake, Problem
 from placer_models.rule_family import RuleFamily
 
 

@@ -9,9 +9,9 @@ from placer_models.cpsat.assignment import Assignment, Variables
 from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.family import Family, Hint, KnownPlaces, Value, always, hints, never
 from placer_models.goals import BIND, USABLE, WHOLE_CORE_POINTS
-from placer_models.node_state import CoreClass, NodeState
 from placer_models.policy import BindPolicy
-from placer_models.problem import Choice, CoreTake, Fit, Problem
+from placer_models.problem.node_state import CoreClass, NodeState
+from placer_models.problem.problem import Choice, CoreTake, Fit, Problem
 from placer_models.rule_family import RuleFamily
 
 

@@ -20,11 +20,11 @@ from placer_models.cpsat.shares import (
 )
 from placer_models.device_share import MILLION, ShareAmounts, less, room, used_millionths
 from placer_models.goals import DEVICE_CHOICE
-from placer_models.node_state import NodeState
 from placer_models.policy import DeviceChoice
-from placer_models.problem import Problem
+from placer_models.problem.node_state import NodeState
+from placer_models.problem.problem import Problem
+from placer_models.problem.shares import ShareableDevice
 from placer_models.rule_family import RuleFamily
-from placer_models.shares import ShareableDevice
 
 Position = tuple[int, int, int]
 """The indices of a bank, of an equivalence class in it, and of a device in that."""

@@ -9,9 +9,9 @@ from placer_models.cpsat.family import Family, always, never
 from placer_models.cpsat.joint import JointGroups
 from placer_models.cpsat.shares import shares_of
 from placer_models.device_strategy import DeviceStrategy
-from placer_models.problem import Problem
+from placer_models.problem.problem import Problem
+from placer_models.problem.shares import ShareNeed
 from placer_models.rule_family import RuleFamily
-from placer_models.shares import ShareNeed
 
 
 def a_pod_has_the_devices_of_its_strategies(model: CpModel, problem: Problem, x: Variables) -> None:

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
-from placer_models.banks import DeviceBank
 from placer_models.cpsat.assignment import Assignment, Variables
 from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.family import Family, Hint, KnownPlaces, Value, hints
@@ -20,8 +19,9 @@ from placer_models.links import (
     place_keys,
     tells_apart,
 )
-from placer_models.node_state import NodeState
-from placer_models.problem import Choice, Fit, Problem, Shape
+from placer_models.problem.banks import DeviceBank
+from placer_models.problem.node_state import NodeState
+from placer_models.problem.problem import Choice, Fit, Problem, Shape
 from placer_models.rule_family import RuleFamily
 
 

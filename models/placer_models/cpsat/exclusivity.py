@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
-from placer_models.core_granularity import CoreGranularity
 from placer_models.cpsat.assignment import Assignment, Variables
 from placer_models.cpsat.cpus import BrokenCores, cores_of
 from placer_models.cpsat.expression import Expression
@@ -26,9 +25,10 @@ from placer_models.cpsat.family import (
     never,
 )
 from placer_models.goals import SHARED_CORES, SHARED_NUMA_NODES
-from placer_models.node_state import CoreClass, NodeState
 from placer_models.policy import BindPolicy, ExclusivePolicy, Strength
-from placer_models.problem import Choice, CoreTake, Problem
+from placer_models.problem.core_granularity import CoreGranularity
+from placer_models.problem.node_state import CoreClass, NodeState
+from placer_models.problem.problem import Choice, CoreTake, Problem
 from placer_models.rule_family import RuleFamily
 
 _Place = tuple[Strength | None, list[tuple[Assignment, Expression]]]

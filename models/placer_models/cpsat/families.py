@@ -1,6 +1,5 @@
 """All families of rules, in the order in which their variables are created."""
 
-from placer_models.banks import DeviceBank
 from placer_models.cpsat import (
     affinity,
     amounts,
@@ -31,7 +30,8 @@ from placer_models.cpsat import (
     topology_spread,
 )
 from placer_models.cpsat.family import Family
-from placer_models.problem import Fit, Problem, Shape
+from placer_models.problem.banks import DeviceBank
+from placer_models.problem.problem import Fit, Problem, Shape
 
 FAMILIES: tuple[Family, ...] = (
     gangs.FAMILY,

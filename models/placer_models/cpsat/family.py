@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 
 from ortools.sat.python.cp_model import CpModel, IntVar
 
-from placer_models.banks import DeviceBank
 from placer_models.cpsat.assignment import Assignment, Variables
 from placer_models.cpsat.expression import Expression
 from placer_models.goals import Tier
-from placer_models.node_state import NodeState
-from placer_models.problem import Choice, Choices, Fit, Problem, Shape
+from placer_models.problem.banks import DeviceBank
+from placer_models.problem.node_state import NodeState
+from placer_models.problem.problem import Choice, Choices, Fit, Problem, Shape
 from placer_models.rule_family import RuleFamily
 
 AddRule = Callable[[CpModel, Problem, Variables], None]

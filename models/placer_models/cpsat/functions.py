@@ -9,10 +9,10 @@ from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.family import Family, always, never
 from placer_models.cpsat.shares import ShareCount, shares_of
 from placer_models.device import FunctionSelector, selects
-from placer_models.problem import Problem
+from placer_models.problem.problem import Problem
+from placer_models.problem.shares import ShareableDevice
 from placer_models.rule_family import RuleFamily
 from placer_models.selectors import Labels
-from placer_models.shares import ShareableDevice
 
 
 def virtual_functions_fit_their_device(model: CpModel, problem: Problem, x: Variables) -> None:

@@ -18,10 +18,10 @@ from placer_models.cpsat.envelope import pairs_of
 from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.family import Family, Hint, KnownPlaces, always, hints, never
 from placer_models.goals import AFFINITY
-from placer_models.node_state import sides_of
-from placer_models.problem import Problem
+from placer_models.problem.node_state import sides_of
+from placer_models.problem.problem import Problem
+from placer_models.problem.tasks import InNodeAffinity, InNodeAffinityTerm
 from placer_models.rule_family import RuleFamily
-from placer_models.tasks import InNodeAffinity, InNodeAffinityTerm
 
 LEVELS = (AffinityLevel.NUMA, AffinityLevel.CORE)
 """The levels inside a node."""

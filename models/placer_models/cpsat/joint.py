@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
-from placer_models.banks import DeviceBank
 from placer_models.cpsat.assignment import Assignment, Variables
 from placer_models.cpsat.devices import touched
 from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.family import Family, Hint, KnownPlaces, always, fits_of, hints, never
 from placer_models.cpsat.shares import reach_of
 from placer_models.goals import JOINT
-from placer_models.problem import Fit, Problem, Shape
+from placer_models.problem.banks import DeviceBank
+from placer_models.problem.problem import Fit, Problem, Shape
 from placer_models.rule_family import RuleFamily
 
 

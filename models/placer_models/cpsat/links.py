@@ -5,7 +5,6 @@ from itertools import product
 
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
-from placer_models.banks import DeviceBank
 from placer_models.cpsat.assignment import Assignment, Variables
 from placer_models.cpsat.devices import boards_for, devices_of
 from placer_models.cpsat.envelope import below_envelope
@@ -22,9 +21,10 @@ from placer_models.goals import (
     USABLE,
 )
 from placer_models.links import Board, best_pair_sum, is_partition, pair_sum, usable_points
-from placer_models.problem import Fit, Problem, Shape
+from placer_models.problem.banks import DeviceBank
+from placer_models.problem.problem import Fit, Problem, Shape
+from placer_models.problem.tasks import GangTask
 from placer_models.rule_family import RuleFamily
-from placer_models.tasks import GangTask
 
 
 def partitions(model: CpModel, problem: Problem, x: Variables) -> Expression:

@@ -12,7 +12,7 @@ from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.family import Family, Hint, KnownPlaces, always, fits_of, never
 from placer_models.cpsat.numa import cells_of, goods_of
 from placer_models.goals import CACHES, LOCALITY_NUMA_NODES, LOCALITY_PACKAGES, PACKAGES
-from placer_models.problem import Problem
+from placer_models.problem.problem import Problem
 from placer_models.rule_family import RuleFamily
 
 

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 
 from ortools.sat.python.cp_model import CpModel, LinearExpr
 
-from placer_models.banks import DeviceBank
 from placer_models.cpsat.assignment import Assignment, Variables
 from placer_models.cpsat.devices import devices_of
 from placer_models.cpsat.envelope import below_envelope
@@ -13,8 +12,9 @@ from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.family import Family, always, never
 from placer_models.goals import USABLE
 from placer_models.mig import MEDIA, SLICES, MigPlacement
-from placer_models.node_state import NodeState
-from placer_models.problem import Fit, Problem, Shape
+from placer_models.problem.banks import DeviceBank
+from placer_models.problem.node_state import NodeState
+from placer_models.problem.problem import Fit, Problem, Shape
 from placer_models.rule_family import RuleFamily
 
 _Taken = dict[tuple[int, int], list[Expression]]

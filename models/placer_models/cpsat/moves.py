@@ -19,7 +19,7 @@ from placer_models.cpsat.family import Family, Hint, KnownPlaces, Value, always,
 from placer_models.cpsat.numa import goods_of
 from placer_models.cpsat.shares import shares_of
 from placer_models.goals import MOVES
-from placer_models.problem import Choice, Choices, Problem
+from placer_models.problem.problem import Choice, Choices, Problem
 from placer_models.rule_family import RuleFamily
 
 Good = tuple[int, int]

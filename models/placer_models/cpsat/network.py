@@ -11,9 +11,9 @@ from placer_models.cpsat.family import Family, always, never
 from placer_models.cpsat.gangs import ReachedGangs
 from placer_models.goals import GATHERING
 from placer_models.network import Grouping
-from placer_models.problem import Problem
+from placer_models.problem.problem import Problem
+from placer_models.problem.tasks import LevelTask
 from placer_models.rule_family import RuleFamily
-from placer_models.tasks import LevelTask
 
 
 def a_gang_gathers_where_it_must(model: CpModel, problem: Problem, x: Variables) -> None:

@@ -6,7 +6,7 @@ from placer_models.cpsat.assignment import Variables
 from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.family import Family, always, never
 from placer_models.goals import NODE_PREFERENCE
-from placer_models.problem import Problem
+from placer_models.problem.problem import Problem
 from placer_models.rule_family import RuleFamily
 
 

@@ -10,7 +10,6 @@ from placer_models.cpsat.assignment import Assignment, Variables
 from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.family import Family, always, never
 from placer_models.cpsat.opened import sums_of
-from placer_models.dimensions import SHARED_POOL
 from placer_models.goals import (
     LEAST_REQUESTED,
     MOST_BALANCED,
@@ -20,7 +19,6 @@ from placer_models.goals import (
     SPREAD_USED,
     USABLE,
 )
-from placer_models.node_state import NodeState
 from placer_models.node_strategy import (
     LoadAsk,
     NodeLoad,
@@ -28,8 +26,10 @@ from placer_models.node_strategy import (
     own_score,
     variance_scores,
 )
-from placer_models.problem import Problem
-from placer_models.rooms import POINTS, room_points
+from placer_models.problem.dimensions import SHARED_POOL
+from placer_models.problem.node_state import NodeState
+from placer_models.problem.problem import Problem
+from placer_models.problem.rooms import POINTS, room_points
 from placer_models.rule_family import RuleFamily
 
 MOST_TANGENTS = 16

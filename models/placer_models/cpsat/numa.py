@@ -21,11 +21,11 @@ from placer_models.cpsat.family import (
 )
 from placer_models.cpsat.shares import reach_of
 from placer_models.goals import ALIGNMENT
-from placer_models.node_state import NodeState
 from placer_models.policy import AlignmentPolicy
-from placer_models.problem import Choice, Problem
+from placer_models.problem.node_state import NodeState
+from placer_models.problem.problem import Choice, Problem
+from placer_models.problem.shares import follows_strategy
 from placer_models.rule_family import RuleFamily
-from placer_models.shares import follows_strategy
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,10 @@ from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.family import Family, always, never
 from placer_models.cpsat.localities import Span, spans_of
 from placer_models.goals import NUMA_STRATEGY
-from placer_models.node_state import NodeState
-from placer_models.numa_strategy import CellStrategy, least_pairs, pairs
 from placer_models.policy import NumaStrategy
-from placer_models.problem import Problem
+from placer_models.problem.node_state import NodeState
+from placer_models.problem.numa_strategy import CellStrategy, least_pairs, pairs
+from placer_models.problem.problem import Problem
 from placer_models.rule_family import RuleFamily
 
 Sharer = tuple[Assignment, Span]

@@ -11,8 +11,8 @@ from placer_models.cpsat.assignment import Assignment, Variables
 from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.family import Family, Hint, KnownPlaces, always, never
 from placer_models.goals import OPENED
-from placer_models.node_state import NodeState
-from placer_models.problem import Choices, Problem
+from placer_models.problem.node_state import NodeState
+from placer_models.problem.problem import Choices, Problem
 from placer_models.rule_family import RuleFamily
 
 

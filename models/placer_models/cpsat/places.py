@@ -8,7 +8,7 @@ from placer_models.cpsat.families import FAMILIES
 from placer_models.cpsat.family import Hint, KnownPlaces, Value
 from placer_models.cpsat.moves import stayers
 from placer_models.cpsat.opened import earlier_offers_first
-from placer_models.problem import Choice, Choices, CoreTake, Problem
+from placer_models.problem.problem import Choice, Choices, CoreTake, Problem
 
 
 def hint_of(problem: Problem, x: Variables, choices: Choices) -> Iterator[Hint]:

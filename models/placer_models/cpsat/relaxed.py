@@ -20,7 +20,7 @@ from placer_models.cpsat.classes import Demands, NodeClass, PodFamily, classes_o
 from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.stoppable import StoppableModel, StoppedError
 from placer_models.goals import MEMBER_ABOVE_POINTS, MEMBER_OF_MINIMUM_POINTS
-from placer_models.problem import Problem
+from placer_models.problem.problem import Problem
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,10 @@ from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.family import Family, always, never
 from placer_models.cpsat.shares import Opened, OpenedDevices, opened_in
 from placer_models.goals import SWITCH_POINTS, USABLE
-from placer_models.node_state import NodeState
-from placer_models.problem import Problem
+from placer_models.problem.node_state import NodeState
+from placer_models.problem.problem import Problem
+from placer_models.problem.switches import ClassesBelow, has_several, whole_switches
 from placer_models.rule_family import RuleFamily
-from placer_models.switches import ClassesBelow, has_several, whole_switches
 
 
 def usable_switches(model: CpModel, problem: Problem, x: Variables) -> Expression:

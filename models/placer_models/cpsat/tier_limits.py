@@ -3,13 +3,13 @@
 from collections import Counter
 from math import prod
 
-from placer_models.banks import DeviceBank
 from placer_models.cpsat.node_strategy import products_of, rows_of
 from placer_models.cpsat.shares import reach_of
 from placer_models.device import GPU
 from placer_models.goals import DEVICE_CHOICE, LEAST_REQUESTED, MOST_BALANCED
 from placer_models.links import offered_count
-from placer_models.problem import Problem
+from placer_models.problem.banks import DeviceBank
+from placer_models.problem.problem import Problem
 
 TIERS_OF_SETS = 2
 """How many tiers look at which GPU set a pod has: the links of each pod."""

@@ -9,9 +9,9 @@ from placer_models.cpsat.assignment import Assignment, Variables
 from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.family import Family, always, never
 from placer_models.goals import TOPOLOGY_SPREAD
-from placer_models.problem import Problem
+from placer_models.problem.problem import Problem
+from placer_models.problem.tasks import NO_DOMAIN, SpreadTask
 from placer_models.rule_family import RuleFamily
-from placer_models.tasks import NO_DOMAIN, SpreadTask
 
 
 def pods_spread_over_domains(model: CpModel, problem: Problem, x: Variables) -> None:

@@ -4,7 +4,7 @@ from collections import defaultdict
 
 from placer_models.cpsat.assignment import PodUnit
 from placer_models.cpsat.families import is_countable
-from placer_models.problem import Problem
+from placer_models.problem.problem import Problem
 
 
 def units_of(problem: Problem) -> tuple[PodUnit, ...]:

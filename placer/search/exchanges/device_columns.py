@@ -8,10 +8,10 @@ of them so that what fits one device never counts more than the device does.
 from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
-from placer_models.banks import DeviceBank
 from placer_models.device_share import DeviceTotals, ShareAmounts, room, taken
-from placer_models.node_state import NodeState
-from placer_models.problem import Problem, Shape
+from placer_models.problem.banks import DeviceBank
+from placer_models.problem.node_state import NodeState
+from placer_models.problem.problem import Problem, Shape
 
 FRACTION = 1_000_000
 """What one device counts in a column of plain sums of shares."""

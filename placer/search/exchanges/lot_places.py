@@ -14,7 +14,7 @@ from placer.search.exchanges.swaps import EXCHANGES_A_SECOND
 from placer.search.exchanges.sweeps import Loads
 from placer.search.plain_pods import place_on
 from placer_models.cpsat.families import is_plain
-from placer_models.problem import Choices, Problem
+from placer_models.problem.problem import Choices, Problem
 
 NEARLY_NOTHING = 1e-6
 """The weight of a pod's size beside what is still too much without the pod."""

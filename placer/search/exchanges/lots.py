@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from placer_models.goals import MEMBER_ABOVE_POINTS, MEMBER_OF_MINIMUM_POINTS
-from placer_models.problem import Choices, Problem
-from placer_models.tasks import NO_AFFINITIES
+from placer_models.problem.problem import Choices, Problem
+from placer_models.problem.tasks import NO_AFFINITIES
 
 
 @dataclass(frozen=True, slots=True)

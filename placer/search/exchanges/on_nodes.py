@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping
 from placer.greedy.gang_order import hardest_first
 from placer.greedy.node_table import NodeTable
 from placer.state.out_of_time import Stop
-from placer_models.node_state import NodeState
-from placer_models.problem import Choices, Problem
+from placer_models.problem.node_state import NodeState
+from placer_models.problem.problem import Choices, Problem
 
 ORDERS = 3
 """How often the pods of one node are laid, each time those first that found no place there."""

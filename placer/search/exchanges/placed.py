@@ -19,7 +19,7 @@ from placer.search.exchanges.lot_places import LotPlaces, PodNodes, lot_places
 from placer.search.exchanges.swaps import BinContents, fastest_sweeps, settle_in_threads
 from placer.search.exchanges.sweeps import array_sweeps
 from placer.search.exchanges.wanted import LeftOutLots, offers_of
-from placer_models.problem import Choices, Problem
+from placer_models.problem.problem import Choices, Problem
 
 SWEEPS_A_POD = 16
 FIRST_SWEEPS = 100

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from placer.search.exchanges.device_columns import device_columns
 from placer.search.exchanges.sweeps import Loads
 from placer.search.plain_pods import never_on
-from placer_models.node_state import NodeState
-from placer_models.problem import Problem
+from placer_models.problem.node_state import NodeState
+from placer_models.problem.problem import Problem
 
 EXACT = 2**53
 """Whole numbers below it are exact in floating point, and so are their sums."""

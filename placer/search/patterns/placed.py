@@ -18,7 +18,7 @@ from placer.search.patterns.dive import NodeFilling, dive
 from placer.search.patterns.enumeration import full_patterns
 from placer.search.patterns.program import AlikeNodes, PatternProgram, PodKind, converge
 from placer_models.goals import MEMBER_OF_MINIMUM_POINTS
-from placer_models.problem import Choices, Problem
+from placer_models.problem.problem import Choices, Problem
 
 MOST_A_NODE = 5.0
 """The most pods a node, as far as sums say, for which patterns are looked at."""

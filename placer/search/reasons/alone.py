@@ -21,11 +21,11 @@ from placer.state.batch import build_problem
 from placer.state.out_of_time import OutOfTimeError, Stop, go_on
 from placer.state.problem_cache import ProblemCache
 from placer_models.cluster import Instance, Node, RunningPod
-from placer_models.core_granularity import CoreGranularity
 from placer_models.node_rules import unasked
 from placer_models.placement import PodPlacement
 from placer_models.pod import Gang, Pod, PodSpec
 from placer_models.policy import QosClass
+from placer_models.problem.core_granularity import CoreGranularity
 from placer_models.relations import inside_only, without_company
 
 WORK = 1.0

@@ -15,9 +15,9 @@ from placer_models.device_strategy import DeviceStrategy
 from placer_models.mig import is_instance
 from placer_models.pod import DeviceRequest, PodSpec
 from placer_models.policy import DeviceScope, Strength
+from placer_models.problem.shares import ShareableDevice
 from placer_models.quantity import format_bytes
 from placer_models.reasons import Demand
-from placer_models.shares import ShareableDevice
 
 
 def _counted_by(rule: str) -> Callable[[PodOnNode], Iterable[Demand]]:

@@ -11,8 +11,8 @@ from placer.greedy.topology_spread import SpreadCounts
 from placer.state.topology_spread import asked_spreadings, spread_tasks
 from placer_models.cluster import Nodes, RunningPod
 from placer_models.pod import PodSpec
+from placer_models.problem.tasks import NO_DOMAIN
 from placer_models.reasons import Blocker, Demand
-from placer_models.tasks import NO_DOMAIN
 
 OF_OTHERS = "of a pod that is placed"
 """What a blocker says of a constraint that is another pod's."""

@@ -23,7 +23,7 @@ from placer_models.cluster import Instance, Node, Nodes, RunningPod
 from placer_models.incremental import PersistentTuple
 from placer_models.placement import Placement
 from placer_models.pod import Pod, pods_of
-from placer_models.problem import Problem
+from placer_models.problem.problem import Problem
 from placer_models.reasons import Blocker, Demand, When
 from placer_models.relations import looks_at_others
 from placer_models.variants import spec_on

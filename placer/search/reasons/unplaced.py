@@ -26,7 +26,7 @@ from placer_models.cluster import Instance, Node, Nodes
 from placer_models.left_out import LeftOut
 from placer_models.placement import NamespacedName, Placement, RejectedPlace, Unplaced
 from placer_models.pod import Gang, GangGroup, Pod, PodSpec, pods_of
-from placer_models.problem import Problem
+from placer_models.problem.problem import Problem
 from placer_models.reasons import (
     Blocked,
     GangAsks,

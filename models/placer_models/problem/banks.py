@@ -4,8 +4,8 @@ from dataclasses import field
 
 from placer_models.links import Board
 from placer_models.mig import MigPlacement
+from placer_models.problem.shares import ShareableDevice
 from placer_models.records import record
-from placer_models.shares import ShareableDevice
 
 
 @record(frozen=True, slots=True)

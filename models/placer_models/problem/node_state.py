@@ -4,14 +4,14 @@ from dataclasses import field, fields
 from operator import attrgetter
 from typing import NamedTuple
 
-from placer_models.banks import DeviceBank
-from placer_models.dimensions import MEMORY, SHARED_POOL, Amounts
 from placer_models.node_strategy import NodeLoad
-from placer_models.numa_strategy import CellStrategy
 from placer_models.policy import QosClass, Strength
-from placer_models.pools import NO_POOL, Bound, CellPool
+from placer_models.problem.banks import DeviceBank
+from placer_models.problem.dimensions import MEMORY, SHARED_POOL, Amounts
+from placer_models.problem.numa_strategy import CellStrategy
+from placer_models.problem.pools import NO_POOL, Bound, CellPool
+from placer_models.problem.switches import ClassesBelow
 from placer_models.records import record
-from placer_models.switches import ClassesBelow
 
 Guest = tuple[int, int]
 """(Side of an `InNodeAffinity`, number that tells its pods on a node apart if each counts)."""

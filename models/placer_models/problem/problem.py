@@ -7,23 +7,9 @@ from collections import Counter
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from placer_models.container_fit import ContainerFit
-from placer_models.core_granularity import CoreGranularity
 from placer_models.device import GPU
-from placer_models.dimensions import (
-    BEST_EFFORT_POOL,
-    MEMORY,
-    SHARED_POOL,
-    Amounts,
-    Dimension,
-    amounts_at,
-    in_cells,
-)
 from placer_models.goals import Tier, before_links, tiers_for
-from placer_models.joint_fit import JointFit
 from placer_models.links import Board
-from placer_models.locality_fit import LocalityFit
-from placer_models.node_state import NodeState
 from placer_models.node_strategy import LoadAsk
 from placer_models.policy import (
     BINDING,
@@ -33,9 +19,23 @@ from placer_models.policy import (
     ExclusivePolicy,
     QosClass,
 )
+from placer_models.problem.container_fit import ContainerFit
+from placer_models.problem.core_granularity import CoreGranularity
+from placer_models.problem.dimensions import (
+    BEST_EFFORT_POOL,
+    MEMORY,
+    SHARED_POOL,
+    Amounts,
+    Dimension,
+    amounts_at,
+    in_cells,
+)
+from placer_models.problem.joint_fit import JointFit
+from placer_models.problem.locality_fit import LocalityFit
+from placer_models.problem.node_state import NodeState
+from placer_models.problem.shares import ShareNeed, ShareTake
+from placer_models.problem.tasks import NO_AFFINITIES, Affinities, GangTask, InNodeAffinity
 from placer_models.records import CachedHash, record
-from placer_models.shares import ShareNeed, ShareTake
-from placer_models.tasks import NO_AFFINITIES, Affinities, GangTask, InNodeAffinity
 
 
 @dataclass(frozen=True, slots=True)
