@@ -18,6 +18,7 @@ from placer_models.placement import NamespacedName, Placement, PodPlacement
 from placer_models.pod import Gang, Pod, PodSpec, Resources
 from placer_models.policy import CoreKind, DeviceScope, QosClass
 from placer_models.records import record
+from placer_models.selectors import Labels
 from placer_models.topology import Topology
 from placer_models.variants import pod_on
 from placer_models.visible_devices import GpuVendor, has_readable_id, vendor_of
@@ -80,6 +81,7 @@ class PlacedPod(NamedTuple):
         qos: How the pod shares CPUs.
         owned: The CPUs that are the pod's own; LS and BE pods have none.
         new: Whether the placement put it there. Otherwise it already runs there.
+        selector: The labels that the pod asks for itself, without those of a variant of it.
 
     """
 
@@ -89,6 +91,7 @@ class PlacedPod(NamedTuple):
     qos: QosClass
     owned: CpuSet
     new: bool
+    selector: Labels
 
     @property
     def title(self) -> str:
@@ -267,7 +270,12 @@ class JudgedNodes:
                 node,
                 self._inside(node),
                 [
-                    placed_pod_of(pod_on(r.pod, node), r.placement, new=False)
+                    placed_pod_of(
+                        pod_on(r.pod, node),
+                        r.placement,
+                        new=False,
+                        selector=r.pod.spec.node_selector,
+                    )
                     for r in map(as_counted, pods)
                 ],
                 (),
@@ -323,7 +331,8 @@ def scene_of(
         pod = waiting.get(place.key)
         if pod is not None and place.node in before:
             there = pod_on(pod, before[place.node].node)
-            new[place.node].append(placed_pod_of(there, place, new=True))
+            selector = pod.spec.node_selector
+            new[place.node].append(placed_pod_of(there, place, new=True, selector=selector))
             members[gang_of[place.key].key][place.key] = place.node
     # In the order of the nodes. A single node needs no look through all of them.
     order = [node.name for node in instance.nodes] if len(new) > 1 else new
@@ -392,11 +401,14 @@ def _names(gpus: Sequence[Device]) -> dict[str, int]:
     return names | {gpu.id: gpu.minor for gpu in gpus if ids[gpu.id] == 1}
 
 
-def placed_pod_of(pod: Pod, place: PodPlacement, *, new: bool) -> PlacedPod:
-    """Return a pod in a place."""
+def placed_pod_of(
+    pod: Pod, place: PodPlacement, *, new: bool, selector: Labels | None = None
+) -> PlacedPod:
+    """Return a pod in a place; ``selector`` as in `PlacedPod`, if not that of its spec."""
     spec = pod.spec
     owned = place.cpuset if spec.qos.owns_cpus else NO_CPUS
-    return PlacedPod(pod, place, spec.requests, spec.qos, owned, new)
+    own = spec.node_selector if selector is None else selector
+    return PlacedPod(pod, place, spec.requests, spec.qos, owned, new, own)
 
 
 def _site(

@@ -92,7 +92,7 @@ def _spreads(tenant: PlacedPod, *, required: bool) -> Iterator[_Spread]:
     spec = tenant.pod.spec
     equally_strong = [one for one in spec.spread if one.required is required]
     keys = frozenset(one.topology for one in equally_strong)
-    labels = tuple(label for label in spec.node_selector if not label[0].startswith(_OWN_LABELS))
+    labels = tuple(label for label in tenant.selector if not label[0].startswith(_OWN_LABELS))
     terms = spec.node_affinity.required if spec.node_affinity is not None else ()
     for one in equally_strong:
         yield _Spread(
