@@ -27,6 +27,7 @@ from placer_models.policy import (
 from placer_models.problem.problem import Fit
 from placer_models.reasons import Blocker, Demand
 from placer_models.topology import ARM
+from placer_models.variants import spec_on
 
 SINGLE = AlignmentPolicy.SINGLE_NUMA_NODE
 ARM_NODE = replace(
@@ -94,10 +95,10 @@ def test_reasons_stand_on_the_same_blockers(batch: int) -> None:
         instance = mixed_instance(seed)
         for gang in instance.gangs:
             for waiting, on in ((waiting, on) for waiting in gang.pods for on in instance.nodes):
-                never = fit_of(waiting.spec, on)
+                never = fit_of(spec_on(waiting.spec, on), on)
                 if isinstance(never, Fit):
                     continue
-                asked = PodOnNode(waiting.spec, "default", (), on, (), None)
+                asked = PodOnNode(spec_on(waiting.spec, on), "default", (), on, (), None)
                 demands = demands_of(asked)
                 rules = [(demand.rule, demand.subject) for demand in demands]
                 assert (never.demand.rule, never.demand.subject) in rules, instance.name

@@ -28,8 +28,11 @@ def bounds_said(tiers: Iterable[TierValue], instance: Instance) -> Iterator[str]
         source = value.bound_from
         if value.tier.name.startswith(PLACED) and source in _BY and value.bound is not None:
             why = _BY[source]
-            if value.binds:
-                why = f"by the {_listed([_said(one, instance) for one in value.binds])}"
+            binds = [one for one in value.binds if one.nodes != ()]
+            if binds:
+                why = f"by the {_listed([_said(one, instance) for one in binds])}"
+            elif value.binds:
+                why = "as no node can hold the others"
             yield f"{value.tier.name}: {count(value.bound, 'point')} at most, {why}"
 
 
@@ -45,8 +48,6 @@ def _nodes(names: Sequence[str] | None, instance: Instance) -> str:
     mine = set(names)
     inside = [node for node in instance.nodes if node.name in mine]
     outside = [node for node in instance.nodes if node.name not in mine]
-    if not inside:
-        return "no node"
     number = "the node" if len(inside) == 1 else f"the {len(inside):,} nodes"
     shared = set.intersection(*(set(node.labels) for node in inside))
     for label in sorted(shared.difference(*(node.labels for node in outside))):
