@@ -141,12 +141,12 @@ def test_the_judge_counts_switches_as_the_page_does(told: Counter[str]) -> None:
     assert told["worlds"] >= WORLDS // 2
 
 
-@pytest.mark.parametrize("thing", ["whole", "broken", "several"])
-def test_the_worlds_have_what_counts(told: Counter[str], shape: str) -> None:
+@pytest.mark.parametrize("what", ["whole", "broken", "several"])
+def test_the_worlds_have_what_counts(told: Counter[str], what: str) -> None:
     """
     Otherwise they would show nothing.
     """
-    assert told[shape] > WORLDS // 20
+    assert told[what] > WORLDS // 20
 
 
 def test_instances_are_told_by_their_type() -> None:
