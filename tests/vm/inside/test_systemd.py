@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
@@ -22,6 +23,7 @@ from node.kernel_machine import KernelMachine
 from node.node_documents import a_document, a_node, a_pod
 from placer.node.apply import apply
 from placer.node.cgroups import Cgroups
+from placer.node.errors import VanishedError
 from placer.node.host import Host
 from placer.node.render.environment import systemd_environment_file
 from placer.node.render.systemd import property_for
@@ -174,8 +176,14 @@ def test_containers_in_its_units_follow_documents(manager: Manager, tmp_path: Pa
             a_pod("a", QosClass.LSE, a, memory={1: 1 << 30}, uid="a"),
             a_pod("b", QosClass.LSR, b, uid="b"),
         )
+        document = a_document(*pods, generation=generation, node=a_node())
+        # A file is gone for a moment while systemd turns its controller on, which looks as if the
+        # cgroup were. All is taken back then, and the agent tries again.
+        for _ in range(3):
+            with suppress(VanishedError), state.locked():
+                return apply(document, cgroups, host, state)
+            time.sleep(0.5)
         with state.locked():
-            document = a_document(*pods, generation=generation, node=a_node())
             return apply(document, cgroups, host, state)
 
     def has() -> list[str]:
