@@ -93,9 +93,10 @@ def _shapes(
 ) -> Iterator[tuple[list[Unplaced], list[Gang]]]:
     """Yield pods that have one explanation, with the gangs that would have to be placed.
 
-    There are no gangs where a gang runs without some of its members: who is to join it has
-    other questions than who waits alone, and nobody looks for changes.
+    There are no gangs where a gang runs without some of its members, or belongs to a group: who is
+    to join others has other questions than who waits alone, and nobody looks for changes.
     """
+    grouped = {key for group in instance.groups if len(group.gangs) > 1 for key in group.gangs}
     gang_of = {pod.key: gang for gang in instance.gangs for pod in gang.pods}
     left_out = {(one.namespace, one.name) for one in unplaced}
     by_shape: dict[object, tuple[list[Unplaced], dict[NamespacedName, Gang]]] = {}
@@ -111,7 +112,7 @@ def _shapes(
         shape = (gang.pods[0].spec, gang.priority, one.namespace) if gang.lone else gang.key
         some, gangs = by_shape.setdefault(shape, ([], {}))
         some.append(one)
-        if all(pod.key in left_out for pod in gang.pods):
+        if gang.key not in grouped and all(pod.key in left_out for pod in gang.pods):
             gangs[gang.key] = gang
     for some, gangs in by_shape.values():
         yield some, list(gangs.values())

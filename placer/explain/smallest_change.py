@@ -13,13 +13,13 @@ from math import comb
 
 from placer.explain.explanation import ProposedChange
 from placer.explain.trial import Outcome, Trials
-from placer_models.cluster import Instance, RunningPod
+from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.placement import Placed
 from placer_models.pod import Gang, PodSpec
 from placer_models.reach import any_reaches_beyond
 from placer_models.taints import UNSCHEDULABLE, untolerated
 from placer_models.whatif.change import InstanceChange
-from placer_models.whatif.nodes import Add, Mend, Uncordon
+from placer_models.whatif.nodes import Add, Mend, Uncordon, as_another
 from placer_models.whatif.pods import POLICIES, AskLess, GiveUp, MovePods, Relax, Remove, Scale
 
 MOST_TRIALS = 64
@@ -136,14 +136,10 @@ def _least_less(resource: str, asked: int, step: int, trials: Trials) -> KindOut
 
     steps = _Steps(low=1, high=-(-asked // step))  # to ask for nothing is not to ask for less
     found = steps.most_that_fits(lambda count: trials.outcome(less(count)))
+    # Where less may not fit though more does, nothing follows from what does not fit.
+    plain = not _may_need_more(trials.instance)
     if found is None:
-        return steps.beyond
-    # Under NUMA policies more may fit where less does not: there only amounts alone are certain.
-    plain = all(node.alignment is None for node in trials.instance.nodes) and all(
-        pod.spec.alignment is None and not pod.spec.bind_required
-        for gang in gangs
-        for pod in gang.pods
-    )
+        return steps.beyond if plain or not steps.tried else Outcome.OPEN
     certain = plain and steps.beyond is Outcome.RULED_OUT
     return ProposedChange("ask-less", less(found), certain)
 
@@ -161,9 +157,14 @@ class _Steps:
     high: int
     beyond: Outcome = Outcome.RULED_OUT
 
+    @property
+    def tried(self) -> bool:
+        """Whether there is anything to try."""
+        return self.low < self.high
+
     def most_that_fits(self, outcome: Callable[[int], Outcome]) -> int | None:
         """Return it, or None if even the lowest does not fit."""
-        if self.low >= self.high:
+        if not self.tried:
             return None
         lowest = outcome(self.low)
         if lowest is not Outcome.FITS:
@@ -188,9 +189,9 @@ def fewer_members(trials: Trials) -> KindOutcome:
     (gang,) = gangs
     steps = _Steps(low=1, high=len(gang.pods))
     found = steps.most_that_fits(lambda count: trials.outcome((Scale(gang.key, count),)))
-    if found is None:
-        return steps.beyond
     alike = len({pod.spec for pod in gang.pods}) == 1 and not gang.levels and gang.gather is None
+    if found is None:
+        return steps.beyond if alike or not steps.tried else Outcome.OPEN
     certain = alike and steps.beyond is Outcome.RULED_OUT
     return ProposedChange("fewer-members", (Scale(gang.key, found),), certain)
 
@@ -244,10 +245,9 @@ def end(trials: Trials) -> KindOutcome:
 
 def add_nodes(trials: Trials) -> KindOutcome:
     """Look for the fewest new nodes, each like one that is there."""
-    types: dict[object, list[str]] = {}
+    types: dict[Node, list[str]] = {}
     for node in trials.instance.nodes:
-        kept = frozenset(taint for taint in node.taints if taint != UNSCHEDULABLE)
-        types.setdefault((node.machine, kept), []).append(node.name)
+        types.setdefault(as_another(node, "new"), []).append(node.name)
     best: Add | None = None
     outcomes: list[KindOutcome] = []
     for names in sorted(types.values(), key=len, reverse=True)[:MOST_TYPES]:
@@ -257,19 +257,20 @@ def add_nodes(trials: Trials) -> KindOutcome:
             best = found.changes[0]
     if best is None:
         return _none_of(outcomes) if len(types) <= MOST_TYPES else Outcome.OPEN
-    certain = len(types) <= MOST_TYPES and _all_certain(outcomes)
+    certain = len(types) <= MOST_TYPES and _all_certain(outcomes) and not _spreads(trials.instance)
     return ProposedChange("add-nodes", (best,), best.count == 1 or certain)
 
 
 def _fewest_added(like: str, most: int, trials: Trials) -> KindOutcome:
     """Look for how many nodes like one would do, doubling their number and then halving it."""
-    most = min(most, sum(len(gang.pods) for gang in trials.instance.gangs))
+    pods = sum(len(gang.pods) for gang in trials.instance.gangs)
+    enough, most = most >= pods or most < MOST_ADDED, min(most, pods)
     if most < 1:
         return Outcome.RULED_OUT
     refused, beyond, count = 0, Outcome.RULED_OUT, 1
     while (outcome := trials.outcome((Add(count, like),))) is not Outcome.FITS:
         if count == most:
-            return outcome
+            return outcome if enough and not _spreads(trials.instance) else Outcome.OPEN
         refused, beyond, count = count, outcome, min(2 * count, most)
     fits = count
     while fits - refused > 1:
@@ -292,6 +293,8 @@ def fewest(kind: str, options: Sequence[Option], trials: Trials) -> KindOutcome:
     if not options:
         return Outcome.RULED_OUT
     every = trials.outcome(_all_of(options))
+    if every is Outcome.RULED_OUT and len(options) > 1 and _more_may_be_worse(trials.instance):
+        return Outcome.OPEN
     if every is not Outcome.FITS:
         return every
     certain = True
@@ -322,6 +325,38 @@ def _without_needless(options: Sequence[Option], trials: Trials) -> list[Option]
                 start += size
         size //= 2
     return kept
+
+
+def _spreads(instance: Instance) -> bool:
+    """Return whether a pod is to be spread: then another node may be another empty domain."""
+    return any(pod.spec.spread for gang in instance.gangs for pod in gang.pods)
+
+
+def _more_may_be_worse(instance: Instance) -> bool:
+    """Return whether a change may hinder though others of its kind would do without it.
+
+    Nodes that come, or that a pod may look at, may be empty domains; and a pod without a NUMA
+    policy of its own is under that of its node.
+    """
+    return _spreads(instance) or _have_numa_policy(instance)
+
+
+def _may_need_more(instance: Instance) -> bool:
+    """Return whether less of something may not fit though more does.
+
+    NUMA policies allow sets of NUMA nodes by what is asked for; whole cores and partitions of
+    GPUs come in certain sizes.
+    """
+    return (
+        _have_numa_policy(instance)
+        or any(node.honors_table for node in instance.nodes)
+        or any(pod.spec.qos.owns_cpus for gang in instance.gangs for pod in gang.pods)
+    )
+
+
+def _have_numa_policy(instance: Instance) -> bool:
+    nodes = any(node.alignment or node.defaults.alignment for node in instance.nodes)
+    return nodes or any(pod.spec.alignment for gang in instance.gangs for pod in gang.pods)
 
 
 def _all_of(options: Iterable[Option]) -> Option:

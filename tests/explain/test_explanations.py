@@ -148,6 +148,50 @@ def test_a_shape_that_waits_often_is_explained_once(tmp_path: Path) -> None:
     assert {c.kind: said(c) for c in one.changes}["add-nodes"] == ("add=10:n",)
 
 
+def test_a_node_with_the_label_is_added_though_the_machine_is_the_same(tmp_path: Path) -> None:
+    """
+    Nodes that differ in labels are other types: one more of the first would not do.
+    """
+    instance = read(
+        tmp_path,
+        "nodes: [{name: a, machine: small, labels: {zone: a}},\n"
+        "  {name: b, machine: small, labels: {zone: b}, cordoned: true}]\n"
+        "pods: [{name: p, nodeSelector: {zone: b}, requests: {cpu: 3}}]",
+    )
+
+    (one,) = explained(instance)
+    assert {c.kind: said(c) for c in one.changes}["add-nodes"] == ("add=1:b",)
+
+
+def test_a_gang_of_a_group_is_promised_nothing(tmp_path: Path) -> None:
+    """
+    What would do for it alone does not do for the group, without which it does not run.
+    """
+    instance = read(
+        tmp_path,
+        "nodes: [{name: n, machine: small}]\ngangs:\n"
+        "  - {name: g, pods: [{name: w, requests: {cpu: 1, gpu: 3}}]}\n"
+        "  - {name: h, pods: [{name: v, requests: {cpu: 99}}]}\n"
+        "gangGroups: [{name: both, gangs: [g, h]}]",
+    )
+
+    assert [one.changes for one in explained(instance)] == [(), ()]
+
+
+def test_half_a_core_that_does_not_fit_rules_nothing_out(tmp_path: Path) -> None:
+    """
+    Under a NUMA policy, or with CPUs of its own, a pod may fit with more than does not fit.
+    """
+    instance = read(
+        tmp_path,
+        "nodes: [{name: n, machine: small, cordoned: true}]\n"
+        "pods: [{name: p, qos: LSR, requests: {cpu: 6}}]",
+    )
+
+    (one,) = explained(instance)
+    assert "ask-less" in one.open
+
+
 def test_the_funnel_counts_nodes_rule_by_rule(tmp_path: Path) -> None:
     instance = read(
         tmp_path,

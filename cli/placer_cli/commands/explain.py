@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from placer_cli.commands.solve import LEAST_S, LONGEST_S
 from placer_cli.console import err, note_summary, out
 from placer_cli.exits import Exit
 from placer_cli.illegal import SkipIllegal, read_instance
@@ -18,9 +19,6 @@ from placer_models.placement import Answer, NamespacedName
 
 if TYPE_CHECKING:
     from placer.explain.explanation import Explanation
-
-LEAST_S, LONGEST_S = 0.001, 10**7
-"""With less time nothing is looked for; a longer time is a slip of the keyboard."""
 
 SOLVING = 0.4
 """The share of the time that is for the answer itself, where none is given."""

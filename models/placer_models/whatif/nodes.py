@@ -136,7 +136,7 @@ class Add:
         """Add the nodes, empty and healthy, with the labels and taints of the one they are like."""
         names = {node.name for node in instance.nodes}
         if self.of in names:
-            like = _new(node_of(instance, self.of))
+            like = as_another(node_of(instance, self.of), self.of)
         elif self.machine is not None:
             like = Node(self.of, self.machine)
             if instance.nodes:
@@ -145,18 +145,24 @@ class Add:
             raise unknown("node or machine", self.of, names)
         free = (f"{self.of}-added-{i}" for i in range(self.count + len(names)))
         added = [name for name in free if name not in names][: self.count]
-        return replace(instance, nodes=(*instance.nodes, *(_renamed(like, name) for name in added)))
+        return replace(
+            instance, nodes=(*instance.nodes, *(as_another(like, name) for name in added))
+        )
 
     def __str__(self) -> str:
         """Return it as people write it."""
         return f"add={self.count}:{self.of}"
 
 
-def _new(node: Node) -> Node:
-    """Return the node as it was when it was new: nobody there, nothing broken."""
+def as_another(node: Node, name: str) -> Node:
+    """Return a node like it, by another name: nobody there, nothing broken, not cordoned."""
     return replace(
         node,
+        name=name,
+        labels=tuple((key, name if key == HOSTNAME else value) for key, value in node.labels),
+        domains=tuple((level, value) for level, value in node.domains if level != NODE_LEVEL),
         cordoned=False,
+        closed=False,
         taints=tuple(taint for taint in node.taints if taint != UNSCHEDULABLE),
         unhealthy=frozenset(),
         checkpoint_devices=frozenset(),
@@ -164,9 +170,3 @@ def _new(node: Node) -> Node:
         offered=False,
         opened=False,
     )
-
-
-def _renamed(node: Node, name: str) -> Node:
-    labels = tuple((key, name if key == HOSTNAME else value) for key, value in node.labels)
-    domains = tuple((level, value) for level, value in node.domains if level != NODE_LEVEL)
-    return replace(node, name=name, labels=labels, domains=domains)
