@@ -16,6 +16,7 @@ from placer.kubernetes.extended_resources import with_made_claims
 from placer.kubernetes.gangs import gangs_of, legal_gangs
 from placer.kubernetes.held_claims import HeldClaims
 from placer.kubernetes.machines import Machines
+from placer.kubernetes.node_facts import NodeFacts
 from placer.kubernetes.objects import Objects
 from placer.kubernetes.salvage import unnamed_holder, without_amounts
 from placer.kubernetes.strangers import Strangers
@@ -32,11 +33,7 @@ from placer_models.files.errors import InputError
 from placer_models.kubernetes.counted_devices import labels_beyond, with_counted
 from placer_models.kubernetes.device import DevicePart
 from placer_models.kubernetes.join import JoinedNode, join
-from placer_models.kubernetes.names import (
-    HOSTNAME,
-    KNOWS_CPUS,
-    REQUESTED_CPU,
-)
+from placer_models.kubernetes.names import HOSTNAME, REQUESTED_CPU
 from placer_models.kubernetes.namespaces import Namespaces
 from placer_models.kubernetes.object_fields import ObjectError, title_of
 from placer_models.kubernetes.pod import KubePod
@@ -140,7 +137,7 @@ def instance_of(
     waits = gangs_of(objects, waiting, claims, volumes, reading, specs, summary)
     bound = _bound(objects, summary)
     machines, strangers = Machines(), Strangers.of(objects)
-    nodes: list[Node] = []
+    facts: list[NodeFacts] = []
     running: list[RunningPod] = []
     for name, one in joined.items():
         if title_of("Device", "", name) in objects.refused and not objects.bears:
@@ -149,27 +146,28 @@ def instance_of(
         topology = objects.topologies.get(name) or pools.topology(name)
         devices = objects.devices.get(name)
         here = _bound_here(objects, one, topology, devices, pods, held, reading, specs, summary)
-        machine = claims.marked(name, one.node.machine)
-        node = replace(one.node, machine=machines.named(machine))
-        node = _as_all_read(node, one, reading, summary)
+        node = NodeFacts(one, machines.named(claims.marked(name, one.node.machine)))
+        _keep_plain_amounts(node, reading, summary)
         if reading.sums_cpus:
-            offered = objects.nodes[name].allocatable.cpu_milli or 0
-            node = _offering(node, [(REQUESTED_CPU, offered)])
-        more = *reading.around.labels(dict(node.labels)), *labels_beyond(one, reading.counted)
-        node = _labelled(node, (*claims.labels(name), *volumes.labels(name), *more))
-        node = _labelled(node, [EVERY_NODE] if objects.doubts.widened else [])
-        node = _offering(node, volumes.amounts(name))
-        node = strangers.beside(node, objects, summary)
+            node.offer([(REQUESTED_CPU, objects.nodes[name].allocatable.cpu_milli or 0)])
+        node.label([*claims.labels(name), *volumes.labels(name)])
+        node.label(reading.around.labels(dict(one.node.labels)))
+        node.label(labels_beyond(one, reading.counted))
+        node.label([EVERY_NODE] if objects.doubts.widened else [])
+        node.offer(volumes.amounts(name))
+        strangers.withhold(node, objects, summary)
         if name in objects.closed:
             what = "nodes closed as they, or pods there, cannot be read: nothing more comes there"
             summary.assume(what, name)
-            node = replace(node, closed=True)
-        nodes.append(_beside(node, here))
+            node.closed = True
+        _withhold_unseen(node, here)
+        facts.append(node)
         running += here.running
     if len(objects.faults) > objects.borne:
         raise DumpError(objects.faults)
     summary.faults += map(str, objects.faults)
-    nodes = _beside_claims(nodes, running, held, summary)
+    _withhold_claimed(facts, running, held, summary)
+    nodes = [node.node() for node in facts]
     legal = legal_gangs(waits, nodes, objects, summary)
     instance = Instance(
         tuple(nodes),
@@ -332,75 +330,22 @@ def _bound(objects: Objects, summary: Summary) -> dict[str, list[KubePod]]:
     return bound
 
 
-def _as_all_read(node: Node, joined: JoinedNode, reading: Reading, summary: Summary) -> Node:
-    """Return the node with plain amounts only of resources that no node has as devices."""
-    for _, name in joined.counted:
+def _keep_plain_amounts(node: NodeFacts, reading: Reading, summary: Summary) -> None:
+    """Keep plain amounts only of resources that no node has as devices."""
+    for _, name in node.joined.counted:
         summary.assume(f"nodes with {name} and no object that says which: counted alone", node.name)
-    amounts = dict(node.extended)
-    devices = {name for name in amounts if name in reading.types} | (
-        amounts.keys() & set(WHOLE_GPUS) if GPU in reading.types else set()
+    devices = {name for name in node.extended if name in reading.types} | (
+        node.extended.keys() & set(WHOLE_GPUS) if GPU in reading.types else set()
     )
     for name in sorted(devices):
         summary.assume(
             f"nodes with {name} and no object that says which: none is given out there", node.name
         )
-        del amounts[name]
-    return replace(node, extended=tuple(sorted(amounts.items())))
+        del node.extended[name]
 
 
-def _beside_claims(
-    nodes: Iterable[Node], running: Iterable[RunningPod], held: HeldClaims, summary: Summary
-) -> list[Node]:
-    """Return the nodes without what claims hold there for pods that are unknown."""
-    devices, cpus = held.reserved(summary), held.cpus.known()
-    owned: dict[str, set[int]] = {name: set() for name in cpus}
-    for one in running if cpus else ():
-        if one.pod.spec.qos.owns_cpus and one.placement.node in cpus:
-            owned[one.placement.node] |= one.placement.cpuset
-    hidden = held.cpus.hidden(held.holders, summary)
-    return [
-        _beside_cpus(
-            replace(node, unhealthy=node.unhealthy | devices.get(node.name, set())),
-            cpus.get(node.name, set()),
-            owned.get(node.name, set()),
-            hidden.get(node.name, 0),
-        )
-        if node.name in devices or node.name in cpus
-        else node
-        for node in nodes
-    ]
-
-
-def _beside_cpus(node: Node, claimed: set[int], owned: set[int], hidden: int) -> Node:
-    """Return a node without the CPUs that claims have, and with `hidden` unknown CPUs fewer.
-
-    If there are hidden ones, pods that share CPUs have that many fewer, whichever they are, and
-    no pod gets CPUs of its own there any more.
-    """
-    reserved = node.reserved_cpus | (claimed - owned)
-    if not hidden:
-        return replace(node, reserved_cpus=reserved)
-    left = sorted(node.machine.topology.online - reserved - owned)
-    return replace(_without_ids(node), reserved_cpus=reserved | set(left[:hidden]))
-
-
-def _without_ids(node: Node) -> Node:
-    """Return a node where unknown CPUs have an owner, so that no pod gets CPUs of its own there."""
-    return replace(node, labels=tuple(one for one in node.labels if one[0] != KNOWS_CPUS[0]))
-
-
-def _labelled(node: Node, more: Iterable[tuple[str, str]]) -> Node:
-    return replace(node, labels=tuple(sorted({**dict(node.labels), **dict(more)}.items())))
-
-
-def _offering(node: Node, more: Iterable[tuple[str, int]]) -> Node:
-    """Return a node with further plain amounts."""
-    extended = tuple(sorted((*node.extended, *more)))
-    return node if extended == node.extended else replace(node, extended=extended)
-
-
-def _beside(node: Node, here: BoundPods) -> Node:
-    """Return the node without the devices and CPUs that its pods might hold unseen."""
+def _withhold_unseen(node: NodeFacts, here: BoundPods) -> None:
+    """Withhold the devices and CPUs that pods of the node might hold unseen."""
     held = {(g.type, g.minor) for one in here.running for g in one.placement.devices}
     lost = {
         (device.type, device.minor)
@@ -409,16 +354,29 @@ def _beside(node: Node, here: BoundPods) -> Node:
         and (device.type, device.minor) not in held
     }
     kept = {key for key in lost if key in here.checkpoint or key[0] in here.unresolved}
+    node.withhold(lost, by_checkpoint=kept)
+    node.unpool(here.pinned)
     if here.hides_cpus:
-        node = _without_ids(node)
-    most = node.max_pods
-    if most is not None:
-        # The system's stand-in counts as a pod here, but not on the node itself.
-        most += sum(one.pod.namespace == SYSTEM_NAMESPACE for one in here.running)
-    return replace(
-        node,
-        unhealthy=node.unhealthy | lost,
-        checkpoint_devices=node.checkpoint_devices | (kept - node.unhealthy),
-        max_pods=most,
-        unpooled_cpus=node.unpooled_cpus | here.pinned,
-    )
+        node.hide_cpu_ids()
+    node.system_pods = sum(one.pod.namespace == SYSTEM_NAMESPACE for one in here.running)
+
+
+def _withhold_claimed(
+    nodes: Iterable[NodeFacts], running: Iterable[RunningPod], held: HeldClaims, summary: Summary
+) -> None:
+    """Withhold what claims hold on each node for pods that are unknown."""
+    devices, cpus = held.reserved(summary), held.cpus.known()
+    owned: dict[str, set[int]] = {name: set() for name in cpus}
+    for one in running if cpus else ():
+        if one.pod.spec.qos.owns_cpus and one.placement.node in cpus:
+            owned[one.placement.node] |= one.placement.cpuset
+    hidden = held.cpus.hidden(held.holders, summary)
+    for node in nodes:
+        node.withhold(devices.get(node.name, frozenset()))
+        of_pods = owned.get(node.name, set())
+        node.reserve(cpus.get(node.name, set()) - of_pods)
+        if fewer := hidden.get(node.name, 0):
+            # Pods that share CPUs have that many fewer, whichever they are.
+            left = sorted(node.machine.topology.online - node.reserved_cpus - of_pods)
+            node.reserve(set(left[:fewer]))
+            node.hide_cpu_ids()

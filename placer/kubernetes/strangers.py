@@ -1,11 +1,11 @@
 """Strangers: pods that nodes name but the dump lacks; what they hold is given to nobody (D12)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
+from placer.kubernetes.node_facts import NodeFacts
 from placer.kubernetes.objects import Objects
 from placer.kubernetes.summary import Summary
-from placer_models.cluster import Node
 from placer_models.device import DeviceKey
 from placer_models.kubernetes.checkpoints.device_manager import HeldByKubelet
 from placer_models.kubernetes.plugin_devices import devices_of, gpus_elsewhere, type_of
@@ -31,8 +31,8 @@ class Strangers:
         uids = frozenset(identity.uid for identity in identities if identity.uid)
         return cls(frozenset(identity.key for identity in identities), uids)
 
-    def beside(self, node: Node, objects: Objects, summary: Summary) -> Node:
-        """Return the node without what strangers hold there."""
+    def withhold(self, node: NodeFacts, objects: Objects, summary: Summary) -> None:
+        """Withhold what strangers hold on a node."""
         cpus: set[int] = set()
         devices: set[tuple[str, int]] = set()
         topology, found = objects.topologies.get(node.name), objects.devices.get(node.name)
@@ -46,19 +46,15 @@ class Strangers:
         given = self._by_checkpoint(node, found.checkpoints if found else (), summary)
         devices = devices & known | given
         if not (cpus or devices):
-            return node
+            return
         what = "nodes that name pods which are not in the dump: what these hold is given to nobody"
         summary.assume(what, node.name)
-        return replace(
-            node,
-            reserved_cpus=node.reserved_cpus | cpus,
-            unpooled_cpus=node.unpooled_cpus | cpus,
-            unhealthy=node.unhealthy | devices,
-            checkpoint_devices=node.checkpoint_devices | (given - node.unhealthy),
-        )
+        node.reserve(cpus)
+        node.unpool(cpus)
+        node.withhold(devices, by_checkpoint=given)
 
     def _by_checkpoint(
-        self, node: Node, entries: Sequence[HeldByKubelet], summary: Summary
+        self, node: NodeFacts, entries: Sequence[HeldByKubelet], summary: Summary
     ) -> set[DeviceKey]:
         """Return the devices that a kubelet gave to strangers, or may have given to them.
 
