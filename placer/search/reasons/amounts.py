@@ -112,6 +112,7 @@ OF_NODES = tuple(map(_of_resource, NODE_RESOURCES.values()))
 MEMORY = (
     ReasonRule(
         name="memory",
+        takes_memory=True,
         asked=_memory,
         without=_without_memory,
         brief=lambda _, spec: format_bytes(spec.requests.memory_bytes),
@@ -122,6 +123,7 @@ MEMORY = (
     ),
     ReasonRule(
         name="hugepages",
+        takes_memory=True,
         asked=_hugepages,
         without=_without_pages,
         brief=_pages,

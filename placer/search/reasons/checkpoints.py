@@ -2,14 +2,12 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from placer.search.reasons.register import REASON_RULES
 from placer_models.cluster import Node
 from placer_models.device import GPU
 from placer_models.mig import is_instance
 from placer_models.pod import PodSpec
 from placer_models.reasons import Blocked, KeptByCheckpoint, OutOfTime, Reason
-
-_OF_SEVERAL_TYPES = ("partition", "joint", "alignment")
-"""Rules that look at devices and name no type."""
 
 
 def kept_by_checkpoints(nodes: Sequence[Node]) -> dict[str, KeptByCheckpoint]:
@@ -45,6 +43,6 @@ def kept_from(
     if isinstance(why, Blocked):
         demands = [d for blocker, _ in why.nodes for d in (blocker.demand, *blocker.others)]
         named = {GPU if is_instance(d.subject) else d.subject for d in demands}
-        if not any(d.rule in _OF_SEVERAL_TYPES for d in demands):
+        if not any(REASON_RULES[d.rule].of_any_device for d in demands):
             asked &= named
     yield from (kept[kind] for kind in sorted(asked & kept.keys()))

@@ -333,6 +333,14 @@ AMOUNTS = (
 
 PLACES = (
     ReasonRule(name="device-scope", asked=_scopes, without=_without_scope, said=_say_scope),
-    ReasonRule(name="partition", asked=_partition, without=_without_partition, said=_say_partition),
-    ReasonRule(name="joint", asked=_joint, without=_without_joint, said=_say_joint),
+    ReasonRule(
+        name="partition",
+        of_any_device=True,
+        asked=_partition,
+        without=_without_partition,
+        said=_say_partition,
+    ),
+    ReasonRule(
+        name="joint", of_any_device=True, asked=_joint, without=_without_joint, said=_say_joint
+    ),
 )

@@ -6,6 +6,7 @@ have it decides about owned CPUs, bound CPUs and memory of one NUMA node, and no
 
 from collections.abc import Iterable
 
+from placer.search.reasons.register import REASON_RULES
 from placer_models.bound import bound_to
 from placer_models.cluster import Node, RunningPod
 from placer_models.effective import effective_alignment
@@ -13,17 +14,14 @@ from placer_models.pod import PodSpec
 from placer_models.policy import BINDING
 from placer_models.reasons import Blocker
 
-_OF_NUMA_NODES = frozenset({"alignment", "bound-pool"})
-_MEMORY = frozenset({"memory", "hugepages"})
-
 
 def hangs_on_guess(
     blocker: Blocker, spec: PodSpec, node: Node, running: Iterable[RunningPod]
 ) -> bool:
     """Return whether a blocker might not be there, were the memory of running pods elsewhere."""
-    rules = {demand.name for demand in (blocker.demand, *blocker.others)}
-    return not rules.isdisjoint(_OF_NUMA_NODES) and may_decide(
-        spec, node, running, memory=not rules.isdisjoint(_MEMORY)
+    rules = [REASON_RULES[demand.rule] for demand in (blocker.demand, *blocker.others)]
+    return any(rule.binds_to_numa_nodes for rule in rules) and may_decide(
+        spec, node, running, memory=any(rule.takes_memory for rule in rules)
     )
 
 

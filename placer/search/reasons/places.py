@@ -95,7 +95,13 @@ def _not_aligned(asked: PodOnNode, _: Demand) -> PodOnNode:
 
 
 BOUND = (
-    ReasonRule(name="bound-pool", asked=_bound_pool, without=_not_bound, said=say_pool),
+    ReasonRule(
+        name="bound-pool",
+        binds_to_numa_nodes=True,
+        asked=_bound_pool,
+        without=_not_bound,
+        said=say_pool,
+    ),
     ReasonRule(
         name="constrained-burst",
         asked=_burst,
@@ -138,4 +144,11 @@ def alignment_of(rules: Mapping[str, ReasonRule]) -> ReasonRule:
                 how = policy
         return f"alignment asks {wanted} {how}{each}", amounts
 
-    return ReasonRule(name="alignment", asked=_alignment, without=_not_aligned, said=said)
+    return ReasonRule(
+        name="alignment",
+        of_any_device=True,
+        binds_to_numa_nodes=True,
+        asked=_alignment,
+        without=_not_aligned,
+        said=said,
+    )

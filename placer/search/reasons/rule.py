@@ -66,6 +66,10 @@ class ReasonRule:
             some of them have, without a look at other demands. None: it is not that simple.
         opened_by_others: Whether it can be met once more pods have come, and not before. All
             other rules only get harder.
+        of_any_device: Whether it looks at devices and names no type of them.
+        binds_to_numa_nodes: Whether it holds a pod to NUMA nodes, so that it may hang on guesses
+            of where running pods have their memory.
+        takes_memory: Whether it asks for memory, of which such guesses tell the place.
 
     """
 
@@ -81,6 +85,9 @@ class ReasonRule:
     is_amount: bool = False
     per_numa_node: Callable[[Demand, PodOnNode, Account], PerNumaNode] | None = None
     opened_by_others: bool = False
+    of_any_device: bool = False
+    binds_to_numa_nodes: bool = False
+    takes_memory: bool = False
 
     def tell(self, demand: Demand, others: Sequence[Demand], spec: PodSpec) -> Said:
         """Return the sentence about a demand of the rule, beside others that clash with it."""
