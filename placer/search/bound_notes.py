@@ -32,10 +32,6 @@ class BoundNotes:
         sources = [None if limit is None else BoundSource.LIMIT for limit in limits]
         return cls(sources, [()] * len(limits), list(limits))
 
-    def copy(self) -> "BoundNotes":
-        """Return notes of their own for a search that goes on from here."""
-        return BoundNotes(list(self.sources), list(self.binds), list(self._seen))
-
     def note(self, bounds: Bounds, source: BoundSource) -> None:
         """Note where all bounds come from that have changed since the last note."""
         for index, (bound, before) in enumerate(zip(bounds, self._seen, strict=True)):

@@ -1,11 +1,11 @@
 """One call of CP-SAT, with every outcome told apart."""
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable
 
 from ortools.sat.python import cp_model
 
 from placer.search.budget import Budget
+from placer.search.model_answer import ModelAnswer
 from placer_models.cpsat.expression import Expression
 from placer_models.goals import Sense
 
@@ -21,59 +21,13 @@ class SolverError(Exception):
     """CP-SAT refused a model or contradicted the judge: a defect of ours."""
 
 
-@dataclass(frozen=True, slots=True)
-class Solution:
-    """One solution of a model.
-
-    Attributes:
-        variables: The value of every variable, by index.
-        value: Evaluates any expression over the model's variables.
-
-    """
-
-    variables: tuple[int, ...]
-    value: Callable[[Expression], int]
-
-
-@dataclass(frozen=True, slots=True)
-class Solved:
-    """What one call found.
-
-    Attributes:
-        solution: The solution; None if none was found.
-        value: Its objective.
-        bound: An objective that no solution beats; None if none is known.
-        infeasible: Whether it is proven that there is no solution at all.
-
-    """
-
-    solution: Solution | None
-    value: int | None
-    bound: int | None
-    infeasible: bool
-
-    @property
-    def proven(self) -> bool:
-        """Whether it is proven that no solution is better."""
-        return self.value is not None and self.value == self.bound
-
-    def with_more(self, later: "Solved", sense: Sense) -> "Solved":
-        """Return the better solution and the narrower bound of two calls."""
-        sign = 1 if sense is Sense.MAXIMISE else -1
-        values = [(sign * one.value, one) for one in (later, self) if one.value is not None]
-        best = max(values, key=lambda pair: pair[0], default=(0, later))[1]
-        bounds = [sign * one.bound for one in (later, self) if one.bound is not None]
-        bound = sign * min(bounds) if bounds else None
-        return Solved(best.solution, best.value, bound, later.infeasible)
-
-
 def optimise(
     model: cp_model.CpModel,
     expression: Expression,
     sense: Sense,
     budget: Budget,
     share: float,
-) -> Solved:
+) -> ModelAnswer[cp_model.CpSolver]:
     """Optimise the expression for at most a share of the budget.
 
     One worker goes first. It keeps asking linear programming, but neither tries literals before
@@ -87,6 +41,9 @@ def optimise(
         sense: Whether more of it is better.
         budget: Counts what is spent.
         share: Seconds of time or of work.
+
+    Returns:
+        An answer of one tier.
 
     Raises:
         SolverError: CP-SAT calls the model invalid.
@@ -102,14 +59,31 @@ def optimise(
     if not several or solved.infeasible or solved.proven or budget.over:
         return solved
     if solved.solution is not None:
-        hint(model, enumerate(solved.solution.variables))
+        hint(model, variables_of(solved.solution))
     again = _solve(model, sense, budget, share * (1 - FIRST_SHARE), budget.options.workers)
-    return solved.with_more(again, sense)
+    return with_more(solved, again, sense)
+
+
+def with_more(
+    earlier: ModelAnswer[cp_model.CpSolver], later: ModelAnswer[cp_model.CpSolver], sense: Sense
+) -> ModelAnswer[cp_model.CpSolver]:
+    """Return the better solution and the narrower bound of two calls."""
+    sign = 1 if sense is Sense.MAXIMISE else -1
+    known = [one for one in (later, earlier) if one.values]
+    best = max(known, key=lambda one: sign * one.values[0], default=later)
+    bounds = [sign * bound for one in (later, earlier) for bound in one.bounds if bound is not None]
+    bound = sign * min(bounds) if bounds else None
+    return ModelAnswer(best.solution, best.values, (bound,), later.infeasible)
+
+
+def variables_of(solution: cp_model.CpSolver) -> Iterable[tuple[int, int]]:
+    """Return (variable index, value) pairs of all variables, as `hint` takes them."""
+    return enumerate(solution.response_proto.solution)
 
 
 def _solve(
     model: cp_model.CpModel, sense: Sense, budget: Budget, share: float, workers: int
-) -> Solved:
+) -> ModelAnswer[cp_model.CpSolver]:
     """Call CP-SAT once."""
     solver = cp_model.CpSolver()
     options = budget.options
@@ -134,11 +108,11 @@ def _solve(
     if status == cp_model.MODEL_INVALID:
         raise SolverError(f"CP-SAT calls the model invalid: {model.validate()}")
     found = status in (cp_model.OPTIMAL, cp_model.FEASIBLE)
-    return Solved(
-        solution=Solution(tuple(solver.response_proto.solution), solver.value) if found else None,
-        value=round(solver.objective_value) if found else None,
+    return ModelAnswer(
+        solution=solver if found else None,
+        values=(round(solver.objective_value),) if found else (),
         # Without a solution CP-SAT's bound may be its initial 0, which proves nothing.
-        bound=_bound(solver, sense) if found else None,
+        bounds=(_bound(solver, sense) if found else None,),
         infeasible=status == cp_model.INFEASIBLE,
     )
 

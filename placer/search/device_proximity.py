@@ -15,7 +15,7 @@ from placer.counting.account import Account
 from placer.counting.container_devices import with_devices
 from placer.counting.environment import with_environment
 from placer.search.baseline import Baseline
-from placer.search.judged import Judged, Rejected, look_at
+from placer.search.judged import JudgedPlacement, Rejected, look_at
 from placer.search.rejected import note_placement
 from placer.state.out_of_time import Stop
 from placer_models.cluster import Instance, Nodes
@@ -56,10 +56,10 @@ def with_nearer_devices(
     instance: Instance,
     baseline: Baseline,
     problem: Problem,
-    best: Judged,
+    best: JudgedPlacement,
     rejected: list[RejectedPlace] | None = None,
     stop: Stop = lambda: False,
-) -> Judged:
+) -> JudgedPlacement:
     """Return the placement with devices nearer to each other, or as it is if none are.
 
     Pods whose devices a rule holds together are left alone: side by side with others,

@@ -1,31 +1,15 @@
 """The whole batch as one model: a start in, the best choices and bounds out."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from placer.search.budget import Budget
 from placer.search.cp import hint
+from placer.search.model_answer import ModelAnswer
 from placer.search.tiers import Progress, optimise_tiers
 from placer_models.cpsat.batch_model import build_batch_model
 from placer_models.cpsat.places import choices_of, hint_of
 from placer_models.goals import Sense
 from placer_models.problem.problem import Choices, Problem
-
-
-@dataclass(frozen=True, slots=True)
-class ExactResult:
-    """What the exact search found.
-
-    Attributes:
-        choices: The best choices, or None if nothing is better than the start.
-        values: What the model says they are worth, tier by tier.
-        bounds: One bound per tier, None where none is known.
-
-    """
-
-    choices: Choices | None
-    values: tuple[int, ...]
-    bounds: tuple[int | None, ...]
 
 
 def limits_of(problem: Problem) -> list[int | None]:
@@ -47,7 +31,7 @@ def search_exactly(
     limits: Sequence[int | None],
     settled: int = 0,
     kept: int = 0,
-) -> ExactResult:
+) -> ModelAnswer[Choices]:
     """Optimise tiers over the whole model.
 
     Args:
@@ -61,6 +45,9 @@ def search_exactly(
         settled: How many leading tiers are done already; their limits are their bounds.
         kept: How many even shares of the time are left to what comes after.
 
+    Returns:
+        The best choices, unless nothing is better than the start, and what the model says of them.
+
     Raises:
         SolverError: The model is at odds with the start: a defect of ours.
 
@@ -71,16 +58,13 @@ def search_exactly(
     limits = limits[:wanted]
     batch = build_batch_model(problem, tiers=wanted, stop=lambda: budget.over)
     if batch is None or budget.over:
-        return ExactResult(None, tuple(start_values), tuple(limits))
+        return ModelAnswer(None, tuple(start_values), tuple(limits))
     hint(batch.model, hint_of(problem, batch.variables, start))
     tiers = problem.tiers[:wanted]
-    incumbent = optimise_tiers(
+    best = optimise_tiers(
         batch, tiers, limits, start_values, levels, budget, progress, settled, kept
     )
-    return ExactResult(
-        choices=None
-        if incumbent.solution is None
-        else choices_of(problem, batch.variables, incumbent.solution.value),
-        values=tuple(incumbent.values),
-        bounds=tuple(incumbent.bounds),
-    )
+    if best.solution is None:
+        return ModelAnswer(None, best.values, best.bounds)
+    choices = choices_of(problem, batch.variables, best.solution.value)
+    return ModelAnswer(choices, best.values, best.bounds)

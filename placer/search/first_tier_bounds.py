@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from ortools.sat.python.cp_model import CpModel, IntVar
 
 from placer.search.budget import Budget
-from placer.search.cp import hint, optimise
+from placer.search.cp import hint, optimise, variables_of
 from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.relaxed import RelaxedModel, build_relaxed_model
 from placer_models.goals import MOVES, OPENED, Sense, Tier
@@ -44,10 +44,11 @@ def bound_first_tiers(
         if value != limit and not budget.over:
             share = budget.slice(count - len(bounds))
             solved = optimise(relaxed.model, expression, tier.sense, budget, share)
-            if solved.bound is not None and (limit is None or tier.better(limit, solved.bound)):
-                bound = solved.bound
+            found = solved.bounds[0]
+            if found is not None and (limit is None or tier.better(limit, found)):
+                bound = found
             if solved.solution is not None:
-                hint(relaxed.model, enumerate(solved.solution.variables))
+                hint(relaxed.model, variables_of(solved.solution))
         bounds.append(bound)
         # Later tiers are bounded among placements that keep what this one reached.
         keep(relaxed.model, tier, expression, value)

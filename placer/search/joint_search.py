@@ -23,7 +23,7 @@ from placer.search.exact import search_exactly
 from placer.search.exchanges.lots import lots_of
 from placer.search.exchanges.placed import place_most
 from placer.search.first_tier_bounds import bound_first_tiers, bounded_tiers
-from placer.search.judged import Judged, Rejected, check_claim, in_ids, look_at
+from placer.search.judged import JudgedPlacement, Rejected, check_claim, in_ids, look_at
 from placer.search.neighbourhoods import Neighbourhoods
 from placer.search.opened import open_fewest
 from placer.search.patterns.placed import place_by_patterns
@@ -69,11 +69,18 @@ TELL_APART = (*DEFAULT_LOCALITY, DEVICE_CHOICE)
 
 @dataclass(slots=True)
 class JointSearch:
-    """A search and where it stands: `best` only ever gets better.
+    """A search and where it stands: `best` only ever gets better, run after run.
 
     Attributes:
+        instance: The question.
         baseline: Its nodes before anything is placed.
         problem: The instance in integers.
+        best: The best placement so far.
+        bounds: One per tier, true as long as the tiers before it stay as `best` has them.
+        known: Where the bounds come from, and what binds.
+        rejected: Places that were found, and that the judge rejected.
+        budget: What the run may spend.
+        tell: Told in a few words what is done next.
         whole: Whether the whole batch is modelled, however large.
         plain: The Problem without default locality and device choices: it can count more
             pods together.
@@ -83,24 +90,21 @@ class JointSearch:
         modelled: How many tiers one model states.
         has_patterns: Whether more may be found by patterns of whole nodes.
         has_lots: Whether there are pods whose gangs ask for nothing that other pods decide.
-        bounds: One per tier, true as long as the tiers before it stay as `best` has them.
-        round: How often all ways of searching have been gone through.
-        rejected: Places that were found, and that the judge rejected.
-        known: Where the bounds come from, and what binds.
+        round: How often all ways of searching have been gone through in the run.
 
     """
 
     instance: Instance
     baseline: Baseline
     problem: Problem
-    budget: Budget
-    tell: Progress
-    best: Judged
+    best: JudgedPlacement
     bounds: Bounds
     known: BoundNotes
-    round: int = 0
     rejected: list[RejectedPlace] = field(default_factory=list)
-    has_patterns: bool = True
+    budget: Budget = field(init=False)
+    tell: Progress = field(init=False)
+    round: int = field(init=False)
+    has_patterns: bool = field(init=False)
     whole: bool = field(init=False)
     plain: Problem = field(init=False)
     told_apart: int = field(init=False)
@@ -109,20 +113,19 @@ class JointSearch:
     modelled: int = field(init=False)
     has_lots: bool = field(init=False)
 
-    def run(self, *, whole: bool) -> None:
+    def run(self, budget: Budget, tell: Progress, *, whole: bool) -> None:
         """Improve the placement and the bounds until all is proven or the time is over.
 
         Args:
+            budget: What may be spent.
+            tell: Told in a few words what is done next.
             whole: Model the whole batch, however large.
 
         """
-        self._run(whole=whole)
-        self.known.note(self.bounds, BoundSource.MODEL)
-
-    def _run(self, *, whole: bool) -> None:
-        if self.budget.over:
+        if budget.over:
             return
-        self.whole = whole
+        self.budget, self.tell, self.whole = budget, tell, whole
+        self.round, self.has_patterns = 0, True
         self.plain = without_choices(without_locality(self.problem))
         self.counted = assignments_of(self.plain)
         self.told_apart = (
@@ -132,6 +135,7 @@ class JointSearch:
         self.modelled = modelled_tiers(self.problem)
         self.has_lots = bool(lots_of(self.problem, {}))
         take_turns(WAYS, self)
+        self.known.note(self.bounds, BoundSource.MODEL)
 
     @property
     def is_settled(self) -> bool:
@@ -233,8 +237,8 @@ class JointSearch:
             self.bounds[:count],
         )
         self.bounds[:count] = found.bounds
-        if found.choices is not None:
-            refined = refine(self.problem, coarse, found.choices)
+        if found.solution is not None:
+            refined = refine(self.problem, coarse, found.solution)
             self._take_found(self.problem, refined, found.values)
 
     def solve_as_one(self) -> None:
@@ -269,8 +273,8 @@ class JointSearch:
             kept=1,
         )
         self.bounds[:tiers] = found.bounds
-        if found.choices is not None:
-            self._take_found(self.plain, found.choices, found.values[:before])
+        if found.solution is not None:
+            self._take_found(self.plain, found.solution, found.values[:before])
 
     def _node_by_node(self) -> None:
         """Lay the pods anew, node by node: often that brings all as near as they can be.
@@ -302,8 +306,8 @@ class JointSearch:
             self._settled(),
         )
         self.bounds[:tiers] = found.bounds
-        if found.choices is not None:
-            self._take_found(self.problem, found.choices, found.values)
+        if found.solution is not None:
+            self._take_found(self.problem, found.solution, found.values)
 
     def _take_found(self, problem: Problem, choices: Choices, claimed: Sequence[int]) -> None:
         """Take over what a model claims to be worth so much, if the judge lets it pass."""
@@ -397,7 +401,7 @@ class JointSearch:
         Return whether they are taken.
         """
         found = in_ids(self.instance, self.baseline, self.problem, choices)
-        if not isinstance(found, Judged) or not found.better_than(self.best):
+        if not isinstance(found, JudgedPlacement) or not found.better_than(self.best):
             return False
         self.best = found
         return True

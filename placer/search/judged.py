@@ -18,7 +18,7 @@ NO_IDS = "no ids"
 
 
 @record(frozen=True, slots=True)
-class Judged:
+class JudgedPlacement:
     """A placement that breaks no rule, and its worth tier by tier."""
 
     placement: Placement
@@ -29,7 +29,7 @@ class Judged:
         """The values alone, in the order of the tiers."""
         return tuple(value for _, value in self.worth)
 
-    def better_than(self, other: "Judged") -> bool:
+    def better_than(self, other: "JudgedPlacement") -> bool:
         """Return whether the worth is lexicographically better."""
         return better(self.worth, other.worth)
 
@@ -46,15 +46,17 @@ class Rejected:
         return SolverError("; ".join(f"{b.rule}: {b.message}" for b in self.faults[:3]))
 
 
-def look_at(instance: Instance, baseline: Baseline, placement: Placement) -> Judged | Rejected:
+def look_at(
+    instance: Instance, baseline: Baseline, placement: Placement
+) -> JudgedPlacement | Rejected:
     """Return a placement with its worth, or what is wrong with it."""
     scene = scene_with_moves(instance, placement, baseline.nodes_before)
     if found := broken_in(scene):
         return Rejected(found)
-    return Judged(placement, worth_of(scene))
+    return JudgedPlacement(placement, worth_of(scene))
 
 
-def judged(instance: Instance, baseline: Baseline, placement: Placement) -> Judged:
+def judged(instance: Instance, baseline: Baseline, placement: Placement) -> JudgedPlacement:
     """Return a placement with its worth, once the judge has looked at it.
 
     Raises:
@@ -69,7 +71,7 @@ def judged(instance: Instance, baseline: Baseline, placement: Placement) -> Judg
 
 def in_ids(
     instance: Instance, baseline: Baseline, problem: Problem, choices: Choices
-) -> Judged | Rejected:
+) -> JudgedPlacement | Rejected:
     """Turn choices into ids and let the judge look at them."""
     placement = realise(instance, baseline.accounts, problem, choices)
     if isinstance(placement, Unrealisable):
@@ -78,7 +80,9 @@ def in_ids(
     return look_at(instance, baseline, placement)
 
 
-def realised(instance: Instance, baseline: Baseline, problem: Problem, choices: Choices) -> Judged:
+def realised(
+    instance: Instance, baseline: Baseline, problem: Problem, choices: Choices
+) -> JudgedPlacement:
     """Turn choices into ids and let the judge look at them.
 
     Raises:
@@ -91,7 +95,7 @@ def realised(instance: Instance, baseline: Baseline, problem: Problem, choices: 
     return found
 
 
-def check_claim(found: Judged, claimed: Sequence[int]) -> None:
+def check_claim(found: JudgedPlacement, claimed: Sequence[int]) -> None:
     """Check the model's count against the judge's measure, which may be better, never worse.
 
     Args:

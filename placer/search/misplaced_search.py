@@ -20,7 +20,7 @@ from placer.search.budget import Budget
 from placer.search.cp import optimise
 from placer.search.exact import limits_of
 from placer.search.joint_search import MOST_ASSIGNMENTS, JointSearch
-from placer.search.judged import Judged, Rejected, in_ids, judged
+from placer.search.judged import JudgedPlacement, Rejected, in_ids, judged
 from placer.search.rejected import note_choices
 from placer.search.tiers import Progress
 from placer.state.batch import build_problem
@@ -37,7 +37,6 @@ from placer_models.moves import (
 )
 from placer_models.placement import Placement, RejectedPlace
 from placer_models.problem.problem import Problem
-from placer_models.records import record
 
 SHARE_OF_STAYING = 0.5
 """The share of the time for the question in which no pod in breach leaves, if some could."""
@@ -47,47 +46,6 @@ Leavers = tuple[int, ...]
 
 MOST_TRIED = 10_000
 """The most choices of leaving pods that are considered."""
-
-
-@record(frozen=True, slots=True)
-class Searched:
-    """One question, and how far it has been answered."""
-
-    asked: Instance
-    baseline: Baseline
-    problem: Problem
-    best: Judged
-    bounds: Bounds
-    known: BoundNotes
-    rejected: tuple[RejectedPlace, ...] = ()
-
-    @property
-    def is_settled(self) -> bool:
-        """Whether nothing is left to prove."""
-        return list(self.best.values) == self.bounds
-
-
-def joint_search(found: Searched, budget: Budget, tell: Progress, *, whole: bool) -> Searched:
-    """Continue the search on a question from where it stands."""
-    search = JointSearch(
-        instance=found.asked,
-        baseline=found.baseline,
-        problem=found.problem,
-        budget=budget,
-        tell=tell,
-        best=found.best,
-        bounds=list(found.bounds),
-        known=found.known.copy(),
-        rejected=list(found.rejected),
-    )
-    search.run(whole=whole)
-    return replace(
-        found,
-        best=search.best,
-        bounds=search.bounds,
-        known=search.known,
-        rejected=tuple(search.rejected),
-    )
 
 
 @dataclass(slots=True)
@@ -107,7 +65,7 @@ class MisplacedSearch:
     budget: Budget
     tell: Progress
     whole: bool
-    best: Searched
+    best: JointSearch
     others: list[Sequence[int | None]] = field(default_factory=list)
     chosen: Leavers = ()
     rejected: list[RejectedPlace] = field(default_factory=list)
@@ -201,14 +159,9 @@ class MisplacedSearch:
             if possible:
                 self.others.append(limits)
             return False
-        found = joint_search(
-            Searched(
-                asked, baseline, problem, start, list(limits), BoundNotes.of_limits(list(limits))
-            ),
-            budget,
-            self.tell,
-            whole=self.whole,
-        )
+        bounds = list(limits)
+        found = JointSearch(asked, baseline, problem, start, bounds, BoundNotes.of_limits(bounds))
+        found.run(budget, self.tell, whole=self.whole)
         self.rejected += found.rejected
         # A pod that leaves may have come back to where it was. Then it is not gone, and the
         # question in which it stays has as good an answer.
@@ -226,7 +179,7 @@ class MisplacedSearch:
         problem: Problem,
         leaving: tuple[Misplaced, ...],
         budget: Budget,
-    ) -> tuple[Judged | None, bool]:
+    ) -> tuple[JudgedPlacement | None, bool]:
         """Return a placement with places for all that leave, or None, and whether one may exist."""
         placement = self._first_of_all(leaving)
         if placement is not None:

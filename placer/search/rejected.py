@@ -14,7 +14,7 @@ from placer.greedy.place import place_greedily
 from placer.judge.breaches import Breach
 from placer.search.baseline import Baseline
 from placer.search.budget import Budget
-from placer.search.judged import NO_IDS, Judged, Rejected, in_ids
+from placer.search.judged import NO_IDS, JudgedPlacement, Rejected, in_ids
 from placer_models.cluster import Instance
 from placer_models.placement import Placement, RejectedPlace, title_of
 from placer_models.problem.problem import Choices, Problem
@@ -36,7 +36,7 @@ class Chosen(NamedTuple):
 
 def accepted(
     instance: Instance, baseline: Baseline, problem: Problem, choices: Choices, budget: Budget
-) -> tuple[Judged, tuple[RejectedPlace, ...]]:
+) -> tuple[JudgedPlacement, tuple[RejectedPlace, ...]]:
     """Return greedy choices in ids, as the judge lets them pass, and places that it does not.
 
     A pod whose place the judge rejects is placed again, on another node, and so are pods that

@@ -8,8 +8,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from ortools.sat.python.cp_model import CpSolver
+
 from placer.search.budget import Budget
-from placer.search.cp import Solution, hint, optimise
+from placer.search.cp import hint, optimise, variables_of
 from placer.search.first_tier_bounds import as_it_is, keep, relaxed_tiers
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance, RunningPod
@@ -75,9 +77,9 @@ def _left(instance: Instance, placement: Placement) -> Instance:
     )
 
 
-def _solved(problem: Problem, relaxed: RelaxedModel, budget: Budget) -> Solution | None:
+def _solved(problem: Problem, relaxed: RelaxedModel, budget: Budget) -> CpSolver | None:
     """Return the best solution found, tier by tier, or None if none is found in time."""
-    best: Solution | None = None
+    best: CpSolver | None = None
     tiers = problem.tiers
     hint(relaxed.model, as_it_is(relaxed))
     expressions = relaxed_tiers(problem, relaxed)
@@ -89,7 +91,7 @@ def _solved(problem: Problem, relaxed: RelaxedModel, budget: Budget) -> Solution
         if found is None:
             break
         best = found
-        hint(relaxed.model, enumerate(best.variables))
+        hint(relaxed.model, variables_of(best))
         keep(relaxed.model, tier, expression, best.value(expression))
     return best
 
@@ -112,7 +114,7 @@ class _Change:
     come: Counter[int] = field(default_factory=Counter)
 
 
-def _changes(relaxed: RelaxedModel, solution: Solution) -> list[_Change]:
+def _changes(relaxed: RelaxedModel, solution: CpSolver) -> list[_Change]:
     """Deal a solution out to the nodes; those at which nothing changes are left out."""
     dealt: Counter[int] = Counter()
     found = []

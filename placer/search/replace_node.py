@@ -55,8 +55,8 @@ def laid_exactly(
         limits,
         settled,
     )
-    if found.choices is None:
+    if found.solution is None:
         return None
-    choices = found.choices if linked else refine(problem, model, found.choices)
+    choices = found.solution if linked else refine(problem, model, found.solution)
     after = realise(part, accounts, problem, choices)
     return None if isinstance(after, Unrealisable) else after

@@ -9,8 +9,9 @@ from placer.search.bound_notes import BoundNotes
 from placer.search.budget import Budget
 from placer.search.device_proximity import with_nearer_devices
 from placer.search.exact import limits_of
+from placer.search.joint_search import JointSearch
 from placer.search.judged import judged
-from placer.search.misplaced_search import SHARE_OF_STAYING, MisplacedSearch, Searched, joint_search
+from placer.search.misplaced_search import SHARE_OF_STAYING, MisplacedSearch
 from placer.search.move_order import in_move_order
 from placer.search.options import Engine, SolveOptions
 from placer.search.reasons.ruled_out import all_ruled_out
@@ -115,19 +116,17 @@ def solve(
             searches = False
     limits = limits_of(problem)
     known = BoundNotes.of_limits(limits)
-    found = Searched(asked, baseline, problem, best, limits, known, rejected)
+    found = JointSearch(asked, baseline, problem, best, limits, known, list(rejected))
     if searches:
         found = _searched(found, instance, movable, budget, tell)
-    noted = list(found.rejected)
-    best = with_nearer_devices(
-        found.asked,
+    found.best = with_nearer_devices(
+        found.instance,
         found.baseline,
         found.problem,
         found.best,
-        noted,
+        found.rejected,
         stop=lambda: budget.is_late,
     )
-    found = replace(found, best=best, rejected=tuple(noted))
     return _answer(instance, movable, before, found, budget)
 
 
@@ -153,37 +152,36 @@ def _checked(instance: Instance, *, skip_illegal: bool) -> Instance:
 
 
 def _searched(
-    found: Searched, instance: Instance, movable: Movable, budget: Budget, tell: Progress
-) -> Searched:
-    """Search for better answers than the first one, and for bounds."""
+    found: JointSearch, instance: Instance, movable: Movable, budget: Budget, tell: Progress
+) -> JointSearch:
+    """Search for better answers than the first one, and for bounds; return the best search."""
     whole = budget.options.engine is Engine.EXACT
     if not movable.misplaced:
-        return joint_search(found, budget, tell, whole=whole)
+        found.run(budget, tell, whole=whole)
+        return found
     part = budget.part(SHARE_OF_STAYING * budget.left)
-    found = joint_search(found, part, tell, whole=whole)
+    found.run(part, tell, whole=whole)
     budget.spend(part)
     leaving = MisplacedSearch(instance, movable, budget, tell, whole, found)
     leaving.run()
     best = leaving.best
     if not best.is_settled and not budget.over:
-        leaving.best = joint_search(best, budget, tell, whole=whole)
-    rejected = (*found.rejected, *leaving.rejected, *leaving.best.rejected)
-    unique = tuple(dict.fromkeys(rejected))
-    bounds = leaving.bounds()
-    known = leaving.best.known.copy()
+        best.run(budget, tell, whole=whole)
+    best.rejected = list(dict.fromkeys((*found.rejected, *leaving.rejected, *best.rejected)))
+    best.bounds = leaving.bounds()
     # A bound that is not the best question's own is that of another one.
-    known.note(bounds, BoundSource.MODEL)
-    return replace(leaving.best, bounds=bounds, known=known, rejected=unique)
+    best.known.note(best.bounds, BoundSource.MODEL)
+    return best
 
 
 def _answer(
     instance: Instance,
     movable: Movable,
     before: Baseline,
-    found: Searched,
+    found: JointSearch,
     budget: Budget,
 ) -> Answer:
-    asked, best, rejected = found.asked, found.best, found.rejected
+    asked, best, rejected = found.instance, found.best, tuple(found.rejected)
     tiers = _tier_values(found)
     left_out = (
         *why_unplaced(instance, asked, found.problem, before, best.placement, budget, rejected),
@@ -206,7 +204,7 @@ def _answer(
     return Placed(placement, tiers, moves, rejected)
 
 
-def _tier_values(found: Searched) -> tuple[TierValue, ...]:
+def _tier_values(found: JointSearch) -> tuple[TierValue, ...]:
     """Join values and bounds; a tier is proven while every tier before it is."""
     result = []
     proven = True

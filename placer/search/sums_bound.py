@@ -112,7 +112,7 @@ def _bound(
 ) -> int | None:
     """Return what no placement beats that keeps what earlier levels reached."""
     model, levels = _keeping(problem, sums, values, level)
-    return optimise(model, levels[level], Sense.MAXIMISE, budget, share).bound
+    return optimise(model, levels[level], Sense.MAXIMISE, budget, share).bounds[0]
 
 
 def _binding(

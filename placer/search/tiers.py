@@ -1,10 +1,13 @@
 """Tiers, optimised one after the other, while what earlier ones reached is kept."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
+
+from ortools.sat.python.cp_model import CpSolver
 
 from placer.search.budget import Budget
-from placer.search.cp import Solution, SolverError, hint, optimise
+from placer.search.cp import SolverError, hint, optimise, variables_of
+from placer.search.model_answer import ModelAnswer
 from placer_models.cpsat.batch_model import BatchModel
 from placer_models.goals import Sense, Tier
 
@@ -14,23 +17,6 @@ Progress = Callable[[str], None]
 
 def silent(_: str) -> None:
     """Tell nobody."""
-
-
-@dataclass(slots=True)
-class Incumbent:
-    """The best that is known while the tiers are worked through.
-
-    Attributes:
-        values: One value per tier.
-        solution: A solution of the model with these values; None while the values
-            are those of an answer that came from elsewhere.
-        bounds: One bound per tier that is done, None where none is known.
-
-    """
-
-    values: list[int]
-    solution: Solution | None
-    bounds: list[int | None]
 
 
 def optimise_tiers(
@@ -43,7 +29,7 @@ def optimise_tiers(
     progress: Progress,
     settled: int = 0,
     kept: int = 0,
-) -> Incumbent:
+) -> ModelAnswer[CpSolver]:
     """Optimise tier by tier.
 
     Args:
@@ -60,30 +46,31 @@ def optimise_tiers(
         kept: How many even shares of the time are left to what comes after.
 
     Returns:
-        Values that are lexicographically no worse than the start, with bounds.
+        Values that are lexicographically no worse than the start, with bounds. There is no solution
+        while they are the start's own.
 
     """
-    incumbent = Incumbent(list(start), None, [])
+    best: ModelAnswer[CpSolver] = ModelAnswer(None, tuple(start), ())
     for index, (tier, expression, limit) in enumerate(zip(tiers, batch.tiers, limits, strict=True)):
-        if index < settled or (limit is not None and incumbent.values[index] == limit):
-            incumbent.bounds.append(limit)
+        bound = limit
+        if index < settled or (limit is not None and best.values[index] == limit):
+            pass
         elif isinstance(expression, int):
-            incumbent.bounds.append(expression)
-        elif budget.over:
-            incumbent.bounds.append(limit)
-        else:
+            bound = expression
+        elif not budget.over:
             progress(f"tier {index + 1} of {len(tiers)}: {tier.name}")
             share = (
                 budget.first_tier_slice()
                 if index < first_tiers
-                else budget.slice(_open(incumbent.values, limits, index) + kept)
+                else budget.slice(_open(best.values, limits, index) + kept)
             )
-            incumbent.bounds.append(_one_tier(batch, tiers, index, limit, incumbent, budget, share))
-        value = incumbent.values[index]
+            best, bound = _one_tier(batch, tiers, index, limit, best, budget, share)
+        best = replace(best, bounds=(*best.bounds, bound))
+        value = best.values[index]
         batch.model.add(
             expression >= value if tier.sense is Sense.MAXIMISE else expression <= value
         )
-    return incumbent
+    return best
 
 
 def _open(values: Sequence[int], limits: Sequence[int | None], first: int) -> int:
@@ -97,11 +84,11 @@ def _one_tier(
     tiers: Sequence[Tier],
     index: int,
     limit: int | None,
-    incumbent: Incumbent,
+    best: ModelAnswer[CpSolver],
     budget: Budget,
     share: float,
-) -> int | None:
-    """Optimise one tier, let the incumbent take what is better, and return the tier's bound."""
+) -> tuple[ModelAnswer[CpSolver], int | None]:
+    """Optimise one tier; return what is best then, and the tier's bound."""
     tier = tiers[index]
     if limit is not None and tier.sense is Sense.MINIMISE:
         # What is known to be beyond reach need not be looked for (again).
@@ -110,19 +97,18 @@ def _one_tier(
     if solved.infeasible:
         raise SolverError(f"the model has no solution at tier {tier.name}; one is known")
     if solved.solution is not None:
-        values = [solved.solution.value(expression) for expression in batch.tiers]
-        if _better(tiers, values, incumbent.values):
-            incumbent.values = values
-            incumbent.solution = solved.solution
-        if incumbent.solution is not None:
-            hint(batch.model, enumerate(incumbent.solution.variables))
-    bound = solved.bound
+        values = tuple(map(solved.solution.value, batch.tiers))
+        if _better(tiers, values, best.values):
+            best = replace(best, solution=solved.solution, values=values)
+        if best.solution is not None:
+            hint(batch.model, variables_of(best.solution))
+    bound = solved.bounds[0]
     if limit is not None and (bound is None or tier.better(bound, limit)):
         bound = limit
-    value = incumbent.values[index]
+    value = best.values[index]
     if bound is not None and tier.better(value, bound):
         raise SolverError(f"tier {tier.name}: {value} was reached, but {bound} is its bound")
-    return bound
+    return best, bound
 
 
 def _better(tiers: Sequence[Tier], a: Sequence[int], b: Sequence[int]) -> bool:

@@ -67,6 +67,6 @@ def _claimed_in(
     choices = recount(instance, accounts, problem, at_home)
     budget = Budget(SolveOptions(workers=1, time_limit_s=60))
     found = search_exactly(problem, choices, start, budget, str, limits_of(problem))
-    placement = realise(instance, accounts, problem, found.choices or choices)
+    placement = realise(instance, accounts, problem, found.solution or choices)
     right = not isinstance(placement, Unrealisable) and not breaches(instance, placement)
     return found.values, right

@@ -7,15 +7,16 @@ from ortools.sat.python.cp_model import CpModel, CpSolver
 
 from placer.search import cp
 from placer.search.budget import Budget
-from placer.search.cp import Solved, SolverError, optimise
+from placer.search.cp import SolverError, optimise, with_more
+from placer.search.model_answer import ModelAnswer
 from placer.search.options import SolveOptions
 from placer_models.goals import Sense
 
-NOTHING = Solved(None, None, None, infeasible=False)
+NOTHING: ModelAnswer[CpSolver] = ModelAnswer(None, (), (None,))
 
 
-def found(value: int, bound: int | None) -> Solved:
-    return Solved(None, value, bound, infeasible=False)
+def found(value: int, bound: int | None) -> ModelAnswer[CpSolver]:
+    return ModelAnswer(None, (value,), (bound,))
 
 
 def budget(seconds: float = 10) -> Budget:
@@ -30,7 +31,7 @@ def test_a_search_that_had_no_time_claims_no_bound() -> None:
     x = model.new_int_var(0, 9, "x")
     solved = optimise(model, x, Sense.MAXIMISE, budget(), share=0)
 
-    assert (solved.solution, solved.bound, solved.infeasible) == (None, None, False)
+    assert (solved.solution, solved.bounds, solved.infeasible) == (None, (None,), False)
 
 
 @pytest.mark.parametrize(("sense", "best"), [(Sense.MAXIMISE, 7), (Sense.MINIMISE, 2)])
@@ -43,7 +44,7 @@ def test_value_and_bound_meet_at_the_optimum(sense: Sense, best: int) -> None:
     solved = optimise(model, x, sense, budget(), share=10)
 
     assert solved.solution is not None
-    assert (solved.solution.value(x + 1), solved.bound) == (best + 1, best)
+    assert (solved.solution.value(x + 1), solved.bounds) == (best + 1, (best,))
 
 
 def test_a_second_goal_replaces_the_first() -> None:
@@ -54,7 +55,7 @@ def test_a_second_goal_replaces_the_first() -> None:
     x = model.new_int_var(0, 3, "x")
     optimise(model, x, Sense.MAXIMISE, budget(), share=10)
 
-    assert optimise(model, x, Sense.MINIMISE, budget(), share=10).bound == 0
+    assert optimise(model, x, Sense.MINIMISE, budget(), share=10).bounds == (0,)
 
 
 def test_no_solution_is_told_apart_from_no_time() -> None:
@@ -119,12 +120,16 @@ def test_symmetries_are_looked_for_where_the_time_allows(
     ],
 )
 def test_the_better_value_and_the_narrower_bound_are_kept(
-    sense: Sense, first: Solved, second: Solved, value: int | None, bound: int | None
+    sense: Sense,
+    first: ModelAnswer[CpSolver],
+    second: ModelAnswer[CpSolver],
+    value: int | None,
+    bound: int | None,
 ) -> None:
-    both = first.with_more(second, sense)
-    assert (both.value, both.bound) == (value, bound)
+    both = with_more(first, second, sense)
+    assert (both.values, both.bounds) == (() if value is None else (value,), (bound,))
 
 
 def test_a_second_call_without_solution_is_told_as_such() -> None:
-    second = Solved(None, None, None, infeasible=True)
-    assert found(3, 4).with_more(second, Sense.MAXIMISE).infeasible
+    second: ModelAnswer[CpSolver] = ModelAnswer(None, (), (None,), infeasible=True)
+    assert with_more(found(3, 4), second, Sense.MAXIMISE).infeasible
