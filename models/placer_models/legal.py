@@ -58,6 +58,10 @@ class IllegalPodError(ValueError):
         self.pod = pod
         self.fault = fault
 
+    def __reduce__(self) -> tuple[type["IllegalPodError"], tuple[object, ...]]:
+        """Pickle what it was made of: it may come from another process."""
+        return type(self), (self.pod, self.fault)
+
 
 def check_pods(pods: Iterable[Pod], nodes: Iterable[Node]) -> None:
     """Check that pods may ask for what they ask for; pods that share a spec are checked once.

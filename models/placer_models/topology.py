@@ -153,6 +153,10 @@ class Topology:
         put(self, "package_in", MappingProxyType(_packages(self.cpus, self.numa_nodes)))
         put(self, "packages", len({cpu.package for cpu in self.cpus}))
 
+    def __reduce__(self) -> tuple[type["Topology"], tuple[object, ...]]:
+        """Pickle and copy what was given; the rest is worked out again."""
+        return Topology, (self.architecture, self.cpus, self.numa_nodes, self.numa_distances)
+
     @property
     def memory_bytes(self) -> int:
         """Memory of all NUMA nodes together."""
