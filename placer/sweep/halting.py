@@ -1,0 +1,43 @@
+"""Halt of a sweep, as its tasks see it: wherever one runs, it may ask whether to end early."""
+
+import os
+from collections.abc import Callable
+from contextvars import ContextVar
+from multiprocessing import parent_process
+from multiprocessing.synchronize import Event
+from threading import Thread
+
+
+class NotBegunError(Exception):
+    """A task was not begun, because the sweep was halted before."""
+
+
+def never() -> bool:
+    """Return False: nobody halts."""
+    return False
+
+
+_HALTED: ContextVar[Callable[[], bool]] = ContextVar("halted", default=never)
+
+
+def halted() -> Callable[[], bool]:
+    """Return what a task asks now and then: whether to end with what it has."""
+    return _HALTED.get()
+
+
+def let_tasks_ask(stop: Callable[[], bool]) -> None:
+    """Let tasks that run in this context ask ``stop``."""
+    _HALTED.set(stop)
+
+
+def begin_worker(event: Event) -> None:
+    """Begin a process that works for another: it hears of a halt, and ends with the other."""
+    let_tasks_ask(event.is_set)
+    parent = parent_process()
+    if parent is not None:
+        Thread(target=_end_with, args=(parent.join,), daemon=True).start()
+
+
+def _end_with(wait: Callable[[], object]) -> None:
+    wait()
+    os._exit(1)

@@ -1,0 +1,222 @@
+"""Workers on which the tasks of a sweep run: this process, others of this machine, a Dask cluster.
+
+Each kind hands out a `concurrent.futures.Executor`, and a new one where the one before is broken.
+"""
+
+import signal
+from collections.abc import Callable
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ProcessPoolExecutor
+from multiprocessing import get_context
+from typing import Any, Protocol
+
+from placer.sweep.halting import begin_worker, let_tasks_ask, never
+
+DASK = "dask:"
+_EXTRA = "pip install 'placer[dask]'"
+_ANSWER_S = 10
+
+
+class WorkersError(Exception):
+    """There are no such workers, or they cannot do the work. ``str()`` is the whole message."""
+
+
+class Workers(Protocol):
+    """Where tasks run.
+
+    Attributes:
+        remote: Whether tasks go to other processes, so that they have to be pickled.
+        slots: How many tasks run at a time; of others known once they are open.
+
+    """
+
+    remote: bool
+    slots: int
+
+    def open(self, stop: Callable[[], bool]) -> Executor:
+        """Return a new executor; the one before, if any, is given up.
+
+        Args:
+            stop: Asked by tasks of this process now and then whether to end with what they have.
+
+        Raises:
+            WorkersError: There is none to be had.
+
+        """
+
+    def is_loss(self, error: BaseException) -> bool:
+        """Return whether an error of a task means that its worker is gone."""
+
+    def halt(self) -> bool:
+        """Ask the tasks that run to end with what they have; return whether they hear it."""
+
+    def close(self) -> None:
+        """Give up the executor, and what still runs."""
+
+
+class _HereExecutor(Executor):
+    """An executor that does each task at once, in the calling thread."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        try:
+            future.set_result(fn(*args, **kwargs))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+
+class ThisProcess:
+    """Tasks run one after the other in this process."""
+
+    remote = False
+    slots = 1
+
+    def open(self, stop: Callable[[], bool]) -> Executor:
+        """Return an executor whose tasks may ask ``stop``."""
+        let_tasks_ask(stop)
+        return _HereExecutor()
+
+    def is_loss(self, error: BaseException) -> bool:
+        """Return False: who is gone here is gone with the sweep."""
+        return False
+
+    def halt(self) -> bool:
+        """Return True: tasks have been told what to ask."""
+        return True
+
+    def close(self) -> None:
+        """Let tasks ask nobody any more."""
+        let_tasks_ask(never)
+
+
+class LocalProcesses:
+    """Tasks run in further processes of this machine, which begin empty."""
+
+    remote = True
+
+    def __init__(self, slots: int) -> None:
+        """Remember how many; none is started yet."""
+        self.slots = slots
+        # A forked process would inherit the threads' locks of compiled code, but no threads.
+        self._context = get_context("spawn")
+        self._halted = self._context.Event()
+        self._pool: ProcessPoolExecutor | None = None
+
+    def open(self, stop: Callable[[], bool]) -> Executor:
+        """Return a new pool of processes."""
+        self.close()
+        self._pool = _QuietPool(
+            self.slots, self._context, initializer=begin_worker, initargs=(self._halted,)
+        )
+        return self._pool
+
+    def is_loss(self, error: BaseException) -> bool:
+        """Return whether a process of the pool has died, which breaks all of the pool."""
+        return isinstance(error, BrokenExecutor)
+
+    def halt(self) -> bool:
+        """Let tasks that ask know."""
+        self._halted.set()
+        return True
+
+    def close(self) -> None:
+        """End the processes; what still runs is told to end."""
+        if self._pool is not None:
+            self._pool.shutdown(wait=False, cancel_futures=True)
+            self._pool = None
+
+
+class _QuietPool(ProcessPoolExecutor):
+    """A pool whose processes leave Ctrl-C to the process that started them."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        # A process begins with the signal mask of the thread that starts it.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            return super().submit(fn, *args, **kwargs)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+class DaskWorkers:
+    """Tasks run on the workers of a Dask scheduler, where Placer is installed as well."""
+
+    remote = True
+
+    def __init__(self, address: str) -> None:
+        """Remember the scheduler's address, such as ``tcp://10.0.0.7:8786``.
+
+        Raises:
+            WorkersError: The package that speaks to Dask is not installed.
+
+        """
+        try:
+            from distributed import Client, KilledWorker
+            from distributed.comm.core import CommClosedError
+        except ModuleNotFoundError:
+            raise WorkersError(
+                f"{DASK}{address} needs a package that is not installed: {_EXTRA}"
+            ) from None
+        self._address = address
+        self._client_of: Any = Client
+        self._losses: tuple[type[BaseException], ...]
+        self._losses = (KilledWorker, CommClosedError, CancelledError)
+        self._client: Any = None
+        self.slots = 1
+
+    def open(self, stop: Callable[[], bool]) -> Executor:
+        """Return an executor of the scheduler, once it has a worker."""
+        self.close()
+        try:
+            self._client = self._client_of(self._address, timeout=_ANSWER_S, set_as_default=False)
+        except (OSError, ValueError) as error:
+            raise WorkersError(
+                f"no Dask scheduler answers at {self._address} ({error}); start one with "
+                "'dask scheduler', and workers with 'dask worker'"
+            ) from None
+        try:
+            self._client.wait_for_workers(1, _ANSWER_S)
+        except TimeoutError:
+            raise WorkersError(
+                f"the Dask scheduler at {self._address} has no worker; start one with "
+                f"'dask worker {self._address}'"
+            ) from None
+        threads: dict[str, int] = self._client.nthreads()
+        self.slots = max(1, sum(threads.values()))
+        # Not pure: equal tasks of two sweeps are two tasks, and no answer comes from a cache.
+        executor: Executor = self._client.get_executor(pure=False)
+        return executor
+
+    def is_loss(self, error: BaseException) -> bool:
+        """Return whether the task's workers died again and again, or nobody answers."""
+        return isinstance(error, self._losses)
+
+    def halt(self) -> bool:
+        """Return False: tasks elsewhere are given up."""
+        return False
+
+    def close(self) -> None:
+        """Leave the scheduler, which gives up the tasks of whoever leaves."""
+        if self._client is not None:
+            self._client.close()
+            self._client = None
+
+
+def workers_of(processes: int | None, address: str | None) -> Workers:
+    """Return the workers that somebody asked for.
+
+    Args:
+        processes: How many processes of this machine; None or 1: this process alone.
+        address: Where others are, as ``dask:tcp://HOST:PORT``.
+
+    Raises:
+        WorkersError: Nobody has such an address, or both were asked for.
+
+    """
+    if address is None:
+        return ThisProcess() if processes in (None, 1) else LocalProcesses(processes or 1)
+    if processes is not None:
+        raise WorkersError(f"got {processes} processes and {address}; name one of them")
+    if not address.startswith(DASK) or address == DASK:
+        raise WorkersError(f"got '{address}'; expected {DASK}tcp://HOST:PORT")
+    return DaskWorkers(address.removeprefix(DASK))

@@ -1,0 +1,267 @@
+"""Sweeps on each kind of workers: every task has one result, whoever dies on the way."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from placer.sweep.sweep import sweep
+from placer.sweep.workers import (
+    DaskWorkers,
+    LocalProcesses,
+    ThisProcess,
+    Workers,
+    WorkersError,
+    workers_of,
+)
+from sweep_tasks import Told, deadly, square, wrong
+
+TESTS = Path(__file__).parents[1]
+_LONGEST_S = 60.0
+
+
+def told(folder: Path, count: int, slow: tuple[int, ...] = ()) -> list[Told]:
+    return [Told(number, str(folder), number in slow) for number in range(count)]
+
+
+def wait_until(true: Callable[[], bool]) -> None:
+    end_s = time.monotonic() + _LONGEST_S
+    while not true():
+        assert time.monotonic() < end_s
+        time.sleep(0.01)
+
+
+class Cluster:
+    """
+    A Dask scheduler and two workers of one thread each, as processes of their own.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.file = folder / "scheduler.json"
+        common = ["--scheduler-file", str(self.file), "--no-dashboard"]
+        self.processes = [
+            self._start("dask_scheduler", *common, "--host", "127.0.0.1", "--port", "0")
+        ]
+        wait_until(self.file.exists)
+        for _ in range(2):
+            alone = ["--no-nanny", "--nthreads", "1", "--local-directory", str(folder)]
+            self.processes.append(self._start("dask_worker", *common, *alone))
+
+    @staticmethod
+    def _start(what: str, *arguments: str) -> "subprocess.Popen[bytes]":
+        command = [sys.executable, "-m", f"distributed.cli.{what}", *arguments]
+        quiet = subprocess.DEVNULL
+        path = {"PYTHONPATH": str(TESTS)}
+        return subprocess.Popen(command, env=os.environ | path, stdout=quiet, stderr=quiet)
+
+    @property
+    def address(self) -> str:
+        import json
+
+        found: str = json.loads(self.file.read_text())["address"]
+        return found
+
+    def workers(self) -> DaskWorkers:
+        """Return both workers, once they are there."""
+        from distributed import Client
+
+        with Client(self.address, set_as_default=False) as client:
+            client.wait_for_workers(2, _LONGEST_S)
+        return DaskWorkers(self.address)
+
+    def end(self) -> None:
+        for process in reversed(self.processes):
+            process.kill()
+            process.wait()
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[Cluster]:
+    """A real Dask cluster on this machine."""
+    pytest.importorskip("distributed", reason="Dask is not installed: pip install 'placer[dask]'")
+    found = Cluster(tmp_path)
+    yield found
+    found.end()
+
+
+DASK = pytest.param("Dask", marks=pytest.mark.check)
+
+
+@pytest.fixture(params=["this process", "local processes", DASK])
+def workers(request: pytest.FixtureRequest) -> Workers:
+    """Each kind of workers, two where there can be more than one."""
+    match request.param:
+        case "this process":
+            return ThisProcess()
+        case "local processes":
+            return LocalProcesses(2)
+        case _:
+            cluster: Cluster = request.getfixturevalue("cluster")
+            return cluster.workers()
+
+
+def test_results_come_in_the_order_of_the_tasks(workers: Workers, tmp_path: Path) -> None:
+    counts: list[int] = []
+    tasks = told(tmp_path, 9)
+
+    swept = sweep(square, tasks, workers, on_done=counts.append)
+
+    assert swept.done == tuple((task, task.number**2) for task in tasks)
+    assert (swept.left, swept.lost) == ((), False)
+    assert counts == list(range(1, 10))
+    assert all(len(task.begun) == 1 for task in tasks)
+
+
+def test_no_task_is_no_work(workers: Workers) -> None:
+    assert sweep(square, [], workers).done == ()
+
+
+def test_an_error_of_a_task_ends_the_sweep(workers: Workers, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="no task 0"):
+        sweep(wrong, told(tmp_path, 1), workers)
+
+
+@pytest.mark.parametrize("kind", ["local processes", DASK])
+def test_a_worker_killed_in_the_middle_costs_no_result(
+    kind: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """
+    The task that the dead one was at begins again elsewhere, and counts once.
+    """
+    workers: Workers = (
+        LocalProcesses(2)
+        if kind == "local processes"
+        else request.getfixturevalue("cluster").workers()
+    )
+    tasks = told(tmp_path, 8, slow=(3,))
+    counts: list[int] = []
+
+    def kill() -> None:
+        wait_until(lambda: bool(tasks[3].begun))
+        os.kill(tasks[3].begun[0], signal.SIGKILL)
+        wait_until(lambda: len(tasks[3].begun) == 2)
+        (tmp_path / "go").touch()
+
+    killer = Thread(target=kill)
+    killer.start()
+    swept = sweep(square, tasks, workers, on_done=counts.append)
+    killer.join()
+
+    assert swept.done == tuple((task, task.number**2) for task in tasks)
+    assert counts == list(range(1, 9))
+    assert tasks[3].begun[0] != tasks[3].begun[1]
+
+
+def test_a_task_that_kills_every_worker_is_told_of(tmp_path: Path) -> None:
+    """
+    All others are done; the sweep does not go on for ever.
+    """
+    tasks = told(tmp_path, 6, slow=(2,))
+
+    swept = sweep(deadly, tasks, LocalProcesses(2))
+
+    assert [task.number for task, _ in swept.done] == [0, 1, 3, 4, 5]
+    assert swept.left == (tasks[2],)
+    assert swept.lost
+
+
+def test_a_halt_keeps_what_is_done(workers: Workers, tmp_path: Path) -> None:
+    """
+    Tasks that hear of it end with what they have, where they run on this machine; others are
+    given up. None begins after it.
+    """
+    tasks = told(tmp_path, 7, slow=(4, 5, 6))
+    counts: list[int] = []
+
+    def stop() -> bool:
+        return len(counts) >= 4 and any(task.begun for task in tasks[4:])
+
+    swept = sweep(square, tasks, workers, stop=stop, on_done=counts.append)
+
+    assert [result for _, result in swept.done[:4]] == [0, 1, 4, 9]
+    assert {result for _, result in swept.done[4:]} <= {-1}
+    assert len(swept.done) + len(swept.left) == 7
+    assert not swept.lost
+    assert swept.left
+
+
+def test_processes_end_with_who_started_them(tmp_path: Path) -> None:
+    """
+    A killed command leaves nobody behind that works on.
+    """
+    code = (
+        "from placer.sweep.sweep import sweep\n"
+        "from placer.sweep.workers import LocalProcesses\n"
+        "from sweep_tasks import Told, square\n"
+        "if __name__ == '__main__':\n"
+        f"    sweep(square, [Told(0, {str(tmp_path)!r}, True)], LocalProcesses(1))\n"
+    )
+    script = tmp_path / "script.py"
+    script.write_text(code)
+    task = Told(0, str(tmp_path), slow=True)
+    parent = subprocess.Popen(
+        [sys.executable, str(script)], env=os.environ | {"PYTHONPATH": str(TESTS)}
+    )
+    wait_until(lambda: bool(task.begun))
+
+    parent.kill()
+    parent.wait()
+
+    wait_until(lambda: not is_alive(task.begun[0]))
+
+
+def is_alive(process: int) -> bool:
+    """Return whether a process is there and not a zombie that nobody has waited for."""
+    try:
+        status = Path(f"/proc/{process}/stat").read_text()
+    except FileNotFoundError:
+        return False
+    return status.rpartition(")")[2].split()[0] != "Z"
+
+
+@pytest.mark.parametrize(
+    ("processes", "address", "message"),
+    [
+        (None, "tcp://10.0.0.1:8786", "got 'tcp://10.0.0.1:8786'; expected dask:tcp://HOST:PORT"),
+        (None, "dask:", "got 'dask:'; expected dask:tcp://HOST:PORT"),
+        (2, "dask:tcp://a:1", "got 2 processes and dask:tcp://a:1; name one of them"),
+    ],
+)
+def test_workers_that_nobody_has(processes: int | None, address: str, message: str) -> None:
+    with pytest.raises(WorkersError) as caught:
+        workers_of(processes, address)
+
+    assert str(caught.value) == message
+
+
+def test_one_process_is_this_one() -> None:
+    assert isinstance(workers_of(1, None), ThisProcess)
+    assert isinstance(workers_of(None, None), ThisProcess)
+    assert isinstance(workers_of(3, None), LocalProcesses)
+
+
+def test_dask_that_is_not_installed_is_told_how_to_get(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+
+    with pytest.raises(WorkersError, match=r"pip install 'placer\[dask\]'"):
+        workers_of(None, "dask:tcp://127.0.0.1:8786")
+
+
+def test_a_scheduler_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    """
+    One line says where nobody answers, and how to start somebody.
+    """
+    pytest.importorskip("distributed", reason="Dask is not installed: pip install 'placer[dask]'")
+    monkeypatch.setattr("placer.sweep.workers._ANSWER_S", 0.2)
+
+    with pytest.raises(WorkersError) as caught:
+        sweep(square, [Told(0, "")], workers_of(None, "dask:tcp://127.0.0.1:9"))
+
+    assert str(caught.value).startswith("no Dask scheduler answers at tcp://127.0.0.1:9 (")
+    assert "\n" not in str(caught.value)
