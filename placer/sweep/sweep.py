@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar, cast
 
 from placer.sweep.halting import NotBegunError, halted
-from placer.sweep.workers import Workers, WorkersError
+from placer.sweep.workers import SweepWorkers, WorkersError
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -39,7 +39,7 @@ class Swept(Generic[T, R]):
 def sweep(
     work: Callable[[T], R],
     tasks: Sequence[T],
-    workers: Workers,
+    workers: SweepWorkers,
     stop: Callable[[], bool] = lambda: False,
     on_done: Callable[[int], None] = lambda count: None,
 ) -> Swept[T, R]:
@@ -80,7 +80,7 @@ class _Run(Generic[T, R]):
 
     work: Callable[[T], R]
     tasks: Sequence[T]
-    workers: Workers
+    workers: SweepWorkers
     stop: Callable[[], bool]
     on_done: Callable[[int], None]
     waiting: list[int] = field(default_factory=list)

@@ -20,7 +20,7 @@ class WorkersError(Exception):
     """There are no such workers, or they cannot do the work. ``str()`` is the whole message."""
 
 
-class Workers(Protocol):
+class SweepWorkers(Protocol):
     """Where tasks run.
 
     Attributes:
@@ -202,7 +202,7 @@ class DaskWorkers:
             self._client = None
 
 
-def workers_of(processes: int | None, address: str | None) -> Workers:
+def workers_of(processes: int | None, address: str | None) -> SweepWorkers:
     """Return the workers that somebody asked for.
 
     Args:

@@ -15,8 +15,8 @@ from placer.sweep.sweep import sweep
 from placer.sweep.workers import (
     DaskWorkers,
     LocalProcesses,
+    SweepWorkers,
     ThisProcess,
-    Workers,
     WorkersError,
     workers_of,
 )
@@ -94,7 +94,7 @@ DASK = pytest.param("Dask", marks=pytest.mark.check)
 
 
 @pytest.fixture(params=["this process", "local processes", DASK])
-def workers(request: pytest.FixtureRequest) -> Workers:
+def workers(request: pytest.FixtureRequest) -> SweepWorkers:
     """Each kind of workers, two where there can be more than one."""
     match request.param:
         case "this process":
@@ -106,7 +106,7 @@ def workers(request: pytest.FixtureRequest) -> Workers:
             return cluster.workers()
 
 
-def test_results_come_in_the_order_of_the_tasks(workers: Workers, tmp_path: Path) -> None:
+def test_results_come_in_the_order_of_the_tasks(workers: SweepWorkers, tmp_path: Path) -> None:
     counts: list[int] = []
     tasks = told(tmp_path, 9)
 
@@ -118,11 +118,11 @@ def test_results_come_in_the_order_of_the_tasks(workers: Workers, tmp_path: Path
     assert all(len(task.begun) == 1 for task in tasks)
 
 
-def test_no_task_is_no_work(workers: Workers) -> None:
+def test_no_task_is_no_work(workers: SweepWorkers) -> None:
     assert sweep(square, [], workers).done == ()
 
 
-def test_an_error_of_a_task_ends_the_sweep(workers: Workers, tmp_path: Path) -> None:
+def test_an_error_of_a_task_ends_the_sweep(workers: SweepWorkers, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="no task 0"):
         sweep(wrong, told(tmp_path, 1), workers)
 
@@ -134,7 +134,7 @@ def test_a_worker_killed_in_the_middle_costs_no_result(
     """
     The task that the dead one was at begins again elsewhere, and counts once.
     """
-    workers: Workers = (
+    workers: SweepWorkers = (
         LocalProcesses(2)
         if kind == "local processes"
         else request.getfixturevalue("cluster").workers()
@@ -171,7 +171,7 @@ def test_a_task_that_kills_every_worker_is_told_of(tmp_path: Path) -> None:
     assert swept.lost
 
 
-def test_a_halt_keeps_what_is_done(workers: Workers, tmp_path: Path) -> None:
+def test_a_halt_keeps_what_is_done(workers: SweepWorkers, tmp_path: Path) -> None:
     """
     Tasks that hear of it end with what they have, where they run on this machine; others are
     given up. None begins after it.
