@@ -1,13 +1,31 @@
 """Explanation of an answer: for each pod left out, why, and what would do."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
 from time import monotonic
 
-from placer.explain.explanation import Explanation, FunnelStep, ProposedChange
+from placer.explain.explanation import (
+    Explanation,
+    FunnelStep,
+    NearMiss,
+    ProposedChange,
+    Winner,
+)
 from placer.explain.final_state import beside_placed
+from placer.explain.nearest import nearest_misses
+from placer.explain.nodes_after import NodesAfter
+from placer.explain.outvoted import winner_of
 from placer.explain.smallest_change import KindOutcome, changes_for
+from placer.explain.token import token_of
 from placer.explain.trial import Outcome
+from placer.search.budget import Budget
+from placer.search.options import SolveOptions
+from placer.search.reasons.gangs import level_blocker
 from placer.search.reasons.register import REASON_RULES
+from placer.state.asks import Ask
+from placer.state.network import required_levels
+from placer.state.out_of_time import OutOfTimeError
 from placer_models.cluster import Instance
 from placer_models.placement import (
     Answer,
@@ -23,6 +41,9 @@ from placer_models.typed import typed
 
 DEFAULT_SECONDS = 10.0
 """How long changes are looked for, for all that is explained together."""
+
+NEAREST_SHARE, LEAST_NEAREST_S = 0.25, 1.0
+"""The share of the time for nearest misses, and how long they are looked for in any case."""
 
 NO_PLACE_LOOKED_FOR = (Verdict.ILLEGAL, Verdict.NOT_ASKED)
 """Verdicts on pods that no change of the cluster helps."""
@@ -44,7 +65,8 @@ def explain(
         instance: The instance that was solved.
         answer: The answer to it.
         pods: Keys of pods and gangs to explain, as (namespace, name); None: all without a place.
-        seconds: How long changes are looked for in all; 0: not at all.
+        seconds: How long changes are looked for in all; 0: not at all. Nearest misses are looked
+            for a second longer than that at most.
 
     Raises:
         ValueError: A key names no pod or gang that waits in the instance.
@@ -54,14 +76,69 @@ def explain(
     placement = answer.placement if isinstance(answer, Placed | PartlyPlaced) else Placement()
     unplaced = () if isinstance(answer, Placed) else answer.unplaced
     shapes = list(_shapes(instance, unplaced, _asked_about(instance, unplaced, pods)))
+    looked_for = [
+        bool(gangs) and verdict_of(some[0].why) not in NO_PLACE_LOOKED_FOR for some, gangs in shapes
+    ]
+    nearest_s = max(LEAST_NEAREST_S, NEAREST_SHARE * seconds)
+    near = _Nearest(instance, placement, nearest_s) if any(looked_for) else None
+    misses = [
+        near.of(some[0], gangs[0], len(shapes) - i) if near and looked else ((), None)
+        for i, ((some, gangs), looked) in enumerate(zip(shapes, looked_for, strict=True))
+    ]
     explained = []
     for i, (left_out, gangs) in enumerate(shapes):
         left_s = (seconds - (monotonic() - started_s)) / (len(shapes) - i)
         found: dict[str, KindOutcome] = {}
-        if left_s > 0 and gangs and verdict_of(left_out[0].why) not in NO_PLACE_LOOKED_FOR:
+        if left_s > 0 and looked_for[i]:
             found = changes_for(beside_placed(instance, placement, gangs), left_s)
-        explained.append(_explanation(left_out, found, len(instance.nodes)))
+        explained.append(_explanation(left_out, found, len(instance.nodes), *misses[i]))
     return tuple(explained)
+
+
+@dataclass(slots=True)
+class _Nearest:
+    """The search for nearest misses and winners of several explanations, under one deadline."""
+
+    instance: Instance
+    placement: Placement
+    budget: Budget
+    after: NodesAfter
+
+    def __init__(self, instance: Instance, placement: Placement, seconds: float) -> None:
+        self.instance, self.placement = instance, placement
+        self.budget = Budget(SolveOptions(time_limit_s=seconds))
+        self.after = NodesAfter.of(instance, placement)
+
+    def of(
+        self, one: Unplaced, gang: Gang, left: int
+    ) -> tuple[tuple[NearMiss, ...], Winner | None]:
+        """Return the nodes that lack least, and who has the place of who is outvoted.
+
+        Args:
+            one: Who is left out.
+            gang: Its gang.
+            left: How many explanations share the time that is left, this one among them.
+
+        """
+        part = self.budget.part(self.budget.left / left)
+        more = Placement() if gang.lone else self.after.members_that_fit(gang, part.left)
+        came = {place.key for place in more.pods}
+        pod = next((pod for pod in gang.pods if pod.key not in came), None)
+        if pod is None:
+            return (), None  # all members fit by themselves: nodes lack nothing for one more
+        placed = frozenset({*came, *(place.key for place in self.placement.pods)})
+        nodes = {node.name: node for node in self.instance.nodes}
+        members = [nodes[place.node] for place in more.pods]
+        barred = partial(level_blocker, gang, members) if members else None
+        ask = Ask(pod.spec, required_levels(gang), pod.namespace)
+        try:
+            stage = self.after.stage(more, part)
+            near = nearest_misses(stage, ask, placed, part, barred)
+        except OutOfTimeError:
+            return (), None
+        if verdict_of(one.why) is not Verdict.OUTVOTED:
+            return near, None
+        return near, winner_of(self.instance, self.placement, gang, near, part.left)
 
 
 def _asked_about(
@@ -119,16 +196,24 @@ def _shapes(
 
 
 def _explanation(
-    left_out: list[Unplaced], found: dict[str, KindOutcome], all_nodes: int
+    left_out: list[Unplaced],
+    found: dict[str, KindOutcome],
+    all_nodes: int,
+    nearest: Sequence[NearMiss],
+    winner: Winner | None,
 ) -> Explanation:
     first = left_out[0]
+    funnel = _funnel(first, all_nodes)
     return Explanation(
         pods=tuple((one.namespace, one.name) for one in left_out),
         gang=first.gang,
-        token=verdict_of(first.why),
+        verdict=verdict_of(first.why),
+        token=token_of(first.why, funnel),
         sentence=first.reasons[0],
         more=first.reasons[1:],
-        funnel=_funnel(first, all_nodes),
+        funnel=funnel,
+        nearest=tuple(nearest),
+        winner=winner,
         changes=tuple(one for one in found.values() if isinstance(one, ProposedChange)),
         ruled_out=tuple(kind for kind, one in found.items() if one is Outcome.RULED_OUT),
         open=tuple(kind for kind, one in found.items() if one is Outcome.OPEN),

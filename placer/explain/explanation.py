@@ -20,6 +20,79 @@ class FunnelStep:
 
 
 @dataclass(frozen=True, slots=True)
+class Holder:
+    """A pod that has what is missing.
+
+    Attributes:
+        amount: How much of it, in the unit of what is missing; None where it is no amount: then the
+            pod is in the way as a whole.
+        placed: Whether the answer has placed it; else it ran before.
+
+    """
+
+    pod: NamespacedName
+    amount: int | None
+    placed: bool
+
+    def __post_init__(self) -> None:
+        check_types(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Lack:
+    """What one rule asks of a node that the node cannot give.
+
+    Attributes:
+        rule: The rule's name.
+        subject: The type of devices or the resource, where a rule asks for each by itself.
+        text: The same in words.
+        asked: How much is asked for; None where it is no amount.
+        left: How much is left of it.
+        total: How much the node has of it when nothing runs there.
+        unit: ``milliCpu``, ``bytes``, or what is counted; empty where it is no amount.
+        held_by: Who has it, those who have most first. Where `left` and what they hold are less
+            than `total`, the system has the rest, or it is held by nobody that could go alone.
+
+    """
+
+    rule: str
+    subject: str
+    text: str
+    asked: int | None = None
+    left: int | None = None
+    total: int | None = None
+    unit: str = ""
+    held_by: tuple[Holder, ...] = ()
+
+    @property
+    def missing(self) -> int | None:
+        """How much more there would have to be."""
+        return None if self.asked is None or self.left is None else self.asked - self.left
+
+
+@dataclass(frozen=True, slots=True)
+class NearMiss:
+    """A node that lacks little."""
+
+    node: str
+    lacks: tuple[Lack, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Winner:
+    """Pods that the answer has placed where those that are explained could be in their stead.
+
+    Attributes:
+        tier: The first tier in which the answer is better for it; None: none is, so that either
+            could have had the place.
+
+    """
+
+    pods: tuple[NamespacedName, ...]
+    tier: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class ProposedChange:
     """A change that gives all pods of an explanation a place. It was tried: solved and judged.
 
@@ -43,11 +116,16 @@ class Explanation:
     Attributes:
         pods: Those that it is about, all of them alike, or the members of one gang.
         gang: The name of their gang; None for pods of no gang.
-        token: The verdict in one word; None where only its sentence is known.
+        verdict: The verdict; None where only its sentence is known.
+        token: The verdict, and the rule that the last nodes fail, in one stable word: what
+            programs count and compare.
         sentence: The verdict in one sentence.
         more: What else is to be said, a sentence each.
         funnel: How many nodes remain, rule after rule; the first step, without a rule, is all of
             them, and the last is none. Empty where the verdict is not about single nodes.
+        nearest: The nodes that lack least, the nearest first. Of a gang, for the first member that
+            has no place beside those members that do.
+        winner: Who has a place in their stead, where they are outvoted.
         changes: Changes that would do, the cheapest for people first; at most one of a kind.
         ruled_out: Kinds of changes of which it is proven that none would do.
         open: Kinds of which it is not known, for want of time or of a proof.
@@ -56,10 +134,13 @@ class Explanation:
 
     pods: tuple[NamespacedName, ...]
     gang: str | None
-    token: Verdict | None
+    verdict: Verdict | None
+    token: str
     sentence: str
     more: tuple[str, ...] = ()
     funnel: tuple[FunnelStep, ...] = ()
+    nearest: tuple[NearMiss, ...] = ()
+    winner: Winner | None = None
     changes: tuple[ProposedChange, ...] = ()
     ruled_out: tuple[str, ...] = ()
     open: tuple[str, ...] = ()

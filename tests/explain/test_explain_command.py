@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from json_schemas import faults
 from placer_cli.app import main
+from placer_cli.commands.schema import SchemaKind, schema_of
 
 CLUSTER = """
 apiVersion: placer/v1
@@ -35,6 +37,10 @@ def test_who_waits_is_told_what_would_do(cluster: str, capsys: pytest.CaptureFix
     printed = capsys.readouterr().out
     assert "nodes that remain: 2 nodes" in printed
     assert "would do: mend nodes: uncordon=b (proven smallest)" in printed
+    assert "shared-pool asks 3 CPUs: 1 of 4 CPUs left, 2 missing" in printed
+    assert "held by p 3 (placed now)" in printed
+    assert "outvoted by p: either could have had the place" in printed
+    assert "missing here: 2 CPUs" in printed
 
 
 def test_programs_get_each_change_in_the_words_of_what_if(
@@ -42,8 +48,26 @@ def test_programs_get_each_change_in_the_words_of_what_if(
 ) -> None:
     assert main(["explain", cluster, "--seconds", "20", "--format", "json"]) == 1
 
-    (one,) = json.loads(capsys.readouterr().out)["explanations"]
-    assert (one["count"], one["token"]) == (1, "outvoted")
+    tree = json.loads(capsys.readouterr().out)
+    schema = schema_of(SchemaKind.EXPLANATIONS)
+    assert faults(tree, schema, schema["$defs"]) == []  # type: ignore[arg-type]
+    (one,) = tree["explanations"]
+    assert (one["count"], one["token"]) == (1, "outvoted/shared-pool")
+    assert [near["node"] for near in one["nearest"]] == ["a", "b"]
+    assert one["nearest"][0]["lacks"] == [
+        {
+            "rule": "shared-pool",
+            "subject": "",
+            "text": "shared-pool asks 3 CPUs",
+            "asked": 3000,
+            "left": 1000,
+            "missing": 2000,
+            "total": 4000,
+            "unit": "milliCpu",
+            "heldBy": [{"name": "p", "namespace": "default", "amount": 3000, "placed": True}],
+        }
+    ]
+    assert one["outvotedBy"] == {"pods": [{"name": "p", "namespace": "default"}], "tier": None}
     assert one["funnel"][0] == {"rule": "", "nodes": 2}
     changes = {change["kind"]: change for change in one["changes"]}
     assert changes["mend-node"] == {

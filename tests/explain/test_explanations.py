@@ -205,7 +205,8 @@ def test_the_funnel_counts_nodes_rule_by_rule(tmp_path: Path) -> None:
     assert [(step.rule, step.nodes) for step in one.funnel] == [
         ("", 6), ("cordon", 3), ("taints", 1), ("shared-pool", 0),
     ]  # fmt: skip
-    assert one.token is Verdict.NEVER
+    assert one.verdict is Verdict.NEVER
+    assert one.token == "never/shared-pool"
     assert one.changes == ()
 
 

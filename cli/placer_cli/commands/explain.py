@@ -153,38 +153,12 @@ def _print(
     form: Format,
 ) -> None:
     if form is not Format.TABLE:
-        tree = {"explanations": [_tree(one) for one in explanations]}
-        typer.echo(document(tree, form), nl=False)
+        from placer.explain.document import explanations_document
+
+        typer.echo(document(explanations_document(explanations), form), nl=False)
         return
     from placer_cli.draw.canvas import canvas_of
     from placer_cli.draw.explanation import draw_explanations
 
     console = out()
     console.print(draw_explanations(explanations, instance, answer, names, canvas_of(console)))
-
-
-def _tree(one: "Explanation") -> dict[str, object]:
-    """Return an explanation for programs."""
-    namespace, name = one.pods[0]
-    return {
-        "pod": name,
-        "namespace": namespace,
-        "gang": one.gang,
-        "count": len(one.pods),
-        "pods": [{"name": name, "namespace": namespace} for namespace, name in one.pods],
-        "token": one.token.value if one.token else None,
-        "sentence": one.sentence,
-        "more": list(one.more),
-        "funnel": [{"rule": step.rule, "nodes": step.nodes} for step in one.funnel],
-        "changes": [
-            {
-                "kind": change.kind,
-                "what": [str(part) for part in change.changes],
-                "confirmed": True,
-                "smallest": change.smallest,
-            }
-            for change in one.changes
-        ],
-        "ruledOut": list(one.ruled_out),
-        "open": list(one.open),
-    }

@@ -19,6 +19,7 @@ class SchemaKind(StrEnum):
     CHANGES = "Changes"
     PLAN = "Plan"
     PLAN_ANSWER = "PlanAnswer"
+    EXPLANATIONS = "Explanations"
 
 
 def schema(
@@ -32,6 +33,7 @@ def schema(
 
 def schema_of(kind: SchemaKind) -> dict[str, object]:
     """Return the JSON Schema of the documents of a kind."""
+    from placer.explain.schema import ExplanationsFile
     from placer.plan.schema import PlanAnswerFile, PlanFile
     from placer.slots.schema import JobGraphFile
     from placer.slots.workers.schema import WorkersFile
@@ -61,3 +63,5 @@ def schema_of(kind: SchemaKind) -> dict[str, object]:
             return json_schema(PlanFile)
         case SchemaKind.PLAN_ANSWER:
             return json_schema(PlanAnswerFile, nulls=True)
+        case SchemaKind.EXPLANATIONS:
+            return json_schema(ExplanationsFile, nulls=True)

@@ -6,18 +6,34 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 from rich.tree import Tree
 
-from placer.explain.explanation import Explanation, ProposedChange
+from placer.explain.explanation import Explanation, Lack, NearMiss, ProposedChange, Winner
 from placer_cli.draw.canvas import Canvas
-from placer_cli.draw.palette import GOOD, QUIET, STRONG
+from placer_cli.draw.node import draw_node
+from placer_cli.draw.palette import BAD, GOOD, QUIET, STRONG
+from placer_cli.draw.residents import residents_of
 from placer_cli.draw.texts import count, fold_names
 from placer_models.cluster import Instance
-from placer_models.placement import Answer, NamespacedName, PartlyPlaced, Placed, title_of
+from placer_models.placement import (
+    Answer,
+    NamespacedName,
+    PartlyPlaced,
+    Placed,
+    Placement,
+    title_of,
+)
+from placer_models.quantity import format_bytes
 
 SHOWN_CHANGES = 3
 """How many changes are drawn: the cheapest for people."""
 
 SHOWN_PARTS = 2
 """Of a change of more parts than this the first few are drawn, and how many there are."""
+
+SHOWN_HOLDERS = 3
+"""How many of those who hold what is missing are named."""
+
+MOST_COLUMNS = 24
+"""How long a bar is at most."""
 
 MEANS = {
     "mend-node": "mend nodes",
@@ -46,8 +62,27 @@ def draw_explanations(
     for one in explanations:
         if parts:
             parts.append("")
-        parts.append(_tree(one, len(instance.nodes), canvas))
+        parts.append(_tree(one, canvas))
+    if len(explanations) == 1 and explanations[0].nearest:
+        parts += ["", *_nearest_node(explanations[0].nearest[0], instance, answer, canvas)]
     return Group(*parts)
+
+
+def _nearest_node(
+    near: NearMiss, instance: Instance, answer: Answer, canvas: Canvas
+) -> Iterator[RenderableType]:
+    """Draw the inside of the nearest node as the answer leaves it, and mark what is missing."""
+    placement = answer.placement if isinstance(answer, Placed | PartlyPlaced) else Placement()
+    node = next(node for node in instance.nodes if node.name == near.node)
+    missing = [
+        f"{number_said(lack.missing, lack.unit)}{_noun(lack.unit)}"
+        if lack.missing is not None
+        else lack.rule
+        for lack in near.lacks
+    ]
+    words = f"{canvas.marks.offline} missing here: {', '.join(missing)}"
+    yield Text.assemble("The nearest node   ", (words, BAD))
+    yield draw_node(node, residents_of(instance, placement).get(near.node, ()), canvas)
 
 
 def _placed(answer: Answer, names: Collection[NamespacedName] | None) -> str:
@@ -62,11 +97,10 @@ def _placed(answer: Answer, names: Collection[NamespacedName] | None) -> str:
     return f"{'; '.join(places)}."
 
 
-def _tree(one: Explanation, nodes: int, canvas: Canvas) -> Tree:
+def _tree(one: Explanation, canvas: Canvas) -> Tree:
     names = fold_names([title_of(*key) for key in one.pods])
     who = f"gang {one.gang}: {names}" if one.gang else names
-    several = f" ({count(len(one.pods), 'pod')})" if len(one.pods) > 1 else ""
-    tree = Tree(Text.assemble((who, STRONG), several), guide_style=QUIET)
+    tree = Tree(Text(who, STRONG), guide_style=QUIET)
     tree.add(Text(one.sentence))
     for sentence in one.more:
         tree.add(Text(sentence, QUIET))
@@ -76,9 +110,79 @@ def _tree(one: Explanation, nodes: int, canvas: Canvas) -> Tree:
             for step in one.funnel
         )
         tree.add(Text(f"nodes that remain: {steps}", QUIET))
+    if one.nearest:
+        nearest = tree.add("nearest misses")
+        for near in one.nearest:
+            branch = nearest.add(Text(near.node, STRONG))
+            for lack in near.lacks:
+                branch.add(_lack(lack, canvas))
+    if one.winner is not None:
+        tree.add(_winner(one.winner))
     for line in _changes(one):
         tree.add(line)
     return tree
+
+
+def _lack(lack: Lack, canvas: Canvas) -> Text:
+    """Say what is missing of what, with a bar that ends in it, and who has it."""
+    text = Text(lack.text)
+    if lack.asked is not None and lack.left is not None and lack.missing is not None:
+        has = [lack.left] if lack.total is None else [lack.left, lack.total]
+        left = f"{' of '.join(number_said(one, lack.unit) for one in has)}{_noun(lack.unit)} left"
+        missing = f"{number_said(lack.missing, lack.unit)} missing"
+        text.append(f": {left}, ").append(missing, BAD).append("\n")
+        text.append_text(_bar(lack, canvas))
+    if lack.held_by:
+        named = [
+            f"{title_of(*one.pod)}"
+            + (f" {number_said(one.amount, lack.unit)}" if one.amount is not None else "")
+            + (" (placed now)" if one.placed else "")
+            for one in lack.held_by[:SHOWN_HOLDERS]
+        ]
+        more = len(lack.held_by) - len(named)
+        others = f" and {count(more, 'other pod')}" if more else ""
+        text.append(f"\nheld by {', '.join(named)}{others}", QUIET)
+    return text
+
+
+def _bar(lack: Lack, canvas: Canvas) -> Text:
+    """Draw what is held, what is left and what is missing of an amount."""
+    assert lack.left is not None
+    assert lack.missing is not None
+    held = max(0, (lack.left if lack.total is None else lack.total) - lack.left)
+    parts = (held, lack.left, lack.missing)
+    whole = sum(parts)
+    scale = 1 if whole <= MOST_COLUMNS else MOST_COLUMNS / whole
+    widths = [max(1, round(part * scale)) if part else 0 for part in parts]
+    marks = canvas.marks
+    return Text.assemble(
+        (marks.thread * widths[0], QUIET),
+        (marks.free * widths[1], QUIET),
+        (marks.offline * widths[2], BAD),
+    )
+
+
+def number_said(amount: int, unit: str) -> str:
+    """Write an amount as people read it, without what is counted."""
+    match unit:
+        case "milliCpu":
+            return f"{amount / 1000:g}"
+        case "bytes":
+            return format_bytes(amount)
+    return f"{amount:,}"
+
+
+def _noun(unit: str) -> str:
+    """Return what is counted, after the number; empty for bytes, which say it themselves."""
+    return {"milliCpu": " CPUs", "bytes": ""}.get(unit, f" {unit}")
+
+
+def _winner(winner: Winner) -> Text:
+    names = fold_names([title_of(*key) for key in winner.pods])
+    if winner.tier is None:
+        return Text(f"outvoted by {names}: either could have had the place, no tier decides")
+    its = "its place" if len(winner.pods) == 1 else "their place"
+    return Text(f"outvoted by {names}: to give {its} away would make tier {winner.tier} worse")
 
 
 def _changes(one: Explanation) -> Iterator[Text]:

@@ -7,7 +7,14 @@ from dataclasses import replace
 from placer.counting.account import Account
 from placer.counting.node_resources import NODE_RESOURCES, NodeResource, amount_of, wanted_by
 from placer.search.reasons.question import PodOnNode
-from placer.search.reasons.rule import PerNumaNode, ReasonRule, always, on_no_numa_node
+from placer.search.reasons.rule import (
+    BYTES,
+    AskedAndLeft,
+    PerNumaNode,
+    ReasonRule,
+    always,
+    on_no_numa_node,
+)
 from placer_models.pod import PodSpec, Resources
 from placer_models.quantity import format_bytes
 from placer_models.reasons import Demand
@@ -40,6 +47,13 @@ def _of_resource(resource: NodeResource) -> ReasonRule:
         key = rule, demand.subject
         return wanted_by(question.spec)[key] > amount_of(key, account.resources)
 
+    def amounts(demand: Demand, question: PodOnNode, account: Account) -> AskedAndLeft | None:
+        if resource.whole > 1:
+            return None  # of a port there is only one
+        key = rule, demand.subject
+        left = amount_of(key, account.resources)
+        return AskedAndLeft(wanted_by(question.spec)[key], left, demand.subject)
+
     return ReasonRule(
         name=rule,
         asked=asked,
@@ -47,6 +61,7 @@ def _of_resource(resource: NodeResource) -> ReasonRule:
         brief=brief,
         lacks=lacks,
         settles=always,
+        amounts=amounts,
         is_amount=True,
         per_numa_node=on_no_numa_node,
     )
@@ -67,6 +82,12 @@ def _memory_left(account: Account) -> dict[int | None, int]:
 
 def _too_little_memory(_: Demand, asked: PodOnNode, account: Account) -> bool:
     return asked.spec.requests.memory_bytes > sum(_memory_left(account).values())
+
+
+def _memory_amounts(_: Demand, asked: PodOnNode, account: Account) -> AskedAndLeft:
+    return AskedAndLeft(
+        asked.spec.requests.memory_bytes, sum(_memory_left(account).values()), BYTES
+    )
 
 
 def _memory_per_numa_node(_: Demand, asked: PodOnNode, account: Account) -> PerNumaNode:
@@ -102,6 +123,13 @@ def _pages_per_numa_node(demand: Demand, asked: PodOnNode, account: Account) -> 
     return asked.spec.requests.pages_of(size), left
 
 
+def _page_amounts(demand: Demand, asked: PodOnNode, account: Account) -> AskedAndLeft:
+    want, left = _pages_per_numa_node(demand, asked, account)
+    return AskedAndLeft(
+        want, sum(left.values()), f"hugepages of {format_bytes(int(demand.subject))}"
+    )
+
+
 def _too_few_pages(demand: Demand, asked: PodOnNode, account: Account) -> bool:
     want, left = _pages_per_numa_node(demand, asked, account)
     return want > sum(left.values())
@@ -118,6 +146,7 @@ MEMORY = (
         brief=lambda _, spec: format_bytes(spec.requests.memory_bytes),
         lacks=_too_little_memory,
         settles=always,
+        amounts=_memory_amounts,
         is_amount=True,
         per_numa_node=_memory_per_numa_node,
     ),
@@ -129,6 +158,7 @@ MEMORY = (
         brief=_pages,
         lacks=_too_few_pages,
         settles=always,
+        amounts=_page_amounts,
         is_amount=True,
         per_numa_node=_pages_per_numa_node,
     ),

@@ -9,6 +9,8 @@ from placer.counting.pools import Pool
 from placer.search.reasons.amounts import with_amounts
 from placer.search.reasons.question import PodOnNode, has_bound
 from placer.search.reasons.rule import (
+    CPU,
+    AskedAndLeft,
     PerNumaNode,
     ReasonRule,
     Said,
@@ -51,6 +53,10 @@ def _without_cpus(asked: PodOnNode, _: Demand) -> PodOnNode:
 
 def _too_few_cpus(_: Demand, asked: PodOnNode, account: Account) -> bool:
     return asked.spec.requests.cpu_milli > 1000 * len(account.cores.free_cpus)
+
+
+def _cpu_amounts(_: Demand, asked: PodOnNode, account: Account) -> AskedAndLeft:
+    return AskedAndLeft(asked.spec.requests.cpu_milli, 1000 * len(account.cores.free_cpus), CPU)
 
 
 def _cpus(_: Demand, spec: PodSpec) -> str:
@@ -116,6 +122,14 @@ def _is_short(pool: Pool, asked: PodOnNode) -> bool:
     milli = asked.spec.requests.cpu_milli
     owned = milli // 1000 if asked.spec.qos.owns_cpus else 0
     return (pool.milli_per_cpu * owned or milli) > pool.left_milli or owned >= len(pool.cpus)
+
+
+def _pool_amounts(pool: Pool, asked: PodOnNode) -> AskedAndLeft | None:
+    """Return what a pod of the pool asks of it; who would own CPUs asks for no amount of it."""
+    spec = asked.spec
+    return (
+        None if spec.qos.owns_cpus else AskedAndLeft(spec.requests.cpu_milli, pool.left_milli, CPU)
+    )
 
 
 def _milli(demand: Demand, spec: PodSpec) -> str:
@@ -219,6 +233,7 @@ AMOUNTS = (
         said=lambda _, __, spec: (f"cpu-count asks {own_cpus(spec)} CPUs of its own", ()),
         lacks=_too_few_cpus,
         settles=_floats,
+        amounts=_cpu_amounts,
         is_amount=True,
         per_numa_node=_cpus_per_numa_node,
     ),
@@ -230,6 +245,7 @@ AMOUNTS = (
         said=say_pool,
         lacks=lambda _, asked, account: _is_short(account.pools.shared, asked),
         settles=_floats,
+        amounts=lambda _, asked, account: _pool_amounts(account.pools.shared, asked),
         needs=("cpu-count",),
         is_amount=True,
         per_numa_node=on_no_numa_node,
@@ -242,6 +258,7 @@ AMOUNTS = (
         said=say_pool,
         lacks=lambda _, asked, account: _is_short(account.pools.best_effort, asked),
         settles=_floats,
+        amounts=lambda _, asked, account: _pool_amounts(account.pools.best_effort, asked),
         needs=("cpu-count",),
         is_amount=True,
     ),

@@ -7,7 +7,7 @@ from dataclasses import replace
 from placer.counting.account import Account
 from placer.counting.functions import free_functions
 from placer.search.reasons.question import PodOnNode
-from placer.search.reasons.rule import PerNumaNode, ReasonRule, Said, listed, of_type
+from placer.search.reasons.rule import AskedAndLeft, PerNumaNode, ReasonRule, Said, listed, of_type
 from placer.state.fits import device_demanded
 from placer_models.device import GPU, FunctionSelector
 from placer_models.device_share import DeviceShare, room, totals_of
@@ -97,6 +97,22 @@ def _too_few_shares(demand: Demand, asked: PodOnNode, account: Account) -> bool:
         for r in _requests(asked.spec, demand.subject)
         if r.share
     )
+
+
+def _device_amounts(demand: Demand, asked: PodOnNode, account: Account) -> AskedAndLeft:
+    kind = demand.subject
+    return AskedAndLeft(_whole(asked.spec, kind), _free(account, kind), kind)
+
+
+def _share_amounts(demand: Demand, asked: PodOnNode, account: Account) -> AskedAndLeft | None:
+    """Return how many devices have to give a share, and how many could."""
+    kind = demand.subject
+    shares = [request for request in _requests(asked.spec, kind) if request.share]
+    if len(shares) != 1 or shares[0].share is None:
+        return None
+    (request,) = shares
+    left = could_share(shares[0].share, kind, account)
+    return AskedAndLeft(request.count, left, f"{kind} with {share_text(shares[0].share)}")
 
 
 def _too_few_functions(demand: Demand, asked: PodOnNode, account: Account) -> bool:
@@ -291,6 +307,7 @@ AMOUNTS = (
         brief=_of_variants(_count, shared=False),
         lacks=_too_few_devices,
         settles=_is_alone,
+        amounts=_device_amounts,
         is_amount=True,
         per_numa_node=_per_numa_node,
     ),
@@ -301,6 +318,7 @@ AMOUNTS = (
         brief=_of_variants(_count, shared=False),
         lacks=_too_few_devices,
         settles=_is_one_instance,
+        amounts=_device_amounts,
         is_amount=True,
     ),
     ReasonRule(
@@ -310,6 +328,7 @@ AMOUNTS = (
         brief=_of_variants(_shares, shared=True),
         lacks=_too_few_shares,
         settles=_is_alone,
+        amounts=_share_amounts,
         is_amount=True,
     ),
     ReasonRule(

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from placer.counting.account import Account
 from placer.search.reasons.question import PodOnNode
@@ -18,6 +19,23 @@ None stands for what is on no NUMA node: it may be taken along with any of them.
 """
 
 
+CPU, BYTES = "milliCpu", "bytes"
+"""Units of amounts that are no whole things."""
+
+
+class AskedAndLeft(NamedTuple):
+    """How much is asked of a node, and how much it has left, of what a demand is about.
+
+    Attributes:
+        unit: ``milliCpu``, ``bytes``, or what is counted: a type of devices, a resource.
+
+    """
+
+    asked: int
+    left: int
+    unit: str
+
+
 def _nothing(_: PodOnNode) -> Iterable[Demand]:
     return ()
 
@@ -32,6 +50,10 @@ def _never(_: Demand, __: PodOnNode) -> bool:
 
 def _unknown(_: Demand, __: PodOnNode, ___: Account) -> bool:
     return False
+
+
+def _no_amounts(_: Demand, __: PodOnNode, ___: Account) -> AskedAndLeft | None:
+    return None
 
 
 def named(demand: Demand, _: PodSpec) -> str:
@@ -58,6 +80,7 @@ class ReasonRule:
             sure only where ``settles``.
         settles: Whether counting says all about the demand, beside other demands of which it
             says all.
+        amounts: How much it asks for, and how much is left, where it asks for an amount.
         needs: Rules without which a demand that counting settles means nothing.
         inside: Whether it says something about places inside a node, and not only about what the
             node is and who is there.
@@ -80,6 +103,7 @@ class ReasonRule:
     said: Callable[[Demand, Sequence[Demand], PodSpec], Said] | None = None
     lacks: Callable[[Demand, PodOnNode, Account], bool] = _unknown
     settles: Callable[[Demand, PodOnNode], bool] = _never
+    amounts: Callable[[Demand, PodOnNode, Account], AskedAndLeft | None] = _no_amounts
     needs: tuple[str, ...] = ()
     inside: bool = True
     is_amount: bool = False

@@ -13,7 +13,7 @@ from placer.search.reasons.blocking import blocker_of, counted_blocker
 from placer.search.reasons.firsts import Firsts, pods_without_company
 from placer.search.reasons.guesses import hangs_on_guess
 from placer.search.reasons.question import OtherPods, PodOnNode
-from placer.search.reasons.register import demands_of
+from placer.search.reasons.register import demands_of, lacks
 from placer.search.reasons.spread import Spreads
 from placer.state.asks import Ask
 from placer.state.node_states import Encoding
@@ -93,6 +93,18 @@ class Stage:
         never = self.before.blocker(ask, index) if self.before else None
         return never or self.own_blocker(ask, index)
 
+    def question(self, ask: Ask, index: int) -> PodOnNode:
+        """Return the question whether pods that ask alike have a place on a node."""
+        node, running = self.nodes[index], self.running[index]
+        spec = spec_on(ask.spec, node)
+        return PodOnNode(spec, ask.namespace, ask.levels, node, running, self.crowd)
+
+    def lacking(self, ask: Ask, index: int) -> list[Demand]:
+        """Return all that a node cannot give to pods that ask alike, as far as counting tells."""
+        asked, account = self.question(ask, index), self.account_at(index)
+        demands = self._demands(ask, asked, self.kinds[index], account)
+        return [demand for demand in demands if lacks(demand, asked, account)]
+
     def blockers(
         self, ask: Ask, barred: Callable[[Node], Blocker | None] | None = None
     ) -> Counter[Blocker] | int:
@@ -165,16 +177,14 @@ class Stage:
 
     def _look(self, ask: Ask, index: int, account: Account | None) -> Blocker | None:
         """Return what blocks pods on a node by itself."""
-        node, running = self.nodes[index], self.running[index]
         account = self.account_at(index) if account is None else account
-        spec = spec_on(ask.spec, node)
-        asked = PodOnNode(spec, ask.namespace, ask.levels, node, running, self.crowd)
+        asked = self.question(ask, index)
         demands = self._demands(ask, asked, self.kinds[index], account)
         counted = None if self.crowd is None else counted_blocker(asked, account, demands)
         if counted is not None:
             return counted
         found = blocker_of(asked, account, demands, self.budget)
-        if found and hangs_on_guess(found, ask.spec, node, running):
+        if found and hangs_on_guess(found, ask.spec, asked.node, asked.running):
             return found._replace(guessed=True)
         return found
 

@@ -1,0 +1,79 @@
+"""Explanations as a document for programs, whose schema is `placer.explain.schema`."""
+
+from collections.abc import Iterable
+
+from placer.explain.explanation import Explanation, Lack, ProposedChange, Winner
+from placer_models.files.documents import API_VERSION
+from placer_models.placement import NamespacedName
+
+Tree = dict[str, object]
+"""A mapping as JSON says it."""
+
+
+def explanations_document(explanations: Iterable[Explanation]) -> Tree:
+    """Return the document of some explanations."""
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "Explanations",
+        "explanations": [_explanation(one) for one in explanations],
+    }
+
+
+def _explanation(one: Explanation) -> Tree:
+    namespace, name = one.pods[0]
+    return {
+        "pod": name,
+        "namespace": namespace,
+        "gang": one.gang,
+        "count": len(one.pods),
+        "pods": [_pod(key) for key in one.pods],
+        "token": one.token,
+        "verdict": one.verdict.value if one.verdict else None,
+        "sentence": one.sentence,
+        "more": list(one.more),
+        "funnel": [{"rule": step.rule, "nodes": step.nodes} for step in one.funnel],
+        "nearest": [
+            {"node": near.node, "lacks": [_lack(lack) for lack in near.lacks]}
+            for near in one.nearest
+        ],
+        "outvotedBy": _winner(one.winner),
+        "changes": [_change(change) for change in one.changes],
+        "ruledOut": list(one.ruled_out),
+        "open": list(one.open),
+    }
+
+
+def _pod(key: NamespacedName) -> Tree:
+    return {"name": key[1], "namespace": key[0]}
+
+
+def _lack(lack: Lack) -> Tree:
+    return {
+        "rule": lack.rule,
+        "subject": lack.subject,
+        "text": lack.text,
+        "asked": lack.asked,
+        "left": lack.left,
+        "missing": lack.missing,
+        "total": lack.total,
+        "unit": lack.unit,
+        "heldBy": [
+            {**_pod(holder.pod), "amount": holder.amount, "placed": holder.placed}
+            for holder in lack.held_by
+        ],
+    }
+
+
+def _winner(winner: Winner | None) -> Tree | None:
+    if winner is None:
+        return None
+    return {"pods": [_pod(key) for key in winner.pods], "tier": winner.tier}
+
+
+def _change(change: ProposedChange) -> Tree:
+    return {
+        "kind": change.kind,
+        "what": [str(part) for part in change.changes],
+        "confirmed": True,
+        "smallest": change.smallest,
+    }

@@ -1,0 +1,166 @@
+"""Nearest misses: the nodes that lack least for a pod, what they lack, and who has it (G7)."""
+
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass
+
+from placer.counting.account import Account, account_of
+from placer.explain.explanation import Lack, NearMiss
+from placer.explain.holders import Placed, holders_of, in_the_way
+from placer.search.budget import Budget
+from placer.search.kept_blockers import NODES_AT_ONCE
+from placer.search.reasons.register import REASON_RULES
+from placer.search.reasons.rule import AskedAndLeft
+from placer.search.reasons.stages import Stage
+from placer.search.reasons.text import text_of
+from placer.state.asks import Ask
+from placer.state.out_of_time import OutOfTimeError
+from placer_models.cluster import Node
+from placer_models.reasons import Blocker, Demand
+
+MOST_NEAREST = 3
+"""How many nodes are named."""
+
+MOST_LOOKED_INTO = 12
+"""How many nodes that lack nothing that can be counted are looked into."""
+
+Barred = Callable[[Node], Blocker | None]
+"""What else keeps a pod off a node."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """A node, and what counting says that it lacks; nothing: what it lacks is inside of it.
+
+    Attributes:
+        beyond: How many of these amounts it would not have if nothing ran there.
+        part: Which parts of what is asked for are missing, summed up.
+
+    """
+
+    index: int
+    lacks: tuple[Demand, ...]
+    barred: Blocker | None
+    beyond: int
+    part: float
+
+    @property
+    def order(self) -> tuple[int, int, float]:
+        """Fewest rules first; then what the node could give, and the least part of it."""
+        rules = len(self.lacks) + (self.barred is not None)
+        return max(1, rules), self.beyond, self.part
+
+
+def nearest_misses(
+    stage: Stage, ask: Ask, placed: Placed, budget: Budget, barred: Barred | None = None
+) -> tuple[NearMiss, ...]:
+    """Return the nodes that lack least for pods that ask alike.
+
+    Args:
+        stage: The nodes, with what is placed.
+        ask: What the pods ask for.
+        placed: Keys of the pods that the answer places.
+        budget: What looking may cost. Nodes for which it does not last are not named.
+        barred: What keeps the pod off nodes because of where its gang is.
+
+    """
+    found: list[NearMiss] = []
+    looked_into = 0
+    candidates = sorted(
+        _candidates(stage, ask, budget, barred),
+        key=lambda one: (*one.order, stage.nodes[one.index].name),
+    )
+    for one in candidates:
+        if len(found) == MOST_NEAREST or budget.over:
+            break
+        if one.lacks or one.barred:
+            found.append(_counted(one, stage, ask, placed))
+            continue
+        looked_into += 1
+        if looked_into > MOST_LOOKED_INTO:
+            continue
+        try:
+            blocker = stage.blocker(ask, one.index)
+        except OutOfTimeError:
+            continue
+        if blocker is not None:
+            holders = in_the_way(stage, ask, one.index, placed, budget)
+            lack = _told(blocker, stage, ask, one.index)
+            lack = Lack(lack.rule, lack.subject, lack.text, held_by=holders)
+            found.append(NearMiss(stage.nodes[one.index].name, (lack,)))
+    return tuple(found)
+
+
+def _candidates(
+    stage: Stage, ask: Ask, budget: Budget, barred: Barred | None
+) -> Iterator[_Candidate]:
+    """Yield every node, as far as the budget lasts; what is alike is counted once."""
+    known: dict[Hashable, tuple[tuple[Demand, ...], int, float]] = {}
+    everywhere = stage.crowd is None or not stage.crowd.domains
+    for index, node in enumerate(stage.nodes):
+        if index % NODES_AT_ONCE == 0 and budget.over:
+            return
+        # Idle nodes that are alike share an account.
+        key = id(stage.kinds[index]), id(stage.account_at(index))
+        if key not in known or not everywhere:
+            lacks = tuple(stage.lacking(ask, index))
+            parts = [_part(demand, stage, ask, index) for demand in lacks]
+            known[key] = lacks, sum(beyond for beyond, _ in parts), sum(part for _, part in parts)
+        lacks, beyond, part = known[key]
+        bar = barred(node) if barred else None
+        yield _Candidate(index, lacks, bar, beyond, part + (1 if bar or not lacks else 0))
+
+
+def _part(demand: Demand, stage: Stage, ask: Ask, index: int) -> tuple[bool, float]:
+    """Return whether an empty node lacks it, too, and which part of it is missing.
+
+    Of what is no amount all is missing.
+    """
+    amounts = _amounts(demand, stage, ask, index, stage.account_at(index))
+    if amounts is None or not amounts.asked:
+        return False, 1.0
+    idle = _amounts(demand, stage, ask, index, _empty(stage, index))
+    beyond = idle is not None and idle.left < amounts.asked
+    return beyond, (amounts.asked - max(0, amounts.left)) / amounts.asked
+
+
+def _empty(stage: Stage, index: int) -> Account:
+    """Return what a node has when nothing runs there."""
+    return account_of(stage.nodes[index], ())
+
+
+def _counted(one: _Candidate, stage: Stage, ask: Ask, placed: Placed) -> NearMiss:
+    lacks = [_lack(demand, stage, ask, one.index, placed) for demand in one.lacks]
+    if one.barred is not None:
+        lacks.append(_told(one.barred, stage, ask, one.index))
+    return NearMiss(stage.nodes[one.index].name, tuple(lacks))
+
+
+def _lack(demand: Demand, stage: Stage, ask: Ask, index: int, placed: Placed) -> Lack:
+    """Return what a node lacks of one demand, and who has it."""
+    said = _told(Blocker(demand), stage, ask, index)
+    holders = holders_of(demand, stage, ask, index, placed)
+    now = _amounts(demand, stage, ask, index, stage.account_at(index))
+    if now is None:
+        return Lack(said.rule, said.subject, said.text, held_by=holders)
+    idle = _amounts(demand, stage, ask, index, _empty(stage, index))
+    return Lack(
+        said.rule,
+        said.subject,
+        said.text,
+        asked=now.asked,
+        left=max(0, now.left),
+        total=max(0, idle.left) if idle else None,
+        unit=now.unit,
+        held_by=holders,
+    )
+
+
+def _told(blocker: Blocker, stage: Stage, ask: Ask, index: int) -> Lack:
+    spec = stage.question(ask, index).spec
+    return Lack(blocker.demand.name, blocker.demand.subject, text_of(blocker, spec))
+
+
+def _amounts(
+    demand: Demand, stage: Stage, ask: Ask, index: int, account: Account
+) -> AskedAndLeft | None:
+    return REASON_RULES[demand.rule].amounts(demand, stage.question(ask, index), account)

@@ -1,0 +1,65 @@
+"""Nodes as an answer leaves them: who runs there, who came, and what is left (G7)."""
+
+from dataclasses import dataclass, replace
+
+from placer.explain.final_state import beside_placed
+from placer.search.baseline import Baseline, baseline_of
+from placer.search.budget import Budget
+from placer.search.options import Engine, SolveOptions
+from placer.search.reasons.stages import Stage, stages_of
+from placer.search.solver import solve
+from placer.state.batch import build_problem
+from placer_models.cluster import Instance
+from placer_models.placement import PartlyPlaced, Placed, Placement
+from placer_models.pod import Gang
+from placer_models.problem.problem import Problem
+
+
+@dataclass(frozen=True, slots=True)
+class NodesAfter:
+    """The nodes of an instance once an answer has come true.
+
+    Attributes:
+        instance: The instance, with running pods that the answer moves where they go.
+        placement: Where the pods that waited are placed.
+
+    """
+
+    instance: Instance
+    placement: Placement
+    _problem: Problem
+    _before: Baseline
+
+    @classmethod
+    def of(cls, instance: Instance, placement: Placement) -> "NodesAfter":
+        """Return the nodes after an answer to an instance."""
+        place_of = {place.key: place for place in placement.pods}
+        running = tuple(
+            replace(one, placement=place_of.pop(one.pod.key)) if one.pod.key in place_of else one
+            for one in instance.running
+        )
+        settled = replace(instance, running=running, move_budget=0)
+        before = baseline_of(settled)
+        problem = build_problem(settled, before.accounts)
+        return cls(settled, Placement(tuple(place_of.values())), problem, before)
+
+    def stage(self, more: Placement, budget: Budget) -> Stage:
+        """Return the nodes with what is placed, and with some more pods that waited.
+
+        Raises:
+            OutOfTimeError: The budget is spent.
+
+        """
+        placement = Placement((*self.placement.pods, *more.pods))
+        *_, last = stages_of(
+            self.instance, self.instance, self._problem, self._before, placement, budget
+        )
+        return last
+
+    def members_that_fit(self, gang: Gang, seconds: float) -> Placement:
+        """Return places for as many members of a gang as fit beside what is placed."""
+        some = replace(gang, minimum=1)
+        gangs = tuple(some if one.key == gang.key else one for one in self.instance.gangs)
+        world = beside_placed(replace(self.instance, gangs=gangs), self.placement, [some])
+        answer = solve(world, SolveOptions(Engine.GREEDY, time_limit_s=max(0.001, seconds)))
+        return answer.placement if isinstance(answer, Placed | PartlyPlaced) else Placement()

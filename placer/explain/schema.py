@@ -1,0 +1,95 @@
+"""Schema of explanations as ``placer explain --format json`` prints them."""
+
+from typing import Literal
+
+from placer.explain.smallest_change import KINDS
+from placer_models.files.part import Part
+from placer_models.reasons import Verdict
+
+
+class NamePart(Part):
+    """A pod."""
+
+    name: str
+    namespace: str
+
+
+class FunnelStepPart(Part):
+    """How many nodes remain after a rule; the first step, without a rule, is all of them."""
+
+    rule: str
+    nodes: int
+
+
+class HolderPart(Part):
+    """A pod that has what is missing, and how much; placed: by the answer, else it ran before."""
+
+    name: str
+    namespace: str
+    amount: int | None
+    placed: bool
+
+
+class LackPart(Part):
+    """What a rule asks of a node that it cannot give; amounts are in the unit, or null."""
+
+    rule: str
+    subject: str
+    text: str
+    asked: int | None
+    left: int | None
+    missing: int | None
+    total: int | None
+    unit: str
+    held_by: tuple[HolderPart, ...]
+
+
+class NearMissPart(Part):
+    """A node that lacks little."""
+
+    node: str
+    lacks: tuple[LackPart, ...]
+
+
+class WinnerPart(Part):
+    """Who has the place of who is outvoted, and in which tier that is better; null: in none."""
+
+    pods: tuple[NamePart, ...]
+    tier: str | None
+
+
+class ProposedChangePart(Part):
+    """A change that would do, in the words of ``--what-if``."""
+
+    kind: Literal[tuple(KINDS)]  # type: ignore[valid-type]
+    what: tuple[str, ...]
+    confirmed: Literal[True]
+    smallest: bool
+
+
+class ExplanationPart(Part):
+    """Why pods that ask for the same, or a gang, have no place, and what would do."""
+
+    pod: str
+    namespace: str
+    gang: str | None
+    count: int
+    pods: tuple[NamePart, ...]
+    token: str
+    verdict: Literal[tuple(one.value for one in Verdict)] | None  # type: ignore[valid-type]
+    sentence: str
+    more: tuple[str, ...]
+    funnel: tuple[FunnelStepPart, ...]
+    nearest: tuple[NearMissPart, ...]
+    outvoted_by: WinnerPart | None
+    changes: tuple[ProposedChangePart, ...]
+    ruled_out: tuple[str, ...]
+    open: tuple[str, ...]
+
+
+class ExplanationsFile(Part):
+    """Explanations of pods and gangs without a place."""
+
+    api_version: Literal["placer/v1"]
+    kind: Literal["Explanations"]
+    explanations: tuple[ExplanationPart, ...]

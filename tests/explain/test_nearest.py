@@ -1,0 +1,237 @@
+"""Nearest misses: which nodes lack least, what they lack, and who has it (G7)."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from placer import Engine, Placed, SolveOptions, load_instance, solve
+from placer.explain.explain import explain
+from placer.explain.explanation import Explanation, Winner
+from placer_models.cluster import Instance
+from worlds import tiny_instance
+
+HEAD = """
+apiVersion: placer/v1
+kind: Instance
+metadata: {name: w}
+machines:
+  - name: small
+    numaNodes:
+      - {id: 0, memory: 8Gi, cpus: "0-3"}
+      - {id: 1, memory: 8Gi, cpus: "4-7"}
+    devices: [{type: gpu, count: 4, numaNodes: [0, 0, 1, 1]}]
+"""
+
+GREEDY = SolveOptions(Engine.GREEDY)
+
+
+def only_explanation(tmp_path: Path, text: str) -> Explanation:
+    """Return the one explanation of an instance, without changes."""
+    file = tmp_path / "i.yaml"
+    file.write_text(HEAD + text)
+    instance = load_instance([file])
+    (one,) = explain(instance, solve(instance, GREEDY), seconds=0.0)
+    return one
+
+
+def holders(one: Explanation, near: int = 0, lack: int = 0) -> list[tuple[str, int | None, bool]]:
+    return [
+        (holder.pod[1], holder.amount, holder.placed)
+        for holder in one.nearest[near].lacks[lack].held_by
+    ]
+
+
+def test_the_node_that_lacks_least_comes_first_and_says_who_has_it(tmp_path: Path) -> None:
+    one = only_explanation(
+        tmp_path,
+        "nodes: [{name: 'n-[0-3]', machine: small}]\n"
+        "pods: [{name: p, requests: {gpu: 4}}]\n"
+        "running:\n"
+        "  - {name: a, node: n-0, requests: {gpu: 2}, devices: {gpu: [0, 1]}}\n"
+        "  - {name: b, node: n-1, requests: {gpu: 1}, devices: {gpu: [0]}}\n"
+        "  - {name: c, node: n-2, requests: {gpu: 2}, devices: {gpu: [0, 1]}}\n"
+        "  - {name: d, node: n-2, requests: {gpu: 1}, devices: {gpu: [2]}}\n"
+        "  - {name: e, node: n-3, requests: {gpu: 4}, devices: {gpu: [0, 1, 2, 3]}}\n",
+    )
+
+    assert [near.node for near in one.nearest] == ["n-1", "n-0", "n-2"]
+    (lack,) = one.nearest[0].lacks
+    assert (lack.rule, lack.asked, lack.left, lack.missing, lack.total, lack.unit) == (
+        "device-count", 4, 3, 1, 4, "gpu",
+    )  # fmt: skip
+    assert holders(one) == [("b", 1, False)]
+    assert holders(one, near=2) == [("c", 2, False), ("d", 1, False)]
+    assert one.token == "not-now/device-count"
+
+
+def test_a_node_that_only_needs_to_be_uncordoned_is_nearer_than_one_too_small(
+    tmp_path: Path,
+) -> None:
+    """
+    What a node would not have even when empty is farther away than a rule that a person can lift.
+    """
+    one = only_explanation(
+        tmp_path,
+        "nodes: [{name: a, machine: small}, {name: b, machine: small, cordoned: true}]\n"
+        "pods: [{name: q, requests: {cpu: 7}}]\n"
+        "running: [{name: r, node: a, qos: LSR, requests: {cpu: 4}, cpuset: '0-3'}]\n",
+    )
+
+    assert [near.node for near in one.nearest] == ["a", "b"]
+    assert [lack.missing for lack in one.nearest[0].lacks] == [3000]
+    assert holders(one) == [("r", 4000, False)]
+    assert [lack.rule for lack in one.nearest[1].lacks] == ["cordon"]
+
+
+def test_all_that_can_be_counted_is_named_of_a_node(tmp_path: Path) -> None:
+    one = only_explanation(
+        tmp_path,
+        "nodes: [{name: a, machine: small, cordoned: true, taints: [{key: k,"
+        " effect: NoSchedule}]}]\n"
+        "pods: [{name: p, requests: {gpu: 5, memory: 17Gi}, nodeSelector: {zone: b}}]",
+    )
+
+    (near,) = one.nearest
+    assert [(lack.rule, lack.missing) for lack in near.lacks] == [
+        ("cordon", None), ("taints", None), ("node-selector", None),
+        ("device-count", 1), ("memory", 2**30),
+    ]  # fmt: skip
+    assert one.token == "never/cordon"
+
+
+def test_who_keeps_a_pod_away_is_named(tmp_path: Path) -> None:
+    """
+    Whether the pod keeps away from them or they from it; and in the whole zone.
+    """
+    one = only_explanation(
+        tmp_path,
+        "nodes: [{name: a, machine: small, labels: {zone: x}},"
+        " {name: b, machine: small, labels: {zone: x}}]\n"
+        "pods: [{name: p, labels: {app: web}, requests: {cpu: 1}, "
+        "antiAffinity: {required: {matchLabels: {app: db}, topologyKey: zone}}}]\n"
+        "running:\n"
+        "  - {name: db, node: a, labels: {app: db}, requests: {cpu: 1}}\n"
+        "  - {name: shy, node: b, requests: {cpu: 1},"
+        " antiAffinity: {required: {matchLabels: {app: web}}}}\n"
+        "  - {name: other, node: b, requests: {cpu: 1}}\n",
+    )
+
+    assert [near.node for near in one.nearest] == ["a", "b"]
+    assert holders(one) == [("db", None, False)]
+    assert holders(one, near=1) == [("db", None, False), ("shy", None, False)]
+
+
+def test_what_is_missing_inside_a_node_is_told_with_who_is_in_the_way(tmp_path: Path) -> None:
+    """
+    Two GPUs are left, on two NUMA nodes: either of the pods that have the others could go.
+    """
+    one = only_explanation(
+        tmp_path,
+        "nodes: [{name: a, machine: small}]\n"
+        "pods: [{name: p, numaPolicy: SingleNUMANode, requests: {cpu: 1, gpu: 2}}]\n"
+        "running:\n"
+        "  - {name: r, node: a, requests: {cpu: 1, gpu: 1}, devices: {gpu: [0]}}\n"
+        "  - {name: s, node: a, requests: {cpu: 1, gpu: 1}, devices: {gpu: [2]}}\n"
+        "  - {name: t, node: a, requests: {cpu: 1}}\n",
+    )
+
+    ((lack,),) = (near.lacks for near in one.nearest)
+    assert lack.rule == "alignment"
+    assert lack.missing is None
+    assert holders(one) == [("r", None, False), ("s", None, False)]
+
+
+def test_of_a_gang_the_nearest_is_where_one_more_member_would_nearly_be(tmp_path: Path) -> None:
+    """
+    Beside the members that fit: they have what the next one lacks.
+    """
+    one = only_explanation(
+        tmp_path,
+        "nodes: [{name: a, machine: small}]\n"
+        "gangs: [{name: g, pods: [{name: w, replicas: 5, requests: {gpu: 1}}]}]",
+    )
+
+    (near,) = one.nearest
+    assert [lack.missing for lack in near.lacks] == [1]
+    assert [amount for _, amount, _ in holders(one)] == [1, 1, 1, 1]
+    assert one.token == "never/gang-minimum"
+
+
+def test_who_is_outvoted_hears_by_whom_and_by_which_tier(tmp_path: Path) -> None:
+    one = only_explanation(
+        tmp_path,
+        "nodes: [{name: a, machine: small}]\n"
+        "pods:\n"
+        "  - {name: high, priority: 5, requests: {gpu: 3}}\n"
+        "  - {name: low, priority: 1, requests: {gpu: 2}}\n",
+    )
+
+    assert one.pods == (("default", "low"),)
+    assert holders(one) == [("high", 3, True)]
+    assert one.winner == Winner((("default", "high"),), "placed.priority-5")
+    assert one.token == "outvoted/device-count"
+
+
+def test_of_two_alike_no_tier_decides(tmp_path: Path) -> None:
+    one = only_explanation(
+        tmp_path,
+        "nodes: [{name: a, machine: small}]\npods: [{name: p, replicas: 2, requests: {gpu: 3}}]\n",
+    )
+
+    assert one.winner is not None
+    assert one.winner.tier is None
+
+
+def alone_on(instance: Instance, node: str, key: tuple[str, str]) -> bool:
+    """Return whether a pod that waits fits a node by itself beside what runs, by another way."""
+    (gang,) = (g for g in instance.gangs if any(pod.key == key for pod in g.pods))
+    (pod,) = (pod for pod in gang.pods if pod.key == key)
+    world = replace(
+        instance,
+        gangs=(replace(gang, pods=(pod,), minimum=1, levels=(), gather=None),),
+        groups=(),
+        nodes=tuple(n if n.name == node else replace(n, cordoned=True) for n in instance.nodes),
+        left_out=(),
+        move_budget=0,
+    )
+    return isinstance(solve(world, SolveOptions(Engine.EXACT, workers=1)), Placed)
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.integers(0, 10_000))
+def test_a_near_miss_is_a_miss_and_its_devices_are_counted_right(seed: int) -> None:
+    """
+    By the exact model nobody fits there; and by ids the node has as many devices left as is said.
+    """
+    instance = tiny_instance(seed)
+    answer = solve(instance, GREEDY)
+    if isinstance(answer, Placed):
+        return
+    runs = {one.pod.key for one in instance.running}
+    placement = getattr(answer, "placement", None)
+    held: dict[str, list[tuple[str, int]]] = {}
+    for place in (
+        *(one.placement for one in instance.running if one.pod.key in runs),
+        *(placement.pods if placement else ()),
+    ):
+        held.setdefault(place.node, []).extend((d.type, d.minor) for d in place.devices)
+    for one in explain(instance, answer, seconds=0.0):
+        for near in one.nearest:
+            assert near.lacks
+            if one.gang is None:
+                assert not alone_on(instance, near.node, one.pods[0]) or placement
+            for lack in near.lacks:
+                if lack.rule != "device-count" or one.gang is not None or answer_moves(answer):
+                    continue
+                (node,) = (n for n in instance.nodes if n.name == near.node)
+                there = {(d.type, d.minor) for d in node.devices if node.is_healthy(d)}
+                left = {d for d in there if d[0] == lack.subject} - set(held.get(near.node, ()))
+                assert lack.left == len(left)
+                assert lack.asked is not None
+                assert lack.asked > len(left)
+
+
+def answer_moves(answer: object) -> bool:
+    return bool(getattr(answer, "moves", ()))
