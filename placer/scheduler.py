@@ -7,6 +7,8 @@ from threading import Lock
 from time import monotonic
 
 from placer.counting.account import Account
+from placer.explain.explain import DEFAULT_SECONDS, explain
+from placer.explain.explanation import Explanation
 from placer.judge.misfits import Misfit, misfits_on
 from placer.scheduling.checks import (
     check_batch,
@@ -19,7 +21,13 @@ from placer.scheduling.cluster_state import ClusterState, cluster_state_of, foll
 from placer.scheduling.decide import LEAST_TIME_S, decide, taking
 from placer.scheduling.decision import Batch, Change, Decision, Snapshot
 from placer.scheduling.deployment import confirmed, laid_anew
-from placer.scheduling.errors import NodeExistsError, NodeInUseError, UnknownPodError
+from placer.scheduling.errors import (
+    BadWordsError,
+    NodeExistsError,
+    NodeInUseError,
+    StaleDecisionError,
+    UnknownPodError,
+)
 from placer.scheduling.refusal import Refusal
 from placer.search.baseline import SolveCache
 from placer.search.options import SolveOptions
@@ -171,6 +179,7 @@ class Scheduler:
         dry_run: bool = False,
         options: SolveOptions | None = None,
         skip_illegal: bool = False,
+        move_budget: int = 0,
     ) -> Decision:
         """Decide where the pods of a batch run, and make it so unless it is a dry run.
 
@@ -183,6 +192,10 @@ class Scheduler:
             skip_illegal: Whether pods that ask for what no pod may ask for are left out, each
                 with its reason in the answer. A gang that lacks them for its minimum is left
                 out whole, and so is its group.
+            move_budget: How many running pods may get other places to make room (G5). They
+                are part of the decision (``moves``), and taken with it or not at all: they leave
+                their places before anybody comes. Members of gangs do not move, for the
+                Scheduler does not know what their gangs ask for.
 
         Raises:
             AlreadyRunningError: Pods of the batch run already.
@@ -193,16 +206,19 @@ class Scheduler:
         """
         if not deadline_s > 0:
             raise ValueError(f"deadline_s is {deadline_s}; give the call more than 0 seconds")
+        if move_budget < 0:
+            raise ValueError(f"move_budget is {move_budget}; it is 0 pods or more")
         options = options or SolveOptions()
         if dry_run:
-            return self._decide(self._state, batch, options, deadline_s, skip_illegal)
+            return self._decide(self._state, batch, options, deadline_s, skip_illegal, move_budget)
         called_s = monotonic()
         with self._lock:
             left_s = max(LEAST_TIME_S, deadline_s - (monotonic() - called_s))
             state = self._state
-            decision = self._decide(state, batch, options, left_s, skip_illegal)
+            decision = self._decide(state, batch, options, left_s, skip_illegal, move_budget)
             after = taking(state, batch, decision.placement.pods)
-            taken = replace(decision, change=_change(state, after))
+            change = replace(_change(state, after), moved=decision.moves)
+            taken = replace(decision, change=change)
             self._state = after
         return taken
 
@@ -237,9 +253,45 @@ class Scheduler:
             after = confirmed(state, decision, replace(options, time_limit_s=left_s))
             if isinstance(after, Refusal):
                 return after
-            change = replace(_change(state, after), laid_anew=laid_anew(after, decision))
+            change = replace(
+                _change(state, after), laid_anew=laid_anew(after, decision), moved=decision.moves
+            )
             self._state = after
         return change
+
+    @typed
+    def explain(
+        self,
+        decision: Decision,
+        pod: NamespacedName | None = None,
+        seconds: float = DEFAULT_SECONDS,
+    ) -> tuple[Explanation, ...]:
+        """Explain why pods of a decision have no place, and what would give them one (G7).
+
+        Args:
+            decision: A dry run on the cluster as it is, or what the last call that changed
+                something has taken.
+            pod: The pod or the gang that is asked about; None: all without a place.
+            seconds: How long changes are looked for.
+
+        Raises:
+            StaleDecisionError: The cluster has changed since.
+            BadWordsError: No such pod waits in the batch.
+
+        """
+        state = self._state
+        known = decision.version if decision.change is None else decision.change.version
+        if known != state.version:
+            raise StaleDecisionError(known, state.version)
+        if decision.change is not None:
+            homes = [replace(state.runner(m.home.key), placement=m.home) for m in decision.moves]
+            state = state.replaced((place.key for place in decision.placement.pods), homes)
+        legal = legal_part_of(decision.batch, state.nodes, skip_illegal=True)
+        asked = None if pod is None else (pod,)
+        try:
+            return explain(state.asking(legal), decision.answer, asked, seconds)
+        except ValueError as error:
+            raise BadWordsError(str(error)) from None
 
     @typed
     def release(self, pods: Iterable[NamespacedName]) -> Change:
@@ -326,11 +378,12 @@ class Scheduler:
         options: SolveOptions,
         limit_s: float,
         skip_illegal: bool,
+        move_budget: int,
     ) -> Decision:
         check_batch(batch, state.node_of)
         legal = legal_part_of(batch, state.nodes, skip_illegal=skip_illegal)
         cache = self._cache()
-        decision = decide(state, batch, legal, options, limit_s, cache)
+        decision = decide(state, batch, legal, options, limit_s, cache, move_budget)
         self._caches.append(cache)
         return decision
 

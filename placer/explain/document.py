@@ -2,15 +2,13 @@
 
 from collections.abc import Iterable
 
-from placer.explain.explanation import Explanation, Lack, ProposedChange, Winner
+from placer.explain.explanation import Explanation, NodeLack, ProposedChange, Winner
 from placer_models.files.documents import API_VERSION
+from placer_models.files.part import Json
 from placer_models.placement import NamespacedName
 
-Tree = dict[str, object]
-"""A mapping as JSON says it."""
 
-
-def explanations_document(explanations: Iterable[Explanation]) -> Tree:
+def explanations_document(explanations: Iterable[Explanation]) -> Json:
     """Return the document of some explanations."""
     return {
         "apiVersion": API_VERSION,
@@ -19,7 +17,7 @@ def explanations_document(explanations: Iterable[Explanation]) -> Tree:
     }
 
 
-def _explanation(one: Explanation) -> Tree:
+def _explanation(one: Explanation) -> Json:
     namespace, name = one.pods[0]
     return {
         "pod": name,
@@ -43,11 +41,11 @@ def _explanation(one: Explanation) -> Tree:
     }
 
 
-def _pod(key: NamespacedName) -> Tree:
+def _pod(key: NamespacedName) -> Json:
     return {"name": key[1], "namespace": key[0]}
 
 
-def _lack(lack: Lack) -> Tree:
+def _lack(lack: NodeLack) -> Json:
     return {
         "rule": lack.rule,
         "subject": lack.subject,
@@ -64,13 +62,13 @@ def _lack(lack: Lack) -> Tree:
     }
 
 
-def _winner(winner: Winner | None) -> Tree | None:
+def _winner(winner: Winner | None) -> Json | None:
     if winner is None:
         return None
     return {"pods": [_pod(key) for key in winner.pods], "tier": winner.tier}
 
 
-def _change(change: ProposedChange) -> Tree:
+def _change(change: ProposedChange) -> Json:
     return {
         "kind": change.kind,
         "what": [str(part) for part in change.changes],

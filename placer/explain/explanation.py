@@ -7,6 +7,18 @@ from placer_models.reasons import Verdict
 from placer_models.typed import check_types
 from placer_models.whatif.change import InstanceChange
 
+CHANGE_KINDS = (
+    "mend-node",
+    "relax",
+    "give-up",
+    "ask-less",
+    "fewer-members",
+    "move",
+    "end",
+    "add-nodes",
+)
+"""All kinds of changes that are looked for, the cheapest for people first."""
+
 
 @dataclass(frozen=True, slots=True)
 class FunnelStep:
@@ -20,7 +32,7 @@ class FunnelStep:
 
 
 @dataclass(frozen=True, slots=True)
-class Holder:
+class HoldingPod:
     """A pod that has what is missing.
 
     Attributes:
@@ -39,7 +51,7 @@ class Holder:
 
 
 @dataclass(frozen=True, slots=True)
-class Lack:
+class NodeLack:
     """What one rule asks of a node that the node cannot give.
 
     Attributes:
@@ -62,7 +74,7 @@ class Lack:
     left: int | None = None
     total: int | None = None
     unit: str = ""
-    held_by: tuple[Holder, ...] = ()
+    held_by: tuple[HoldingPod, ...] = ()
 
     @property
     def missing(self) -> int | None:
@@ -75,7 +87,7 @@ class NearMiss:
     """A node that lacks little."""
 
     node: str
-    lacks: tuple[Lack, ...]
+    lacks: tuple[NodeLack, ...]
 
 
 @dataclass(frozen=True, slots=True)

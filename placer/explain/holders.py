@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from placer.counting.account import Account, account_of
-from placer.explain.explanation import Holder
+from placer.explain.explanation import HoldingPod
 from placer.search.budget import Budget
 from placer.search.reasons.blocking import blocker_of, counted_blocker
 from placer.search.reasons.question import OtherPods, PodOnNode, is_unwanted, unwanted_there
@@ -17,13 +17,13 @@ from placer_models.cluster import RunningPod
 from placer_models.placement import NamespacedName
 from placer_models.reasons import Demand
 
-Placed = frozenset[NamespacedName]
+PlacedKeys = frozenset[NamespacedName]
 """Keys of the pods that the answer places."""
 
 
 def holders_of(
-    demand: Demand, stage: Stage, ask: Ask, index: int, placed: Placed
-) -> tuple[Holder, ...]:
+    demand: Demand, stage: Stage, ask: Ask, index: int, placed: PlacedKeys
+) -> tuple[HoldingPod, ...]:
     """Return who holds what a node lacks of a demand that counting settles, those of most first."""
     asked = stage.question(ask, index)
     if demand.rule == "anti-affinity":
@@ -42,8 +42,8 @@ def holders_of(
 
 
 def in_the_way(
-    stage: Stage, ask: Ask, index: int, placed: Placed, budget: Budget
-) -> tuple[Holder, ...]:
+    stage: Stage, ask: Ask, index: int, placed: PlacedKeys, budget: Budget
+) -> tuple[HoldingPod, ...]:
     """Return the pods of a node each of which alone would have to go for a pod to fit there."""
     found = []
     try:
@@ -66,7 +66,7 @@ def _without_each(asked: PodOnNode) -> Iterator[tuple[RunningPod, PodOnNode, Acc
         yield runner, replace(asked, running=others), account_of(asked.node, others)
 
 
-def _kept_apart_by(asked: PodOnNode, placed: Placed) -> Iterator[Holder]:
+def _kept_apart_by(asked: PodOnNode, placed: PlacedKeys) -> Iterator[HoldingPod]:
     """Yield the pods on the node, and in its domains, that a pod would have to be apart from."""
     there = {runner.pod.key: (runner, True, list[str]()) for runner in asked.running}
     around = asked.crowd.domains if asked.crowd else {}
@@ -83,5 +83,5 @@ def _kept_apart_by(asked: PodOnNode, placed: Placed) -> Iterator[Holder]:
             yield _holder(runner, placed)
 
 
-def _holder(runner: RunningPod, placed: Placed, amount: int | None = None) -> Holder:
-    return Holder(runner.pod.key, amount, placed=runner.pod.key in placed)
+def _holder(runner: RunningPod, placed: PlacedKeys, amount: int | None = None) -> HoldingPod:
+    return HoldingPod(runner.pod.key, amount, placed=runner.pod.key in placed)

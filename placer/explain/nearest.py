@@ -4,8 +4,8 @@ from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 
 from placer.counting.account import Account, account_of
-from placer.explain.explanation import Lack, NearMiss
-from placer.explain.holders import Placed, holders_of, in_the_way
+from placer.explain.explanation import NearMiss, NodeLack
+from placer.explain.holders import PlacedKeys, holders_of, in_the_way
 from placer.search.budget import Budget
 from placer.search.kept_blockers import NODES_AT_ONCE
 from placer.search.reasons.register import REASON_RULES
@@ -51,7 +51,7 @@ class _Candidate:
 
 
 def nearest_misses(
-    stage: Stage, ask: Ask, placed: Placed, budget: Budget, barred: Barred | None = None
+    stage: Stage, ask: Ask, placed: PlacedKeys, budget: Budget, barred: Barred | None = None
 ) -> tuple[NearMiss, ...]:
     """Return the nodes that lack least for pods that ask alike.
 
@@ -85,7 +85,7 @@ def nearest_misses(
         if blocker is not None:
             holders = in_the_way(stage, ask, one.index, placed, budget)
             lack = _told(blocker, stage, ask, one.index)
-            lack = Lack(lack.rule, lack.subject, lack.text, held_by=holders)
+            lack = NodeLack(lack.rule, lack.subject, lack.text, held_by=holders)
             found.append(NearMiss(stage.nodes[one.index].name, (lack,)))
     return tuple(found)
 
@@ -128,22 +128,22 @@ def _empty(stage: Stage, index: int) -> Account:
     return account_of(stage.nodes[index], ())
 
 
-def _counted(one: _Candidate, stage: Stage, ask: Ask, placed: Placed) -> NearMiss:
+def _counted(one: _Candidate, stage: Stage, ask: Ask, placed: PlacedKeys) -> NearMiss:
     lacks = [_lack(demand, stage, ask, one.index, placed) for demand in one.lacks]
     if one.barred is not None:
         lacks.append(_told(one.barred, stage, ask, one.index))
     return NearMiss(stage.nodes[one.index].name, tuple(lacks))
 
 
-def _lack(demand: Demand, stage: Stage, ask: Ask, index: int, placed: Placed) -> Lack:
+def _lack(demand: Demand, stage: Stage, ask: Ask, index: int, placed: PlacedKeys) -> NodeLack:
     """Return what a node lacks of one demand, and who has it."""
     said = _told(Blocker(demand), stage, ask, index)
     holders = holders_of(demand, stage, ask, index, placed)
     now = _amounts(demand, stage, ask, index, stage.account_at(index))
     if now is None:
-        return Lack(said.rule, said.subject, said.text, held_by=holders)
+        return NodeLack(said.rule, said.subject, said.text, held_by=holders)
     idle = _amounts(demand, stage, ask, index, _empty(stage, index))
-    return Lack(
+    return NodeLack(
         said.rule,
         said.subject,
         said.text,
@@ -155,9 +155,9 @@ def _lack(demand: Demand, stage: Stage, ask: Ask, index: int, placed: Placed) ->
     )
 
 
-def _told(blocker: Blocker, stage: Stage, ask: Ask, index: int) -> Lack:
+def _told(blocker: Blocker, stage: Stage, ask: Ask, index: int) -> NodeLack:
     spec = stage.question(ask, index).spec
-    return Lack(blocker.demand.name, blocker.demand.subject, text_of(blocker, spec))
+    return NodeLack(blocker.demand.name, blocker.demand.subject, text_of(blocker, spec))
 
 
 def _amounts(

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from placer.explain.smallest_change import KINDS
+from placer.explain.explanation import CHANGE_KINDS
 from placer_models.files.part import Part
 from placer_models.reasons import Verdict
 
@@ -61,7 +61,7 @@ class WinnerPart(Part):
 class ProposedChangePart(Part):
     """A change that would do, in the words of ``--what-if``."""
 
-    kind: Literal[tuple(KINDS)]  # type: ignore[valid-type]
+    kind: Literal[CHANGE_KINDS]  # type: ignore[valid-type]
     what: tuple[str, ...]
     confirmed: Literal[True]
     smallest: bool

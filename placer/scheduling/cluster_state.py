@@ -86,14 +86,15 @@ class ClusterState:
             raise UnknownNodeError(name, position)
         return self.records[position[name]]
 
-    def asking(self, batch: Batch | LegalPart) -> Instance:
-        """Return the problem of a batch, or of its legal part."""
+    def asking(self, batch: Batch | LegalPart, move_budget: int = 0) -> Instance:
+        """Return the problem of a batch, or of its legal part, in which so many pods may move."""
         return Instance(
             nodes=self.nodes,
             gangs=batch.gangs,
             groups=batch.groups,
             running=Concatenation(self.running),
             left_out=batch.left_out if isinstance(batch, LegalPart) else (),
+            move_budget=move_budget,
         )
 
     def baseline(self, cache: SolveCache) -> Baseline:
@@ -119,28 +120,38 @@ class ClusterState:
         left = (record for record in self.records if record.node.name != name)
         return _bound(left, self.node_of, self.version + 1)
 
+    def runner(self, key: NamespacedName) -> RunningPod:
+        """Return a pod that runs."""
+        return next(r for r in self.of(self.node_of[key]).pods if r.pod.key == key)
+
     def with_pods(self, pods: Iterable[RunningPod]) -> "ClusterState":
         """Return the state with more pods, each on the node of its place."""
-        new: dict[str, list[RunningPod]] = {}
-        for runner in pods:
-            new.setdefault(runner.placement.node, []).append(runner)
-        return self._with(
-            node_record_of(
-                _pinning_no_longer(self.of(name).node, more), (*self.of(name).pods, *more)
-            )
-            for name, more in new.items()
-        )
+        return self.replaced((), pods)
 
     def without_pods(self, keys: Iterable[NamespacedName]) -> "ClusterState":
         """Return the state without some of the pods that run."""
-        gone = set(keys)
-        touched = {self.node_of[key] for key in gone}
+        return self.replaced(keys, ())
+
+    def replaced(
+        self, gone: Iterable[NamespacedName], came: Iterable[RunningPod]
+    ) -> "ClusterState":
+        """Return the state without some of the pods that run, and then with others; one change.
+
+        Args:
+            gone: Keys of pods that run.
+            came: Pods that do not run, or are gone by then, each on the node of its place.
+
+        """
+        left = set(gone)
+        new: dict[str, list[RunningPod]] = {self.node_of[key]: [] for key in left}
+        for runner in came:
+            new.setdefault(runner.placement.node, []).append(runner)
         return self._with(
             node_record_of(
-                self.of(name).node,
-                (runner for runner in self.of(name).pods if runner.pod.key not in gone),
+                _pinning_no_longer(self.of(name).node, more),
+                (*(r for r in self.of(name).pods if r.pod.key not in left), *more),
             )
-            for name in touched
+            for name, more in new.items()
         )
 
     def _with(self, new: Iterable[NodeRecord]) -> "ClusterState":
@@ -148,7 +159,11 @@ class ClusterState:
         touched = {self.nodes.position[record.node.name]: record for record in new}
         if not touched:
             return self
-        gone = {r.pod.key for position in touched for r in self.records[position].pods}
+        gone = {
+            r.pod.key: self.records[position].node.name
+            for position in touched
+            for r in self.records[position].pods
+        }
         came = {r.pod.key: record.node.name for record in touched.values() for r in record.pods}
         records = self.records.changed(touched)
         same = all(record.node is self.nodes[position] for position, record in touched.items())
@@ -158,7 +173,8 @@ class ClusterState:
             self.running.changed({at: record.counted for at, record in touched.items()}),
             self.accounts.changed({at: record.account for at, record in touched.items()}),
             self.node_of.changed(
-                gone - came.keys(), {key: came[key] for key in came.keys() - gone}
+                gone.keys() - came.keys(),
+                {key: name for key, name in came.items() if gone.get(key) != name},
             ),
             self.version + 1,
             self.reaching

@@ -27,6 +27,7 @@ def decide(
     options: SolveOptions,
     limit_s: float,
     cache: SolveCache,
+    move_budget: int = 0,
 ) -> Decision:
     """Solve a batch that `check_batch` has passed, and let the judge check the answer.
 
@@ -37,13 +38,14 @@ def decide(
         options: How to solve.
         limit_s: Wall-clock seconds from this call to its end, in place of those of the options.
         cache: What earlier batches have left.
+        move_budget: How many running pods may move.
 
     Raises:
         SolverError: Parts of Placer contradict each other: a defect of ours.
 
     """
     began_s = monotonic()
-    instance, baseline = state.asking(legal), state.baseline(cache)
+    instance, baseline = state.asking(legal, move_budget), state.baseline(cache)
     left_s = max(LEAST_TIME_S, limit_s - (monotonic() - began_s))
     answer = solve(instance, replace(options, time_limit_s=left_s), baseline=baseline)
     decision = Decision(batch, answer, state.version)
@@ -54,6 +56,16 @@ def decide(
 
 
 def taking(state: ClusterState, batch: Batch, places: Iterable[PodPlacement]) -> ClusterState:
-    """Return the state with the pods of a batch in their places."""
+    """Return the state with the pods of a batch in their places, and of running pods that move.
+
+    Those that move leave before anybody comes, so they may go to each other's places.
+    """
     pods = {pod.key: pod for pod in pods_of(batch.gangs)}
-    return state.with_pods(RunningPod(pods[place.key], place) for place in places)
+    came, gone = [], []
+    for place in places:
+        if place.key in pods:
+            came.append(RunningPod(pods[place.key], place))
+        else:
+            came.append(replace(state.runner(place.key), placement=place, guessed=False))
+            gone.append(place.key)
+    return state.replaced(gone, came)

@@ -6,6 +6,7 @@ from placer.judge.misfits import Misfit
 from placer_models.cluster import Instance
 from placer_models.placement import (
     Answer,
+    Move,
     PartlyPlaced,
     Placed,
     Placement,
@@ -51,6 +52,8 @@ class Change:
         misfits: Pods that no longer fit a node that was updated; they keep their places.
         laid_anew: Pods of a confirmed decision that got another place on the same node,
             because the very CPUs, devices or bytes were gone.
+        moved: The running pods that have got other places, as the decision says. They left before
+            anybody came.
 
     """
 
@@ -58,6 +61,7 @@ class Change:
     followers: tuple[PodPlacement, ...] = ()
     misfits: tuple[Misfit, ...] = ()
     laid_anew: tuple[PodPlacement, ...] = ()
+    moved: tuple[Move, ...] = ()
 
     def __post_init__(self) -> None:
         check_types(self)
@@ -83,8 +87,16 @@ class Decision:
         check_types(self)
 
     @property
+    def moves(self) -> tuple[Move, ...]:
+        """The running pods that get other places, in an order in which each finds its own free.
+
+        They leave before the pods of the batch come.
+        """
+        return self.answer.moves if isinstance(self.answer, Placed | PartlyPlaced) else ()
+
+    @property
     def placement(self) -> Placement:
-        """The places that the answer gives; empty if there are none."""
+        """The places that the answer gives, to running pods that move too; empty if none."""
         if isinstance(self.answer, Placed | PartlyPlaced):
             return self.answer.placement
         return Placement()

@@ -20,6 +20,7 @@ from placer.search.solver import solve
 from placer.state.out_of_time import OutOfTimeError
 from placer_models.cluster import Instance, RunningPod
 from placer_models.goals import OF_A_POD
+from placer_models.moves import stays
 from placer_models.placement import (
     Infeasible,
     PartlyPlaced,
@@ -46,6 +47,8 @@ def confirmed(
 
     """
     began_s = monotonic()
+    if decision.moves:
+        return _confirmed_with_moves(state, decision, options)
     places = decision.placement.pods
     lost = sorted({place.node for place in places if place.node not in state})
     running = tuple(place.key for place in places if place.key in state.node_of)
@@ -63,6 +66,37 @@ def confirmed(
     after = taking(state, decision.batch, settled)
     found = _found(state, after, decision)
     return Refusal(breaches=found) if found else after
+
+
+def _confirmed_with_moves(
+    state: ClusterState, decision: Decision, options: SolveOptions
+) -> ClusterState | Refusal:
+    """Return the state with a decision taken that moves running pods, or why it cannot be.
+
+    They leave their places first, and come to the new ones like pods of the batch.
+    """
+    homes = {move.home.key: move.home for move in decision.moves}
+    left_home = tuple(key for key, home in homes.items() if not _is_at(state, home))
+    if left_home:
+        return Refusal(left_home=left_home)
+    gangs = tuple(
+        Gang(f"moves/{pod.name}", pod.namespace, (pod,), 1, weight=1, lone=True)
+        for pod in (state.runner(key).pod for key in homes)
+    )
+    batch = replace(decision.batch, gangs=(*decision.batch.gangs, *gangs))
+    answer = decision.answer
+    assert isinstance(answer, Placed | PartlyPlaced), "nothing moves without an answer"
+    coming = replace(decision, batch=batch, answer=replace(answer, moves=()))
+    after = confirmed(state.without_pods(homes), coming, options)
+    return after if isinstance(after, Refusal) else replace(after, version=state.version + 1)
+
+
+def _is_at(state: ClusterState, home: PodPlacement) -> bool:
+    """Return whether a running pod is still where a decision found it."""
+    if home.key not in state.node_of:
+        return False
+    now = state.runner(home.key)
+    return stays(now.placement, home, owns_cpus=now.pod.spec.qos.owns_cpus)
 
 
 def laid_anew(after: ClusterState, decision: Decision) -> tuple[PodPlacement, ...]:

@@ -8,6 +8,7 @@ After any of these nothing has changed.
     - NodeInUseError
     - UnknownPodError
     - AlreadyRunningError
+    - StaleDecisionError
     - BadWordsError
         - BadPodError, which is an IllegalPodError too
 """
@@ -80,6 +81,16 @@ class AlreadyRunningError(SchedulerError):
     def __init__(self, pods: tuple[NamespacedName, ...]) -> None:
         super().__init__(f"pods {titles(pods)} run already; release them first, or rename them")
         self.pods = pods
+
+
+class StaleDecisionError(SchedulerError):
+    """A decision is to be explained, and the cluster is another one by now."""
+
+    def __init__(self, decided: int, now: int) -> None:
+        super().__init__(
+            f"the decision was made on version {decided}, and the cluster is at version {now}; "
+            "place the batch again, and explain that decision"
+        )
 
 
 class BadWordsError(SchedulerError):

@@ -56,6 +56,7 @@ class Refusal:
             every resource; each with its reasons.
         undecided: Nodes where time ran out before a place was found or ruled out.
         breaches: What the judge finds wrong with the whole, if each node by itself is right.
+        left_home: Running pods that were to move and are no longer where they were.
 
     """
 
@@ -64,6 +65,7 @@ class Refusal:
     unplaced: tuple[Unplaced, ...] = ()
     undecided: tuple[str, ...] = ()
     breaches: tuple[Breach, ...] = ()
+    left_home: tuple[NamespacedName, ...] = ()
 
     @property
     def message(self) -> str:
@@ -77,6 +79,8 @@ class Refusal:
         if self.undecided:
             names = ", ".join(self.undecided)
             parts.append(f"no place was found in time on nodes {names}")
+        if self.left_home:
+            parts.append(f"no longer where they were to move from: pods {titles(self.left_home)}")
         parts += [f"{breach.rule}: {breach.message}" for breach in self.breaches]
         return "; ".join(parts) + "; place the batch again"
 

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from placer import Engine, Infeasible, PartlyPlaced, Placed, SolveOptions, load_instance, solve
 from placer.explain.explain import explain
-from placer.explain.explanation import Explanation, ProposedChange
+from placer.explain.explanation import CHANGE_KINDS, Explanation, ProposedChange
 from placer.explain.final_state import beside_placed
 from placer.explain.given_answer import StaleAnswerError, answer_given
-from placer.explain.smallest_change import give_up, mend_node, relax
+from placer.explain.smallest_change import KINDS, give_up, mend_node, relax
 from placer.explain.trial import Outcome, Trials
 from placer.judge.breaches import breaches
 from placer_models.cluster import Instance
@@ -319,6 +319,10 @@ def test_no_smaller_change_does_where_that_is_said(seed: int) -> None:
                 size = len(all_of_kind) + 1
             for smaller in range(1, size or 0):
                 assert not any(fits(state, some) for some in combinations(all_of_kind, smaller))
+
+
+def test_each_kind_that_is_named_is_looked_for() -> None:
+    assert tuple(KINDS) == CHANGE_KINDS
 
 
 @pytest.mark.parametrize("look", [mend_node, relax, give_up])

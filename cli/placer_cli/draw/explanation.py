@@ -6,7 +6,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 from rich.tree import Tree
 
-from placer.explain.explanation import Explanation, Lack, NearMiss, ProposedChange, Winner
+from placer.explain.explanation import Explanation, NearMiss, NodeLack, ProposedChange, Winner
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.node import draw_node
 from placer_cli.draw.palette import BAD, GOOD, QUIET, STRONG
@@ -123,7 +123,7 @@ def _tree(one: Explanation, canvas: Canvas) -> Tree:
     return tree
 
 
-def _lack(lack: Lack, canvas: Canvas) -> Text:
+def _lack(lack: NodeLack, canvas: Canvas) -> Text:
     """Say what is missing of what, with a bar that ends in it, and who has it."""
     text = Text(lack.text)
     if lack.asked is not None and lack.left is not None and lack.missing is not None:
@@ -145,7 +145,7 @@ def _lack(lack: Lack, canvas: Canvas) -> Text:
     return text
 
 
-def _bar(lack: Lack, canvas: Canvas) -> Text:
+def _bar(lack: NodeLack, canvas: Canvas) -> Text:
     """Draw what is held, what is left and what is missing of an amount."""
     assert lack.left is not None
     assert lack.missing is not None
