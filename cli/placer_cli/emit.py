@@ -39,6 +39,20 @@ def emission_of(words: tuple[str, Path] | None) -> Emission | None:
     return Emission(kinds, folder)
 
 
+def check_moves(emission: Emission | None, instance: Instance) -> None:
+    """Refuse to let pods move of whose eviction nothing would be written.
+
+    Raises:
+        BadParameter: Running pods may move, and evictions are not among the kinds.
+
+    """
+    if emission and instance.move_budget and EmitKind.EVICTIONS not in emission.kinds:
+        raise typer.BadParameter(
+            "running pods may move, and a bound pod cannot be bound again: say --emit evictions, "
+            "too, or leave --move-budget out"
+        )
+
+
 def objects_for(emission: Emission) -> Objects:
     """Return what has to be kept of a dump."""
     return Objects(keeps_whole=EmitKind.YAML in emission.kinds, bears=True)
@@ -57,7 +71,8 @@ def emit(emission: Emission, objects: Objects, instance: Instance, answer: Answe
 
     if not isinstance(answer, Placed | PartlyPlaced):
         return f"nothing is placed: {emission.folder} was not written"
-    dump = placed_dump(objects, instance, answer.placement)
+    evicts = EmitKind.EVICTIONS in emission.kinds
+    dump = placed_dump(objects, instance, answer.placement, evicts=evicts)
     files = emitted(dump, emission.kinds)
     waits = dump.held_back[0].part.identity.title if dump.held_back else ""
     later = f"; nothing of {waits}: a claim of it is not made of its template yet" if waits else ""
@@ -83,6 +98,8 @@ def emit(emission: Emission, objects: Objects, instance: Instance, answer: Answe
         if unmade:
             told += f"; {unmade[0]} has claims without a volume, which come first: "
             told += "say --emit volumes, too"
+    if dump.leaving:
+        told += "; evict in the order of the names, before anything is bound"
     return told + later
 
 

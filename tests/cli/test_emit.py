@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from claim_worlds import claim, claiming, device_class, resource_slice
+from json_schemas import check_object
 from kubernetes_worlds import node, pod, topology
 from placer_cli.app import main
 from placer_cli.exits import Exit
@@ -212,3 +213,35 @@ def test_bindings_of_pods_with_claims_want_the_claims_first(
 
         told = capsys.readouterr().err
         assert ("Pod default/p has claims, which come first" in told) == warns
+
+
+def test_pods_that_move_are_evicted_in_order_before_others_are_bound(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """
+    Nothing is bound in place of a pod that moves: what its controller makes is another pod.
+    """
+    items = [
+        *(node(f"n{i}") for i in range(3)),
+        *(pod(f"runs-{i}", {"cpu": "3"}, nodeName=f"n{i}") for i in range(3)),
+        pod("large-a", {"cpu": "7"}),
+    ]
+    dump = tmp_path / "dump.json"
+    dump.write_text(json.dumps({"kind": "List", "apiVersion": "v1", "items": items}))
+    solve = ["solve", str(dump), "--workers", "1", "--move-budget", "1"]
+
+    assert main([*solve, "--emit", "bindings", str(tmp_path / "not")]) == Exit.BAD_INPUT
+    assert "say --emit evictions, too" in capsys.readouterr().err
+    folder = tmp_path / "out"
+    assert main([*solve, "--emit", "evictions,bindings", str(folder)]) == Exit.DONE
+    assert "before anything is bound" in capsys.readouterr().err
+    (eviction,) = (folder / "evictions").iterdir()
+    found = json.loads(eviction.read_text())
+    check_object(found)
+    gone = found["metadata"]["name"]
+    assert eviction.name == f"1.default.{gone}.json"
+    assert found["deleteOptions"]["preconditions"]["uid"] == f"uid-{gone}"
+    (binding,) = (folder / "bindings").rglob("*.json")
+    bound = json.loads(binding.read_text())
+    assert bound["metadata"]["name"] == "large-a"
+    assert bound["target"]["name"] == f"n{gone[-1]}"

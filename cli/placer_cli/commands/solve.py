@@ -103,8 +103,8 @@ def solve(
         typer.Option(
             metavar="KIND[,KIND...] FOLDER",
             help="Write what a cluster is told of the placement to FOLDER, which is new or empty: "
-            "annotations, patches, bindings, claims, volumes, yaml. INSTANCE is a cluster's "
-            "objects then.",
+            "annotations, patches, bindings, claims, volumes, yaml, evictions. INSTANCE is a "
+            "cluster's objects then.",
         ),
     ] = None,
     skip_illegal: SkipIllegal = False,
@@ -164,7 +164,7 @@ def _solve(
 ) -> Answer:
     """Read, search and print; return the answer."""
     from placer.load import load_cluster
-    from placer_cli.emit import emit, objects_for
+    from placer_cli.emit import check_moves, emit, objects_for
     from placer_cli.interrupt import halted_by_ctrl_c, interruptible
     from placer_cli.progress import progress
     from placer_models.instance.placement_file import answer_to_json
@@ -190,6 +190,7 @@ def _solve(
     for summary in read:
         note_summary(summary)
     problem = as_asked(problem, options, moves)
+    check_moves(emission, problem)
     refuse_inputs("--output", output, machine_files)
     read_s = monotonic() - started_s
     with ExitStack() as stack:

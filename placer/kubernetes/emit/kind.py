@@ -23,3 +23,6 @@ class EmitKind(StrEnum):
 
     YAML = "yaml"
     """Whole pods with their node and annotations, to be created anew."""
+
+    EVICTIONS = "evictions"
+    """Evictions of running pods that are to move, in the order of the moves."""

@@ -5,12 +5,14 @@ from collections.abc import Callable, Iterable, Mapping
 from placer.kubernetes.emit.annotations import annotations, patches
 from placer.kubernetes.emit.bindings import bindings
 from placer.kubernetes.emit.claims import claims
+from placer.kubernetes.emit.evictions import evictions
 from placer.kubernetes.emit.kind import EmitKind
 from placer.kubernetes.emit.placed_pods import PlacedDump, Written
 from placer.kubernetes.emit.pods import pods
 from placer.kubernetes.emit.volumes import volumes
 
 KINDS: Mapping[EmitKind, Callable[[PlacedDump], Iterable[Written]]] = {
+    EmitKind.EVICTIONS: evictions,
     EmitKind.ANNOTATIONS: annotations,
     EmitKind.PATCHES: patches,
     EmitKind.BINDINGS: bindings,

@@ -8,7 +8,7 @@ from placer.kubernetes.objects import Objects
 from placer.kubernetes.summary import Summary
 from placer_models.cluster import Instance, Node
 from placer_models.kubernetes.device import DevicePart
-from placer_models.kubernetes.object_fields import Object
+from placer_models.kubernetes.object_fields import Identity, Object
 from placer_models.kubernetes.pod import KubePod
 from placer_models.placement import NamespacedName, Placement, PodPlacement
 from placer_models.pod import Gang, Pod
@@ -44,6 +44,7 @@ class PlacedDump:
         held_back: Pods with a claim that is not made from its template yet. Nothing is written
             for them, the pods bound with them, and those that share claims with them: once they
             were bound, nobody would give that claim devices.
+        leaving: Running pods that move, in an order in which each finds its new place free.
 
     """
 
@@ -51,6 +52,7 @@ class PlacedDump:
     instance: Instance
     pods: tuple[EmittedPod, ...]
     held_back: tuple[EmittedPod, ...] = ()
+    leaving: tuple[Identity, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,23 +68,33 @@ class Written:
     objects: tuple[Object, ...]
 
 
-def placed_dump(objects: Objects, instance: Instance, placement: Placement) -> PlacedDump:
+def placed_dump(
+    objects: Objects, instance: Instance, placement: Placement, *, evicts: bool = False
+) -> PlacedDump:
     """Return the placed pods of a dump.
 
+    Args:
+        objects: What was read.
+        instance: What was made of it.
+        placement: The answer.
+        evicts: Whether running pods that move are evicted. Nothing else is written of them: what
+            takes their place is another pod, which waits then.
+
     Raises:
-        ValueError: A pod of the placement runs already, and no object would move it; or a gang,
-            or a group of gangs, has too few of its pods in the placement.
+        ValueError: A pod of the placement runs already, and nobody is to evict it; or a gang, or
+            a group of gangs, has too few of its pods in the placement.
 
     """
     objects = with_made_claims(objects, Summary())
     places = {place.key: place for place in placement.pods}
     running = {one.pod.key: one for one in instance.running}
-    for key in places:
+    leaving = [objects.pods[key].identity for key in places if key in running]
+    for key in places if not evicts else ():
         if key in running:
             raise ValueError(
                 f"Pod {key[0]}/{key[1]} runs on node {running[key].placement.node} and would have "
-                f"to move to {places[key].node}: a bound pod cannot be bound again; delete it, and "
-                "solve again with the pod that takes its place"
+                f"to move to {places[key].node}: a bound pod cannot be bound again; say --emit "
+                "evictions, too, and solve again with the pod that takes its place"
             )
     nodes = {node.name: node for node in instance.nodes}
     groups = {key: group.gangs for group in instance.groups for key in group.gangs}
@@ -107,7 +119,7 @@ def placed_dump(objects: Objects, instance: Instance, placement: Placement) -> P
     held_back = tuple(one for one in found if not all(claim.claim for claim in one.part.claims))
     waiting = _with_sharers({one.together for one in held_back}, found, objects)
     told = tuple(one for one in found if one.together not in waiting)
-    return PlacedDump(objects, instance, told, held_back)
+    return PlacedDump(objects, instance, told, held_back, tuple(leaving))
 
 
 def _with_sharers(
