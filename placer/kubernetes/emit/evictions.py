@@ -12,7 +12,7 @@ def eviction(identity: Identity) -> Object:
     The cluster holds it to the pod's disruption budgets, and refuses it if the uid differs.
     """
     metadata = {"name": identity.name, "namespace": identity.namespace}
-    found: Object = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": metadata}
+    found: dict[str, object] = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": metadata}
     if identity.uid:
         found["deleteOptions"] = {"preconditions": {"uid": identity.uid}}
     return found
