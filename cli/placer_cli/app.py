@@ -78,7 +78,9 @@ class _Placer(CommandsOnDemand):
             "placer_cli.commands.agent:agent",
             "placer agent --documents /etc/placer/node",
         ),
-        "plan": CommandEntry("Say what to buy, with a proof.", "placer_cli.plan.app:plan_app"),
+        "plan": CommandEntry(
+            "Say what to buy, and how much more fits.", "placer_cli.plan.app:plan_app"
+        ),
         "queue": CommandEntry(
             "Simulate the fair queue, and advise thread counts.", "placer_cli.queue.app:queue_app"
         ),

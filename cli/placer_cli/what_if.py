@@ -85,7 +85,7 @@ def solve_what_if(
 
     logging.getLogger("placer.search").addHandler(logging.NullHandler())
     started_s = monotonic()
-    changes = _changes_of(texts)
+    changes = changes_in(texts)
     instance = read_instance(
         paths, note_summary, skip_illegal=skip_illegal, who=who, bears_faults=True
     )
@@ -109,7 +109,14 @@ def solve_what_if(
     return found.after
 
 
-def _changes_of(texts: Sequence[str]) -> list["InstanceChange"]:
+def changes_in(texts: Sequence[str]) -> list["InstanceChange"]:
+    """Return the changes that texts name, those in files among them.
+
+    Raises:
+        BadParameter: A text is no change.
+        InputError: Something is wrong with a file.
+
+    """
     from placer_models.instance.changes_file import read_changes
     from placer_models.whatif.change import ChangeError
     from placer_models.whatif.language import parse

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from placer_models.cluster import Node
 from placer_models.host_ports import ANY_IP
+from placer_models.kubernetes.names import REQUESTED_CPU
 from placer_models.pod import PodSpec, Resources
 from placer_models.problem.dimensions import Amounts, Dimension
 
@@ -46,6 +47,8 @@ class NodeResource:
 
     def told(self, name: str, amount: int) -> str:
         """Return an amount of it for people; of what there is only one of, the name alone."""
+        if name == REQUESTED_CPU:
+            return f"{amount / 1000:g} CPUs of those that all pods ask for"
         return f"{amount} {name}" if self.whole == 1 else name
 
 

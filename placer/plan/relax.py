@@ -58,7 +58,7 @@ def relaxed(question: PlanQuestion) -> Relaxation:
     names: dict[NodeState, list[str]] = {state: [] for state in states}
     for state in problem.nodes[:there]:
         names[state].append(state.name)
-    kinds = [_kind(problem, state) for state in (*states, *problem.nodes[there:])]
+    kinds = [bin_of(problem, state) for state in (*states, *problem.nodes[there:])]
     item_of_shape = _merged(kinds, len(problem.shapes))
     firsts = [item_of_shape.index(item) for item in range(max(item_of_shape, default=-1) + 1)]
     units = _units(kinds)
@@ -140,7 +140,7 @@ def _types(problem: Problem) -> tuple[str, ...]:
     return tuple(sorted(asked | {need.type for shape in problem.shapes for need in shape.shares}))
 
 
-def _kind(problem: Problem, node: NodeState) -> BinKind:
+def bin_of(problem: Problem, node: NodeState) -> BinKind:
     """Return a node as a bin of shapes, in the Problem's units and without a price."""
     sizes: list[Vector | None] = []
     for item, shape in enumerate(problem.shapes):

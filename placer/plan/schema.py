@@ -133,3 +133,35 @@ class PlanAnswerFile(Part):
     relaxed: tuple[str, ...]
     unplaced: tuple[NoPlaceEntry, ...]
     placements: tuple[PlacementFile, ...]
+
+
+class FitClassEntry(Part):
+    """Nodes of one kind on which the next pod is stopped by the same."""
+
+    machine: str
+    nodes: tuple[Name, ...]
+    count: int
+    rule: str | None
+    reason: str
+
+
+class FitStepEntry(Part):
+    """How many further pods fit, as it is or with changes."""
+
+    changes: tuple[str, ...]
+    count: int
+    bound: int
+    proven: bool
+    classes: tuple[FitClassEntry, ...]
+    placement: PlacementFile
+
+
+class FitAnswerFile(Part):
+    """One document of ``kind: FitAnswer``; the first step is the cluster as it is."""
+
+    api_version: Literal["placer/v1"]
+    kind: Literal["FitAnswer"]
+    pod: Name
+    namespace: Name
+    waiting: int
+    steps: tuple[FitStepEntry, ...]

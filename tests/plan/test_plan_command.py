@@ -117,3 +117,99 @@ def test_the_example_is_planned_for_both_scenarios(
     assert answer["gapPercent"] == pytest.approx(float(100 * (price - bound) / bound), abs=1e-3)
     assert [one["pods"] for one in answer["scenarios"]] == [61, 152]
     assert [len(one["pods"]) for one in answer["placements"]] == [61, 152]
+
+
+def fit_of(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *arguments: str
+) -> tuple[int, str, str]:
+    """Run ``placer plan fit`` at 100 columns."""
+    monkeypatch.setenv("COLUMNS", "100")
+    code = main(["plan", "fit", *arguments])
+    printed = capsys.readouterr()
+    return code, printed.out, printed.err
+
+
+DEMO = str(Path(__file__).parents[2] / "instances/demo.yaml")
+DUMP = str(Path(__file__).parents[2] / "instances/dumps/cluster.yaml")
+
+
+def test_a_fit_tells_its_number_first_then_what_stops_the_next_one(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code, out, _ = fit_of(capsys, monkeypatch, DEMO, "--pod", "cpu=4,memory=16Gi,gpu=1")
+
+    lines = [line.rstrip() for line in out.splitlines()]
+    assert code == 0
+    assert lines[0] == (
+        "22 more pods of cpu=4,memory=16Gi,gpu=1 fit, and no more than that, which is proven."
+    )
+    assert any(
+        line.startswith("dgx-a100") and line.endswith("16  device-count asks 1 gpu")
+        for line in lines
+    )
+
+
+def test_a_fit_keeps_its_schema_and_counts_after_each_change(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """
+    Each change by itself; a change of a pod that is counted changes the shape.
+    """
+    changes = ("--what-if", "add=1:gpu-1", "--what-if", "cordon=gpu-3")
+    code, out, _ = fit_of(
+        capsys, monkeypatch, DUMP, "--pod", "ml/notebook-0", *changes, "--format", "json"
+    )
+
+    answer = json.loads(out)
+    schema = schema_of(SchemaKind.FIT_ANSWER)
+    assert code == 0
+    assert faults(answer, schema, schema["$defs"]) == []
+    assert [step["changes"] for step in answer["steps"]] == [[], ["add=1:gpu-1"], ["cordon=gpu-3"]]
+    assert [step["count"] for step in answer["steps"]] == [15, 23, 11]
+    assert all(step["proven"] for step in answer["steps"])
+    assert [len(step["placement"]["pods"]) for step in answer["steps"]] == [15, 23, 11]
+
+
+def test_a_file_with_a_pod_is_a_shape_in_the_language_of_the_cluster(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pod = tmp_path / "pod.yaml"
+    pod.write_text(
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: small, namespace: shop}\n"
+        "spec: {containers: [{name: c, resources: {requests: {cpu: 4, memory: 8Gi}}}]}\n"
+    )
+    code, out, _ = fit_of(capsys, monkeypatch, DUMP, "--pod", str(pod))
+    assert code == 0
+    assert out.startswith("6 more pods like shop/small fit, and no more than that")
+
+    code, _, error = fit_of(capsys, monkeypatch, DEMO, "--pod", str(pod))
+    assert code == 2
+    assert "in another language than the instance; expected an Instance with one pod" in error
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("--pod", "nobody"), "--pod: got 'nobody'; no pod or gang has this name"),
+        (("--pod", "cpu=4,cpu=5"), "--pod: got 'cpu' twice; give it once"),
+        (("--pod", "cpu="), "--pod: got 'cpu='; expected RESOURCE=AMOUNT"),
+        (("--pod", "gpux=1"), "no machine has a device type 'gpux'; did you mean 'gpu'?"),
+        (("--pod", "chat"), "its pods ask for different things"),
+        (("--pod", "cpu=1", "--exclude-nodes", "pool=x"), "--exclude-nodes: got 'pool=x'; no node"),
+        (("--pod", "cpu=1", "--exclude-nodes", "a b"), "--exclude-nodes: got 'a b'; expected"),
+        (("--pod", "cpu=1", "--what-if", "cordon=x"), "--what-if: cordon=x: there is no node 'x'"),
+        (("--pod", "missing.yaml"), "missing.yaml: "),
+        (("--pod", "memory=0"), "asks for nothing"),
+    ],
+)
+def test_a_bad_question_about_a_fit_is_one_line(
+    arguments: tuple[str, ...],
+    told: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    code, out, error = fit_of(capsys, monkeypatch, DEMO, *arguments)
+
+    assert (code, out) == (2, "")
+    assert told in error
+    assert len(error.splitlines()) == 1

@@ -20,6 +20,7 @@ class SchemaKind(StrEnum):
     PLAN = "Plan"
     PLAN_ANSWER = "PlanAnswer"
     EXPLANATIONS = "Explanations"
+    FIT_ANSWER = "FitAnswer"
 
 
 def schema(
@@ -34,7 +35,11 @@ def schema(
 def schema_of(kind: SchemaKind) -> dict[str, object]:
     """Return the JSON Schema of the documents of a kind."""
     from placer.explain.schema import ExplanationsFile
-    from placer.plan.schema import PlanAnswerFile, PlanFile
+    from placer.plan.schema import (
+        FitAnswerFile,
+        PlanAnswerFile,
+        PlanFile,
+    )
     from placer.slots.schema import JobGraphFile
     from placer.slots.workers.schema import WorkersFile
     from placer_models.files.part import json_schema
@@ -65,3 +70,5 @@ def schema_of(kind: SchemaKind) -> dict[str, object]:
             return json_schema(PlanAnswerFile, nulls=True)
         case SchemaKind.EXPLANATIONS:
             return json_schema(ExplanationsFile, nulls=True)
+        case SchemaKind.FIT_ANSWER:
+            return json_schema(FitAnswerFile, nulls=True)

@@ -10,6 +10,7 @@ from placer_cli.commands.solve import LONGEST_S, MOST_WORKERS
 from placer_cli.console import err, note_summary, out
 from placer_cli.exits import Exit
 from placer_cli.output import Format, document
+from placer_cli.plan.fit import fit
 
 if TYPE_CHECKING:
     from placer.plan.answer import PlanAnswer
@@ -19,14 +20,14 @@ LEAST_S = 0.1
 plan_app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="Plan capacity: what to buy, at what price.",
+    help="Plan capacity: what to buy, and how much more fits.",
     epilog="Example: placer plan buy instances/plan/cluster.yaml --seconds 5",
 )
 
 
 @plan_app.callback()
 def _plan() -> None:
-    """Plan capacity: what to buy, at what price."""
+    """Plan capacity: what to buy, and how much more fits."""
 
 
 @plan_app.command(epilog="Example: placer plan buy instances/plan/cluster.yaml --seconds 5")
@@ -74,6 +75,11 @@ def buy(
     except KeyboardInterrupt:
         raise NoAnswerError from None
     raise typer.Exit(_exit(answer))
+
+
+plan_app.command(
+    epilog="Example: placer plan fit instances/demo.yaml --pod cpu=4,memory=16Gi,gpu=1"
+)(fit)
 
 
 def _buy(

@@ -1,0 +1,82 @@
+"""How many more fit, for a terminal: first the sentence, then what stops the next one where."""
+
+from collections.abc import Iterator, Sequence
+
+from rich.console import Group as Lines
+from rich.console import RenderableType
+from rich.text import Text
+
+from placer.plan.fit_answer import Fit, FitClass
+from placer_cli.draw.canvas import Canvas
+from placer_cli.draw.palette import QUIET, STRONG
+from placer_cli.draw.tables import table
+from placer_cli.draw.text_flow import titled
+from placer_cli.draw.texts import count, fold_names
+
+
+def draw_fit(steps: Sequence[Fit], shape: str, waiting: int, canvas: Canvas) -> RenderableType:
+    """Draw how many fit as it is, then with each change.
+
+    Args:
+        steps: As it is, then with each change.
+        shape: The shape as people named it.
+        waiting: How many pods wait, which nobody placed.
+        canvas: What it is drawn on.
+
+    """
+    first = steps[0]
+    lines: list[RenderableType] = [Text(_sentence(first, shape), STRONG)]
+    if waiting:
+        wait = "waits and is" if waiting == 1 else "wait and are"
+        lines.append(Text(f"{count(waiting, 'pod')} {wait} not placed first.", QUIET))
+    lines += ["", _classes(first.classes, canvas)]
+    if len(steps) > 1:
+        lines += ["", titled("With a change", _changes(steps, canvas))]
+        for step in steps[1:]:
+            if step.classes != first.classes:
+                lines += ["", titled(f"With {_words(step)}", _classes(step.classes, canvas))]
+    return Lines(*lines)
+
+
+def _sentence(step: Fit, shape: str) -> str:
+    of = f"of {shape}" if "=" in shape else f"like {step.pod.title.removesuffix('-more')}"
+    if not step.count:
+        if not step.bound:
+            return f"No more pods {of} fit, which is proven."
+        return f"No place for another pod {of} was found; at most {step.bound:,} fit."
+    more = f"{step.count:,} more {'pod' if step.count == 1 else 'pods'} {of}"
+    fit = "fits" if step.count == 1 else "fit"
+    if step.proven:
+        return f"{more} {fit}, and no more than that, which is proven."
+    return f"{more} {fit}; no more than {step.bound:,} can, which is proven."
+
+
+def _classes(classes: Sequence[FitClass], canvas: Canvas) -> RenderableType:
+    rows = [list(_row(one)) for one in classes]
+    head = ("nodes", "how many", "which", "more", "what stops the next one")
+    wrap = {"which": 14, "what stops the next one": 24}
+    return table(head, rows, canvas.width, numbers=("how many", "more"), wrap=wrap)
+
+
+def _row(one: FitClass) -> Iterator[Text]:
+    yield Text(one.machine)
+    yield Text(f"{len(one.nodes):,}")
+    yield Text(fold_names(one.nodes))
+    yield Text(f"{one.count:,}")
+    yield Text(one.reason)
+
+
+def _changes(steps: Sequence[Fit], canvas: Canvas) -> RenderableType:
+    before = steps[0].count
+    rows = []
+    for step in steps[1:]:
+        most = "" if step.proven else f"{step.bound:,}"
+        differs = f"{step.count - before:+,}" if step.count != before else "±0"
+        rows.append([Text(_words(step)), Text(f"{step.count:,}"), Text(differs), Text(most)])
+    head = ("change", "fit", "difference", "at most")
+    return table(head, rows, canvas.width, numbers=head[1:], wrap={"change": 20})
+
+
+def _words(step: Fit) -> str:
+    shown = ", ".join(step.changes[:3])
+    return shown if len(step.changes) <= 3 else f"{shown} and {len(step.changes) - 3} more"

@@ -1,0 +1,150 @@
+"""The shape of a pod as people name it: in words, by a file, or by a pod of the instance."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from placer.load import load_instance
+from placer_models.cluster import Instance
+from placer_models.files.documents import API_VERSION, name_of
+from placer_models.files.errors import InputError, candidates, shown
+from placer_models.kubernetes.stream import holds_objects
+from placer_models.kubernetes.who_waits import ALL, WhoWaits
+from placer_models.placement import title_of
+from placer_models.pod import Gang, Pod
+from placer_models.reasons import Illegal, NotAsked, Reason
+
+_FILE_SUFFIXES = (".yaml", ".yml", ".json")
+
+
+def load_shape(
+    text: str, paths: Sequence[Path], instance: Instance, who: WhoWaits = ALL
+) -> tuple[Pod, Instance]:
+    """Return a pod of the shape that a text means, and the instance in which one of it waits.
+
+    Args:
+        text: ``cpu=4,memory=16Gi,gpu=1``, in the words of the instance's requests; or a file with
+            a pod, in the language of the instance; or the name of a pod or a gang of the instance.
+        paths: The files of the instance.
+        instance: What they hold.
+        who: As in `load_instance`.
+
+    Raises:
+        InputError: Something is wrong with the shape or the file.
+        ValueError: The text means no pod, or pods that ask for different things.
+
+    """
+    file = Path(text)
+    if "=" in text and not file.is_file():
+        return _shape_in_words(text, paths, instance, who)
+    if file.is_file() or text.endswith(_FILE_SUFFIXES):
+        return _shape_in_file(text, file, paths, instance, who)
+    namespace, _, name = text.rpartition("/")
+    key = (namespace or "default", name)
+    waiting = {pod.key: pod for gang in instance.gangs for pod in gang.pods}
+    if key in waiting:
+        return waiting[key], instance
+    for gang in instance.gangs:
+        if gang.key == key:
+            return _one_of(text, gang.pods), instance
+    running = [r.pod for r in instance.running if r.pod.key == key]
+    running = running or [
+        r.pod for r in instance.running if (r.pod.namespace, r.placement.gang) == key
+    ]
+    if running:
+        pod = replace(_one_of(text, running), name=f"{running[0].name}-more", uid="")
+        gang = Gang(pod.name, pod.namespace, (pod,), 1, lone=True)
+        return pod, replace(instance, gangs=(*instance.gangs, gang))
+    known = [title_of(*one) for one in waiting]
+    known += [title_of(*gang.key) for gang in instance.gangs]
+    known += [r.pod.title for r in instance.running]
+    raise ValueError(
+        f"got {shown(text)}; no pod or gang has this name, no file does, and no shape such as "
+        f"'cpu=4,memory=16Gi' is written so{candidates(text, known)}"
+    )
+
+
+def _one_of(text: str, pods: Sequence[Pod]) -> Pod:
+    """Return one of pods that all ask for the same.
+
+    Raises:
+        ValueError: They do not.
+
+    """
+    other = next((pod for pod in pods if pod.spec != pods[0].spec), None)
+    if other is not None:
+        raise ValueError(
+            f"got {shown(text)}; its pods ask for different things, such as {pods[0].title!r} and "
+            f"{other.title!r}: name one of them"
+        )
+    return pods[0]
+
+
+def _shape_in_file(
+    text: str, file: Path, paths: Sequence[Path], instance: Instance, who: WhoWaits
+) -> tuple[Pod, Instance]:
+    """Return the pod of a file that is read beside those of the instance."""
+    if any(holds_objects(path) for path in paths) != holds_objects(file):
+        expected = "a Pod object" if not holds_objects(file) else "an Instance with one pod"
+        raise InputError(
+            name_of(file),
+            None,
+            "",
+            f"is in another language than the instance; expected {expected}",
+        )
+    both = load_instance([*paths, file], who=who)
+    known = {gang.key for gang in instance.gangs}
+    known |= {(one.namespace, one.name) for one in instance.left_out}
+    for one in both.left_out:
+        if (one.namespace, one.name) not in known:
+            told = "; ".join(map(_told, one.why))
+            raise InputError(name_of(file), None, "", f"pod {shown(one.name)}: {told}")
+    new = [gang for gang in both.gangs if gang.key not in known]
+    pods = [pod for gang in new for pod in gang.pods]
+    if not pods:
+        raise InputError(name_of(file), None, "", "holds no pod that waits; give one")
+    pod = _one_of(text, pods)
+    gang = Gang(pod.name, pod.namespace, (pod,), 1, lone=True)
+    return pod, replace(instance, gangs=(*instance.gangs, gang))
+
+
+def _shape_in_words(
+    text: str, paths: Sequence[Path], instance: Instance, who: WhoWaits
+) -> tuple[Pod, Instance]:
+    """Return the pod that amounts describe, read as a file of the instance's language would be."""
+    amounts: dict[str, str] = {}
+    for part in text.split(","):
+        resource, equals, amount = part.partition("=")
+        if not (resource.strip() and equals and amount.strip()):
+            raise ValueError(f"got {shown(part)}; expected RESOURCE=AMOUNT, such as cpu=4")
+        if resource.strip() in amounts:
+            raise ValueError(f"got {shown(resource)} twice; give it once")
+        amounts[resource.strip()] = amount.strip()
+    asked: object
+    if any(holds_objects(path) for path in paths):
+        beyond = {name: amount for name, amount in amounts.items() if "/" in name}
+        resources = {"requests": amounts, **({"limits": beyond} if beyond else {})}
+        spec = {"containers": [{"name": "main", "resources": resources}]}
+        asked = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "pod"}, "spec": spec}
+    else:
+        pod = {"name": "pod", "requests": amounts}
+        asked = {"apiVersion": API_VERSION, "kind": "Instance", "pods": [pod]}
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "shape.json"
+        file.write_text(json.dumps(asked, indent=1))
+        try:
+            return _shape_in_file(text, file, paths, instance, who)
+        except InputError as error:
+            raise ValueError(f"got {shown(text)}; {error.message}") from None
+
+
+def _told(why: Reason) -> str:
+    match why:
+        case Illegal():
+            return why.text
+        case NotAsked():
+            return why.why
+        case _:
+            return "cannot be asked about"
