@@ -36,7 +36,7 @@ from placer_models.typed import typed
 if TYPE_CHECKING:
     from placer.kubernetes.objects import Objects
     from placer.kubernetes.summary import Summary
-    from placer.plan.question import PlanQuestion
+    from placer.plan.question import NodeOffer, PlanQuestion
 
 _FILE_SUFFIXES = (".yaml", ".yml", ".json", ".txt")
 _NO_NAME = re.compile(r"[^A-Za-z0-9._-]+")
@@ -144,6 +144,25 @@ def load_question(
         cluster = load_instance(paths, on_file, on_summary, who=who, bears_faults=True)
         return read_question(document, (), find, cluster)
     return read_question(document, [doc for path in paths for doc in read_documents(path)], find)
+
+
+def load_offers(
+    plan: Path, cluster: Instance, on_file: OnFile | None = None
+) -> "tuple[tuple[NodeOffer, ...], str]":
+    """Return the offers of a plan's file, and the currency of their prices.
+
+    Args:
+        plan: The file of the plan; ``-`` is standard input.
+        cluster: The nodes that are there, and what runs on them.
+        on_file: As in `load_instance`.
+
+    Raises:
+        InputError: Something is wrong with the plan; it tells all faults.
+
+    """
+    from placer.plan.file import read_offers
+
+    return read_offers(only_document(plan, "Plan"), _Finder(on_file), cluster)
 
 
 def _no_objects(path: Path, mend: str) -> InputError:

@@ -79,7 +79,7 @@ class _Placer(CommandsOnDemand):
             "placer agent --documents /etc/placer/node",
         ),
         "plan": CommandEntry(
-            "Say what to buy, and how much more fits.", "placer_cli.plan.app:plan_app"
+            "Say what to buy, what fits, what a failure costs.", "placer_cli.plan.app:plan_app"
         ),
         "queue": CommandEntry(
             "Simulate the fair queue, and advise thread counts.", "placer_cli.queue.app:queue_app"

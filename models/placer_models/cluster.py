@@ -321,6 +321,7 @@ class RunningPod:
             it. Such a pod is a misfit, and counts by what it holds (`illegal_running`).
         guessed: Whether the NUMA nodes of its memory and hugepages, and so those to whose pool
             it is bound, are a guess: nobody says where it has them.
+        of_node: Whether it runs for its node and ends with it, as pods of DaemonSets do.
 
     """
 
@@ -329,6 +330,7 @@ class RunningPod:
     movable: bool = True
     illegal: str = ""
     guessed: bool = False
+    of_node: bool = False
 
     def __post_init__(self) -> None:
         check_types(self)

@@ -108,7 +108,14 @@ def bound_pods(
         stays = bool(one.part.leaving or one.part.claims or has_volumes or (one.cpus & pinned))
         place = _placement(one, node, owned, held)
         found.running.append(
-            RunningPod(pod, place, movable=not stays, illegal=one.illegal, guessed=held.guessed)
+            RunningPod(
+                pod,
+                place,
+                movable=not stays,
+                illegal=one.illegal,
+                guessed=held.guessed,
+                of_node=one.part.of_node,
+            )
         )
     if kept_milli := joined.kept_milli + sum(one.asked.shared_milli for one in read):
         found.running.append(_system(node, kept_milli, owned, read))
@@ -184,4 +191,4 @@ def _system(
     )
     guessed = numa is not None and len(node.machine.topology.numa_nodes) > 1
     pod = Pod(node.name, SYSTEM_NAMESPACE, spec)
-    return RunningPod(pod, place, movable=False, guessed=guessed)
+    return RunningPod(pod, place, movable=False, guessed=guessed, of_node=True)

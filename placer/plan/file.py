@@ -9,6 +9,7 @@ from fractions import Fraction
 from placer.plan.question import NodeOffer, PlanQuestion, PlanScenario, stem_of
 from placer.plan.schema import DemandGangPart, DemandPart, OfferPart, PlanFile, ScenarioPart
 from placer_models.cluster import Instance
+from placer_models.defaults import NO_DEFAULTS
 from placer_models.files.documents import Document
 from placer_models.files.errors import InputError, shown
 from placer_models.files.faults import Faults, Place
@@ -18,6 +19,7 @@ from placer_models.instance.build import Beside, Waiting, build_instance
 from placer_models.instance.hosts import expand_hosts
 from placer_models.instance.nodes import MachineFinder
 from placer_models.instance.schema import GangPart
+from placer_models.pod import Gang, Pod, PodSpec
 
 _PRICE = re.compile(r"[0-9]{1,12}(?:\.[0-9]{1,6})?")
 _FACTOR = re.compile(r"[0-9]{1,6}(?:\.[0-9]{1,6})?")
@@ -52,6 +54,33 @@ def read_question(
     except InputError as error:
         # Faults of further files, such as a machine's, are not among the gathered ones.
         raise faults.all_of_them() or error from None
+
+
+def read_offers(
+    plan: Document, find_machine: MachineFinder, cluster: Instance
+) -> tuple[tuple[NodeOffer, ...], str]:
+    """Return the offers of a plan, and the currency of their prices.
+
+    What else the plan says is read, and means nothing.
+
+    Args:
+        plan: The document of the plan.
+        find_machine: Finds machines that are no file's.
+        cluster: The nodes that are there, and what runs on them.
+
+    Raises:
+        InputError: Something is wrong with the plan; it tells all faults.
+
+    """
+    asked = Pod("any", "default", PodSpec(()))
+    gang = Gang(asked.name, asked.namespace, (asked,), 1, lone=True)
+    some = replace(cluster, gangs=(gang,), groups=(), running=(), left_out=())
+    question = read_question(plan, (), find_machine, some)
+    defaults = cluster.nodes[0].defaults if cluster.nodes else NO_DEFAULTS
+    offers = tuple(
+        replace(offer, node=replace(offer.node, defaults=defaults)) for offer in question.offers
+    )
+    return offers, question.currency
 
 
 def _read(

@@ -165,3 +165,40 @@ class FitAnswerFile(Part):
     namespace: Name
     waiting: int
     steps: tuple[FitStepEntry, ...]
+
+
+class MendEntry(Part):
+    """What of the offers mends a loss; without a price nothing was found that does."""
+
+    price: str | None
+    bound: str | None
+    mix: tuple[PurchaseEntry, ...]
+
+
+class LossEntry(Part):
+    """What becomes of a loss."""
+
+    name: str
+    nodes: tuple[Name, ...]
+    alike: tuple[str, ...]
+    pods: int
+    survives: bool
+    proven: bool
+    moves: int
+    unplaced: tuple[NoPlaceEntry, ...]
+    mend: MendEntry | None
+    placement: PlacementFile
+
+
+class SurvivalAnswerFile(Part):
+    """One document of ``kind: SurvivalAnswer``; losses stand worst first."""
+
+    api_version: Literal["placer/v1"]
+    kind: Literal["SurvivalAnswer"]
+    survives: bool
+    tried: int
+    choices: int
+    move_budget: int
+    outside: tuple[Name, ...]
+    currency: str
+    losses: tuple[LossEntry, ...]

@@ -21,6 +21,7 @@ class SchemaKind(StrEnum):
     PLAN_ANSWER = "PlanAnswer"
     EXPLANATIONS = "Explanations"
     FIT_ANSWER = "FitAnswer"
+    SURVIVAL_ANSWER = "SurvivalAnswer"
 
 
 def schema(
@@ -39,6 +40,7 @@ def schema_of(kind: SchemaKind) -> dict[str, object]:
         FitAnswerFile,
         PlanAnswerFile,
         PlanFile,
+        SurvivalAnswerFile,
     )
     from placer.slots.schema import JobGraphFile
     from placer.slots.workers.schema import WorkersFile
@@ -72,3 +74,5 @@ def schema_of(kind: SchemaKind) -> dict[str, object]:
             return json_schema(ExplanationsFile, nulls=True)
         case SchemaKind.FIT_ANSWER:
             return json_schema(FitAnswerFile, nulls=True)
+        case SchemaKind.SURVIVAL_ANSWER:
+            return json_schema(SurvivalAnswerFile, nulls=True)

@@ -11,6 +11,7 @@ from placer_cli.console import err, note_summary, out
 from placer_cli.exits import Exit
 from placer_cli.output import Format, document
 from placer_cli.plan.fit import fit
+from placer_cli.plan.survive import survive
 
 if TYPE_CHECKING:
     from placer.plan.answer import PlanAnswer
@@ -20,14 +21,14 @@ LEAST_S = 0.1
 plan_app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="Plan capacity: what to buy, and how much more fits.",
+    help="Plan capacity: what to buy, how much more fits, what a failure costs.",
     epilog="Example: placer plan buy instances/plan/cluster.yaml --seconds 5",
 )
 
 
 @plan_app.callback()
 def _plan() -> None:
-    """Plan capacity: what to buy, and how much more fits."""
+    """Plan capacity: what to buy, how much more fits, what a failure costs."""
 
 
 @plan_app.command(epilog="Example: placer plan buy instances/plan/cluster.yaml --seconds 5")
@@ -80,6 +81,7 @@ def buy(
 plan_app.command(
     epilog="Example: placer plan fit instances/demo.yaml --pod cpu=4,memory=16Gi,gpu=1"
 )(fit)
+plan_app.command(epilog="Example: placer plan survive instances/plan/running.yaml")(survive)
 
 
 def _buy(

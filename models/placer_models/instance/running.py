@@ -61,6 +61,7 @@ class _Seat:
     hugepages: dict[tuple[int, int], int] | None = None
     floats: bool = False  # it is said to be bound to no NUMA node
     guessed: bool = False  # nobody says where its memory is
+    of_node: bool = False
 
 
 class RunningReader:
@@ -98,6 +99,7 @@ class RunningReader:
             illegal.text if illegal else "",
             floats=part.cpuset == "",
             guessed=part.memory_guessed,
+            of_node=part.of_node,
         )
         if part.memory is not None:
             seat.memory = self._memory(part.memory, seat)
@@ -129,6 +131,7 @@ class RunningReader:
                 seat.movable,
                 seat.illegal,
                 guessed=seat.guessed,
+                of_node=seat.of_node,
             )
             for seat in self._seats
         )

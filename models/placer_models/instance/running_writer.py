@@ -43,6 +43,7 @@ def running_to_dict(running: RunningPod, node: Node, *, in_gang: bool) -> Json:
             vfs=functions,
             gang=placement.gang if in_gang else None,
             movable=running.movable,
+            of_node=running.of_node,
         ),
     }
 

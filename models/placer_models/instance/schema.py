@@ -296,6 +296,9 @@ class RunningPart(SpecPart):
     )
     gang: Name | None = Field(None, description="Its gang, one of the runningGangs.")
     movable: bool = Field(True, description="Whether it may move where there is a moveBudget.")
+    of_node: bool = Field(
+        False, description="Whether it runs for its node and ends with it, as in a DaemonSet."
+    )
 
 
 class DefaultsPart(Part):

@@ -86,6 +86,9 @@ class DeviceWishes:
     joint: JointAllocation | None = None
 
 
+_NODE_OWNERS = frozenset({"DaemonSet", "Node"})
+"""Kinds of owners whose pods run for their node; a node owns the objects of its static pods."""
+
 NO_SPEC = ResourceSpec()
 NO_WISHES = DeviceWishes()
 
@@ -114,6 +117,7 @@ class KubePod:
         volumes: Its volumes that only some nodes reach.
         kubelet_uid: The uid by which the kubelet of its node knows it; empty if it was never in
             a cluster.
+        of_node: Whether it runs for its node and ends with it: it is a DaemonSet's, or static.
 
     """
 
@@ -143,6 +147,7 @@ class KubePod:
     claims: tuple[PodClaim, ...] = ()
     volumes: PodVolumes = NO_VOLUMES
     kubelet_uid: str = ""
+    of_node: bool = False
 
     @property
     def memory(self) -> tuple[NumaShare, ...]:
@@ -209,7 +214,15 @@ def pod_part(found: Object) -> KubePod:
         claims=pod_claims(spec, root.get("status")),
         volumes=pod_volumes(spec, identity.name),
         kubelet_uid=_kubelet_uid(root),
+        of_node=_is_of_node(root),
     )
+
+
+def _is_of_node(root: Field) -> bool:
+    """Return whether a DaemonSet or a node's own files made the pod."""
+    owners = root.get("metadata", "ownerReferences").items()
+    kinds = {owner.get("kind").text("") for owner in owners}
+    return bool(kinds & _NODE_OWNERS) or annotation(root, CONFIG_MIRROR) is not None
 
 
 def _kubelet_uid(root: Field) -> str:

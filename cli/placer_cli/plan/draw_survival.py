@@ -1,0 +1,121 @@
+"""What becomes of losses, for a terminal: the sentence, a table worst first, who and why."""
+
+from collections.abc import Iterator
+
+from rich.console import Group as Lines
+from rich.console import RenderableType
+from rich.text import Text
+
+from placer.plan.answer import Bought
+from placer.plan.survival import Survival
+from placer.plan.survive import SurvivalAnswer
+from placer_cli.draw.canvas import Canvas
+from placer_cli.draw.palette import BAD, GOOD, QUIET, STRONG
+from placer_cli.draw.tables import table
+from placer_cli.draw.text_flow import titled
+from placer_cli.draw.texts import count, fold_names, title_of
+
+MOST_ROWS = 30
+"""So many losses are drawn; --format json has all."""
+
+MOST_EXPLAINED = 5
+"""Of so many losses it is said who has no place, and why."""
+
+
+def draw_survival(
+    answer: SurvivalAnswer, nodes: int, domain: str, currency: str, waiting: int, canvas: Canvas
+) -> RenderableType:
+    """Draw what becomes of each loss.
+
+    Args:
+        answer: The answer.
+        nodes: How many nodes were lost at once.
+        domain: The label or level whose domains were lost; empty: nodes.
+        currency: What prices are in.
+        waiting: How many pods wait, which nobody placed.
+        canvas: What it is drawn on.
+
+    """
+    failed = answer.failed
+    lines: list[RenderableType] = [
+        Text(_sentence(answer, nodes, domain), STRONG if failed else GOOD)
+    ]
+    if answer.tried < answer.choices:
+        lines.append(
+            Text(f"{answer.tried:,} of {answer.choices:,} different choices were tried.", QUIET)
+        )
+    if answer.outside:
+        lines.append(Text(f"In no domain, and never lost: {fold_names(answer.outside)}.", QUIET))
+    if waiting:
+        wait = "waits and is" if waiting == 1 else "wait and are"
+        lines.append(Text(f"{count(waiting, 'pod')} {wait} left out.", QUIET))
+    lines += ["", _table(answer, currency, canvas)]
+    for one in failed[:MOST_EXPLAINED]:
+        lines += ["", titled(f"Without {one.loss.name}", Lines(*_why(one, currency)))]
+    return Lines(*lines)
+
+
+def _sentence(answer: SurvivalAnswer, nodes: int, domain: str) -> str:
+    what = "domain" if domain else "node" if nodes == 1 else f"{nodes} nodes"
+    if not answer.failed:
+        whichever = f"whichever {what} is lost" if nodes == 1 else f"whichever {what} are lost"
+        if answer.tried < answer.choices:
+            return f"Every pod finds a place {whichever} of those that were tried."
+        return f"Every pod finds a place {whichever}."
+    total = sum(1 + len(one.loss.alike) for one in answer.losses)
+    bad = sum(1 + len(one.loss.alike) for one in answer.failed)
+    worst = answer.losses[0]
+    left = f"{len(worst.unplaced):,} of {count(worst.pods, 'pod')}"
+    losses = f"{bad:,} of {count(total, 'loss', 'losses')} {'leaves' if bad == 1 else 'leave'}"
+    return f"{losses} pods without a place; the worst, {worst.loss.name}, {left}."
+
+
+def _table(answer: SurvivalAnswer, currency: str, canvas: Canvas) -> RenderableType:
+    rows = [list(_row(one, currency)) for one in answer.losses[:MOST_ROWS]]
+    head = ("lost", "nodes", "alike", "pods", "no place", "moves", "known", "mended for")
+    numbers = ("nodes", "alike", "pods", "no place", "moves")
+    drawn = table(head, rows, canvas.width, numbers=numbers, wrap={"lost": 16, "mended for": 16})
+    if len(answer.losses) <= MOST_ROWS:
+        return drawn
+    more = len(answer.losses) - MOST_ROWS
+    return Lines(drawn, Text(f"and {count(more, 'loss', 'losses')} that are no worse", QUIET))
+
+
+def _row(one: Survival, currency: str) -> Iterator[Text]:
+    yield Text(one.loss.name)
+    yield Text(f"{len(one.loss.nodes):,}" if len(one.loss.nodes) > 1 else "")
+    yield Text(f"{1 + len(one.loss.alike):,}" if one.loss.alike else "")
+    yield Text(f"{one.pods:,}")
+    yield Text(f"{len(one.unplaced):,}" if one.unplaced else "", BAD)
+    yield Text(f"{len(one.moves):,}" if one.moves else "")
+    yield Text("proven" if one.proven else "as far as was found", "" if one.proven else QUIET)
+    yield Text(_price(one, currency))
+
+
+def _price(one: Survival, currency: str) -> str:
+    if one.mend is None:
+        return ""
+    plan = one.mend.plan
+    if not isinstance(plan, Bought):
+        return "no offer does"
+    return f"{plan.price:,} {currency}".rstrip()
+
+
+def _why(one: Survival, currency: str) -> Iterator[Text]:
+    """Say who finds no place and why, those with one reason together, and what would do."""
+    by_why: dict[str, list[str]] = {}
+    for pod in one.unplaced:
+        by_why.setdefault(pod.reasons[0], []).append(title_of(pod.name, pod.namespace))
+    for why, names in by_why.items():
+        yield Text.assemble((fold_names(names), BAD), f": {why}")
+    if one.mend is None:
+        return
+    plan = one.mend.plan
+    if not isinstance(plan, Bought):
+        yield Text("no mix of the offers was found that gives all of them a place")
+        return
+    bought = ", ".join(f"{part.count:,} {part.offer}" for part in one.mend.mix)
+    least = "no mix costs less" if plan.price == plan.bound else f"none is below {plan.bound:,}"
+    yield Text.assemble(
+        "would do: buy ", (bought, GOOD), f" for {_price(one, currency)} ({least})"
+    )

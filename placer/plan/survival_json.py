@@ -1,0 +1,59 @@
+"""The answer of ``placer plan survive`` as a document for programs."""
+
+from placer.plan.answer import Bought
+from placer.plan.survival import Mend, Survival
+from placer.plan.survive import SurvivalAnswer
+from placer_models.files.documents import API_VERSION
+from placer_models.files.part import Json
+from placer_models.instance.placement_file import answer_to_json
+from placer_models.placement import PartlyPlaced, Placed, title_of
+
+
+def survival_to_json(answer: SurvivalAnswer, move_budget: int, currency: str) -> Json:
+    """Return the answer as `SurvivalAnswerFile` describes it."""
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "SurvivalAnswer",
+        "survives": not answer.failed,
+        "tried": answer.tried,
+        "choices": answer.choices,
+        "moveBudget": move_budget,
+        "outside": list(answer.outside),
+        "currency": currency,
+        "losses": [_loss(one) for one in answer.losses],
+    }
+
+
+def _loss(one: Survival) -> Json:
+    placed = (
+        Placed(one.placement, (), one.moves)
+        if one.survives
+        else PartlyPlaced(one.placement, (), one.unplaced, one.moves)
+    )
+    return {
+        "name": one.loss.name,
+        "nodes": list(one.loss.nodes),
+        "alike": list(one.loss.alike),
+        "pods": one.pods,
+        "survives": one.survives,
+        "proven": one.proven,
+        "moves": len(one.moves),
+        "unplaced": [
+            {"name": title_of(pod.namespace, pod.name), "reasons": list(pod.reasons)}
+            for pod in one.unplaced
+        ],
+        "mend": None if one.mend is None else _mend(one.mend),
+        "placement": answer_to_json(placed, one.instance, {}),
+    }
+
+
+def _mend(mend: Mend) -> Json:
+    plan = mend.plan
+    bought = isinstance(plan, Bought)
+    return {
+        "price": f"{plan.price:f}" if bought else None,
+        "bound": f"{plan.bound:f}" if bought else None,
+        "mix": [
+            {"offer": one.offer, "count": one.count, "price": f"{one.price:f}"} for one in mend.mix
+        ],
+    }
