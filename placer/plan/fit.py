@@ -11,7 +11,7 @@ from time import monotonic
 
 from placer.greedy.node_table import NodeTable
 from placer.judge.breaches import breaches
-from placer.plan.fit_answer import Fit, FitClass
+from placer.plan.fit_answer import FitClass, FitCount
 from placer.plan.market import most_alone
 from placer.plan.relax import bin_of
 from placer.search.baseline import Baseline, baseline_of
@@ -118,7 +118,7 @@ class _Found:
     keys: tuple[object, ...]
 
 
-def fit(task: FitTask) -> Fit:
+def fit(task: FitTask) -> FitCount:
     """Return how many further pods of the shape fit.
 
     Raises:
@@ -132,7 +132,7 @@ def fit(task: FitTask) -> Fit:
     counter = _Counter(base, pod, baseline, search_s, task.seed)
     found = counter.by_node() if _is_for_itself(base, pod) else None
     found = found or counter.together()
-    return Fit(
+    return FitCount(
         changes=task.changes,
         pod=pod,
         count=len(found.placement.pods),

@@ -28,7 +28,7 @@ class FitClass:
 
 
 @dataclass(frozen=True, slots=True)
-class Fit:
+class FitCount:
     """How many further pods of a shape fit, as it is or with changes.
 
     Attributes:

@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 
-from placer.plan.fit_answer import Fit
+from placer.plan.fit_answer import FitCount
 from placer_models.files.documents import API_VERSION
 from placer_models.files.part import Json
 from placer_models.instance.placement_file import answer_to_json
 from placer_models.placement import Placed
 
 
-def fit_to_json(steps: Sequence[Fit], waiting: int) -> Json:
+def fit_to_json(steps: Sequence[FitCount], waiting: int) -> Json:
     """Return the answer as `FitAnswerFile` describes it.
 
     Args:
@@ -28,7 +28,7 @@ def fit_to_json(steps: Sequence[Fit], waiting: int) -> Json:
     }
 
 
-def _step(step: Fit) -> Json:
+def _step(step: FitCount) -> Json:
     return {
         "changes": list(step.changes),
         "count": step.count,

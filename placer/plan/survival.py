@@ -61,7 +61,7 @@ class MendTask:
 
 
 @dataclass(frozen=True, slots=True)
-class Mend:
+class MendPlan:
     """What of the offers mends a loss.
 
     Attributes:
@@ -97,7 +97,7 @@ class Survival:
     proven: bool
     instance: Instance
     placement: Placement
-    mend: Mend | None = None
+    mend: MendPlan | None = None
 
     @property
     def survives(self) -> bool:
@@ -118,7 +118,8 @@ def survival(task: SurvivalTask) -> Survival:
     if not pods:
         return Survival(task.loss, 0, (), (), True, instance, Placement(()))
     answer = _answer(instance, task)
-    placement, moves = Placement(()), ()
+    placement = Placement(())
+    moves: tuple[Move, ...] = ()
     if isinstance(answer, Placed | PartlyPlaced):
         placement, moves = answer.placement, answer.moves
     unplaced = () if isinstance(answer, Placed) else answer.unplaced
@@ -127,9 +128,7 @@ def survival(task: SurvivalTask) -> Survival:
 
 def _answer(instance: Instance, task: SurvivalTask) -> Answer:
     """Return the fast path's answer where it places all, else that of the search."""
-    fast = solve(
-        instance, SolveOptions(Engine.GREEDY, task.seconds, workers=1), skip_illegal=True
-    )
+    fast = solve(instance, SolveOptions(Engine.GREEDY, task.seconds, workers=1), skip_illegal=True)
     if isinstance(fast, Placed | Infeasible) and not instance.move_budget:
         return fast
     if isinstance(fast, Placed):
@@ -148,9 +147,9 @@ def _proven(answer: Answer) -> bool:
             return False
 
 
-def mend(task: MendTask) -> Mend:
+def mend(task: MendTask) -> MendPlan:
     """Return the cheapest mix of offers with which every pod of lost nodes finds a place."""
     instance = after_loss(task.instance, frozenset(task.loss.nodes))
     question = PlanQuestion(replace(instance, left_out=()), task.offers)
     plan = buy(question, task.seconds, threads=1, seed=task.seed)
-    return Mend(plan.mix if isinstance(plan, Bought) else (), plan)
+    return MendPlan(plan.mix if isinstance(plan, Bought) else (), plan)

@@ -1,7 +1,7 @@
 """The answer of ``placer plan survive`` as a document for programs."""
 
 from placer.plan.answer import Bought
-from placer.plan.survival import Mend, Survival
+from placer.plan.survival import MendPlan, Survival
 from placer.plan.survive import SurvivalAnswer
 from placer_models.files.documents import API_VERSION
 from placer_models.files.part import Json
@@ -47,12 +47,11 @@ def _loss(one: Survival) -> Json:
     }
 
 
-def _mend(mend: Mend) -> Json:
-    plan = mend.plan
-    bought = isinstance(plan, Bought)
+def _mend(mend: MendPlan) -> Json:
+    plan = mend.plan if isinstance(mend.plan, Bought) else None
     return {
-        "price": f"{plan.price:f}" if bought else None,
-        "bound": f"{plan.bound:f}" if bought else None,
+        "price": None if plan is None else f"{plan.price:f}",
+        "bound": None if plan is None else f"{plan.bound:f}",
         "mix": [
             {"offer": one.offer, "count": one.count, "price": f"{one.price:f}"} for one in mend.mix
         ],

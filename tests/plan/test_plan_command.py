@@ -213,3 +213,74 @@ def test_a_bad_question_about_a_fit_is_one_line(
     assert (code, out) == (2, "")
     assert told in error
     assert len(error.splitlines()) == 1
+
+
+RUNNING = str(Path(__file__).parents[2] / "instances/plan/running.yaml")
+ZONES = ("--domain", "topology.kubernetes.io/zone")
+
+
+def survive(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *arguments: str
+) -> tuple[int, str, str]:
+    """Run ``placer plan survive`` at 100 columns."""
+    monkeypatch.setenv("COLUMNS", "100")
+    code = main(["plan", "survive", *arguments])
+    printed = capsys.readouterr()
+    return code, printed.out, printed.err
+
+
+def test_losses_are_told_worst_first_and_keep_their_schema(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code, out, _ = survive(
+        capsys, monkeypatch, RUNNING, *ZONES, "--offers", str(EXAMPLE), "--format", "json"
+    )
+
+    answer = json.loads(out)
+    schema = schema_of(SchemaKind.SURVIVAL_ANSWER)
+    assert code == 1
+    assert faults(answer, schema, schema["$defs"]) == []
+    assert [one["name"] for one in answer["losses"]] == ["zone-b", "zone-a", "zone-c"]
+    assert [len(one["unplaced"]) for one in answer["losses"]] == [5, 2, 0]
+    assert [one["mend"] and one["mend"]["price"] for one in answer["losses"]] == [
+        "5.9",
+        "5.9",
+        None,
+    ]
+    assert all(one["proven"] for one in answer["losses"])
+
+
+def test_a_cluster_that_survives_ends_well(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """
+    Pods of DaemonSets are not missed, and losses that are alike are counted.
+    """
+    code, out, _ = survive(capsys, monkeypatch, DUMP)
+
+    assert code == 0
+    assert out.startswith("Every pod finds a place whichever node is lost.")
+    assert "kube-proxy" not in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("--nodes", "2", "--domain", "x"), "--nodes and --domain are two questions; ask one"),
+        (("--nodes", "8"), "--nodes: 8 nodes cannot be lost of 8: some have to be left"),
+        (("--domain", "rack"), "--domain: no node has the label or the level 'rack'; there are"),
+        (("--offers", RUNNING), "Plan"),
+        (("--nodes", "0"), "--nodes"),
+    ],
+)
+def test_a_bad_question_about_losses_is_one_line(
+    arguments: tuple[str, ...],
+    told: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    code, out, error = survive(capsys, monkeypatch, RUNNING, *arguments)
+
+    assert (code, out) == (2, "")
+    assert told in error
+    assert len(error.splitlines()) == 1

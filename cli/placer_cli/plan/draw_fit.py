@@ -1,4 +1,4 @@
-"""How many more fit, for a terminal: first the sentence, then what stops the next one where."""
+"""Drawing of how many more fit: first the sentence, then what stops the next one where."""
 
 from collections.abc import Iterator, Sequence
 
@@ -6,7 +6,7 @@ from rich.console import Group as Lines
 from rich.console import RenderableType
 from rich.text import Text
 
-from placer.plan.fit_answer import Fit, FitClass
+from placer.plan.fit_answer import FitClass, FitCount
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import QUIET, STRONG
 from placer_cli.draw.tables import table
@@ -14,7 +14,7 @@ from placer_cli.draw.text_flow import titled
 from placer_cli.draw.texts import count, fold_names
 
 
-def draw_fit(steps: Sequence[Fit], shape: str, waiting: int, canvas: Canvas) -> RenderableType:
+def draw_fit(steps: Sequence[FitCount], shape: str, waiting: int, canvas: Canvas) -> RenderableType:
     """Draw how many fit as it is, then with each change.
 
     Args:
@@ -38,7 +38,7 @@ def draw_fit(steps: Sequence[Fit], shape: str, waiting: int, canvas: Canvas) -> 
     return Lines(*lines)
 
 
-def _sentence(step: Fit, shape: str) -> str:
+def _sentence(step: FitCount, shape: str) -> str:
     of = f"of {shape}" if "=" in shape else f"like {step.pod.title.removesuffix('-more')}"
     if not step.count:
         if not step.bound:
@@ -66,7 +66,7 @@ def _row(one: FitClass) -> Iterator[Text]:
     yield Text(one.reason)
 
 
-def _changes(steps: Sequence[Fit], canvas: Canvas) -> RenderableType:
+def _changes(steps: Sequence[FitCount], canvas: Canvas) -> RenderableType:
     before = steps[0].count
     rows = []
     for step in steps[1:]:
@@ -77,6 +77,6 @@ def _changes(steps: Sequence[Fit], canvas: Canvas) -> RenderableType:
     return table(head, rows, canvas.width, numbers=head[1:], wrap={"change": 20})
 
 
-def _words(step: Fit) -> str:
+def _words(step: FitCount) -> str:
     shown = ", ".join(step.changes[:3])
     return shown if len(step.changes) <= 3 else f"{shown} and {len(step.changes) - 3} more"

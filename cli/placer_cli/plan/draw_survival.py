@@ -1,6 +1,7 @@
-"""What becomes of losses, for a terminal: the sentence, a table worst first, who and why."""
+"""Drawing of what becomes of losses: the sentence, a table worst first, who and why."""
 
 from collections.abc import Iterator
+from decimal import Decimal
 
 from rich.console import Group as Lines
 from rich.console import RenderableType
@@ -67,7 +68,7 @@ def _sentence(answer: SurvivalAnswer, nodes: int, domain: str) -> str:
     worst = answer.losses[0]
     left = f"{len(worst.unplaced):,} of {count(worst.pods, 'pod')}"
     losses = f"{bad:,} of {count(total, 'loss', 'losses')} {'leaves' if bad == 1 else 'leave'}"
-    return f"{losses} pods without a place; the worst, {worst.loss.name}, {left}."
+    return f"{losses} pods without a place; the worst is {worst.loss.name}: {left}."
 
 
 def _table(answer: SurvivalAnswer, currency: str, canvas: Canvas) -> RenderableType:
@@ -98,7 +99,14 @@ def _price(one: Survival, currency: str) -> str:
     plan = one.mend.plan
     if not isinstance(plan, Bought):
         return "no offer does"
-    return f"{plan.price:,} {currency}".rstrip()
+    return _money(plan.price, currency)
+
+
+def _money(price: Decimal, currency: str) -> str:
+    """Write a price with two digits after the point, as people do, or with as many as it has."""
+    exponent = price.normalize().as_tuple().exponent
+    digits = max(2, -exponent) if isinstance(exponent, int) and exponent < 0 else 0
+    return f"{price:,.{digits}f} {currency}".rstrip()
 
 
 def _why(one: Survival, currency: str) -> Iterator[Text]:
@@ -115,7 +123,9 @@ def _why(one: Survival, currency: str) -> Iterator[Text]:
         yield Text("no mix of the offers was found that gives all of them a place")
         return
     bought = ", ".join(f"{part.count:,} {part.offer}" for part in one.mend.mix)
-    least = "no mix costs less" if plan.price == plan.bound else f"none is below {plan.bound:,}"
-    yield Text.assemble(
-        "would do: buy ", (bought, GOOD), f" for {_price(one, currency)} ({least})"
+    least = (
+        "no mix costs less"
+        if plan.price == plan.bound
+        else f"none is below {_money(plan.bound, currency)}"
     )
+    yield Text.assemble("would do: buy ", (bought, GOOD), f" for {_price(one, currency)} ({least})")

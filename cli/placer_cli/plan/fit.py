@@ -20,7 +20,7 @@ from placer_models.pod import Pod
 
 if TYPE_CHECKING:
     from placer.plan.fit import FitTask
-    from placer.plan.fit_answer import Fit
+    from placer.plan.fit_answer import FitCount
     from placer_models.whatif.change import InstanceChange
 
 LEAST_S = 0.1
@@ -103,7 +103,7 @@ def _fit(
     *,
     skip_illegal: bool,
     who: WhoWaits,
-) -> "list[Fit]":
+) -> "list[FitCount]":
     """Read, count and print; return what was counted."""
     from placer.pod_shape import load_shape
     from placer_cli.interrupt import halted_by_ctrl_c
@@ -119,7 +119,7 @@ def _fit(
     except ValueError as error:
         raise typer.BadParameter(f"--pod: {error}") from None
     tasks = _tasks(asked, pod, excluded, changes, seconds)
-    steps: list[Fit] = []
+    steps: list[FitCount] = []
     with halted_by_ctrl_c() as halt, progress(err()) as tell:
         from placer.plan.fit import BoundlessShapeError
         from placer.plan.fit import fit as count

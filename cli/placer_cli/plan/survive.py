@@ -59,7 +59,9 @@ def survive(
     ] = None,
     seconds: Annotated[
         float,
-        typer.Option(min=LEAST_S, max=LONGEST_S, metavar="S", help="Wall-clock time for all of it."),
+        typer.Option(
+            min=LEAST_S, max=LONGEST_S, metavar="S", help="Wall-clock time for all of it."
+        ),
     ] = 60.0,
     form: Annotated[Format, typer.Option("--format", help="How it is printed.")] = Format.TABLE,
     skip_illegal: SkipIllegal = False,
