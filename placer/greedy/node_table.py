@@ -13,7 +13,7 @@ from placer.greedy.chooser import choose_among_others
 from placer.greedy.columns import Columns, Indices
 from placer.greedy.cost_bound import CostBound
 from placer.greedy.node_rows import Largest, NodeRows
-from placer.greedy.ranking import Bid, Ranking
+from placer.greedy.ranking import FEW, Bid, Ranking
 from placer.greedy.states import States
 from placer.greedy.taking import after
 from placer.state.out_of_time import Stop, go_on
@@ -340,11 +340,25 @@ class NodeTable:
             ranking = Ranking(len(self._states))
             self._expect(shape, ranking, np.arange(len(self._states)), self._rows)
         elif changed := sorted(set(self._changed[ranking.seen :])):
-            nodes = np.array(changed, dtype=np.intp)
-            self._expect(shape, ranking, nodes, self._rows.at(nodes))
+            if len(changed) <= FEW:
+                changed = [node for node in changed if not self._put_known(shape, ranking, node)]
+            if changed:
+                nodes = np.array(changed, dtype=np.intp)
+                self._expect(shape, ranking, nodes, self._rows.at(nodes))
         self._rankings[key] = ranking
         ranking.seen = len(self._changed)
         return ranking
+
+    def _put_known(self, shape: int, ranking: Ranking, node: int) -> bool:
+        """Write down what a place on the node costs if that is known of its state."""
+        state = self.state(node)
+        key = (self._demand_of[shape], state, self._waived(shape))
+        if key not in self._bids:
+            return False
+        bid = self._bids[key]
+        at = np.array([node], dtype=np.intp)
+        ranking.put(at, bid and (*bid.price, self.spare(bid.state)))
+        return True
 
     def _expect(self, shape: int, ranking: Ranking, nodes: Indices, rows: NodeRows) -> None:
         """Let the ranking know what nodes offer at best, going by their rows."""

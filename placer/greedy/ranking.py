@@ -26,6 +26,10 @@ class Bid(NamedTuple):
     state: int
 
 
+FEW = 8
+"""Of so many changed nodes it is looked up whether one of them has become the first."""
+
+
 class Ranking:
     """The nodes as pods of one shape see them: one column of costs per node.
 
@@ -42,6 +46,7 @@ class Ranking:
         self._sure: NDArray[np.bool_] = np.zeros(nodes, dtype=np.bool_)
         self._costs: Numbers = np.zeros((WIDTH + 1, nodes), dtype=np.int64)
         self._telling: list[int] = []
+        self._first: int | None = None
         self.seen = 0
 
     def expect(self, nodes: Indices, fits: NDArray[np.bool_], costs: Numbers) -> None:
@@ -53,6 +58,8 @@ class Ranking:
             costs: costs[i, node]: what a place there costs at least.
 
         """
+        if self._first is not None:
+            self._first = self._still_first(self._first, nodes, fits, costs)
         self._fits[nodes] = fits
         self._sure[nodes] = False
         self._costs[:, nodes] = costs
@@ -67,13 +74,17 @@ class Ranking:
             Whether they cost exactly what was written, so that the first node stays first.
 
         """
-        self._fits[nodes] = cost is not None
         self._sure[nodes] = True
         if cost is None:
+            self._fits[nodes], self._first = False, None
             return False
         costs = np.array(cost, dtype=np.int64)[:, np.newaxis]
-        if (self._costs[:, nodes] == costs).all():
+        if self._fits[nodes].all() and (self._costs[:, nodes] == costs).all():
             return True
+        if self._first is not None:
+            each = np.broadcast_to(costs, (len(cost), len(nodes)))
+            self._first = self._still_first(self._first, nodes, None, each)
+        self._fits[nodes] = True
         self._costs[:, nodes] = costs
         self._tell(costs[:, 0] != 0)
         return False
@@ -92,6 +103,8 @@ class Ranking:
             allowed: The nodes that may be taken; None: all.
 
         """
+        if allowed is None and self._first is not None:
+            return self._first
         (nodes,) = (self._fits if allowed is None else self._fits & allowed).nonzero()
         if not nodes.size:
             return None
@@ -100,7 +113,31 @@ class Ranking:
                 break
             mine = self._costs[position, nodes]
             nodes = nodes[mine == np.minimum.reduce(mine)]
-        return int(nodes[0])
+        first = int(nodes[0])
+        if allowed is None:
+            self._first = first
+        return first
+
+    def _still_first(
+        self, first: int, nodes: Indices, fits: NDArray[np.bool_] | None, costs: Numbers
+    ) -> int | None:
+        """Return the first node once some cost what is given, or None where one has to look.
+
+        Pods of a gang fill one node after the other, and each of them changes one node alone.
+        """
+        if len(nodes) > FEW:
+            return None
+        cost = self._costs[:, first].tolist()
+        for at, node in enumerate(nodes.tolist()):
+            mine = costs[:, at].tolist()
+            fit = fits is None or fits[at]
+            if node == first:
+                if not fit or mine > cost:
+                    return None
+                cost = mine
+            elif fit and (mine, node) < (cost, first):
+                first, cost = node, mine
+        return first
 
     def _tell(self, positions: NDArray[np.bool_]) -> None:
         """Note the positions in costs where nodes may differ: those that are not zero for all."""

@@ -5,7 +5,7 @@ from weakref import WeakKeyDictionary
 
 from placer.judge.family import JudgedFamily
 from placer.judge.mig import instance_points
-from placer.judge.scene import JudgedNode, PlacedPod, Scene
+from placer.judge.scene import JudgedNode, NodeCapacity, PlacedPod, Scene
 from placer_models.device import GPU
 from placer_models.goals import (
     GPU_POINTS,
@@ -55,6 +55,9 @@ def _load(scene: Scene, site: JudgedNode) -> NodeLoad:
 _points: WeakKeyDictionary[JudgedNode, int] = WeakKeyDictionary()
 """Site -> its points, kept because sites never change and most outlast many placements."""
 
+_idle_points: WeakKeyDictionary[NodeCapacity, dict[int, int]] = WeakKeyDictionary()
+"""What a node has -> what LS pods may ask for of a CPU, in milli -> its points when idle."""
+
 
 def usable_points_left(scene: Scene) -> int:
     """Return the points of all that is left for later pods, over all nodes.
@@ -68,12 +71,20 @@ def usable_points_left(scene: Scene) -> int:
 
 
 def _points_of(site: JudgedNode) -> int:
-    points = _points.get(site)
-    if points is None:
-        points = _gpu_points(site) + instance_points(site) + _core_points(site)
-        points += _switch_points(site) + _room_points(site)
-        _points[site] = points
-    return points
+    if site.tenants:
+        if site not in _points:
+            _points[site] = _counted(site)
+        return _points[site]
+    of_capacity = _idle_points.setdefault(site.inside, {})
+    each = site.node.milli_per_cpu
+    if each not in of_capacity:
+        of_capacity[each] = _counted(site)
+    return of_capacity[each]
+
+
+def _counted(site: JudgedNode) -> int:
+    points = _gpu_points(site) + instance_points(site) + _core_points(site)
+    return points + _switch_points(site) + _room_points(site)
 
 
 def _gpu_points(site: JudgedNode) -> int:

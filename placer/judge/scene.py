@@ -33,9 +33,11 @@ MOST_INSIDES = 1_000
 """How many kinds of empty nodes are kept at a time, and how many GPU sets that pods ask for."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class NodeCapacity:
     """What a node has to give when nothing runs on it. Equal nodes share one object.
+
+    Compared by identity.
 
     Attributes:
         allocatable: Online CPUs that are not reserved.

@@ -20,7 +20,7 @@ from placer.search.rejected import accepted
 from placer.search.tiers import Progress, silent
 from placer.state.batch import build_problem
 from placer.state.out_of_time import OutOfTimeError
-from placer_models.cluster import Instance
+from placer_models.cluster import Instance, Nodes
 from placer_models.goals import UNBOUNDED
 from placer_models.illegal_running import with_counted
 from placer_models.left_out import legal_part
@@ -137,7 +137,8 @@ def _checked(instance: Instance, *, skip_illegal: bool) -> Instance:
         IllegalPodError: A pod is illegal, and none is to be skipped.
 
     """
-    instance = with_counted(instance)
+    # What is asked of all nodes is worked out once.
+    instance = replace(with_counted(instance), nodes=Nodes.of(instance.nodes))
     if not skip_illegal:
         check_pods(pods_of(instance.gangs), instance.nodes)
         return instance

@@ -1,6 +1,9 @@
 """Rankings: the cheapest node as written, and what is written once a node was looked into."""
 
+from random import Random
+
 import numpy as np
+import pytest
 
 from placer.greedy.offer import WIDTH
 from placer.greedy.ranking import Ranking
@@ -61,3 +64,39 @@ def test_a_node_without_a_place_is_never_first() -> None:
 
     assert nodes.first() == 1
     assert nodes.first(np.array([True, False])) is None
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_the_first_is_that_of_a_ranking_made_anew(seed: int) -> None:
+    """
+    However nodes change, one by one or many at once, and whatever is looked up in between.
+    """
+    rng = Random(seed)
+    count = rng.choice((2, 3, 12))
+    nodes = Ranking(count)
+    fits = [False] * count
+    costs = [FREE] * count
+
+    def drawn() -> tuple[int, ...]:
+        return (*FREE[:-2], rng.randrange(2), rng.randrange(3))
+
+    for _ in range(40):
+        some = rng.sample(range(count), rng.randint(1, count))
+        if rng.random() < 0.5:
+            for node in some:
+                fits[node], costs[node] = rng.random() < 0.8, drawn()
+            fit = np.array([fits[node] for node in some])
+            nodes.expect(indices(*some), fit, np.array([costs[node] for node in some]).T)
+        else:
+            cost = drawn() if rng.random() < 0.8 else None
+            nodes.put(indices(*some), cost)
+            for node in some:
+                fits[node] = cost is not None
+                costs[node] = costs[node] if cost is None else cost
+        allowed = np.array([rng.random() < 0.5 for _ in range(count)])
+        best = min(((costs[i], i) for i in range(count) if fits[i]), default=(FREE, None))
+        few = ((costs[i], i) for i in range(count) if fits[i] and allowed[i])
+
+        if rng.random() < 0.7:
+            assert nodes.first() == best[1]
+        assert nodes.first(allowed) == min(few, default=(FREE, None))[1]

@@ -322,7 +322,13 @@ class Problem:
 
 def _summaries(nodes: Sequence[NodeState]) -> dict[int, KindSummary]:
     found: dict[int, KindSummary] = {}
+    seen = set[tuple[int, int, int, int]]()
     for node in nodes:
+        # Nodes that stand alike, such as idle ones, have their parts in common.
+        parts = node.kind, id(node.cells), id(node.cores), id(node.banks)
+        if parts in seen:
+            continue
+        seen.add(parts)
         known = found.get(node.kind, KindSummary(0, 0, None))
         bank = node.bank(GPU)
         found[node.kind] = KindSummary(
