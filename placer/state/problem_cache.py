@@ -164,7 +164,7 @@ class ProblemCache:
         if look.nodes is not nodes:
             numbers: dict[int, int] = {}
             kinds: list[Node] = []
-            kind_numbers = []
+            kind_numbers: list[int] = []
             for node in nodes:
                 found = look.known.get(node.name)
                 if found is None or found[0] is not node:
