@@ -1,0 +1,136 @@
+"""Workloads of a Scheduler, part by part: each yields what its calls took, and a hash of answers.
+
+A cluster is that of mixed_places: 1,213 nodes of 15 kinds, unless a workload says otherwise.
+"""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from hashlib import sha256
+from random import Random
+from time import thread_time
+
+from mixed_places import KINDS, NODES, machine, spec, with_shares, without_shares
+
+from placer.scheduler import Scheduler
+from placer.scheduling.decision import Batch, Decision, lone_gang
+from placer.search.options import Engine, SolveOptions
+from placer_models.cluster import Node
+from placer_models.node_strategy import NodeStrategy
+from placer_models.pod import Pod, PodSpec
+
+SEED = 29
+DEADLINE_S = 600.0
+
+Part = list[tuple[str, float, str]]
+"""(kind of call, milliseconds of CPU time a pod, hash of the answer) of each call."""
+
+Parts = Iterator[Part]
+
+
+def cluster(count: int = NODES) -> Scheduler:
+    machines = [machine(kind) for kind in KINDS]
+    return Scheduler(Node(f"node-{i:05}", machines[i % len(machines)]) for i in range(count))
+
+
+def greedy(strategy: NodeStrategy | None = None) -> SolveOptions:
+    return SolveOptions(engine=Engine.GREEDY, workers=1, strategy=strategy)
+
+
+def specs() -> list[PodSpec]:
+    return [*with_shares(), *without_shares()]
+
+
+def hashed(decision: Decision) -> str:
+    reasons = getattr(decision.answer, "unplaced", ())
+    return sha256(repr((decision.placement, reasons)).encode()).hexdigest()[:16]
+
+
+def placed(
+    call: str, scheduler: Scheduler, pods: list[Pod], options: SolveOptions
+) -> tuple[str, float, str]:
+    batch = Batch(tuple(map(lone_gang, pods)))
+    start = thread_time()
+    decision = scheduler.place(batch, DEADLINE_S, options=options)
+    took_ms = 1_000 * (thread_time() - start) / len(pods)
+    refused = "refused" if len(pods) == 1 and not decision.placement.pods else call
+    return refused, took_ms, hashed(decision)
+
+
+def drawn(rng: Random, prefix: str, count: int, among: list[PodSpec]) -> list[Pod]:
+    return [Pod(f"{prefix}-{i}", "default", rng.choice(among)) for i in range(count)]
+
+
+def half_full(rng: Random, among: list[PodSpec], pods: int = 2_500) -> Scheduler:
+    scheduler = cluster()
+    placed("fill", scheduler, drawn(rng, "old", pods, among), greedy())
+    return scheduler
+
+
+def singles(strategy: NodeStrategy | None, parts: int = 12, pods: int = 25) -> Parts:
+    """Yield pods placed one by one on a cluster that is half full."""
+    rng = Random(SEED)
+    among = specs()
+    scheduler = half_full(rng, among)
+    options = greedy(strategy)
+    for pod in [Pod(f"warm-{i}", "default", one) for i, one in enumerate(among)]:
+        placed("warm", scheduler, [pod], options)
+    for part in range(parts):
+        yield [
+            placed("single", scheduler, [pod], options)
+            for pod in drawn(rng, f"new-{part}", pods, among)
+        ]
+
+
+def batches(size: int, parts: int = 6) -> Parts:
+    """Yield batches on a cluster that is a quarter full."""
+    rng = Random(SEED)
+    among = specs()
+    scheduler = half_full(rng, among, 1_000)
+    for part in range(parts):
+        yield [placed("batch, a pod", scheduler, drawn(rng, f"{part}", size, among), greedy())]
+
+
+def refusals(parts: int = 15, pods: int = 20) -> Parts:
+    """Yield pods one by one on a cluster that is full, while now and then some pods end."""
+    rng = Random(SEED)
+    among = specs()
+    scheduler = cluster()
+    placed("fill", scheduler, drawn(rng, "old", 6_000, among), greedy())
+    for part in range(parts):
+        keys = [one.pod.key for one in scheduler.snapshot().instance.running]
+        scheduler.release(rng.sample(sorted(keys), 3))
+        yield [
+            placed("placed", scheduler, [pod], greedy())
+            for pod in drawn(rng, f"new-{part}", pods, among)
+        ]
+
+
+def first_calls(count: int) -> Parts:
+    """Yield the first call of a Scheduler, then pods that are each the first of their shape."""
+    for _ in range(3):
+        scheduler = cluster(count)
+        rng = Random(SEED)
+        part = [placed("first call", scheduler, drawn(rng, "a", 1, specs()), greedy())]
+        for i in range(10):
+            one = spec(rng.randrange(100, 9_000), rng.randrange(100, 30_000))
+            if i % 2:
+                gpu = with_shares()[i % 4].containers[0].requests.devices
+                one = spec(rng.randrange(100, 9_000), rng.randrange(100, 30_000), *gpu)
+            pod = Pod(f"b-{i}", "default", one)
+            part.append(placed("first of a shape", scheduler, [pod], greedy()))
+        known = specs()[0]
+        for i in range(10):
+            pod = Pod(f"c-{i}", "default", known)
+            part.append(placed("known shape", scheduler, [pod], greedy()))
+        yield part
+
+
+WORKLOADS: dict[str, Callable[[], Parts]] = {
+    "singles": partial(singles, None),
+    **{str(one): partial(singles, one) for one in NodeStrategy},
+    "batches of 100": partial(batches, 100),
+    "batches of 1000": partial(batches, 1_000, 3),
+    "refusals": refusals,
+    "first, 1213 nodes": partial(first_calls, NODES),
+    "first, 20000 nodes": partial(first_calls, 20_000),
+}
