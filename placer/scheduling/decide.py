@@ -46,6 +46,9 @@ def decide(
     """
     began_s = monotonic()
     instance, baseline = state.asking(legal, move_budget), state.baseline(cache)
+    if options.strategy is not None:
+        # The solver is asked about this very object, so that the judge knows it again.
+        instance = replace(instance, strategy=options.strategy)
     left_s = max(LEAST_TIME_S, limit_s - (monotonic() - began_s))
     answer = solve(instance, replace(options, time_limit_s=left_s), baseline=baseline)
     decision = Decision(batch, answer, state.version)

@@ -84,7 +84,7 @@ def solve(
     budget = Budget(options)
     if baseline is None:
         instance = _checked(instance, skip_illegal=skip_illegal)
-    if options.strategy is not None:
+    if options.strategy not in (None, instance.strategy):
         instance = replace(instance, strategy=options.strategy)
     tell = progress or silent
     tell("counting what is free")

@@ -4,7 +4,9 @@ from dataclasses import replace
 
 import pytest
 
+from placer.judge.breaches import Breach, broken_in
 from placer.judge.measure import measure
+from placer.judge.scene import Scene
 from placer.scheduler import Scheduler
 from placer.scheduling.decision import Batch, lone_gang
 from placer.search.options import SolveOptions
@@ -69,3 +71,24 @@ def test_what_is_kept_changes_no_answer(strategy: NodeStrategy, options: SolveOp
     answer = solve(fresh, limits)
     assert isinstance(answer, Placed)
     assert measure(fresh, decision.placement) == measure(fresh, answer.placement)
+
+
+@pytest.mark.parametrize("strategy", [None, *NodeStrategy])
+def test_the_judge_looks_at_a_decision_once(
+    strategy: NodeStrategy | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """
+    The decision is what the judge has just passed, and is known again, whatever the strategy.
+    """
+    scheduler = Scheduler([Node(f"n{i}", BOX) for i in range(4)])
+    looks = []
+
+    def counted(scene: Scene) -> tuple[Breach, ...]:
+        looks.append(scene)
+        return broken_in(scene)
+
+    monkeypatch.setattr("placer.judge.breaches.broken_in", counted)
+    monkeypatch.setattr("placer.search.judged.broken_in", counted)
+    scheduler.place(batch_of(3, "a"), DEADLINE_S, options=replace(QUICK, strategy=strategy))
+
+    assert len(looks) == 1
