@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from enum import IntEnum, auto
+from itertools import pairwise
 from operator import add
 from typing import NamedTuple
 
@@ -14,7 +15,7 @@ from placer_models.device import GPU
 from placer_models.goals import USABLE_SET_SIZES, strategy_of
 from placer_models.links import usable_sets
 from placer_models.mig import is_instance
-from placer_models.node_strategy import NodeStrategy
+from placer_models.node_strategy import NodeLoad, NodeStrategy
 from placer_models.policy import QosClass
 from placer_models.problem.dimensions import BEST_EFFORT_POOL, MEMORY, SHARED_POOL
 from placer_models.problem.node_state import NodeState
@@ -48,6 +49,7 @@ class Column(IntEnum):
     MOST_PERCENT_OF_A_SHARED_GPU = auto()
     PODS = auto()
     ROOM_POINTS = auto()
+    NEWCOMERS = auto()
 
 
 class CellColumn(IntEnum):
@@ -76,6 +78,9 @@ _LARGE = 2**31
 """Quantities of which more than this is asked for are counted in units of ``_LARGE_UNIT``."""
 
 _LARGE_UNIT = 2**20
+
+LOAD_WEIGHT = 2**20
+"""What a pod of the batch weighs in the columns of who looks at a resource class."""
 
 _MOST_LEFT, _MOST_ASKED = 2**50, 2**33
 """Limits of what is left and what is asked for, so that every sum stays within 64 bits."""
@@ -120,6 +125,7 @@ class Columns:
         strategy: What the last tier looks at.
         parts: Quantities of devices that are asked for in amounts, each with two columns: what
             is left on all devices of the type, and the most that is left on one.
+        classes: How many resource classes a strategy looks at that looks at the pods on a node.
 
     """
 
@@ -128,6 +134,7 @@ class Columns:
     resources: range
     strategy: NodeStrategy
     parts: tuple[ShareQuantity, ...] = ()
+    classes: int = 0
 
     @classmethod
     def of(cls, problem: Problem) -> "Columns":
@@ -138,7 +145,9 @@ class Columns:
         cut_types = frozenset(filter(is_instance, types))
         strategy = strategy_of(problem.tiers) or NodeStrategy.USABLE
         parts = _parts_asked(problem.shapes)
-        return cls(types, cut_types, problem.resources, strategy, parts)
+        loads = (len(node.load.total) for node in problem.nodes[:1] if node.load is not None)
+        classes = next(loads, 0)
+        return cls(types, cut_types, problem.resources, strategy, parts, classes)
 
     @property
     def devices(self) -> slice:
@@ -169,12 +178,23 @@ class Columns:
     @property
     def most_on_one(self) -> range:
         """The columns of the most that is left of each of the parts on one device."""
-        return range(self.left.stop, self.count)
+        first = self.left.stop
+        return range(first, first + len(self.parts))
+
+    @property
+    def loads(self) -> tuple[slice, slice, slice]:
+        """The columns of each resource class: used by running pods, by new ones, who looks at it.
+
+        The last one counts each new pod as `LOAD_WEIGHT`, divided by the classes it looks at.
+        """
+        ends = [self.most_on_one.stop + part * self.classes for part in range(4)]
+        used, new, present = (slice(*pair) for pair in pairwise(ends))
+        return used, new, present
 
     @property
     def count(self) -> int:
         """How many numbers a row has."""
-        return self._extras + len(self.resources) + 2 * len(self.parts)
+        return self.most_on_one.stop + 3 * self.classes
 
     @property
     def _extras(self) -> int:
@@ -238,12 +258,14 @@ class Columns:
             max((device.left[0] for device in shared), default=0),
             0 if node.load is None else node.load.running + node.load.newcomers,
             rooms_left(node),
+            0 if node.load is None else node.load.newcomers,
             *_beside_rooms(node),
             *devices,
             _percent_left(node),
             *sets,
             *node.amounts[self.resources.start : self.resources.stop],
             *_left_of(node, self.parts),
+            *_load_of(node.load),
         )
         in_cells = np.array(cells, dtype=np.int64).reshape(len(cells), -1)
         return Row(numbers, in_cells, layout)
@@ -351,6 +373,19 @@ def _left_of(node: NodeState, parts: Sequence[ShareQuantity]) -> list[int]:
         sums.append(min(_MOST_LEFT, sum(left)))
         most.append(min(_MOST_LEFT, max(left, default=0)))
     return [*sums, *most]
+
+
+def _load_of(load: NodeLoad | None) -> list[int]:
+    """Return the columns of each class that a strategy looks at (`Columns.loads`)."""
+    if load is None:
+        return []
+    new, present = [0] * len(load.total), [0] * len(load.total)
+    for ask, count in load.new:
+        for at, amount in enumerate(ask.amounts):
+            new[at] += count * amount
+        for at in ask.classes:
+            present[at] += count * LOAD_WEIGHT // len(ask.classes)
+    return [*load.used, *new, *present]
 
 
 def _open_to_shares(node: NodeState, device_type: str) -> Iterator[ShareableDevice]:

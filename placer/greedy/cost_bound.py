@@ -18,6 +18,7 @@ from placer.greedy.columns import (
     Numbers,
     ShareQuantity,
 )
+from placer.greedy.load_bound import LoadBound
 from placer.greedy.node_rows import NodeRows
 from placer.greedy.offer import AT, BY_STRATEGY, WIDTH
 from placer.greedy.shape_bound import ShapeBound, TermColumns, Wanted
@@ -55,7 +56,9 @@ class CostBound:
             counts: (what pods ask for, how many pods do), each once.
 
         """
+        counts = list(counts)
         self._shapes = [(ShapeBound(columns, wanted), count) for wanted, count in counts]
+        self._loads = [LoadBound(columns, fits, count) for (_, fits), count in counts]
         pods = [(bound.shape, count) for bound, count in self._shapes]
         least: Numbers = np.zeros(columns.count, dtype=np.int64)
         most: Numbers = np.zeros(columns.count, dtype=np.int64)
@@ -112,7 +115,13 @@ class CostBound:
             bound.keep_limits(rows, means, found)
         return found
 
-    def costs(self, rows: NodeRows, terms: Sequence[TermColumns], largest: Numbers) -> Numbers:
+    def costs(
+        self,
+        rows: NodeRows,
+        terms: Sequence[TermColumns],
+        largest: Numbers,
+        layouts: Sequence[NodeState],
+    ) -> Numbers:
         """Return costs[position, node]: the parts of a price, then what is spare.
 
         Places for the pods on a node, if there are any, together cost as much or more, compared
@@ -122,6 +131,7 @@ class CostBound:
             rows: What the nodes have left.
             terms: As `terms` returns them for the rows.
             largest: The most that any node has of each column.
+            layouts: As for `terms`.
 
         """
         costs: Numbers = np.zeros((WIDTH + 1, len(rows)), dtype=np.int64)
@@ -136,7 +146,7 @@ class CostBound:
                 costs[AT[tier]] += count * bound.cells_beyond(rows, means[term])
             if bound.shape.owned_cpus:
                 owners.append((bound.shape.owned_cpus, means, count))
-        lost = self._by_strategy(rows)
+        lost = self._by_strategy(rows, layouts)
         if owners:
             costs[AT[BIND]], cores = _by_cores(rows, owners)
             lost += WHOLE_CORE_POINTS * cores if self._by_what_is_left else 0
@@ -150,7 +160,7 @@ class CostBound:
         costs[-1] = np.add.reduce(1000 * left // self._most, axis=0)
         return costs
 
-    def _by_strategy(self, rows: NodeRows) -> Numbers:
+    def _by_strategy(self, rows: NodeRows, layouts: Sequence[NodeState]) -> Numbers:
         """Return what the strategy counts of the pods there, or the points of rooms lost."""
         there, coming = rows.numbers[Column.PODS], self._pods
         lost: Numbers = np.zeros(len(rows), dtype=np.int64)
@@ -158,7 +168,10 @@ class CostBound:
             lost[there == 0] = FIRST_WEIGHT
         elif self._strategy is NodeStrategy.SPREAD:
             lost += FIRST_WEIGHT * (coming * there + coming * (coming - 1) // 2)
-        elif self._by_what_is_left and (self._milli or self._memory):
+        if not self._by_what_is_left:
+            for load in self._loads:
+                lost += load.costs(rows, layouts)
+        elif self._milli or self._memory:
             free = rows.numbers[ROOM_MILLI] >= self._milli
             free &= rows.numbers[ROOM_MEMORY] >= self._memory
             lost = rows.numbers[Column.ROOM_POINTS] - _POINTS[np.add.reduce(free, axis=0)]

@@ -262,7 +262,7 @@ class NodeTable:
         bound, layouts = self._bound(shapes), self._known.layouts
         nodes = np.flatnonzero(bound.hosts(self._rows, bound.terms(self._rows, layouts)))
         found = self._rows.at(nodes)
-        costs = bound.costs(found, bound.terms(found, layouts), self._largest.numbers)
+        costs = bound.costs(found, bound.terms(found, layouts), self._largest.numbers, layouts)
         order = np.lexsort(costs[::-1])
         return nodes[order].tolist(), [tuple(each) for each in costs.T[order].tolist()]
 
@@ -365,7 +365,7 @@ class NodeTable:
         bound, layouts = self._bound([shape]), self._known.layouts
         terms = bound.terms(rows, layouts)
         fits = bound.hosts(rows, terms)
-        ranking.expect(nodes, fits, bound.costs(rows, terms, self._largest.numbers))
+        ranking.expect(nodes, fits, bound.costs(rows, terms, self._largest.numbers, layouts))
 
     def _best(self, shape: int, ranking: Ranking, allowed: NDArray[np.bool_] | None) -> int | None:
         """Return the cheapest node, or None, after looking into nodes until the first is sure."""

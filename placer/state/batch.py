@@ -134,7 +134,9 @@ def build_problem(
         move_budget=instance.move_budget,
     )
     if instance.strategy is not NodeStrategy.USABLE:
-        problem = with_loads(problem, instance, specs, kinds)
+        problem = with_loads(
+            problem, instance.strategy, specs, kinds, accounts, cache, absolute=absolute
+        )
         problem = replace(problem, fits=fits_by_kind(problem.fits, on_kinds))
     if not instance.homes:
         return problem

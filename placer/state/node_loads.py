@@ -1,52 +1,90 @@
 """Loads of nodes, and what the batch asks of them, as node strategies see it."""
 
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
-from placer_models.cluster import Instance, Node, Nodes
+from placer.counting.account import Account, Tenants
+from placer.state.problem_cache import ProblemCache
+from placer_models.cluster import Node
+from placer_models.incremental import PersistentTuple
+from placer_models.node_strategy import NodeLoad, NodeStrategy
 from placer_models.pod import PodSpec
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Fit, Problem
-from placer_models.resource_classes import ask_of, classes_of, load_of, totals_of
-from placer_models.variants import spec_on
+from placer_models.resource_classes import ask_of, classes_of, taken_by, totals_of
 
 
 def with_loads(
-    problem: Problem, instance: Instance, specs: Sequence[PodSpec], kinds: Sequence[Node]
+    problem: Problem,
+    strategy: NodeStrategy,
+    specs: Sequence[PodSpec],
+    kinds: tuple[Node, ...],
+    accounts: Sequence[Account],
+    cache: ProblemCache,
+    *,
+    absolute: bool,
 ) -> Problem:
     """Return the Problem with what a strategy needs that looks at the pods on a node.
 
     Args:
         problem: The Problem without that.
-        instance: The nodes, the pods that run there and the strategy.
+        strategy: Any but ``usable``.
         specs: The spec of each shape of the Problem.
-        kinds: The kinds of nodes.
+        kinds: The kinds of nodes, as the cache returns them.
+        accounts: What is left on each node, and who runs there.
+        cache: Keeps the loads of nodes for the next Problem, as long as nothing changes there.
+        absolute: Tell all resource classes that nodes have, so that loads are the same for every
+            batch; else only those that the batch asks for.
 
     """
-    classes = classes_of(specs)
-    totals = [totals_of(kind) for kind in kinds]
-    running: defaultdict[str, list[PodSpec]] = defaultdict(list)
-    position, nodes = Nodes.of(instance.nodes).position, instance.nodes
-    for runner in instance.running:
-        at, spec = position.get(runner.placement.node), runner.pod.spec
-        running[runner.placement.node].append(spec if at is None else spec_on(spec, nodes[at]))
-    idle = [load_of(instance.strategy, classes, total, ()) for total in totals]
+    totals = tuple(cache.memo(totals_of, (kind,), partial(totals_of, kind)) for kind in kinds)
+    if absolute:
+        classes = tuple(sorted({name for total in totals for name in total}))
+    else:
+        classes = classes_of(specs)
 
-    def loaded(node: NodeState) -> NodeState:
-        load = idle[node.kind]
-        if here := running.get(node.name):
-            load = load_of(instance.strategy, classes, totals[node.kind], here)
-        return replace(node, load=load)
+    def loads(kind: int, tenants: Tenants) -> NodeLoad:
+        used: Counter[str] = Counter()
+        count = 0
+        for side in tenants.sides:
+            spec, many = side[0], 1 + tenants.more.get(side, 0)
+            count += many
+            known = (kinds[kind],)
+            taken = cache.memo((taken_by, spec), known, partial(taken_by, spec, totals[kind]))
+            for name, amount in taken.items():
+                used[name] += many * amount
+        return NodeLoad(
+            strategy,
+            count,
+            tuple(used[name] for name in classes),
+            tuple(totals[kind].get(name, 0) for name in classes),
+        )
+
+    idle: dict[int, NodeLoad] = {}
+
+    def loaded(position: int, node: NodeState) -> NodeState:
+        tenants = accounts[position].tenants
+        if tenants.sides:
+            return node.loaded(loads(node.kind, tenants))
+        if node.kind not in idle:
+            idle[node.kind] = loads(node.kind, tenants)
+        return node.loaded(idle[node.kind])
 
     def asked(fit: Fit | None, spec: PodSpec, kind: int) -> Fit | None:
         return fit and replace(fit, ask=ask_of(spec, classes, totals[kind]))
 
-    return replace(
-        problem,
-        nodes=tuple(map(loaded, problem.nodes)),
-        fits=tuple(
+    def asks() -> tuple[tuple[Fit | None, ...], ...]:
+        return tuple(
             tuple(asked(fit, spec, kind) for kind, fit in enumerate(of_shape))
             for of_shape, spec in zip(problem.fits, specs, strict=True)
-        ),
-    )
+        )
+
+    nodes: Sequence[NodeState] = problem.nodes
+    if isinstance(nodes, PersistentTuple):
+        nodes = cache.viewed((strategy, classes, problem.encoding), kinds, nodes, loaded)
+    else:
+        nodes = tuple(loaded(at, node) for at, node in enumerate(nodes))
+    known = (asks.__qualname__, problem.fits, tuple(specs), classes)
+    return replace(problem, nodes=nodes, fits=cache.batch_memo(known, kinds, asks))

@@ -130,6 +130,15 @@ class _StateCache:
             self.known = {node.name: self.known[node.name] for node in nodes}
 
 
+class _View:
+    """The states of last time, and what they were seen as."""
+
+    def __init__(self) -> None:
+        self.kinds: tuple[Node, ...] = ()
+        self.states: PersistentTuple[NodeState] = PersistentTuple(())
+        self.seen: PersistentTuple[NodeState] = PersistentTuple(())
+
+
 class ProblemCache:
     """What is kept from one Problem to the next. For one thread at a time."""
 
@@ -138,6 +147,7 @@ class ProblemCache:
         self._sums = ChunkedReduce(sums_of, joined)
         self._looks: dict[RelevantFacts, _KindCache] = {}
         self._said: dict[Encoding, _StateCache] = {}
+        self._views: dict[Hashable, _View] = {}
         self._machines: dict[int, tuple[Machine, Machine]] = {}
         self._same_machines: dict[Machine, Machine] = {}
         self._same_kinds: dict[Hashable, Node] = {}
@@ -235,6 +245,33 @@ class ProblemCache:
         said.update(nodes, accounts, kind_numbers, view, stop)
         return said.states
 
+    def viewed(
+        self,
+        what: Hashable,
+        kinds: tuple[Node, ...],
+        states: PersistentTuple[NodeState],
+        view: Callable[[int, NodeState], NodeState],
+    ) -> PersistentTuple[NodeState]:
+        """Return states as something else sees them; unchanged ones keep the same objects.
+
+        Args:
+            what: What identifies the view, together with the kinds.
+            kinds: As `kinds_of` returns them.
+            states: As `states_of` returns them, so that a state is another object as soon as its
+                node's account is.
+            view: Returns how a state is seen, given the position of its node. It looks at nothing
+                but the state, the account and the kind.
+
+        """
+        known = _recent(self._views, what, _View)
+        if known.kinds is kinds and len(known.states) == len(states):
+            changed = changed_indices(known.states, states)
+            known.seen = known.seen.changed({at: view(at, states[at]) for at in changed})
+        else:
+            known.seen = PersistentTuple.of(view(at, state) for at, state in enumerate(states))
+        known.kinds, known.states = kinds, states
+        return known.seen
+
     def memo(self, what: Hashable, kinds: tuple[Node, ...], make: Callable[[], T]) -> T:
         """Return what follows from some kinds, as `kinds_of` returns them, and nothing else.
 
@@ -264,6 +301,7 @@ class ProblemCache:
         """Drop everything at once: equal kinds must stay one object wherever they are kept."""
         self._looks.clear()
         self._said.clear()
+        self._views.clear()
         self._machines.clear()
         self._same_machines.clear()
         self._same_kinds.clear()

@@ -53,10 +53,11 @@ class Looked:
         problem, rows = self._table.problem, self._rows().at(np.array([node]))
         wanted = Counter((problem.shapes[shape], problem.fits[shape]) for shape in shapes)
         bound = CostBound(self._columns, wanted.items())
-        terms = bound.terms(rows, list(self._left()))
+        layouts = list(self._left())
+        terms = bound.terms(rows, layouts)
         if not bound.hosts(rows, terms)[0]:
             return None
-        return tuple(bound.costs(rows, terms, self._largest)[:, 0].tolist())
+        return tuple(bound.costs(rows, terms, self._largest, layouts)[:, 0].tolist())
 
     def _left(self) -> Iterator[NodeState]:
         for node in range(len(self._table.problem.nodes)):
@@ -165,7 +166,8 @@ def test_the_best_node_is_found_without_looking_into_all(seed: int) -> None:
     In the same worlds, where nobody minds who is beside whom: what is found, and took a look
     at some nodes alone, costs what asking every node says is the least.
     """
-    for world in (tiny_instance(seed), mixed_instance(seed)):
+    others = [replace(tiny_instance(seed), strategy=OTHERS[seed % len(OTHERS)])]
+    for world in (tiny_instance(seed), mixed_instance(seed), *others):
         problem = build_problem(world)
         table, asked = NodeTable(problem), NodeTable(problem)
         if table.affinity is not None:
@@ -195,14 +197,15 @@ KINDS = {
 }
 
 
-def crowded(*gangs: Gang) -> tuple[NodeTable, range]:
+def crowded(*gangs: Gang, strategy: NodeStrategy = NodeStrategy.USABLE) -> tuple[NodeTable, range]:
     """Return 60 nodes that pods have made all different, and the pods of the gangs."""
     others = [
         spec(1 + i % 5, gpus=i % 3, memory_bytes=1 + i % 7, bind=bind)
         for i, bind in enumerate([BindPolicy.DEFAULT, BindPolicy.SPREAD_BY_PCPUS] * 60)
     ]
     crowd = [gang(f"old-{i}", each) for i, each in enumerate(others)]
-    table = NodeTable(build_problem(instance([machine(SMT, SMT)] * 60, *crowd, *gangs)))
+    asked = replace(instance([machine(SMT, SMT)] * 60, *crowd, *gangs), strategy=strategy)
+    table = NodeTable(build_problem(asked))
     rng = Random(0)
     for pod in range(len(crowd)):
         node = rng.randrange(60)
@@ -224,6 +227,19 @@ def test_few_nodes_are_looked_into(kind: PodSpec) -> None:
     assert table.find(pod) is not None
 
     assert table.evaluations - before <= 3
+
+
+@pytest.mark.parametrize("strategy", OTHERS)
+def test_few_nodes_are_looked_into_by_any_strategy(strategy: NodeStrategy) -> None:
+    """
+    The same for pods of all kinds together, of which at most 2 are for each.
+    """
+    table, pods = crowded(*(gang(n, kind) for n, kind in KINDS.items()), strategy=strategy)
+    before = table.evaluations
+
+    assert all(table.find(pod) is not None for pod in pods)
+
+    assert table.evaluations - before <= 2 * len(pods)
 
 
 @pytest.mark.parametrize("seed", range(20))

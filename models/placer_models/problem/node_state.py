@@ -174,6 +174,12 @@ class NodeState:
         """Return the same state on another node: ``replace`` would take ten times as long."""
         return NodeState(name, kind, *_INSIDE(self))
 
+    def loaded(self, load: NodeLoad) -> "NodeState":
+        """Return the same state with its load told: ``replace`` would take ten times as long."""
+        found = self.on(self.name, self.kind)
+        found.load = load  # type: ignore[misc]  # Nobody has seen it yet.
+        return found
+
 
 _INSIDE = attrgetter(*(one.name for one in fields(NodeState) if one.name not in ("name", "kind")))
 """All that a state says beside the node's name and its kind, in the order of its fields."""
