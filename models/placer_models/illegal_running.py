@@ -43,7 +43,7 @@ def as_counted(runner: RunningPod) -> RunningPod:
 
     * It owns the CPUs that its place names, if it is LSE or LSR. If none are named it counts as an
       LS pod with its CPU request.
-    * The CPU request of LS and BE pods, and extended resources, count as asked for.
+    * The CPU request of LS and BE pods, extended resources and host ports count as asked for.
     * Memory and hugepages count where its place says.
     * Devices count as whole, except for those of which the place names a share that is possible.
     * Whom it keeps off, or apart, is kept off; it never moves.
@@ -75,6 +75,7 @@ def as_counted(runner: RunningPod) -> RunningPod:
         scope=spec.scope,
         functions=tuple(wish for wish in spec.functions if wish[0] in shared),
         constrained_burst=spec.constrained_burst,
+        host_ports=spec.host_ports,
     )
     if owns:
         parts = (ContainerPlacement(one.name, place.cpuset) for one in containers)

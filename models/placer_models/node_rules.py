@@ -3,7 +3,7 @@
 The judge has its own version of them; everything else asks here.
 """
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from placer_models.cluster import Node
@@ -101,11 +101,6 @@ def unasked(spec: PodSpec, node: Node) -> tuple[PodSpec, Node]:
     for rule in NODE_RULES.values():
         spec, node = rule.dropped(spec, node)
     return spec, node
-
-
-def asked_of_nodes(spec: PodSpec) -> Hashable:
-    """Return what a pod asks of what nodes are; pods that agree in it may go to the same nodes."""
-    return spec.node_selector, spec.node_affinity, spec.tolerations
 
 
 def weight_missed(spec: PodSpec, node: Node) -> int:

@@ -1,6 +1,6 @@
 """Open nodes: those that pods may come to, by what the nodes are and not by what they have."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 from placer_models.cluster import Node
 from placer_models.pod import PodSpec
@@ -16,6 +16,11 @@ def is_open(node: Node, spec: PodSpec) -> bool:
         and not labels_missed(node, spec)
         and meets_affinity(node, spec)
     )
+
+
+def asked_of_nodes(spec: PodSpec) -> Hashable:
+    """Return all that decides which nodes are open to pods; who agrees in it has the same ones."""
+    return spec.node_selector, spec.node_affinity, spec.tolerations
 
 
 def taints_met(node: Node, tolerations: Sequence[Toleration]) -> list[Taint]:

@@ -1,12 +1,12 @@
 """A placement laid over its instance: who holds what on which node."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from placer.judge.homes import stays
-from placer.judge.open_nodes import is_open
+from placer.judge.open_nodes import asked_of_nodes, is_open
 from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.cpuset import NO_CPUS, CpuSet
 from placer_models.device import GPU, Device
@@ -126,7 +126,7 @@ class GpuSet(NamedTuple):
 
     size: int
     scope: DeviceScope
-    nodes: tuple[object, ...]
+    nodes: Hashable
 
 
 class NodesBefore:
@@ -151,8 +151,7 @@ class NodesBefore:
 
         The answer is 0 if no node has such a set.
         """
-        asked = spec.node_selector, spec.node_affinity, spec.tolerations
-        wanted = GpuSet(size, spec.scope_of(GPU), asked)
+        wanted = GpuSet(size, spec.scope_of(GPU), asked_of_nodes(spec))
         if wanted not in self._minima:
             if len(self._minima) >= MOST_INSIDES:
                 self._minima.clear()

@@ -266,6 +266,7 @@ def _shared(spec: PodSpec) -> PodSpec:
         joint=spec.joint,
         functions=spec.functions,
         strategies=spec.strategies,
+        host_ports=spec.host_ports,
     )
 
 

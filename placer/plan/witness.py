@@ -31,6 +31,7 @@ from placer_models.illegal_running import with_counted
 from placer_models.placement import PartlyPlaced, Placed, Placement, Unplaced
 from placer_models.pod import Gang, Pod, pods_of
 from placer_models.problem.problem import Choices
+from placer_models.relations import asks_where_members_are, looks_at_others
 
 _ROUNDS = 30
 """So often further nodes are bought for pods that found no place."""
@@ -354,7 +355,7 @@ def _idle(mine: Sequence[Filled], stock: Sequence[int], relaxation: Relaxation) 
 
 def asks_beyond_its_node(gangs: Sequence[Gang], instance: Instance) -> bool:
     """Return whether some gang or pod asks for more than its own node, so that bins will not do."""
-    asked = any(gang.gather or gang.levels for gang in gangs) or bool(instance.groups)
+    asked = any(map(asks_where_members_are, gangs)) or bool(instance.groups)
     specs = {id(pod.spec): pod.spec for pod in pods_of(tuple(gangs))}.values()
     running = (one.pod.spec for one in instance.running)
-    return asked or any(s.affinity or s.spread for s in (*specs, *running))
+    return asked or any(map(looks_at_others, (*specs, *running)))

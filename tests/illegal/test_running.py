@@ -12,6 +12,7 @@ import pytest
 from illegal.illegal_pods import ILLEGAL
 from mixed_worlds import mixed_instance
 from placer.counting.account import account_of
+from placer.counting.node_resources import NODE_RESOURCES
 from placer.judge.breaches import breaches
 from placer.judge.misfits import misfits_of
 from placer.load import in_catalogue, load_instance
@@ -24,6 +25,7 @@ from placer.search.solver import solve
 from placer_models.affinity import AffinityTerm
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.device_share import DeviceShare
+from placer_models.host_ports import HostPort
 from placer_models.illegal_running import as_counted, illegality
 from placer_models.instance.writer import instance_to_dict
 from placer_models.legal import spec_faults
@@ -236,6 +238,35 @@ def test_whom_it_keeps_off_is_kept_off() -> None:
 
     assert isinstance(answer_to(web, beside=bad), Infeasible)
     assert isinstance(answer_to(waiting("other", Resources(1000)), beside=bad), Placed)
+
+
+def test_its_ports_stay_its_own() -> None:
+    """
+    Nobody else gets a port of the node that it has, whatever is illegal about it.
+    """
+    ports = (HostPort(80),)
+    half = ILLEGAL["half a CPU of its own"]
+    bad = running(replace(half, host_ports=ports), cpuset=frozenset({0, 1}))
+    web = replace(waiting("web", Resources(1000)), spec=one(Resources(1000), host_ports=ports))
+
+    assert isinstance(answer_to(web, beside=bad), Infeasible)
+    assert isinstance(answer_to(waiting("other", Resources(1000)), beside=bad), Placed)
+
+
+@pytest.mark.parametrize("rule", NODE_RESOURCES)
+def test_it_holds_the_amounts_of_nodes_that_it_asks_for(rule: str) -> None:
+    """
+    Whatever a node has as a whole is held by an illegal pod as by any other.
+    """
+    asked = one(
+        Resources(1500, extended=(("licences", 2),)), LSR, host_ports=(HostPort(80, ip="10.0.0.7"),)
+    )
+    assert illegality(running(asked))
+    wanted = NODE_RESOURCES[rule].wanted
+
+    counted = as_counted(running(asked, cpuset=frozenset({0, 1})))
+
+    assert dict(wanted(counted.pod.spec)) == dict(wanted(asked)) != {}
 
 
 def test_it_keeps_apart_by_the_cpus_that_it_owns() -> None:

@@ -252,6 +252,18 @@ def test_a_pod_whose_cpus_nobody_knows_closes_its_node_to_owners() -> None:
     )
 
 
+def test_a_pod_whose_cpus_nobody_knows_keeps_its_ports() -> None:
+    """
+    Nobody else gets them, though it counts as one that shares CPUs.
+    """
+    ports = [{"hostPort": 80, "containerPort": 80}]
+    runs, waits = lsr("runs", nodeName="n1"), pod("waits")
+    for one in (runs, waits):
+        one["spec"]["containers"][0]["ports"] = ports
+    instance, _ = read(node(), topology(), runs, waits, pod())
+    assert set(places(instance)) == {"p"}
+
+
 @pytest.mark.parametrize("told", ["GPU-1,GPU-2", "1,2", "status", "checkpoint", "nobody"])
 def test_devices_without_an_annotation_are_found_elsewhere(told: str) -> None:
     """

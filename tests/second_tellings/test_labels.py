@@ -2,16 +2,18 @@
 
 from collections.abc import Iterable, Mapping
 from random import Random
+from typing import cast
 
 import pytest
 
 from judge.hand import MACHINE
-from placer.judge.open_nodes import is_open
+from placer.judge.open_nodes import asked_of_nodes, is_open
 from placer_models.affinity import EVERY_NAMESPACE, SYSTEM_NAMESPACE, AffinityLevel, AffinityTerm
 from placer_models.cluster import Node
 from placer_models.network import Grouping, LevelRule
 from placer_models.node_affinity import NAME_FIELD, NodeAffinity, NodeTerm, PreferredTerm
 from placer_models.node_rules import admits, weight_missed
+from placer_models.pod import PodSpec
 from placer_models.policy import Strength
 from placer_models.selectors import LabelExpression, SelectorOperator
 from placer_models.taints import Taint, TaintEffect, Toleration, TolerationOperator
@@ -210,6 +212,32 @@ def test_open_nodes_are_open_to_judge_and_solver_alike() -> None:
         assert admits(node, spec) is comes
         assert weight_missed(spec, node) == lost
     assert len(verdicts) == 4
+
+
+class _Recorder:
+    """Stands for a spec, and notes which of its fields are looked at."""
+
+    def __init__(self, spec: PodSpec) -> None:
+        self.spec, self.seen = spec, set[str]()
+
+    def __getattr__(self, field: str) -> object:
+        self.seen.add(field)
+        return getattr(self.spec, field)
+
+
+def test_the_judge_tells_pods_apart_by_all_that_decides_where_they_may_come() -> None:
+    """
+    It keeps what it works out about open nodes for pods that agree; so a field that any rule
+    about nodes looks at has to be among what they agree in.
+    """
+    kept_by = _Recorder(PodSpec(()))
+    asked_of_nodes(cast("PodSpec", kept_by))
+
+    for node, spec in nodes_and_specs():
+        looked_at = _Recorder(spec)
+        is_open(node, cast("PodSpec", looked_at))
+        admits(node, cast("PodSpec", looked_at))
+        assert looked_at.seen <= kept_by.seen
 
 
 def test_wishes_of_nodes_and_strengths_are_what_they_say() -> None:
