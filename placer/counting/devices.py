@@ -98,6 +98,7 @@ def shareable_devices(
     opened: Collection[int] = (),
     *,
     functions: bool = False,
+    by_minor: bool = False,
 ) -> tuple[tuple[tuple[int, ShareableDevice], ...], ...]:
     """Return for each equivalence class the devices that can take shares, each with its minor.
 
@@ -110,6 +111,7 @@ def shareable_devices(
         board: The board of the type.
         opened: Minors that come first among the devices that nobody has a part of.
         functions: Whether virtual functions are counted too.
+        by_minor: Whether they are ascending by minor instead.
 
     """
     device_of = {d.minor: d for d in left.healthy if d.type == device_type}
@@ -130,8 +132,13 @@ def shareable_devices(
                 free.append((minor, ShareableDevice(room(totals), totals, ready)))
         shared.sort(key=lambda item: (item[1].left, item[0]))
         free.sort(key=lambda item: (item[0] not in opened, item[0]))
-        found.append((*shared, *free))
+        both = (*shared, *free)
+        found.append(tuple(sorted(both, key=_minor_of)) if by_minor else both)
     return tuple(found)
+
+
+def _minor_of(item: tuple[int, ShareableDevice]) -> int:
+    return item[0]
 
 
 def whole_of(state: NodeState, place: PodPlacement, shape: Shape) -> tuple[tuple[int, ...], ...]:
@@ -170,7 +177,7 @@ def shares_of(
         place_of = {
             minor: (class_index, at)
             for class_index, members in enumerate(
-                shareable_devices(left, bank.type, bank.board, first)
+                shareable_devices(left, bank.type, bank.board, first, by_minor=bank.by_minor)
             )
             for at, (minor, _) in enumerate(members)
         }
@@ -208,7 +215,7 @@ def grants_of(
     for position, bank in enumerate(state.banks):
         free = {minor for kind, minor in left.free - held if kind == bank.type}
         if bank.shareable:
-            shareable = shareable_devices(left, bank.type, bank.board)
+            shareable = shareable_devices(left, bank.type, bank.board, by_minor=bank.by_minor)
             for (_, shape, choice), grants in coming:
                 for take in choice.shares:
                     if take.bank == position:

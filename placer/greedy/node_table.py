@@ -12,8 +12,12 @@ from placer.greedy.affinity import AffinityCounts
 from placer.greedy.chooser import choose_among_others
 from placer.greedy.columns import Columns, Indices
 from placer.greedy.cost_bound import CostBound
+from placer.greedy.free_nodes import only_gpu
 from placer.greedy.node_rows import Largest, NodeRows
+from placer.greedy.offer import BY_STRATEGY
 from placer.greedy.ranking import FEW, Bid, Ranking
+from placer.greedy.scored_nodes import ScoredNodes
+from placer.greedy.scorer import ANY_GPU, NodeScorer
 from placer.greedy.states import States
 from placer.greedy.taking import after
 from placer.state.out_of_time import Stop, go_on
@@ -79,9 +83,10 @@ class NodeTable:
         # A demand is a shape with its fits: what bounds, bids and rankings are about.
         self._demands: dict[tuple[Shape, Fits, tuple[Shape, ...]], int] = {}
         self._bounds: dict[tuple[tuple[int, int], ...], CostBound] = {}
-        self._bids: dict[tuple[int, int, frozenset[int]], Bid | None] = {}
+        self._bids: dict[tuple[int, int, frozenset[int], int], Bid | None] = {}
         self._spares: dict[int, int] = {}
         self._rankings: dict[tuple[int, frozenset[int]], Ranking] = {}
+        self._scored: ScoredNodes | None = None
         self._changed: list[int] = []
         self._journal: list[tuple[int, int]] = []
         self._choices: Choices = {}
@@ -111,11 +116,23 @@ class NodeTable:
                 self._set(node, state)
         self._nodes = nodes
         if may_differ and self._largest.renew(self._rows):
-            self._rankings.clear()
             self._spares.clear()
+            if self._scored is None:  # Scorers do not look at what is spare.
+                self._rankings.clear()
         if len(self._known) - self._kept > max(NEW_STATES, self._kept // 2):
             self._forget()
         self._take_up(problem)
+
+    def score_by(self, scorer: NodeScorer | None) -> None:
+        """Let a scorer choose among nodes from now on; None: the node strategy does."""
+        had = None if self._scored is None else self._scored.scorer
+        if scorer is had:
+            return
+        self._rankings.clear()
+        self._scored = None
+        if scorer is not None:
+            states = map(self.left, self._states.tolist())
+            self._scored = ScoredNodes(scorer, list(states))
 
     def _forget(self) -> None:
         """Forget the states that no node is in, except those that a bid on a node would leave."""
@@ -124,8 +141,8 @@ class NodeTable:
         numbers = self._known.forget_others(there.union(bid.state for bid in bids.values() if bid))
         self._states = np.array([numbers[state] for state in self._states.tolist()], dtype=np.intp)
         self._bids = {
-            (demand, numbers[state], waived): bid and bid._replace(state=numbers[bid.state])
-            for (demand, state, waived), bid in bids.items()
+            (demand, numbers[state], waived, gpu): bid and bid._replace(state=numbers[bid.state])
+            for (demand, state, waived, gpu), bid in bids.items()
         }
         self._kept = len(numbers)
         self._spares = {numbers[s]: spare for s, spare in self._spares.items() if s in numbers}
@@ -210,7 +227,7 @@ class NodeTable:
         if node is None:
             return None
         state = self.state(node)
-        bid = self.bid(shape, state)
+        bid = self.bid(shape, state, ranking.gpu_on(node))
         choice = bid and bid.choice.on(node)
         if choice and self.affinity and first and not self.affinity.covers(choice, *first):
             return None
@@ -218,12 +235,19 @@ class NodeTable:
             self._left_by[pod, state] = choice, bid.state
         return choice
 
-    def bid(self, shape: int, state: int) -> Bid | None:
-        """Return what a node in the state offers to a pod of the shape, or None if nothing."""
+    def bid(self, shape: int, state: int, gpu: int = ANY_GPU) -> Bid | None:
+        """Return what a node in the state offers to a pod of the shape, or None if nothing.
+
+        Args:
+            shape: Index of the shape.
+            state: The state.
+            gpu: The GPU that a share should be of, if it can be, as `NodeScores` says it.
+
+        """
         waived = self._waived(shape)
-        key = (self._demand_of[shape], state, waived)
+        key = (self._demand_of[shape], state, waived, gpu)
         if key not in self._bids:
-            self._bids[key] = self._bid(shape, state, waived)
+            self._bids[key] = self._bid(shape, state, waived, gpu)
         return self._bids[key]
 
     def leaves(self, shape: int, state: int, choice: Choice) -> int:
@@ -304,18 +328,24 @@ class NodeTable:
     def _set(self, node: int, state: int) -> None:
         self._states[node] = state
         self._rows.write(node, self._known.row(state))
+        if self._scored is not None:
+            self._scored.write(node, self.left(state))
         self._changed.append(node)
 
     def _waived(self, shape: int) -> frozenset[int]:
         """Return the terms that the first pod of its kind need not keep, by position."""
         return _NOTHING if self.affinity is None else self.affinity.waived(shape)
 
-    def _bid(self, shape: int, state: int, waived: frozenset[int]) -> Bid | None:
+    def _bid(self, shape: int, state: int, waived: frozenset[int], gpu: int) -> Bid | None:
         node = self.left(state)
         fit = self.problem.fits[shape][node.kind]
         if fit is None:
             return None
-        offer = choose_among_others(node, self.problem.shape_on(shape, node), fit, waived)
+        wanted, offer = self.problem.shape_on(shape, node), None
+        if gpu != ANY_GPU:
+            offer = choose_among_others(only_gpu(node, gpu), wanted, fit, waived)
+        if offer is None:
+            offer = choose_among_others(node, wanted, fit, waived)
         if offer is None:
             return None
         choice = offer.choice
@@ -334,10 +364,11 @@ class NodeTable:
     def _ranking(self, shape: int) -> Ranking:
         key = (self._demand_of[shape], self._waived(shape))
         ranking = self._rankings.pop(key, None)
-        if ranking is None:
+        epoch = None if self._scored is None else self._scored.epoch
+        if ranking is None or ranking.epoch != epoch:
             if len(self._rankings) >= MOST_RANKINGS:
                 del self._rankings[next(iter(self._rankings))]  # Least recently used.
-            ranking = Ranking(len(self._states))
+            ranking = Ranking(len(self._states), epoch)
             self._expect(shape, ranking, np.arange(len(self._states)), self._rows)
         elif changed := sorted(set(self._changed[ranking.seen :])):
             if len(changed) <= FEW:
@@ -365,14 +396,20 @@ class NodeTable:
         bound, layouts = self._bound([shape]), self._known.layouts
         terms = bound.terms(rows, layouts)
         fits = bound.hosts(rows, terms)
-        ranking.expect(nodes, fits, bound.costs(rows, terms, self._largest.numbers, layouts))
+        costs = bound.costs(rows, terms, self._largest.numbers, layouts)
+        if self._scored is not None:
+            asked = self.problem.shapes[shape]
+            fits, costs[BY_STRATEGY], gpus = self._scored.scores(asked, nodes, fits)
+            costs[-1] = 0
+            ranking.expect_gpus(nodes, gpus)
+        ranking.expect(nodes, fits, costs)
 
     def _best(self, shape: int, ranking: Ranking, allowed: NDArray[np.bool_] | None) -> int | None:
         """Return the cheapest node, or None, after looking into nodes until the first is sure."""
         while (node := ranking.first(allowed)) is not None and not ranking.is_sure(node):
             state = self.state(node)
-            bid = self.bid(shape, state)
-            (nodes,) = (self._states == state).nonzero()
+            bid = self.bid(shape, state, ranking.gpu_on(node))
+            nodes = ranking.like(node, (self._states == state).nonzero()[0])
             if ranking.put(nodes, bid and (*bid.price, self.spare(bid.state))):
                 return node
         return node

@@ -7,6 +7,7 @@ from placer.greedy.gang_order import Order, hardest_first, largest_first, most_v
 from placer.greedy.gather import gather
 from placer.greedy.levels import allowed, place_at_levels
 from placer.greedy.node_table import NodeTable, NodeTableCache
+from placer.greedy.scorer import NodeScorer
 from placer.state.out_of_time import Stop
 from placer_models.goals import MEMBER_ABOVE_POINTS, MEMBER_OF_MINIMUM_POINTS
 from placer_models.network import Grouping
@@ -35,6 +36,7 @@ def place_greedily(
     order: Order = largest_first,
     tables: NodeTableCache | None = None,
     stop: Stop | None = None,
+    scorer: NodeScorer | None = None,
 ) -> Choices:
     """Return places for as much of the batch as the greedy path finds room for.
 
@@ -46,6 +48,7 @@ def place_greedily(
         order: Which gangs of a level come first.
         tables: Tables of earlier batches; the answer does not depend on them.
         stop: Asked for each pod whether the time is over, if nobody has to have an answer.
+        scorer: Chooses among nodes in place of the node strategy; the problem was built ``scored``.
 
     Raises:
         OutOfTimeError: It was over.
@@ -54,6 +57,7 @@ def place_greedily(
     tables = NodeTableCache() if tables is None else tables
     table = tables.of(problem)
     table.stop = stop
+    table.score_by(scorer)
     units = units_of(problem)
     for level in range(len(problem.priorities)):
         _fill_level(table, level, units[level], order)

@@ -1,12 +1,14 @@
 """Rankings: what each node offers to pods of one shape, kept up to date as nodes change."""
 
+from collections.abc import Hashable
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from placer.greedy.columns import Indices, Numbers
-from placer.greedy.offer import WIDTH, Price
+from placer.greedy.offer import BY_STRATEGY, WIDTH, Price
+from placer.greedy.scorer import ANY_GPU
 from placer_models.problem.problem import Choice
 
 
@@ -37,11 +39,14 @@ class Ranking:
 
     Attributes:
         seen: How many changes of nodes the ranking knows of.
+        epoch: The epoch of the scorer (`NodeScorer.epoch`) that the ranking knows of.
 
     """
 
-    def __init__(self, nodes: int) -> None:
+    def __init__(self, nodes: int, epoch: Hashable = None) -> None:
         """Begin with no node that fits."""
+        self.epoch = epoch
+        self._gpus: Numbers | None = None
         self._fits: NDArray[np.bool_] = np.zeros(nodes, dtype=np.bool_)
         self._sure: NDArray[np.bool_] = np.zeros(nodes, dtype=np.bool_)
         self._costs: Numbers = np.zeros((WIDTH + 1, nodes), dtype=np.int64)
@@ -65,10 +70,25 @@ class Ranking:
         self._costs[:, nodes] = costs
         self._tell(np.logical_or.reduce(costs, axis=1))
 
+    def expect_gpus(self, nodes: Indices, gpus: Numbers) -> None:
+        """Write down on which GPU of each of the nodes a scorer wants the pod."""
+        if self._gpus is None:
+            self._gpus = np.full(len(self._fits), ANY_GPU, dtype=np.int64)
+        self._gpus[nodes] = gpus
+
+    def gpu_on(self, node: int) -> int:
+        """Return on which GPU of the node the pod should go, if a scorer says so."""
+        return ANY_GPU if self._gpus is None else int(self._gpus[node])
+
+    def like(self, node: int, nodes: Indices) -> Indices:
+        """Return those of the nodes where the pod should go on the same GPU as on one of them."""
+        return nodes if self._gpus is None else nodes[self._gpus[nodes] == self._gpus[node]]
+
     def put(self, nodes: Indices, cost: tuple[int, ...] | None) -> bool:
         """Write down the true cost of a place on nodes in one state, or None if there is none.
 
         The last part of a cost is what is spare afterwards: it is least on the fullest node.
+        With a scorer its part of a cost, and what is spare, stay as they were expected.
 
         Returns:
             Whether they cost exactly what was written, so that the first node stays first.
@@ -79,6 +99,9 @@ class Ranking:
             self._fits[nodes], self._first = False, None
             return False
         costs = np.array(cost, dtype=np.int64)[:, np.newaxis]
+        if self._gpus is not None:
+            costs = costs.repeat(len(nodes), axis=1)
+            costs[BY_STRATEGY:] = self._costs[BY_STRATEGY:, nodes]
         if self._fits[nodes].all() and (self._costs[:, nodes] == costs).all():
             return True
         if self._first is not None:
@@ -86,7 +109,7 @@ class Ranking:
             self._first = self._still_first(self._first, nodes, None, each)
         self._fits[nodes] = True
         self._costs[:, nodes] = costs
-        self._tell(costs[:, 0] != 0)
+        self._tell(np.logical_or.reduce(costs, axis=1))
         return False
 
     def is_sure(self, node: int) -> bool:

@@ -227,10 +227,9 @@ def _candidates(
         if cell is not None and cell not in cells:
             continue
         lost = _lost(bank, class_index)
-        openable = bank.free[class_index]
+        free = openable(members, bank.free[class_index])
         for at, device in enumerate(members):
-            openable -= not device.shared
-            if not device.shared and openable < 0:
+            if not device.shared and at not in free:
                 continue
             if need is None:
                 if not device.shared:
@@ -241,6 +240,24 @@ def _candidates(
                     rest = (*compress(rest, amounts), *rest)
                 off = _use(device, amounts, need.choice)
                 yield Candidate(off, opens, lost if opens else 0, rest, class_index, at)
+
+
+def openable(members: Sequence[ShareableDevice], free: int) -> Sequence[int]:
+    """Return the positions of the devices of a class of which nobody has a part.
+
+    Pods that were given whole devices have the first of those that are alike, as they get them
+    one after the other.
+
+    Args:
+        members: The devices of the class that can take shares.
+        free: How many of them nobody has.
+
+    """
+    unopened = [at for at, device in enumerate(members) if not device.shared]
+    given = len(unopened) - free
+    if given > 0 and all(members[at] == members[unopened[0]] for at in unopened):
+        return unopened[given:]
+    return unopened[:free]
 
 
 def _use(device: ShareableDevice, asked: ShareAmounts, choice: DeviceChoice | None) -> int:

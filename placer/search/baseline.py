@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 from placer.counting.account import Account, accounts_of
 from placer.greedy.node_table import NodeTableCache
+from placer.greedy.scorer_cache import ScorerCache
 from placer.judge.scene import JudgedNodes, NodesBefore
 from placer.search.kept_blockers import KeptBlockers
 from placer.state.problem_cache import ProblemCache
@@ -23,6 +24,7 @@ class SolveCache:
     tables: NodeTableCache = field(default_factory=NodeTableCache)
     sites: JudgedNodes = field(default_factory=JudgedNodes)
     blockers: KeptBlockers = field(default_factory=KeptBlockers)
+    scorers: ScorerCache = field(default_factory=ScorerCache)
 
 
 @record(frozen=True, slots=True)

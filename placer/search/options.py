@@ -4,6 +4,7 @@ import os
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from placer.greedy.scorer import NodeScoring
 from placer.search.halt import Halt
 from placer_models.node_strategy import NodeStrategy
 from placer_models.typed import check_types, suggests_names
@@ -37,6 +38,8 @@ class SolveOptions:
             seconds; with one worker and a seed the answer repeats to the last bit.
         workers: Search threads of CP-SAT.
         strategy: What the last tier is, or None for what the instance says.
+        scoring: What chooses among nodes in the greedy path in place of the strategy, which stays
+            what answers are measured by. None: the strategy.
         halt: Ends the search early, from another thread.
 
     """
@@ -47,6 +50,7 @@ class SolveOptions:
     workers: int = field(default_factory=_cores)
     seed: int = 0
     strategy: NodeStrategy | None = None
+    scoring: NodeScoring | None = None
     halt: Halt | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from placer.greedy.place import place_greedily
 from placer.judge.breaches import Breach
 from placer.search.baseline import Baseline
 from placer.search.budget import Budget
 from placer.search.judged import NO_IDS, JudgedPlacement, Rejected, in_ids
+from placer.search.scored import greedy_choices
 from placer_models.cluster import Instance
 from placer_models.placement import Placement, RejectedPlace, title_of
 from placer_models.problem.problem import Choices, Problem
@@ -66,7 +66,8 @@ def accepted(
             lost[shape].add(node)
             if budget.over or len(lost[shape]) >= MOST_NODES:
                 lost[shape].update(everywhere)
-        choices = place_greedily(_without(problem, lost), tables=baseline.cache.tables)
+        part = _without(problem, lost)
+        choices = greedy_choices(instance, baseline, part, budget.options)
         found = in_ids(instance, baseline, problem, choices)
     return found, tuple(rejected)
 

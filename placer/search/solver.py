@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-from placer.greedy.place import place_greedily
 from placer.judge.breaches import blamed
 from placer.search.baseline import Baseline, baseline_of
 from placer.search.bound_notes import BoundNotes
@@ -17,6 +16,7 @@ from placer.search.options import Engine, SolveOptions
 from placer.search.reasons.ruled_out import all_ruled_out
 from placer.search.reasons.unplaced import never_asked, why_unplaced
 from placer.search.rejected import accepted
+from placer.search.scored import greedy_choices
 from placer.search.tiers import Progress, silent
 from placer.state.batch import build_problem
 from placer.state.out_of_time import OutOfTimeError
@@ -92,9 +92,12 @@ def solve(
     before, accounts, cache = baseline, baseline.accounts, baseline.cache.problems
     # Greedy looks at cores one by one where the model's counts would not tell it enough, and
     # counts alike for every batch; the model counts in units that keep its numbers small.
-    problem = build_problem(instance, accounts, each_core=True, absolute=True, cache=cache)
+    scored = options.scoring is not None
+    problem = build_problem(
+        instance, accounts, each_core=True, absolute=True, scored=scored, cache=cache
+    )
     tell("placing greedily")
-    choices = place_greedily(problem, tables=baseline.cache.tables)
+    choices = greedy_choices(instance, baseline, problem, options)
     placed_s = budget.elapsed_s
     best, rejected = accepted(instance, baseline, problem, choices, budget)
     # The search ends with what has just been done once: realising, judging, and reasons.

@@ -22,6 +22,7 @@ from placer.state.out_of_time import Stop
 from placer.state.problem_cache import ProblemCache
 from placer.state.sums import FleetLimits, resources_of
 from placer_models.cluster import Instance, Nodes
+from placer_models.device import GPU
 from placer_models.goals import NUMA_STRATEGY
 from placer_models.incremental import PersistentTuple
 from placer_models.node_strategy import NodeStrategy
@@ -46,6 +47,7 @@ def build_problem(
     *,
     each_core: bool = False,
     absolute: bool = False,
+    scored: bool = False,
     cache: ProblemCache | None = None,
     stop: Stop | None = None,
 ) -> Problem:
@@ -57,6 +59,7 @@ def build_problem(
         each_core: Tell cores apart one by one where it matters which pods share them.
         absolute: Count in bytes and other units of 1. They are the same for every batch, so the
             states of nodes stay as they were for the last one. Else count in the largest units.
+        scored: Say what is left of each GPU, ascending by minor, whatever the batch asks for.
         cache: What was worked out for earlier Problems; the Problem does not depend on it.
         stop: Asked now and then whether the time is over, if nobody has to have a Problem.
 
@@ -85,6 +88,8 @@ def build_problem(
     shapes, fits, shared, device_types, on_kinds = cache.batch_memo(
         (encoded, asks, dimensions), kinds, partial(encoded, asks, kinds, dimensions, cache, stop)
     )
+    if scored and GPU in device_types and GPU not in dict(shared):
+        shared = tuple(sorted((*shared, (GPU, False))))
     granularity = granularity_of(fits, pods)
     if each_core and granularity is CoreGranularity.PAIRS:
         granularity = CoreGranularity.EACH
@@ -105,6 +110,7 @@ def build_problem(
         shared=shared,
         granularity=granularity,
         bound=left.bound or _may_be_bound(instance, specs),
+        by_minor=scored,
     )
     states = cache.states_of(instance.nodes, accounts, kinds, kind_of, encoding, stop)
     # The model goes through them again and again.

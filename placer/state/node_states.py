@@ -21,7 +21,6 @@ from placer_models.problem.core_granularity import CoreGranularity
 from placer_models.problem.dimensions import MEMORY, SHARED_POOL, Dimension, in_cells
 from placer_models.problem.node_state import Cell, NodeState
 from placer_models.problem.rooms import rooms_of
-from placer_models.problem.shares import ShareableDevice
 from placer_models.problem.switches import ClassesBelow, switches_of
 
 ALL_BUT_THE_NAME = attrgetter(*(f.name for f in fields(NodeState) if f.name != "name"))
@@ -54,6 +53,7 @@ class Encoding(NamedTuple):
         numa_strategy: Whether some tier looks at the NUMA strategies of nodes.
         shared: The types whose shares are asked for, and whether virtual functions are too.
         bound: Whether there are, or may be, pods that are bound to a part of their pool.
+        by_minor: Whether devices that can take shares are ascending by minor.
 
     """
 
@@ -64,6 +64,7 @@ class Encoding(NamedTuple):
     shared: tuple[tuple[str, bool], ...]
     granularity: CoreGranularity
     bound: bool
+    by_minor: bool = False
 
     @property
     def plain(self) -> "Encoding":
@@ -71,7 +72,7 @@ class Encoding(NamedTuple):
         if not self.shared and all(dimension.unit == 1 for dimension in self.dimensions):
             return self
         dimensions = tuple(dimension._replace(unit=1) for dimension in self.dimensions)
-        return self._replace(dimensions=dimensions, shared=())
+        return self._replace(dimensions=dimensions, shared=(), by_minor=False)
 
 
 def tiers_of_cores(asked: Collection[Tier], specs: Iterable[PodSpec]) -> tuple[Tier, ...]:
@@ -285,7 +286,7 @@ def state_in(encoding: Encoding, state: NodeState, account: Account) -> NodeStat
         state = replace(
             state,
             banks=tuple(
-                replace(bank, shareable=_shareable(bank, account, functions=shared[bank.type]))
+                _with_shareable(bank, account, shared[bank.type], by_minor=encoding.by_minor)
                 if bank.type in shared
                 else bank
                 for bank in state.banks
@@ -305,8 +306,12 @@ def state_in(encoding: Encoding, state: NodeState, account: Account) -> NodeStat
     )
 
 
-def _shareable(
-    bank: DeviceBank, account: Account, *, functions: bool
-) -> tuple[tuple[ShareableDevice, ...], ...]:
-    found = shareable_devices(account.devices, bank.type, bank.board, functions=functions)
-    return tuple(tuple(device for _, device in members) for members in found)
+def _with_shareable(
+    bank: DeviceBank, account: Account, functions: bool, *, by_minor: bool
+) -> DeviceBank:
+    """Return the bank with its devices that can take shares."""
+    found = shareable_devices(
+        account.devices, bank.type, bank.board, functions=functions, by_minor=by_minor
+    )
+    members = tuple(tuple(device for _, device in of_class) for of_class in found)
+    return replace(bank, shareable=members, by_minor=by_minor)

@@ -1,5 +1,6 @@
 """Nodes while pods are being placed: equal states, exact undo, rankings kept up to date."""
 
+from collections.abc import Hashable
 from random import Random
 
 import pytest
@@ -98,8 +99,8 @@ def test_few_rankings_are_kept_and_nothing_found_depends_on_them(
     problem = build_problem(instance([SMALL] * 3, *(gang(f"g{i}", KINDS[i % 2]) for i in range(6))))
     made: list[Ranking] = []
 
-    def counted(nodes: int) -> Ranking:
-        made.append(Ranking(nodes))
+    def counted(nodes: int, epoch: Hashable) -> Ranking:
+        made.append(Ranking(nodes, epoch))
         return made[-1]
 
     monkeypatch.setattr(node_table, "Ranking", counted)

@@ -38,7 +38,7 @@ SEEDS = st.integers(0, 2**32 - 1)
 STEPS = (
     "placer.scheduling.decide.solve",
     "placer.search.solver.build_problem",
-    "placer.search.solver.place_greedily",
+    "placer.search.scored.place_greedily",
     "placer.search.judged.realise",
     "placer.search.judged.broken_in",
     "placer.scheduling.decide.breaches",

@@ -60,7 +60,7 @@ STEPS: dict[str, tuple[str, Callable[..., Any], type[Exception]]] = {
     "the solver": ("placer.scheduling.decide.solve", fail, UnforeseenError),
     "the baseline": ("placer.scheduling.cluster_state.known_baseline", fail, UnforeseenError),
     "the problem": ("placer.search.solver.build_problem", fail, UnforeseenError),
-    "the greedy path": ("placer.search.solver.place_greedily", fail, UnforeseenError),
+    "the greedy path": ("placer.search.scored.place_greedily", fail, UnforeseenError),
     "realising": ("placer.search.judged.realise", fail, UnforeseenError),
     "no ids for the counts": ("placer.search.judged.realise", realise_nothing, SolverError),
     "the judge of the search": ("placer.search.judged.broken_in", fail, UnforeseenError),

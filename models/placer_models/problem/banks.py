@@ -23,6 +23,8 @@ class DeviceBank:
             that the batch was given whole. Empty where no pod of the batch asks for
             shares of the type.
         cuts: For MIG instances, the placement of each class, which is one instance; else empty.
+        by_minor: Whether the devices of each class that can take shares are ascending by minor,
+            and not the fullest first.
 
     """
 
@@ -32,3 +34,4 @@ class DeviceBank:
     cells: tuple[int | None, ...] = field(hash=False)
     shareable: tuple[tuple[ShareableDevice, ...], ...] = ()
     cuts: tuple[MigPlacement, ...] = field(default=(), hash=False)
+    by_minor: bool = field(default=False, hash=False)

@@ -1,0 +1,144 @@
+"""Free amounts of nodes, column by column, as scorers see them, kept up to date node by node."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from placer.greedy.columns import Numbers
+from placer.greedy.scorer import FreeNodes, PodAsk
+from placer.greedy.shares import openable
+from placer_models.device import GPU
+from placer_models.device_share import WHOLE_PERCENT
+from placer_models.problem.banks import DeviceBank
+from placer_models.problem.dimensions import SHARED_POOL
+from placer_models.problem.node_state import NodeState
+from placer_models.problem.problem import Shape
+from placer_models.problem.shares import ShareableDevice, ShareNeed
+
+WHOLE_MILLI = 1000
+"""All of one GPU."""
+
+_MILLI_PER_PERCENT = WHOLE_MILLI // WHOLE_PERCENT
+
+
+class GpuLeft(NamedTuple):
+    """A GPU of which something is left.
+
+    Attributes:
+        milli: How much, in 1/1000.
+        class_index: Index of its equivalence class.
+        device_index: Its index among the devices of the class that can take shares.
+
+    """
+
+    milli: int
+    class_index: int
+    device_index: int
+
+
+class FreeColumns:
+    """The columns of free amounts.
+
+    Attributes:
+        free: What scorers see.
+
+    """
+
+    def __init__(self, nodes: Sequence[NodeState]) -> None:
+        """Write down what all nodes have left."""
+        rows = [gpus_left(node) for node in nodes]
+        most = max(map(len, rows), default=0)
+        self.free = FreeNodes(
+            np.zeros(len(rows), dtype=np.int64),
+            np.zeros(len(rows), dtype=np.int64),
+            np.zeros((len(rows), most), dtype=np.int64),
+        )
+        for at, node in enumerate(nodes):
+            self.write(at, node)
+
+    def write(self, at: int, node: NodeState) -> None:
+        """Note what is left on a node now."""
+        free = self.free
+        free.cpu_milli[at] = node.pool_milli
+        free.memory_bytes[at] = node.memory
+        row = [gpu.milli for gpu in gpus_left(node)]
+        more = len(row) - free.gpu_milli.shape[1]
+        if more > 0:
+            wider: Numbers = np.pad(free.gpu_milli, ((0, 0), (0, more)))
+            self.free = free = FreeNodes(free.cpu_milli, free.memory_bytes, wider)
+        free.gpu_milli[at, : len(row)] = row
+        free.gpu_milli[at, len(row) :] = 0
+
+
+def ask_of(shape: Shape) -> PodAsk:
+    """Return what pods of a shape ask for, as scorers see it."""
+    parts = [_milli(need) for need in shape.shares if need.type == GPU]
+    gpus = shape.count_of(GPU)
+    whole = WHOLE_MILLI if shape.whole_of(GPU) else 0
+    return PodAsk(shape.amounts[SHARED_POOL], shape.memory, gpus, max(parts, default=whole))
+
+
+def only_gpu(node: NodeState, position: int) -> NodeState:
+    """Return the node as a pod sees it that may have a share of one GPU only.
+
+    Args:
+        node: What is left on the node.
+        position: The GPU, as a position in the node's row.
+
+    """
+    at, bank = _gpu_bank(node)
+    if bank is None:
+        return node
+    only = gpus_left(node)[position]
+    hidden = replace(
+        bank,
+        shareable=tuple(
+            tuple(
+                device if (of_class, index) == only[1:] else _without_room(device)
+                for index, device in enumerate(members)
+            )
+            for of_class, members in enumerate(bank.shareable)
+        ),
+    )
+    return replace(node, banks=(*node.banks[:at], hidden, *node.banks[at + 1 :]))
+
+
+def _without_room(device: ShareableDevice) -> ShareableDevice:
+    return device._replace(left=(0,) * len(device.left), shared=True)
+
+
+def _gpu_bank(node: NodeState) -> tuple[int, DeviceBank | None]:
+    for at, bank in enumerate(node.banks):
+        if bank.type == GPU:
+            return at, bank
+    return 0, None
+
+
+def gpus_left(node: NodeState) -> list[GpuLeft]:
+    """Return the GPUs of which anything is left, class by class."""
+    _, bank = _gpu_bank(node)
+    if bank is None:
+        return []
+    found = []
+    for of_class, (free, members) in enumerate(zip(bank.free, bank.shareable, strict=False)):
+        may_open = openable(members, free)
+        for index, device in enumerate(members):
+            if device.shared and device.left[0]:
+                found.append(GpuLeft(_MILLI_PER_PERCENT * device.left[0], of_class, index))
+            elif not device.shared and index in may_open:
+                found.append(GpuLeft(WHOLE_MILLI, of_class, index))
+    return found
+
+
+def by_percent(shape: Shape) -> bool:
+    """Return whether what is left of GPUs in percent says which of them the pods could share."""
+    return all(need.share.percent is not None for need in shape.shares if need.type == GPU)
+
+
+def _milli(need: ShareNeed) -> int:
+    """Return how much of a GPU a share is, in 1/1000, by its percent or else by its memory."""
+    share = need.share
+    percent = share.percent if share.percent is not None else share.memory_percent
+    return _MILLI_PER_PERCENT * (need.size_percent if percent is None else percent)

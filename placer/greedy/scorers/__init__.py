@@ -1,0 +1,1 @@
+"""Scorers of the greedy path: published policies, one a file."""

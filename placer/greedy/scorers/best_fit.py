@@ -1,0 +1,48 @@
+"""Best fit: the node that has the least left once the pod is there.
+
+As in the evaluation of FGD (USENIX ATC '23): half the CPUs left and half the GPUs left, each as a
+part of what the largest node has.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from placer.greedy.columns import Indices
+from placer.greedy.scorer import FreeNodes, NodeScores, PodAsk
+from placer.greedy.scorers.largest import largest_of
+from placer_models.cluster import Node
+
+
+@dataclass(frozen=True, slots=True)
+class BestFitScoring:
+    """Best fit."""
+
+    def on(self, nodes: Sequence[Node]) -> "_BestFit":
+        """Return a scorer for the nodes."""
+        return _BestFit(*largest_of(nodes))
+
+
+@dataclass(frozen=True, slots=True)
+class _BestFit:
+    """Best fit on nodes of which the largest are known.
+
+    Attributes:
+        cpu_milli: The most CPUs of any node, in 1/1000.
+        gpu_milli: The most GPUs of any node, in 1/1000.
+
+    """
+
+    cpu_milli: int
+    gpu_milli: int
+
+    def epoch(self, free: FreeNodes) -> None:
+        """Scores depend on the pod and the node alone."""
+
+    def score(self, ask: PodAsk, free: FreeNodes, nodes: Indices) -> NodeScores:
+        """Return 100 less what is left on average, in percent of the largest node."""
+        cpu = free.cpu_milli[nodes] - ask.cpu_milli
+        gpu = np.add.reduce(free.gpu_milli[nodes], axis=1) - ask.gpus * ask.gpu_milli
+        left = 0.5 * cpu / self.cpu_milli + 0.5 * gpu / self.gpu_milli
+        return NodeScores(((1 - left) * 100).astype(np.int64))
