@@ -29,7 +29,11 @@ Fits = tuple[Fit | None, ...]
 """What a shape means on each kind of node."""
 
 MOST_RANKINGS = 64
-"""How many rankings are kept at a time. Each has a column of numbers for every node."""
+"""How many rankings are kept at a time, however many nodes there are."""
+
+MOST_RANKED, MOST_RANKINGS_OF_FEW = 500_000, 1_000
+"""More rankings are kept while all of them have no more nodes than this together, at 150 bytes
+each; and how many are kept then at most."""
 
 MOST_TABLES = 16
 """How many tables are kept at a time, each with terms of its own."""
@@ -366,7 +370,7 @@ class NodeTable:
         ranking = self._rankings.pop(key, None)
         epoch = None if self._scored is None else self._scored.epoch
         if ranking is None or ranking.epoch != epoch:
-            if len(self._rankings) >= MOST_RANKINGS:
+            if len(self._rankings) >= self._most_rankings:
                 del self._rankings[next(iter(self._rankings))]  # Least recently used.
             ranking = Ranking(len(self._states), epoch)
             self._expect(shape, ranking, np.arange(len(self._states)), self._rows)
@@ -383,13 +387,19 @@ class NodeTable:
     def _put_known(self, shape: int, ranking: Ranking, node: int) -> bool:
         """Write down what a place on the node costs if that is known of its state."""
         state = self.state(node)
-        key = (self._demand_of[shape], state, self._waived(shape))
-        if key not in self._bids:
+        key = (self._demand_of[shape], state, self._waived(shape), ANY_GPU)
+        # What a scorer says of a node does not follow from its state alone.
+        if self._scored is not None or key not in self._bids:
             return False
         bid = self._bids[key]
         at = np.array([node], dtype=np.intp)
         ranking.put(at, bid and (*bid.price, self.spare(bid.state)))
         return True
+
+    @property
+    def _most_rankings(self) -> int:
+        of_few = min(MOST_RANKINGS_OF_FEW, MOST_RANKED // max(1, len(self._states)))
+        return max(MOST_RANKINGS, of_few)
 
     def _expect(self, shape: int, ranking: Ranking, nodes: Indices, rows: NodeRows) -> None:
         """Let the ranking know what nodes offer at best, going by their rows."""

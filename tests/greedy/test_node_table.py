@@ -107,6 +107,7 @@ def test_few_rankings_are_kept_and_nothing_found_depends_on_them(
 
     def found(most: int) -> list[Choice]:
         monkeypatch.setattr(node_table, "MOST_RANKINGS", most)
+        monkeypatch.setattr(node_table, "MOST_RANKED", 0)
         made.clear()
         table = NodeTable(problem)
         for pod in range(len(problem.pods)):
