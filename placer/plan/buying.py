@@ -3,13 +3,13 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from time import monotonic
 
 import numpy as np
 
 from placer.plan.aggregate import Aggregate
 from placer.plan.all_patterns import all_patterns
 from placer.plan.certify import Certifier
+from placer.plan.clock import PlanClock
 from placer.plan.market import Market
 from placer.plan.master import Pattern, Proposal
 from placer.plan.proof import Values, rounded_up
@@ -77,7 +77,8 @@ class Buyer:
     """Buys on a market.
 
     Attributes:
-        seconds: Wall-clock time.
+        clock: What time is measured by.
+        time: How much of it there is.
         threads: How many searches run at a time.
         stop: Asked now and then whether to end at once.
         tell: Told in a few words what is done.
@@ -85,7 +86,8 @@ class Buyer:
     """
 
     market: Market
-    seconds: float
+    clock: PlanClock
+    time: float
     threads: int = 2
     stop: Callable[[], bool] = lambda: False
     tell: Callable[[str], None] = lambda words: None
@@ -93,12 +95,13 @@ class Buyer:
 
     def buy(self) -> Deal:
         """Return the best plan and the bound."""
-        started_s = monotonic()
+        started = self.clock.now()
         market = self.market
         certifier = Certifier(
             market,
-            started_s + _PROVING * self.seconds,
-            started_s + _SETTLING * self.seconds,
+            self.clock,
+            started + _PROVING * self.time,
+            started + _SETTLING * self.time,
             threads=self.threads,
             stop=self.stop,
             on_bound=lambda bound: self.tell("looking for patterns and proof"),
@@ -116,9 +119,9 @@ class Buyer:
             complete = all_patterns(market)
             few = plan is not None and sum(map(len, plan.fillings)) <= _FEW_BINS
             if (few or complete is not None) and not self.stop():
-                left_s = self.seconds - (monotonic() - started_s)
+                left = self.time - (self.clock.now() - started)
                 patterns = complete or self._more_patterns(certifier, certificate.proposal)
-                answer = buy_whole(market, patterns, 0.6 * left_s, self.threads, plan)
+                answer = buy_whole(market, patterns, self.clock, 0.6 * left, self.threads, plan)
                 if answer.plan is not None and (plan is None or answer.plan.price < plan.price):
                     plan = answer.plan
                 if complete is not None and answer.impossible:
@@ -165,7 +168,9 @@ class Buyer:
             rounding = Rounding(self.market, certifier.master, certifier.filler, barred)
             other = rounding.best(certifier.master.without(kind), 2, self.seed)
             if complete is not None and not self.stop():
-                whole = buy_whole(self.market, complete, 1.0, self.threads, other, barred)
+                whole = buy_whole(
+                    self.market, complete, self.clock, 1.0, self.threads, other, barred
+                )
                 other = whole.plan or other
             found.append(Rival(kind, other))
         return tuple(

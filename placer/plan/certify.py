@@ -9,13 +9,13 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from fractions import Fraction
-from time import monotonic
 
 import numpy as np
 from numpy.typing import NDArray
 
 from placer.plan.aggregate import Aggregate, aggregate
 from placer.plan.arrays import FloatArray
+from placer.plan.clock import PlanClock
 from placer.plan.filler import Filler
 from placer.plan.market import Market
 from placer.plan.master import Master, Pattern, Proposal, exchanges
@@ -39,6 +39,8 @@ _ALL_ROUNDS = 25
 _GREEDY_STEPS = 2_000
 """The greedy plan ends after so many different bins."""
 _ENDLESS = 10**9
+_FILL_WORK = 0.1
+"""What a round of greedy fillings and the linear program after it count for."""
 _WORK = 2.0
 """Deterministic work of one pricing problem."""
 _EXACT_DIGITS = 10**15
@@ -73,8 +75,9 @@ class Certifier:
     Attributes:
         master: The master problem, whose patterns the plan is made of.
         start: The aggregate program's answer.
-        deadline_s: When no more is proven, on the monotonic clock.
-        end_s: When no more patterns are looked for.
+        clock: What time is measured by.
+        deadline: When no more is proven, on that clock.
+        end: When no more patterns are looked for.
         threads: How many pricing problems are solved at a time.
         stop: Asked now and then whether to end at once.
         on_bound: Told of each better bound.
@@ -82,8 +85,9 @@ class Certifier:
     """
 
     market: Market
-    deadline_s: float
-    end_s: float
+    clock: PlanClock
+    deadline: float
+    end: float
     threads: int = 2
     stop: Callable[[], bool] = lambda: False
     on_bound: Callable[[PriceBound], None] = lambda bound: None
@@ -122,7 +126,7 @@ class Certifier:
 
     @property
     def _over(self) -> bool:
-        return self.stop() or monotonic() >= self.deadline_s
+        return self.stop() or self.clock.now() >= self.deadline
 
     def run(self) -> Certificate:
         """Return what was proven, and the last proposal."""
@@ -191,7 +195,7 @@ class Certifier:
         while True:
             proposal = self.master.solve()
             close = proposal.price <= before * (1 + 3e-4) + _TINY
-            if close or self.stop() or monotonic() >= self.end_s:
+            if close or self.stop() or self.clock.now() >= self.end:
                 break
             if not self._fill(proposal.values, proposal):
                 break
@@ -220,6 +224,7 @@ class Certifier:
     def _fill(self, values: FloatArray, proposal: Proposal) -> int:
         """Add patterns of greedy fillings that are worth more than their bins; count them."""
         new = 0
+        self.clock.count(_FILL_WORK)
         for block, counts in enumerate(self.market.blocks):
             whole = self._whole(values)[block]
             rents = proposal.rents[block]
@@ -262,15 +267,18 @@ class Certifier:
 
         def solve(job: tuple[int, int]) -> Fullest:
             block, kind = job
-            # Whoever comes after the end has no time left; the first proof is always finished.
+            # Whoever comes after the end has no time left.
             if self._over and not first:
                 return Fullest(quick[block][kind])
-            return self._pricers[block][kind].fullest(whole[block], _WORK)
+            # The first proof is always finished, because without any bound there is no answer.
+            wall_s = None if first else self.clock.wall_s(self.deadline)
+            return self._pricers[block][kind].fullest(whole[block], _WORK, wall_s)
 
         fullest = [list(row) for row in zip(*quick, strict=True)]
         new = 0
         for (block, kind), found in zip(jobs, pool.map(solve, jobs), strict=True):
             fullest[kind][block] = min(fullest[kind][block], found.bound)
+            self.clock.count(found.work)
             if found.filling is None:
                 continue
             counts = np.array(found.filling, np.int64)

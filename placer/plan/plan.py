@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from time import monotonic
 
 from placer.greedy.node_table import NodeTable
 from placer.plan.answer import (
@@ -18,10 +17,17 @@ from placer.plan.answer import (
 )
 from placer.plan.binding import binding_of
 from placer.plan.buying import Buyer, Deal
+from placer.plan.clock import PlanClock, WallClock, WorkClock
 from placer.plan.question import PlanQuestion
 from placer.plan.relax import Relaxation, relaxed, with_offers
-from placer.plan.witness import Missing, Placements, Witness, asks_beyond_its_node, place_plan
-from placer.search.options import Engine, SolveOptions
+from placer.plan.witness import (
+    Missing,
+    Placements,
+    Witness,
+    asks_beyond_its_node,
+    options_for,
+    place_plan,
+)
 from placer.search.solver import solve
 from placer.state.batch import build_problem
 from placer_models.illegal_running import with_counted
@@ -31,6 +37,9 @@ from placer_models.pod import Gang, pods_of
 
 _WITNESS = 0.2
 """This part of the time is kept for the placement; it may take longer."""
+_ALONE = 5.0
+"""So much time has the search for a place of one pod alone."""
+_LEAST = 0.1
 _MOST_TOLD = 20
 """So many pods without a place are explained."""
 _SHORT = 1e-6
@@ -43,6 +52,7 @@ def buy(
     stop: Callable[[], bool] = lambda: False,
     tell: Callable[[str], None] = lambda words: None,
     seed: int = 0,
+    work_limit: int | None = None,
 ) -> PlanAnswer:
     """Return the cheapest plan that the time allows, with a bound and a judged placement.
 
@@ -53,34 +63,38 @@ def buy(
         stop: Asked now and then whether to end with what there is.
         tell: Told in a few words what is done.
         seed: Seed of everything that is drawn.
+        work_limit: Deterministic work in place of seconds; the answer repeats to the last bit.
 
     Raises:
         IllegalPodError: A pod asks for what no pod may ask for.
 
     """
-    end_s = monotonic() + seconds
+    clock: PlanClock = WallClock() if work_limit is None else WorkClock()
+    end = clock.now() + (seconds if work_limit is None else work_limit)
     question = replace(question, instance=with_counted(question.instance))
     nodes = with_offers(question).nodes
     check_pods(pods_of(question.instance.gangs), nodes)
     tell("looking for nodes that hold each pod")
     relaxation = relaxed(question)
-    if homeless := tuple(_homeless(question, relaxation)):
+    if homeless := tuple(_homeless(question, relaxation, clock)):
         return NoPlan(homeless)
-    left_s = max(0.1, end_s - monotonic())
-    buyer = Buyer(relaxation.market, (1 - _WITNESS) * left_s, threads, stop, tell, seed)
+    left = max(_LEAST, end - clock.now())
+    buyer = Buyer(relaxation.market, clock, (1 - _WITNESS) * left, threads, stop, tell, seed)
     deal = buyer.buy()
     if deal.bound is None:
         return _no_plan(question, relaxation, deal)
     if deal.plan is None:
         return NoneFound(question.in_currency(deal.bound))
     tell("placing every pod on what is bought")
-    placements = place_plan(question, relaxation, deal.plan, end_s, stop)
+    placements = place_plan(question, relaxation, deal.plan, clock, end, threads, stop)
     if placements.missing is not None:
         return _none_found(question, deal, placements.missing)
     return _bought(question, relaxation, deal, placements)
 
 
-def _homeless(question: PlanQuestion, relaxation: Relaxation) -> Iterator[Unplaced]:
+def _homeless(
+    question: PlanQuestion, relaxation: Relaxation, clock: PlanClock
+) -> Iterator[Unplaced]:
     """Yield pods that cannot be on any node, not even alone, and why; one of each shape."""
     instance = with_offers(question)
     problem = build_problem(instance, each_core=True, absolute=True)
@@ -98,7 +112,7 @@ def _homeless(question: PlanQuestion, relaxation: Relaxation) -> Iterator[Unplac
             continue
         alone = Gang(pod.name, pod.namespace, (pod,), 1, lone=True)
         asked = replace(instance, gangs=(alone,), groups=())
-        answer = solve(asked, SolveOptions(Engine.AUTO, time_limit_s=5.0, workers=1))
+        answer = solve(asked, options_for(clock, _ALONE, 1))
         if not isinstance(answer, Placed):
             found += 1
             yield from answer.unplaced[:1]

@@ -33,11 +33,13 @@ class Fullest:
     Attributes:
         bound: No filling is worth more.
         filling: A filling that is worth much, or None if none was looked for or found.
+        work: The deterministic work that it took.
 
     """
 
     bound: int
     filling: Counts | None = None
+    work: float = 0.0
 
 
 class Pricer:
@@ -171,8 +173,15 @@ class Pricer:
                 total += most * max(0, value * _SCALE - covered)
         return total // _SCALE
 
-    def fullest(self, values: Sequence[int], work: float) -> Fullest:
-        """Return the fullest bin that so much deterministic work finds, and a bound."""
+    def fullest(self, values: Sequence[int], work: float, wall_s: float | None = None) -> Fullest:
+        """Return the fullest bin that so much deterministic work finds, and a bound.
+
+        Args:
+            values: What an item of each kind is worth.
+            work: In CP-SAT's deterministic seconds.
+            wall_s: The most seconds that it may take.
+
+        """
         mine = [values[item] for item in self._items]
         if not any(mine):
             return Fullest(0, (0,) * self._width)
@@ -181,11 +190,15 @@ class Pricer:
         solver = cp_model.CpSolver()
         solver.parameters.num_workers = 1
         solver.parameters.max_deterministic_time = work
+        if wall_s is not None:
+            solver.parameters.max_time_in_seconds = wall_s
         solver.parameters.relative_gap_limit = _GAP
         status = solver.solve(self._model)
         if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
-            return Fullest(sum(v * m for v, m in zip(mine, self._most, strict=True)))
+            most = sum(v * m for v, m in zip(mine, self._most, strict=True))
+            return Fullest(most, None, solver.response_proto.deterministic_time)
         filling = [0] * self._width
         for item, count in zip(self._items, self._counts, strict=True):
             filling[item] = solver.value(count)
-        return Fullest(int(solver.best_objective_bound + _NEARLY), tuple(filling))
+        bound = int(solver.best_objective_bound + _NEARLY)
+        return Fullest(bound, tuple(filling), solver.response_proto.deterministic_time)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from ortools.sat.python import cp_model
 
+from placer.plan.clock import PlanClock
 from placer.plan.market import Market
 from placer.plan.master import Pattern
 from placer.plan.rounding import Filled, MarketPlan
@@ -36,12 +37,13 @@ class WholeAnswer:
 def buy_whole(
     market: Market,
     patterns: Sequence[Pattern],
-    seconds: float,
+    clock: PlanClock,
+    time: float,
     threads: int,
     hint: MarketPlan | None = None,
     barred: frozenset[int] = frozenset(),
 ) -> WholeAnswer:
-    """Return the cheapest plan by the patterns that the time allows."""
+    """Return the cheapest plan by the patterns that so much time of the clock allows."""
     model = cp_model.CpModel()
     packs = [
         model.new_int_var(0, _most_packs(market, number), "") for number in range(len(market.kinds))
@@ -69,10 +71,17 @@ def buy_whole(
     if hint is not None:
         _give_hint(model, market, packs, times, ordered, hint)
     solver = cp_model.CpSolver()
-    solver.parameters.max_time_in_seconds = max(0.01, seconds)
-    solver.parameters.num_workers = threads
+    wall_s = clock.wall_s(clock.now() + time)
+    if wall_s is None:
+        # Several workers would share what they find at other moments each time.
+        solver.parameters.max_deterministic_time = max(0.01, time)
+        solver.parameters.num_workers = 1
+    else:
+        solver.parameters.max_time_in_seconds = wall_s
+        solver.parameters.num_workers = threads
     solver.parameters.random_seed = 0
     status = solver.solve(model)
+    clock.count(solver.response_proto.deterministic_time)
     if status == cp_model.INFEASIBLE:
         return WholeAnswer(impossible=True)
     if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):

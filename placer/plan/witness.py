@@ -9,13 +9,13 @@ the whole search places them on what is bought.
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from time import monotonic
 
 import numpy as np
 
 from placer.greedy.gang_order import hardest_first
 from placer.greedy.node_table import NodeTable
 from placer.judge.breaches import breaches
+from placer.plan.clock import PlanClock
 from placer.plan.filler import Filler
 from placer.plan.market import Market
 from placer.plan.question import NodeOffer, PlanQuestion, PlanScenario, demand_in
@@ -94,7 +94,9 @@ def place_plan(
     question: PlanQuestion,
     relaxation: Relaxation,
     plan: MarketPlan,
-    end_s: float,
+    clock: PlanClock,
+    end: float,
+    threads: int = 2,
     stop: Callable[[], bool] = lambda: False,
 ) -> Placements:
     """Return the witnesses of a plan, which may buy more than the market thought enough.
@@ -103,14 +105,16 @@ def place_plan(
         question: The question.
         relaxation: Its market.
         plan: A plan of the market.
-        end_s: When searches should end, on the monotonic clock; further nodes are bought then.
+        clock: What time is measured by.
+        end: When searches should end, on that clock; further nodes are bought then.
+        threads: Search threads.
         stop: Asked now and then whether to end at once.
 
     """
     stock = list(plan.bought[relaxation.there :])
     placed = []
     for scenario, block in zip(question.scenarios, relaxation.block_of, strict=True):
-        layer = _Layer(question, relaxation, scenario, end_s, stop)
+        layer = _Layer(question, relaxation, scenario, clock, end, threads, stop)
         found = layer.place(plan.fillings[block], stock)
         if isinstance(found, Missing):
             return Placements(tuple(stock), missing=found)
@@ -204,7 +208,9 @@ class _Layer:
     question: PlanQuestion
     relaxation: Relaxation
     scenario: PlanScenario
-    end_s: float
+    clock: PlanClock
+    end: float
+    threads: int
     stop: Callable[[], bool]
 
     def place(self, fillings: Sequence[Filled], stock: Sequence[int]) -> _Placed | Missing:
@@ -243,8 +249,8 @@ class _Layer:
 
     def _searched(self, instance: Instance) -> tuple[Placement, list[Pod], tuple[Unplaced, ...]]:
         """Let the whole search place the demand."""
-        seconds = max(_LEAST_S, 0.3 * (self.end_s - monotonic()))
-        answer = solve(instance, SolveOptions(Engine.AUTO, seconds))
+        time = max(_LEAST_S, 0.3 * (self.end - self.clock.now()))
+        answer = solve(instance, options_for(self.clock, time, self.threads))
         if isinstance(answer, Placed):
             return answer.placement, [], ()
         placement = answer.placement if isinstance(answer, PartlyPlaced) else Placement(())
@@ -351,6 +357,16 @@ def _idle(mine: Sequence[Filled], stock: Sequence[int], relaxation: Relaxation) 
         for offer, number in enumerate(stock)
         for _ in range(number - used[relaxation.there + offer])
     ]
+
+
+def options_for(clock: PlanClock, time: float, threads: int) -> SolveOptions:
+    """Return the options of a search that takes so much time of a clock, which is counted."""
+    wall_s = clock.wall_s(clock.now() + time)
+    if wall_s is not None:
+        return SolveOptions(Engine.AUTO, wall_s, workers=threads)
+    work = max(1, round(time))
+    clock.count(work)
+    return SolveOptions(Engine.AUTO, work_limit=work, workers=1)
 
 
 def asks_beyond_its_node(gangs: Sequence[Gang], instance: Instance) -> bool:
