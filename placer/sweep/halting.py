@@ -8,8 +8,8 @@ from multiprocessing.synchronize import Event
 from threading import Thread
 
 
-class NotBegunError(Exception):
-    """A task was not begun, because the sweep was halted before."""
+class NotDoneError(Exception):
+    """A task has no result, because the sweep was halted before it was done."""
 
 
 def never() -> bool:

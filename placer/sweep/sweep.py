@@ -7,7 +7,7 @@ from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar, cast
 
-from placer.sweep.halting import NotBegunError, halted
+from placer.sweep.halting import NotDoneError, halted
 from placer.sweep.workers import SweepWorkers, WorkersError
 
 T = TypeVar("T")
@@ -141,7 +141,7 @@ class _Run(Generic[T, R]):
         # A future that was cancelled raises that, and has no exception to ask for.
         try:
             self.results[number] = future.result()
-        except NotBegunError:
+        except NotDoneError:
             heapq.heappush(self.waiting, number)
             return False
         except ModuleNotFoundError as error:
@@ -168,6 +168,6 @@ class _Run(Generic[T, R]):
 def _unpack_and_do(packed: bytes) -> object:
     """Do a task that was sent as bytes, into which no executor looks."""
     if halted()():
-        raise NotBegunError
+        raise NotDoneError
     work, task = pickle.loads(packed)
     return work(task)
