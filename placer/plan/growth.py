@@ -18,6 +18,7 @@ from placer_models.files.errors import shown
 from placer_models.placement import title_of
 from placer_models.pod import pods_of
 
+_LEAST_S = 0.1
 MOST_STEPS = 1_000
 """More steps than this are a slip of the keyboard."""
 
@@ -33,7 +34,7 @@ class GrowthStep:
         price: What the plan costs, with every pod in a judged place; None: there is none.
         bound: No plan costs less; None: no plan does at any price.
         mix: (offer, how many nodes), the dearest part first.
-        binds: (offer, the resource that most of its price is paid for).
+        binds: (offer, the resource that most of its price is paid for; empty: none in particular).
         reason: Why there is no plan; empty where there is one.
 
     """
@@ -170,7 +171,7 @@ def grow(
         cases: Name of a case -> its plan, each of whose scenarios is scaled: a cluster as it is
             and the same without a zone, say.
         scales: How many times what it asks for.
-        seconds: Wall-clock time of each solve.
+        seconds: Wall-clock time of all solves together.
         threads: How many searches run at a time in each solve.
         seed: Seed of everything that is drawn.
         work_limit: Deterministic work of each solve in place of seconds.
@@ -183,8 +184,12 @@ def grow(
         WorkersError: The workers cannot be had, or cannot do the work.
 
     """
+    workers = workers or ThisProcess()
+    number = len(scales) * len(cases)
+    at_a_time = min(workers.slots, number)
+    each_s = max(_LEAST_S, seconds * at_a_time / number)
     tasks = [
-        _Task(question, scale, case, seconds, threads, seed, work_limit)
+        _Task(question, scale, case, each_s, threads, seed, work_limit)
         for scale in scales
         for case, question in cases.items()
     ]
@@ -192,7 +197,7 @@ def grow(
     swept = sweep(
         _solved,
         tasks,
-        workers or ThisProcess(),
+        workers,
         stop,
         lambda done: tell(f"{done} of {len(tasks)} plans are done"),
     )
@@ -235,7 +240,7 @@ def _step(question: PlanQuestion, task: _Task, answer: PlanAnswer) -> GrowthStep
                 answer.price,
                 answer.bound,
                 tuple((one.offer, one.count) for one in answer.mix),
-                tuple((one.offer, one.resource) for one in answer.binding if one.resource),
+                tuple((one.offer, one.resource or "") for one in answer.binding),
             )
         case NoPlan():
             return GrowthStep(*at, None, None, reason=next(_why(answer), "no plan exists"))

@@ -202,3 +202,60 @@ class SurvivalAnswerFile(Part):
     outside: tuple[Name, ...]
     currency: str
     losses: tuple[LossEntry, ...]
+
+
+class OfferCountEntry(Part):
+    """Nodes of one offer."""
+
+    offer: Name
+    count: int
+
+
+class OfferBindingEntry(Part):
+    """The resource that most of an offer's price is paid for."""
+
+    offer: Name
+    resource: str | None
+
+
+class GrowthStepEntry(Part):
+    """What to buy for so many times the demand; without a price there is no plan."""
+
+    scale: str
+    case: str = Field(description="Which of several questions was scaled; empty for one alone.")
+    pods: int
+    price: str | None
+    bound: str | None
+    gap_percent: float | None
+    nodes: int
+    mix: tuple[OfferCountEntry, ...]
+    binds: tuple[OfferBindingEntry, ...]
+    reason: str = Field(description="Why there is no plan; else empty.")
+
+
+class StretchEntry(Part):
+    """Sizes of the demand for which the same binds."""
+
+    first: str = Field(alias="from")
+    last: str = Field(alias="to")
+    binds: tuple[OfferBindingEntry, ...]
+
+
+class MissingStepEntry(Part):
+    """A step that was not solved, because the sweep was ended."""
+
+    scale: str
+    case: str
+
+
+class PlanGrowthFile(Part):
+    """One document of ``kind: PlanGrowth``; prices and scales are decimals, written as text."""
+
+    api_version: Literal["placer/v1"]
+    kind: Literal["PlanGrowth"]
+    currency: str
+    enough_up_to: str | None = Field(description="Up to this scale nothing has to be bought.")
+    bought_from: str | None = Field(description="At this scale something has to be bought.")
+    steps: tuple[GrowthStepEntry, ...]
+    stretches: tuple[StretchEntry, ...]
+    missing: tuple[MissingStepEntry, ...]

@@ -1,8 +1,10 @@
 """The answer of a plan as a document for programs; prices are decimals, written as text."""
 
 from collections.abc import Iterable
+from fractions import Fraction
 
 from placer.plan.answer import Bought, NoneFound, NoPlan, PlanAnswer
+from placer.plan.growth import GrowthCurve, GrowthStep
 from placer.plan.question import PlanQuestion, demand_in
 from placer_models.files.documents import API_VERSION
 from placer_models.files.part import Json
@@ -78,6 +80,48 @@ def _bought(answer: Bought, lists: Json) -> Json:
             answer_to_json(Placed(one.placement, ()), one.instance, {}) for one in answer.witnesses
         ],
     }
+
+
+def growth_to_json(question: PlanQuestion, curve: GrowthCurve) -> Json:
+    """Return a growth curve as `PlanGrowthFile` describes it."""
+    enough, beyond = curve.bursts()
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "PlanGrowth",
+        "currency": question.currency,
+        "enoughUpTo": _decimal(enough),
+        "boughtFrom": _decimal(beyond),
+        "steps": [_step(step) for step in curve.steps],
+        "stretches": [
+            {
+                "from": _decimal(one.first),
+                "to": _decimal(one.last),
+                "binds": [{"offer": name, "resource": word or None} for name, word in one.binds],
+            }
+            for one in curve.stretches()
+        ],
+        "missing": [{"scale": _decimal(scale), "case": case} for scale, case in curve.missing],
+    }
+
+
+def _step(step: GrowthStep) -> Json:
+    gap = step.gap_percent
+    return {
+        "scale": _decimal(step.scale),
+        "case": step.case,
+        "pods": step.pods,
+        "price": None if step.price is None else f"{step.price:f}",
+        "bound": None if step.bound is None else f"{step.bound:f}",
+        "gapPercent": None if gap is None else round(gap, 3),
+        "nodes": step.nodes,
+        "mix": [{"offer": offer, "count": count} for offer, count in step.mix],
+        "binds": [{"offer": name, "resource": word or None} for name, word in step.binds],
+        "reason": step.reason,
+    }
+
+
+def _decimal(scale: Fraction | None) -> str | None:
+    return None if scale is None else f"{float(scale):.6g}"
 
 
 def _unplaced(pods: Iterable[Unplaced]) -> list[Json]:

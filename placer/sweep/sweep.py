@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar, cast
 
 from placer.sweep.halting import NotDoneError, halted
-from placer.sweep.workers import SweepWorkers, WorkersError
+from placer.sweep.workers import Loss, SweepWorkers, WorkersError
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -16,8 +16,8 @@ R = TypeVar("R")
 _LOOK_EVERY_S = 0.1
 _AHEAD = 2
 """So many tasks a slot are handed out: a worker that is done finds the next one waiting."""
-_BREAKS = 3
-"""After so many losses in a row, with no task done between them, the sweep gives up."""
+_TRIES = 3
+"""After so many workers that died of it, or with it, a task is given up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Swept(Generic[T, R]):
     Attributes:
         done: Task and result of all that were done, in the order of the tasks.
         left: The tasks that have no result: the sweep was halted, or their workers died.
-        lost: Whether workers died again and again, so that it was given up.
+        lost: Whether tasks were given up, because their workers died again and again.
 
     """
 
@@ -72,9 +72,12 @@ class _Run(Generic[T, R]):
     """A sweep while it runs.
 
     Attributes:
-        waiting: Numbers of the tasks that nobody does now, as a heap.
-        running: Which task a future is for.
+        waiting: (how often its worker was lost, number) of the tasks that nobody does now, as a
+            heap.
+        ahead: How many tasks are out at a time.
+        running: The same of the task that a future is for.
         results: Number of a task -> its result.
+        given_up: Whether some task is not tried again.
 
     """
 
@@ -83,78 +86,98 @@ class _Run(Generic[T, R]):
     workers: SweepWorkers
     stop: Callable[[], bool]
     on_done: Callable[[int], None]
-    waiting: list[int] = field(default_factory=list)
-    running: dict[Future[R], int] = field(default_factory=dict)
+    waiting: list[tuple[int, int]] = field(default_factory=list)
+    ahead: int = 1
+    running: dict[Future[R], tuple[int, int]] = field(default_factory=dict)
     results: dict[int, R] = field(default_factory=dict)
+    given_up: bool = False
 
     def all(self) -> Swept[T, R]:
         """Return what came of all tasks."""
-        self.waiting = list(range(len(self.tasks)))
-        breaks, told = 0, False
-        executor = self.workers.open(self.stop) if self.tasks else None
-        while executor is not None and breaks < _BREAKS:
+        self.waiting = [(0, number) for number in range(len(self.tasks))]
+        executor = self._opened() if self.tasks else None
+        told = False
+        while executor is not None:
             if not told and self.stop():
                 told = True
                 if not self.workers.halt():
                     break
             broken = not told and not self._hand_out(executor)
-            if not (self.running or broken or (self.waiting and not told)):
+            if not self.running and not broken and (told or not self.waiting):
                 break
-            before = len(self.results)
-            broken = self._collect() or broken
-            if len(self.results) > before:
-                breaks = 0
-            if broken:
-                breaks += 1
+            if self._collect() or broken:
                 self._take_back()
-                executor = None if told else self.workers.open(self.stop)
+                executor = None if told else self._opened()
         done = tuple((self.tasks[i], self.results[i]) for i in sorted(self.results))
         left = tuple(task for i, task in enumerate(self.tasks) if i not in self.results)
-        return Swept(done, left, breaks == _BREAKS)
+        return Swept(done, left, self.given_up)
+
+    def _opened(self) -> Executor | None:
+        """Return an executor, or None if there is none any more: what is done is kept."""
+        try:
+            executor = self.workers.open(self.stop)
+            if self.workers.remote:
+                self.ahead = _AHEAD * self.workers.slots
+        except WorkersError:
+            if not self.results:
+                raise
+            self.given_up = True
+            return None
+        return executor
 
     def _hand_out(self, executor: Executor) -> bool:
         """Hand out tasks as long as workers want some; return False if they cannot be had."""
-        remote = self.workers.remote
-        wanted = _AHEAD * self.workers.slots if remote else 1
-        while self.waiting and len(self.running) < wanted:
-            number = self.waiting[0]
+        while self.waiting and len(self.running) < self.ahead:
+            losses, number = self.waiting[0]
+            # Whoever was there when a worker died may have killed it, and is tried alone.
+            if losses and self.running:
+                return True
             try:
-                if remote:
+                if self.workers.remote:
                     packed = pickle.dumps((self.work, self.tasks[number]))
                     future = cast("Future[R]", executor.submit(_unpack_and_do, packed))
                 else:
                     future = executor.submit(self.work, self.tasks[number])
             except BrokenExecutor:
                 return False
-            heapq.heappop(self.waiting)
-            self.running[future] = number
+            self.running[future] = heapq.heappop(self.waiting)
+            if losses:
+                return True
         return True
 
     def _collect(self) -> bool:
-        """Take what is done; return whether a worker is gone."""
+        """Take what is done; return whether the executor is broken."""
         done, _ = wait(self.running, _LOOK_EVERY_S, FIRST_COMPLETED)
         return sum(map(self._took, done)) > 0
 
     def _took(self, future: Future[R]) -> bool:
-        """Take the result of a task that ended; return whether its worker is gone."""
-        number = self.running.pop(future)
-        # A future that was cancelled raises that, and has no exception to ask for.
+        """Take the result of a task that ended; return whether the executor is broken."""
+        losses, number = self.running.pop(future)
         try:
             self.results[number] = future.result()
         except NotDoneError:
-            heapq.heappush(self.waiting, number)
+            heapq.heappush(self.waiting, (losses, number))
             return False
         except ModuleNotFoundError as error:
             raise WorkersError(
                 f"the workers cannot do the work: {error}; install there what is installed here"
             ) from None
+        # A future that was cancelled says so in its own way.
         except BaseException as error:
-            if not self.workers.is_loss(error):
+            loss = self.workers.loss_of(error)
+            if loss is None:
                 raise
-            heapq.heappush(self.waiting, number)
-            return True
+            self._lost(losses, number)
+            return loss is Loss.OF_ALL
         self.on_done(len(self.results))
         return False
+
+    def _lost(self, losses: int, number: int) -> None:
+        """Let a task wait again whose worker is gone, but not for ever."""
+        if losses + 1 < _TRIES:
+            heapq.heappush(self.waiting, (losses + 1, number))
+        else:
+            self.given_up = True
 
     def _take_back(self) -> None:
         """Take back all tasks that are still out; what came in meanwhile is kept."""
@@ -162,7 +185,7 @@ class _Run(Generic[T, R]):
             if future.done():
                 self._took(future)
             else:
-                heapq.heappush(self.waiting, self.running.pop(future))
+                self._lost(*self.running.pop(future))
 
 
 def _unpack_and_do(packed: bytes) -> object:

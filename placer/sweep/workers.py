@@ -6,6 +6,7 @@ Each kind hands out a `concurrent.futures.Executor`, and a new one where the one
 import signal
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ProcessPoolExecutor
+from enum import Enum, auto
 from multiprocessing import get_context
 from typing import Any, Protocol
 
@@ -20,17 +21,34 @@ class WorkersError(Exception):
     """There are no such workers, or they cannot do the work. ``str()`` is the whole message."""
 
 
+class Loss(Enum):
+    """What is gone when a task ends with an error that is not its own."""
+
+    OF_WORKER = auto()
+    """The worker of the task."""
+
+    OF_ALL = auto()
+    """The executor, with all that was on it."""
+
+
 class SweepWorkers(Protocol):
     """Where tasks run.
 
     Attributes:
         remote: Whether tasks go to other processes, so that they have to be pickled.
-        slots: How many tasks run at a time; of others known once they are open.
 
     """
 
     remote: bool
-    slots: int
+
+    @property
+    def slots(self) -> int:
+        """How many tasks run at a time.
+
+        Raises:
+            WorkersError: There are no such workers.
+
+        """
 
     def open(self, stop: Callable[[], bool]) -> Executor:
         """Return a new executor; the one before, if any, is given up.
@@ -43,8 +61,8 @@ class SweepWorkers(Protocol):
 
         """
 
-    def is_loss(self, error: BaseException) -> bool:
-        """Return whether an error of a task means that its worker is gone."""
+    def loss_of(self, error: BaseException) -> Loss | None:
+        """Return what an error says to be gone; None: it is the task's own error."""
 
     def halt(self) -> bool:
         """Ask the tasks that run to end with what they have; return whether they hear it."""
@@ -76,9 +94,9 @@ class ThisProcess:
         let_tasks_ask(stop)
         return _HereExecutor()
 
-    def is_loss(self, error: BaseException) -> bool:
-        """Return False: who is gone here is gone with the sweep."""
-        return False
+    def loss_of(self, error: BaseException) -> Loss | None:
+        """Return None: who is gone here is gone with the sweep."""
+        return None
 
     def halt(self) -> bool:
         """Return True: tasks have been told what to ask."""
@@ -96,23 +114,28 @@ class LocalProcesses:
 
     def __init__(self, slots: int) -> None:
         """Remember how many; none is started yet."""
-        self.slots = slots
+        self._slots = slots
         # A forked process would inherit the threads' locks of compiled code, but no threads.
         self._context = get_context("spawn")
         self._halted = self._context.Event()
         self._pool: ProcessPoolExecutor | None = None
 
+    @property
+    def slots(self) -> int:
+        """How many processes there are at most."""
+        return self._slots
+
     def open(self, stop: Callable[[], bool]) -> Executor:
         """Return a new pool of processes."""
         self.close()
         self._pool = _QuietPool(
-            self.slots, self._context, initializer=begin_worker, initargs=(self._halted,)
+            self._slots, self._context, initializer=begin_worker, initargs=(self._halted,)
         )
         return self._pool
 
-    def is_loss(self, error: BaseException) -> bool:
+    def loss_of(self, error: BaseException) -> Loss | None:
         """Return whether a process of the pool has died, which breaks all of the pool."""
-        return isinstance(error, BrokenExecutor)
+        return Loss.OF_ALL if isinstance(error, BrokenExecutor) else None
 
     def halt(self) -> bool:
         """Let tasks that ask know."""
@@ -159,13 +182,26 @@ class DaskWorkers:
             ) from None
         self._address = address
         self._client_of: Any = Client
-        self._losses: tuple[type[BaseException], ...]
-        self._losses = (KilledWorker, CommClosedError, CancelledError)
+        self._killed: type[BaseException] = KilledWorker
+        self._gone: tuple[type[BaseException], ...] = (CommClosedError, CancelledError)
         self._client: Any = None
-        self.slots = 1
+
+    @property
+    def slots(self) -> int:
+        """How many threads the workers have that are there now."""
+        threads: dict[str, int] = self._connected().nthreads()
+        return max(1, sum(threads.values()))
 
     def open(self, stop: Callable[[], bool]) -> Executor:
-        """Return an executor of the scheduler, once it has a worker."""
+        """Return an executor of the scheduler."""
+        # Not pure: equal tasks of two sweeps are two tasks, and no answer comes from a cache.
+        executor: Executor = self._connected().get_executor(pure=False)
+        return executor
+
+    def _connected(self) -> Any:
+        """Return the client of the scheduler, once that has a worker."""
+        if self._client is not None and self._client.status == "running":
+            return self._client
         self.close()
         try:
             self._client = self._client_of(self._address, timeout=_ANSWER_S, set_as_default=False)
@@ -181,15 +217,13 @@ class DaskWorkers:
                 f"the Dask scheduler at {self._address} has no worker; start one with "
                 f"'dask worker {self._address}'"
             ) from None
-        threads: dict[str, int] = self._client.nthreads()
-        self.slots = max(1, sum(threads.values()))
-        # Not pure: equal tasks of two sweeps are two tasks, and no answer comes from a cache.
-        executor: Executor = self._client.get_executor(pure=False)
-        return executor
+        return self._client
 
-    def is_loss(self, error: BaseException) -> bool:
+    def loss_of(self, error: BaseException) -> Loss | None:
         """Return whether the task's workers died again and again, or nobody answers."""
-        return isinstance(error, self._losses)
+        if isinstance(error, self._killed):
+            return Loss.OF_WORKER
+        return Loss.OF_ALL if isinstance(error, self._gone) else None
 
     def halt(self) -> bool:
         """Return False: tasks elsewhere are given up."""

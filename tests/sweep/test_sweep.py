@@ -4,16 +4,15 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from threading import Thread
 
 import pytest
 
+from dask_cluster import DASK, NO_DASK, TESTS, Cluster, wait_until
 from placer.sweep.sweep import sweep
 from placer.sweep.workers import (
-    DaskWorkers,
     LocalProcesses,
     SweepWorkers,
     ThisProcess,
@@ -22,75 +21,18 @@ from placer.sweep.workers import (
 )
 from sweep_tasks import Told, deadly, square, wrong
 
-TESTS = Path(__file__).parents[1]
-_LONGEST_S = 60.0
-
 
 def told(folder: Path, count: int, slow: tuple[int, ...] = ()) -> list[Told]:
     return [Told(number, str(folder), number in slow) for number in range(count)]
 
 
-def wait_until(true: Callable[[], bool]) -> None:
-    end_s = time.monotonic() + _LONGEST_S
-    while not true():
-        assert time.monotonic() < end_s
-        time.sleep(0.01)
-
-
-class Cluster:
-    """
-    A Dask scheduler and two workers of one thread each, as processes of their own.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        self.file = folder / "scheduler.json"
-        common = ["--scheduler-file", str(self.file), "--no-dashboard"]
-        self.processes = [
-            self._start("dask_scheduler", *common, "--host", "127.0.0.1", "--port", "0")
-        ]
-        wait_until(self.file.exists)
-        for _ in range(2):
-            alone = ["--no-nanny", "--nthreads", "1", "--local-directory", str(folder)]
-            self.processes.append(self._start("dask_worker", *common, *alone))
-
-    @staticmethod
-    def _start(what: str, *arguments: str) -> "subprocess.Popen[bytes]":
-        command = [sys.executable, "-m", f"distributed.cli.{what}", *arguments]
-        quiet = subprocess.DEVNULL
-        path = {"PYTHONPATH": str(TESTS)}
-        return subprocess.Popen(command, env=os.environ | path, stdout=quiet, stderr=quiet)
-
-    @property
-    def address(self) -> str:
-        import json
-
-        found: str = json.loads(self.file.read_text())["address"]
-        return found
-
-    def workers(self) -> DaskWorkers:
-        """Return both workers, once they are there."""
-        from distributed import Client
-
-        with Client(self.address, set_as_default=False) as client:
-            client.wait_for_workers(2, _LONGEST_S)
-        return DaskWorkers(self.address)
-
-    def end(self) -> None:
-        for process in reversed(self.processes):
-            process.kill()
-            process.wait()
-
-
 @pytest.fixture
 def cluster(tmp_path: Path) -> Iterator[Cluster]:
     """A real Dask cluster on this machine."""
-    pytest.importorskip("distributed", reason="Dask is not installed: pip install 'placer[dask]'")
+    pytest.importorskip("distributed", reason=NO_DASK)
     found = Cluster(tmp_path)
     yield found
     found.end()
-
-
-DASK = pytest.param("Dask", marks=pytest.mark.check)
 
 
 @pytest.fixture(params=["this process", "local processes", DASK])
@@ -257,7 +199,7 @@ def test_a_scheduler_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
     """
     One line says where nobody answers, and how to start somebody.
     """
-    pytest.importorskip("distributed", reason="Dask is not installed: pip install 'placer[dask]'")
+    pytest.importorskip("distributed", reason=NO_DASK)
     monkeypatch.setattr("placer.sweep.workers._ANSWER_S", 0.2)
 
     with pytest.raises(WorkersError) as caught:

@@ -22,6 +22,7 @@ class SchemaKind(StrEnum):
     EXPLANATIONS = "Explanations"
     FIT_ANSWER = "FitAnswer"
     SURVIVAL_ANSWER = "SurvivalAnswer"
+    PLAN_GROWTH = "PlanGrowth"
 
 
 def schema(
@@ -40,6 +41,7 @@ def schema_of(kind: SchemaKind) -> dict[str, object]:
         FitAnswerFile,
         PlanAnswerFile,
         PlanFile,
+        PlanGrowthFile,
         SurvivalAnswerFile,
     )
     from placer.slots.schema import JobGraphFile
@@ -76,3 +78,5 @@ def schema_of(kind: SchemaKind) -> dict[str, object]:
             return json_schema(FitAnswerFile, nulls=True)
         case SchemaKind.SURVIVAL_ANSWER:
             return json_schema(SurvivalAnswerFile, nulls=True)
+        case SchemaKind.PLAN_GROWTH:
+            return json_schema(PlanGrowthFile, nulls=True)

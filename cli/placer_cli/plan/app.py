@@ -12,11 +12,14 @@ from placer_cli.exits import Exit
 from placer_cli.output import Format, document
 from placer_cli.plan.fit import fit
 from placer_cli.plan.survive import survive
+from placer_cli.plan.sweeping import ExecutorAddress, Processes, workers_named
 
 if TYPE_CHECKING:
     from placer.plan.answer import PlanAnswer
+    from placer.plan.question import PlanQuestion
 
 LEAST_S = 0.1
+MOST_WORK = 10_000_000
 
 plan_app = typer.Typer(
     no_args_is_help=True,
@@ -58,6 +61,25 @@ def buy(
             help="Searches at a time. [default: one for each CPU]",
         ),
     ] = None,
+    work_limit: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            max=MOST_WORK,
+            metavar="N",
+            help="Deterministic work of each plan in place of time; answers repeat.",
+        ),
+    ] = None,
+    growth: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FROM:TO:STEP",
+            help="Buy for each of many sizes of the demand: 1:3:0.1 from what is asked for to "
+            "three times as much, by tenths.",
+        ),
+    ] = None,
+    processes: Processes = None,
+    executor: ExecutorAddress = None,
     form: Annotated[Format, typer.Option("--format", help="How the answer is printed.")] = (
         Format.TABLE
     ),
@@ -71,11 +93,29 @@ def buy(
     """
     from placer_cli.interrupt import NoAnswerError
 
+    if growth is None and (processes, executor) != (None, None):
+        raise typer.BadParameter("--processes and --executor are for many plans: give --growth")
+    sweep_workers = workers_named(processes, executor)
     try:
-        answer = _buy(plan, instance or [], seconds, workers, form)
+        question = _read(plan, instance or [])
+        if growth is not None:
+            from placer_cli.plan.growing import buy_growth
+
+            code = buy_growth(question, growth, sweep_workers, seconds, workers, work_limit, form)
+        else:
+            code = _exit(_buy(question, seconds, workers, work_limit, form))
     except KeyboardInterrupt:
         raise NoAnswerError from None
-    raise typer.Exit(_exit(answer))
+    raise typer.Exit(code)
+
+
+def _read(plan: Path, instance: list[Path]) -> "PlanQuestion":
+    """Read the plan and what stands beside it."""
+    from placer.load import load_question
+
+    if [plan, *instance].count(Path("-")) > 1:
+        raise typer.BadParameter("standard input is named twice; name a file for one")
+    return load_question(plan, instance, on_summary=note_summary)
 
 
 plan_app.command(
@@ -85,24 +125,31 @@ plan_app.command(epilog="Example: placer plan survive instances/plan/running.yam
 
 
 def _buy(
-    plan: Path, instance: list[Path], seconds: float, workers: int | None, form: Format
+    question: "PlanQuestion",
+    seconds: float,
+    workers: int | None,
+    work_limit: int | None,
+    form: Format,
 ) -> "PlanAnswer":
-    """Read, plan and print; return the answer."""
-    from placer.load import load_question
+    """Plan and print; return the answer."""
     from placer.search.options import SolveOptions
     from placer_cli.interrupt import halted_by_ctrl_c, interruptible
     from placer_cli.progress import progress
 
-    if [plan, *instance].count(Path("-")) > 1:
-        raise typer.BadParameter("standard input is named twice; name a file for one")
-    question = load_question(plan, instance, on_summary=note_summary)
     started_s = monotonic()
     with halted_by_ctrl_c() as halt, progress(err()) as tell:
         from placer.plan.plan import buy as search
 
         threads = workers or SolveOptions().workers
         answer = interruptible(
-            lambda: search(question, seconds, threads, lambda: halt.called_s is not None, tell),
+            lambda: search(
+                question,
+                seconds,
+                threads,
+                lambda: halt.called_s is not None,
+                tell,
+                work_limit=work_limit,
+            ),
             halt,
         )
     if form is Format.TABLE:

@@ -1,0 +1,129 @@
+"""A growth curve, for a terminal: first the sentence, then a row for each size of the demand."""
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from rich.console import Group as Lines
+from rich.console import RenderableType
+from rich.text import Text
+
+from placer.plan.growth import GrowthCurve, GrowthStep, Stretch
+from placer.plan.question import PlanQuestion
+from placer_cli.draw.bars import bar
+from placer_cli.draw.canvas import Canvas
+from placer_cli.draw.palette import BAD, STRONG
+from placer_cli.draw.tables import table
+from placer_cli.draw.text_flow import titled
+from placer_cli.draw.texts import count
+from placer_cli.draw.threads import StyledMark
+from placer_cli.plan.drawn import money
+
+_BAR_COLUMNS = 16
+_WIDE = 100
+"""From this width on there is room for bars."""
+
+
+def draw_growth(question: PlanQuestion, curve: GrowthCurve, canvas: Canvas) -> RenderableType:
+    """Draw what to buy at each size of the demand."""
+    return Lines(*_parts(question, curve, canvas))
+
+
+def _parts(question: PlanQuestion, curve: GrowthCurve, canvas: Canvas) -> Iterator[RenderableType]:
+    for line in growth_sentences(question, curve):
+        yield Text(line, STRONG)
+    for step in curve.steps:
+        if step.price is None:
+            yield Text(f"At {times(step.scale)}{_in(step)}: {step.reason}.", BAD)
+    if not curve.steps:
+        return
+    yield ""
+    yield titled("What to buy", _steps(question, curve, canvas))
+    stretches = curve.stretches()
+    if any(stretch.binds for stretch in stretches):
+        yield ""
+        yield titled("What binds", Lines(*(Text(told_stretch(one)) for one in stretches)))
+
+
+def growth_sentences(question: PlanQuestion, curve: GrowthCurve) -> Iterator[str]:
+    """Yield the answer in sentences."""
+    bought = [step for step in curve.of_first_case() if step.price is not None]
+    if bought:
+        first, last = bought[0], bought[-1]
+        assert first.price is not None
+        assert last.price is not None
+        gap = max(step.gap_percent or 0.0 for step in bought)
+        proof = (
+            f"none is more than {gap:.2f} % above the least that there can be, which is proven"
+            if gap
+            else "each is proven to be the least"
+        )
+        yield (
+            f"From {times(first.scale)} to {times(last.scale)} the demand, the price goes from "
+            f"{money(question, first.price)} to {money(question, last.price)}: {proof}."
+        )
+    else:
+        yield "No plan was found for any of the sizes."
+    if question.instance.nodes:
+        enough, beyond = curve.bursts()
+        if enough is None:
+            yield "Nodes have to be bought from the first step on."
+        elif beyond is None:
+            yield "What is there is enough for all of it."
+        else:
+            yield (
+                f"What is there is enough up to {times(enough)}; at {times(beyond)} nodes have to "
+                "be bought."
+            )
+    if curve.missing:
+        why = "their workers died again and again" if curve.lost else "the search was ended"
+        yield f"{count(len(curve.missing), 'plan')} not solved: {why}."
+
+
+def told_stretch(stretch: Stretch) -> str:
+    """Say what binds between two sizes of the demand."""
+    where = times(stretch.first)
+    if stretch.first != stretch.last:
+        where += f" to {times(stretch.last)}"
+    if not stretch.binds:
+        return f"{where}: nothing is bought"
+    binds = ", ".join(
+        f"{word or 'nothing in particular'} on {name}" for name, word in stretch.binds
+    )
+    return f"{where}: {binds}"
+
+
+def times(scale: Fraction) -> str:
+    """Write a scale: ``1.5x``."""
+    return f"{float(scale):.6g}x"
+
+
+def _in(step: GrowthStep) -> str:
+    return f" in case {step.case}" if step.case else ""
+
+
+def _steps(question: PlanQuestion, curve: GrowthCurve, canvas: Canvas) -> RenderableType:
+    prices = [step.price for step in curve.steps if step.price is not None]
+    most = max(map(question.in_units, prices), default=0)
+    rows = []
+    for step in curve.steps:
+        units = 0 if step.price is None else question.in_units(step.price)
+        mix = ", ".join(f"{number:,} {offer}" for offer, number in step.mix[:4])
+        mix += f" and {len(step.mix) - 4} more offers" if len(step.mix) > 4 else ""
+        filled = StyledMark(canvas.marks.full, STRONG)
+        drawn = bar([(units, filled)], most, _BAR_COLUMNS, " ")
+        gap = step.gap_percent
+        rows.append(
+            [
+                Text(times(step.scale)),
+                Text(step.case),
+                Text(f"{step.pods:,}"),
+                Text(f"{step.nodes:,}" if step.price is not None else ""),
+                Text(money(question, step.price) if step.price is not None else "none"),
+                Text("" if gap is None else f"{gap:.2f} %"),
+                drawn if canvas.width >= _WIDE else Text(""),
+                Text(mix),
+            ]
+        )
+    head = ("demand", "case", "pods", "nodes", "price", "gap", "", "buy")
+    numbers = ("demand", "pods", "nodes", "price", "gap")
+    return table(head, rows, canvas.width, numbers=numbers, wrap={"buy": 16, "case": 8})

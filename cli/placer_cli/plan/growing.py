@@ -1,0 +1,73 @@
+"""``placer plan buy --growth``: a plan at many sizes of its demand."""
+
+from time import monotonic
+from typing import TYPE_CHECKING
+
+import typer
+
+from placer_cli.console import err, out
+from placer_cli.exits import Exit
+from placer_cli.output import Format, document
+from placer_cli.plan.sweeping import told_as_usage
+
+if TYPE_CHECKING:
+    from placer.plan.growth import GrowthCurve
+    from placer.plan.question import PlanQuestion
+    from placer.sweep.workers import SweepWorkers
+
+
+def buy_growth(
+    question: "PlanQuestion",
+    growth: str,
+    workers: "SweepWorkers",
+    seconds: float,
+    threads: int | None,
+    work_limit: int | None,
+    form: Format,
+) -> Exit:
+    """Solve the steps, print them, and return the exit code."""
+    from placer.plan.growth import grow, scales_of
+    from placer.search.options import SolveOptions
+    from placer_cli.interrupt import halted_by_ctrl_c, interruptible
+    from placer_cli.progress import progress
+
+    try:
+        scales = scales_of(growth)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="'--growth'") from None
+    started_s = monotonic()
+    with told_as_usage(), halted_by_ctrl_c() as halt, progress(err()) as tell:
+        threads = threads or (1 if workers.remote else SolveOptions().workers)
+        curve = interruptible(
+            lambda: grow(
+                {"": question},
+                scales,
+                seconds=seconds,
+                threads=threads,
+                work_limit=work_limit,
+                workers=workers,
+                stop=lambda: halt.called_s is not None,
+                tell=tell,
+            ),
+            halt,
+        )
+    if form is Format.TABLE:
+        from placer_cli.draw.canvas import canvas_of
+        from placer_cli.plan.drawn_growth import draw_growth
+
+        console = out()
+        console.print(draw_growth(question, curve, canvas_of(console)))
+    else:
+        from placer.plan.to_json import growth_to_json
+
+        typer.echo(document(growth_to_json(question, curve), form), nl=False)
+    err().print(f"planned in {monotonic() - started_s:.2f} s", style="dim")
+    return exit_of(curve)
+
+
+def exit_of(curve: "GrowthCurve") -> Exit:
+    """Return the exit code: the worst of all steps."""
+    if any(step.price is None and step.bound is None for step in curve.steps):
+        return Exit.NOT_ALL
+    complete = not curve.missing and all(step.price is not None for step in curve.steps)
+    return Exit.DONE if complete else Exit.NO_ANSWER

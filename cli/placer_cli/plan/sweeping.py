@@ -1,0 +1,52 @@
+"""Options of commands that solve many questions, and the workers that they name."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from placer_cli.commands.solve import MOST_WORKERS
+
+if TYPE_CHECKING:
+    from placer.sweep.workers import SweepWorkers
+
+Processes = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        max=MOST_WORKERS,
+        metavar="N",
+        help="Solve so many questions at a time, in processes of this machine.  [default: 1]",
+        show_default=False,
+    ),
+]
+
+ExecutorAddress = Annotated[
+    str | None,
+    typer.Option(
+        "--executor",
+        metavar="dask:tcp://HOST:PORT",
+        help="Solve on the workers of a Dask scheduler, where Placer is installed, too.",
+        show_default=False,
+    ),
+]
+
+
+def workers_named(processes: int | None, address: str | None) -> "SweepWorkers":
+    """Return the workers that the options name; usage errors are told as such."""
+    from placer.sweep.workers import workers_of
+
+    with told_as_usage():
+        return workers_of(processes, address)
+
+
+@contextmanager
+def told_as_usage() -> Iterator[None]:
+    """Tell of workers that cannot be had as of wrong usage."""
+    from placer.sweep.workers import WorkersError
+
+    try:
+        yield
+    except WorkersError as error:
+        raise typer.BadParameter(str(error)) from None
