@@ -4,8 +4,8 @@ import os
 from collections.abc import Callable
 from contextvars import ContextVar
 from multiprocessing import parent_process
-from multiprocessing.synchronize import Event
 from threading import Thread
+from typing import Protocol
 
 
 class NotDoneError(Exception):
@@ -30,9 +30,15 @@ def let_tasks_ask(stop: Callable[[], bool]) -> None:
     _HALTED.set(stop)
 
 
-def begin_worker(event: Event) -> None:
+class HaltFlag(Protocol):
+    """A number in memory that processes share: not 0 once they are to halt."""
+
+    value: int
+
+
+def begin_worker(flag: HaltFlag) -> None:
     """Begin a process that works for another: it hears of a halt, and ends with the other."""
-    let_tasks_ask(event.is_set)
+    let_tasks_ask(lambda: flag.value != 0)
     parent = parent_process()
     if parent is not None:
         Thread(target=_end_with, args=(parent.join,), daemon=True).start()

@@ -117,7 +117,8 @@ class LocalProcesses:
         self._slots = slots
         # A forked process would inherit the threads' locks of compiled code, but no threads.
         self._context = get_context("spawn")
-        self._halted = self._context.Event()
+        # No event: a process that is killed while it looks at one would leave it locked.
+        self._halted = self._context.RawValue("b", 0)
         self._pool: ProcessPoolExecutor | None = None
 
     @property
@@ -139,7 +140,7 @@ class LocalProcesses:
 
     def halt(self) -> bool:
         """Let tasks that ask know."""
-        self._halted.set()
+        self._halted.value = 1
         return True
 
     def close(self) -> None:
