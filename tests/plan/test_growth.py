@@ -230,10 +230,10 @@ def test_the_command_says_the_curve_in_a_sentence_first(
 
     lines = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
     assert code == 0
-    assert " ".join(lines[:2]) == (
-        "From 1x to 2x the demand, the price goes from 4.50 EUR to 7.50 EUR: each is proven to be "
-        "the least."
-    )
+    assert lines[:2] == [
+        "From 1x to 2x the demand, the price goes from 4.50 EUR to 7.50 EUR.",
+        "Each price is proven to be the least.",
+    ]
     rows = [line.split() for line in lines]
     assert ["1.5x", "8", "4", "6.00", "EUR", "0.00", "%", "4", "little"] in rows
     assert "1x to 2x: CPUs on little" in lines

@@ -29,8 +29,9 @@ def draw_growth(question: PlanQuestion, curve: GrowthCurve, canvas: Canvas) -> R
 
 
 def _parts(question: PlanQuestion, curve: GrowthCurve, canvas: Canvas) -> Iterator[RenderableType]:
-    for line in growth_sentences(question, curve):
-        yield Text(line, STRONG)
+    first, *others = growth_sentences(question, curve)
+    yield Text(first, STRONG)
+    yield from map(Text, others)
     for step in curve.steps:
         if step.price is None:
             yield Text(f"At {times(step.scale)}{_in(step)}: {step.reason}.", BAD)
@@ -51,15 +52,15 @@ def growth_sentences(question: PlanQuestion, curve: GrowthCurve) -> Iterator[str
         first, last = bought[0], bought[-1]
         assert first.price is not None
         assert last.price is not None
-        gap = max(step.gap_percent or 0.0 for step in bought)
-        proof = (
-            f"none is more than {gap:.2f} % above the least that there can be, which is proven"
-            if gap
-            else "each is proven to be the least"
-        )
         yield (
             f"From {times(first.scale)} to {times(last.scale)} the demand, the price goes from "
-            f"{money(question, first.price)} to {money(question, last.price)}: {proof}."
+            f"{money(question, first.price)} to {money(question, last.price)}."
+        )
+        gap = max(step.gap_percent or 0.0 for step in bought)
+        yield (
+            f"No price is more than {gap:.2f} % above its proven bound."
+            if gap
+            else "Each price is proven to be the least."
         )
     else:
         yield "No plan was found for any of the sizes."
