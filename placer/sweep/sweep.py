@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar, cast
 
 from placer.sweep.halting import NotDoneError, halted
-from placer.sweep.workers import Loss, SweepWorkers, WorkersError
+from placer.sweep.workers import SweepWorkers, WorkerLoss, WorkersError
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -168,7 +168,7 @@ class _Run(Generic[T, R]):
             if loss is None:
                 raise
             self._lost(losses, number)
-            return loss is Loss.OF_ALL
+            return loss is WorkerLoss.OF_ALL
         self.on_done(len(self.results))
         return False
 

@@ -21,7 +21,7 @@ class WorkersError(Exception):
     """There are no such workers, or they cannot do the work. ``str()`` is the whole message."""
 
 
-class Loss(Enum):
+class WorkerLoss(Enum):
     """What is gone when a task ends with an error that is not its own."""
 
     OF_WORKER = auto()
@@ -61,7 +61,7 @@ class SweepWorkers(Protocol):
 
         """
 
-    def loss_of(self, error: BaseException) -> Loss | None:
+    def loss_of(self, error: BaseException) -> WorkerLoss | None:
         """Return what an error says to be gone; None: it is the task's own error."""
 
     def halt(self) -> bool:
@@ -94,7 +94,7 @@ class ThisProcess:
         let_tasks_ask(stop)
         return _HereExecutor()
 
-    def loss_of(self, error: BaseException) -> Loss | None:
+    def loss_of(self, error: BaseException) -> WorkerLoss | None:
         """Return None: who is gone here is gone with the sweep."""
         return None
 
@@ -134,9 +134,9 @@ class LocalProcesses:
         )
         return self._pool
 
-    def loss_of(self, error: BaseException) -> Loss | None:
+    def loss_of(self, error: BaseException) -> WorkerLoss | None:
         """Return whether a process of the pool has died, which breaks all of the pool."""
-        return Loss.OF_ALL if isinstance(error, BrokenExecutor) else None
+        return WorkerLoss.OF_ALL if isinstance(error, BrokenExecutor) else None
 
     def halt(self) -> bool:
         """Let tasks that ask know."""
@@ -220,11 +220,11 @@ class DaskWorkers:
             ) from None
         return self._client
 
-    def loss_of(self, error: BaseException) -> Loss | None:
+    def loss_of(self, error: BaseException) -> WorkerLoss | None:
         """Return whether the task's workers died again and again, or nobody answers."""
         if isinstance(error, self._killed):
-            return Loss.OF_WORKER
-        return Loss.OF_ALL if isinstance(error, self._gone) else None
+            return WorkerLoss.OF_WORKER
+        return WorkerLoss.OF_ALL if isinstance(error, self._gone) else None
 
     def halt(self) -> bool:
         """Return False: tasks elsewhere are given up."""
