@@ -33,7 +33,7 @@ from placer.search.baseline import SolveCache
 from placer.search.options import SolveOptions
 from placer_models.cluster import Instance, Node, RunningPod, under
 from placer_models.defaults import NO_DEFAULTS, Defaults
-from placer_models.placement import NamespacedName, PodPlacement
+from placer_models.placement import NamespacedName, Placement, PodPlacement
 from placer_models.typed import typed
 
 CONFIRM_S = 1.0
@@ -84,6 +84,7 @@ class Scheduler:
         """
         self._lock = Lock()
         self._caches: deque[SolveCache] = deque(maxlen=MOST_CACHES)
+        self._earlier = Placement()  # of the last decision that places anybody
         nodes = tuple(nodes)
         self._defaults = common_defaults(nodes) if defaults is None else defaults
         self._state = _opened(under(nodes, self._defaults), tuple(running), 0)
@@ -108,6 +109,7 @@ class Scheduler:
         """
         scheduler = Scheduler()
         scheduler._caches = self._caches
+        scheduler._earlier = self._earlier
         scheduler._state = self._state
         return scheduler
 
@@ -183,6 +185,10 @@ class Scheduler:
     ) -> Decision:
         """Decide where the pods of a batch run, and make it so unless it is a dry run.
 
+        A search, under any engine but ``greedy``, begins with the places that the last decision
+        had for pods that wait again, where they keep all rules still and are better than the
+        greedy answer. So a dry run that is repeated goes on where the last one stopped.
+
         Args:
             batch: Pods that do not run yet.
             deadline_s: Seconds from this call to its end, waiting for other calls
@@ -252,6 +258,7 @@ class Scheduler:
             state = self._state
             after = confirmed(state, decision, replace(options, time_limit_s=left_s))
             if isinstance(after, Refusal):
+                self._earlier = decision.placement
                 return after
             change = replace(
                 _change(state, after), laid_anew=laid_anew(after, decision), moved=decision.moves
@@ -383,8 +390,9 @@ class Scheduler:
         check_batch(batch, state.node_of)
         legal = legal_part_of(batch, state.nodes, skip_illegal=skip_illegal)
         cache = self._cache()
-        decision = decide(state, batch, legal, options, limit_s, cache, move_budget)
+        decision = decide(state, batch, legal, options, limit_s, cache, move_budget, self._earlier)
         self._caches.append(cache)
+        self._earlier = decision.placement if decision.placement.pods else self._earlier
         return decision
 
     def _cache(self) -> SolveCache:

@@ -13,7 +13,7 @@ from placer.search.options import SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import RunningPod
 from placer_models.left_out import LegalPart
-from placer_models.placement import PodPlacement
+from placer_models.placement import Placement, PodPlacement
 from placer_models.pod import pods_of
 
 LEAST_TIME_S = 0.001
@@ -28,6 +28,7 @@ def decide(
     limit_s: float,
     cache: SolveCache,
     move_budget: int = 0,
+    earlier: Placement | None = None,
 ) -> Decision:
     """Solve a batch that `check_batch` has passed, and let the judge check the answer.
 
@@ -39,6 +40,7 @@ def decide(
         limit_s: Wall-clock seconds from this call to its end, in place of those of the options.
         cache: What earlier batches have left.
         move_budget: How many running pods may move.
+        earlier: Places that the search may begin with.
 
     Raises:
         SolverError: Parts of Placer contradict each other: a defect of ours.
@@ -50,7 +52,8 @@ def decide(
         # The solver is asked about this very object, so that the judge knows it again.
         instance = replace(instance, strategy=options.strategy)
     left_s = max(LEAST_TIME_S, limit_s - (monotonic() - began_s))
-    answer = solve(instance, replace(options, time_limit_s=left_s), baseline=baseline)
+    options = replace(options, time_limit_s=left_s)
+    answer = solve(instance, options, baseline=baseline, earlier=earlier)
     decision = Decision(batch, answer, state.version)
     found = breaches(instance, decision.placement, baseline.nodes_before)
     if found:

@@ -18,6 +18,7 @@ from placer.search.reasons.unplaced import never_asked, why_unplaced
 from placer.search.rejected import accepted
 from placer.search.scored import greedy_choices
 from placer.search.tiers import Progress, silent
+from placer.search.warm_start import warm_start
 from placer.state.batch import build_problem
 from placer.state.out_of_time import OutOfTimeError
 from placer_models.cluster import Instance, Nodes
@@ -42,6 +43,7 @@ from placer_models.placement import (
     Move,
     PartlyPlaced,
     Placed,
+    Placement,
     TierValue,
 )
 from placer_models.pod import pods_of
@@ -59,6 +61,7 @@ def solve(
     baseline: Baseline | None = None,
     *,
     skip_illegal: bool = False,
+    earlier: Placement | None = None,
 ) -> Answer:
     """Place what waits as well as the time allows, and say how good that is.
 
@@ -69,6 +72,8 @@ def solve(
         baseline: The instance's nodes, if the caller has counted them and checked its pods.
         skip_illegal: Whether pods that ask for what no pod may ask for are left out of the
             question, each with its reason in the answer, and do not end it.
+        earlier: Places that an earlier answer had for pods that wait. The search begins with them
+            where they still keep all rules, if that is better than the greedy answer.
 
     Returns:
         The placement with its tiers and bounds, the proof that nothing can be placed, by search
@@ -117,6 +122,12 @@ def solve(
             problem = build_problem(instance, accounts, cache=cache, stop=lambda: budget.over)
         except OutOfTimeError:
             searches = False
+    if searches and earlier is not None and earlier.pods and budget.left > budget.greedy_s:
+        tell("looking at earlier places")
+        warm = warm_start(instance, before, earlier, lambda: budget.over)
+        if warm is not None and asked is not instance:
+            warm = judged(asked, baseline, complete_with_current(asked, warm.placement))
+        best = warm if warm is not None and warm.better_than(best) else best
     limits = limits_of(problem)
     known = BoundNotes.of_limits(limits)
     found = JointSearch(asked, baseline, problem, best, limits, known, list(rejected))

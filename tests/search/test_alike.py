@@ -17,7 +17,7 @@ from placer_models.goals import TIERS_OF, WORTH, Sense
 from placer_models.node_strategy import NodeStrategy
 from placer_models.placement import Placed, PodPlacement
 from placer_models.pod import Container, Gang, Pod, PodSpec, Resources
-from placer_models.policy import QosClass
+from placer_models.policy import BindPolicy, QosClass, Strength
 from placer_models.problem.rooms import room_points
 from placer_models.topology import Cpu, NumaNode, Topology
 from worlds import tiny_instance
@@ -144,3 +144,23 @@ def test_equal_pods_are_solved_as_by_brute_force(strategy: NodeStrategy) -> None
         return replace(world, gangs=gangs, groups=(), strategy=strategy)
 
     check_worlds(alike, 0, 1, 25)
+
+
+def test_pods_that_spread_over_cores_may_share_all_of_them() -> None:
+    """
+    Each takes one thread of every core, so a node of three cores holds two of them.
+    """
+    topology = Topology("x86_64", tuple(Cpu(i, i // 2, 0, 0) for i in range(6)), (NumaNode(0, 4),))
+    machine = Machine("three-cores", "", topology)
+    wanted = PodSpec(
+        (Container("main", Resources(3000)),),
+        QosClass.LSR,
+        bind=BindPolicy.SPREAD_BY_PCPUS,
+        bind_strength=Strength.REQUIRED,
+    )
+    nodes = (Node("n0", machine), Node("n1", machine))
+    answer = solve(Instance(nodes, equal_pods(2, wanted)), SolveOptions(work_limit=5, workers=1))
+
+    assert isinstance(answer, Placed)
+    assert len({place.node for place in answer.placement.pods}) == 1
+    assert answer.tiers[-1].proven

@@ -61,19 +61,21 @@ def room_in_pools(problem: Problem, shape_index: int, node: NodeState, most: int
     assert fit is not None
     if (shape.shared and not node.pool_cpus) or (shape.best_effort and not node.best_effort_cpus):
         return 0
-    if shape.owned_cpus:
-        takeable = sum(c.cores * _takeable(fit, c) for c in node.cores)
-        most = min(most, takeable // shape.owned_cpus)
+    while shape.owned_cpus and most > 0:
+        takeable = sum(c.cores * _takeable(fit, c, most) for c in node.cores)
+        if takeable >= most * shape.owned_cpus:
+            break
+        most = min(most - 1, takeable // shape.owned_cpus)
     return most
 
 
-def _takeable(fit: Fit, c: CoreClass) -> int:
-    """Return how many threads of a core of the class a pod of that fit can own."""
+def _takeable(fit: Fit, c: CoreClass, pods: int) -> int:
+    """Return how many threads of a core of the class so many pods of that fit can own."""
     if not fit.bind_required:
         return c.free
     if fit.bind is BindPolicy.FULL_PCPUS:
         return c.threads if c.whole else 0
-    return 1
+    return min(pods, c.free)
 
 
 def owned_cores(model: CpModel, problem: Problem, assignment: Assignment) -> OwnedCores | None:
