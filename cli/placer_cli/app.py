@@ -91,6 +91,14 @@ class _Placer(CommandsOnDemand):
             "Encode device quotas in one number, and decode it.",
             "placer_cli.commands.quota:quota_app",
         ),
+        "bench": CommandEntry(
+            "Replay public traces, and measure how well and how fast Placer packs.",
+            "placer_cli.openb.bench:bench_app",
+        ),
+        "convert": CommandEntry(
+            "Write files of others as files that Placer reads.",
+            "placer_cli.openb.convert:convert_app",
+        ),
     }
 
 

@@ -1,0 +1,1 @@
+"""Commands about the openb trace: ``placer bench openb`` and ``placer convert openb``."""

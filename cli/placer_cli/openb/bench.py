@@ -1,0 +1,127 @@
+"""``placer bench``: replays of public traces, told in figures."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from placer_cli.console import err, out
+from placer_cli.openb.files import NodesFile, PodsFile, SequenceFile
+from placer_cli.output import Format, document
+
+if TYPE_CHECKING:
+    from placer.openb.replay import Replayed
+
+MOST_BATCH = 1_000_000
+
+bench_app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Replay public traces, and measure how well and how fast Placer packs.",
+    epilog="Example: placer bench openb --nodes nodes.csv --pods pods.csv "
+    "--sequence pods.npz --seed 42 --strategy fgd",
+)
+
+
+@bench_app.callback()
+def _bench() -> None:
+    """Replay public traces, and measure how well and how fast Placer packs."""
+
+
+def _policies(incomplete: str) -> list[str]:
+    from placer.openb.policies import POLICIES
+
+    return [name for name in POLICIES if name.startswith(incomplete)]
+
+
+def _policy(name: str) -> str:
+    from placer.openb.policies import POLICIES
+    from placer_models.files.errors import shown, suggestion
+
+    if name not in POLICIES:
+        raise typer.BadParameter(
+            f"{shown(name)} is not one of {', '.join(POLICIES)}{suggestion(name, POLICIES)}"
+        )
+    return name
+
+
+@bench_app.command(
+    epilog="Example: placer bench openb --nodes nodes.csv --pods pods.csv "
+    "--sequence pods.npz --seed 42 --strategy fgd"
+)
+def openb(
+    nodes: NodesFile,
+    pods: PodsFile,
+    sequence: SequenceFile,
+    seed: Annotated[int, typer.Option(metavar="N", help="Which orders of SEQUENCE are taken.")],
+    strategy: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            callback=_policy,
+            autocompletion=_policies,
+            help="A node strategy, or best-fit, dot-product or fgd.",
+        ),
+    ] = "usable",
+    batch: Annotated[
+        int,
+        typer.Option(min=1, max=MOST_BATCH, metavar="N", help="How many pods arrive together."),
+    ] = 1,
+    depart: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            max=1000,
+            metavar="PERCENT",
+            help="Pods leave in order of arrival, so that all that are there have asked for so "
+            "much of all GPUs; five times the length of the list arrives.",
+            show_default=False,
+        ),
+    ] = None,
+    form: Annotated[Format, typer.Option("--format", help="How the figures are printed.")] = (
+        Format.TABLE
+    ),
+) -> None:
+    """Replay a list of pods of the openb trace (Alibaba, 2023) through a Scheduler.
+
+    Pods arrive one by one in the order of a seed, and whoever finds no place is gone: the protocol
+    of FGD's evaluation (USENIX ATC '23). Every placement passes the judge. Exit codes: 0 it is
+    replayed; 2 bad input.
+    """
+    from placer.openb.trace import read_trace
+
+    trace = read_trace(nodes, pods, sequence, seed)
+    from placer.openb.replay import ROUNDS, replay, replay_with_departures
+    from placer_cli.openb.bar import counting_bar
+
+    most = len(trace.arrivals.pods) if depart is None else ROUNDS * len(trace.pods)
+    with counting_bar(err(), "pods", most) as tell:
+        if depart is None:
+            found = replay(trace, strategy, batch, tell)
+        else:
+            found = replay_with_departures(trace, strategy, batch, depart, tell)
+    if form is Format.TABLE:
+        from placer_cli.draw.canvas import canvas_of
+        from placer_cli.openb.drawn import draw_replay
+
+        console = out()
+        console.print(draw_replay(found, strategy, canvas_of(console)))
+        return
+    typer.echo(document(replay_to_json(found), form), nl=False)
+
+
+def replay_to_json(found: "Replayed") -> dict[str, object]:
+    """Return the figures as a document: percent, pods, and milliseconds of a call."""
+    figures: dict[str, object] = {
+        "allocation": {str(mark): round(value, 4) for mark, value in found.allocation.items()},
+        "pods": found.pods,
+        "rejected": found.rejected,
+        "podsPerSecond": round(found.pods_per_second, 1),
+        "p50Ms": round(found.call_ms(50), 3),
+        "p99Ms": round(found.call_ms(99), 3),
+    }
+    if found.over_time:
+        figures["overTime"] = [
+            {"arrived": sample.arrived, "allocation": round(sample.allocated, 4)}
+            for sample in found.over_time
+        ]
+    return figures

@@ -1,0 +1,61 @@
+"""``placer convert``: files of others as files of Placer."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from placer_cli.openb.files import NodesFile, PodsFile
+from placer_cli.output import Format, document, format_of, output_file, refuse_inputs, replacing
+
+convert_app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Write files of others as files that Placer reads.",
+    epilog="Example: placer convert openb --nodes nodes.csv --pods pods.csv --output openb.yaml",
+)
+
+
+@convert_app.callback()
+def _convert() -> None:
+    """Write files of others as files that Placer reads."""
+
+
+@convert_app.command(
+    epilog="Example: placer convert openb --nodes nodes.csv --pods pods.csv --output openb.yaml"
+)
+def openb(
+    nodes: NodesFile,
+    pods: PodsFile,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            parser=output_file,
+            metavar="FILE",
+            help="Write the instance to FILE: YAML, or JSON if it ends in .json.",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Write nodes and pods of the openb trace (Alibaba, 2023) as an instance.
+
+    All nodes are idle, and all pods wait. Exit codes: 0 it is written; 2 bad input.
+    """
+    from placer.openb.lists import read_nodes, read_pods
+    from placer.openb.trace import instance_of
+    from placer.openb.words import models_of
+    from placer_models.instance.writer import instance_to_dict, instance_to_yaml
+
+    refuse_inputs("--output", output, [nodes, pods])
+    found = read_nodes(nodes)
+    instance = instance_of(found, read_pods(pods, models_of(found)))
+    form = Format.YAML if output is None else format_of(output)
+    if form is Format.JSON:
+        text = document(instance_to_dict(instance, lambda _: False), form)
+    else:
+        text = instance_to_yaml(instance, lambda _: False)
+    if output is None:
+        typer.echo(text, nl=False)
+        return
+    with replacing(output) as stream:
+        stream.write(text)

@@ -1,0 +1,34 @@
+"""Policies that a trace can be replayed under: node strategies, and scorers of the greedy path."""
+
+from collections.abc import Callable, Iterable
+
+from placer.greedy.scorer import NodeScoring
+from placer.greedy.scorers.best_fit import BestFitScoring
+from placer.greedy.scorers.dot_product import DotProductScoring
+from placer.greedy.scorers.fragmentation import FragmentationScoring
+from placer.search.options import Engine, SolveOptions
+from placer_models.node_strategy import NodeStrategy
+from placer_models.pod import PodSpec
+
+_SCORERS: dict[str, Callable[[Iterable[PodSpec]], NodeScoring]] = {
+    "best-fit": lambda _: BestFitScoring(),
+    "dot-product": lambda _: DotProductScoring(),
+    "fgd": FragmentationScoring.of,
+}
+"""Name -> what makes the scoring, given the pods of the list."""
+
+POLICIES = (*(strategy.value for strategy in NodeStrategy), *_SCORERS)
+"""Their names."""
+
+
+def options_of(policy: str, specs: Iterable[PodSpec]) -> SolveOptions:
+    """Return how to place pods under a policy.
+
+    Args:
+        policy: One of ``POLICIES``.
+        specs: What each pod of the list asks for: FGD takes its typical pods from there.
+
+    """
+    if policy in _SCORERS:
+        return SolveOptions(Engine.GREEDY, scoring=_SCORERS[policy](specs))
+    return SolveOptions(Engine.GREEDY, strategy=NodeStrategy(policy))
