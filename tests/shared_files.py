@@ -15,6 +15,7 @@ WHAT_IS_THERE = {
     "topologies": "raw captures (nvidia_topo, machines, hwloc) of the machines in the catalogue",
     "research": "notes that quote the annotations of Koordinator",
     "seeds": "proposals that quote objects of Kubernetes",
+    "traces": "openb, a trace of a GPU cluster, with placements that were published for it",
     "cases": "tables extracted from the peers' own tests, which the test or its data names",
 }
 """What the folders of such files hold."""

@@ -67,9 +67,9 @@ def _read(file: Path, seed: int) -> dict[str, NDArray[np.int64]]:
     names = (f"{PODS}{seed}", f"{RANKS}{seed}")
     expected = "expected a file of NumPy arrays (.npz)"
     try:
+        if not zipfile.is_zipfile(file) and file.stat():
+            raise InputError(str(file), None, "", f"is no archive; {expected}")
         with file.open("rb") as stream, np.load(stream, allow_pickle=False) as found:
-            if not isinstance(found, np.lib.npyio.NpzFile):
-                raise InputError(str(file), None, "", f"is one array; {expected}")
             seeds = [name.removeprefix(PODS) for name in found if name.startswith(PODS)]
             for name in names:
                 if name not in found:

@@ -192,9 +192,8 @@ class _Rows:
                     continue
                 yield _Row(self, line, dict(zip(head, cells, strict=True)))
         except csv.Error as error:
-            raise InputError(
-                self.file, reader.line_num, "", f"is no CSV: {error}; {expected}"
-            ) from None
+            self.fault(reader.line_num, "", f"is no CSV: {error}; {expected}")
+            self.refuse_faults()
 
     def _check_head(
         self, head: list[str], columns: Sequence[str], more: Sequence[str], expected: str

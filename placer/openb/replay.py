@@ -35,7 +35,7 @@ SAMPLES_A_ROUND = 4
 DEADLINE_S = 3600.0
 """Far more than any call takes: a replay does not depend on the clock."""
 
-Tell = Callable[[int], object]
+TellArrived = Callable[[int], object]
 """Told how many pods have arrived."""
 
 
@@ -114,7 +114,7 @@ class _Calls:
         return placed
 
 
-def replay(trace: Trace, policy: str, batch: int, tell: Tell) -> Replayed:
+def replay(trace: Trace, policy: str, batch: int, tell: TellArrived) -> Replayed:
     """Replay a trace without departures.
 
     Args:
@@ -142,7 +142,7 @@ def replay(trace: Trace, policy: str, batch: int, tell: Tell) -> Replayed:
 
 
 def replay_with_departures(
-    trace: Trace, policy: str, batch: int, load_percent: int, tell: Tell
+    trace: Trace, policy: str, batch: int, load_percent: int, tell: TellArrived
 ) -> Replayed:
     """Replay a trace again and again while the oldest pods leave in order of arrival.
 

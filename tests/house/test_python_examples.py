@@ -19,6 +19,7 @@ EXAMPLE = re.compile(r"^```python\n(.*?)^```\n(?:```text\n(.*?)^```\n)?", re.MUL
         ("discover.md", 1),
         ("kubernetes.md", 1),
         ("slots.md", 2),
+        ("openb.md", 1),
     ],
 )
 def test_the_examples_of_the_page_print_what_it_shows(page: str, examples: int) -> None:
