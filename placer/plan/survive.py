@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from time import monotonic
 
-from placer.plan.in_turn import in_turn
 from placer.plan.losses import Loss, losses_of_domains, losses_of_nodes, several
 from placer.plan.question import NodeOffer
 from placer.plan.survival import (
@@ -15,6 +14,8 @@ from placer.plan.survival import (
     mend,
     survival,
 )
+from placer.sweep.sweep import each_result
+from placer.sweep.workers import SweepWorkers
 from placer_models.cluster import Instance
 
 _MENDING = 0.4
@@ -61,6 +62,7 @@ def survive(
     stop: Callable[[], bool] = lambda: False,
     tell: Callable[[str], None] = lambda words: None,
     seed: int = 0,
+    workers: SweepWorkers | None = None,
 ) -> SurvivalAnswer:
     """Return what becomes of the loss of each node, of each domain, or of several nodes.
 
@@ -75,6 +77,7 @@ def survive(
         stop: Asked now and then whether to end with what there is.
         tell: Told in a few words what is done.
         seed: Seed of everything that is drawn.
+        workers: Where losses are tried; None: in this process.
 
     Raises:
         ValueError: No node is in a domain, or more nodes are lost than there are.
@@ -86,7 +89,7 @@ def survive(
     there = sum(len(loss.nodes) * (1 + len(loss.alike)) for loss in singles)
     if not domain and not 1 <= nodes < max(2, there):
         raise ValueError(f"{nodes} nodes cannot be lost of {there}: some have to be left")
-    trial = _Trial(instance, move_budget, monotonic() + losing_s, stop, tell, seed)
+    trial = _Trial(instance, move_budget, monotonic() + losing_s, stop, tell, seed, workers)
     found = trial.of(singles)
     choices = len(singles)
     if nodes > 1 and not domain:
@@ -95,7 +98,7 @@ def survive(
         found = trial.of(list(islice(several(worst, nodes), _MOST_TRIED)))
     found.sort(key=lambda one: (tuple(-n for n in one.badness), one.loss.name))
     if offers:
-        found = _mended(found, instance, tuple(offers), end_s, stop, tell, seed)
+        found = _mended(found, instance, tuple(offers), end_s, stop, tell, seed, workers)
     inside = {name for loss in singles for name in loss.nodes} if domain else set()
     alike = {name for loss in singles for name in loss.alike}
     outside = tuple(
@@ -116,6 +119,7 @@ class _Trial:
     stop: Callable[[], bool]
     tell: Callable[[str], None]
     seed: int
+    workers: SweepWorkers | None
 
     def of(self, losses: Sequence[Loss]) -> list[Survival]:
         """Return what becomes of each, as far as there is time; of one at least."""
@@ -131,7 +135,7 @@ class _Trial:
         def over() -> bool:
             return bool(found) and (self.stop() or monotonic() >= self.end_s)
 
-        for _, one in in_turn(survival, tasks, over):
+        for _, one in each_result(survival, tasks, self.workers, over):
             found.append(one)
             self.tell(f"lost {len(found):,} of {len(tasks):,}")
         return found
@@ -154,6 +158,7 @@ def _mended(
     stop: Callable[[], bool],
     tell: Callable[[str], None],
     seed: int,
+    workers: SweepWorkers | None,
 ) -> list[Survival]:
     """Return the losses, those that are not survived with what would mend them."""
     failed = [index for index, one in enumerate(found) if not one.survives]
@@ -164,7 +169,7 @@ def _mended(
     def over() -> bool:
         return stop() or monotonic() >= end_s
 
-    for number, one in in_turn(mend, tasks, over):
+    for number, one in each_result(mend, tasks, workers, over):
         index = failed[number]
         result[index] = replace(result[index], mend=one)
         tell(f"looking for what mends {len(failed):,} losses")

@@ -2,13 +2,13 @@
 
 import heapq
 import pickle
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar, cast
 
 from placer.sweep.halting import NotDoneError, halted
-from placer.sweep.workers import SweepWorkers, WorkerLoss, WorkersError
+from placer.sweep.workers import SweepWorkers, ThisProcess, WorkerLoss, WorkersError
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -60,11 +60,33 @@ def sweep(
         WorkersError: The workers cannot be had, or cannot do the work.
 
     """
-    run = _Run(work, tasks, workers, stop, on_done)
-    try:
-        return run.all()
-    finally:
-        workers.close()
+    run = _Run(work, tasks, workers, stop)
+    for count, _ in enumerate(run.all(), 1):
+        on_done(count)
+    done = tuple((tasks[number], run.results[number]) for number in sorted(run.results))
+    left = tuple(task for number, task in enumerate(tasks) if number not in run.results)
+    return Swept(done, left, run.given_up)
+
+
+def each_result(
+    work: Callable[[T], R],
+    tasks: Sequence[T],
+    workers: SweepWorkers | None = None,
+    stop: Callable[[], bool] = lambda: False,
+) -> Iterator[tuple[int, R]]:
+    """Yield the index and the result of each task of a sweep as it is done, in any order.
+
+    Args:
+        work: As in `sweep`.
+        tasks: The tasks.
+        workers: Where they run; None: one after the other in this process.
+        stop: Asked now and then whether the rest is left out.
+
+    Raises:
+        WorkersError: The workers cannot be had, or cannot do the work.
+
+    """
+    return _Run(work, tasks, workers or ThisProcess(), stop).all()
 
 
 @dataclass(slots=True)
@@ -77,6 +99,7 @@ class _Run(Generic[T, R]):
         ahead: How many tasks are out at a time.
         running: The same of the task that a future is for.
         results: Number of a task -> its result.
+        fresh: Numbers of the results that nobody was told of yet.
         given_up: Whether some task is not tried again.
 
     """
@@ -85,15 +108,23 @@ class _Run(Generic[T, R]):
     tasks: Sequence[T]
     workers: SweepWorkers
     stop: Callable[[], bool]
-    on_done: Callable[[int], None]
     waiting: list[tuple[int, int]] = field(default_factory=list)
     ahead: int = 1
     running: dict[Future[R], tuple[int, int]] = field(default_factory=dict)
     results: dict[int, R] = field(default_factory=dict)
+    fresh: list[int] = field(default_factory=list)
     given_up: bool = False
 
-    def all(self) -> Swept[T, R]:
-        """Return what came of all tasks."""
+    def all(self) -> Iterator[tuple[int, R]]:
+        """Yield the results, each once."""
+        try:
+            for number in self._done():
+                yield number, self.results[number]
+        finally:
+            self.workers.close()
+
+    def _done(self) -> Iterator[int]:
+        """Yield the numbers of tasks as they are done."""
         self.waiting = [(0, number) for number in range(len(self.tasks))]
         executor = self._opened() if self.tasks else None
         told = False
@@ -108,9 +139,8 @@ class _Run(Generic[T, R]):
             if self._collect() or broken:
                 self._take_back()
                 executor = None if told else self._opened()
-        done = tuple((self.tasks[i], self.results[i]) for i in sorted(self.results))
-        left = tuple(task for i, task in enumerate(self.tasks) if i not in self.results)
-        return Swept(done, left, self.given_up)
+            yield from self.fresh
+            self.fresh.clear()
 
     def _opened(self) -> Executor | None:
         """Return an executor, or None if there is none any more: what is done is kept."""
@@ -169,7 +199,7 @@ class _Run(Generic[T, R]):
                 raise
             self._lost(losses, number)
             return loss is WorkerLoss.OF_ALL
-        self.on_done(len(self.results))
+        self.fresh.append(number)
         return False
 
     def _lost(self, losses: int, number: int) -> None:

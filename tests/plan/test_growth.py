@@ -201,6 +201,8 @@ def test_scales_that_mean_nothing(text: str, message: str) -> None:
         scales_of(text)
 
 
+RUNNING = str(Path(__file__).parents[2] / "instances/plan/running.yaml")
+
 PLAN = """\
 apiVersion: placer/v1
 kind: Plan
@@ -275,3 +277,20 @@ def test_wrong_usage_is_one_line(
 def test_a_step_without_a_price_has_no_gap() -> None:
     assert GrowthStep(Fraction(1), "", 1, None, Decimal(3)).gap_percent is None
     assert GrowthStep(Fraction(1), "", 1, Decimal(3), Decimal(2)).gap_percent == 50.0
+
+
+@pytest.mark.parametrize("command", ["survive", "fit"])
+def test_losses_and_counts_are_the_same_on_two_processes(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """
+    Results come in any order, and are told in the order in which one process tells them.
+    """
+    arguments = ["plan", command, RUNNING, "--format", "json"]
+    if command == "fit":
+        arguments += ["--pod", "cpu=2,memory=1Gi", "--what-if", "add=1:xeon-6430-2s"]
+
+    first = main(arguments), capsys.readouterr().out
+    second = main([*arguments, "--processes", "2"]), capsys.readouterr().out
+
+    assert first == second

@@ -1,6 +1,6 @@
 """``placer plan fit``: how many more pods of a shape fit, as it is and after each change."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Annotated
@@ -12,6 +12,7 @@ from placer_cli.console import err, note_summary, out
 from placer_cli.exits import Exit
 from placer_cli.illegal import SkipIllegal, read_instance
 from placer_cli.output import Format, document
+from placer_cli.plan.sweeping import ExecutorAddress, Processes, told_as_usage, workers_named
 from placer_cli.what_if import changes_in
 from placer_cli.who_waits import Gated, Ignore, SchedulerNames, who_waits
 from placer_models.cluster import Instance
@@ -21,6 +22,7 @@ from placer_models.pod import Pod
 if TYPE_CHECKING:
     from placer.plan.fit import FitTask
     from placer.plan.fit_answer import FitCount
+    from placer.sweep.workers import SweepWorkers
     from placer_models.whatif.change import InstanceChange
 
 LEAST_S = 0.1
@@ -62,6 +64,8 @@ def fit(
         float,
         typer.Option(min=LEAST_S, max=LONGEST_S, metavar="S", help="Time for each count."),
     ] = 20.0,
+    processes: Processes = None,
+    executor: ExecutorAddress = None,
     form: Annotated[Format, typer.Option("--format", help="How it is printed.")] = Format.TABLE,
     skip_illegal: SkipIllegal = False,
     scheduler_name: SchedulerNames = None,
@@ -85,6 +89,7 @@ def fit(
             what_if or [],
             seconds,
             form,
+            workers_named(processes, executor),
             skip_illegal=skip_illegal,
             who=who,
         )
@@ -100,6 +105,7 @@ def _fit(
     texts: Sequence[str],
     seconds: float,
     form: Format,
+    workers: "SweepWorkers",
     *,
     skip_illegal: bool,
     who: WhoWaits,
@@ -119,20 +125,23 @@ def _fit(
     except ValueError as error:
         raise typer.BadParameter(f"--pod: {error}") from None
     tasks = _tasks(asked, pod, excluded, changes, seconds)
-    steps: list[FitCount] = []
-    with halted_by_ctrl_c() as halt, progress(err()) as tell:
+    found: dict[int, FitCount] = {}
+    with told_as_usage(), halted_by_ctrl_c() as halt, progress(err()) as tell:
         from placer.plan.fit import BoundlessShapeError
         from placer.plan.fit import fit as count
-        from placer.plan.in_turn import in_turn
+        from placer.sweep.sweep import each_result
 
         tell("counting how many fit")
         try:
-            for index, step in in_turn(count, tasks, lambda: halt.called_s is not None):
-                steps.append(step)
-                _tell(tell, index, tasks)
+            for index, step in each_result(
+                count, tasks, workers, lambda: halt.called_s is not None
+            ):
+                found[index] = step
+                tell(f"{len(found)} of {len(tasks)} are counted")
         except BoundlessShapeError as error:
             raise typer.BadParameter(f"--pod: {error}") from None
-    if not steps:
+    steps = [found[index] for index in sorted(found)]
+    if 0 not in found:
         raise KeyboardInterrupt
     waiting = sum(len(gang.pods) for gang in instance.gangs)
     if form is Format.TABLE:
@@ -147,11 +156,6 @@ def _fit(
         typer.echo(document(fit_to_json(steps, waiting), form), nl=False)
     err().print(f"counted in {monotonic() - started_s:.2f} s", style="dim")
     return steps
-
-
-def _tell(tell: Callable[[str], None], index: int, tasks: "Sequence[FitTask]") -> None:
-    if index + 1 < len(tasks):
-        tell(f"counting with {', '.join(tasks[index + 1].changes)}")
 
 
 def _tasks(

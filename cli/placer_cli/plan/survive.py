@@ -11,12 +11,14 @@ from placer_cli.console import err, note_summary, out
 from placer_cli.exits import Exit
 from placer_cli.illegal import SkipIllegal, read_instance
 from placer_cli.output import Format, document
+from placer_cli.plan.sweeping import ExecutorAddress, Processes, told_as_usage, workers_named
 from placer_cli.what_if import MOST_MOVES
 from placer_cli.who_waits import Gated, Ignore, SchedulerNames, who_waits
 from placer_models.kubernetes.who_waits import WhoWaits
 
 if TYPE_CHECKING:
     from placer.plan.survive import SurvivalAnswer
+    from placer.sweep.workers import SweepWorkers
 
 LEAST_S = 0.1
 MOST_NODES = 100
@@ -63,6 +65,8 @@ def survive(
             min=LEAST_S, max=LONGEST_S, metavar="S", help="Wall-clock time for all of it."
         ),
     ] = 60.0,
+    processes: Processes = None,
+    executor: ExecutorAddress = None,
     form: Annotated[Format, typer.Option("--format", help="How it is printed.")] = Format.TABLE,
     skip_illegal: SkipIllegal = False,
     scheduler_name: SchedulerNames = None,
@@ -89,6 +93,7 @@ def survive(
             offers,
             seconds,
             form,
+            workers_named(processes, executor),
             skip_illegal=skip_illegal,
             who=who,
         )
@@ -105,6 +110,7 @@ def _survive(
     plan: Path | None,
     seconds: float,
     form: Format,
+    workers: "SweepWorkers",
     *,
     skip_illegal: bool,
     who: WhoWaits,
@@ -119,7 +125,7 @@ def _survive(
         paths, note_summary, skip_illegal=skip_illegal, who=who, bears_faults=True
     )
     offers, currency = ((), "") if plan is None else load_offers(plan, instance)
-    with halted_by_ctrl_c() as halt, progress(err()) as tell:
+    with told_as_usage(), halted_by_ctrl_c() as halt, progress(err()) as tell:
         from placer.plan.survive import survive as lose
 
         tell("losing nodes")
@@ -133,6 +139,7 @@ def _survive(
                 seconds=seconds,
                 stop=lambda: halt.called_s is not None,
                 tell=tell,
+                workers=workers,
             )
         except ValueError as error:
             option = "--domain" if domain else "--nodes"
