@@ -14,7 +14,7 @@ from placer_cli.exits import Exit
 from placer_cli.interrupt import NoAnswerError
 from placer_cli.reading_bar import reading_bar
 from placer_cli.streams import prepare_streams
-from placer_cli.usage import words_of
+from placer_cli.usage import usage_message
 from placer_models.files.errors import InputError, one_line
 from placer_models.files.reading import watched_by
 
@@ -187,7 +187,7 @@ def _fail(message: str, code: Exit) -> Exit:
 
 def _usage(error: typer.TyperException) -> Exit:
     """Say what is wrong with the usage; who gave no command at all gets the help."""
-    message = words_of(error)
+    message = usage_message(error)
     if message.startswith("Usage:"):
         sys.stderr.write(f"{message}\n")
         return Exit.BAD_INPUT

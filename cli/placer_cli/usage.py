@@ -9,7 +9,7 @@ import typer
 from placer_models.files.errors import suggestion
 
 
-def words_of(error: typer.TyperException) -> str:
+def usage_message(error: typer.TyperException) -> str:
     """Return the message of a usage error, with the value that was given."""
     if not isinstance(error, typer.BadParameter):
         return error.format_message()

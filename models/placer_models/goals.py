@@ -397,7 +397,7 @@ def _after_placed(asked: tuple[Tier, ...]) -> tuple[Tier, ...]:
 
 
 @lru_cache(maxsize=256)
-def asked_by_fleet(fleet: Fleet) -> tuple[Tier, ...]:
+def tiers_asked_by_fleet(fleet: Fleet) -> tuple[Tier, ...]:
     """Return the tiers that a fleet asks for, whatever the pods."""
     by_facts = [t for t, told in _TOLD.items() if told.by_fleet and told.by_fleet(fleet)]
     return (*by_facts, *TIERS_OF[fleet.strategy])

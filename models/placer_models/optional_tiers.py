@@ -1,7 +1,7 @@
 """Optional tiers: tiers that an instance has only if something in it asks for them."""
 
 from placer_models.cluster import Instance, Nodes
-from placer_models.goals import Fleet, Tier, asked_by_fleet, asked_by_pod
+from placer_models.goals import Fleet, Tier, asked_by_pod, tiers_asked_by_fleet
 from placer_models.pod import pods_of
 
 
@@ -15,7 +15,7 @@ def optional_tiers(instance: Instance) -> tuple[Tier, ...]:
     # By identity: replicas share their spec.
     specs = {id(pod.spec): pod.spec for pod in (*pods_of(instance.gangs), *could)}.values()
     fleet = _fleet_of(instance)
-    asked = dict.fromkeys(asked_by_fleet(fleet))
+    asked = dict.fromkeys(tiers_asked_by_fleet(fleet))
     for spec in specs:
         for each in spec.each:
             asked.update(dict.fromkeys(asked_by_pod(each, fleet)))

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from placer.queue.model import Bypass, FlowChoice
+from placer.queue.model import Bypass, ChosenFlow
 from placer.scheduling.decision import Batch, Decision
 from placer_models.placement import NamespacedName, Unplaced
 from placer_models.pod import Gang, GangGroup
@@ -57,7 +57,7 @@ class Admitted:
 
     workload: Workload
     job: str
-    steps: tuple[FlowChoice, ...]
+    steps: tuple[ChosenFlow, ...]
     missing: tuple[NamespacedName, ...]
     turn_us: int | None = None
 

@@ -20,7 +20,7 @@ from placer_models.reach import any_reaches_beyond
 from placer_models.taints import UNSCHEDULABLE, untolerated
 from placer_models.whatif.change import InstanceChange
 from placer_models.whatif.nodes import Add, Mend, Uncordon, as_another
-from placer_models.whatif.pods import POLICIES, AskLess, GiveUp, MovePods, Relax, Remove, Scale
+from placer_models.whatif.pods import POLICIES, AskLess, GiveUpTerm, MovePods, Relax, Remove, Scale
 
 MOST_TRIALS = 64
 """How many sets of one size are tried; beyond that one that is small enough is looked for."""
@@ -74,7 +74,7 @@ def give_up(trials: Trials) -> KindOutcome:
     options: dict[tuple[str, str], list[InstanceChange]] = {}
     for gang in trials.instance.gangs:
         for term, which in dict.fromkeys(_terms(gang, trials.instance)):
-            options.setdefault((term, which), []).append(GiveUp(gang.key, term, which))
+            options.setdefault((term, which), []).append(GiveUpTerm(gang.key, term, which))
     return fewest("give-up", [tuple(some) for some in options.values()], trials)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from placer.kubernetes.objects import Objects
 from placer_models.kubernetes.node_access import NodeAccess
 from placer_models.kubernetes.object_fields import ObjectError
-from placer_models.kubernetes.resource_slice import SlicePart
+from placer_models.kubernetes.resource_slice import ResourceSlicePart
 from placer_models.placement import NamespacedName
 
 
@@ -53,11 +53,11 @@ def _nodes_with(objects: Objects, claim: NamespacedName) -> set[str]:
     return found or _nodes_of(objects, objects.slices.values())
 
 
-def _of_pool(objects: Objects, pool: tuple[str, str]) -> list[SlicePart]:
+def _of_pool(objects: Objects, pool: tuple[str, str]) -> list[ResourceSlicePart]:
     return [one for one in objects.slices.values() if (one.driver, one.pool) == pool]
 
 
-def _nodes_of(objects: Objects, slices: Iterable[SlicePart]) -> set[str]:
+def _nodes_of(objects: Objects, slices: Iterable[ResourceSlicePart]) -> set[str]:
     accesses = {access for part in slices for _, access in part.devices}
     return {name for access in accesses for name in _included(objects, access)}
 

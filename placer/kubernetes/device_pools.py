@@ -26,7 +26,7 @@ from placer_models.kubernetes.listed_devices import (
 )
 from placer_models.kubernetes.node_access import NodeAccess
 from placer_models.kubernetes.object_fields import Identity, ObjectError
-from placer_models.kubernetes.resource_slice import MULTIPLE, SlicePart
+from placer_models.kubernetes.resource_slice import MULTIPLE, ResourceSlicePart
 from placer_models.kubernetes.topology import TopologyPart
 
 _PoolKey = tuple[str, str, str]
@@ -143,9 +143,9 @@ class DevicePools:
         """Return the keys of all devices that any ResourceSlice lists."""
         return self.by_key.keys() | self.apart.keys()
 
-    def _newest(self, slices: Iterable[SlicePart]) -> Iterator[SlicePart]:
+    def _newest(self, slices: Iterable[ResourceSlicePart]) -> Iterator[ResourceSlicePart]:
         """Yield the slices of the newest generation of complete pools."""
-        pools: defaultdict[tuple[str, str], list[SlicePart]] = defaultdict(list)
+        pools: defaultdict[tuple[str, str], list[ResourceSlicePart]] = defaultdict(list)
         for part in slices:
             pools[part.driver, part.pool].append(part)
         for parts in pools.values():

@@ -36,7 +36,7 @@ from placer_models.kubernetes.resource_claim import (
     claim_part,
     claim_template_part,
 )
-from placer_models.kubernetes.resource_slice import SlicePart, slice_part
+from placer_models.kubernetes.resource_slice import ResourceSlicePart, slice_part
 from placer_models.kubernetes.storage import (
     AttachmentPart,
     CsiDriverPart,
@@ -107,7 +107,7 @@ class Objects:
     pods: dict[NamespacedName, KubePod] = field(default_factory=dict)
     groups: dict[tuple[bool, str, str], PodGroupPart] = field(default_factory=dict)
     priorities: dict[str, PriorityClassPart] = field(default_factory=dict)
-    slices: dict[str, SlicePart] = field(default_factory=dict)
+    slices: dict[str, ResourceSlicePart] = field(default_factory=dict)
     device_classes: dict[str, DeviceClassPart] = field(default_factory=dict)
     claims: dict[NamespacedName, ClaimPart] = field(default_factory=dict)
     claim_templates: dict[NamespacedName, ClaimTemplatePart] = field(default_factory=dict)

@@ -84,7 +84,7 @@ def relaxed(question: PlanQuestion) -> Relaxation:
     spec_of = {item: spec for spec, item in reversed(item_of.items())}
     series = series_of(question.instance.gangs)
     blocks = [_counts(series, s, item_of, len(firsts)) for s in question.scenarios]
-    kept = not_covered(blocks)
+    kept = undominated(blocks)
     return Relaxation(
         Market(tuple(bins), tuple(kept)),
         len(states),
@@ -104,7 +104,7 @@ def with_offers(question: PlanQuestion) -> Instance:
     return replace(question.instance, nodes=nodes, move_budget=0)
 
 
-def not_covered(blocks: Sequence[Counts]) -> list[Counts]:
+def undominated(blocks: Sequence[Counts]) -> list[Counts]:
     """Return the blocks without those that ask for no more of anything than another one."""
     kept: list[Counts] = []
     for block in sorted(set(blocks), key=sum, reverse=True):

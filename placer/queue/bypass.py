@@ -135,7 +135,7 @@ def is_held(job: Job, limit: int, charge: Charge, now_us: int) -> bool:
 
 
 @dataclass(slots=True)
-class Attempt:
+class DispatchAttempt:
     """Dispatches that are taken back if not all of them work, and the counts before them.
 
     Attributes:

@@ -5,14 +5,14 @@ from fractions import Fraction
 from itertools import islice
 
 from placer.queue.flow import Flow, FlowGroup
-from placer.queue.model import ONE_MILLI, US_PER_S, Charge, FlowChoice
+from placer.queue.model import ONE_MILLI, US_PER_S, Charge, ChosenFlow
 
 _DECIMALS = 3
 
 
-def steps_down(root: FlowGroup, charge: Charge, now_us: int) -> tuple[FlowChoice, ...]:
+def steps_down(root: FlowGroup, charge: Charge, now_us: int) -> tuple[ChosenFlow, ...]:
     """Return the choice at each level of the tree, or none if no unit waits."""
-    steps: list[FlowChoice] = []
+    steps: list[ChosenFlow] = []
     flow: Flow = root
     while isinstance(flow, FlowGroup):
         first_two = tuple(islice(flow.in_order(charge, now_us), 2))
@@ -20,7 +20,7 @@ def steps_down(root: FlowGroup, charge: Charge, now_us: int) -> tuple[FlowChoice
             break
         chosen, others = first_two[0], first_two[1:]
         steps.append(
-            FlowChoice(
+            ChosenFlow(
                 group=None if flow is root else flow.name,
                 chosen=chosen.name,
                 value=value_of(chosen, charge, now_us),
@@ -37,7 +37,7 @@ def value_of(flow: Flow, charge: Charge, now_us: int) -> Fraction:
     return Fraction(flow.standing(charge, now_us) * ONE_MILLI, flow.weight_milli)
 
 
-def sentence(steps: Sequence[FlowChoice]) -> str:
+def sentence(steps: Sequence[ChosenFlow]) -> str:
     """Return the choices in words, with values in thread-seconds over weight.
 
     ``default 201.5 against P20 202 (gap 0.5); in default: DEFAULT1 100 against DEFAULT2
@@ -53,7 +53,7 @@ def seconds(value: Fraction) -> str:
     return text.rstrip("0").rstrip(".")
 
 
-def _clause(step: FlowChoice) -> str:
+def _clause(step: ChosenFlow) -> str:
     place = f"in {step.group}: " if step.group else ""
     gap = f"gap {seconds(step.gap)}" if step.gap else "a tie: the older goes first"
     against = seconds(step.runner_up_value or Fraction(0))

@@ -17,7 +17,7 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 
 from placer.queue.bypass import (
-    Attempt,
+    DispatchAttempt,
     Search,
     StartableUnit,
     UnitFits,
@@ -72,7 +72,7 @@ class FairQueue(ThreadQueue):
         self.look_ahead = look_ahead
         self.set_aside: list[tuple[str, WorkUnit]] = []
         self.reserved: Reservation | None = None
-        self._attempt: Attempt | None = None
+        self._attempt: DispatchAttempt | None = None
 
     def remove(self, name: str) -> None:
         """Forget a job that has no units any more, or a group without flows."""
@@ -126,7 +126,7 @@ class FairQueue(ThreadQueue):
 
         The queue is then as if none of it had left, counts of passes included.
         """
-        self._attempt = attempt = Attempt(self.reserved)
+        self._attempt = attempt = DispatchAttempt(self.reserved)
         try:
             yield
         except BaseException:

@@ -21,8 +21,8 @@ from placer.queue.model import (
     MAX_WEIGHT_MILLI,
     ONE_MILLI,
     Charge,
-    Rise,
     Ticket,
+    VirtualTimeRise,
     WorkUnit,
     service_at,
 )
@@ -127,7 +127,9 @@ class FlowTree:
             group.enter(flow)
             flow = group
 
-    def start(self, job: Job, unit: WorkUnit, now_us: int, charge: int) -> tuple[Rise, ...]:
+    def start(
+        self, job: Job, unit: WorkUnit, now_us: int, charge: int
+    ) -> tuple[VirtualTimeRise, ...]:
         """Charge a unit that starts; return the rises, from the job's group upward.
 
         Flows in which no more units wait leave the active ones.
@@ -135,14 +137,16 @@ class FlowTree:
         self.sequence += 1
         job.running += unit.width
         job.starts_sum += unit.width * now_us
-        rises: list[Rise] = []
+        rises: list[VirtualTimeRise] = []
         flow: Flow = job
         backlogged = bool(job.waiting)
         while (group := flow.parent) is not None:
             flow.tally += charge
             waited = flow.entry is not None
             rises.append(
-                self._served(group, flow, now_us, charge, backlogged) if waited else Rise()
+                self._served(group, flow, now_us, charge, backlogged)
+                if waited
+                else VirtualTimeRise()
             )
             backlogged = group.active > 0
             flow = group
@@ -195,7 +199,7 @@ class FlowTree:
 
     def _served(
         self, group: FlowGroup, flow: Flow, now_us: int, charge: int, backlogged: bool
-    ) -> Rise:
+    ) -> VirtualTimeRise:
         """Let an active child go on or leave; return the rise of its group's virtual time."""
         before = group.virtual
         group.update(flow)
@@ -204,7 +208,7 @@ class FlowTree:
             group.leave(flow, self.charge, now_us)
         if self.charge is Charge.DISPATCH:
             group.catch_up()
-        return Rise(by_charge, group.virtual - before)
+        return VirtualTimeRise(by_charge, group.virtual - before)
 
     def _correction(self, flow: Flow, ticket: Ticket, correction: int) -> int:
         """Return the part of a correction that a flow gets: a refund less what a lift swallowed."""

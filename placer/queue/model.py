@@ -65,7 +65,7 @@ class WorkUnit(NamedTuple):
     width: int = 1
 
 
-class Rise(NamedTuple):
+class VirtualTimeRise(NamedTuple):
     """What a dispatch did to the virtual time of a group; both are keys.
 
     Attributes:
@@ -100,7 +100,7 @@ class Ticket(NamedTuple):
     passes: int = 0
     held_since_us: int | None = None
     turn_us: int | None = None
-    rises: tuple[Rise, ...] = ()
+    rises: tuple[VirtualTimeRise, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,7 @@ class Bypass:
 
 
 @dataclass(frozen=True, slots=True)
-class FlowChoice:
+class ChosenFlow:
     """Why a flow was chosen among its siblings.
 
     Attributes:
@@ -164,7 +164,7 @@ class Pick:
     """A unit of a batch, and why it was next: one step for each level of the tree."""
 
     ticket: Ticket
-    steps: tuple[FlowChoice, ...]
+    steps: tuple[ChosenFlow, ...]
 
 
 @dataclass(frozen=True, slots=True)

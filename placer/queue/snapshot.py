@@ -9,7 +9,7 @@ from typing import Any
 
 from placer.queue.fair import FairQueue
 from placer.queue.flow import Flow, FlowGroup, Job, Passed
-from placer.queue.model import Charge, Rise, Ticket, WorkUnit
+from placer.queue.model import Charge, Ticket, VirtualTimeRise, WorkUnit
 from placer.queue.reservation import Reservation
 
 VERSION = 2
@@ -209,7 +209,7 @@ def _resume(flow: Flow, state: FlowState) -> None:
 def _ticket(values: list[Any]) -> Ticket:
     sequence, job, unit, *rest, rises = values
     ticket = Ticket(sequence, job, WorkUnit(*unit), *rest)
-    return ticket._replace(rises=tuple(Rise(*rise) for rise in rises))
+    return ticket._replace(rises=tuple(VirtualTimeRise(*rise) for rise in rises))
 
 
 def _group_of(fields: dict[str, Any]) -> GroupState:

@@ -11,7 +11,7 @@ from placer.queue.model import (
     ONE_MILLI,
     US_PER_S,
     Charge,
-    FlowChoice,
+    ChosenFlow,
     FlowReport,
     Ticket,
     WorkUnit,
@@ -80,7 +80,7 @@ class ThreadQueue:
         job = self._least_served(now_us)
         return None if job is None else self._start(job, 0, now_us)
 
-    def explain(self, now_us: int) -> tuple[FlowChoice, ...]:
+    def explain(self, now_us: int) -> tuple[ChosenFlow, ...]:
         """Return the reasons for what ``next`` would choose, from the top of the tree down."""
         return steps_down(self.tree.root, self.tree.charge, now_us)
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from placer.counting.account import Account
-from placer.quota.store import Quotas, QuotaStore
+from placer.quota.store import ClassQuotas, QuotaStore
 from placer.scheduler import Scheduler
 from placer_models.capacity import MEMORY, PERCENT
 from placer_models.cluster import Node
@@ -37,7 +37,7 @@ class ClusterQuotas:
         return self.store.version
 
 
-def classes_of(node: Node, account: Account) -> dict[str, Quotas]:
+def classes_of(node: Node, account: Account) -> dict[str, ClassQuotas]:
     """Return the classes of a node: what there is, and what the account leaves.
 
     - ``cpu``: thousandths of a CPU that LSE, LSR and LS pods have left together;
@@ -51,7 +51,7 @@ def classes_of(node: Node, account: Account) -> dict[str, Quotas]:
     return dict(_classes(node, account))
 
 
-def _classes(node: Node, account: Account) -> Iterator[tuple[str, Quotas]]:
+def _classes(node: Node, account: Account) -> Iterator[tuple[str, ClassQuotas]]:
     allocatable = 1000 * len(node.machine.topology.online - node.reserved_cpus)
     yield "cpu", _one(allocatable, account.pools.shared.left_milli)
     yield (
@@ -72,14 +72,14 @@ def _classes(node: Node, account: Account) -> Iterator[tuple[str, Quotas]]:
 
 def _of_devices(
     kind: str, devices: Sequence[Device], account: Account
-) -> Iterator[tuple[str, Quotas]]:
+) -> Iterator[tuple[str, ClassQuotas]]:
     keys = [(device.type, device.minor) for device in devices]
     healthy = {(device.type, device.minor) for device in account.devices.healthy}
     whole = [key in account.devices.free for key in keys]
     yield kind, _one(len(healthy.intersection(keys)), sum(whole))
     totals = [totals_of(device) for device in devices]
     for name in dict.fromkeys(name for has in totals for name in has.names):
-        quotas = Quotas(
+        quotas = ClassQuotas(
             tuple(_amount(has, room(has), name) for has in totals),
             tuple(
                 _amount(has, room(has) if free else account.devices.shared.get(key), name)
@@ -100,6 +100,6 @@ def _amount(totals: DeviceTotals, amounts: ShareAmounts | None, name: str) -> in
     return amount if name == PERCENT else amount // 100
 
 
-def _one(total: int, free: int) -> Quotas:
+def _one(total: int, free: int) -> ClassQuotas:
     """Return a class of one dimension; if running pods hold more than there is, 0 is free."""
-    return Quotas((total,), (min(total, max(0, free)),))
+    return ClassQuotas((total,), (min(total, max(0, free)),))

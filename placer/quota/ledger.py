@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from placer.quota.choose import part_used
 from placer.quota.filter import ClassRequest
-from placer.quota.store import DeviceQuotas, Quotas, QuotaStore, by_device, fitting
+from placer.quota.store import ClassQuotas, DeviceQuotas, QuotaStore, by_device, fitting
 from placer_models.policy import DeviceChoice
 from placer_models.quota import QuotaError
 
@@ -80,7 +80,7 @@ class QuotaLedger:
         if node in self.store.nodes:
             raise QuotaError(f"node {node!r} is there already")
         self.store.collect(
-            node, {name: Quotas(tuple(total), tuple(total)) for name, total in totals.items()}
+            node, {name: ClassQuotas(tuple(total), tuple(total)) for name, total in totals.items()}
         )
 
     def remove_node(self, node: str) -> None:
@@ -160,11 +160,13 @@ class QuotaLedger:
                 free = list(quotas.free)
                 for device in devices:
                     free[device - 1] += sign * grant.amounts[name]
-                classes[name] = Quotas(quotas.total, tuple(free))
+                classes[name] = ClassQuotas(quotas.total, tuple(free))
         self.store.collect(grant.node, classes)
 
 
-def _in_order(classes: Sequence[Quotas], devices: list[int], choice: DeviceChoice) -> list[int]:
+def _in_order(
+    classes: Sequence[ClassQuotas], devices: list[int], choice: DeviceChoice
+) -> list[int]:
     """Return devices, best first, by the part in use, averaged over the classes asked for."""
     sign = 1 if choice is DeviceChoice.LEAST_USED else -1
     used = {

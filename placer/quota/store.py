@@ -24,7 +24,7 @@ DeviceQuotas = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Quotas:
+class ClassQuotas:
     """One class of one node.
 
     Attributes:
@@ -85,7 +85,7 @@ class QuotaStore:
 
     def __init__(self) -> None:
         """Begin without nodes."""
-        self._nodes: dict[str, dict[str, Quotas]] = {}
+        self._nodes: dict[str, dict[str, ClassQuotas]] = {}
         self._changed: dict[str, int] = {}
         self._gone: dict[str, int] = {}
         self._bits: dict[str, int] = {}
@@ -98,7 +98,7 @@ class QuotaStore:
         """The nodes in the order in which they were added; `passing` answers in this order."""
         return tuple(self._nodes)
 
-    def collect(self, node: str, classes: Mapping[str, Quotas]) -> None:
+    def collect(self, node: str, classes: Mapping[str, ClassQuotas]) -> None:
         """Record what a node has, in place of what was known of it.
 
         A quota that needs more bits than any before makes the fields of its class wider on all
@@ -130,7 +130,7 @@ class QuotaStore:
         del self._nodes[node], self._changed[node]
         self._gone[node] = self.version
 
-    def quotas(self, node: str) -> Mapping[str, Quotas]:
+    def quotas(self, node: str) -> Mapping[str, ClassQuotas]:
         """Return the classes of a node.
 
         Raises:
@@ -186,7 +186,7 @@ class QuotaStore:
                     passing[index] = len(fitting(here, names, wants)) >= wants[names[0]].count
         return passing
 
-    def _of(self, node: str) -> dict[str, Quotas]:
+    def _of(self, node: str) -> dict[str, ClassQuotas]:
         if node not in self._nodes:
             raise QuotaError(f"there is no node {node!r}")
         return self._nodes[node]
@@ -196,7 +196,7 @@ class QuotaStore:
         version, column = self._columns.get(name, (-1, None))
         if column is None or version != self.version:
             bits = self._bits.get(name, 1)
-            none = Quotas((), ())
+            none = ClassQuotas((), ())
             free = [has.get(name, none).free for has in self._nodes.values()]
             column = Sorted(*quotas_of([EncodedClass.of(quotas, bits) for quotas in free]))
             self._columns[name] = self.version, column
@@ -222,7 +222,7 @@ def by_device(wants: Mapping[str, ClassRequest]) -> list[tuple[str, ...]]:
 
 
 def fitting(
-    classes: Mapping[str, Quotas], names: Sequence[str], wants: Mapping[str, ClassRequest]
+    classes: Mapping[str, ClassQuotas], names: Sequence[str], wants: Mapping[str, ClassRequest]
 ) -> list[int]:
     """Return the devices (from 1) that have free all that is asked of these classes."""
     if any(name not in classes for name in names):

@@ -4,10 +4,10 @@ from collections.abc import Collection, Container, Iterable, Sequence
 
 from placer.scheduling.decision import Batch
 from placer.scheduling.errors import (
-    AlreadyRunningError,
     BadPodError,
     BadWordsError,
     NodeExistsError,
+    PodAlreadyRunningError,
     UnknownNodeError,
 )
 from placer.scheduling.refusal import titles
@@ -67,7 +67,7 @@ def check_running(running: Iterable[RunningPod], nodes: Collection[str]) -> None
                 "give each pod its own"
             )
         if key in keys:
-            raise AlreadyRunningError((key,))
+            raise PodAlreadyRunningError((key,))
         if place.node not in nodes:
             raise UnknownNodeError(place.node, nodes)
         keys.add(key)
@@ -95,7 +95,7 @@ def check_batch(batch: Batch, running: Container[NamespacedName]) -> None:
     _check_groups(batch, gangs)
     again = tuple(pod.key for pod in pods_of(batch.gangs) if pod.key in running)
     if again:
-        raise AlreadyRunningError(again)
+        raise PodAlreadyRunningError(again)
 
 
 def legal_part_of(batch: Batch, nodes: Iterable[Node], *, skip_illegal: bool) -> LegalPart:

@@ -70,7 +70,7 @@ class UnknownPodError(SchedulerError):
         self.pods = pods
 
 
-class AlreadyRunningError(SchedulerError):
+class PodAlreadyRunningError(SchedulerError):
     """Pods that are to be placed run already.
 
     Attributes:

@@ -8,12 +8,12 @@ from placer.slots.graph import (
     DEFAULT_GROUP,
     Exchange,
     JobGraph,
+    ManagedMemoryUse,
     Mode,
     Operator,
     Partition,
     Semantics,
     Share,
-    UseCase,
 )
 from placer.slots.resources import ANY, UNKNOWN, ResourceAmounts
 from placer.slots.wiring import wire_up
@@ -129,10 +129,10 @@ def _managed(job: JobGraph, operator: Operator) -> Iterator[Fault]:
     for name, share in (("onHeap", operator.on_heap), ("offHeap", operator.off_heap)):
         for fault in _share(share, operator):
             yield fault._replace(path=("managed", name, *fault.path))
-    yield from _weight(("managed", UseCase.OPERATOR.value), operator.operator_weight)
-    if UseCase.OPERATOR in operator.slot_use_cases:
+    yield from _weight(("managed", ManagedMemoryUse.OPERATOR.value), operator.operator_weight)
+    if ManagedMemoryUse.OPERATOR in operator.slot_use_cases:
         yield Fault(
-            ("managed", UseCase.OPERATOR.value),
+            ("managed", ManagedMemoryUse.OPERATOR.value),
             "is no pool of the slot; give its weight, such as 1",
         )
     by_kind = operator.on_heap != Share() or operator.off_heap != Share()

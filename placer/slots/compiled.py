@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from decimal import Decimal
 
-from placer.slots.graph import Exchange, Mode, Partition, Semantics, UseCase
+from placer.slots.graph import Exchange, ManagedMemoryUse, Mode, Partition, Semantics
 from placer.slots.resources import ResourceProfile
 
 
@@ -27,7 +27,7 @@ class Chain:
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class ChainLink:
     """Data from one chain to another.
 
     Attributes:
@@ -80,7 +80,7 @@ class KindFractions:
 
 
 @dataclass(frozen=True, slots=True)
-class UseFraction:
+class ManagedMemoryFraction:
     """An operator's part of one use of its slot's managed memory (flip-141).
 
     Attributes:
@@ -89,7 +89,7 @@ class UseFraction:
 
     """
 
-    use_case: UseCase
+    use_case: ManagedMemoryUse
     of_use_case: Decimal
     share: Decimal
 
@@ -99,7 +99,7 @@ class UseFraction:
         return float(self.of_use_case) * float(self.share)
 
 
-Fractions = KindFractions | tuple[UseFraction, ...]
+Fractions = KindFractions | tuple[ManagedMemoryFraction, ...]
 """An operator's part of its slot; use cases are those of its group, in a fixed order."""
 
 
@@ -163,7 +163,7 @@ class CompiledJob:
     mode: Mode
     operators: tuple[str, ...]
     chains: tuple[Chain, ...]
-    links: tuple[Link, ...]
+    links: tuple[ChainLink, ...]
     regions: tuple[Region, ...]
     groups: tuple[CompiledGroup, ...]
     chain_of: tuple[int, ...]

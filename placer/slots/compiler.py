@@ -6,10 +6,10 @@ from placer.slots.chains import chain_of_operators, group_names
 from placer.slots.check import faults
 from placer.slots.compiled import (
     Chain,
+    ChainLink,
     CompiledGroup,
     CompiledJob,
     Fractions,
-    Link,
     Region,
     RegionGang,
 )
@@ -86,10 +86,10 @@ def lay_out(job: JobGraph) -> CompiledJob:
     )
 
 
-def _links(job: JobGraph, wiring: Wiring, chain_of: Sequence[int]) -> tuple[Link, ...]:
+def _links(job: JobGraph, wiring: Wiring, chain_of: Sequence[int]) -> tuple[ChainLink, ...]:
     """Return the edges that chaining left over, between chains."""
     return tuple(
-        Link(
+        ChainLink(
             chain_of[wire.producer],
             chain_of[wire.consumer],
             wire.partition,
@@ -101,7 +101,10 @@ def _links(job: JobGraph, wiring: Wiring, chain_of: Sequence[int]) -> tuple[Link
 
 
 def _chains(
-    job: JobGraph, parts: Sequence[tuple[int, ...]], names: Sequence[str], links: Sequence[Link]
+    job: JobGraph,
+    parts: Sequence[tuple[int, ...]],
+    names: Sequence[str],
+    links: Sequence[ChainLink],
 ) -> tuple[Chain, ...]:
     parallelism = [job.operators[part[0]].parallelism for part in parts]
     network = network_bytes(links, parallelism, job.network)

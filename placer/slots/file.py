@@ -7,13 +7,13 @@ from placer.slots.compiled import CompiledJob
 from placer.slots.compiler import compile_job
 from placer.slots.errors import Fault, JobGraphError
 from placer.slots.graph import (
-    Edge,
     JobGraph,
-    Network,
+    ManagedMemoryUse,
+    NetworkBuffers,
     Operator,
+    OperatorEdge,
     Share,
     SharingGroup,
-    UseCase,
 )
 from placer.slots.resources import UNKNOWN
 from placer.slots.schema import GroupPart, JobGraphFile, OperatorPart, SlotSharePart
@@ -64,18 +64,18 @@ def _job(part: JobGraphFile) -> JobGraph:
     weights, network = part.consumer_weights, part.network
     return JobGraph(
         tuple(_operator(operator) for operator in part.operators),
-        tuple(Edge(e.from_, e.to, e.partition, e.exchange) for e in part.edges),
+        tuple(OperatorEdge(e.from_, e.to, e.partition, e.exchange) for e in part.edges),
         part.metadata.name,
         part.semantics,
         part.mode,
         part.all_sources_in_same_region,
         part.default_exchange,
         tuple(_group(group) for group in part.slot_sharing_groups),
-        Network(network.buffer_size, network.buffers_per_channel, network.floating_buffers),
+        NetworkBuffers(network.buffer_size, network.buffers_per_channel, network.floating_buffers),
         (
-            (UseCase.OPERATOR, weights.operator),
-            (UseCase.STATE_BACKEND, weights.state_backend),
-            (UseCase.PYTHON, weights.python),
+            (ManagedMemoryUse.OPERATOR, weights.operator),
+            (ManagedMemoryUse.STATE_BACKEND, weights.state_backend),
+            (ManagedMemoryUse.PYTHON, weights.python),
         ),
         part.state_backend_managed,
     )
@@ -83,7 +83,10 @@ def _job(part: JobGraphFile) -> JobGraph:
 
 def _operator(part: OperatorPart) -> Operator:
     managed = part.managed
-    uses = ((UseCase.STATE_BACKEND, managed.state_backend), (UseCase.PYTHON, managed.python))
+    uses = (
+        (ManagedMemoryUse.STATE_BACKEND, managed.state_backend),
+        (ManagedMemoryUse.PYTHON, managed.python),
+    )
     return Operator(
         part.name,
         part.parallelism,

@@ -87,7 +87,7 @@ class Exchange(StrEnum):
 HYBRIDS = (Exchange.HYBRID_FULL, Exchange.HYBRID_SELECTIVE)
 
 
-class UseCase(StrEnum):
+class ManagedMemoryUse(StrEnum):
     """What managed memory is used for (flip-141). The value is the word in files."""
 
     OPERATOR = "operator"
@@ -100,7 +100,11 @@ class UseCase(StrEnum):
     """Python workers; all operators of a slot share one pool."""
 
 
-CONSUMER_WEIGHTS = ((UseCase.OPERATOR, 70), (UseCase.STATE_BACKEND, 70), (UseCase.PYTHON, 30))
+CONSUMER_WEIGHTS = (
+    (ManagedMemoryUse.OPERATOR, 70),
+    (ManagedMemoryUse.STATE_BACKEND, 70),
+    (ManagedMemoryUse.PYTHON, 30),
+)
 """How use cases share a slot unless the job says otherwise."""
 
 
@@ -141,12 +145,12 @@ class Operator:
     on_heap: Share = Share()
     off_heap: Share = Share()
     operator_weight: int = 0
-    slot_use_cases: frozenset[UseCase] = frozenset()
+    slot_use_cases: frozenset[ManagedMemoryUse] = frozenset()
     colocation: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Edge:
+class OperatorEdge:
     """Data from one operator to another.
 
     Attributes:
@@ -174,7 +178,7 @@ class SharingGroup:
 
 
 @dataclass(frozen=True, slots=True)
-class Network:
+class NetworkBuffers:
     """The sizes and counts from which network memory is derived (F2)."""
 
     buffer_bytes: int = 32 * 2**10
@@ -197,15 +201,15 @@ class JobGraph:
     """
 
     operators: tuple[Operator, ...]
-    edges: tuple[Edge, ...] = ()
+    edges: tuple[OperatorEdge, ...] = ()
     name: str = ""
     semantics: Semantics = Semantics.FLIP_53
     mode: Mode = Mode.STREAMING
     one_default_group: bool | None = None
     default_exchange: Exchange = Exchange.PIPELINED
     groups: tuple[SharingGroup, ...] = ()
-    network: Network = Network()
-    consumer_weights: tuple[tuple[UseCase, int], ...] = CONSUMER_WEIGHTS
+    network: NetworkBuffers = NetworkBuffers()
+    consumer_weights: tuple[tuple[ManagedMemoryUse, int], ...] = CONSUMER_WEIGHTS
     state_backend_managed: bool = True
 
     @property

@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 
-from placer.slots.compiled import Link
-from placer.slots.graph import Exchange, Network, Partition
+from placer.slots.compiled import ChainLink
+from placer.slots.graph import Exchange, NetworkBuffers, Partition
 
 
-def network_bytes(links: Sequence[Link], parallelism: Sequence[int], network: Network) -> list[int]:
+def network_bytes(
+    links: Sequence[ChainLink], parallelism: Sequence[int], network: NetworkBuffers
+) -> list[int]:
     """Return for each chain the network memory of one subtask.
 
     A gate (the reading side) holds its exclusive buffers for each channel and its
@@ -32,7 +34,7 @@ def network_bytes(links: Sequence[Link], parallelism: Sequence[int], network: Ne
     return [count * network.buffer_bytes for count in buffers]
 
 
-def _credits(channels: int, network: Network) -> int:
+def _credits(channels: int, network: NetworkBuffers) -> int:
     return channels * network.buffers_per_channel + network.floating_buffers
 
 

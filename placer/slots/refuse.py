@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from placer.slots.compiled import CompiledGroup, Link
+from placer.slots.compiled import ChainLink, CompiledGroup
 from placer.slots.errors import Fault, JobGraphError
 from placer.slots.graph import DEFAULT_GROUP, HYBRIDS, JobGraph
 from placer.slots.resources import UNKNOWN
@@ -53,7 +53,7 @@ def refuse_mixed_groups(job: JobGraph, names: Sequence[str]) -> None:
         )
 
 
-def refuse_hybrid_groups(job: JobGraph, names: Sequence[str], links: Sequence[Link]) -> None:
+def refuse_hybrid_groups(job: JobGraph, names: Sequence[str], links: Sequence[ChainLink]) -> None:
     """Refuse a group of the user's own beside hybrid exchanges.
 
     A hybrid exchange decides at run time who runs together, so groups cannot be kept.

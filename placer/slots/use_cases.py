@@ -3,9 +3,9 @@
 from collections.abc import Collection, Mapping, Sequence
 from decimal import Decimal
 
-from placer.slots.compiled import UseFraction
+from placer.slots.compiled import ManagedMemoryFraction
 from placer.slots.fractions import NONE, rounded_down
-from placer.slots.graph import Operator, UseCase
+from placer.slots.graph import ManagedMemoryUse, Operator
 
 ALL_OF_IT = Decimal(1)
 
@@ -13,14 +13,14 @@ LEGACY_NAME = "dataproc"
 """An older name, for operators and state backend alike; their own names go before it."""
 
 
-def consumer_weights(weights: Mapping[str, int]) -> tuple[tuple[UseCase, int], ...]:
+def consumer_weights(weights: Mapping[str, int]) -> tuple[tuple[ManagedMemoryUse, int], ...]:
     """Read weights by name; a use case without one weighs nothing and is left out.
 
     Raises:
         ValueError: A name is not known, or a weight is negative.
 
     """
-    known = {use_case.value: use_case for use_case in UseCase}
+    known = {use_case.value: use_case for use_case in ManagedMemoryUse}
     for name, weight in weights.items():
         if name not in known and name != LEGACY_NAME:
             raise ValueError(f"'{name}' is no use case; expected {', '.join(known)}")
@@ -30,14 +30,14 @@ def consumer_weights(weights: Mapping[str, int]) -> tuple[tuple[UseCase, int], .
     for name, use_case in known.items():
         if name in weights:
             found.append((use_case, weights[name]))
-        elif LEGACY_NAME in weights and use_case is not UseCase.PYTHON:
+        elif LEGACY_NAME in weights and use_case is not ManagedMemoryUse.PYTHON:
             found.append((use_case, weights[LEGACY_NAME]))
     return tuple(found)
 
 
 def agreed_weights(
-    first: Mapping[UseCase, int], second: Mapping[UseCase, int]
-) -> dict[UseCase, int]:
+    first: Mapping[ManagedMemoryUse, int], second: Mapping[ManagedMemoryUse, int]
+) -> dict[ManagedMemoryUse, int]:
     """Return the weights that two configurations state together.
 
     Raises:
@@ -53,9 +53,9 @@ def agreed_weights(
 
 
 def share_of_slot(
-    use_case: UseCase,
-    in_group: Collection[UseCase],
-    weights: Mapping[UseCase, int],
+    use_case: ManagedMemoryUse,
+    in_group: Collection[ManagedMemoryUse],
+    weights: Mapping[ManagedMemoryUse, int],
     *,
     state_backend_managed: bool,
 ) -> Decimal:
@@ -63,12 +63,12 @@ def share_of_slot(
 
     A state backend that keeps its memory elsewhere has no part and takes none away.
     """
-    if use_case is UseCase.STATE_BACKEND and not state_backend_managed:
+    if use_case is ManagedMemoryUse.STATE_BACKEND and not state_backend_managed:
         return NONE
     counted = [
         weights.get(other, 0)
         for other in set(in_group)
-        if other is not UseCase.STATE_BACKEND or state_backend_managed
+        if other is not ManagedMemoryUse.STATE_BACKEND or state_backend_managed
     ]
     return rounded_down(weights.get(use_case, 0), sum(counted))
 
@@ -76,10 +76,10 @@ def share_of_slot(
 def fractions_by_use_case(
     operators: Sequence[Operator],
     members: Sequence[int],
-    weights: Mapping[UseCase, int],
+    weights: Mapping[ManagedMemoryUse, int],
     *,
     state_backend_managed: bool,
-) -> dict[int, tuple[UseFraction, ...]]:
+) -> dict[int, tuple[ManagedMemoryFraction, ...]]:
     """Return the fractions of a group's operators, for every use case of the group.
 
     Operators divide the operators' part by weight; each user of another use case may
@@ -87,7 +87,9 @@ def fractions_by_use_case(
     """
     total = sum(operators[i].operator_weight for i in members)
     present = {use_case for i in members for use_case in operators[i].slot_use_cases}
-    in_group = tuple(u for u in UseCase if u in present or (u is UseCase.OPERATOR and total))
+    in_group = tuple(
+        u for u in ManagedMemoryUse if u in present or (u is ManagedMemoryUse.OPERATOR and total)
+    )
     share = {
         use_case: share_of_slot(
             use_case, in_group, weights, state_backend_managed=state_backend_managed
@@ -95,11 +97,12 @@ def fractions_by_use_case(
         for use_case in in_group
     }
 
-    def part(operator: Operator, use_case: UseCase) -> Decimal:
-        if use_case is UseCase.OPERATOR:
+    def part(operator: Operator, use_case: ManagedMemoryUse) -> Decimal:
+        if use_case is ManagedMemoryUse.OPERATOR:
             return rounded_down(operator.operator_weight, total)
         return ALL_OF_IT if use_case in operator.slot_use_cases else NONE
 
     return {
-        i: tuple(UseFraction(u, part(operators[i], u), share[u]) for u in in_group) for i in members
+        i: tuple(ManagedMemoryFraction(u, part(operators[i], u), share[u]) for u in in_group)
+        for i in members
     }

@@ -3,7 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from placer.slots.graph import Edge, Exchange, JobGraph, Mode, Operator, Partition, Semantics
+from placer.slots.graph import (
+    Exchange,
+    JobGraph,
+    Mode,
+    Operator,
+    OperatorEdge,
+    Partition,
+    Semantics,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +61,7 @@ def wire_up(job: JobGraph) -> Wiring:
     return Wiring(wires, tuple(map(tuple, inputs)), _order(len(job.operators), wires))
 
 
-def partition_of(edge: Edge, producer: Operator, consumer: Operator) -> Partition:
+def partition_of(edge: OperatorEdge, producer: Operator, consumer: Operator) -> Partition:
     """Return the edge's partition, or what it is where nothing is said."""
     if edge.partition is not None:
         return edge.partition
@@ -61,7 +69,7 @@ def partition_of(edge: Edge, producer: Operator, consumer: Operator) -> Partitio
     return Partition.FORWARD if same else Partition.REBALANCE
 
 
-def exchange_of(edge: Edge, job: JobGraph) -> Exchange:
+def exchange_of(edge: OperatorEdge, job: JobGraph) -> Exchange:
     """Return the exchange that the edge asks for; it may be undefined still.
 
     Later releases reset a blocking exchange in a streaming job without a word.

@@ -10,10 +10,10 @@ from placer_models.annotations.device_hint import (
     HintOperator,
     Requirement,
     TopologyScope,
-    hinted,
     matches,
     read_device_hints,
     strategies_of,
+    with_hint_applied,
 )
 from placer_models.annotations.json_parts import AnnotationError
 from placer_models.annotations.names import DEVICE_ALLOCATE_HINT
@@ -95,7 +95,7 @@ def test_a_strategy_says_on_how_many_devices_a_request_falls(
     """
     (translated,) = translate({"koordinator.sh/rdma": asked})
 
-    assert hinted(translated, hint, NICS) == demand
+    assert with_hint_applied(translated, hint, NICS) == demand
 
 
 @pytest.mark.parametrize("asked", ["nvidia.com/gpu", "example.com/ve"])
@@ -106,7 +106,7 @@ def test_a_strategy_is_for_devices_in_percent(asked: str) -> None:
     (demand,) = translate({asked: 1})
     hint = DeviceHint(strategy=AllocateStrategy.REQUESTS_AS_COUNT)
 
-    assert hinted(demand, hint, NICS) == demand
+    assert with_hint_applied(demand, hint, NICS) == demand
 
 
 def test_a_hint_is_a_strategy_of_the_pod() -> None:
@@ -137,7 +137,7 @@ def test_all_of_none_is_refused() -> None:
     )
 
     with pytest.raises(DeviceRequestError, match="none of the node's 3 devices of type rdma"):
-        hinted(nics(1, 50), hint, NICS)
+        with_hint_applied(nics(1, 50), hint, NICS)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from cli_samples import POOL, busy, place, pod, text_of
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.cluster import draw_cluster
 from placer_cli.draw.node import draw_node
-from placer_cli.draw.residents import StrangeError, residents_of
+from placer_cli.draw.residents import UnknownNameError, residents_of
 from placer_models.affinity import SYSTEM_NAMESPACE, AffinityLevel, AffinityTerm
 from placer_models.cluster import Instance, RunningPod
 from placer_models.placement import Placement
@@ -174,7 +174,9 @@ def test_a_placement_of_another_instance_is_refused() -> None:
     """
     instance, placement = busy()
 
-    with pytest.raises(StrangeError, match="pod 'train-0' of namespace 'default' does not wait"):
+    with pytest.raises(
+        UnknownNameError, match="pod 'train-0' of namespace 'default' does not wait"
+    ):
         residents_of(replace(instance, gangs=()), placement)
-    with pytest.raises(StrangeError, match="is placed on 'gpu-00', which is no node"):
+    with pytest.raises(UnknownNameError, match="is placed on 'gpu-00', which is no node"):
         residents_of(replace(instance, nodes=instance.nodes[1:]), placement)

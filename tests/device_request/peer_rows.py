@@ -13,7 +13,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from placer_models.annotations.device_hint import DeviceHint, hinted, read_device_hints
+from placer_models.annotations.device_hint import DeviceHint, read_device_hints, with_hint_applied
 from placer_models.device_request import (
     GPU_CORE,
     GPU_MEMORY,
@@ -84,7 +84,7 @@ def answer(row: Row) -> Row:
         else:
             (demand,) = translate(row["ask"])
             if "nics" in row:
-                demand = hinted(demand, _hint(row["hint"]), row["nics"])
+                demand = with_hint_applied(demand, _hint(row["hint"]), row["nics"])
             said["each"] = _written(_resources(demand), row.get("each", {}))
             said["count"] = demand.count
             if "shared" in row:

@@ -7,7 +7,7 @@ import pytest
 from illegal.illegal_pods import ILLEGAL
 from placer.scheduler import Scheduler
 from placer.scheduling.decision import Batch, Change
-from placer.scheduling.errors import AlreadyRunningError, BadPodError, BadWordsError
+from placer.scheduling.errors import BadPodError, BadWordsError, PodAlreadyRunningError
 from placer.scheduling.refusal import Refusal
 from placer.search.options import Engine, SolveOptions
 from placer_models.capacity import Quantity
@@ -89,7 +89,7 @@ def test_what_contradicts_itself_is_refused_even_so() -> None:
     with pytest.raises(BadWordsError, match="two gangs are called 'bad'"):
         scheduler.place(Batch((bad, bad)), 60, options=GREEDY, skip_illegal=True)
     scheduler.place(Batch((fine,)), 60, options=GREEDY)
-    with pytest.raises(AlreadyRunningError):
+    with pytest.raises(PodAlreadyRunningError):
         scheduler.place(Batch((bad, fine)), 60, options=GREEDY, skip_illegal=True)
 
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from placer.quota.filter import ClassRequest
 from placer.quota.ledger import Grant, NotEnoughError, QuotaLedger
-from placer.quota.store import Quotas, QuotaStore
+from placer.quota.store import ClassQuotas, QuotaStore
 from placer_models.policy import DeviceChoice
 from placer_models.quota import EncodedClass, QuotaError
 
@@ -178,18 +178,20 @@ def test_a_copy_is_told_what_is_different() -> None:
     """
     store = QuotaStore()
     for name in ("a", "b", "c"):
-        store.collect(name, {"gpu.memory": Quotas((20, 20), (20, 5)), name: Quotas((1,), (1,))})
+        store.collect(
+            name, {"gpu.memory": ClassQuotas((20, 20), (20, 5)), name: ClassQuotas((1,), (1,))}
+        )
     first = store.changes_since(0)
     assert set(first.nodes) == {"a", "b", "c"}
     assert store.changes_since(first.version).nodes == {}
 
-    store.collect("b", {"gpu.memory": Quotas((20, 20), (20, 20))})
+    store.collect("b", {"gpu.memory": ClassQuotas((20, 20), (20, 20))})
     store.collect("a", dict(store.quotas("a")))  # nothing new
     store.remove("c")
     second = store.changes_since(first.version)
     assert (set(second.nodes), second.gone) == ({"b"}, ("c",))
 
-    store.collect("d", {"gpu.memory": Quotas((80,), (80,))})
+    store.collect("d", {"gpu.memory": ClassQuotas((80,), (80,))})
     third = store.changes_since(second.version)
     assert set(third.nodes) == {"a", "b", "d"}
     assert third.nodes["a"]["gpu.memory"].free == EncodedClass.of((20, 5), 7)
@@ -212,4 +214,4 @@ def test_quotas_that_cannot_be_are_refused(
     Nothing is free that is not there.
     """
     with pytest.raises(QuotaError, match=words):
-        Quotas(total, free)
+        ClassQuotas(total, free)

@@ -17,9 +17,9 @@ from placer.judge.breaches import breaches
 from placer.scheduler import Scheduler
 from placer.scheduling.decision import Batch, Change, Decision, lone_gang
 from placer.scheduling.errors import (
-    AlreadyRunningError,
     NodeExistsError,
     NodeInUseError,
+    PodAlreadyRunningError,
     UnknownNodeError,
     UnknownPodError,
 )
@@ -390,7 +390,7 @@ class AnySequence(RuleBasedStateMachine):
                 self.scheduler.add_node(replace(drawn.nodes[0], name=name))
         for runner in self.pods.values():
             batch = Batch((*self.drawn_batch(seed).gangs, lone_gang(runner.pod)))
-            with pytest.raises(AlreadyRunningError):
+            with pytest.raises(PodAlreadyRunningError):
                 self.scheduler.place(batch, DEADLINE_S, options=QUICK)
 
     # What always holds.

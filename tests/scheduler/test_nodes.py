@@ -8,10 +8,10 @@ import pytest
 from placer.scheduler import Scheduler
 from placer.scheduling.decision import Change
 from placer.scheduling.errors import (
-    AlreadyRunningError,
     BadWordsError,
     NodeExistsError,
     NodeInUseError,
+    PodAlreadyRunningError,
     UnknownNodeError,
     UnknownPodError,
 )
@@ -252,7 +252,7 @@ def test_a_scheduler_begins_with_words_that_agree() -> None:
 
     with pytest.raises(NodeExistsError):
         Scheduler([NODE, Node("n0", BOX)])
-    with pytest.raises(AlreadyRunningError):
+    with pytest.raises(PodAlreadyRunningError):
         Scheduler([NODE], [place, place])
     with pytest.raises(UnknownNodeError):
         Scheduler([], [place])

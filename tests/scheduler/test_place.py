@@ -9,7 +9,7 @@ import pytest
 from placer.judge.breaches import breaches
 from placer.scheduler import Scheduler
 from placer.scheduling.decision import Batch, lone_gang
-from placer.scheduling.errors import AlreadyRunningError, BadWordsError, SchedulerError
+from placer.scheduling.errors import BadWordsError, PodAlreadyRunningError, SchedulerError
 from placer.search.options import SolveOptions
 from placer_models.cluster import Node
 from placer_models.placement import Infeasible, PartlyPlaced, Placed
@@ -305,7 +305,7 @@ def test_a_pod_that_runs_is_not_placed_again() -> None:
     scheduler.place(batch(A), DEADLINE_S, options=QUICK)
     before = scheduler.snapshot()
 
-    with pytest.raises(AlreadyRunningError, match="pods a run already") as refused:
+    with pytest.raises(PodAlreadyRunningError, match="pods a run already") as refused:
         scheduler.place(batch(B, A), DEADLINE_S, options=QUICK)
 
     assert refused.value.pods == (key("a"),)

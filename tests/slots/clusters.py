@@ -17,7 +17,7 @@ from placer.slots.workers.default_slots import default_slot
 from placer.slots.workers.model import (
     JobNeeds,
     Need,
-    PendingWorker,
+    RequestedWorker,
     Reserve,
     Worker,
     Workers,
@@ -73,13 +73,13 @@ def _registered(row: Row, like: ResourceAmounts) -> Worker:
     )
 
 
-def _pending(row: Row, like: ResourceAmounts) -> PendingWorker:
+def _pending(row: Row, like: ResourceAmounts) -> RequestedWorker:
     total = amounts(row["total"]) if "total" in row else like
     used = ZERO
     if "used" in row:
         slot, count = row["used"]
         used = add(used, amounts(slot), count)
-    return PendingWorker(total, default_slot(total, row["slots"]), used)
+    return RequestedWorker(total, default_slot(total, row["slots"]), used)
 
 
 def jobs(row: Row) -> list[JobNeeds]:

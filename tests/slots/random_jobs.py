@@ -4,11 +4,11 @@ from hypothesis import strategies as st
 
 from placer.slots.graph import (
     Chaining,
-    Edge,
     Exchange,
     JobGraph,
     Mode,
     Operator,
+    OperatorEdge,
     Partition,
     Share,
     SharingGroup,
@@ -51,10 +51,10 @@ def _operator(draw: st.DrawFn, name: str, known: bool) -> Operator:
     )
 
 
-def _edge(draw: st.DrawFn, producer: Operator, consumer: Operator) -> Edge:
+def _edge(draw: st.DrawFn, producer: Operator, consumer: Operator) -> OperatorEdge:
     partitions = [None, Partition.HASH, Partition.RESCALE]
     exchanges = [Exchange.UNDEFINED, Exchange.PIPELINED, Exchange.BLOCKING]
-    return Edge(
+    return OperatorEdge(
         producer.name,
         consumer.name,
         draw(st.sampled_from(partitions)),

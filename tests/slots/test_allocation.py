@@ -23,7 +23,7 @@ from placer.slots.workers.model import (
     JobNeeds,
     Matching,
     Need,
-    PendingWorker,
+    RequestedWorker,
     Reserve,
     SlotGrant,
     Worker,
@@ -244,7 +244,9 @@ def test_the_fewest_is_what_trying_everything_finds(
     more than in order.
     """
     spec = worker_spec(ResourceAmounts(cpu_e8=9, heap_bytes=9), slots=1)
-    pending = tuple(PendingWorker(ResourceAmounts(*room), ResourceAmounts(*room)) for room in rooms)
+    pending = tuple(
+        RequestedWorker(ResourceAmounts(*room), ResourceAmounts(*room)) for room in rooms
+    )
     asked = [JobNeeds("j", tuple(Need(ResourceAmounts(*slot), 1) for slot in slots))]
 
     found = allocate(Workers(spec, pending=pending), asked, work_limit=work_limit)

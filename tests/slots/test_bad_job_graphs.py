@@ -8,7 +8,15 @@ import pytest
 from placer.slots.compiler import compile_job
 from placer.slots.errors import JobGraphError
 from placer.slots.file import compile_file
-from placer.slots.graph import Edge, JobGraph, Network, Operator, Share, SharingGroup, UseCase
+from placer.slots.graph import (
+    JobGraph,
+    ManagedMemoryUse,
+    NetworkBuffers,
+    Operator,
+    OperatorEdge,
+    Share,
+    SharingGroup,
+)
 from placer.slots.resources import ANY, ResourceAmounts
 from placer_models.files.errors import InputError
 
@@ -269,11 +277,14 @@ A, B = Operator("a"), Operator("b")
 
 GRAPHS = {
     "a cycle of three": (
-        JobGraph((A, B, Operator("c")), (Edge("a", "b"), Edge("b", "c"), Edge("c", "a"))),
+        JobGraph(
+            (A, B, Operator("c")),
+            (OperatorEdge("a", "b"), OperatorEdge("b", "c"), OperatorEdge("c", "a")),
+        ),
         "edges[2]: closes a cycle: a -> b -> c -> a",
     ),
     "an edge from nobody": (
-        JobGraph((A,), (Edge("x", "a"),)),
+        JobGraph((A,), (OperatorEdge("x", "a"),)),
         "edges[0].from: no operator is called 'x'",
     ),
     "resources without limit": (
@@ -285,7 +296,7 @@ GRAPHS = {
         "operators[0].resources: states network memory; it is derived",
     ),
     "a weight that is a pool": (
-        JobGraph((Operator("a", slot_use_cases=frozenset([UseCase.OPERATOR])),)),
+        JobGraph((Operator("a", slot_use_cases=frozenset([ManagedMemoryUse.OPERATOR])),)),
         "operators[0].managed.operator: is no pool of the slot; give its weight",
     ),
     "a name that does not show": (
@@ -297,11 +308,11 @@ GRAPHS = {
         "operators[0].managed.onHeap.weight: got 2147483648",
     ),
     "buffers of negative size": (
-        JobGraph((A,), network=Network(buffer_bytes=-1)),
+        JobGraph((A,), network=NetworkBuffers(buffer_bytes=-1)),
         "network.bufferSize: got -1; expected 0 or more",
     ),
     "two of one name on a cycle": (
-        JobGraph((A, A), (Edge("a", "a"),)),
+        JobGraph((A, A), (OperatorEdge("a", "a"),)),
         "operators[1].name: 'a' is the name of operators[0] already",
     ),
     "an undeclared group": (
@@ -329,7 +340,7 @@ def test_a_long_cycle_is_not_spelt_out() -> None:
     Of a thousand operators on a cycle the message names a few.
     """
     names = [f"op{i}" for i in range(1000)]
-    edges = (*(Edge(a, b) for a, b in pairwise(names)), Edge(names[-1], "op0"))
+    edges = (*(OperatorEdge(a, b) for a, b in pairwise(names)), OperatorEdge(names[-1], "op0"))
 
     with pytest.raises(JobGraphError, match=r"op0 -> .* -> … -> op0; data") as caught:
         compile_job(JobGraph(tuple(map(Operator, names)), edges))

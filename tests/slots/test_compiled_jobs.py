@@ -6,21 +6,21 @@ from itertools import pairwise
 
 import pytest
 
-from placer.slots.compiled import CompiledJob, KindFractions, Link
+from placer.slots.compiled import ChainLink, CompiledJob, KindFractions
 from placer.slots.compiler import compile_job
 from placer.slots.graph import (
     Chaining,
-    Edge,
     Exchange,
     JobGraph,
+    ManagedMemoryUse,
     Mode,
-    Network,
+    NetworkBuffers,
     Operator,
+    OperatorEdge,
     Partition,
     Semantics,
     Share,
     SharingGroup,
-    UseCase,
 )
 from placer.slots.network_memory import network_bytes
 from placer.slots.resources import UNKNOWN, ResourceAmounts
@@ -40,7 +40,7 @@ def kinds(job: CompiledJob) -> list[tuple[float, float]]:
 
 def line(*operators: Operator, exchange: Exchange = PIPELINED) -> JobGraph:
     """Return a job whose operators read one from another."""
-    edges = (Edge(a.name, b.name, exchange=exchange) for a, b in pairwise(operators))
+    edges = (OperatorEdge(a.name, b.name, exchange=exchange) for a, b in pairwise(operators))
     return JobGraph(operators, tuple(edges), groups=(SharingGroup("g"), SharingGroup("h")))
 
 
@@ -68,14 +68,14 @@ def test_what_breaks_a_chain(middle: Operator, expected: list[list[str]]) -> Non
 @pytest.mark.parametrize(
     ("edge", "expected"),
     [
-        (Edge("a", "b", Partition.FORWARD), [["a", "b"]]),
-        (Edge("a", "b", Partition.HASH), [["a"], ["b"]]),
-        (Edge("a", "b", Partition.RESCALE), [["a"], ["b"]]),
-        (Edge("a", "b", exchange=BLOCKING), [["a"], ["b"]]),
-        (Edge("a", "b", exchange=Exchange.HYBRID_FULL), [["a", "b"]]),
+        (OperatorEdge("a", "b", Partition.FORWARD), [["a", "b"]]),
+        (OperatorEdge("a", "b", Partition.HASH), [["a"], ["b"]]),
+        (OperatorEdge("a", "b", Partition.RESCALE), [["a"], ["b"]]),
+        (OperatorEdge("a", "b", exchange=BLOCKING), [["a"], ["b"]]),
+        (OperatorEdge("a", "b", exchange=Exchange.HYBRID_FULL), [["a", "b"]]),
     ],
 )
-def test_which_edges_chain(edge: Edge, expected: list[list[str]]) -> None:
+def test_which_edges_chain(edge: OperatorEdge, expected: list[list[str]]) -> None:
     """
     A forward edge that does not block, and no other (F1).
     """
@@ -86,7 +86,9 @@ def test_an_operator_of_two_inputs_heads_a_chain() -> None:
     """
     A join starts a task of its own, even if it reads the same operator twice.
     """
-    twice = JobGraph((A, B, C), (Edge("a", "b"), Edge("a", "b"), Edge("b", "c")))
+    twice = JobGraph(
+        (A, B, C), (OperatorEdge("a", "b"), OperatorEdge("a", "b"), OperatorEdge("b", "c"))
+    )
 
     assert chains(compile_job(twice)) == [["a"], ["b", "c"]]
 
@@ -95,7 +97,7 @@ def test_a_chain_may_branch() -> None:
     """
     Two operators that read one source forward run in its task, both.
     """
-    job = compile_job(JobGraph((A, B, C), (Edge("a", "b"), Edge("a", "c"))))
+    job = compile_job(JobGraph((A, B, C), (OperatorEdge("a", "b"), OperatorEdge("a", "c"))))
 
     assert chains(job) == [["a", "b", "c"]]
     assert job.links == ()
@@ -113,7 +115,12 @@ def test_groups_are_inherited_where_inputs_agree() -> None:
             Operator("both"),
             Operator("after", group="default"),
         ),
-        (Edge("a", "one"), Edge("one", "both"), Edge("b", "both"), Edge("one", "after")),
+        (
+            OperatorEdge("a", "one"),
+            OperatorEdge("one", "both"),
+            OperatorEdge("b", "both"),
+            OperatorEdge("one", "after"),
+        ),
         groups=(SharingGroup("g"), SharingGroup("h")),
     )
 
@@ -127,7 +134,7 @@ def components(together: bool, mode: Mode = Mode.STREAMING) -> JobGraph:
     """Return two components, of parallelism 4 and 2, and 3 and 5."""
     return JobGraph(
         tuple(Operator(n, p) for n, p in (("a", 4), ("b", 2), ("c", 3), ("d", 5))),
-        (Edge("a", "b"), Edge("c", "d")),
+        (OperatorEdge("a", "b"), OperatorEdge("c", "d")),
         one_default_group=together,
         mode=mode,
     )
@@ -198,9 +205,9 @@ def test_regions_that_wait_for_one_another_are_one_gang() -> None:
     graph = JobGraph(
         (source, sort, join),
         (
-            Edge("s", "j", Partition.HASH, PIPELINED),
-            Edge("s", "l", Partition.HASH, BLOCKING),
-            Edge("l", "j", Partition.HASH, BLOCKING),
+            OperatorEdge("s", "j", Partition.HASH, PIPELINED),
+            OperatorEdge("s", "l", Partition.HASH, BLOCKING),
+            OperatorEdge("l", "j", Partition.HASH, BLOCKING),
         ),
         mode=Mode.BATCH,
     )
@@ -219,7 +226,11 @@ def test_a_region_may_wait_for_itself() -> None:
     Two ways from a to b, one of which blocks: the ends start together, so b waits in vain.
     """
     graph = JobGraph(
-        (A, B), (Edge("a", "b", Partition.HASH, PIPELINED), Edge("a", "b", exchange=BLOCKING))
+        (A, B),
+        (
+            OperatorEdge("a", "b", Partition.HASH, PIPELINED),
+            OperatorEdge("a", "b", exchange=BLOCKING),
+        ),
     )
 
     assert [cycle.regions for cycle in compile_job(graph).cycles] == [(0,)]
@@ -230,7 +241,7 @@ def test_a_hybrid_exchange_neither_joins_regions_nor_makes_them_wait() -> None:
     The consumer may start now or later, so nothing can deadlock.
     """
     graph = JobGraph(
-        (A, B), (Edge("a", "b", Partition.HASH, Exchange.HYBRID_FULL),), mode=Mode.BATCH
+        (A, B), (OperatorEdge("a", "b", Partition.HASH, Exchange.HYBRID_FULL),), mode=Mode.BATCH
     )
 
     job = compile_job(graph)
@@ -245,9 +256,9 @@ def test_what_is_read_through_a_hybrid_exchange_is_not_waited_for() -> None:
     graph = JobGraph(
         (A, B, C),
         (
-            Edge("a", "c", Partition.HASH, PIPELINED),
-            Edge("a", "b", Partition.HASH, Exchange.HYBRID_FULL),
-            Edge("b", "c", Partition.HASH, BLOCKING),
+            OperatorEdge("a", "c", Partition.HASH, PIPELINED),
+            OperatorEdge("a", "b", Partition.HASH, Exchange.HYBRID_FULL),
+            OperatorEdge("b", "c", Partition.HASH, BLOCKING),
         ),
         mode=Mode.BATCH,
     )
@@ -304,7 +315,9 @@ def test_network_memory_follows_from_channels(
     """
     From 7 subtasks to 3: channels of one reader, subpartitions of one writer (F2).
     """
-    found = network_bytes([Link(0, 1, partition, exchange)], [7, 3], Network(buffer_bytes=1))
+    found = network_bytes(
+        [ChainLink(0, 1, partition, exchange)], [7, 3], NetworkBuffers(buffer_bytes=1)
+    )
 
     assert found == [up, down]
 
@@ -330,8 +343,8 @@ def test_groups_own_resources_under_flip_141() -> None:
     """
     slot = ResourceAmounts(10**8, 100, extended_e8=(("gpu", 10**8),))
     graph = JobGraph(
-        (Operator("a", 3), Operator("b", 2, slot_use_cases=frozenset([UseCase.PYTHON]))),
-        (Edge("a", "b"),),
+        (Operator("a", 3), Operator("b", 2, slot_use_cases=frozenset([ManagedMemoryUse.PYTHON]))),
+        (OperatorEdge("a", "b"),),
         semantics=Semantics.FLIP_141,
         groups=(SharingGroup("default", slot),),
     )

@@ -14,17 +14,17 @@ from placer.slots.file import compile_file, read_job_graph
 from placer.slots.graph import (
     CONSUMER_WEIGHTS,
     Chaining,
-    Edge,
     Exchange,
     JobGraph,
+    ManagedMemoryUse,
     Mode,
-    Network,
+    NetworkBuffers,
     Operator,
+    OperatorEdge,
     Partition,
     Semantics,
     Share,
     SharingGroup,
-    UseCase,
 )
 from placer.slots.resources import ResourceAmounts
 from placer.slots.to_json import job_to_json
@@ -113,15 +113,19 @@ edges:
                 ),
             ),
         ),
-        (Edge("a", "b", Partition.BROADCAST, Exchange.HYBRID_SELECTIVE),),
+        (OperatorEdge("a", "b", Partition.BROADCAST, Exchange.HYBRID_SELECTIVE),),
         "all",
         Semantics.FLIP_53,
         Mode.BATCH,
         True,
         Exchange.BLOCKING,
         (SharingGroup("g"), SharingGroup("h")),
-        Network(65536, 3, 5),
-        ((UseCase.OPERATOR, 70), (UseCase.STATE_BACKEND, 70), (UseCase.PYTHON, 5)),
+        NetworkBuffers(65536, 3, 5),
+        (
+            (ManagedMemoryUse.OPERATOR, 70),
+            (ManagedMemoryUse.STATE_BACKEND, 70),
+            (ManagedMemoryUse.PYTHON, 5),
+        ),
         False,
     )
 
@@ -140,7 +144,7 @@ def test_uses_of_managed_memory_are_read(tmp_path: Path) -> None:
     job = read_job_graph(path)
 
     assert job.operators[0].operator_weight == 3
-    assert job.operators[0].slot_use_cases == {UseCase.STATE_BACKEND}
+    assert job.operators[0].slot_use_cases == {ManagedMemoryUse.STATE_BACKEND}
     assert job.consumer_weights == CONSUMER_WEIGHTS
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from placer.slots.compiled import CompiledJob, KindFractions
 from placer.slots.compiler import compile_job
-from placer.slots.graph import Edge, Exchange, JobGraph, Mode, Operator, Share, SharingGroup
+from placer.slots.graph import Exchange, JobGraph, Mode, Operator, OperatorEdge, Share, SharingGroup
 from placer.slots.resources import UNKNOWN, ResourceAmounts, merge_all
 from placer.slots.slot_memory import SlotMemory
 from slots.random_jobs import job_graphs
@@ -117,7 +117,7 @@ def test_an_operator_elsewhere_changes_no_fraction(graph: JobGraph, weight: int)
     larger = replace(
         graph,
         operators=(*graph.operators, more),
-        edges=(*graph.edges, Edge(graph.operators[-1].name, "more")),
+        edges=(*graph.edges, OperatorEdge(graph.operators[-1].name, "more")),
         groups=(*graph.groups, SharingGroup("elsewhere")),
     )
 

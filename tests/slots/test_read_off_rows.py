@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from placer.slots.graph import UseCase
+from placer.slots.graph import ManagedMemoryUse
 from placer.slots.parallelism import parallelism_on
 from placer.slots.resources import covers, merge
 from placer.slots.subtasks import Subtask, share_slots
@@ -28,8 +28,8 @@ def test_use_cases_share_a_slot_by_weight(row: Row) -> None:
     weights = dict(consumer_weights(row["weights"]))
 
     share = share_of_slot(
-        UseCase(row["useCase"]),
-        [UseCase(name) for name in row["inGroup"]],
+        ManagedMemoryUse(row["useCase"]),
+        [ManagedMemoryUse(name) for name in row["inGroup"]],
         weights,
         state_backend_managed=row["stateBackendManaged"],
     )
@@ -43,13 +43,13 @@ def test_weights_of_two_configurations_agree_or_are_refused(row: Row) -> None:
     One use case has one weight.
     """
     first, second = (
-        {UseCase(name): weight for name, weight in row[which].items()}
+        {ManagedMemoryUse(name): weight for name, weight in row[which].items()}
         for which in ("first", "second")
     )
 
     assert row["agree"]
     assert agreed_weights(first, second) == {**first, **second}
-    first[UseCase.OPERATOR] += 1
+    first[ManagedMemoryUse.OPERATOR] += 1
     with pytest.raises(ValueError, match="operator weighs 124 and 123"):
         agreed_weights(first, second)
 
@@ -137,8 +137,8 @@ def test_the_older_name_of_a_weight_gives_way() -> None:
     `dataproc` speaks for operators and state backend, unless these have their own weight.
     """
     assert consumer_weights({"dataproc": 3, "stateBackend": 5}) == (
-        (UseCase.OPERATOR, 3),
-        (UseCase.STATE_BACKEND, 5),
+        (ManagedMemoryUse.OPERATOR, 3),
+        (ManagedMemoryUse.STATE_BACKEND, 5),
     )
     with pytest.raises(ValueError, match="python weighs -1"):
         consumer_weights({"python": -1})

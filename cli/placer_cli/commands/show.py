@@ -138,12 +138,12 @@ def _instance(instance: Instance, file: Path | None, node: str | None) -> tuple[
     from placer_cli.draw.cluster import draw_cluster
     from placer_cli.draw.health import notes_on_running, with_notes
     from placer_cli.draw.node import draw_node
-    from placer_cli.draw.residents import StrangeError, residents_of
+    from placer_cli.draw.residents import UnknownNameError, residents_of
 
     try:
         placement = load_placement(file) if file else Placement()
         residents = residents_of(instance, placement)
-    except StrangeError as error:
+    except UnknownNameError as error:
         raise typer.BadParameter(f"{file}: {error}; it belongs to another instance") from None
     moved = {place.key for place in placement.pods}
     if node is None:

@@ -58,7 +58,7 @@ def amount_taken(residents: Iterable[Resident], name: str) -> int:
     return sum(resident.pod.spec.requests.amount_of(name) for resident in residents)
 
 
-class StrangeError(ValueError):
+class UnknownNameError(ValueError):
     """A placement speaks of a pod or a node that the instance does not have."""
 
 
@@ -86,7 +86,9 @@ def residents_of(instance: Instance, placement: Placement) -> Mapping[str, tuple
         if place.key in goes_to:
             continue
         if place.key not in waiting:
-            raise StrangeError(f"pod '{place.name}' of namespace '{place.namespace}' does not wait")
+            raise UnknownNameError(
+                f"pod '{place.name}' of namespace '{place.namespace}' does not wait"
+            )
         _known(place, nodes)
         pod, gang = waiting[place.key]
         party = stem(pod.name) if gang.lone else gang.name
@@ -96,4 +98,4 @@ def residents_of(instance: Instance, placement: Placement) -> Mapping[str, tuple
 
 def _known(place: PodPlacement, nodes: Container[str]) -> None:
     if place.node not in nodes:
-        raise StrangeError(f"pod '{place.name}' is placed on '{place.node}', which is no node")
+        raise UnknownNameError(f"pod '{place.name}' is placed on '{place.node}', which is no node")

@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from placer_cli.draw.breaking import Breaking, longest_piece
+from placer_cli.draw.breaking import Breaking, least_width
 from placer_cli.draw.palette import FRAME, QUIET, STRONG
 
 GAP_COLUMNS = 2
@@ -48,7 +48,7 @@ def table(
         least = tried.least(names)
         if _fits(least, width):
             return tried.drawn(least, width)
-    for names in (_longest_word, longest_piece):
+    for names in (_longest_word, least_width):
         least = shorter.least(names)
         for name in spare:
             least.pop(columns.index(name), None)
@@ -90,7 +90,7 @@ class _Page:
         natural = self._natural(column)
         if not self._wraps(column):
             return natural
-        need = names if name in NAMES else longest_piece
+        need = names if name in NAMES else least_width
         texts = (need(row[column].plain) for row in self.rows)
         return min(natural, max(len(name), self.wrap.get(name, MOST_COLUMNS), *texts))
 
@@ -227,7 +227,7 @@ def _as_list(
         if not cell.plain.strip():
             continue
         indent = label
-        if width is not None and longest_piece(cell.plain) > width - label:
+        if width is not None and least_width(cell.plain) > width - label:
             indent = GAP_COLUMNS
             yield Text(name, QUIET)
         room = None if width is None else max(1, width - indent)

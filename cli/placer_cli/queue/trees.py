@@ -1,7 +1,7 @@
 """Results of the queue's commands as documents for programs; times are microseconds."""
 
 from placer.queue.file.history_file import History
-from placer.queue.model import US_PER_S, FlowChoice
+from placer.queue.model import US_PER_S, ChosenFlow
 from placer.queue.simulation.result import Run, Simulated
 
 API_VERSION = "placer/v1"
@@ -83,7 +83,7 @@ def _run(run: Run) -> dict[str, object]:
     }
 
 
-def _step(step: FlowChoice) -> dict[str, object]:
+def _step(step: ChosenFlow) -> dict[str, object]:
     """Return one level of a decision; values in thread-seconds over weight, as fractions."""
     return {
         "group": step.group,

@@ -113,10 +113,10 @@ def place(
         ) from None
     if form is Format.TABLE:
         from placer_cli.draw.canvas import canvas_of
-        from placer_cli.slots.placed_slots import draw_placed
+        from placer_cli.slots.placed_slots import draw_placed_slots
 
         console = out()
-        console.print(draw_placed(job, pool, placed, canvas_of(console)))
+        console.print(draw_placed_slots(job, pool, placed, canvas_of(console)))
     else:
         from placer.slots.workers.to_json import placed_to_json
 

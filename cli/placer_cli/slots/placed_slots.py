@@ -25,7 +25,7 @@ MOST_TURNS = 12
 """So many turns are drawn."""
 
 
-def draw_placed(
+def draw_placed_slots(
     job: CompiledJob, pool: WorkerPool, placed: PlacedJob, canvas: Canvas
 ) -> RenderableType:
     """Draw where the slots of a job are, and what it takes."""

@@ -101,7 +101,7 @@ def matches(selector: Selector, labels: Mapping[str, str]) -> bool:
     return all(requirement.holds(labels) for requirement in selector)
 
 
-def hinted(
+def with_hint_applied(
     demand: DeviceRequest, hint: DeviceHint, devices: Sequence[Mapping[str, str]]
 ) -> DeviceRequest:
     """Return the demand on a node once the hint is applied.
@@ -177,7 +177,7 @@ def strategies_of(
                 if kind in together[1:] and together[0] in asked:
                     found.append((kind, DeviceStrategy.APPLY_FOR_EACH_GROUP))
             case AllocateStrategy.REQUESTS_AS_COUNT:
-                pass  # a number of devices, as ``hinted`` says
+                pass  # a number of devices, as ``with_hint_applied`` says
             case _:
                 assert_never(hint.strategy)
     return tuple(sorted(found))

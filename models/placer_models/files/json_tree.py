@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from placer_models.files.errors import InputError, shown
 from placer_models.files.reading import Tell
-from placer_models.files.tree import Builder, Listing, Mapping, Tree
+from placer_models.files.tree import Listing, Mapping, Tree, TreeBuilder
 
 _TOLD_EVERY = 10_000
 
@@ -48,7 +48,7 @@ def read_json(text: str, file: str, tell: Tell = lambda done_characters: None) -
         InputError: The text is not JSON, or beyond the limits.
 
     """
-    builder = Builder(file)
+    builder = TreeBuilder(file)
     closers: list[str] = []
     expected = _Expected.VALUE
     line, counted, at, tokens = 1, 0, 0, 0
@@ -74,7 +74,7 @@ def read_json(text: str, file: str, tell: Tell = lambda done_characters: None) -
 
 
 def _take(
-    builder: Builder,
+    builder: TreeBuilder,
     closers: list[str],
     expected: _Expected,
     token: re.Match[str],
@@ -114,7 +114,7 @@ def _take(
     )
 
 
-def _text(builder: Builder, token: str, line: int) -> str:
+def _text(builder: TreeBuilder, token: str, line: int) -> str:
     if "\\" not in token:
         return token[1:-1]
     try:

@@ -33,7 +33,7 @@ _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,29})(?:\.[0-9]{1,30})?(?:[eE][-+]?[0-
 _WORDS: dict[str, bool | None] = {"true": True, "false": False, "null": None, "~": None, "": None}
 
 
-class Scalar(NamedTuple):
+class ScalarValue(NamedTuple):
     """A single value; a quoted one is text for certain."""
 
     text: str
@@ -62,10 +62,10 @@ class Listing(NamedTuple):
     line: int
 
 
-Tree = Scalar | Mapping | Listing
+Tree = ScalarValue | Mapping | Listing
 
 
-class Builder:
+class TreeBuilder:
     """Grows a tree from the events of a reader, within the limits.
 
     The nesting is kept on a list of our own, so no input can exhaust the stack.
@@ -74,7 +74,7 @@ class Builder:
     def __init__(self, file: str) -> None:
         self._file = file
         self._open: list[Mapping | Listing] = []
-        self._keys: list[Scalar | None] = []
+        self._keys: list[ScalarValue | None] = []
         self._values = 0
         self.roots: list[Tree] = []
 
@@ -91,7 +91,7 @@ class Builder:
     def scalar(self, text: str, *, quoted: bool, line: int) -> None:
         """Add a key or a value."""
         # Values of a mapping and items of a list make up a file: they come first here.
-        node = Scalar(text, quoted, line)
+        node = ScalarValue(text, quoted, line)
         if self._keys and self._keys[-1] is None and type(self._open[-1]) is Mapping:
             self._key(node)
         else:
@@ -137,7 +137,7 @@ class Builder:
         """Return the error that refuses the file at the line."""
         return InputError(self._file, line, "", message)
 
-    def _key(self, key: Scalar) -> None:
+    def _key(self, key: ScalarValue) -> None:
         mapping = self._open[-1]
         if not isinstance(mapping, Mapping):
             return
@@ -204,7 +204,11 @@ def _plain(tree: Tree) -> Plain:
 
 def is_empty(tree: Tree) -> bool:
     """Return whether the part is a scalar that says nothing: ``null``, ``~`` or no text."""
-    return isinstance(tree, Scalar) and not tree.quoted and _WORDS.get(tree.text, tree.text) is None
+    return (
+        isinstance(tree, ScalarValue)
+        and not tree.quoted
+        and _WORDS.get(tree.text, tree.text) is None
+    )
 
 
 def steps(tree: Tree, path: Sequence[str | int]) -> Iterator[tuple[str | int, Tree, int]]:

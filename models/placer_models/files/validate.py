@@ -18,7 +18,7 @@ from placer_models.files.tree import (
     Listing,
     Mapping,
     Path,
-    Scalar,
+    ScalarValue,
     Tree,
     describe,
     is_empty,
@@ -67,7 +67,7 @@ def check(schema: type[Model], place: Place, *, nulls: bool = False) -> Model | 
         wanted = frozenset(
             path
             for path, node, kind in ((*_part(tree, e["loc"]), e["type"]) for e in errors)
-            if kind == "string_type" and isinstance(node, Scalar) and plain(node) is not None
+            if kind == "string_type" and isinstance(node, ScalarValue) and plain(node) is not None
         )
         if wanted <= as_text:
             break
@@ -160,11 +160,11 @@ def _empty_fields(tree: Tree, path: Path = ()) -> Iterator[Path]:
         for key, (node, _) in tree.entries.items():
             if is_empty(node):
                 yield (*path, key)
-            elif not isinstance(node, Scalar):
+            elif not isinstance(node, ScalarValue):
                 yield from _empty_fields(node, (*path, key))
     elif isinstance(tree, Listing):
         for i, node in enumerate(tree.items):
-            if not isinstance(node, Scalar):
+            if not isinstance(node, ScalarValue):
                 yield from _empty_fields(node, (*path, i))
 
 
@@ -199,7 +199,7 @@ def _message(schema: type[Part], node: Tree, path: Path, group: list[ErrorDetail
     wanted = dict.fromkeys(words for error in group if (words := _wanted(schema, error)))
     telling = [error for error in group if not _wanted(schema, error)]
     if not telling:
-        plain_text = isinstance(node, Scalar) and node.quoted and _BARE.fullmatch(node.text)
+        plain_text = isinstance(node, ScalarValue) and node.quoted and _BARE.fullmatch(node.text)
         quotes = ": leave the quotes out" if plain_text else ""
         return f"got {describe(node)}; expected {' or '.join(wanted)}{quotes}"
     error, context = telling[0], telling[0].get("ctx", {})
@@ -212,7 +212,7 @@ def _message(schema: type[Part], node: Tree, path: Path, group: list[ErrorDetail
             return str(context["error"])
         case "literal_error" | "enum":
             allowed = re.findall("'([^']*)'", context["expected"])
-            text = node.text if isinstance(node, Scalar) else ""
+            text = node.text if isinstance(node, ScalarValue) else ""
             said = f"got {describe(node)}; expected {context['expected']}"
             return _unsupported(schema, text) or said + suggestion(text, allowed)
         case "greater_than_equal":

@@ -8,7 +8,7 @@ import yaml
 from placer_models.files.anchors import AliasError, Anchors
 from placer_models.files.errors import InputError
 from placer_models.files.reading import Tell
-from placer_models.files.tree import Builder, Listing, Mapping, Scalar, Tree
+from placer_models.files.tree import Listing, Mapping, ScalarValue, Tree, TreeBuilder
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """libyaml where it is built in: the parser in Python takes minutes for a big file."""
@@ -36,7 +36,7 @@ def read_yaml(text: str, file: str, tell: Tell = lambda done_characters: None) -
         InputError: The text is not YAML, or uses what is not read here.
 
     """
-    builder = Builder(file)
+    builder = TreeBuilder(file)
     anchors = Anchors(_parts_of)
     try:
         for number, event in enumerate(yaml.parse(text, Loader=_LOADER)):
@@ -54,14 +54,14 @@ def read_yaml(text: str, file: str, tell: Tell = lambda done_characters: None) -
     return builder.roots
 
 
-def _add(builder: Builder, anchors: Anchors[Tree], event: yaml.Event) -> None:
+def _add(builder: TreeBuilder, anchors: Anchors[Tree], event: yaml.Event) -> None:
     line = event.start_mark.line + 1 if event.start_mark else 1
     if isinstance(event, yaml.ScalarEvent) and not event.tag:  # nearly all of a file
         if event.value == MERGE_KEY and not event.style and builder.wants_key:
             raise builder.fault(line, MERGES)
         builder.scalar(event.value, quoted=bool(event.style), line=line)
         if event.anchor:
-            anchors.name(event.anchor, Scalar(event.value, bool(event.style), line))
+            anchors.name(event.anchor, ScalarValue(event.value, bool(event.style), line))
         return
     if isinstance(event, yaml.AliasEvent):
         try:

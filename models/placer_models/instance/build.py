@@ -9,7 +9,7 @@ from placer_models.defaults import NO_DEFAULTS, Defaults
 from placer_models.files.documents import API_VERSION, Document
 from placer_models.files.errors import InputError, shown, suggestion
 from placer_models.files.faults import Faults, Place
-from placer_models.files.tree import Scalar
+from placer_models.files.tree import ScalarValue
 from placer_models.files.validate import check, read_as
 from placer_models.instance.defaults import read_defaults
 from placer_models.instance.gangs import GangReader, RunningGangReader
@@ -66,7 +66,7 @@ def kind_of(document: Document) -> str:
         if entry is None:
             message = f"is missing; begin with 'apiVersion: {API_VERSION}' and 'kind: {INSTANCE}'"
             raise InputError(document.file, place.line, field, message)
-        text = entry.node.text if isinstance(entry.node, Scalar) else ""
+        text = entry.node.text if isinstance(entry.node, ScalarValue) else ""
         if text not in allowed:
             at = place.at(field)
             other = f", which '{READ_BY[text]}' reads" if text in READ_BY else ""

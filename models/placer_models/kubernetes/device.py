@@ -47,7 +47,7 @@ _OF_WHOLE = frozenset({GPU_CORE, GPU_MEMORY_RATIO, *PERCENT_TYPES})
 
 
 @dataclass(frozen=True, slots=True)
-class StatusHolder:
+class DeviceHolderInStatus:
     """A pod that holds devices, according to the status of a Device object."""
 
     namespace: str
@@ -73,7 +73,7 @@ class DevicePart:
     partitions: PartitionTable | None = None
     partition_policy: PartitionPolicy | None = None
     checkpoints: tuple[HeldByKubelet, ...] = ()
-    holders: tuple[StatusHolder, ...] = ()
+    holders: tuple[DeviceHolderInStatus, ...] = ()
 
 
 def device_part(found: Object) -> DevicePart:
@@ -234,9 +234,9 @@ def _response(part: JsonPart) -> AllocateResponse:
         part.refuse(f"{error}; expected it as the kubelet's checkpoint has it")
 
 
-def _holders(part: Field) -> list[StatusHolder]:
+def _holders(part: Field) -> list[DeviceHolderInStatus]:
     return [
-        StatusHolder(
+        DeviceHolderInStatus(
             entry.get("namespace").text("default"),
             entry.get("name").text(""),
             item.get("type").text(""),

@@ -9,7 +9,7 @@ from placer_models.annotations.device_hint import (
     HintOperator,
     Selector,
     TopologyScope,
-    hinted,
+    with_hint_applied,
 )
 from placer_models.device import FunctionSelector
 from placer_models.pod import Container, DeviceRequest
@@ -28,7 +28,7 @@ def heard(demand: DeviceRequest, hint: DeviceHint | None) -> DeviceRequest:
     """Return a demand, its percent turned into a number of devices if a hint says so."""
     if hint is None or hint.strategy is not AllocateStrategy.REQUESTS_AS_COUNT:
         return demand
-    return hinted(demand, hint, ())
+    return with_hint_applied(demand, hint, ())
 
 
 def scopes_of(hints: Hints, asked: Collection[str]) -> tuple[tuple[str, DeviceScope], ...]:

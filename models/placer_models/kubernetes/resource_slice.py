@@ -32,7 +32,7 @@ _LISTS = {"bools": "bool", "ints": "int", "strings": "string", "versions": "vers
 
 
 @dataclass(frozen=True, slots=True)
-class SlicePart:
+class ResourceSlicePart:
     """The contents of a ResourceSlice.
 
     Attributes:
@@ -51,7 +51,7 @@ class SlicePart:
     counters: tuple[str, ...] = ()
 
 
-def slice_part(found: Object) -> SlicePart:
+def slice_part(found: Object) -> ResourceSlicePart:
     """Return the contents of a ResourceSlice.
 
     Raises:
@@ -81,7 +81,7 @@ def slice_part(found: Object) -> SlicePart:
         if where is None:
             item.get("nodeName").refuse("is missing; the slice has perDeviceNodeSelection")
         devices[device.name] = device, where
-    return SlicePart(
+    return ResourceSlicePart(
         identity=identity,
         driver=driver,
         pool=pool.get("name").text(),

@@ -18,7 +18,7 @@ from placer_models.whatif.pods import (
     POLICIES,
     TERMS,
     AskLess,
-    GiveUp,
+    GiveUpTerm,
     MovePods,
     Relax,
     Remove,
@@ -33,7 +33,7 @@ MOST_ADDED = 100_000
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class ChangeKind:
     """A kind of change.
 
     Attributes:
@@ -150,7 +150,7 @@ def _give_up(value: str, _: FindMachine) -> InstanceChange:
         raise ValueError(f"the terms are {_listed(TERMS)}")
     if (name == "nodeAffinity") == bool(which):
         raise ValueError(f"{name} {'is given up whole' if which else 'needs to know which'}")
-    return GiveUp(_key(key), name, which)
+    return GiveUpTerm(_key(key), name, which)
 
 
 def _ask_less(value: str, _: FindMachine) -> InstanceChange:
@@ -174,33 +174,37 @@ def _listed(names: Iterable[str]) -> str:
     return ", ".join(names)
 
 
-KINDS: Mapping[str, Kind] = {
-    "uncordon": Kind("NODE", "new pods may come to the node", lambda v, _: Uncordon(v)),
-    "cordon": Kind("NODE", "no new pod comes to the node", lambda v, _: Cordon(v)),
-    "mend": Kind("NODE[:TYPE/MINOR]", "broken devices of the node work again", _mend),
-    "add": Kind("COUNT:NODE|MACHINE", "so many more nodes, like a node or of a machine", _add),
-    "remove": Kind(
+KINDS: Mapping[str, ChangeKind] = {
+    "uncordon": ChangeKind("NODE", "new pods may come to the node", lambda v, _: Uncordon(v)),
+    "cordon": ChangeKind("NODE", "no new pod comes to the node", lambda v, _: Cordon(v)),
+    "mend": ChangeKind("NODE[:TYPE/MINOR]", "broken devices of the node work again", _mend),
+    "add": ChangeKind(
+        "COUNT:NODE|MACHINE", "so many more nodes, like a node or of a machine", _add
+    ),
+    "remove": ChangeKind(
         "[NAMESPACE/]POD|GANG",
         "it runs, or waits, no longer",
         lambda value, _: Remove(_key(value)),
     ),
-    "move": Kind(
+    "move": ChangeKind(
         "[NAMESPACE/]POD|GANG",
         "the running pods may get other places",
         lambda value, _: MovePods(_key(value)),
     ),
-    "scale": Kind("[NAMESPACE/]GANG|POD:COUNT", "so many members, or pods like the pod", _scale),
-    "ask-less": Kind(
+    "scale": ChangeKind(
+        "[NAMESPACE/]GANG|POD:COUNT", "so many members, or pods like the pod", _scale
+    ),
+    "ask-less": ChangeKind(
         "[NAMESPACE/]POD|GANG:RESOURCE=AMOUNT",
         "each pod asks for that much of the resource, which is less",
         _ask_less,
     ),
-    "give-up": Kind(
+    "give-up": ChangeKind(
         "[NAMESPACE/]POD|GANG:TERM[=WHICH]",
         f"the pods do without a term: {_listed(TERMS)}",
         _give_up,
     ),
-    "relax": Kind(
+    "relax": ChangeKind(
         "[NAMESPACE/]POD|GANG.POLICY",
         f"the pods only prefer what a policy demands: {_listed(POLICIES)}",
         _relax,

@@ -298,7 +298,7 @@ of its own a pod has that of its node."""
 
 
 @dataclass(frozen=True, slots=True)
-class GiveUp:
+class GiveUpTerm:
     """The pod, or each member of the gang, gives one of its terms up.
 
     Attributes:

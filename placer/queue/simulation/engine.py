@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from placer.queue.fair import FairQueue
 from placer.queue.fairness import FairnessMeter
-from placer.queue.model import DEFAULT_GROUP, FlowChoice, ReservedUnit, Ticket, WorkUnit
+from placer.queue.model import DEFAULT_GROUP, ChosenFlow, ReservedUnit, Ticket, WorkUnit
 from placer.queue.simulation.bounds import lower_bound_us, upper_bound_us
 from placer.queue.simulation.floor import Floor
 from placer.queue.simulation.forecast import FloorForecast, HeldThreads
@@ -131,7 +131,7 @@ class _Engine:
         return max(now_us, due_us or 0) + self._scenario.hold_us
 
     def _start(
-        self, ticket: Ticket, on: tuple[int, ...], now_us: int, steps: tuple[FlowChoice, ...]
+        self, ticket: Ticket, on: tuple[int, ...], now_us: int, steps: tuple[ChosenFlow, ...]
     ) -> Run:
         thread = int(ticket.unit.key)
         length_us = self._specs[ticket.job].lengths_us[thread]

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from placer.queue.fairness import Lead
-from placer.queue.model import FlowChoice
+from placer.queue.model import ChosenFlow
 from placer.queue.simulation.scenario import Scenario
 
 
@@ -27,7 +27,7 @@ class Run:
     start_us: int
     end_us: int
     passes: int = 0
-    steps: tuple[FlowChoice, ...] = ()
+    steps: tuple[ChosenFlow, ...] = ()
     turn_us: int | None = None
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from placer.slots.amount_text import FIELDS, format_e8
 from placer.slots.resources import ZERO, add, short
 from placer.slots.workers.default_slots import worker_spec
-from placer.slots.workers.model import PendingWorker, Reserve, Worker, Workers, WorkerSpec
+from placer.slots.workers.model import RequestedWorker, Reserve, Worker, Workers, WorkerSpec
 from placer.slots.workers.place import WorkerPool
 from placer.slots.workers.schema import (
     RegisteredPart,
@@ -88,9 +88,9 @@ class _Builder:
             return Worker(its.total, its.total, its.default_slot)
         return Worker(its.total, add(its.total, used, -1), its.default_slot, part.blocked)
 
-    def _pending(self, part: WorkerPart, new: WorkersSpecPart, place: Place) -> PendingWorker:
+    def _pending(self, part: WorkerPart, new: WorkersSpecPart, place: Place) -> RequestedWorker:
         its = self._worker(part, new, place)
-        return PendingWorker(its.total, its.default_slot)
+        return RequestedWorker(its.total, its.default_slot)
 
     def _worker(self, part: WorkerPart, new: WorkersSpecPart, place: Place) -> WorkerSpec:
         """Return what a worker is: what it does not say is as in a new one."""

@@ -38,7 +38,7 @@ class Worker:
 
 
 @dataclass(frozen=True, slots=True)
-class PendingWorker:
+class RequestedWorker:
     """A worker that was asked for and does not run yet.
 
     Attributes:
@@ -73,7 +73,7 @@ class Workers:
 
     spec: WorkerSpec
     registered: tuple[Worker, ...] = ()
-    pending: tuple[PendingWorker, ...] = ()
+    pending: tuple[RequestedWorker, ...] = ()
     reserve: Reserve = Reserve()
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from placer.slots.resources import ZERO, ResourceAmounts, add
-from placer.slots.workers.model import PendingWorker, Workers
+from placer.slots.workers.model import RequestedWorker, Workers
 from placer.slots.workers.reserve import stock_of, workers_short
 
 
@@ -61,7 +61,7 @@ def reconcile(workers: Workers) -> Reconciled:
     )
 
 
-def _in_use(pending: PendingWorker) -> bool:
+def _in_use(pending: RequestedWorker) -> bool:
     return pending.used != ZERO
 
 

@@ -283,7 +283,7 @@ def struct(name: str, *fields: GoField) -> GoType:
     return GoType(name, read, show)
 
 
-def pointer_to(of: GoType) -> GoType:
+def go_pointer_to(of: GoType) -> GoType:
     """Return the type of values that a map holds by pointer."""
     return GoType(f"*{of.name}", of.read, lambda value: f"<*>{of.show(value)}")
 

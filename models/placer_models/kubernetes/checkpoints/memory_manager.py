@@ -11,9 +11,9 @@ from placer_models.kubernetes.checkpoints.go_types import (
     TEXT,
     UINT64,
     GoField,
+    go_pointer_to,
     map_of,
     parse,
-    pointer_to,
     refuse,
     slice_of,
     struct,
@@ -78,7 +78,7 @@ _TABLE = struct(
     GoField("Reserved", "reserved", UINT64),
     GoField("Free", "free", UINT64),
 )
-_BY_RESOURCE = map_of(TEXT, pointer_to(_TABLE), "map[v1.ResourceName]*state.MemoryTable")
+_BY_RESOURCE = map_of(TEXT, go_pointer_to(_TABLE), "map[v1.ResourceName]*state.MemoryTable")
 _NUMA_NODE = struct(
     "state.NUMANodeState",
     GoField("NumberOfAssignments", "numberOfAssignments", INT),
@@ -97,7 +97,7 @@ _POD_ENTRY = struct("state.PodEntry", GoField("MemoryBlocks", "memoryBlocks", _B
 
 _POLICY = GoField("PolicyName", "policyName", TEXT)
 _MACHINE = GoField(
-    "MachineState", "machineState", map_of(INT, pointer_to(_NUMA_NODE), "state.NUMANodeMap")
+    "MachineState", "machineState", map_of(INT, go_pointer_to(_NUMA_NODE), "state.NUMANodeMap")
 )
 _ENTRIES = GoField(
     "Entries",
