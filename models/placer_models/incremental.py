@@ -5,10 +5,10 @@ compared by identity. So differences are found without a look at what is equal, 
 report what has changed, and nothing that was kept can be out of date.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, ValuesView
 from itertools import chain, compress, count
 from operator import is_not
-from typing import Generic, TypeVar, overload
+from typing import Any, Generic, TypeVar, overload
 
 from placer_models.typed import TrustedParts
 
@@ -156,6 +156,10 @@ class PersistentMap(Mapping[K, V]):
         """Return how many keys there are."""
         return sum(map(len, self._parts))
 
+    def values(self) -> ValuesView[V]:
+        """Return the values in the order of the keys, without a look-up for each."""
+        return _Values(self, self._parts)
+
     def changed(self, gone: Iterable[K], new: Mapping[K, V]) -> "PersistentMap[K, V]":
         """Return the mapping without the keys that are gone, and with the new entries."""
         parts = list(self._parts)
@@ -173,6 +177,17 @@ class PersistentMap(Mapping[K, V]):
         for key, value in new.items():
             part_of(key)[key] = value
         return PersistentMap(tuple(parts))
+
+
+class _Values(ValuesView[V]):
+    """The values of a `PersistentMap`."""
+
+    def __init__(self, mapping: PersistentMap[Any, V], parts: tuple[dict[Any, V], ...]) -> None:
+        super().__init__(mapping)
+        self._parts = parts
+
+    def __iter__(self) -> Iterator[V]:
+        return chain.from_iterable(part.values() for part in self._parts)
 
 
 class Concatenation(TrustedParts, Sequence[T]):

@@ -1,6 +1,6 @@
 """Rows of nodes: what each has left, column by column, and the most that any has."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -35,13 +35,31 @@ class NodeRows:
             found.write(node, row)
         return found
 
+    @classmethod
+    def of_states(
+        cls, columns: Columns, states: Indices, row_of: Callable[[int], Row]
+    ) -> "NodeRows":
+        """Return the rows of all nodes, of which those that are alike share a state.
+
+        Args:
+            columns: The columns of the rows.
+            states: The state of each node.
+            row_of: Returns the row of a state.
+
+        """
+        distinct, numbers = np.unique(states, return_inverse=True)
+        return cls.of(columns, [row_of(state) for state in distinct.tolist()]).at(numbers)
+
     def __len__(self) -> int:
         """Return the number of nodes."""
         return len(self.layouts)
 
     def at(self, nodes: Indices) -> "NodeRows":
         """Return a copy with some of the nodes, in that order."""
-        return NodeRows(self.numbers[:, nodes], self.cells[:, nodes], self.layouts[nodes])
+        # Not by an index in brackets: that would lay out nodes, not columns, one after the other.
+        return NodeRows(
+            self.numbers.take(nodes, axis=1), self.cells.take(nodes, axis=1), self.layouts[nodes]
+        )
 
     def write(self, node: int, row: Row) -> None:
         """Note what is left on a node now."""

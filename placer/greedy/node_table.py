@@ -81,7 +81,7 @@ class NodeTable:
         self._nodes = PersistentTuple.of(problem.nodes)
         states = self._known.of_all(problem.nodes)
         self._states: Indices = np.array(states, dtype=np.intp)
-        self._rows = NodeRows.of(self._columns, [self._known.row(state) for state in states])
+        self._rows = NodeRows.of_states(self._columns, self._states, self._known.row)
         self._kept = len(self._known)
         self._largest = Largest(self._columns, self._rows)
         # A demand is a shape with its fits: what bounds, bids and rankings are about.

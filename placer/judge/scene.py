@@ -415,6 +415,8 @@ def placed_pod_of(
 def _site(
     node: Node, inside: NodeCapacity, running: Sequence[PlacedPod], new: Sequence[PlacedPod]
 ) -> JudgedNode:
+    if not running and not new:
+        return JudgedNode(node, inside, (), (), NO_CPUS, NO_CPUS)
     tenants = (*running, *new)
     owners = [tenant for tenant in tenants if tenant.owned]
     return JudgedNode(

@@ -112,11 +112,17 @@ def kind_words(node: Node, relevant: RelevantFacts) -> KindWords:
         relevant: The facts that pods look at.
 
     """
+    # Asked of every node: most fleets have none of these, or nobody looks at them.
+    labels = node.labels and relevant.labels
+    extended = node.extended and relevant.extended
+    domains = node.domains and relevant.levels
     return KindWords(
         name=node.name if node.name in relevant.names else "",
-        labels=tuple(label for label in node.labels if label[0] in relevant.labels),
-        extended=tuple(item for item in node.extended if item[0] in relevant.extended),
-        domains=tuple((level, "") for level, _ in node.domains if level in relevant.levels),
+        labels=tuple(label for label in node.labels if label[0] in labels) if labels else (),
+        extended=tuple(i for i in node.extended if i[0] in extended) if extended else (),
+        domains=tuple((level, "") for level, _ in node.domains if level in domains)
+        if domains
+        else (),
     )
 
 

@@ -108,5 +108,6 @@ def test_every_version_of_a_mapping_is_as_good_as_a_copy() -> None:
     for known, expected in versions:
         assert dict(known) == expected
         assert len(known) == len(expected)
+        assert list(known.values()) == [known[key] for key in known]
         assert all(key in known for key in expected)
         assert ("default", "nobody") not in known
