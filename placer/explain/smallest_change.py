@@ -6,46 +6,42 @@ do are looked for, one by one, two by two. Smaller means fewer, or less, while a
 place; that no smaller one does is proven only where the solver ruled each smaller one out.
 """
 
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from math import comb
 
 from placer.explain.explanation import ProposedChange
-from placer.explain.fewest import fewest
-from placer.explain.kind_outcome import (
-    KindOutcome,
-    Option,
-    all_certain,
-    is_ruled_out,
-    none_of,
-    spreads,
-)
-from placer.explain.least_less import StepSearch, ask_less
-from placer.explain.relaxed import without_spread
-from placer.explain.trial import Outcome, Trials, outcome_of
+from placer.explain.trial import Outcome, Trials
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.placement import Placed
 from placer_models.pod import Gang, PodSpec
 from placer_models.reach import any_reaches_beyond
 from placer_models.taints import UNSCHEDULABLE, untolerated
 from placer_models.whatif.change import InstanceChange
-from placer_models.whatif.language import apply_all
 from placer_models.whatif.nodes import Add, Mend, Uncordon, as_another
-from placer_models.whatif.pods import POLICIES, GiveUpTerm, MovePods, Relax, Remove, Scale
+from placer_models.whatif.pods import POLICIES, AskLess, GiveUpTerm, MovePods, Relax, Remove, Scale
 
-LEAST_TRIAL_S, TRIALS_AT_LEAST = 1.0, 10
-"""How long one trial may take at least, and how many of the longest there is time for."""
+MOST_TRIALS = 64
+"""How many sets of one size are tried; beyond that one that is small enough is looked for."""
 
 MOST_MOVES = 8
 """How many running pods a proposed change moves at most."""
-
-MOST_ENDED = 16
-"""Of how many running pods some may have to end where nodes cannot be looked at one by one."""
 
 MOST_TYPES = 6
 """How many types of nodes are tried as new nodes, those first of which there are most."""
 
 MOST_ADDED = 64
 """How many new nodes are proposed at most."""
+
+CPU_STEP_MILLI, MEMORY_STEP_BYTES = 100, 1 << 20
+"""In what steps less CPU and less memory are looked for."""
+
+Option = tuple[InstanceChange, ...]
+"""Changes that go together: one pod of a shape does without a label, so all of the shape do."""
+
+KindOutcome = ProposedChange | Outcome
+"""A change that does; or that none of the kind would, or that it is not known."""
 
 
 def mend_node(trials: Trials) -> KindOutcome:
@@ -104,38 +100,108 @@ def _taints_that_keep_off(spec: PodSpec, instance: Instance) -> list[str]:
     return [taint.key for taint in taints]
 
 
+def ask_less(trials: Trials) -> KindOutcome:
+    """Look for the least that has to be asked less of one resource; not of several at once."""
+    specs = {pod.spec for gang in trials.instance.gangs for pod in gang.pods}
+    if len(specs) > 1 or any(spec.variants for spec in specs):
+        return Outcome.OPEN
+    outcomes: list[KindOutcome] = []
+    for resource, asked, step in _resources(specs.pop()):
+        found = _least_less(resource, asked, step, trials)
+        if isinstance(found, ProposedChange):
+            return found
+        outcomes.append(found)
+    return _none_of(outcomes)
+
+
+def _resources(spec: PodSpec) -> Iterator[tuple[str, int, int]]:
+    """Yield what a pod asks for, and in what steps it could be less; what few nodes have first."""
+    asked = spec.requests
+    for device in asked.devices:
+        if device.share is None:
+            yield device.type, device.count, 1
+    yield from ((name, amount, 1) for name, amount in asked.extended)
+    if asked.cpu_milli:
+        yield "cpu", asked.cpu_milli, 1000 if spec.qos.owns_cpus else CPU_STEP_MILLI
+    if asked.memory_bytes:
+        yield "memory", asked.memory_bytes, MEMORY_STEP_BYTES
+
+
+def _least_less(resource: str, asked: int, step: int, trials: Trials) -> KindOutcome:
+    """Look for the largest amount below what is asked for with which all fit."""
+    gangs = trials.instance.gangs
+
+    def less(steps: int) -> Option:
+        return tuple(AskLess(gang.key, resource, steps * step) for gang in gangs)
+
+    steps = _Steps(low=1, high=-(-asked // step))  # to ask for nothing is not to ask for less
+    found = steps.most_that_fits(lambda count: trials.outcome(less(count)))
+    # Where less may not fit though more does, nothing follows from what does not fit.
+    plain = not _may_need_more(trials.instance)
+    if found is None:
+        return steps.beyond if plain or not steps.tried else Outcome.OPEN
+    certain = plain and steps.beyond is Outcome.RULED_OUT
+    return ProposedChange("ask-less", less(found), certain)
+
+
+@dataclass(slots=True)
+class _Steps:
+    """A search for the largest count, from low to below high, with which all fit.
+
+    Attributes:
+        beyond: What is known of one more than that: ruled out, or open.
+
+    """
+
+    low: int
+    high: int
+    beyond: Outcome = Outcome.RULED_OUT
+
+    @property
+    def tried(self) -> bool:
+        """Whether there is anything to try."""
+        return self.low < self.high
+
+    def most_that_fits(self, outcome: Callable[[int], Outcome]) -> int | None:
+        """Return it, or None if even the lowest does not fit."""
+        if not self.tried:
+            return None
+        lowest = outcome(self.low)
+        if lowest is not Outcome.FITS:
+            self.beyond = lowest
+            return None
+        fits, refused = self.low, self.high
+        while refused - fits > 1:
+            middle = (fits + refused) // 2
+            known = outcome(middle)
+            if known is Outcome.FITS:
+                fits = middle
+            else:
+                refused, self.beyond = middle, known
+        return fits
+
+
 def fewer_members(trials: Trials) -> KindOutcome:
     """Look for the most members of the gang that fit together."""
     gangs = trials.instance.gangs
     if len(gangs) != 1 or gangs[0].lone:
         return Outcome.RULED_OUT
     (gang,) = gangs
-    steps = StepSearch(low=1, high=len(gang.pods))
-    alike = (
-        len({pod.spec for pod in gang.pods}) == 1
-        and not gang.levels
-        and gang.gather is None
-        and not any_reaches_beyond(gang.pods)
-    )
-    found = steps.most_that_fits(
-        lambda count: trials.outcome((Scale(gang.key, count),)), plain=alike
-    )
+    steps = _Steps(low=1, high=len(gang.pods))
+    found = steps.most_that_fits(lambda count: trials.outcome((Scale(gang.key, count),)))
+    alike = len({pod.spec for pod in gang.pods}) == 1 and not gang.levels and gang.gather is None
     if found is None:
-        return steps.beyond
-    certain = steps.beyond is Outcome.RULED_OUT
+        return steps.beyond if alike or not steps.tried else Outcome.OPEN
+    certain = alike and steps.beyond is Outcome.RULED_OUT
     return ProposedChange("fewer-members", (Scale(gang.key, found),), certain)
 
 
 def move(trials: Trials) -> KindOutcome:
     """Look for the fewest running pods whose move makes room."""
-    could = sum(one.movable for one in trials.instance.running)
-    if not could:
+    if not any(one.movable for one in trials.instance.running):
         return Outcome.RULED_OUT
     answer = trials.answer(replace(trials.instance, move_budget=MOST_MOVES))
-    if answer is None or not isinstance(answer, Placed):
-        known = Outcome.OPEN if answer is None else outcome_of(answer, trials.instance)
-        return known if could <= MOST_MOVES else Outcome.OPEN
-    if not answer.moves:
+    if not isinstance(answer, Placed) or not answer.moves:
         return Outcome.OPEN
     changes = tuple(MovePods(one.home.key) for one in answer.moves)
     if trials.outcome(changes) is not Outcome.FITS:
@@ -145,19 +211,16 @@ def move(trials: Trials) -> KindOutcome:
 
 
 def end(trials: Trials) -> KindOutcome:
-    """Look for the fewest running pods whose end makes room.
+    """Look for the fewest running pods of one node whose end makes room for a lone pod.
 
-    For a lone pod each node is looked at by itself, which is the same question as long as no rule
-    looks beyond it. Else all running pods are, if there are few. Nobody says the priority of a
-    running pod, so of equally many the first ones win.
+    Each node is looked at by itself, which is the same question as long as no rule looks beyond
+    it. Nobody says the priority of a running pod, so of equally many those of the first node win.
     """
     instance = trials.instance
     pods = [pod for gang in instance.gangs for pod in gang.pods]
     runners = [one.pod for one in instance.running]
     if len(pods) != 1 or any_reaches_beyond((*pods, *runners)):
-        if len(runners) > MOST_ENDED:
-            return Outcome.OPEN
-        return fewest("end", [(Remove(pod.key),) for pod in runners], trials)
+        return Outcome.OPEN
     on_node: dict[str, list[RunningPod]] = {}
     for one in instance.running:
         on_node.setdefault(one.placement.node, []).append(one)
@@ -174,10 +237,10 @@ def end(trials: Trials) -> KindOutcome:
         if isinstance(found, ProposedChange) and (best is None or len(found.changes) < len(best)):
             best = found.changes
     if best is None:
-        return none_of(outcomes)
+        return _none_of(outcomes)
     if trials.outcome(best) is not Outcome.FITS:
         return Outcome.OPEN
-    return ProposedChange("end", best, len(best) == 1 or all_certain(outcomes))
+    return ProposedChange("end", best, len(best) == 1 or _all_certain(outcomes))
 
 
 def add_nodes(trials: Trials) -> KindOutcome:
@@ -193,8 +256,8 @@ def add_nodes(trials: Trials) -> KindOutcome:
         if isinstance(found, ProposedChange) and isinstance(found.changes[0], Add):
             best = found.changes[0]
     if best is None:
-        return none_of(outcomes) if len(types) <= MOST_TYPES else Outcome.OPEN
-    certain = len(types) <= MOST_TYPES and all_certain(outcomes) and not spreads(trials.instance)
+        return _none_of(outcomes) if len(types) <= MOST_TYPES else Outcome.OPEN
+    certain = len(types) <= MOST_TYPES and _all_certain(outcomes) and not _spreads(trials.instance)
     return ProposedChange("add-nodes", (best,), best.count == 1 or certain)
 
 
@@ -207,12 +270,7 @@ def _fewest_added(like: str, most: int, trials: Trials) -> KindOutcome:
     refused, beyond, count = 0, Outcome.RULED_OUT, 1
     while (outcome := trials.outcome((Add(count, like),))) is not Outcome.FITS:
         if count == most:
-            if not enough:
-                return Outcome.OPEN
-            if not spreads(trials.instance):
-                return outcome
-            changed = apply_all((Add(most, like),), without_spread(trials.instance))
-            return Outcome.RULED_OUT if is_ruled_out(changed, trials) else Outcome.OPEN
+            return outcome if enough and not _spreads(trials.instance) else Outcome.OPEN
         refused, beyond, count = count, outcome, min(2 * count, most)
     fits = count
     while fits - refused > 1:
@@ -223,6 +281,97 @@ def _fewest_added(like: str, most: int, trials: Trials) -> KindOutcome:
         else:
             refused, beyond = middle, outcome
     return ProposedChange("add-nodes", (Add(fits, like),), beyond is Outcome.RULED_OUT)
+
+
+def fewest(kind: str, options: Sequence[Option], trials: Trials) -> KindOutcome:
+    """Look for the fewest of some changes that do together.
+
+    Returns:
+        Them; or that it is ruled out that any do, or that it is not known.
+
+    """
+    if not options:
+        return Outcome.RULED_OUT
+    every = trials.outcome(_all_of(options))
+    if every is Outcome.RULED_OUT and len(options) > 1 and _more_may_be_worse(trials.instance):
+        return Outcome.OPEN
+    if every is not Outcome.FITS:
+        return every
+    certain = True
+    size = 1
+    while size < len(options) and comb(len(options), size) <= MOST_TRIALS:
+        for some in combinations(options, size):
+            outcome = trials.outcome(_all_of(some))
+            if outcome is Outcome.FITS:
+                return ProposedChange(kind, _all_of(some), certain or size == 1)
+            certain = certain and outcome is Outcome.RULED_OUT
+        size += 1
+    kept = _without_needless(options, trials)
+    # Every set smaller than `size` was tried.
+    return ProposedChange(kind, _all_of(kept), len(kept) == 1 or (certain and len(kept) == size))
+
+
+def _without_needless(options: Sequence[Option], trials: Trials) -> list[Option]:
+    """Return a part of the changes of which each is needed; whole halves are left out first."""
+    kept = list(options)
+    size = len(kept) // 2
+    while size:
+        start = 0
+        while start < len(kept):
+            fewer = kept[:start] + kept[start + size :]
+            if fewer and trials.outcome(_all_of(fewer)) is Outcome.FITS:
+                kept = fewer
+            else:
+                start += size
+        size //= 2
+    return kept
+
+
+def _spreads(instance: Instance) -> bool:
+    """Return whether a pod is to be spread: then another node may be another empty domain."""
+    return any(pod.spec.spread for gang in instance.gangs for pod in gang.pods)
+
+
+def _more_may_be_worse(instance: Instance) -> bool:
+    """Return whether a change may hinder though others of its kind would do without it.
+
+    Nodes that come, or that a pod may look at, may be empty domains; and a pod without a NUMA
+    policy of its own is under that of its node.
+    """
+    return _spreads(instance) or _have_numa_policy(instance)
+
+
+def _may_need_more(instance: Instance) -> bool:
+    """Return whether less of something may not fit though more does.
+
+    NUMA policies allow sets of NUMA nodes by what is asked for; whole cores and partitions of
+    GPUs come in certain sizes.
+    """
+    return (
+        _have_numa_policy(instance)
+        or any(node.honors_table for node in instance.nodes)
+        or any(pod.spec.qos.owns_cpus for gang in instance.gangs for pod in gang.pods)
+    )
+
+
+def _have_numa_policy(instance: Instance) -> bool:
+    nodes = any(node.alignment or node.defaults.alignment for node in instance.nodes)
+    return nodes or any(pod.spec.alignment for gang in instance.gangs for pod in gang.pods)
+
+
+def _all_of(options: Iterable[Option]) -> Option:
+    return tuple(change for option in options for change in option)
+
+
+def _none_of(outcomes: Sequence[KindOutcome]) -> Outcome:
+    return Outcome.OPEN if Outcome.OPEN in outcomes else Outcome.RULED_OUT
+
+
+def _all_certain(outcomes: Sequence[KindOutcome]) -> bool:
+    return all(
+        one is Outcome.RULED_OUT or (isinstance(one, ProposedChange) and one.smallest)
+        for one in outcomes
+    )
 
 
 KINDS: dict[str, Callable[[Trials], KindOutcome]] = {
@@ -238,21 +387,15 @@ KINDS: dict[str, Callable[[Trials], KindOutcome]] = {
 """All kinds of changes that are looked for, the cheapest for people first."""
 
 
-def changes_for(
-    instance: Instance, seconds: float, most: int | None = None
-) -> dict[str, KindOutcome]:
+def changes_for(instance: Instance, seconds: float) -> dict[str, KindOutcome]:
     """Return what was found of each kind: a change that was tried, or that there is none.
 
     Args:
         instance: All that wait in it are to have a place, and nothing else changes.
         seconds: How long that may take. What there is no time for is open.
-        most: How many changes are enough; None: one of each kind.
 
     """
-    trials = Trials(instance, seconds, max(LEAST_TRIAL_S, seconds / TRIALS_AT_LEAST))
-    found: dict[str, KindOutcome] = {}
-    for kind, look in KINDS.items():
-        changes = sum(isinstance(one, ProposedChange) for one in found.values())
-        enough = most is not None and changes >= most
-        found[kind] = look(trials) if trials.left_s > 0 and not enough else Outcome.OPEN
-    return found
+    trials = Trials(instance, seconds)
+    return {
+        kind: look(trials) if trials.left_s > 0 else Outcome.OPEN for kind, look in KINDS.items()
+    }

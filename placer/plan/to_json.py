@@ -1,12 +1,11 @@
 """The answer of a plan as a document for programs; prices are decimals, written as text."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from fractions import Fraction
 
 from placer.plan.answer import Bought, NoneFound, NoPlan, PlanAnswer
-from placer.plan.cases import cases_of
 from placer.plan.growth import GrowthCurve, GrowthStep
-from placer.plan.question import PlanQuestion
+from placer.plan.question import PlanQuestion, demand_in
 from placer_models.files.documents import API_VERSION
 from placer_models.files.part import Json
 from placer_models.instance.placement_file import answer_to_json
@@ -14,28 +13,12 @@ from placer_models.placement import Placed, Unplaced, title_of
 from placer_models.pod import pods_of
 
 
-def plans_to_json(questions: Sequence[PlanQuestion], answers: Sequence[PlanAnswer]) -> Json:
-    """Return the answers for single scenarios as `PlanAnswersFile` describes them."""
-    return {
-        "apiVersion": API_VERSION,
-        "kind": "PlanAnswers",
-        "answers": [
-            plan_to_json(question, answer)
-            for question, answer in zip(questions, answers, strict=True)
-        ],
-    }
-
-
 def plan_to_json(question: PlanQuestion, answer: PlanAnswer) -> Json:
     """Return the answer as `PlanAnswerFile` describes it."""
     head: Json = {"apiVersion": API_VERSION, "kind": "PlanAnswer"}
     asked = [
-        {
-            "name": case.scenario,
-            "lost": case.loss or None,
-            "pods": sum(1 for _ in pods_of(case.instance.gangs)),
-        }
-        for case in cases_of(question)
+        {"name": scenario.name, "pods": sum(1 for _ in pods_of(demand_in(question, scenario)))}
+        for scenario in question.scenarios
     ]
     nothing: Json = {"price": None, "bound": None, "gapPercent": None, "proven": False}
     lists: Json = {
@@ -45,7 +28,6 @@ def plan_to_json(question: PlanQuestion, answer: PlanAnswer) -> Json:
         "scenarios": asked,
         "relaxed": [],
         "unplaced": [],
-        "mends": [],
         "placements": [],
     }
     money: Json = {"currency": question.currency}
@@ -56,16 +38,7 @@ def plan_to_json(question: PlanQuestion, answer: PlanAnswer) -> Json:
             unplaced = [*_unplaced(answer.unplaced)]
             unplaced += [{"name": one.pod, "count": one.count} for one in answer.short]
             known = nothing | {"proven": True}
-            mends = [
-                {
-                    "changes": list(one.changes),
-                    "price": None if one.price is None else f"{one.price:f}",
-                    "smallest": one.smallest,
-                }
-                for one in answer.mends
-            ]
-            said = {"unplaced": unplaced, "mends": mends}
-            return head | {"status": "infeasible"} | money | known | lists | said
+            return head | {"status": "infeasible"} | money | known | lists | {"unplaced": unplaced}
         case NoneFound():
             unplaced = [*_unplaced(answer.unplaced)]
             known = nothing | {"bound": f"{answer.bound:f}"}
@@ -103,10 +76,6 @@ def _bought(answer: Bought, lists: Json) -> Json:
             for one in answer.runners_up
         ],
         "relaxed": list(answer.relaxed),
-        "scenarios": [
-            {"name": one.scenario, "lost": one.loss or None, "pods": len(one.placement.pods)}
-            for one in answer.witnesses
-        ],
         "placements": [
             answer_to_json(Placed(one.placement, ()), one.instance, {}) for one in answer.witnesses
         ],

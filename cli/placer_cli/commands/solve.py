@@ -15,19 +15,15 @@ from placer_cli.emit import Emission, emission_of
 from placer_cli.exits import Exit
 from placer_cli.illegal import SkipIllegal, read_instance
 from placer_cli.output import Format, document, format_of, output_file, refuse_inputs, replacing
+from placer_cli.report.option import ReportFile, foot_of, write_report
 from placer_cli.what_if import Moves, WhatIfChanges, as_asked, solve_what_if
 from placer_cli.who_waits import Gated, Ignore, SchedulerNames, who_waits
-from placer_models.cluster import Instance
 from placer_models.kubernetes.who_waits import WhoWaits
 from placer_models.node_strategy import NodeStrategy
 from placer_models.placement import Answer, GaveUp, Infeasible, PartlyPlaced, Placed
 
 if TYPE_CHECKING:
     from placer.kubernetes.summary import Summary
-
-LEAST_CHANGES_S, CHANGES_SHARE = 1.0, 3.0
-"""How long changes are looked for once the answer is there, if that is within the time limit: as
-many seconds, or as many times what the answer took."""
 
 LEAST_S = 0.001
 """With fewer seconds than this nothing is ever searched."""
@@ -118,6 +114,7 @@ def solve(
     ignore: Ignore = None,
     moves: Moves = None,
     what_if: WhatIfChanges = None,
+    report: ReportFile = None,
 ) -> None:
     """Place the pods that wait in INSTANCE, and say how good that is.
 
@@ -133,8 +130,10 @@ def solve(
         emission = emission_of(emit)
         who = who_waits(scheduler_name, gated=gated, ignore=ignore)
         if what_if:
-            if output or emission:
-                raise typer.BadParameter("--what-if only asks: leave --output and --emit out")
+            if output or emission or report:
+                raise typer.BadParameter(
+                    "--what-if only asks: leave --output, --emit and --report out"
+                )
             answer = solve_what_if(
                 what_if, instance, options, form, skip_illegal=skip_illegal, who=who, moves=moves
             )
@@ -149,6 +148,7 @@ def solve(
                 who=who,
                 moves=moves,
                 tiers=tiers,
+                report=report,
             )
     except KeyboardInterrupt:
         raise NoAnswerError from None
@@ -166,6 +166,7 @@ def _solve(
     who: WhoWaits,
     moves: int | None,
     tiers: bool,
+    report: Path | None,
 ) -> Answer:
     """Read, search and print; return the answer."""
     from placer.load import load_cluster
@@ -175,6 +176,7 @@ def _solve(
     from placer_models.instance.placement_file import answer_to_json
 
     refuse_inputs("--output", output, instance)
+    refuse_inputs("--report", report, instance)
     # What the search logs of rejected places is part of the answer, and said below.
     logging.getLogger("placer.search").addHandler(logging.NullHandler())
     started_s = monotonic()
@@ -221,10 +223,6 @@ def _solve(
         console = out()
         canvas = canvas_of(console)
         console.print(draw_answer(answer, problem, options, canvas, every_tier=tiers))
-        left_s = options.time_limit_s - (monotonic() - started_s - read_s)
-        most_s = max(LEAST_CHANGES_S, CHANGES_SHARE * solve_s)
-        if options.work_limit is None and not isinstance(answer, Placed):
-            _print_changes(problem, answer, min(left_s, most_s), of_cluster=bool(read))
     else:
         if output is None:
             typer.echo(document(tree, form), nl=False)
@@ -232,25 +230,14 @@ def _solve(
             note(place.text)
     if told:
         note(told)
+    if report is not None:
+        from placer_cli.report.solved import solved_page
+
+        write_report(
+            report, solved_page(answer, problem, options, foot_of("What placer solve says"))
+        )
     err().print(f"read in {read_s:.2f} s, solved in {solve_s:.2f} s", style="dim")
     return answer
-
-
-def _print_changes(problem: Instance, answer: Answer, seconds: float, *, of_cluster: bool) -> None:
-    """Print the best change for each pod or shape that is left out, as far as time allows."""
-    from placer.explain.explain import explain
-    from placer_cli.draw.explanation import draw_best_changes
-    from placer_cli.draw.text_flow import titled
-    from placer_cli.progress import progress
-
-    if seconds <= 0:
-        return
-    with progress(err()) as tell:
-        tell("looking for changes that would do")
-        explained = explain(problem, answer, seconds=seconds, most_changes=1, nearest=False)
-    if any(one.changes for one in explained):
-        drawn = draw_best_changes(explained, problem, of_cluster=of_cluster)
-        out().print("", titled("What would do (placer explain says more)", drawn), sep="\n")
 
 
 def _exit(answer: Answer) -> Exit:

@@ -11,8 +11,9 @@ from placer_cli.commands.solve import LONGEST_S
 from placer_cli.console import err, note_summary, out
 from placer_cli.exits import Exit
 from placer_cli.illegal import SkipIllegal, read_instance
-from placer_cli.output import Format, document
+from placer_cli.output import Format, document, refuse_inputs
 from placer_cli.plan.sweeping import ExecutorAddress, Processes, told_as_usage, workers_named
+from placer_cli.report.option import ReportFile, foot_of, write_report
 from placer_cli.what_if import changes_in
 from placer_cli.who_waits import Gated, Ignore, SchedulerNames, who_waits
 from placer_models.cluster import Instance
@@ -66,6 +67,7 @@ def fit(
     ] = 20.0,
     processes: Processes = None,
     executor: ExecutorAddress = None,
+    report: ReportFile = None,
     form: Annotated[Format, typer.Option("--format", help="How it is printed.")] = Format.TABLE,
     skip_illegal: SkipIllegal = False,
     scheduler_name: SchedulerNames = None,
@@ -90,6 +92,7 @@ def fit(
             seconds,
             form,
             workers_named(processes, executor),
+            report,
             skip_illegal=skip_illegal,
             who=who,
         )
@@ -106,6 +109,7 @@ def _fit(
     seconds: float,
     form: Format,
     workers: "SweepWorkers",
+    report: Path | None,
     *,
     skip_illegal: bool,
     who: WhoWaits,
@@ -115,6 +119,7 @@ def _fit(
     from placer_cli.interrupt import halted_by_ctrl_c
     from placer_cli.progress import progress
 
+    refuse_inputs("--report", report, paths)
     started_s = monotonic()
     changes = [changes_in([text]) for text in texts]
     instance = read_instance(
@@ -154,6 +159,10 @@ def _fit(
         from placer.plan.fit_json import fit_to_json
 
         typer.echo(document(fit_to_json(steps, waiting), form), nl=False)
+    if report is not None:
+        from placer_cli.report.plans import fit_page
+
+        write_report(report, fit_page(steps, shape, waiting, foot_of("What placer plan fit says")))
     err().print(f"counted in {monotonic() - started_s:.2f} s", style="dim")
     return steps
 

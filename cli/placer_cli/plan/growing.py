@@ -1,5 +1,6 @@
 """``placer plan buy --growth``: a plan at many sizes of its demand."""
 
+from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,7 @@ def buy_growth(
     threads: int | None,
     work_limit: int | None,
     form: Format,
+    report: Path | None = None,
 ) -> Exit:
     """Solve the steps, print them, and return the exit code."""
     from placer.plan.growth import grow, scales_of
@@ -61,6 +63,12 @@ def buy_growth(
         from placer.plan.to_json import growth_to_json
 
         typer.echo(document(growth_to_json(question, curve), form), nl=False)
+    if report is not None:
+        from placer_cli.report.option import foot_of, write_report
+        from placer_cli.report.plans import growth_page
+
+        foot = foot_of(f"What to buy, as placer plan buy --growth {growth} says it")
+        write_report(report, growth_page(question, curve, foot))
     err().print(f"planned in {monotonic() - started_s:.2f} s", style="dim")
     return exit_of(curve)
 

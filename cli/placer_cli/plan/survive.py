@@ -10,8 +10,9 @@ from placer_cli.commands.solve import LONGEST_S
 from placer_cli.console import err, note_summary, out
 from placer_cli.exits import Exit
 from placer_cli.illegal import SkipIllegal, read_instance
-from placer_cli.output import Format, document
+from placer_cli.output import Format, document, refuse_inputs
 from placer_cli.plan.sweeping import ExecutorAddress, Processes, told_as_usage, workers_named
+from placer_cli.report.option import ReportFile, foot_of, write_report
 from placer_cli.what_if import MOST_MOVES
 from placer_cli.who_waits import Gated, Ignore, SchedulerNames, who_waits
 from placer_models.kubernetes.who_waits import WhoWaits
@@ -67,6 +68,7 @@ def survive(
     ] = 60.0,
     processes: Processes = None,
     executor: ExecutorAddress = None,
+    report: ReportFile = None,
     form: Annotated[Format, typer.Option("--format", help="How it is printed.")] = Format.TABLE,
     skip_illegal: SkipIllegal = False,
     scheduler_name: SchedulerNames = None,
@@ -94,6 +96,7 @@ def survive(
             seconds,
             form,
             workers_named(processes, executor),
+            report,
             skip_illegal=skip_illegal,
             who=who,
         )
@@ -111,6 +114,7 @@ def _survive(
     seconds: float,
     form: Format,
     workers: "SweepWorkers",
+    report: Path | None,
     *,
     skip_illegal: bool,
     who: WhoWaits,
@@ -120,6 +124,7 @@ def _survive(
     from placer_cli.interrupt import halted_by_ctrl_c
     from placer_cli.progress import progress
 
+    refuse_inputs("--report", report, paths)
     started_s = monotonic()
     instance = read_instance(
         paths, note_summary, skip_illegal=skip_illegal, who=who, bears_faults=True
@@ -144,16 +149,31 @@ def _survive(
         except ValueError as error:
             option = "--domain" if domain else "--nodes"
             raise typer.BadParameter(f"{option}: {error}") from None
+    waiting = sum(len(gang.pods) for gang in instance.gangs)
     if form is Format.TABLE:
         from placer_cli.draw.canvas import canvas_of
         from placer_cli.plan.draw_survival import draw_survival
 
         console = out()
-        waiting = sum(len(gang.pods) for gang in instance.gangs)
         console.print(draw_survival(answer, nodes, domain, currency, waiting, canvas_of(console)))
     else:
         from placer.plan.survival_json import survival_to_json
 
         typer.echo(document(survival_to_json(answer, move_budget, currency), form), nl=False)
+    if report is not None:
+        from placer_cli.report.plans import survival_page
+
+        write_report(
+            report,
+            survival_page(
+                answer,
+                nodes,
+                domain,
+                move_budget,
+                currency,
+                waiting,
+                foot_of("What placer plan survive says"),
+            ),
+        )
     err().print(f"lost in {monotonic() - started_s:.2f} s", style="dim")
     return answer

@@ -99,7 +99,6 @@ class Waiting:
     pods: Sequence[PodPart]
     gangs: Sequence[tuple[GangPart, Place]]
     place: Place
-    pods_field: str = "pods"
 
 
 def build_instance(
@@ -301,7 +300,7 @@ def _build(
     asked += beside.demand if beside else ()
     for one in asked:
         for i, pod in enumerate(one.pods):
-            gangs += waiting.lone(pod, one.place.at(one.pods_field, i))
+            gangs += waiting.lone(pod, one.place.at("pods", i))
     for one in asked:
         gangs += (waiting.gang(gang, place) for gang, place in one.gangs)
     groups = tuple(

@@ -1,0 +1,1 @@
+"""Reports: an answer as one HTML page that asks nothing of the network, for those who pay."""

@@ -1,0 +1,32 @@
+"""Option ``--report``, and the file that it writes: the whole page, or none."""
+
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from placer_cli.console import note
+from placer_cli.output import output_file, replacing
+
+ReportFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--report",
+        parser=output_file,
+        metavar="FILE.html",
+        help="Also write the answer to FILE as one HTML page, which needs nothing else.",
+    ),
+]
+
+
+def foot_of(what: str) -> str:
+    """Return the last line of a report."""
+    return f"{what}; made by Placer {version('placer')}."
+
+
+def write_report(file: Path, text: str) -> None:
+    """Write a report, and say so."""
+    with replacing(file) as written:
+        written.write(text)
+    note(f"wrote {file}: a report for a browser")

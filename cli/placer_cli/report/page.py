@@ -1,0 +1,103 @@
+"""The page of a report: sections one below the other, with a look for light, dark and paper."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+
+from placer_cli.report.html import Html, joined, tag
+
+_NO_NETWORK = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A cell of a table.
+
+    Attributes:
+        text: What is shown.
+        value: What rows are sorted by, where that is not the text.
+
+    """
+
+    text: str
+    value: float | str | None = None
+
+
+def page(title: str, lead: Sequence[str], sections: Iterable[Html], foot: str) -> str:
+    """Return a page as text.
+
+    Args:
+        title: Its title.
+        lead: The answer: a sentence, and further ones.
+        sections: What stands below.
+        foot: How it was made.
+
+    """
+    first, *others = lead or (title,)
+    head = tag(
+        "head",
+        Html('<meta charset="utf-8">'),
+        Html('<meta name="viewport" content="width=device-width, initial-scale=1">'),
+        Html(f'<meta http-equiv="Content-Security-Policy" content="{_NO_NETWORK}">'),
+        tag("title", title),
+        tag("style", _own("page.css")),
+    )
+    body = tag(
+        "body",
+        tag("header", tag("h1", first), *(tag("p", line) for line in others)),
+        tag("main", *sections),
+        tag("footer", foot),
+        tag("script", _own("page.js")),
+    )
+    return f'<!doctype html>\n<html lang="en">{head}{body}</html>\n'
+
+
+def _own(name: str) -> Html:
+    """Return a file that lies beside this one, to stand in the page."""
+    return Html(files("placer_cli.report").joinpath(name).read_text("utf-8"))
+
+
+def section(title: str, *parts: Html) -> Html:
+    """Return a section under a title."""
+    return tag("section", tag("h2", title), *parts)
+
+
+def tiles(figures: Iterable[tuple[str, str]]) -> Html:
+    """Return figures side by side: what it is, and the figure."""
+    drawn = (
+        tag("div", tag("b", figure), tag("span", name), class_="tile") for name, figure in figures
+    )
+    return tag("div", *drawn, class_="tiles")
+
+
+def sorted_table(head: Sequence[str], rows: Iterable[Sequence[Cell | str]]) -> Html:
+    """Return a table that sorts by the column whose head is clicked.
+
+    A head that begins with ``#`` is that of numbers, which stand to the right.
+    """
+    numbers = [name.startswith("#") for name in head]
+    heads = (
+        tag(
+            "th",
+            tag("button", name.removeprefix("#"), type="button"),
+            class_="number" if number else None,
+            scope="col",
+        )
+        for name, number in zip(head, numbers, strict=True)
+    )
+    lines = (
+        tag("tr", *(_cell(one, number=n) for one, n in zip(row, numbers, strict=True)))
+        for row in rows
+    )
+    table = tag("table", tag("thead", tag("tr", *heads)), tag("tbody", *lines))
+    return tag("div", table, class_="wide")
+
+
+def _cell(cell: Cell | str, *, number: bool) -> Html:
+    one = cell if isinstance(cell, Cell) else Cell(cell)
+    return tag("td", one.text, class_="number" if number else None, data_value=one.value)
+
+
+def paragraphs(lines: Iterable[str], look: str | None = None) -> Html:
+    """Return lines as paragraphs."""
+    return joined(*(tag("p", line, class_=look) for line in lines))

@@ -1,0 +1,292 @@
+"""Reports of plans: what to buy, growth, losses, how many more fit."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from typing import Any
+
+from placer.plan.answer import Bought, PlanAnswer
+from placer.plan.fit_answer import FitCount
+from placer.plan.fit_json import fit_to_json
+from placer.plan.growth import GrowthCurve
+from placer.plan.question import PlanQuestion
+from placer.plan.survival_json import survival_to_json
+from placer.plan.survive import SurvivalAnswer
+from placer.plan.to_json import growth_to_json, plan_to_json
+from placer_cli.draw.canvas import Canvas
+from placer_cli.draw.texts import count
+from placer_cli.plan.draw_fit import draw_fit
+from placer_cli.plan.draw_survival import draw_survival
+from placer_cli.plan.drawn import draw_plan
+from placer_cli.plan.drawn_growth import draw_growth, told_stretch
+from placer_cli.report.charts import Bar, CurvePoint, bars, curve
+from placer_cli.report.html import Html
+from placer_cli.report.insides import busiest, insides
+from placer_cli.report.lead import lead_of
+from placer_cli.report.page import Cell, page, paragraphs, section, sorted_table, tiles
+from placer_models.cluster import Node
+from placer_models.placement import PodPlacement
+
+AnswerTree = Any
+"""A document of an answer, as programs read it: the figures of a page are those of the document."""
+
+_WIDE = Canvas(4_000)
+_MOST_NODES = 1_000
+"""So many nodes are listed."""
+
+
+def plan_page(question: PlanQuestion, answer: PlanAnswer, foot: str) -> str:
+    """Return the report of what to buy."""
+    tree = plan_to_json(question, answer)
+    lead = lead_of(draw_plan(question, answer, _WIDE))
+    return page(question.name or "What to buy", lead, _plan(question, answer, tree), foot)
+
+
+def _plan(question: PlanQuestion, answer: PlanAnswer, tree: AnswerTree) -> Iterator[Html]:
+    coin = f" {tree['currency']}" if tree["currency"] else ""
+    if isinstance(answer, Bought):
+        yield tiles(
+            (
+                ("price", _coins(tree["price"], coin)),
+                ("no plan costs less than", _coins(tree["bound"], coin)),
+                ("gap", f"{tree['gapPercent']} %"),
+                ("nodes", f"{sum(one['count'] for one in tree['mix']):,}"),
+            )
+        )
+    if tree["mix"]:
+        parts = [
+            Bar(
+                f"{one['count']:,} × {one['offer']}",
+                float(one["price"]),
+                _coins(one["price"], coin),
+            )
+            for one in tree["mix"]
+        ]
+        rows = [
+            [
+                one["offer"],
+                _number(one["count"]),
+                _price(one["price"], coin),
+            ]
+            for one in tree["mix"]
+        ]
+        yield section("What to buy", bars(parts), sorted_table(("offer", "#nodes", "#price"), rows))
+    if tree["binding"]:
+        yield section("What binds", *_binding(tree))
+    if tree["runnersUp"]:
+        rows = [
+            [
+                one["without"],
+                _price(one["price"], coin),
+                ", ".join(f"{part['count']:,} {part['offer']}" for part in one["mix"]),
+            ]
+            for one in tree["runnersUp"]
+        ]
+        yield section("Without one of them", sorted_table(("without", "#price", "instead"), rows))
+    rows = [[one["name"], _number(one["pods"])] for one in tree["scenarios"]]
+    yield section("Scenarios", sorted_table(("scenario", "#pods"), rows))
+    if tree["unplaced"]:
+        yield _unplaced(tree["unplaced"])
+    if isinstance(answer, Bought) and answer.witnesses:
+        fullest = max(answer.witnesses, key=lambda one: len(one.placement.pods))
+        bought = {
+            one.offer: [
+                node.name
+                for node in fullest.instance.nodes
+                if node.name.rpartition("-")[0] == one.offer
+            ]
+            for one in answer.mix
+        }
+        chosen = [busiest(fullest.placement, names) for names in bought.values()]
+        yield from insides(
+            fullest.instance, fullest.placement, [name for name in chosen if name is not None]
+        )
+        yield _nodes(fullest.scenario, fullest.instance.nodes, fullest.placement.pods)
+    if tree["relaxed"]:
+        words = "; ".join(tree["relaxed"])
+        yield section("What the bound leaves out", paragraphs([words], "faint"))
+
+
+def _binding(tree: AnswerTree) -> Iterator[Html]:
+    for one in tree["binding"]:
+        what = one["resource"] or "nothing in particular"
+        percent = f", {one['percent']} % of its price" if one["percent"] else ""
+        yield paragraphs([f"{one['offer']}: {what}{percent}"])
+        uses = [Bar(use["resource"], use["percent"], f"{use['percent']} %") for use in one["uses"]]
+        yield bars(uses, 100.0)
+
+
+def _nodes(scenario: str, nodes: Sequence[Node], places: Sequence[PodPlacement]) -> Html:
+    pods = Counter(place.node for place in places)
+    listed: list[list[Cell | str]] = [[node.name, _number(pods[node.name])] for node in nodes]
+    more = len(listed) - _MOST_NODES
+    note = paragraphs([f"and {count(more, 'node')} more"] if more > 0 else [], "faint")
+    table = sorted_table(("node", "#pods"), listed[:_MOST_NODES])
+    return section(f"Nodes ({scenario})", table, note)
+
+
+def growth_page(question: PlanQuestion, found: GrowthCurve, foot: str) -> str:
+    """Return the report of a demand that grows."""
+    tree = growth_to_json(question, found)
+    lead = lead_of(draw_growth(question, found, _WIDE))
+    return page(question.name or "Growth", lead, _growth(question, found, tree), foot)
+
+
+def _growth(question: PlanQuestion, found: GrowthCurve, tree: AnswerTree) -> Iterator[Html]:
+    coin = f" {tree['currency']}" if tree["currency"] else ""
+    points = [
+        CurvePoint(float(step.scale), None if step.price is None else float(step.price), step.nodes)
+        for step in found.of_first_case()
+    ]
+    if len(points) > 1 and any(point.price is not None for point in points):
+        beyond = tree["boughtFrom"] if question.instance.nodes else None
+        burst = None if beyond is None else float(beyond)
+        yield section("Growth", curve(points, tree["currency"], burst))
+    rows = [
+        [
+            Cell(f"{step['scale']}x", float(step["scale"])),
+            step["case"],
+            _number(step["pods"]),
+            _number(step["nodes"]),
+            _price(step["price"], coin),
+            _price(step["bound"], coin),
+            Cell(
+                "" if step["gapPercent"] is None else f"{step['gapPercent']} %", step["gapPercent"]
+            ),
+            ", ".join(f"{part['count']:,} {part['offer']}" for part in step["mix"])
+            or step["reason"],
+        ]
+        for step in tree["steps"]
+    ]
+    head: tuple[str, ...] = (
+        "#demand",
+        "case",
+        "#pods",
+        "#nodes",
+        "#price",
+        "#bound",
+        "#gap",
+        "buy",
+    )
+    if rows and not any(row[1] for row in rows):
+        head, rows = (head[0], *head[2:]), [[row[0], *row[2:]] for row in rows]
+    yield section("What to buy", sorted_table(head, rows))
+    stretches = found.stretches()
+    if stretches:
+        yield section("What binds", paragraphs(map(told_stretch, stretches)))
+
+
+def survival_page(
+    answer: SurvivalAnswer,
+    nodes: int,
+    domain: str,
+    move_budget: int,
+    currency: str,
+    waiting: int,
+    foot: str,
+) -> str:
+    """Return the report of losses, the worst first; arguments are those of the drawing."""
+    tree = survival_to_json(answer, move_budget, currency)
+    lead = lead_of(draw_survival(answer, nodes, domain, currency, waiting, _WIDE))
+    return page("What a failure costs", lead, _losses(tree), foot)
+
+
+def _losses(tree: AnswerTree) -> Iterator[Html]:
+    coin = f" {tree['currency']}" if tree["currency"] else ""
+    parts = [
+        Bar(one["name"], len(one["unplaced"]), f"{len(one['unplaced'])} of {one['pods']}")
+        for one in tree["losses"]
+        if one["unplaced"]
+    ]
+    if parts:
+        yield section("Pods without a place", bars(parts[:40]))
+    rows = [
+        [
+            f"{one['name']} and {len(one['alike'])} alike" if one["alike"] else one["name"],
+            _number(len(one["nodes"])),
+            _number(one["pods"]),
+            _number(len(one["unplaced"])),
+            _number(one["moves"]),
+            "yes" if one["survives"] else "no",
+            "" if one["mend"] is None else _mended(one["mend"], coin),
+        ]
+        for one in tree["losses"]
+    ]
+    head: tuple[str, ...] = (
+        "lost",
+        "#nodes",
+        "#pods",
+        "#no place",
+        "#moves",
+        "survives",
+        "mended by",
+    )
+    if not any(row[-1] for row in rows):
+        head, rows = head[:-1], [row[:-1] for row in rows]
+    yield section("Losses, the worst first", sorted_table(head, rows))
+    for one in tree["losses"]:
+        if one["unplaced"]:
+            yield _unplaced(one["unplaced"][:50], f"Without a place: {one['name']}")
+
+
+def _mended(mend: AnswerTree, coin: str) -> str:
+    if mend["price"] is None:
+        return "nothing that is offered"
+    mix = ", ".join(f"{part['count']:,} {part['offer']}" for part in mend["mix"])
+    return f"{mix} for {_coins(mend['price'], coin)}"
+
+
+def fit_page(steps: Sequence[FitCount], shape: str, waiting: int, foot: str) -> str:
+    """Return the report of how many more fit."""
+    tree = fit_to_json(steps, waiting)
+    lead = lead_of(draw_fit(steps, shape, waiting, _WIDE))
+    return page("How many more fit", lead, _fit(steps, tree), foot)
+
+
+def _fit(steps: Sequence[FitCount], tree: AnswerTree) -> Iterator[Html]:
+    parts = [
+        Bar(
+            ", ".join(step["changes"]) or "as it is",
+            step["count"],
+            f"{step['count']:,}" if step["proven"] else f"{step['count']:,} to {step['bound']:,}",
+        )
+        for step in tree["steps"]
+    ]
+    yield section("How many more fit", bars(parts))
+    for step in tree["steps"]:
+        rows = [
+            [one["machine"], _number(len(one["nodes"])), _number(one["count"]), one["reason"]]
+            for one in step["classes"]
+        ]
+        title = ", ".join(step["changes"]) or "As it is"
+        head = ("machine", "#nodes", "#more", "what stops the next one")
+        yield section(title, sorted_table(head, rows))
+    first = steps[0]
+    node = busiest(first.placement, [one.name for one in first.instance.nodes])
+    yield from insides(first.instance, first.placement, [] if node is None else [node])
+
+
+def _unplaced(pods: Sequence[AnswerTree], title: str = "Without a place") -> Html:
+    rows = [
+        [one["name"], "; ".join(one.get("reasons", ())) or f"{one.get('count', 1):,} like it"]
+        for one in pods
+    ]
+    return section(title, sorted_table(("pod", "why"), rows))
+
+
+def _number(number: int) -> Cell:
+    return Cell(f"{number:,}", number)
+
+
+def _percent(percent: float | None) -> Cell:
+    return Cell("" if percent is None else f"{percent} %", percent)
+
+
+def _price(price: str | None, coin: str) -> Cell:
+    return Cell("none" if price is None else _coins(price, coin), price)
+
+
+def _coins(price: str, coin: str) -> str:
+    """Write a decimal as people write prices: no digits after the point, or two or more."""
+    digits = len(price.partition(".")[2])
+    return f"{Decimal(price):,.{max(2, digits) if digits else 0}f}{coin}"
