@@ -14,7 +14,7 @@ import pytest
 from placer_cli.app import main
 from placer_cli.report.charts import Bar, CurvePoint, bars, curve
 from placer_cli.report.html import Html, tag
-from placer_cli.report.page import Cell, page, section, sorted_table
+from placer_cli.report.page import SortCell, page, section, sorted_table
 
 INSTANCES = Path(__file__).parents[2] / "instances"
 PLAN = """\
@@ -262,7 +262,11 @@ def test_a_click_on_a_head_sorts_numbers_as_numbers(chromium: str, tmp_path: Pat
     """
     10 comes after 9; a second click turns the order round.
     """
-    rows = [["b", Cell("9 EUR", 9)], ["c", Cell("10 EUR", 10)], ["a", Cell("1,000 EUR", 1000)]]
+    rows = [
+        ["b", SortCell("9 EUR", 9)],
+        ["c", SortCell("10 EUR", 10)],
+        ["a", SortCell("1,000 EUR", 1000)],
+    ]
     text = page("t", ["lead"], [section("s", sorted_table(("name", "#price"), rows))], "foot")
     report = tmp_path / "sorted.html"
 

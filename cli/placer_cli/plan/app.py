@@ -169,7 +169,7 @@ def _buy(
 
         typer.echo(document(plan_to_json(question, answer), form), nl=False)
     if report is not None:
-        from placer_cli.report.plans import plan_page
+        from placer_cli.plan.pages import plan_page
 
         write_report(
             report, plan_page(question, answer, foot_of("What to buy, as placer plan buy says it"))

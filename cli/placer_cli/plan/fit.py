@@ -160,7 +160,7 @@ def _fit(
 
         typer.echo(document(fit_to_json(steps, waiting), form), nl=False)
     if report is not None:
-        from placer_cli.report.plans import fit_page
+        from placer_cli.plan.pages import fit_page
 
         write_report(report, fit_page(steps, shape, waiting, foot_of("What placer plan fit says")))
     err().print(f"counted in {monotonic() - started_s:.2f} s", style="dim")

@@ -64,8 +64,8 @@ def buy_growth(
 
         typer.echo(document(growth_to_json(question, curve), form), nl=False)
     if report is not None:
+        from placer_cli.plan.pages import growth_page
         from placer_cli.report.option import foot_of, write_report
-        from placer_cli.report.plans import growth_page
 
         foot = foot_of(f"What to buy, as placer plan buy --growth {growth} says it")
         write_report(report, growth_page(question, curve, foot))

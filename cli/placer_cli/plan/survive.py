@@ -161,7 +161,7 @@ def _survive(
 
         typer.echo(document(survival_to_json(answer, move_budget, currency), form), nl=False)
     if report is not None:
-        from placer_cli.report.plans import survival_page
+        from placer_cli.plan.pages import survival_page
 
         write_report(
             report,

@@ -10,7 +10,7 @@ _NO_NETWORK = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class SortCell:
     """A cell of a table.
 
     Attributes:
@@ -70,7 +70,7 @@ def tiles(figures: Iterable[tuple[str, str]]) -> Html:
     return tag("div", *drawn, class_="tiles")
 
 
-def sorted_table(head: Sequence[str], rows: Iterable[Sequence[Cell | str]]) -> Html:
+def sorted_table(head: Sequence[str], rows: Iterable[Sequence[SortCell | str]]) -> Html:
     """Return a table that sorts by the column whose head is clicked.
 
     A head that begins with ``#`` is that of numbers, which stand to the right.
@@ -93,8 +93,8 @@ def sorted_table(head: Sequence[str], rows: Iterable[Sequence[Cell | str]]) -> H
     return tag("div", table, class_="wide")
 
 
-def _cell(cell: Cell | str, *, number: bool) -> Html:
-    one = cell if isinstance(cell, Cell) else Cell(cell)
+def _cell(cell: SortCell | str, *, number: bool) -> Html:
+    one = cell if isinstance(cell, SortCell) else SortCell(cell)
     return tag("td", one.text, class_="number" if number else None, data_value=one.value)
 
 

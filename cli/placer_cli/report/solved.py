@@ -11,7 +11,7 @@ from placer_cli.report.charts import Bar, bars
 from placer_cli.report.html import Html
 from placer_cli.report.insides import insides
 from placer_cli.report.lead import lead_of
-from placer_cli.report.page import Cell, page, section, sorted_table, tiles
+from placer_cli.report.page import SortCell, page, section, sorted_table, tiles
 from placer_models.cluster import Instance
 from placer_models.instance.placement_file import answer_to_json
 from placer_models.placement import Answer, PartlyPlaced, Placed, Placement, Unplaced, title_of
@@ -46,8 +46,8 @@ def _sections(answer: Answer, instance: Instance) -> Iterator[Html]:
     tiers = [
         [
             tier["name"],
-            Cell(f"{tier['value']:,}", tier["value"]),
-            Cell("" if tier["bound"] is None else f"{tier['bound']:,}", tier["bound"]),
+            SortCell(f"{tier['value']:,}", tier["value"]),
+            SortCell("" if tier["bound"] is None else f"{tier['bound']:,}", tier["bound"]),
             tier["unit"],
             "yes" if tier["proven"] else "no",
         ]

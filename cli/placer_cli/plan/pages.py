@@ -23,7 +23,7 @@ from placer_cli.report.charts import Bar, CurvePoint, bars, curve
 from placer_cli.report.html import Html
 from placer_cli.report.insides import busiest, insides
 from placer_cli.report.lead import lead_of
-from placer_cli.report.page import Cell, page, paragraphs, section, sorted_table, tiles
+from placer_cli.report.page import SortCell, page, paragraphs, section, sorted_table, tiles
 from placer_models.cluster import Node
 from placer_models.placement import PodPlacement
 
@@ -118,7 +118,7 @@ def _binding(tree: AnswerTree) -> Iterator[Html]:
 
 def _nodes(scenario: str, nodes: Sequence[Node], places: Sequence[PodPlacement]) -> Html:
     pods = Counter(place.node for place in places)
-    listed: list[list[Cell | str]] = [[node.name, _number(pods[node.name])] for node in nodes]
+    listed: list[list[SortCell | str]] = [[node.name, _number(pods[node.name])] for node in nodes]
     more = len(listed) - _MOST_NODES
     note = paragraphs([f"and {count(more, 'node')} more"] if more > 0 else [], "faint")
     table = sorted_table(("node", "#pods"), listed[:_MOST_NODES])
@@ -144,13 +144,13 @@ def _growth(question: PlanQuestion, found: GrowthCurve, tree: AnswerTree) -> Ite
         yield section("Growth", curve(points, tree["currency"], burst))
     rows = [
         [
-            Cell(f"{step['scale']}x", float(step["scale"])),
+            SortCell(f"{step['scale']}x", float(step["scale"])),
             step["case"],
             _number(step["pods"]),
             _number(step["nodes"]),
             _price(step["price"], coin),
             _price(step["bound"], coin),
-            Cell(
+            SortCell(
                 "" if step["gapPercent"] is None else f"{step['gapPercent']} %", step["gapPercent"]
             ),
             ", ".join(f"{part['count']:,} {part['offer']}" for part in step["mix"])
@@ -274,16 +274,16 @@ def _unplaced(pods: Sequence[AnswerTree], title: str = "Without a place") -> Htm
     return section(title, sorted_table(("pod", "why"), rows))
 
 
-def _number(number: int) -> Cell:
-    return Cell(f"{number:,}", number)
+def _number(number: int) -> SortCell:
+    return SortCell(f"{number:,}", number)
 
 
-def _percent(percent: float | None) -> Cell:
-    return Cell("" if percent is None else f"{percent} %", percent)
+def _percent(percent: float | None) -> SortCell:
+    return SortCell("" if percent is None else f"{percent} %", percent)
 
 
-def _price(price: str | None, coin: str) -> Cell:
-    return Cell("none" if price is None else _coins(price, coin), price)
+def _price(price: str | None, coin: str) -> SortCell:
+    return SortCell("none" if price is None else _coins(price, coin), price)
 
 
 def _coins(price: str, coin: str) -> str:
