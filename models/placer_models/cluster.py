@@ -6,6 +6,7 @@ from functools import cached_property
 
 from placer_models.cpuset import CpuSet
 from placer_models.defaults import NO_DEFAULTS, Defaults
+from placer_models.demand import ExpectedDemand
 from placer_models.device import GPU, Device, LinkMatrix, PartitionTable
 from placer_models.left_out import LeftOut
 from placer_models.mig import Modes, gpu_of, is_instance, with_instances
@@ -386,6 +387,8 @@ class Instance:
             lists them.
         defaults: What holds where neither a pod nor its node says anything, for all nodes (C22).
             None: what the nodes have got already.
+        demand: The pods that are expected, for strategy ``expected``. None: like those that run
+            and wait (`forecast.demand_in`).
 
     """
 
@@ -403,6 +406,7 @@ class Instance:
     strategy: NodeStrategy = NodeStrategy.USABLE
     left_out: tuple[LeftOut, ...] = ()
     defaults: Defaults | None = None
+    demand: ExpectedDemand | None = None
 
     def __post_init__(self) -> None:
         check_types(self)

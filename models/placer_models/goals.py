@@ -365,6 +365,11 @@ MOST_BALANCED = _tier(
 )
 """Over new pods: the variance of these shares (B13)."""
 
+EXPECTED = _tier(
+    "expected", "millionths of a GPU lost", Sense.MINIMISE, strategy=NodeStrategy.EXPECTED
+)
+"""Over nodes with new pods: what they are worth to the expected pods, before less after."""
+
 
 PLACED = "placed."
 """What the names of all sub-tiers of tier 1 begin with."""
@@ -443,7 +448,7 @@ WORTH: Mapping[Tier, Callable[[NodeLoad], int]] = {
 }
 """What a node counts in each tier that looks at who is on it; the tier's value is the sum."""
 
-UNBOUNDED = frozenset({MOST_BALANCED})
+UNBOUNDED = frozenset({MOST_BALANCED, EXPECTED})
 """Tiers that are improved, but for which no bound is sought."""
 
 AFTER_PLACED = tuple(_TOLD)

@@ -1,7 +1,8 @@
 """Node strategies: which of the nodes that could take a pod is the best for it (B12, B13).
 
-All of them look at what pods ask for and at nothing inside a node, so a node's worth follows
-from the pods that are there. A *share* is (used + asked) / total of one resource class; scores
+Those here look at what pods ask for and at nothing inside a node, so a node's worth follows
+from the pods that are there (`expected` is told in `placer_models.expected`).
+A *share* is (used + asked) / total of one resource class; scores
 are in millionths, and each is rounded down once.
 """
 
@@ -29,6 +30,12 @@ class NodeStrategy(StrEnum):
     MOST_BALANCED = "most-balanced"
     """The lowest variance of these shares."""
 
+    EXPECTED = "expected"
+    """What expected pods can still use of GPUs: fill and scarcity prices."""
+
+
+LOOK_AT_WHAT_IS_LEFT = frozenset({NodeStrategy.USABLE, NodeStrategy.EXPECTED})
+"""The strategies that look at what is left on a node, and not at who is there."""
 
 MILLION = 1_000_000
 """Scores are in millionths."""
@@ -55,7 +62,7 @@ class NodeLoad:
     """Who is on a node, as strategies see it.
 
     Attributes:
-        strategy: Any but ``usable``, which looks at what is left.
+        strategy: Any but ``usable`` and ``expected``, which look at what is left.
         running: How many pods ran there before the batch.
         used: What these pods asked for, of each class.
         total: What the node has of each class.
@@ -164,5 +171,5 @@ def cost(load: NodeLoad, ask: LoadAsk) -> int:
             return mean_scores(after) - mean_scores(load)
         case NodeStrategy.MOST_BALANCED:
             return variance_score(after, ask)
-        case NodeStrategy.USABLE:
+        case NodeStrategy.USABLE | NodeStrategy.EXPECTED:
             return 0

@@ -13,6 +13,7 @@ from placer.judge import (
     devices,
     environment,
     exclusivity,
+    expected,
     extended,
     functions,
     gangs,
@@ -75,4 +76,5 @@ FAMILIES: tuple[JudgedFamily, ...] = (
     numa_strategy.JUDGED,
     device_choice.JUDGED,
     node_strategy.JUDGED,
+    expected.JUDGED,
 )

@@ -8,7 +8,7 @@ from placer.search.model_answer import ModelAnswer
 from placer.search.tiers import Progress, optimise_tiers
 from placer_models.cpsat.batch_model import build_batch_model
 from placer_models.cpsat.places import choices_of, hint_of
-from placer_models.goals import Sense
+from placer_models.goals import EXPECTED, Sense
 from placer_models.problem.problem import Choices, Problem
 
 
@@ -19,7 +19,9 @@ def limits_of(problem: Problem) -> list[int | None]:
         gangs = [gang for gang in problem.gangs if gang.level == level]
         limits.append(sum(g.weight * (g.minimum + len(g.pods)) for g in gangs))
     later = problem.tiers[len(limits) :]
-    return [*limits, *(0 if tier.sense is Sense.MINIMISE else None for tier in later)]
+    # What is left may be worth more than before, because a fill is no optimum.
+    least = (0 if t.sense is Sense.MINIMISE and t != EXPECTED else None for t in later)
+    return [*limits, *least]
 
 
 def search_exactly(

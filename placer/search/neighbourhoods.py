@@ -332,6 +332,7 @@ class Neighbourhoods:
             gone=self.instance.gone,
             is_question=self.instance.is_question,
             strategy=self.instance.strategy,
+            demand=self.instance.demand,
         ), Placement(tuple(here))
 
     def _moves_left(self, inside: Set[NamespacedName]) -> int:

@@ -25,7 +25,7 @@ from placer_models.cluster import Instance, Nodes
 from placer_models.device import GPU
 from placer_models.goals import NUMA_STRATEGY
 from placer_models.incremental import PersistentTuple
-from placer_models.node_strategy import NodeStrategy
+from placer_models.node_strategy import LOOK_AT_WHAT_IS_LEFT
 from placer_models.optional_tiers import optional_tiers
 from placer_models.placement import Placement, PodPlacement
 from placer_models.pod import PodSpec, pods_of
@@ -139,7 +139,7 @@ def build_problem(
         on_kinds=on_kinds,
         move_budget=instance.move_budget,
     )
-    if instance.strategy is not NodeStrategy.USABLE:
+    if instance.strategy not in LOOK_AT_WHAT_IS_LEFT:
         problem = with_loads(
             problem, instance.strategy, specs, kinds, accounts, cache, absolute=absolute
         )

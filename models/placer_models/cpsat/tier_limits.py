@@ -6,7 +6,7 @@ from math import prod
 from placer_models.cpsat.node_strategy import products_of, rows_of
 from placer_models.cpsat.shares import reach_of
 from placer_models.device import GPU
-from placer_models.goals import DEVICE_CHOICE, LEAST_REQUESTED, MOST_BALANCED
+from placer_models.goals import DEVICE_CHOICE, EXPECTED, LEAST_REQUESTED, MOST_BALANCED
 from placer_models.links import offered_count
 from placer_models.problem.banks import DeviceBank
 from placer_models.problem.problem import Problem
@@ -50,6 +50,8 @@ def modelled_tiers(problem: Problem) -> int:
 
 def _says_who_is_there(problem: Problem) -> bool:
     """Return whether a model can state what the instance's strategy counts on each node."""
+    if EXPECTED in problem.asked:
+        return False
     if LEAST_REQUESTED in problem.asked:
         return products_of(problem) <= MOST_PRODUCTS
     return MOST_BALANCED not in problem.asked or rows_of(problem) <= MOST_TABLE_ROWS

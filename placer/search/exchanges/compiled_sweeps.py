@@ -7,14 +7,9 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from placer.search.exchanges.draws import (
-    FIRST_FACTOR,
-    GOLDEN,
-    GUMBEL,
-    GUMBEL_BITS,
-    SECOND_FACTOR,
-)
+from placer.search.exchanges.draws import GUMBEL, GUMBEL_BITS
 from placer.search.exchanges.sweeps import EXCHANGES, PAIRS, THEIRS, Bins
+from placer_models.splitmix import FIRST_FACTOR, GOLDEN, SECOND_FACTOR
 
 _GOLDEN = np.uint64(GOLDEN)
 _FIRST = np.uint64(FIRST_FACTOR)

@@ -1,16 +1,12 @@
 """Draws that are the same whoever makes them: all at once by NumPy, or one by one when compiled.
 
-A draw is a whole number of 64 bits, a hash of where it is used: SplitMix64 (Steele, Lea and Flood
-2014) by its number in a stream. So nothing depends on the order in which draws are made.
+They are those of `placer_models.splitmix`, in arrays.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
-GOLDEN = 0x9E3779B97F4A7C15
-FIRST_FACTOR = 0xBF58476D1CE4E5B9
-SECOND_FACTOR = 0x94D049BB133111EB
-"""The constants of SplitMix64."""
+from placer_models.splitmix import FIRST_FACTOR, GOLDEN, SECOND_FACTOR
 
 GUMBEL_BITS = 12
 GUMBEL: NDArray[np.float64] = -np.log(

@@ -1,0 +1,88 @@
+"""Forecasts: from pods that have arrived to the demand that is expected."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from placer_models.cluster import Instance, Node
+from placer_models.demand import WHOLE_MILLI, ExpectedDemand, ExpectedShape, demand_of
+from placer_models.device import GPU
+from placer_models.node_affinity import NodeAffinity
+from placer_models.pod import PodSpec, pods_of
+from placer_models.policy import QosClass
+from placer_models.taints import Toleration, TolerationOperator
+
+
+def shape_of(spec: PodSpec) -> ExpectedShape | None:
+    """Return the shape of a pod of the spec; None if it asks for no GPU, or in bytes alone.
+
+    A share counts by its larger percentage, of compute or of memory. BE pods take no CPU from
+    others. Of a pod with variants the first one counts.
+    """
+    spec = spec.resolved[0] if spec.variants else spec
+    gpus, milli = 0, 0
+    for request in spec.requests.devices:
+        if request.type != GPU:
+            continue
+        share = request.share
+        each = WHOLE_MILLI
+        if share is not None:
+            each = 10 * max(share.percent or 0, share.memory_percent or 0)
+        gpus, milli = gpus + request.count, max(milli, min(WHOLE_MILLI, each))
+    if not gpus or not milli:
+        return None
+    affinity = spec.node_affinity
+    required = affinity.required if affinity is not None else ()
+    return ExpectedShape(
+        0 if spec.qos is QosClass.BE else spec.requests.cpu_milli,
+        gpus,
+        milli,
+        spec.node_selector,
+        NodeAffinity(required) if required else None,
+        spec.tolerations,
+    )
+
+
+def whole_node_of(node: Node) -> ExpectedShape | None:
+    """Return the shape of a pod that has all CPUs and GPUs of the empty node, and any will do.
+
+    None for nodes without GPUs.
+    """
+    gpus = sum(d.type == GPU and node.is_healthy(d) for d in node.devices)
+    cpus = len(node.machine.topology.online - node.reserved_cpus)
+    if not gpus:
+        return None
+    anywhere = (Toleration(operator=TolerationOperator.EXISTS),)
+    return ExpectedShape(node.milli_per_cpu * cpus, gpus, tolerations=anywhere)
+
+
+def learned(
+    arrived: Mapping[ExpectedShape, int], nodes: Iterable[Node], known: ExpectedDemand | None = None
+) -> ExpectedDemand:
+    """Return the demand learned from the pods that arrived.
+
+    To these comes one imaginary pod for each type of node, which wants all of it: so there is some
+    demand from the first pod on, and whole nodes stay whole while little is known.
+
+    Args:
+        arrived: How many pods of each shape arrived.
+        nodes: The nodes.
+        known: The demand before, whose streams, length and seed are kept.
+
+    """
+    counts = Counter(arrived)
+    counts.update({w for node in nodes if (w := whole_node_of(node)) is not None})
+    demand = demand_of(counts)
+    if known is None:
+        return demand
+    return replace(demand, streams=known.streams, length=known.length, seed=known.seed)
+
+
+def demand_in(instance: Instance) -> ExpectedDemand:
+    """Return the demand that an instance gives, else that of all pods that run or wait in it."""
+    if instance.demand is not None:
+        return instance.demand
+    specs = [pod.spec for pod in pods_of(instance.gangs)]
+    specs += [runner.pod.spec for runner in instance.running]
+    shapes = Counter(shape for spec in specs if (shape := shape_of(spec)) is not None)
+    return learned(shapes, instance.nodes)

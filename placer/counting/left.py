@@ -1,0 +1,26 @@
+"""What is left on a node, as far as strategy `expected` looks at it."""
+
+from placer.counting.account import Account
+from placer_models.device import GPU
+from placer_models.device_share import ShareAmounts, room, totals_of
+from placer_models.expected import NodeLeft
+
+
+def node_left(account: Account) -> NodeLeft:
+    """Return what the running pods of a node leave of its CPUs and GPUs."""
+    devices = account.devices
+    milli = []
+    for device in devices.healthy:
+        if device.type == GPU:
+            key = device.type, device.minor
+            if key in devices.free:
+                milli.append(1000)
+            elif amounts := devices.shared.get(key):
+                milli.append(milli_of(amounts, room(totals_of(device))))
+    left = max(0, account.pools.shared.left_milli)
+    return NodeLeft(left, tuple(sorted(m for m in milli if m)))
+
+
+def milli_of(left: ShareAmounts, has: ShareAmounts) -> int:
+    """Return the part left of a GPU in thousandths: that of its scarcest quantity."""
+    return max(0, min(1000 * amount // total for amount, total in zip(left, has, strict=True)))

@@ -1,0 +1,299 @@
+"""Losses of worth as a loop that Numba compiles: the numbers are those of the reference.
+
+The first call on a machine compiles for some seconds; later processes read what it kept.
+"""
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from placer.greedy.columns import Indices, Numbers
+from placer.greedy.expected.arrays import DemandArrays
+from placer_models.demand import WHOLE_MILLI
+from placer_models.expected import MICRO, QUANTUM
+
+_SLOTS = 1 << 16
+"""How many states of nodes are remembered, at first."""
+
+_MOST_SLOTS = 1 << 20
+"""How many there may be; where half of them are used, all are forgotten, and there are more."""
+
+
+class CompiledScores:
+    """Losses of worth on the nodes of a cluster, and what is remembered of states of nodes.
+
+    For one thread at a time.
+    """
+
+    def __init__(
+        self, demand: DemandArrays, open_: NDArray[np.bool_], rows: Indices, prices: Numbers
+    ) -> None:
+        """Begin with nothing known.
+
+        Args:
+            demand: The demand.
+            open_: open_[row, shape]: whether pods of the shape may come to nodes of the row.
+            rows: The row of each node.
+            prices: prices[shape], in millionths of a GPU.
+
+        """
+        self._demand, self._open, self._rows, self._prices = demand, open_, rows, prices
+        self._width = 0
+        self._epoch = 1
+        self._remember(_SLOTS)
+
+    def set_prices(self, prices: Numbers) -> None:
+        """Let other prices hold; fills stay known."""
+        self._prices = prices
+        self._epoch += 1
+
+    def lost(
+        self,
+        ask: tuple[int, int, int],
+        cpu_milli: Numbers,
+        gpu_milli: Numbers,
+        nodes: Indices,
+    ) -> tuple[Numbers, Indices]:
+        """Return the steps of worth that places cost, and the GPU of each.
+
+        Args:
+            ask: CPU, GPUs and thousandths of each that a pod asks for.
+            cpu_milli: What each node of the cluster has left.
+            gpu_milli: gpu_milli[node, gpu]: what is left of each of its GPUs.
+            nodes: Nodes that have a place by these numbers.
+
+        """
+        if gpu_milli.shape[1] != self._width:
+            self._width = gpu_milli.shape[1]
+            self._remember(_SLOTS)
+        steps: Numbers = np.empty(len(nodes), dtype=np.int64)
+        gpus: Indices = np.empty(len(nodes), dtype=np.int64)
+        done = 0
+        while done < len(nodes):
+            done += _lost(
+                *ask,
+                cpu_milli,
+                gpu_milli,
+                nodes[done:],
+                self._rows,
+                self._open,
+                self._demand.cpu_milli,
+                self._demand.gpu_milli,
+                self._demand.gpus,
+                self._demand.streams,
+                self._prices,
+                self._states,
+                self._fills,
+                self._worths,
+                self._epochs,
+                self._epoch,
+                self._used,
+                steps[done:],
+                gpus[done:],
+            )
+            if done < len(nodes):
+                self._remember(min(_MOST_SLOTS, 2 * len(self._states)))
+        return steps, gpus
+
+    def _remember(self, slots: int) -> None:
+        """Forget all states, and have room for so many."""
+        width = max(1, self._width)
+        self._states: Numbers = np.zeros((slots, width + 2), dtype=np.int64)
+        self._fills: Numbers = np.zeros(slots, dtype=np.int64)
+        self._worths: Numbers = np.zeros(slots, dtype=np.int64)
+        self._epochs: Numbers = np.zeros(slots, dtype=np.int64)
+        self._used: Numbers = np.zeros(1, dtype=np.int64)
+
+
+_QUANTUM, _MICRO, _WHOLE = QUANTUM, MICRO, WHOLE_MILLI
+_A, _B = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
+_SHIFT = np.uint64(29)
+
+
+@numba.njit(cache=True, nogil=True)
+def _slot(states, key):  # type: ignore[no-untyped-def]
+    """Return where the state is, or the empty slot where it would be; row 0 of a key is not 0."""
+    code = np.uint64(0)
+    for part in key:
+        code = (code ^ np.uint64(part)) * _A
+        code ^= code >> _SHIFT
+    code *= _B
+    code ^= code >> _SHIFT
+    mask = np.int64(states.shape[0] - 1)
+    at = np.int64(code & np.uint64(mask))
+    while states[at, 0] != 0:
+        same = True
+        for i in range(key.shape[0]):
+            if states[at, i] != key[i]:
+                same = False
+                break
+        if same:
+            return at
+        at = (at + 1) & mask
+    return at
+
+
+@numba.njit(cache=True, nogil=True)
+def _fill(cpu, gpus, count, may, s_cpu, s_milli, s_gpus, streams):  # type: ignore[no-untyped-def]
+    """Return what all streams place; the GPUs are the first ``count``, ascending."""
+    left = np.empty(count, np.int64)
+    placed = 0
+    for r in range(streams.shape[0]):
+        left[:] = gpus[:count]
+        c = cpu
+        for t in range(streams.shape[1]):
+            k = streams[r, t]
+            each, several = s_milli[k], s_gpus[k]
+            if several > count or left[count - several] < each or c < s_cpu[k] or not may[k]:
+                continue
+            c -= s_cpu[k]
+            placed += each * several
+            first = 0
+            while left[first] < each:
+                first += 1
+            for i in range(first, first + several):
+                # The GPU moves down to where it belongs now.
+                rest = left[i] - each
+                j = i
+                while j > 0 and left[j - 1] > rest:
+                    left[j] = left[j - 1]
+                    j -= 1
+                left[j] = rest
+            if left[count - 1] == 0:
+                break
+    return placed
+
+
+@numba.njit(cache=True, nogil=True)
+def _worth(  # type: ignore[no-untyped-def]
+    key,
+    may,
+    s_cpu,
+    s_milli,
+    s_gpus,
+    streams,
+    prices,
+    states,
+    fills,
+    worths,
+    epochs,
+    epoch,
+    used,
+):
+    """Return the worth of the state ``key``: its row plus 1, its CPUs, its GPUs ascending."""
+    at = _slot(states, key)
+    first = 2
+    while first < key.shape[0] and key[first] == 0:
+        first += 1
+    gpus, cpu = key[first:], key[1]
+    count = gpus.shape[0]
+    if states[at, 0] == 0:
+        states[at] = key
+        used[0] += 1
+        placed = 0
+        if count > 0:
+            placed = _fill(cpu, gpus, count, may, s_cpu, s_milli, s_gpus, streams)
+        number = max(1, streams.shape[0])
+        fills[at] = (2 * _MICRO * placed + number) // (2 * number)
+        epochs[at] = 0
+    if epochs[at] != epoch:
+        worth = fills[at]
+        for k in range(prices.shape[0]):
+            if prices[k] > 0 and may[k]:
+                copies = 0
+                for i in range(count):
+                    copies += gpus[i] // s_milli[k]
+                copies //= s_gpus[k]
+                if s_cpu[k] > 0:
+                    copies = min(copies, cpu // s_cpu[k])
+                worth += prices[k] * copies
+        worths[at] = worth
+        epochs[at] = epoch
+    return worths[at]
+
+
+@numba.njit(cache=True, nogil=True)
+def _sort(key):  # type: ignore[no-untyped-def]
+    """Sort the GPUs of a key, ascending; they are few."""
+    for i in range(3, key.shape[0]):
+        has = key[i]
+        j = i
+        while j > 2 and key[j - 1] > has:
+            key[j] = key[j - 1]
+            j -= 1
+        key[j] = has
+
+
+@numba.njit(cache=True, nogil=True)
+def _lost(  # type: ignore[no-untyped-def]
+    cpu,
+    gpus,
+    each,
+    cpu_milli,
+    gpu_milli,
+    nodes,
+    rows,
+    open_,
+    s_cpu,
+    s_milli,
+    s_gpus,
+    streams,
+    prices,
+    states,
+    fills,
+    worths,
+    epochs,
+    epoch,
+    used,
+    steps,
+    chosen,
+):
+    """Write the steps lost on each node; return how many are done; full slots end it."""
+    width = gpu_milli.shape[1]
+    most = states.shape[0] // 2 - width - 1
+    before, after = np.empty(width + 2, np.int64), np.empty(width + 2, np.int64)
+    for n in range(nodes.shape[0]):
+        if used[0] > most:
+            return n
+        node = nodes[n]
+        row = rows[node]
+        may = open_[row]
+        before[0] = row + 1
+        before[1] = max(0, cpu_milli[node])
+        before[2:] = gpu_milli[node]
+        _sort(before)
+        worth = _worth(
+            before, may, s_cpu, s_milli, s_gpus, streams, prices, states, fills, worths, epochs,
+            epoch, used,
+        )  # fmt: skip
+        best, at, tried = 0, -1, -1
+        # A share goes to the GPU where it costs least; whole GPUs are alike.
+        for g in range(width):
+            if gpus > 0 and (gpu_milli[node, g] < each or gpu_milli[node, g] == tried):
+                continue
+            after[0] = row + 1
+            after[1] = max(0, cpu_milli[node] - cpu)
+            after[2:] = gpu_milli[node]
+            if gpus == 1:
+                after[2 + g] -= each
+            elif gpus > 1:
+                _sort(after)
+                first = 2
+                while after[first] < each:
+                    first += 1
+                for i in range(first, first + gpus):
+                    after[i] -= each
+            _sort(after)
+            left = _worth(
+                after, may, s_cpu, s_milli, s_gpus, streams, prices, states, fills, worths,
+                epochs, epoch, used,
+            )  # fmt: skip
+            step = -((_QUANTUM - 2 * (worth - left)) // (2 * _QUANTUM))
+            if at < 0 or step < best:
+                best, at = step, g
+            tried = gpu_milli[node, g]
+            if gpus != 1 or each == _WHOLE:
+                break
+        steps[n] = best
+        chosen[n] = at
+    return nodes.shape[0]

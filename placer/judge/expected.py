@@ -1,0 +1,92 @@
+"""Tier ``expected``: what nodes with new pods are worth to the expected pods, less than before."""
+
+from functools import lru_cache
+from weakref import WeakKeyDictionary
+
+from placer.judge.family import JudgedFamily
+from placer.judge.scene import JudgedNode, NodesBefore, Scene
+from placer.judge.shares import matched
+from placer_models.demand import ExpectedDemand
+from placer_models.device import GPU
+from placer_models.device_share import DeviceShare, ShareAmounts, room, taken, totals_of
+from placer_models.expected import NodeFills, NodeLeft, Outlook, open_on, prices_of, together
+from placer_models.forecast import demand_in
+from placer_models.goals import EXPECTED
+from placer_models.policy import QosClass
+
+MOST_OUTLOOKS = 1_000
+"""How many demands on kinds of nodes are kept at a time."""
+
+
+def worth_lost(scene: Scene) -> int:
+    """Return what the nodes with new pods are worth before these come, less what after."""
+    if not scene.entered:
+        return 0
+    demand = demand_in(scene.instance)
+    if demand.prices is None:
+        demand = demand.priced(_prices(demand, scene.nodes_before))
+    lost = 0
+    for site in scene.entered:
+        outlook = _outlook(demand, open_on(demand, site.node))
+        before = scene.nodes_before.sites[site.node.name]
+        lost += outlook.worth(_left(before)) - outlook.worth(_left(site))
+    return lost
+
+
+def _prices(demand: ExpectedDemand, nodes: NodesBefore) -> tuple[int, ...]:
+    """Return the prices as the nodes are before anything new is placed."""
+    sites = nodes.sites.values()
+    rows = ((open_on(demand, site.node), _left(site)) for site in sites)
+    return prices_of(demand, together(rows))
+
+
+@lru_cache(maxsize=MOST_OUTLOOKS)
+def _outlook(demand: ExpectedDemand, open_: tuple[bool, ...]) -> Outlook:
+    """Return the judge's own outlook: nothing in it was worked out by anyone else."""
+    return Outlook(demand, _fills(demand.priced(None), open_))
+
+
+@lru_cache(maxsize=MOST_OUTLOOKS)
+def _fills(demand: ExpectedDemand, open_: tuple[bool, ...]) -> NodeFills:
+    return NodeFills(demand, open_)
+
+
+_lefts: WeakKeyDictionary[JudgedNode, NodeLeft] = WeakKeyDictionary()
+"""Site -> what is left there, kept because sites never change."""
+
+
+def _left(site: JudgedNode) -> NodeLeft:
+    """Return the CPU and the parts of GPUs that the pods of a node leave."""
+    found = _lefts.get(site)
+    if found is None:
+        found = _lefts[site] = _counted(site)
+    return found
+
+
+def _counted(site: JudgedNode) -> NodeLeft:
+    free_cpus = len(site.inside.allocatable - site.taken)
+    shared = sum(t.requests.cpu_milli for t in site.tenants if t.qos is QosClass.LS)
+    cpu_milli = max(0, site.node.milli_per_cpu * free_cpus - shared)
+    has = {gpu.minor: room(totals_of(gpu)) for gpu in site.inside.healthy.get(GPU, ())}
+    left = dict(has)
+    for tenant in site.tenants:
+        for grant in tenant.place.devices:
+            if grant.type == GPU and grant.share is None:
+                left.pop(grant.minor, None)
+    for tenant in site.tenants:
+        for grant, asked in matched(site, tenant):
+            if grant.type == GPU and grant.minor in left:
+                totals = totals_of(site.inside.devices[GPU, grant.minor])
+                amounts = taken(asked or grant.share or DeviceShare(), totals) or room(totals)
+                had = left[grant.minor]
+                left[grant.minor] = tuple(h - a for h, a in zip(had, amounts, strict=True))
+    milli = (_milli(amounts, has[minor]) for minor, amounts in left.items())
+    return NodeLeft(cpu_milli, tuple(sorted(m for m in milli if m > 0)))
+
+
+def _milli(left: ShareAmounts, has: ShareAmounts) -> int:
+    """Return the part left of a GPU in thousandths: that of its scarcest quantity."""
+    return min(1000 * amount // total for amount, total in zip(left, has, strict=True))
+
+
+JUDGED = JudgedFamily(tiers={EXPECTED: worth_lost})

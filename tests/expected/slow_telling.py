@@ -1,0 +1,84 @@
+"""Expected fill and prices, told a second time from the page: slow and simple, no short cuts."""
+
+from fractions import Fraction
+from math import floor
+
+from placer_models.demand import ExpectedDemand
+from placer_models.expected import NodeLeft
+
+
+def half_up(value: Fraction) -> int:
+    return floor(value + Fraction(1, 2))
+
+
+def splitmix(seed: int, number: int) -> int:
+    state = (seed + (number + 1) * 0x9E3779B97F4A7C15) % 2**64
+    state = (state ^ state >> 30) * 0xBF58476D1CE4E5B9 % 2**64
+    state = (state ^ state >> 27) * 0x94D049BB133111EB % 2**64
+    return state ^ state >> 31
+
+
+def streams(demand: ExpectedDemand) -> list[list[int]]:
+    urn = [k for k, count in enumerate(demand.counts) for _ in range(count)]
+    found = []
+    for j in range(demand.streams):
+        numbers = range(j * demand.length, (j + 1) * demand.length)
+        drawn = [urn[splitmix(demand.seed, n) * len(urn) // 2**64] for n in numbers]
+        if j < demand.streams // 2:
+            drawn.sort(key=lambda k: demand.shapes[k].gpus * demand.shapes[k].gpu_milli)
+            # Biggest first, and equal ones as drawn.
+            sizes = [demand.shapes[k].size_milli for k in drawn]
+            drawn = [
+                k
+                for s in sorted(set(sizes), reverse=True)
+                for k in drawn
+                if demand.shapes[k].size_milli == s
+            ]
+        found.append(drawn)
+    return found
+
+
+def fill(demand: ExpectedDemand, may: tuple[bool, ...], left: NodeLeft) -> int:
+    placed = 0
+    for stream in streams(demand):
+        cpu, gpus = left.cpu_milli, list(left.gpu_milli)
+        for k in stream:
+            shape = demand.shapes[k]
+            fitting = sorted((g, i) for i, g in enumerate(gpus) if g >= shape.gpu_milli)
+            if may[k] and shape.cpu_milli <= cpu and len(fitting) >= shape.gpus:
+                cpu -= shape.cpu_milli
+                for _, i in fitting[: shape.gpus]:
+                    gpus[i] -= shape.gpu_milli
+                    placed += shape.gpu_milli
+    return half_up(Fraction(1000 * placed, demand.streams))
+
+
+def places(demand: ExpectedDemand, k: int, left: NodeLeft) -> int:
+    shape = demand.shapes[k]
+    parts = 0
+    for gpu in left.gpu_milli:
+        parts += gpu // shape.gpu_milli
+    found = parts // shape.gpus
+    return min(found, left.cpu_milli // shape.cpu_milli) if shape.cpu_milli else found
+
+
+def prices(
+    demand: ExpectedDemand, nodes: list[tuple[tuple[bool, ...], NodeLeft]]
+) -> tuple[int, ...]:
+    idle = sum(sum(left.gpu_milli) for _, left in nodes)
+    mean = sum(c * s.size_milli for c, s in zip(demand.counts, demand.shapes, strict=True))
+    found = []
+    for k, shape in enumerate(demand.shapes):
+        fit = sum(places(demand, k, left) for may, left in nodes if may[k])
+        coming = Fraction(demand.counts[k] * idle, mean)
+        pressure = min(Fraction(1), coming / max(Fraction(fit), Fraction(1, 2)))
+        reach = min(Fraction(1), Fraction(fit * shape.size_milli, max(1, idle)))
+        price = half_up(1000 * Fraction(3, 10) * shape.size_milli * pressure * (1 - reach))
+        found.append(price if price >= 1000 else 0)
+    return tuple(found)
+
+
+def worth(demand: ExpectedDemand, may: tuple[bool, ...], left: NodeLeft) -> int:
+    assert demand.prices is not None
+    paid = sum(price * places(demand, k, left) for k, price in enumerate(demand.prices) if may[k])
+    return fill(demand, may, left) + paid

@@ -1,0 +1,164 @@
+"""The worth of nodes to expected pods: page, reference, NumPy and Numba say the same number."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from expected import slow_telling as slow
+from placer.greedy.expected.arrays import DemandArrays, array_fills, array_prices, as_rows
+from placer.greedy.expected.compiled_scores import CompiledScores
+from placer.greedy.expected.plain_scores import PlainScores
+from placer_models.demand import ExpectedDemand, ExpectedShape, demand_of
+from placer_models.expected import (
+    NodeFills,
+    NodeLeft,
+    Outlook,
+    prices_of,
+    quantised,
+    streams_of,
+    together,
+)
+from placer_models.splitmix import draw
+
+SHAPES = st.builds(
+    ExpectedShape,
+    cpu_milli=st.sampled_from((0, 500, 1000, 4000, 11_400)),
+    gpus=st.sampled_from((1, 1, 1, 2, 3)),
+    gpu_milli=st.sampled_from((1, 130, 190, 500, 650, 810, 1000)),
+)
+LEFT = st.builds(
+    lambda cpu, gpus: NodeLeft(cpu, tuple(sorted(gpus))),
+    st.integers(0, 30_000),
+    st.lists(st.sampled_from((1, 60, 190, 500, 810, 1000, 1000)), max_size=5),
+)
+
+
+@st.composite
+def demands(draw_: st.DrawFn) -> ExpectedDemand:
+    counts = draw_(st.dictionaries(SHAPES, st.integers(1, 9), min_size=1, max_size=5))
+    known = demand_of(counts)
+    prices = tuple(draw_(st.sampled_from((0, 1000, 77_123))) for _ in known.shapes)
+    return ExpectedDemand(
+        known.shapes,
+        known.counts,
+        prices,
+        streams=draw_(st.integers(1, 7)),
+        length=draw_(st.integers(1, 12)),
+        seed=draw_(st.integers(0, 2**64 - 1)),
+    )
+
+
+@st.composite
+def worlds(draw_: st.DrawFn) -> tuple[ExpectedDemand, list[tuple[tuple[bool, ...], NodeLeft]]]:
+    demand = draw_(demands())
+    may = st.tuples(*(st.booleans() for _ in demand.shapes))
+    return demand, draw_(st.lists(st.tuples(may, LEFT), min_size=1, max_size=6))
+
+
+def test_draws_are_those_of_splitmix64() -> None:
+    """
+    The first two numbers of seed 0, as every implementation gives them.
+    """
+    assert [draw(0, i) for i in range(2)] == [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4]
+
+
+@given(demands())
+def test_streams_are_as_the_page_says(demand: ExpectedDemand) -> None:
+    """
+    Drawn by count, the first half sorted by size, equal sizes as drawn.
+    """
+    assert list(map(list, streams_of(demand))) == slow.streams(demand)
+
+
+@given(worlds())
+def test_all_tellings_give_the_same_fills_and_worths(
+    world: tuple[ExpectedDemand, list[tuple[tuple[bool, ...], NodeLeft]]],
+) -> None:
+    """
+    Of a node to which only some shapes may come, with any parts of GPUs left.
+    """
+    demand, nodes = world
+    fills = [slow.fill(demand, *node) for node in nodes]
+    cpu, gpus = as_rows([left for _, left in nodes])
+    open_ = np.array([may for may, _ in nodes])
+    placed = array_fills(DemandArrays.of(demand), open_, np.arange(len(nodes)), cpu, gpus)
+    by_arrays = [(2000 * p + demand.streams) // (2 * demand.streams) for p in placed.tolist()]
+    outlooks = [Outlook(demand, NodeFills(demand, may)) for may, _ in nodes]
+
+    assert [o.fills.fill(left) for o, (_, left) in zip(outlooks, nodes, strict=True)] == fills
+    assert by_arrays == fills
+    worths = [slow.worth(demand, *node) for node in nodes]
+    assert [o.worth(left) for o, (_, left) in zip(outlooks, nodes, strict=True)] == worths
+
+
+@given(worlds())
+def test_all_tellings_give_the_same_prices(
+    world: tuple[ExpectedDemand, list[tuple[tuple[bool, ...], NodeLeft]]],
+) -> None:
+    """
+    Prices follow from all nodes together.
+    """
+    demand, nodes = world
+
+    assert prices_of(demand, together(nodes)) == slow.prices(demand, nodes)
+    assert array_prices(demand, together(nodes)) == slow.prices(demand, nodes)
+
+
+@settings(max_examples=200)
+@given(
+    worlds(),
+    st.sampled_from((0, 500, 4000)),
+    st.sampled_from(((0, 0), (1, 190), (1, 500), (1, 1000), (2, 1000), (3, 130))),
+)
+def test_both_kernels_lose_the_same_steps_as_the_page(
+    world: tuple[ExpectedDemand, list[tuple[tuple[bool, ...], NodeLeft]]],
+    cpu: int,
+    gpus: tuple[int, int],
+) -> None:
+    """
+    A share goes to the first GPU where it costs least, whole GPUs are alike.
+    """
+    demand, nodes = world
+    count, each = gpus
+    places = []
+    for i, (may, left) in enumerate(nodes):
+        fitting = [at for at, milli in enumerate(left.gpu_milli) if milli >= each]
+        if left.cpu_milli < cpu or len(fitting) < count:
+            continue
+        tried = [fitting[:count]] if count != 1 else [[at] for at in fitting]
+        after = [
+            [milli - each * (at in taken) for at, milli in enumerate(left.gpu_milli)]
+            for taken in tried
+        ]
+        lost = [
+            quantised(
+                slow.worth(demand, may, left)
+                - slow.worth(demand, may, NodeLeft(left.cpu_milli - cpu, tuple(sorted(rest))))
+            )
+            for rest in after
+        ]
+        places.append((i, min(lost)))
+    cpus, columns = as_rows([left for _, left in nodes])
+    rows, may = np.arange(len(nodes)), [may for may, _ in nodes]
+    asked, at = (cpu, count, each), np.array([i for i, _ in places], dtype=np.intp)
+    assert demand.prices is not None
+    compiled = CompiledScores(DemandArrays.of(demand), np.array(may), rows, np.array(demand.prices))
+    plain = PlainScores(demand, may, rows, demand.prices)
+
+    by_loop, loop_gpus = compiled.lost(asked, cpus, columns, at)
+    by_arrays, array_gpus = plain.lost(asked, cpus, columns, at)
+    assert by_loop.tolist() == [lost for _, lost in places]
+    assert by_arrays.tolist() == [lost for _, lost in places]
+    if count == 1 and each < 1000:
+        assert loop_gpus.tolist() == array_gpus.tolist()
+
+
+@pytest.mark.parametrize(
+    ("lost", "steps"), [(0, 0), (12_499, 0), (12_500, 0), (12_501, 1), (-12_500, -1)]
+)
+def test_a_step_is_a_fortieth_of_a_gpu(lost: int, steps: int) -> None:
+    """
+    Rounded to the nearest; exactly half a step counts in favour of the place.
+    """
+    assert quantised(lost) == steps
