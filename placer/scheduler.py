@@ -18,7 +18,7 @@ from placer.scheduling.checks import (
     legal_part_of,
 )
 from placer.scheduling.cluster_state import ClusterState, cluster_state_of, followers
-from placer.scheduling.decide import LEAST_TIME_S, decide, taking
+from placer.scheduling.decide import LEAST_TIME_S, decide, strategy_of, taking
 from placer.scheduling.decision import Batch, Change, Decision, Snapshot
 from placer.scheduling.deployment import confirmed, laid_anew
 from placer.scheduling.errors import (
@@ -28,12 +28,17 @@ from placer.scheduling.errors import (
     StaleDecisionError,
     UnknownPodError,
 )
+from placer.scheduling.expectation import Expectation
+from placer.scheduling.expecting import Expecting
 from placer.scheduling.refusal import Refusal
 from placer.search.baseline import SolveCache
 from placer.search.options import SolveOptions
 from placer_models.cluster import Instance, Node, RunningPod, under
 from placer_models.defaults import NO_DEFAULTS, Defaults
+from placer_models.demand import ExpectedDemand
+from placer_models.node_strategy import NodeStrategy
 from placer_models.placement import NamespacedName, Placement, PodPlacement
+from placer_models.pod import pods_of
 from placer_models.typed import typed
 
 CONFIRM_S = 1.0
@@ -65,6 +70,7 @@ class Scheduler:
         nodes: Iterable[Node] = (),
         running: Iterable[RunningPod] = (),
         defaults: Defaults | None = None,
+        demand: ExpectedDemand | None = None,
     ) -> None:
         """Begin with nodes and the pods that run on them, as found.
 
@@ -76,6 +82,8 @@ class Scheduler:
             defaults: What holds where neither a pod nor its node says anything, for these nodes
                 and those that come (C22). None: those that the nodes have, if they are of an
                 instance with defaults.
+            demand: The pods that are expected (strategy ``expected``). None: it is learned from
+                the pods that run and arrive.
 
         Raises:
             SchedulerError: Two nodes have one name or different defaults, or a running pod is
@@ -88,6 +96,10 @@ class Scheduler:
         nodes = tuple(nodes)
         self._defaults = common_defaults(nodes) if defaults is None else defaults
         self._state = _opened(under(nodes, self._defaults), tuple(running), 0)
+        self._expecting = Expecting(Expectation(demand, demand is not None))
+        self._expecting.arrive(
+            runner.pod for record in self._state.records for runner in record.pods
+        )
 
     @classmethod
     @typed
@@ -99,6 +111,7 @@ class Scheduler:
         instance = snapshot.instance
         scheduler = cls(defaults=instance.common_defaults)
         scheduler._state = _opened(instance.nodes, tuple(instance.running), snapshot.version)
+        scheduler._expecting = Expecting(snapshot.expectation)
         return scheduler
 
     def fork(self) -> "Scheduler":
@@ -111,6 +124,7 @@ class Scheduler:
         scheduler._caches = self._caches
         scheduler._earlier = self._earlier
         scheduler._state = self._state
+        scheduler._expecting = self._expecting.forked()
         return scheduler
 
     @property
@@ -120,16 +134,23 @@ class Scheduler:
 
     def snapshot(self) -> Snapshot:
         """Return the whole state as it is now."""
-        state = self._state
+        state, expectation = self._state, self._expecting.now
         return Snapshot(
             Instance(
                 nodes=state.nodes,
                 gangs=(),
                 running=tuple(runner for record in state.records for runner in record.pods),
                 defaults=None if self._defaults == NO_DEFAULTS else self._defaults,
+                demand=expectation.demand,
             ),
             state.version,
+            expectation,
         )
+
+    @property
+    def demand(self) -> ExpectedDemand:
+        """The pods that are expected, given or learned, with the prices of their places."""
+        return self._expecting.demand_on(self._state)
 
     @typed
     def placement_of(self, pod: NamespacedName) -> PodPlacement:
@@ -389,8 +410,13 @@ class Scheduler:
     ) -> Decision:
         check_batch(batch, state.node_of)
         legal = legal_part_of(batch, state.nodes, skip_illegal=skip_illegal)
+        strategy, demand = strategy_of(state, options), None
+        if strategy is NodeStrategy.EXPECTED:
+            demand = self._expecting.demand_on(state)
+        self._expecting.arrive(pods_of(batch.gangs))
         cache = self._cache()
-        decision = decide(state, batch, legal, options, limit_s, cache, move_budget, self._earlier)
+        options = replace(options, strategy=strategy, time_limit_s=limit_s)
+        decision = decide(state, batch, legal, options, demand, cache, move_budget, self._earlier)
         self._caches.append(cache)
         self._earlier = decision.placement if decision.placement.pods else self._earlier
         return decision

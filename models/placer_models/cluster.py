@@ -289,6 +289,11 @@ class Nodes(tuple[Node, ...], TrustedParts):
         return any(len(machine.topology.package_in) > 1 for machine in self._machines)
 
     @cached_property
+    def have_gpus(self) -> bool:
+        """Whether some of the nodes have GPUs."""
+        return any(device.type == GPU for m in self._machines for device in m.devices)
+
+    @cached_property
     def have_packages(self) -> bool:
         """Whether some of the nodes have several packages."""
         return any(machine.topology.packages > 1 for machine in self._machines)

@@ -9,10 +9,12 @@ from placer.scheduling.cluster_state import ClusterState
 from placer.scheduling.decision import Batch, Decision
 from placer.search.baseline import SolveCache
 from placer.search.cp import SolverError
-from placer.search.options import SolveOptions
+from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import RunningPod
+from placer_models.demand import ExpectedDemand
 from placer_models.left_out import LegalPart
+from placer_models.node_strategy import NodeStrategy
 from placer_models.placement import Placement, PodPlacement
 from placer_models.pod import pods_of
 
@@ -25,7 +27,7 @@ def decide(
     batch: Batch,
     legal: LegalPart,
     options: SolveOptions,
-    limit_s: float,
+    demand: ExpectedDemand | None,
     cache: SolveCache,
     move_budget: int = 0,
     earlier: Placement | None = None,
@@ -36,8 +38,8 @@ def decide(
         state: The cluster.
         batch: The pods that wait.
         legal: The part of the batch that is asked about, and who is left out of it.
-        options: How to solve.
-        limit_s: Wall-clock seconds from this call to its end, in place of those of the options.
+        options: How to solve; the time limit is from this call to its end.
+        demand: The pods that are expected, where the strategy looks at them.
         cache: What earlier batches have left.
         move_budget: How many running pods may move.
         earlier: Places that the search may begin with.
@@ -50,15 +52,26 @@ def decide(
     instance, baseline = state.asking(legal, move_budget), state.baseline(cache)
     if options.strategy is not None:
         # The solver is asked about this very object, so that the judge knows it again.
-        instance = replace(instance, strategy=options.strategy)
-    left_s = max(LEAST_TIME_S, limit_s - (monotonic() - began_s))
-    options = replace(options, time_limit_s=left_s)
+        instance = replace(instance, strategy=options.strategy, demand=demand)
+    left_s = max(LEAST_TIME_S, options.time_limit_s - (monotonic() - began_s))
+    options = replace(options, strategy=None, time_limit_s=left_s)
     answer = solve(instance, options, baseline=baseline, earlier=earlier)
-    decision = Decision(batch, answer, state.version)
+    decision = Decision(batch, answer, state.version, demand=demand)
     found = breaches(instance, decision.placement, baseline.nodes_before)
     if found:
         raise SolverError("; ".join(f"{b.rule}: {b.message}" for b in found[:3]))
     return decision
+
+
+def strategy_of(state: ClusterState, options: SolveOptions) -> NodeStrategy | None:
+    """Return the strategy of a call: what its options say, else what is best by default.
+
+    The fast path alone keeps room for expected pods, where there are GPUs to reason with.
+    """
+    by_default = options.engine is Engine.GREEDY and options.scoring is None
+    if options.strategy is None and by_default and state.nodes.have_gpus:
+        return NodeStrategy.EXPECTED
+    return options.strategy
 
 
 def taking(state: ClusterState, batch: Batch, places: Iterable[PodPlacement]) -> ClusterState:

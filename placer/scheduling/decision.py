@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 
 from placer.judge.misfits import Misfit
+from placer.scheduling.expectation import NOTHING_EXPECTED, Expectation
 from placer_models.cluster import Instance
+from placer_models.demand import ExpectedDemand
 from placer_models.placement import (
     Answer,
     Move,
@@ -75,6 +77,8 @@ class Decision:
         answer: The outcome, with tiers, bounds and reasons.
         version: The version of the state that it was decided on.
         change: The change that taking it has made; None if it is not taken yet.
+        demand: The pods that were expected, by which its tier ``expected`` is measured; None under
+            another strategy.
 
     """
 
@@ -82,6 +86,7 @@ class Decision:
     answer: Answer
     version: int
     change: Change | None = None
+    demand: ExpectedDemand | None = None
 
     def __post_init__(self) -> None:
         check_types(self)
@@ -109,11 +114,13 @@ class Snapshot:
     Attributes:
         instance: The nodes, ascending by name, and what runs; nothing waits.
         version: Counts the calls that changed something.
+        expectation: What the Scheduler expects, and has learned.
 
     """
 
     instance: Instance
     version: int
+    expectation: Expectation = NOTHING_EXPECTED
 
     def __post_init__(self) -> None:
         check_types(self)

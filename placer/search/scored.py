@@ -1,23 +1,62 @@
-"""The greedy answer to a Problem, with the scorer that the options name."""
+"""The greedy answer to a Problem, with the scorer that the options or the strategy name."""
 
+from dataclasses import replace
+
+from placer.counting.left import node_left
+from placer.greedy.expected.arrays import array_prices
+from placer.greedy.expected.scorer import ExpectedScorer, ExpectedScoring
 from placer.greedy.place import place_greedily
 from placer.greedy.scorer import NodeScorer
 from placer.search.baseline import Baseline
 from placer.search.options import SolveOptions
 from placer_models.cluster import Instance
+from placer_models.demand import ExpectedDemand
+from placer_models.expected import open_on, together
+from placer_models.forecast import demand_in
+from placer_models.node_strategy import NodeStrategy
 from placer_models.problem.problem import Choices, Problem
+
+
+def with_prices(instance: Instance, baseline: Baseline) -> Instance:
+    """Return the instance with the demand that its strategy looks at, and with prices.
+
+    From here on they hold, whatever becomes of the running pods that may move.
+    """
+    if instance.strategy is not NodeStrategy.EXPECTED:
+        return instance
+    demand = demand_in(instance)
+    if demand.prices is None:
+        demand = demand.priced(prices_on(demand, instance, baseline))
+    return instance if demand is instance.demand else replace(instance, demand=demand)
+
+
+def prices_on(demand: ExpectedDemand, instance: Instance, baseline: Baseline) -> tuple[int, ...]:
+    """Return the prices as the nodes are before anything new is placed."""
+    rows = zip(instance.nodes, baseline.accounts, strict=True)
+    return array_prices(demand, together((open_on(demand, n), node_left(a)) for n, a in rows))
+
+
+def is_scored(instance: Instance, options: SolveOptions) -> bool:
+    """Return whether a scorer chooses among nodes in the greedy path."""
+    return options.scoring is not None or instance.strategy is NodeStrategy.EXPECTED
 
 
 def scorer_of(instance: Instance, options: SolveOptions, baseline: Baseline) -> NodeScorer | None:
     """Return what chooses among nodes in the greedy path; None: the instance's strategy does."""
-    if options.scoring is None:
+    scorers, demand = baseline.cache.scorers, instance.demand
+    if options.scoring is not None:
+        return scorers.of(options.scoring, instance.nodes)
+    if instance.strategy is not NodeStrategy.EXPECTED or demand is None:
         return None
-    return baseline.cache.scorers.of(options.scoring, instance.nodes)
+    scorer = scorers.of(ExpectedScoring(demand.priced(None)), instance.nodes)
+    if isinstance(scorer, ExpectedScorer):
+        scorer.prepare(demand.prices or (), options.time_limit_s)
+    return scorer
 
 
 def greedy_choices(
     instance: Instance, baseline: Baseline, problem: Problem, options: SolveOptions
 ) -> Choices:
-    """Return the greedy choices for a problem that was built ``scored`` if the options say so."""
+    """Return the greedy choices for a problem that was built ``scored`` if `is_scored`."""
     scorer = scorer_of(instance, options, baseline)
     return place_greedily(problem, tables=baseline.cache.tables, scorer=scorer)

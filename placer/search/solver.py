@@ -16,7 +16,7 @@ from placer.search.options import Engine, SolveOptions
 from placer.search.reasons.ruled_out import all_ruled_out
 from placer.search.reasons.unplaced import never_asked, why_unplaced
 from placer.search.rejected import accepted
-from placer.search.scored import greedy_choices
+from placer.search.scored import greedy_choices, is_scored, with_prices
 from placer.search.tiers import Progress, silent
 from placer.search.warm_start import warm_start
 from placer.state.batch import build_problem
@@ -97,7 +97,8 @@ def solve(
     before, accounts, cache = baseline, baseline.accounts, baseline.cache.problems
     # Greedy looks at cores one by one where the model's counts would not tell it enough, and
     # counts alike for every batch; the model counts in units that keep its numbers small.
-    scored = options.scoring is not None
+    instance = with_prices(instance, baseline)
+    scored = is_scored(instance, options)
     problem = build_problem(
         instance, accounts, each_core=True, absolute=True, scored=scored, cache=cache
     )

@@ -143,7 +143,7 @@ def test_both_kernels_lose_the_same_steps_as_the_page(
     rows, may = np.arange(len(nodes)), [may for may, _ in nodes]
     asked, at = (cpu, count, each), np.array([i for i, _ in places], dtype=np.intp)
     assert demand.prices is not None
-    compiled = CompiledScores(DemandArrays.of(demand), np.array(may), rows, np.array(demand.prices))
+    compiled = CompiledScores(DemandArrays.of(demand), np.array(may), rows, demand.prices)
     plain = PlainScores(demand, may, rows, demand.prices)
 
     by_loop, loop_gpus = compiled.lost(asked, cpus, columns, at)

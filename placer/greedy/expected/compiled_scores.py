@@ -26,7 +26,11 @@ class CompiledScores:
     """
 
     def __init__(
-        self, demand: DemandArrays, open_: NDArray[np.bool_], rows: Indices, prices: Numbers
+        self,
+        demand: DemandArrays,
+        open_: NDArray[np.bool_],
+        rows: Indices,
+        prices: tuple[int, ...],
     ) -> None:
         """Begin with nothing known.
 
@@ -34,17 +38,18 @@ class CompiledScores:
             demand: The demand.
             open_: open_[row, shape]: whether pods of the shape may come to nodes of the row.
             rows: The row of each node.
-            prices: prices[shape], in millionths of a GPU.
+            prices: The price of each shape, in millionths of a GPU.
 
         """
-        self._demand, self._open, self._rows, self._prices = demand, open_, rows, prices
+        self._demand, self._open, self._rows = demand, open_, rows
         self._width = 0
-        self._epoch = 1
+        self._epoch = 0
+        self.set_prices(prices)
         self._remember(_SLOTS)
 
-    def set_prices(self, prices: Numbers) -> None:
+    def set_prices(self, prices: tuple[int, ...]) -> None:
         """Let other prices hold; fills stay known."""
-        self._prices = prices
+        self._prices: Numbers = np.array(prices, dtype=np.int64)
         self._epoch += 1
 
     def lost(

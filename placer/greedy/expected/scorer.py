@@ -1,0 +1,92 @@
+"""The scorer of strategy `expected`: nodes that lose little of their worth to expected pods."""
+
+import sys
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Protocol
+
+import numpy as np
+
+from placer.greedy.columns import Indices, Numbers
+from placer.greedy.expected.arrays import DemandArrays
+from placer.greedy.expected.plain_scores import PlainScores
+from placer.greedy.scorer import FreeNodes, NodeScores, PodAsk
+from placer_models.cluster import Node
+from placer_models.demand import ExpectedDemand
+from placer_models.expected import open_on
+
+_COMPILED = "placer.greedy.expected.compiled_scores"
+
+WORTH_COMPILING_S = 3.0
+"""Seconds that have to be left before compiled scores are loaded: the first time on a machine they
+are compiled, which takes longer, later they are read."""
+
+
+class ExpectedScores(Protocol):
+    """Losses of worth on the nodes of a cluster: `PlainScores` or `CompiledScores`."""
+
+    def set_prices(self, prices: tuple[int, ...]) -> None:
+        """Let other prices hold."""
+
+    def lost(
+        self, ask: tuple[int, int, int], cpu_milli: Numbers, gpu_milli: Numbers, nodes: Indices
+    ) -> tuple[Numbers, Indices]:
+        """Return the steps of worth that places on nodes cost, and the GPU of each."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedScoring:
+    """Scoring by what nodes lose of their worth to expected pods.
+
+    Attributes:
+        demand: The expected pods, without prices: a scorer is told these as they change.
+
+    """
+
+    demand: ExpectedDemand
+
+    def on(self, nodes: Sequence[Node]) -> "ExpectedScorer":
+        """Return a scorer for the nodes."""
+        return ExpectedScorer(self.demand, nodes)
+
+
+class ExpectedScorer:
+    """Scores of the nodes of a cluster; the more a place costs, the lower its score."""
+
+    def __init__(self, demand: ExpectedDemand, nodes: Sequence[Node]) -> None:
+        """Note which shapes may come to which nodes; there are no prices yet."""
+        self._demand = demand
+        rows: dict[tuple[bool, ...], int] = {}
+        of_nodes = [rows.setdefault(open_on(demand, node), len(rows)) for node in nodes]
+        self._open = list(rows)
+        self._rows: Indices = np.array(of_nodes, dtype=np.intp)
+        self._prices = (0,) * len(demand.shapes)
+        self._scores: ExpectedScores = PlainScores(demand, self._open, self._rows, self._prices)
+        self._is_compiled = False
+
+    def prepare(self, prices: tuple[int, ...], left_s: float) -> None:
+        """Let these prices hold, and load compiled scores if so many seconds make it worth."""
+        if prices != self._prices:
+            self._prices = prices
+            self._scores.set_prices(prices)
+        if not self._is_compiled and (_COMPILED in sys.modules or left_s >= WORTH_COMPILING_S):
+            self._is_compiled = True  # Or it cannot be, which is not tried again.
+            try:
+                compiled = import_module(_COMPILED).CompiledScores
+            except (ImportError, RuntimeError):
+                # Numba is not there, does not know this NumPy, or finds no folder for what it
+                # compiles.
+                return
+            arrays, open_ = DemandArrays.of(self._demand), np.array(self._open, dtype=np.bool_)
+            self._scores = compiled(arrays, open_, self._rows, prices)
+
+    def epoch(self, free: FreeNodes) -> Hashable:
+        """Return the prices."""
+        return self._prices
+
+    def score(self, ask: PodAsk, free: FreeNodes, nodes: Indices) -> NodeScores:
+        """Return the steps that are lost, below zero, and for a share the GPU where they are."""
+        asked = ask.cpu_milli, ask.gpus, ask.gpu_milli
+        lost, gpus = self._scores.lost(asked, free.cpu_milli, free.gpu_milli, nodes)
+        return NodeScores(-lost, gpus if ask.is_share else None)
