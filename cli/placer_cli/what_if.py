@@ -11,6 +11,7 @@ import typer
 
 from placer.search.options import SolveOptions
 from placer_cli.console import err, note_summary, out
+from placer_cli.expected_pods import read_demand_file
 from placer_cli.illegal import read_instance
 from placer_cli.output import Format, document
 from placer_models.cluster import Instance, Machine
@@ -53,12 +54,20 @@ WhatIfChanges = Annotated[
 """Changes of what is solved."""
 
 
-def as_asked(instance: Instance, options: SolveOptions, moves: int | None) -> Instance:
-    """Return the instance with the strategy and the budget of moves that the options name."""
+def as_asked(
+    instance: Instance, options: SolveOptions, moves: int | None, demand: Path | None
+) -> Instance:
+    """Return the instance with the strategy, moves and expected pods that the options name.
+
+    Raises:
+        InputError: Something is wrong with the file of expected pods.
+
+    """
     return replace(
         instance,
         strategy=options.strategy or instance.strategy,
         move_budget=instance.move_budget if moves is None else moves,
+        demand=instance.demand if demand is None else read_demand_file(demand),
     )
 
 
@@ -71,6 +80,7 @@ def solve_what_if(
     skip_illegal: bool,
     who: WhoWaits,
     moves: int | None,
+    demand: Path | None,
 ) -> Answer:
     """Read, solve as it is and with the changes, and print both; return the answer with them.
 
@@ -89,7 +99,7 @@ def solve_what_if(
     instance = read_instance(
         paths, note_summary, skip_illegal=skip_illegal, who=who, bears_faults=True
     )
-    instance = as_asked(instance, options, moves)
+    instance = as_asked(instance, options, moves, demand)
     read_s = monotonic() - started_s
     with halted_by_ctrl_c() as halt, progress(err()) as tell:
         from placer.search.solver import solve

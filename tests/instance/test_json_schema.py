@@ -36,7 +36,7 @@ def test_the_schema_names_every_field(schema: dict[str, Any]) -> None:
     assert set(schema["properties"]) == {
         "apiVersion", "kind", "metadata", "machines", "networkTopology", "nodes", "pods", "gangs",
         "gangGroups", "running", "runningGangs", "moveBudget", "strategy", "deviceChoice",
-        "defaults",
+        "defaults", "demand",
     }  # fmt: skip
     assert schema["additionalProperties"] is False
     assert schema["$defs"]["NodePart"]["required"] == ["name", "machine"]

@@ -17,6 +17,7 @@ class SchemaKind(StrEnum):
     JOB_GRAPH = "JobGraph"
     WORKERS = "Workers"
     CHANGES = "Changes"
+    DEMAND = "Demand"
     PLAN = "Plan"
     PLAN_ANSWER = "PlanAnswer"
     EXPLANATIONS = "Explanations"
@@ -48,6 +49,7 @@ def schema_of(kind: SchemaKind) -> dict[str, object]:
     from placer.slots.workers.schema import WorkersFile
     from placer_models.files.part import json_schema
     from placer_models.instance.changes_file import ChangesFile
+    from placer_models.instance.demand_file import DemandFile
     from placer_models.instance.machine_schema import MachineFile
     from placer_models.instance.node_file import NodePlacementFile
     from placer_models.instance.placement_file import PlacementFile
@@ -68,6 +70,8 @@ def schema_of(kind: SchemaKind) -> dict[str, object]:
             return json_schema(WorkersFile)
         case SchemaKind.CHANGES:
             return json_schema(ChangesFile)
+        case SchemaKind.DEMAND:
+            return json_schema(DemandFile)
         case SchemaKind.PLAN:
             return json_schema(PlanFile)
         case SchemaKind.PLAN_ANSWER:

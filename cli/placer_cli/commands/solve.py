@@ -13,6 +13,7 @@ from placer.search.options import Engine, SolveOptions
 from placer_cli.console import err, note, note_summary, out
 from placer_cli.emit import Emission, emission_of
 from placer_cli.exits import Exit
+from placer_cli.expected_pods import ExpectedPods
 from placer_cli.illegal import SkipIllegal, read_instance
 from placer_cli.output import Format, document, format_of, output_file, refuse_inputs, replacing
 from placer_cli.report.option import ReportFile, foot_of, write_report
@@ -113,6 +114,7 @@ def solve(
     gated: Gated = False,
     ignore: Ignore = None,
     moves: Moves = None,
+    demand: ExpectedPods = None,
     what_if: WhatIfChanges = None,
     report: ReportFile = None,
 ) -> None:
@@ -135,7 +137,14 @@ def solve(
                     "--what-if only asks: leave --output, --emit and --report out"
                 )
             answer = solve_what_if(
-                what_if, instance, options, form, skip_illegal=skip_illegal, who=who, moves=moves
+                what_if,
+                instance,
+                options,
+                form,
+                skip_illegal=skip_illegal,
+                who=who,
+                moves=moves,
+                demand=demand,
             )
         else:
             answer = _solve(
@@ -147,6 +156,7 @@ def solve(
                 skip_illegal=skip_illegal,
                 who=who,
                 moves=moves,
+                demand=demand,
                 tiers=tiers,
                 report=report,
             )
@@ -165,6 +175,7 @@ def _solve(
     skip_illegal: bool,
     who: WhoWaits,
     moves: int | None,
+    demand: Path | None,
     tiers: bool,
     report: Path | None,
 ) -> Answer:
@@ -175,8 +186,9 @@ def _solve(
     from placer_cli.progress import progress
     from placer_models.instance.placement_file import answer_to_json
 
-    refuse_inputs("--output", output, instance)
-    refuse_inputs("--report", report, instance)
+    files = [*instance, *((demand,) if demand else ())]
+    refuse_inputs("--output", output, files)
+    refuse_inputs("--report", report, files)
     # What the search logs of rejected places is part of the answer, and said below.
     logging.getLogger("placer.search").addHandler(logging.NullHandler())
     started_s = monotonic()
@@ -196,7 +208,7 @@ def _solve(
         problem = load_cluster(instance, objects, read.append, who)
     for summary in read:
         note_summary(summary)
-    problem = as_asked(problem, options, moves)
+    problem = as_asked(problem, options, moves, demand)
     check_moves(emission, problem)
     refuse_inputs("--output", output, machine_files)
     read_s = monotonic() - started_s

@@ -8,6 +8,7 @@ import typer
 
 from placer_cli.console import note_summary, out
 from placer_cli.exits import Exit
+from placer_cli.expected_pods import ExpectedPods, read_demand_file
 from placer_cli.illegal import SkipIllegal, read_instance
 from placer_cli.output import Format, document
 from placer_cli.who_waits import Gated, Ignore, SchedulerNames, who_waits
@@ -27,6 +28,7 @@ def verify(
     scheduler_name: SchedulerNames = None,
     gated: Gated = False,
     ignore: Ignore = None,
+    demand: ExpectedPods = None,
 ) -> None:
     """Check PLACEMENT against every rule and its own claims, and measure it.
 
@@ -53,6 +55,8 @@ def verify(
     )
     answer, claims = load_claimed(placement)
     problem = replace(problem, strategy=claims.strategy or problem.strategy)
+    if demand is not None:
+        problem = replace(problem, demand=read_demand_file(demand))
     found = breaches(problem, answer)
     # Values mean nothing where a rule is broken.
     values = () if found else measure(problem, answer)

@@ -12,6 +12,7 @@ from placer_models.files.faults import Faults, Place
 from placer_models.files.tree import ScalarValue
 from placer_models.files.validate import check, read_as
 from placer_models.instance.defaults import read_defaults
+from placer_models.instance.demand import read_demand
 from placer_models.instance.gangs import GangReader, RunningGangReader
 from placer_models.instance.machine_parts import MachineError
 from placer_models.instance.machine_schema import MachineFile, to_machine
@@ -331,6 +332,10 @@ def _build(
         or NodeStrategy.USABLE,
         defaults=defaults,
         left_out=legal.left_out,
+        demand=_once(
+            "demand",
+            [(read_demand(f.demand, place.at("demand")), place) for f, place in files],
+        ),
     )
 
 

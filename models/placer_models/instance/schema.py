@@ -7,6 +7,7 @@ from pydantic import BeforeValidator, ConfigDict, Field
 from placer_models.device import GPU
 from placer_models.device_strategy import DeviceStrategy
 from placer_models.files.part import Amount, AmountsByName, Id, MetadataPart, Name, Part
+from placer_models.instance.demand import ExpectedDemandPart
 from placer_models.instance.fields import (
     Alignment,
     Amplification,
@@ -375,4 +376,7 @@ class InstanceFile(Part):
     )
     strategy: NodeStrategy | None = Field(
         None, description="Which nodes pods had better have, all else being equal: the last tier."
+    )
+    demand: ExpectedDemandPart | None = Field(
+        None, description="The pods that are expected. Without: such as run and wait here."
     )

@@ -22,6 +22,9 @@ WORTH_COMPILING_S = 3.0
 """Seconds that have to be left before compiled scores are loaded: the first time on a machine they
 are compiled, which takes longer, later they are read."""
 
+MANY_NODES = 100
+"""With fewer nodes the reference does."""
+
 
 class ExpectedScores(Protocol):
     """Losses of worth on the nodes of a cluster: `PlainScores` or `CompiledScores`."""
@@ -66,11 +69,12 @@ class ExpectedScorer:
         self._is_compiled = False
 
     def prepare(self, prices: tuple[int, ...], left_s: float) -> None:
-        """Let these prices hold, and load compiled scores if so many seconds make it worth."""
+        """Let these prices hold, and load compiled scores if nodes and seconds make it worth."""
         if prices != self._prices:
             self._prices = prices
             self._scores.set_prices(prices)
-        if not self._is_compiled and (_COMPILED in sys.modules or left_s >= WORTH_COMPILING_S):
+        many = left_s >= WORTH_COMPILING_S and len(self._rows) >= MANY_NODES
+        if not self._is_compiled and (_COMPILED in sys.modules or many):
             self._is_compiled = True  # Or it cannot be, which is not tried again.
             try:
                 compiled = import_module(_COMPILED).CompiledScores
