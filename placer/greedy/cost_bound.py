@@ -32,7 +32,7 @@ from placer_models.goals import (
     USABLE_SET_SIZES,
     WHOLE_CORE_POINTS,
 )
-from placer_models.node_strategy import FIRST_WEIGHT, NodeStrategy
+from placer_models.node_strategy import FIRST_WEIGHT, LOOK_AT_WHAT_IS_LEFT, NodeStrategy
 from placer_models.problem.dimensions import SHARED_POOL
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Shape
@@ -85,7 +85,7 @@ class CostBound:
         self._gpu_column = columns.column_of(GPU) if self._gpus else -1
         self._sets = columns.sets
         self._strategy = columns.strategy
-        self._by_what_is_left = columns.strategy is NodeStrategy.USABLE
+        self._by_what_is_left = columns.strategy in LOOK_AT_WHAT_IS_LEFT
         self._pods = sum(count for _, count in pods)
         self._milli = sum(shape.amounts[SHARED_POOL] * count for shape, count in pods)
         self._memory = sum(shape.memory * count for shape, count in pods)

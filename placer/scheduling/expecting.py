@@ -17,8 +17,8 @@ from placer_models.incremental import PersistentTuple, changed_indices
 from placer_models.pod import Pod
 
 FIRST_COUNT = 64
-"""How many pods arrive before what was learned is counted again. Each time it takes twice as many,
-up to half of `MOST_ARRIVED`."""
+"""How many pods arrive before what was learned is counted again: at first, later as many as
+arrived so far, up to half of `MOST_ARRIVED`."""
 
 MOST_ARRIVED = 16_384
 """The last so many arrivals are the demand; older ones are forgotten."""
@@ -83,8 +83,7 @@ class Expecting:
             if demand is None or (not self._is_given and self._arrivals >= self._next_count):
                 shapes = Counter(shape for shape in self._pods.values() if shape is not None)
                 demand = learned(shapes, state.nodes, demand)
-                more = min(max(FIRST_COUNT, self._arrivals), MOST_ARRIVED // 2)
-                self._next_count = self._arrivals + more
+                self._next_count = self._arrivals + until_next_count(self._arrivals)
             idle, then = self._idle.total(state.records), self._idle_then
             fewer, more = 100 * idle < REFRESH_PERCENT * then, 100 * then < REFRESH_PERCENT * idle
             if demand.prices is None or fewer or more:
@@ -92,6 +91,11 @@ class Expecting:
                 self._idle_then = idle
             self._demand = demand
             return demand
+
+
+def until_next_count(arrivals: int) -> int:
+    """Return how many pods more arrive before what was learned is counted again."""
+    return min(max(FIRST_COUNT, arrivals), MOST_ARRIVED // 2)
 
 
 _known_shape = lru_cache(maxsize=4_096)(shape_of)

@@ -17,7 +17,7 @@ from placer.search.outside_witnesses import (
     nodes_of_first_pods,
     outside_pods_that_match,
 )
-from placer.search.replace_node import laid_exactly, laid_greedily
+from placer.search.replace_node import laid_by_expectation, laid_exactly, laid_greedily
 from placer.search.tiers import Progress
 from placer.state.affinity import has_affinity
 from placer_models.cluster import Instance, Node, RunningPod
@@ -40,6 +40,9 @@ FRUITLESS_ROUNDS = 40
 
 ROUNDS_TO_REPAIR = 4
 """How many rounds pass from one repair of nodes that tier 1 has left rough to the next."""
+
+ORDERS = 4
+"""How many orders of a part's gangs are tried for the expected pods' sake."""
 
 SLICE_S = 2.0
 """Seconds (of time or of work) that one neighbourhood may take."""
@@ -218,6 +221,8 @@ class Neighbourhoods:
                 self.rough |= nodes
         else:
             after = self._repaired(part, start, before, budget)
+            if part.strategy is NodeStrategy.EXPECTED:
+                after = self._for_expected_pods(part, start if after is None else after)
         self.budget.spend(budget)
         return after is not None and self._accept(part, before, start, after)
 
@@ -249,6 +254,19 @@ class Neighbourhoods:
             return after
         worth = before if after is None else measure(part, after)
         return laid_exactly(part, after or start, worth, budget, settled=local) or after
+
+    def _for_expected_pods(self, part: Instance, best: Placement) -> Placement:
+        """Return the better of a placement and of others that the last tier chooses by.
+
+        No model states that tier, so gangs are placed one after the other in random orders.
+        """
+        worth = measure(part, best)
+        for _ in range(ORDERS):
+            turns = self.rng.sample(range(len(part.gangs)), len(part.gangs))
+            after = laid_by_expectation(part, turns)
+            if after is not None and better(found := measure(part, after), worth):
+                best, worth = after, found
+        return best
 
     def _accept(self, part: Instance, before: Worth, start: Placement, after: Placement) -> bool:
         """Take over what a part has come to, if that is better for the whole."""

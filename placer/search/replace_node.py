@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from placer.counting.account import accounts_of
 from placer.counting.placements import Unrealisable, realise, recount
+from placer.greedy.expected.scorer import ExpectedScoring
 from placer.greedy.place import place_greedily
 from placer.search.budget import Budget
 from placer.search.coarse import refine, without_links
@@ -22,6 +23,30 @@ def laid_greedily(part: Instance) -> Placement | None:
     accounts = accounts_of(part)
     problem = build_problem(part, accounts)
     after = realise(part, accounts, problem, place_greedily(problem))
+    return None if isinstance(after, Unrealisable) else after
+
+
+def laid_by_expectation(part: Instance, turns: Sequence[int]) -> Placement | None:
+    """Return the pods of a part where they cost the expected pods least, one gang after the other.
+
+    Args:
+        part: The part; its demand has prices.
+        turns: For each gang, when its turn is.
+
+    Returns:
+        None if ids cannot realise it.
+
+    """
+    assert part.demand is not None
+    accounts = accounts_of(part)
+    problem = build_problem(part, accounts, scored=True)
+    scorer = ExpectedScoring(part.demand.priced(None)).on(part.nodes)
+    scorer.prepare(part.demand.prices or (), 0)
+    turn_of = {gang.pods: turn for gang, turn in zip(problem.gangs, turns, strict=True)}
+    choices = place_greedily(
+        problem, order=lambda _: lambda gang: (turn_of[gang.pods],), scorer=scorer
+    )
+    after = realise(part, accounts, problem, choices)
     return None if isinstance(after, Unrealisable) else after
 
 

@@ -78,6 +78,14 @@ TOLD_TWICE = {
         "resource_classes.load_of",
         "resource_classes.totals_of",
     ),
+    "second_tellings/test_expected.py": (
+        "demand.ExpectedDemand.priced",
+        "expected.Outlook.worth",
+        "expected.open_on",
+        "expected.prices_of",
+        "expected.together",
+        "forecast.demand_in",
+    ),
     "second_tellings/test_tiers.py": (
         "goals.Tier.better",
         "goals.placed_tier",

@@ -32,6 +32,10 @@ def equal_pods(count: int, of: PodSpec) -> tuple[Gang, ...]:
     return tuple(Gang(pod.name, "default", (pod,), 1, lone=True) for pod in pods)
 
 
+BOUNDED = [strategy for strategy in NodeStrategy if strategy is not NodeStrategy.EXPECTED]
+"""What nodes lose of their worth to expected pods does not follow from sums."""
+
+
 def box(cpus: int, memory: int) -> Machine:
     return Machine(
         f"box-{cpus}-{memory}",
@@ -64,7 +68,7 @@ def drawn(seed: int, strategy: NodeStrategy, nodes: int, pods: int) -> Instance:
     return Instance(found, equal_pods(pods, wanted), running=tuple(running), strategy=strategy)
 
 
-@pytest.mark.parametrize("strategy", list(NodeStrategy))
+@pytest.mark.parametrize("strategy", BOUNDED)
 def test_the_best_way_is_that_of_trying_all(strategy: NodeStrategy) -> None:
     """
     On 60 worlds of three nodes and up to four pods, by the sums of their nodes alone.
@@ -110,7 +114,7 @@ def test_the_best_way_is_that_of_trying_all(strategy: NodeStrategy) -> None:
     assert none < 30
 
 
-@pytest.mark.parametrize("strategy", list(NodeStrategy))
+@pytest.mark.parametrize("strategy", BOUNDED)
 def test_many_equal_pods_are_answered_without_a_model(
     strategy: NodeStrategy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -130,7 +134,7 @@ def test_many_equal_pods_are_answered_without_a_model(
 
 
 @pytest.mark.check
-@pytest.mark.parametrize("strategy", list(NodeStrategy))
+@pytest.mark.parametrize("strategy", BOUNDED)
 def test_equal_pods_are_solved_as_by_brute_force(strategy: NodeStrategy) -> None:
     """
     In 25 tiny worlds where all that waits is alike, also with CPUs and devices of its own.

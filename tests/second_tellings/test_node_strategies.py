@@ -21,7 +21,7 @@ from placer_models.device_share import DeviceShare
 from placer_models.device_strategy import DeviceStrategy
 from placer_models.goals import TIERS_OF
 from placer_models.illegal_running import illegality
-from placer_models.node_strategy import LoadAsk, NodeLoad, NodeStrategy
+from placer_models.node_strategy import LOOK_AT_WHAT_IS_LEFT, LoadAsk, NodeLoad, NodeStrategy
 from placer_models.placement import Placement, PodPlacement
 from placer_models.pod import Container, DeviceRequest, Pod, PodSpec, Resources, pods_of
 from placer_models.policy import QosClass
@@ -172,7 +172,7 @@ def tiers(instance: Instance, where: Mapping[int, Sequence[PodSpec]]) -> tuple[i
             return (varied,)
 
 
-@pytest.mark.parametrize("strategy", [s for s in NodeStrategy if s is not NodeStrategy.USABLE])
+@pytest.mark.parametrize("strategy", [s for s in NodeStrategy if s not in LOOK_AT_WHAT_IS_LEFT])
 def test_tiers_of_strategies_are_what_the_page_counts(strategy: NodeStrategy) -> None:
     """
     Of pods sent to nodes at random, on tiny worlds of all families and on nodes with shares.

@@ -47,6 +47,7 @@ IN_ORDER = (
     "spread.used",
     "least-requested",
     "most-balanced",
+    "expected",
 )
 """The rows of the page after ``placed.priority-P``."""
 
@@ -57,6 +58,7 @@ OF_STRATEGY = {
     "spread": {"spread.pairs", "spread.used"},
     "least-requested": {"least-requested"},
     "most-balanced": {"most-balanced"},
+    "expected": {"expected"},
 }
 MORE_IS_BETTER = {"usable", "pack.used"}
 

@@ -1,0 +1,278 @@
+"""What a Scheduler expects: learned from pods that arrive, or given, and what becomes of it."""
+
+from dataclasses import replace
+
+import pytest
+
+from placer.counting.left import node_left
+from placer.judge.measure import measure
+from placer.scheduler import Scheduler
+from placer.scheduling import expecting
+from placer.scheduling.decision import Batch, lone_gang
+from placer.search.options import Engine, SolveOptions
+from placer_models.cluster import Instance, Machine, Node
+from placer_models.demand import ExpectedDemand, ExpectedShape, demand_of
+from placer_models.device import GPU, Device
+from placer_models.device_share import DeviceShare
+from placer_models.expected import open_on, prices_of, together
+from placer_models.forecast import demand_in, learned, shape_of
+from placer_models.goals import EXPECTED, USABLE
+from placer_models.node_strategy import NodeStrategy
+from placer_models.placement import PartlyPlaced, Placed
+from placer_models.pod import Container, DeviceRequest, Pod, PodSpec, Resources
+from placer_models.policy import QosClass
+from placer_models.topology import Cpu, NumaNode, Topology
+
+GREEDY = SolveOptions(engine=Engine.GREEDY, workers=1)
+DEADLINE_S = 2.5
+
+
+def machine(cpus: int, gpus: int) -> Machine:
+    topology = Topology("x86_64", tuple(Cpu(i, i, 0, 0) for i in range(cpus)), (NumaNode(0, 64),))
+    devices = tuple(Device(GPU, minor, memory_bytes=1000) for minor in range(gpus))
+    return Machine(f"c{cpus}-g{gpus}", "", topology, devices)
+
+
+FEW_CPUS, MANY_CPUS = Node("a", machine(8, 4)), Node("b", machine(32, 4))
+
+
+def pod(name: str, cpus: int = 1, gpus: int = 1, percent: int | None = None) -> Pod:
+    share = None if percent is None else DeviceShare(percent, memory_percent=percent)
+    devices = (DeviceRequest(GPU, gpus, share),) if gpus else ()
+    container = Container("main", Resources(1000 * cpus, 1, devices=devices))
+    return Pod(name, "default", PodSpec((container,), QosClass.LS))
+
+
+def batch(*pods: Pod) -> Batch:
+    return Batch(tuple(map(lone_gang, pods)))
+
+
+def counts(scheduler: Scheduler) -> dict[tuple[int, int, int], int]:
+    """Return (CPU, GPUs, milli of each) -> count, without the imaginary pods of whole nodes."""
+    demand = scheduler.demand
+    return {
+        (shape.cpu_milli, shape.gpus, shape.gpu_milli): count
+        for shape, count in zip(demand.shapes, demand.counts, strict=True)
+        if not shape.tolerations
+    }
+
+
+@pytest.fixture(autouse=True)
+def _counts_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let what is learned be counted again with each pod that arrives, not only 64 later."""
+    monkeypatch.setattr(expecting, "until_next_count", lambda arrivals: 1)
+
+
+def test_the_fast_path_keeps_room_for_expected_pods_where_there_are_gpus() -> None:
+    """
+    A pod with 6 CPUs leaves three GPUs of node a without CPUs for pods with 2 each.
+    """
+    demand = demand_of({ExpectedShape(2000, 1): 1})
+    scheduler = Scheduler([FEW_CPUS, MANY_CPUS], demand=demand)
+
+    decision = scheduler.place(batch(pod("greedy-for-cpus", 6)), DEADLINE_S, options=GREEDY)
+
+    assert [place.node for place in decision.placement.pods] == ["b"]
+    assert isinstance(decision.answer, Placed)
+    assert decision.answer.tiers[-1].tier == EXPECTED
+
+
+def test_without_gpus_or_with_a_search_the_last_tier_is_usable() -> None:
+    """
+    There is nothing to reason with, or there is time to prove a tier.
+    """
+    without = Scheduler([Node("a", machine(8, 0))])
+    auto = replace(GREEDY, engine=Engine.AUTO, work_limit=1)
+    for scheduler, options in ((without, GREEDY), (Scheduler([FEW_CPUS]), auto)):
+        decision = scheduler.place(batch(pod("p", gpus=0)), DEADLINE_S, options=options)
+
+        assert isinstance(decision.answer, Placed)
+        assert decision.answer.tiers[-1].tier == USABLE
+        assert decision.demand is None
+
+
+def test_a_pod_counts_once_by_its_key() -> None:
+    """
+    Tried again after a refusal, in a dry run, taken by confirm: it has arrived once.
+    """
+    scheduler = Scheduler([FEW_CPUS])
+    refused = batch(pod("too-large", 1, gpus=5))
+    for _ in range(3):
+        decision = scheduler.place(refused, DEADLINE_S, options=GREEDY)
+        assert not isinstance(decision.answer, Placed | PartlyPlaced)
+    tried = scheduler.place(batch(pod("p", 2)), DEADLINE_S, dry_run=True, options=GREEDY)
+    scheduler.confirm(tried)
+    scheduler.place(batch(pod("q", 1, percent=30)), DEADLINE_S, options=GREEDY)
+
+    assert counts(scheduler) == {(1000, 5, 1000): 1, (2000, 1, 1000): 1, (1000, 1, 300): 1}
+
+
+def test_what_runs_at_the_start_has_arrived() -> None:
+    """
+    A Scheduler that begins with a cluster in use learns from it.
+    """
+    first = Scheduler([FEW_CPUS])
+    first.place(batch(pod("p", 2), pod("q", 2)), DEADLINE_S, options=GREEDY)
+    running = first.snapshot().instance.running
+
+    assert counts(Scheduler([FEW_CPUS], tuple(running))) == {(2000, 1, 1000): 2}
+
+
+def test_old_arrivals_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    """
+    Here all but the last four, whether they still run or not.
+    """
+    monkeypatch.setattr(expecting, "MOST_ARRIVED", 4)
+    scheduler = Scheduler([FEW_CPUS])
+    for i in range(9):
+        new = pod(f"p{i}", 1 + (i >= 5))
+        scheduler.place(batch(new), DEADLINE_S, options=GREEDY)
+        scheduler.release([new.key])
+
+    assert counts(scheduler) == {(2000, 1, 1000): 4}
+
+
+def test_the_demand_is_frozen_within_a_decision() -> None:
+    """
+    By the demand that a decision names, anyone measures the tier as the decision tells it.
+    """
+    scheduler = Scheduler([FEW_CPUS, MANY_CPUS])
+    for i in range(4):
+        before = scheduler.snapshot().instance
+        wanted = batch(pod(f"p{i}", 2, percent=50), pod(f"q{i}", 3))
+        decision = scheduler.place(wanted, DEADLINE_S, options=GREEDY)
+        assert isinstance(decision.answer, Placed | PartlyPlaced)
+        asked = replace(
+            before,
+            gangs=wanted.gangs,
+            strategy=NodeStrategy.EXPECTED,
+            demand=decision.demand,
+        )
+
+        assert decision.demand is not None
+        assert decision.demand.prices is not None
+        found = measure(asked, decision.placement)
+        assert tuple((t.tier, t.value) for t in decision.answer.tiers) == found
+
+
+def test_snapshots_and_forks_keep_what_was_learned() -> None:
+    """
+    Both go on as the first one would, and learn for themselves.
+    """
+    first = Scheduler([FEW_CPUS, MANY_CPUS])
+    first.place(batch(pod("p", 2)), DEADLINE_S, options=GREEDY)
+    fork, restored = first.fork(), Scheduler.restore(first.snapshot())
+    decisions = [
+        scheduler.place(batch(pod("q", 3), pod("r", 1, percent=20)), DEADLINE_S, options=GREEDY)
+        for scheduler in (first, fork, restored)
+    ]
+
+    assert decisions[0].demand == decisions[1].demand == decisions[2].demand
+    assert decisions[0].placement == decisions[1].placement == decisions[2].placement
+    fork.place(batch(pod("s", 4)), DEADLINE_S, options=GREEDY)
+    assert (4000, 1, 1000) in counts(fork)
+    assert (4000, 1, 1000) not in counts(first)
+    assert (4000, 1, 1000) not in counts(restored)
+
+
+def test_a_given_demand_stays() -> None:
+    """
+    Only its prices follow the cluster.
+    """
+    demand = demand_of({ExpectedShape(2000, 1): 3, ExpectedShape(500, 1, 500): 2})
+    scheduler = Scheduler([FEW_CPUS, MANY_CPUS], demand=demand)
+    for i in range(5):
+        scheduler.place(batch(pod(f"p{i}", 4)), DEADLINE_S, options=GREEDY)
+
+    assert scheduler.demand.priced(None) == demand
+    restored = Scheduler.restore(scheduler.snapshot())
+    restored.place(batch(pod("new", 1)), DEADLINE_S, options=GREEDY)
+    assert restored.demand.priced(None) == demand
+
+
+def test_prices_are_renewed_when_a_fifth_of_the_idle_gpus_is_gone() -> None:
+    """
+    Or has come back; in between they stay as they were.
+    """
+    demand = demand_of({ExpectedShape(6000, 1): 1, ExpectedShape(1000, 4): 1})
+    scheduler = Scheduler([FEW_CPUS, MANY_CPUS], demand=demand)
+    first = scheduler.demand.prices
+    assert first == prices(scheduler, demand)
+    scheduler.place(batch(pod("one")), DEADLINE_S, options=GREEDY)
+    assert scheduler.demand.prices == first != prices(scheduler, demand)
+    scheduler.place(batch(pod("two")), DEADLINE_S, options=GREEDY)
+    assert scheduler.demand.prices == prices(scheduler, demand) != first
+    scheduler.release([("default", "one"), ("default", "two")])
+    assert scheduler.demand.prices == first
+
+
+def prices(scheduler: Scheduler, demand: ExpectedDemand) -> tuple[int, ...]:
+    """Return what the reference says of the nodes as they are."""
+    nodes = scheduler.snapshot().instance.nodes
+    lefts = [node_left(scheduler.account_of(node.name)) for node in nodes]
+    return prices_of(
+        demand, together((open_on(demand, n), left) for n, left in zip(nodes, lefts, strict=True))
+    )
+
+
+def test_learning_adds_a_pod_for_each_type_of_node() -> None:
+    """
+    It wants all of the node, and any node of that size will do.
+    """
+    nodes = [FEW_CPUS, replace(FEW_CPUS, name="same"), MANY_CPUS, Node("none", machine(4, 0))]
+    demand = learned({}, nodes)
+
+    assert [(s.cpu_milli, s.gpus, s.gpu_milli) for s in demand.shapes] == [
+        (8000, 4, 1000),
+        (32000, 4, 1000),
+    ]
+    assert demand.counts == (1, 1)
+
+
+def test_shapes_say_what_pods_have_of_gpus() -> None:
+    """
+    A share counts by its larger percentage; who has no GPU has no shape.
+    """
+    found = [shape_of(p.spec) for p in (pod("a", 2, 3), pod("b", 1, percent=19), pod("c", gpus=0))]
+
+    assert found == [ExpectedShape(2000, 3), ExpectedShape(1000, 1, 190), None]
+    by_memory = DeviceShare(20, memory_percent=45)
+    spec = replace(
+        pod("d").spec,
+        containers=(
+            Container("main", Resources(0, 0, devices=(DeviceRequest(GPU, 1, by_memory),))),
+        ),
+    )
+    assert shape_of(spec) == ExpectedShape(0, 1, 450)
+
+
+@pytest.mark.parametrize(
+    ("bad", "said"),
+    [
+        ({"counts": (1,)}, "got 1 counts for 2 shapes"),
+        ({"counts": (1, 0)}, "got the count 0"),
+        ({"prices": (1, -5)}, "got the price -5"),
+        ({"streams": 0}, "streams is 0; expected 1 to"),
+        ({"length": 5000}, "length is 5000; expected 1 to"),
+        ({"seed": -1}, "seed is -1"),
+        ({"shapes": (ExpectedShape(2, 1), ExpectedShape(1, 1))}, "not ascending"),
+    ],
+)
+def test_contradictions_in_a_demand_are_refused(bad: dict[str, object], said: str) -> None:
+    """
+    Each message names the number and what it may be.
+    """
+    good = ExpectedDemand((ExpectedShape(1, 1), ExpectedShape(2, 1)), (1, 1))
+    with pytest.raises(ValueError, match=said):
+        replace(good, **bad)  # type: ignore[arg-type]
+
+
+def test_instances_without_a_demand_expect_what_runs_and_waits() -> None:
+    """
+    And one pod of each whole node.
+    """
+    asked = Instance((FEW_CPUS,), batch(pod("p", 2), pod("q", 2), pod("r", gpus=0)).gangs)
+
+    demand = demand_in(asked)
+    assert [(s.cpu_milli, s.gpus) for s in demand.shapes] == [(2000, 1), (8000, 4)]
+    assert demand.counts == (2, 1)
