@@ -141,7 +141,7 @@ class Scheduler:
                 gangs=(),
                 running=tuple(runner for record in state.records for runner in record.pods),
                 defaults=None if self._defaults == NO_DEFAULTS else self._defaults,
-                demand=expectation.demand,
+                demand=expectation.given,
             ),
             state.version,
             expectation,

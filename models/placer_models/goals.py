@@ -451,6 +451,9 @@ WORTH: Mapping[Tier, Callable[[NodeLoad], int]] = {
 UNBOUNDED = frozenset({MOST_BALANCED, EXPECTED})
 """Tiers that are improved, but for which no bound is sought."""
 
+NOT_MODELLED = frozenset({EXPECTED})
+"""Tiers that no model states: their values do not follow from sums."""
+
 AFTER_PLACED = tuple(_TOLD)
 """All tiers after the first, most important first."""
 

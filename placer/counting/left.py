@@ -1,4 +1,4 @@
-"""What is left on a node, as far as strategy `expected` looks at it."""
+"""Rests of nodes, as far as strategy `expected` looks at them: CPU, and parts of GPUs."""
 
 from placer.counting.account import Account
 from placer_models.device import GPU

@@ -1,6 +1,6 @@
 """Decisions of the Scheduler: the batch it is asked about, the answer, and the change."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from placer.judge.misfits import Misfit
 from placer.scheduling.expectation import NOTHING_EXPECTED, Expectation
@@ -114,13 +114,14 @@ class Snapshot:
     Attributes:
         instance: The nodes, ascending by name, and what runs; nothing waits.
         version: Counts the calls that changed something.
-        expectation: What the Scheduler expects, and has learned.
+        expectation: What the Scheduler expects, and has learned, also in dry runs. Snapshots are
+            compared by the cluster alone.
 
     """
 
     instance: Instance
     version: int
-    expectation: Expectation = NOTHING_EXPECTED
+    expectation: Expectation = field(default=NOTHING_EXPECTED, compare=False)
 
     def __post_init__(self) -> None:
         check_types(self)

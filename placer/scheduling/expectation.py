@@ -34,6 +34,11 @@ class Expectation:
     def __post_init__(self) -> None:
         check_types(self)
 
+    @property
+    def given(self) -> ExpectedDemand | None:
+        """The demand that was given, without prices; None if it is learned."""
+        return self.demand.priced(None) if self.is_given and self.demand else None
+
 
 NOTHING_EXPECTED = Expectation()
 """What a Scheduler expects that has seen no pod."""

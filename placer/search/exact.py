@@ -8,7 +8,7 @@ from placer.search.model_answer import ModelAnswer
 from placer.search.tiers import Progress, optimise_tiers
 from placer_models.cpsat.batch_model import build_batch_model
 from placer_models.cpsat.places import choices_of, hint_of
-from placer_models.goals import EXPECTED, Sense
+from placer_models.goals import NOT_MODELLED, Sense
 from placer_models.problem.problem import Choices, Problem
 
 
@@ -20,7 +20,7 @@ def limits_of(problem: Problem) -> list[int | None]:
         limits.append(sum(g.weight * (g.minimum + len(g.pods)) for g in gangs))
     later = problem.tiers[len(limits) :]
     # What is left may be worth more than before, because a fill is no optimum.
-    least = (0 if t.sense is Sense.MINIMISE and t != EXPECTED else None for t in later)
+    least = (0 if t.sense is Sense.MINIMISE and t not in NOT_MODELLED else None for t in later)
     return [*limits, *least]
 
 

@@ -6,7 +6,7 @@ from math import prod
 from placer_models.cpsat.node_strategy import products_of, rows_of
 from placer_models.cpsat.shares import reach_of
 from placer_models.device import GPU
-from placer_models.goals import DEVICE_CHOICE, EXPECTED, LEAST_REQUESTED, MOST_BALANCED
+from placer_models.goals import DEVICE_CHOICE, LEAST_REQUESTED, MOST_BALANCED, NOT_MODELLED
 from placer_models.links import offered_count
 from placer_models.problem.banks import DeviceBank
 from placer_models.problem.problem import Problem
@@ -31,7 +31,7 @@ MOST_COMPARED = 50_000
 def modelled_tiers(problem: Problem) -> int:
     """Return how many tiers, from the first on, a model of the batch can state exactly.
 
-    These are all tiers, with three exceptions. A board may be large and irregular: one of 16
+    These are all tiers, but those that no model states, with three exceptions. A board may be large and irregular: one of 16
     GPUs, no two of them equivalent, has 65,536 states. What is left usable of it cannot be looked
     up, and many pods on it have too many sets to choose from. A strategy that looks at pods
     together cannot be stated where too many different ones could meet, nor a device choice where
@@ -50,7 +50,7 @@ def modelled_tiers(problem: Problem) -> int:
 
 def _says_who_is_there(problem: Problem) -> bool:
     """Return whether a model can state what the instance's strategy counts on each node."""
-    if EXPECTED in problem.asked:
+    if not NOT_MODELLED.isdisjoint(problem.asked):
         return False
     if LEAST_REQUESTED in problem.asked:
         return products_of(problem) <= MOST_PRODUCTS
