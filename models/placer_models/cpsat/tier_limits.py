@@ -33,10 +33,10 @@ def modelled_tiers(problem: Problem) -> int:
 
     These are all tiers, but those that no model states, with three exceptions. A board may be
     large and irregular: one of 16 GPUs, no two of them equivalent, has 65,536 states. What is left
-    usable of it cannot be looked up, and many pods on it have too many sets to choose from. A strategy that looks at pods
-    together cannot be stated where too many different ones could meet, nor a device choice where
-    too many devices are compared with each other for shares. Tiers left out are up to the
-    greedy path, and to parts that are small enough.
+    usable of it cannot be looked up, and many pods on it have too many sets to choose from. A
+    strategy that looks at pods together cannot be stated where too many different ones could meet,
+    nor a device choice where too many devices are compared with each other for shares. Tiers left
+    out are up to the greedy path, and to parts that are small enough.
     """
     before = problem.before_links
     if _sets(problem) > MOST_SETS:
