@@ -1,67 +1,35 @@
 """The expected pods in files, read and written (strategy `expected`)."""
 
-from pydantic import Field
-
 from placer_models.demand import (
     DEMAND_SEED,
-    MOST_LENGTH,
-    MOST_STREAMS,
     STREAM_LENGTH,
     STREAMS,
     WHOLE_MILLI,
     ExpectedDemand,
     ExpectedShape,
 )
+from placer_models.files.errors import shown
 from placer_models.files.faults import Place
-from placer_models.files.part import Amount, Json, Part, unless
-from placer_models.instance.fields import Count, DeviceCount
+from placer_models.files.part import Json, unless
+from placer_models.instance.demand_schema import ExpectedDemandPart, ExpectedPodPart
 from placer_models.instance.node_affinity import node_affinity_to_dict, read_node_affinity
-from placer_models.instance.wish_schema import NodeAffinityPart, TolerationPart
+from placer_models.instance.requests import MAX_CPU_MILLI
+from placer_models.instance.wish_schema import TolerationPart
 from placer_models.node_affinity import NodeAffinity
 from placer_models.quantity import parse_milli
-
-MOST_PRICE = 10**12
-"""The highest price in files, in millionths of a GPU."""
-
-
-class ExpectedPodPart(Part):
-    """Expected pods that ask for the same."""
-
-    count: Count = Field(1, description="How many there are, compared with the others.")
-    cpu: Amount = Field("0", description="CPUs of each: 2, 500m.")
-    gpus: DeviceCount = Field(1, description="From how many GPUs each has something.")
-    gpu_milli: int = Field(
-        WHOLE_MILLI, ge=1, le=WHOLE_MILLI, description="Thousandths of each of them."
-    )
-    node_selector: dict[str, str] = Field(default_factory=dict)
-    node_affinity: NodeAffinityPart | None = None
-    tolerations: tuple[TolerationPart, ...] = ()
-    price: int | None = Field(
-        None,
-        ge=0,
-        le=MOST_PRICE,
-        description="What one more place for such a pod is worth, in millionths of a GPU.",
-    )
-
-
-class ExpectedDemandPart(Part):
-    """The pods that are expected, for which strategy expected keeps room."""
-
-    pods: tuple[ExpectedPodPart, ...] = Field(min_length=1)
-    streams: int = Field(STREAMS, ge=1, le=MOST_STREAMS, description="Streams that are drawn.")
-    length: int = Field(STREAM_LENGTH, ge=1, le=MOST_LENGTH, description="Pods of each stream.")
-    seed: int = Field(DEMAND_SEED, ge=0, lt=2**64, description="Of the draws.")
 
 
 def read_demand(part: ExpectedDemandPart | None, place: Place) -> ExpectedDemand | None:
     """Return the demand of a document; None if it has none, or one with faults, which are noted."""
     if part is None:
         return None
+    if not place.at("pods", 0).exists:
+        place.at("pods").fault("is empty; give one or more")
     found: dict[ExpectedShape, ExpectedPodPart] = {}
     for i, pod in enumerate(part.pods):
         at = place.at("pods", i)
         try:
-            milli = parse_milli(pod.cpu)
+            milli = _cpu_milli(pod.cpu)
         except ValueError as error:
             at.at("cpu").fault(str(error))
             continue
@@ -92,6 +60,13 @@ def read_demand(part: ExpectedDemandPart | None, place: Place) -> ExpectedDemand
         part.length,
         part.seed,
     )
+
+
+def _cpu_milli(text: str) -> int:
+    milli = parse_milli(text)
+    if milli > MAX_CPU_MILLI:
+        raise ValueError(f"got {shown(text)}; expected 1,000,000 CPUs at most")
+    return milli
 
 
 def demand_to_dict(demand: ExpectedDemand | None) -> Json | None:

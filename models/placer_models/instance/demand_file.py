@@ -6,7 +6,8 @@ from typing import Literal
 from placer_models.demand import ExpectedDemand
 from placer_models.files.part import MetadataPart
 from placer_models.files.validate import read_only_document
-from placer_models.instance.demand import ExpectedDemandPart, read_demand
+from placer_models.instance.demand import read_demand
+from placer_models.instance.demand_schema import ExpectedDemandPart
 
 
 class DemandFile(ExpectedDemandPart):

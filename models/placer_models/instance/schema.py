@@ -7,7 +7,7 @@ from pydantic import BeforeValidator, ConfigDict, Field
 from placer_models.device import GPU
 from placer_models.device_strategy import DeviceStrategy
 from placer_models.files.part import Amount, AmountsByName, Id, MetadataPart, Name, Part
-from placer_models.instance.demand import ExpectedDemandPart
+from placer_models.instance.demand_schema import ExpectedDemandPart
 from placer_models.instance.fields import (
     Alignment,
     Amplification,

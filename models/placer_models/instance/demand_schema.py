@@ -1,0 +1,47 @@
+"""The schema of the expected pods in a file: which fields there are, and their types."""
+
+from pydantic import Field
+
+from placer_models.demand import (
+    DEMAND_SEED,
+    MOST_LENGTH,
+    MOST_STREAMS,
+    STREAM_LENGTH,
+    STREAMS,
+    WHOLE_MILLI,
+)
+from placer_models.files.part import Amount, Part
+from placer_models.instance.fields import Count, DeviceCount
+from placer_models.instance.wish_schema import NodeAffinityPart, TolerationPart
+
+MOST_PRICE = 10**12
+"""The highest price in files, in millionths of a GPU."""
+
+
+class ExpectedPodPart(Part):
+    """Expected pods that ask for the same."""
+
+    count: Count = Field(1, description="How many there are, compared with the others.")
+    cpu: Amount = Field("0", description="CPUs of each: 2, 500m.")
+    gpus: DeviceCount = Field(1, description="From how many GPUs each has something.")
+    gpu_milli: int = Field(
+        WHOLE_MILLI, ge=1, le=WHOLE_MILLI, description="Thousandths of each of them."
+    )
+    node_selector: dict[str, str] = Field(default_factory=dict)
+    node_affinity: NodeAffinityPart | None = None
+    tolerations: tuple[TolerationPart, ...] = ()
+    price: int | None = Field(
+        None,
+        ge=0,
+        le=MOST_PRICE,
+        description="What one more place for such a pod is worth, in millionths of a GPU.",
+    )
+
+
+class ExpectedDemandPart(Part):
+    """The pods that are expected, for which strategy expected keeps room."""
+
+    pods: tuple[ExpectedPodPart, ...] = Field(json_schema_extra={"minItems": 1})
+    streams: int = Field(STREAMS, ge=1, le=MOST_STREAMS, description="Streams that are drawn.")
+    length: int = Field(STREAM_LENGTH, ge=1, le=MOST_LENGTH, description="Pods of each stream.")
+    seed: int = Field(DEMAND_SEED, ge=0, lt=2**64, description="Of the draws.")
