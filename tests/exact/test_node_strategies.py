@@ -15,6 +15,7 @@ from placer.judge.measure import Worth, measure
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import Instance
+from placer_models.forecast import demand_in
 from placer_models.goals import LEAST_REQUESTED, SPREAD_PAIRS, USABLE, Tier
 from placer_models.node_strategy import NodeStrategy
 from placer_models.placement import Placed, Placement
@@ -37,6 +38,10 @@ KINDS = {
 """What worlds a strategy meets; those of every other test of the exact engine are ``usable``."""
 
 
+SUMMED = [strategy for strategy in NodeStrategy if strategy is not NodeStrategy.EXPECTED]
+"""The strategies whose tiers follow from sums, so that a model states them."""
+
+
 def check(strategy: NodeStrategy, start: int, step: int, number: int) -> None:
     """Hold both engines against brute force, on worlds of each kind in turn."""
     kinds = KINDS[strategy]
@@ -47,7 +52,7 @@ def check(strategy: NodeStrategy, start: int, step: int, number: int) -> None:
     check_worlds(of_each_kind, start, step, number)
 
 
-@pytest.mark.parametrize("strategy", NodeStrategy)
+@pytest.mark.parametrize("strategy", SUMMED)
 def test_strategies_equal_brute_force(strategy: NodeStrategy) -> None:
     """
     On a few worlds; each tier is proven, but for the variance, which has no bound.
@@ -57,7 +62,7 @@ def test_strategies_equal_brute_force(strategy: NodeStrategy) -> None:
 
 @pytest.mark.check
 @pytest.mark.parametrize("batch", range(CHECK_BATCHES))
-@pytest.mark.parametrize("strategy", NodeStrategy)
+@pytest.mark.parametrize("strategy", SUMMED)
 def test_strategies_equal_brute_force_on_more_worlds(strategy: NodeStrategy, batch: int) -> None:
     """
     The same on 60 worlds each.
@@ -65,9 +70,24 @@ def test_strategies_equal_brute_force_on_more_worlds(strategy: NodeStrategy, bat
     check(strategy, batch, CHECK_BATCHES, CHECK_WORLDS)
 
 
+@pytest.mark.check
+def test_expected_pods_cost_no_tier_before_theirs() -> None:
+    """
+    These are as good as trying everything finds, and theirs is no better than that.
+    """
+
+    def world(seed: int) -> Instance:
+        instance = replace(tiny_instance(seed), strategy=NodeStrategy.EXPECTED)
+        demand = demand_in(instance)
+        prices = tuple(40_000 * (k % 3) for k in range(len(demand.shapes)))
+        return replace(instance, demand=replace(demand, prices=prices, streams=3, length=6))
+
+    check_worlds(world, 5_000, 1, GATE_WORLDS)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("batch", range(SLOW_BATCHES))
-@pytest.mark.parametrize("strategy", NodeStrategy)
+@pytest.mark.parametrize("strategy", SUMMED)
 def test_strategies_equal_brute_force_on_many_worlds(strategy: NodeStrategy, batch: int) -> None:
     """
     The same on 300 other worlds each.

@@ -162,3 +162,18 @@ def test_a_step_is_a_fortieth_of_a_gpu(lost: int, steps: int) -> None:
     Rounded to the nearest; exactly half a step counts in favour of the place.
     """
     assert quantised(lost) == steps
+
+
+def test_where_no_node_has_a_gpu_nothing_is_lost() -> None:
+    """
+    There are no columns of GPUs then, and any CPU may be taken.
+    """
+    demand = demand_of({ExpectedShape(500, 1): 1})
+    cpus, columns = np.array([4000, 500]), np.zeros((2, 0), dtype=np.int64)
+    nodes = np.arange(2)
+    prices = (0,)
+    compiled = CompiledScores(DemandArrays.of(demand), np.ones((1, 1), np.bool_), nodes * 0, prices)
+    plain = PlainScores(demand, [(True,)], nodes * 0, prices)
+
+    for scores in (compiled, plain):
+        assert scores.lost((500, 0, 0), cpus, columns, nodes)[0].tolist() == [0, 0]

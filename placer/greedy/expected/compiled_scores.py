@@ -102,8 +102,7 @@ class CompiledScores:
 
     def _remember(self, slots: int) -> None:
         """Forget all states, and have room for so many."""
-        width = max(1, self._width)
-        self._states: Numbers = np.zeros((slots, width + 2), dtype=np.int64)
+        self._states: Numbers = np.zeros((slots, self._width + 2), dtype=np.int64)
         self._fills: Numbers = np.zeros(slots, dtype=np.int64)
         self._worths: Numbers = np.zeros(slots, dtype=np.int64)
         self._epochs: Numbers = np.zeros(slots, dtype=np.int64)
