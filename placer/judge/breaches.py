@@ -52,9 +52,14 @@ def breaches(
 
     """
     last = nodes_before and nodes_before.faultless
-    if last and last[0] is instance and last[1] is placement:
+    if last and last[0] is instance and _is_same(last[1], placement):
         return ()
     return broken_in(scene_with_moves(instance, placement, nodes_before))
+
+
+def _is_same(one: Placement, other: Placement) -> bool:
+    """Return whether two placements are one object, or both place nobody."""
+    return one is other or not (one.pods or other.pods)
 
 
 def scene_with_moves(

@@ -89,6 +89,12 @@ def test_the_judge_looks_at_a_decision_once(
 
     monkeypatch.setattr("placer.judge.breaches.broken_in", counted)
     monkeypatch.setattr("placer.search.judged.broken_in", counted)
-    scheduler.place(batch_of(3, "a"), DEADLINE_S, options=replace(QUICK, strategy=strategy))
+    options = replace(QUICK, strategy=strategy)
+    scheduler.place(batch_of(3, "a"), DEADLINE_S, options=options)
 
     assert len(looks) == 1
+
+    large = Batch((lone_gang(pod("large", 200, QosClass.LS)),))
+    assert not scheduler.place(large, DEADLINE_S, options=options).placement.pods
+
+    assert len(looks) == 2

@@ -1,6 +1,6 @@
 """The rule that keeps a pod off a node: the first in the order, with the fewest it clashes with."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -12,6 +12,9 @@ from placer.search.reasons.question import PodOnNode
 from placer.search.reasons.register import REASON_RULES, is_settled, lacks, without
 from placer.state.fits import fit_of
 from placer.state.out_of_time import OutOfTimeError
+from placer_models.cluster import Node
+from placer_models.pod import PodSpec
+from placer_models.problem.problem import Fit
 from placer_models.reasons import Blocker, Demand
 
 _Demands = tuple[Demand, ...]
@@ -36,7 +39,11 @@ def _without_company(short: Demand, before: _Demands) -> Blocker:
 
 
 def blocker_of(
-    asked: PodOnNode, account: Account, demands: _Demands, budget: Budget
+    asked: PodOnNode,
+    account: Account,
+    demands: _Demands,
+    budget: Budget,
+    fit: Callable[[PodSpec, Node], Fit | Blocker] = fit_of,
 ) -> Blocker | None:
     """Return why the pod cannot run on the node, or None if it can.
 
@@ -48,6 +55,7 @@ def blocker_of(
         account: What the running pods leave.
         demands: What is asked, in the order (`register.demands_of`).
         budget: What looking into it may cost.
+        fit: Returns what `fit_of` does.
 
     Raises:
         OutOfTimeError: The budget is spent.
@@ -56,7 +64,7 @@ def blocker_of(
     if budget.over:
         raise OutOfTimeError
     short = next((i for i, d in enumerate(demands) if lacks(d, asked, account)), len(demands))
-    if asked.crowd is None and isinstance(never := fit_of(asked.spec, asked.node), Blocker):
+    if asked.crowd is None and isinstance(never := fit(asked.spec, asked.node), Blocker):
         rule = never.demand.rule, never.demand.subject
         known = (i for i, d in enumerate(demands[:short]) if (d.rule, d.subject) == rule)
         short = next(known, short)

@@ -16,14 +16,15 @@ from placer.search.reasons.question import OtherPods, PodOnNode
 from placer.search.reasons.register import demands_of, lacks
 from placer.search.reasons.spread import Spreads
 from placer.state.asks import Ask
+from placer.state.fits import fit_of
 from placer.state.node_states import Encoding
 from placer.state.out_of_time import OutOfTimeError, Stop, go_on
 from placer.state.problem_cache import ProblemCache
 from placer_models.cluster import Instance, Node, Nodes, RunningPod
 from placer_models.incremental import PersistentTuple
 from placer_models.placement import Placement
-from placer_models.pod import Pod, pods_of
-from placer_models.problem.problem import Problem
+from placer_models.pod import Pod, PodSpec, pods_of
+from placer_models.problem.problem import Fit, Problem
 from placer_models.reasons import Blocker, Demand, When
 from placer_models.relations import looks_at_others
 from placer_models.variants import spec_on
@@ -46,7 +47,8 @@ class Stage:
         same: Another stage, and whether the node of an index is at this one as it is there.
         kept: What earlier solves have found out about this stage, for pods that look at nothing
             beyond a node.
-        idle: Keeps what follows from an ask and an empty node of a kind; None where pods run.
+        known: Keeps what follows from an ask and a kind of nodes.
+        idle: Whether nodes are empty, so that what follows from an ask and a kind holds for all.
         firsts: Pods that keep others off nodes by being the first of their kind; None if the
             time was over before they were known.
         budget: What the next question may spend.
@@ -62,11 +64,12 @@ class Stage:
     budget: Budget
     is_over: Stop
     spreads: Spreads
+    known: ProblemCache
     crowd: OtherPods | None = None
     before: "Stage | None" = None
     same: "tuple[Stage, Callable[[int], bool]] | None" = None
     kept: KeptBlockers | None = None
-    idle: ProblemCache | None = None
+    idle: bool = False
     firsts: Firsts | None = field(default_factory=Firsts)
     _known: dict[Hashable, Blocker | None] = field(default_factory=dict)
     _demanded: dict[Hashable, tuple[Demand, ...]] = field(default_factory=dict)
@@ -162,7 +165,7 @@ class Stage:
             return known or self.spreads.blocker(ask.spec, ask.namespace, index)
         kind, account = self.kinds[index], None
         key: Hashable
-        if self.idle is None:
+        if not self.idle:
             account = self.account_at(index)
             # Idle nodes that are alike share an account.
             key = ask, id(kind), id(account), self._domains(node)
@@ -171,7 +174,7 @@ class Stage:
         if key not in self._known:
             look = partial(self._look, ask, index, account)
             self._known[key] = (
-                look() if self.idle is None else self.idle.memo((blocker_of, ask), (kind,), look)
+                self.known.memo((blocker_of, ask), (kind,), look) if self.idle else look()
             )
         return self._known[key] or self.spreads.blocker(ask.spec, ask.namespace, index)
 
@@ -183,10 +186,16 @@ class Stage:
         counted = None if self.crowd is None else counted_blocker(asked, account, demands)
         if counted is not None:
             return counted
-        found = blocker_of(asked, account, demands, self.budget)
+        kind = self.kinds[index]
+        fit = partial(self._fit, kind) if self.idle and not kind.homes else fit_of
+        found = blocker_of(asked, account, demands, self.budget, fit)
         if found and hangs_on_guess(found, ask.spec, asked.node, asked.running):
             return found._replace(guessed=True)
         return found
+
+    def _fit(self, kind: Node, spec: PodSpec, _: Node) -> Fit | Blocker:
+        """Return what a spec means on any node of a kind, as the Problem knows it."""
+        return self.known.memo((fit_of, spec), (kind,), partial(fit_of, spec, kind))
 
     def _domains(self, node: Node) -> tuple[str | None, ...]:
         """Return the node's domain for each topology key that some pod looks at."""
@@ -203,7 +212,8 @@ class Stage:
         pools = account.pools
         key = ask, id(kind), pools.shared.in_use, pools.best_effort.in_use, bool(pools.bound)
         if key not in self._demanded:
-            self._demanded[key] = demands_of(asked)
+            what = (demands_of, *key[:1], *key[2:])
+            self._demanded[key] = self.known.memo(what, (kind,), partial(demands_of, asked))
         return self._demanded[key]
 
 
@@ -227,7 +237,8 @@ def stages_of(
 
     """
     nodes, accounts, cache = Nodes.of(instance.nodes), before.accounts, before.cache
-    keys = _keys(accounts, pods_of(asked.gangs))
+    affine = cache.problems.sums_of(accounts).affine
+    keys = _keys(accounts if affine else (), pods_of(asked.gangs))
     assert isinstance(problem.encoding, Encoding)
     all_kinds, number_of = cache.problems.kinds_of(instance.nodes, problem.encoding.relevant)
     kinds = [all_kinds[number] for number in number_of]
@@ -252,7 +263,8 @@ def stages_of(
         budget,
         is_over,
         Spreads(nodes, when_empty),
-        idle=cache.problems,
+        cache.problems,
+        idle=True,
     )
     cache.blockers.turn_to(instance.nodes, accounts)
     second = Stage(
@@ -264,6 +276,7 @@ def stages_of(
         budget,
         is_over,
         Spreads(nodes, accounts.__getitem__),
+        cache.problems,
         OtherPods(instance.running, _by_domain(nodes, instance.running, keys)),
         first,
         kept=cache.blockers,
@@ -300,6 +313,7 @@ def stages_of(
         budget,
         is_over,
         Spreads(nodes, left, arrived),
+        cache.problems,
         crowd,
         first,
         same=(second, lambda index: index not in touched),
