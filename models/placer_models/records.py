@@ -8,6 +8,7 @@ tenth of the time that placing one pod took. So a class whose objects no caller 
 
 from collections.abc import Callable
 from dataclasses import fields
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
@@ -36,14 +37,29 @@ class CachedHash:
         try:
             return self._hash
         except AttributeError:
-            names = (field.name for field in _fields(self) if field.compare)
-            found = hash(tuple(getattr(self, name) for name in names))
+            compared = _COMPARED.get(type(self)) or _compared(type(self))
+            found = hash(compared(self))
             object.__setattr__(self, "_hash", found)
             return found
 
     def __getstate__(self) -> object:
         """Return the fields only; what was worked out from them is not pickled."""
         return {field.name: getattr(self, field.name) for field in _fields(self)}
+
+
+_COMPARED: dict[type, Callable[[object], tuple[object, ...]]] = {}
+"""Class -> what takes all of its fields that are compared, as a tuple."""
+
+
+def _compared(cls: type) -> Callable[[object], tuple[object, ...]]:
+    names = [field.name for field in _fields(cls) if field.compare]
+
+    def one_by_one(record: object) -> tuple[object, ...]:
+        return tuple(getattr(record, name) for name in names)
+
+    # An attrgetter of one name alone returns no tuple.
+    found = _COMPARED[cls] = attrgetter(*names) if len(names) > 1 else one_by_one
+    return found
 
 
 def _fields(record: object) -> tuple[Any, ...]:

@@ -54,12 +54,27 @@ class Account:
     offered: bool
 
 
-def account_of(node: Node, running: Iterable[RunningPod]) -> Account:
-    """Count what the pods that run on the node leave."""
+def account_of(
+    node: Node,
+    running: Iterable[RunningPod],
+    alike: dict[Hashable, CoresLeft] | None = None,
+) -> Account:
+    """Count what the pods that run on the node leave.
+
+    Args:
+        node: The node.
+        running: What runs there.
+        alike: Cores of nodes counted before, as long as their machines live. Where nothing but the
+            free CPUs tells what is left of them, they become one object, put in classes once.
+
+    """
     pods = [_on_its_node(pod, node) for pod in running]
     pools = pools_left(node, pods)
+    cores = cores_left(node, pools.shared.free, pods)
+    if alike is not None and not (cores.held or cores.numa_nodes_held or cores.owners):
+        cores = alike.setdefault((id(node.machine), cores.free_cpus), cores)
     return Account(
-        cores=cores_left(node, pools.shared.free, pods),
+        cores=cores,
         pools=pools,
         memory=memory_left(node, pods),
         devices=devices_left(node, pods),
@@ -94,10 +109,11 @@ def accounts_of(instance: Instance) -> tuple[Account, ...]:
     for pod in instance.running:
         running[pod.placement.node].append(pod)
     idle: dict[object, Account] = {}
+    alike: dict[Hashable, CoresLeft] = {}
     accounts = []
     for node in instance.nodes:
         if node.name in running:
-            accounts.append(account_of(node, running[node.name]))
+            accounts.append(account_of(node, running[node.name], alike))
             continue
         key = alike_when_idle(node)
         if key not in idle:

@@ -3,9 +3,12 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mixed_worlds import mixed_instance
+from placer.counting.account import account_of, accounts_of
 from placer.counting.cores import CoreWant, FreeCore, broken_cores, pick_cpus
 from placer_models.problem.node_state import CoreClass
 from placer_models.problem.problem import CoreTake
+from worlds import tiny_instance
 
 
 def cores(count: int, free: int) -> list[FreeCore]:
@@ -133,3 +136,20 @@ def test_large_pods_start_at_the_caches_own_borders() -> None:
 
     assert sorted(large) == list(range(8))
     assert sorted(small) == [8, 9]
+
+
+def test_nodes_that_share_what_is_left_of_cores_are_counted_as_each_by_itself() -> None:
+    """
+    In worlds of both kinds; where no pod owns CPUs, nodes of a machine share one object.
+    """
+    shared = 0
+    for seed in range(40):
+        for world in (tiny_instance(seed), mixed_instance(seed)):
+            accounts = accounts_of(world)
+            for node, account in zip(world.nodes, accounts, strict=True):
+                here = [one for one in world.running if one.placement.node == node.name]
+
+                assert account == account_of(node, here)
+
+            shared += len(accounts) - len({id(account.cores) for account in accounts})
+    assert shared > 20
