@@ -6,8 +6,12 @@ from hypothesis import strategies as st
 from mixed_worlds import mixed_instance
 from placer.counting.account import account_of, accounts_of
 from placer.counting.cores import CoreWant, FreeCore, broken_cores, pick_cpus
+from placer.scheduler import Scheduler
+from placer_models.cluster import Instance, Node, RunningPod
+from placer_models.policy import QosClass
 from placer_models.problem.node_state import CoreClass
 from placer_models.problem.problem import CoreTake
+from scheduler.cluster import BOX, DEADLINE_S, QUICK, batch, pod
 from worlds import tiny_instance
 
 
@@ -140,9 +144,8 @@ def test_large_pods_start_at_the_caches_own_borders() -> None:
 
 def test_nodes_that_share_what_is_left_of_cores_are_counted_as_each_by_itself() -> None:
     """
-    In worlds of both kinds; where no pod owns CPUs, nodes of a machine share one object.
+    In worlds of both kinds.
     """
-    shared = 0
     for seed in range(40):
         for world in (tiny_instance(seed), mixed_instance(seed)):
             accounts = accounts_of(world)
@@ -151,5 +154,19 @@ def test_nodes_that_share_what_is_left_of_cores_are_counted_as_each_by_itself() 
 
                 assert account == account_of(node, here)
 
-            shared += len(accounts) - len({id(account.cores) for account in accounts})
-    assert shared > 20
+
+def test_nodes_with_pods_of_the_shared_pool_alone_share_what_is_left_of_cores() -> None:
+    """
+    Of three nodes of a machine two run LS pods, and one an LSR pod, which owns CPUs.
+    """
+    nodes = tuple(Node(f"n{i}", BOX) for i in range(3))
+    running: list[RunningPod] = []
+    for node, qos in zip(nodes, (QosClass.LS, QosClass.LS, QosClass.LSR), strict=True):
+        alone = Scheduler([node])
+        alone.place(batch(pod(node.name, 2, qos, gib=1)), DEADLINE_S, options=QUICK)
+        running += alone.running_on(node.name)
+
+    first, second, third = accounts_of(Instance(nodes, (), running=tuple(running)))
+
+    assert first.cores is second.cores
+    assert len(first.cores.free_cpus) == len(third.cores.free_cpus) + 2
