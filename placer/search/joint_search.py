@@ -39,6 +39,7 @@ from placer_models.cpsat.tier_limits import modelled_tiers
 from placer_models.goals import (
     DEFAULT_LOCALITY,
     DEVICE_CHOICE,
+    NOT_MODELLED,
     OPENED,
     TIERS_OF,
     USABLE,
@@ -89,6 +90,7 @@ class JointSearch:
         linked: Whether some pod wants several GPUs of a board that has links.
         modelled: How many tiers one model states.
         has_patterns: Whether more may be found by patterns of whole nodes.
+        parts_are_done: Whether many parts were tried last, and none of them was better.
         has_lots: Whether there are pods whose gangs ask for nothing that other pods decide.
         round: How often all ways of searching have been gone through in the run.
 
@@ -105,6 +107,7 @@ class JointSearch:
     tell: Progress = field(init=False)
     round: int = field(init=False)
     has_patterns: bool = field(init=False)
+    parts_are_done: bool = field(init=False, default=False)
     whole: bool = field(init=False)
     plain: Problem = field(init=False)
     told_apart: int = field(init=False)
@@ -139,8 +142,10 @@ class JointSearch:
 
     @property
     def is_settled(self) -> bool:
-        """Whether every tier is proven."""
-        return self._settled() == len(self.bounds)
+        """Whether every tier is proven, or only parts could help, and none of them did."""
+        proven, tiers = self._settled(), self.problem.tiers
+        is_last = proven == len(tiers) - 1 and tiers[-1] in NOT_MODELLED
+        return proven == len(tiers) or (is_last and self.parts_are_done)
 
     @property
     def standing(self) -> tuple[Worth, tuple[int | None, ...]]:
@@ -425,10 +430,11 @@ class JointSearch:
         open_moves = bool(self.problem.homes) and self._settled() < bounded_tiers(self.problem)
         share = 1 - SHARE_OF_BOUND if open_moves else 1.0
         part = self.budget.part(share * self.budget.left)
-        search = self._parts(part)
+        search, before = self._parts(part), self.best
         search.run(self.tell)
         self.budget.spend(part)
         self._take(search)
+        self.parts_are_done = self.best is before and not part.over
         if open_moves:
             self.bound_relaxed()
 
