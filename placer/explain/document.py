@@ -2,22 +2,26 @@
 
 from collections.abc import Iterable
 
+from placer.explain.acts import acts_of
 from placer.explain.explanation import Explanation, NodeLack, ProposedChange, Winner
+from placer_models.cluster import Instance
 from placer_models.files.documents import API_VERSION
 from placer_models.files.part import Json
 from placer_models.placement import NamespacedName
 
 
-def explanations_document(explanations: Iterable[Explanation]) -> Json:
-    """Return the document of some explanations."""
+def explanations_document(
+    explanations: Iterable[Explanation], instance: Instance, *, of_cluster: bool
+) -> Json:
+    """Return the document of some explanations of an instance; it is a cluster's, or of files."""
     return {
         "apiVersion": API_VERSION,
         "kind": "Explanations",
-        "explanations": [_explanation(one) for one in explanations],
+        "explanations": [_explanation(one, instance, of_cluster) for one in explanations],
     }
 
 
-def _explanation(one: Explanation) -> Json:
+def _explanation(one: Explanation, instance: Instance, of_cluster: bool) -> Json:
     namespace, name = one.pods[0]
     return {
         "pod": name,
@@ -35,7 +39,10 @@ def _explanation(one: Explanation) -> Json:
             for near in one.nearest
         ],
         "outvotedBy": _winner(one.winner),
-        "changes": [_change(change) for change in one.changes],
+        "changes": [
+            _change(change, acts_of(change.changes, instance, of_cluster=of_cluster))
+            for change in one.changes
+        ],
         "ruledOut": list(one.ruled_out),
         "open": list(one.open),
     }
@@ -68,10 +75,11 @@ def _winner(winner: Winner | None) -> Json | None:
     return {"pods": [_pod(key) for key in winner.pods], "tier": winner.tier}
 
 
-def _change(change: ProposedChange) -> Json:
+def _change(change: ProposedChange, acts: tuple[str, ...]) -> Json:
     return {
         "kind": change.kind,
         "what": [str(part) for part in change.changes],
         "confirmed": True,
         "smallest": change.smallest,
+        "act": list(acts),
     }

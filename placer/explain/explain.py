@@ -55,6 +55,8 @@ def explain(
     answer: Answer,
     pods: Collection[NamespacedName] | None = None,
     seconds: float = DEFAULT_SECONDS,
+    most_changes: int | None = None,
+    nearest: bool = True,
 ) -> tuple[Explanation, ...]:
     """Explain why pods have no place, and look for the smallest changes that would do (G7).
 
@@ -67,6 +69,9 @@ def explain(
         pods: Keys of pods and gangs to explain, as (namespace, name); None: all without a place.
         seconds: How long changes are looked for in all; 0: not at all. Nearest misses are looked
             for a second longer than that at most.
+        most_changes: After so many of a shape, the cheapest for people, no more are looked for;
+            what was not looked for is open. None: all kinds are looked at.
+        nearest: Whether nearest misses, and who won, are looked for.
 
     Raises:
         ValueError: A key names no pod or gang that waits in the instance.
@@ -80,7 +85,7 @@ def explain(
         bool(gangs) and verdict_of(some[0].why) not in NO_PLACE_LOOKED_FOR for some, gangs in shapes
     ]
     nearest_s = max(LEAST_NEAREST_S, NEAREST_SHARE * seconds)
-    near = _Nearest(instance, placement, nearest_s) if any(looked_for) else None
+    near = _Nearest(instance, placement, nearest_s) if nearest and any(looked_for) else None
     misses = [
         near.of(some[0], gangs[0], len(shapes) - i) if near and looked else ((), None)
         for i, ((some, gangs), looked) in enumerate(zip(shapes, looked_for, strict=True))
@@ -90,7 +95,7 @@ def explain(
         left_s = (seconds - (monotonic() - started_s)) / (len(shapes) - i)
         found: dict[str, KindOutcome] = {}
         if left_s > 0 and looked_for[i]:
-            found = changes_for(beside_placed(instance, placement, gangs), left_s)
+            found = changes_for(beside_placed(instance, placement, gangs), left_s, most_changes)
         explained.append(_explanation(left_out, found, len(instance.nodes), *misses[i]))
     return tuple(explained)
 

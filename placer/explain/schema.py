@@ -64,6 +64,7 @@ class ProposedChangePart(Part):
     kind: Literal[CHANGE_KINDS]  # type: ignore[valid-type]
     what: tuple[str, ...]
     confirmed: Literal[True]
+    act: tuple[str, ...]
     smallest: bool
 
 

@@ -21,6 +21,7 @@ from placer_models.taints import UNSCHEDULABLE, untolerated
 from placer_models.whatif.change import InstanceChange
 from placer_models.whatif.nodes import Add, Mend, Uncordon, as_another
 from placer_models.whatif.pods import POLICIES, AskLess, GiveUpTerm, MovePods, Relax, Remove, Scale
+from placer_models.whatif.shares import is_bytes, parts_asked
 
 MOST_TRIALS = 64
 """How many sets of one size are tried; beyond that one that is small enough is looked for."""
@@ -120,6 +121,11 @@ def _resources(spec: PodSpec) -> Iterator[tuple[str, int, int]]:
     for device in asked.devices:
         if device.share is None:
             yield device.type, device.count, 1
+    types = [device.type for device in asked.devices if device.share is not None]
+    for device in asked.devices:
+        if types.count(device.type) == 1:  # of two shares of a type one alone may have to be less
+            for part, amount in parts_asked(device):
+                yield part, amount, MEMORY_STEP_BYTES if is_bytes(part) else 1
     yield from ((name, amount, 1) for name, amount in asked.extended)
     if asked.cpu_milli:
         yield "cpu", asked.cpu_milli, 1000 if spec.qos.owns_cpus else CPU_STEP_MILLI
@@ -387,15 +393,21 @@ KINDS: dict[str, Callable[[Trials], KindOutcome]] = {
 """All kinds of changes that are looked for, the cheapest for people first."""
 
 
-def changes_for(instance: Instance, seconds: float) -> dict[str, KindOutcome]:
+def changes_for(
+    instance: Instance, seconds: float, most: int | None = None
+) -> dict[str, KindOutcome]:
     """Return what was found of each kind: a change that was tried, or that there is none.
 
     Args:
         instance: All that wait in it are to have a place, and nothing else changes.
         seconds: How long that may take. What there is no time for is open.
+        most: How many changes are enough; None: one of each kind.
 
     """
     trials = Trials(instance, seconds)
-    return {
-        kind: look(trials) if trials.left_s > 0 else Outcome.OPEN for kind, look in KINDS.items()
-    }
+    found: dict[str, KindOutcome] = {}
+    for kind, look in KINDS.items():
+        changes = sum(isinstance(one, ProposedChange) for one in found.values())
+        enough = most is not None and changes >= most
+        found[kind] = look(trials) if trials.left_s > 0 and not enough else Outcome.OPEN
+    return found

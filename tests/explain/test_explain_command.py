@@ -75,6 +75,7 @@ def test_programs_get_each_change_in_the_words_of_what_if(
         "what": ["uncordon=b"],
         "confirmed": True,
         "smallest": True,
+        "act": ["in the file: node b: cordoned: false"],
     }
     assert main(["solve", cluster, "--what-if", changes["mend-node"]["what"][0]]) == 0
 

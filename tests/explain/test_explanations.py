@@ -109,6 +109,18 @@ WOULD_DO: dict[str, tuple[str, dict[str, tuple[str, ...]]]] = {
             "add-nodes": ("add=1:n-0",),
         },
     ),
+    "a share of a device": (
+        "nodes: [{name: n, machine: small}]\n"
+        "pods: [{name: p, shares: [{percent: 60, memoryPercent: 30}]}]\n"
+        "running:\n"
+        "  - {name: r, node: n, shares: [{percent: 60, memoryPercent: 30}], devices: {gpu: [0]}}\n"
+        "  - {name: s, node: n, shares: [{percent: 70, memoryPercent: 30}], devices: {gpu: [1]}}",
+        {
+            "ask-less": ("ask-less=default/p:gpu.percent=40",),
+            "end": ("remove=default/r",),
+            "add-nodes": ("add=1:n",),
+        },
+    ),
     "a gang that is too large": (
         "nodes: [{name: n, machine: small}]\n"
         "gangs: [{name: g, pods: [{name: w, replicas: 4, requests: {cpu: 1, gpu: 1}}]}]",

@@ -62,6 +62,14 @@ FREED: dict[str, tuple[str, str]] = {
         "ask-less=p:memory=4Gi",
         "nodes: [{name: n, machine: small}]\npods: [{name: p, requests: {cpu: 1, memory: 40Gi}}]",
     ),
+    "ask less of a shared device": (
+        "ask-less=p:gpu.percent=40",
+        "nodes: [{name: n, machine: small}]\n"
+        "pods: [{name: p, shares: [{percent: 60, memoryPercent: 30}]}]\n"
+        "running:\n"
+        "  - {name: r, node: n, shares: [{percent: 60, memoryPercent: 30}], devices: {gpu: [0]}}\n"
+        "  - {name: s, node: n, shares: [{percent: 60, memoryPercent: 30}], devices: {gpu: [1]}}",
+    ),
     "ask for fewer devices": (
         "ask-less=p:gpu=2",
         "nodes: [{name: n, machine: small}]\npods: [{name: p, requests: {cpu: 1, gpu: 3}}]",
@@ -222,6 +230,7 @@ BAD: dict[str, str] = {
     "ask-less=p:cpu": "does not say how much of what",
     "ask-less=p:cpu=2": "asks for 1,000 of cpu, which is no more than 2,000",
     "ask-less=p:gpu=1": "asks for 0 of gpu",
+    "ask-less=p:gpu.percent=1": "asks for 0 of gpu.percent",
     "give-up=p:nodeSelector": "needs to know which",
     "give-up=p:nodeSelector=zone": "has no nodeSelector 'zone' to give up",
     "give-up=p:hope": "the terms are nodeSelector",
@@ -277,8 +286,8 @@ def test_what_no_pod_may_ask_for_is_refused(tmp_path: Path) -> None:
 def test_a_change_is_written_as_it_is_read() -> None:
     texts = [
         "uncordon=n", "cordon=n", "mend=n", "mend=n:gpu/3", "add=3:n", "remove=ns/p", "move=ns/p",
-        "scale=ns/g:2", "ask-less=ns/p:memory=4Gi", "give-up=ns/p:taint=gpu",
-        "give-up=ns/p:nodeAffinity", "relax=ns/p.cpuBindPolicy",
+        "scale=ns/g:2", "ask-less=ns/p:memory=4Gi", "ask-less=ns/p:gpu.memory=4Gi",
+        "give-up=ns/p:taint=gpu", "give-up=ns/p:nodeAffinity", "relax=ns/p.cpuBindPolicy",
     ]  # fmt: skip
 
     assert [str(parse(text)) for text in texts] == texts

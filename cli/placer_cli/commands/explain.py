@@ -19,6 +19,7 @@ from placer_models.placement import Answer, NamespacedName
 
 if TYPE_CHECKING:
     from placer.explain.explanation import Explanation
+    from placer.kubernetes.summary import Summary
 
 SOLVING = 0.4
 """The share of the time that is for the answer itself, where none is given."""
@@ -65,16 +66,19 @@ def explain(
     if not files:
         raise typer.BadParameter(f"'{what[0]}' is no file: name an INSTANCE first")
     who = who_waits(scheduler_name, gated=gated, ignore=ignore)
+    read: list[Summary] = []
     instance = read_instance(
         [Path(file) for file in files],
-        note_summary,
+        read.append,
         skip_illegal=skip_illegal,
         who=who,
         bears_faults=True,
     )
+    for summary in read:
+        note_summary(summary)
     names = _keys([one for one in what if not _is_file(one)], instance)
     found_answer, explanations = _explained(instance, answer, names, seconds)
-    _print(explanations, instance, found_answer, names, form)
+    _print(explanations, instance, found_answer, names, form, of_cluster=bool(read))
     err().print(f"explained in {monotonic() - started_s:.2f} s", style="dim")
     raise typer.Exit(Exit.NOT_ALL if explanations else Exit.DONE)
 
@@ -151,14 +155,21 @@ def _print(
     answer: Answer,
     names: Collection[NamespacedName] | None,
     form: Format,
+    *,
+    of_cluster: bool,
 ) -> None:
     if form is not Format.TABLE:
         from placer.explain.document import explanations_document
 
-        typer.echo(document(explanations_document(explanations), form), nl=False)
+        tree = explanations_document(explanations, instance, of_cluster=of_cluster)
+        typer.echo(document(tree, form), nl=False)
         return
     from placer_cli.draw.canvas import canvas_of
     from placer_cli.draw.explanation import draw_explanations
 
     console = out()
-    console.print(draw_explanations(explanations, instance, answer, names, canvas_of(console)))
+    console.print(
+        draw_explanations(
+            explanations, instance, answer, names, canvas_of(console), of_cluster=of_cluster
+        )
+    )

@@ -19,12 +19,17 @@ from placer_cli.output import Format, document, format_of, output_file, refuse_i
 from placer_cli.report.option import ReportFile, foot_of, write_report
 from placer_cli.what_if import Moves, WhatIfChanges, as_asked, solve_what_if
 from placer_cli.who_waits import Gated, Ignore, SchedulerNames, who_waits
+from placer_models.cluster import Instance
 from placer_models.kubernetes.who_waits import WhoWaits
 from placer_models.node_strategy import NodeStrategy
 from placer_models.placement import Answer, GaveUp, Infeasible, PartlyPlaced, Placed
 
 if TYPE_CHECKING:
     from placer.kubernetes.summary import Summary
+
+LEAST_CHANGES_S, CHANGES_SHARE = 1.0, 3.0
+"""How long changes are looked for once the answer is there, if that is within the time limit: as
+many seconds, or as many times what the answer took."""
 
 LEAST_S = 0.001
 """With fewer seconds than this nothing is ever searched."""
@@ -235,6 +240,10 @@ def _solve(
         console = out()
         canvas = canvas_of(console)
         console.print(draw_answer(answer, problem, options, canvas, every_tier=tiers))
+        left_s = options.time_limit_s - (monotonic() - started_s - read_s)
+        most_s = max(LEAST_CHANGES_S, CHANGES_SHARE * solve_s)
+        if options.work_limit is None and not isinstance(answer, Placed):
+            _print_changes(problem, answer, min(left_s, most_s), of_cluster=bool(read))
     else:
         if output is None:
             typer.echo(document(tree, form), nl=False)
@@ -250,6 +259,23 @@ def _solve(
         )
     err().print(f"read in {read_s:.2f} s, solved in {solve_s:.2f} s", style="dim")
     return answer
+
+
+def _print_changes(problem: Instance, answer: Answer, seconds: float, *, of_cluster: bool) -> None:
+    """Print the best change for each pod or shape that is left out, as far as time allows."""
+    from placer.explain.explain import explain
+    from placer_cli.draw.explanation import draw_best_changes
+    from placer_cli.draw.text_flow import titled
+    from placer_cli.progress import progress
+
+    if seconds <= 0:
+        return
+    with progress(err()) as tell:
+        tell("looking for changes that would do")
+        explained = explain(problem, answer, seconds=seconds, most_changes=1, nearest=False)
+    if any(one.changes for one in explained):
+        drawn = draw_best_changes(explained, problem, of_cluster=of_cluster)
+        out().print("", titled("What would do (placer explain says more)", drawn), sep="\n")
 
 
 def _exit(answer: Answer) -> Exit:

@@ -1,12 +1,14 @@
 """Explanations as trees: the verdict, the nodes that remain rule by rule, what would do."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 from rich.tree import Tree
 
+from placer.explain.acts import acts_of
 from placer.explain.explanation import Explanation, NearMiss, NodeLack, ProposedChange, Winner
+from placer_cli.draw.breaking import Breaking
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.node import draw_node
 from placer_cli.draw.palette import BAD, GOOD, QUIET, STRONG
@@ -54,6 +56,8 @@ def draw_explanations(
     answer: Answer,
     names: Collection[NamespacedName] | None,
     canvas: Canvas,
+    *,
+    of_cluster: bool,
 ) -> RenderableType:
     """Draw each explanation as a tree; who has a place is told where it is."""
     parts: list[RenderableType] = []
@@ -62,7 +66,8 @@ def draw_explanations(
     for one in explanations:
         if parts:
             parts.append("")
-        parts.append(_tree(one, canvas))
+        acts = {c.kind: acts_of(c.changes, instance, of_cluster=of_cluster) for c in one.changes}
+        parts.append(_tree(one, acts, canvas))
     if len(explanations) == 1 and explanations[0].nearest:
         parts += ["", *_nearest_node(explanations[0].nearest[0], instance, answer, canvas)]
     return Group(*parts)
@@ -97,7 +102,7 @@ def _placed(answer: Answer, names: Collection[NamespacedName] | None) -> str:
     return f"{'; '.join(places)}."
 
 
-def _tree(one: Explanation, canvas: Canvas) -> Tree:
+def _tree(one: Explanation, acts: Mapping[str, Sequence[str]], canvas: Canvas) -> Tree:
     names = fold_names([title_of(*key) for key in one.pods])
     who = f"gang {one.gang}: {names}" if one.gang else names
     tree = Tree(Text(who, STRONG), guide_style=QUIET)
@@ -118,7 +123,7 @@ def _tree(one: Explanation, canvas: Canvas) -> Tree:
                 branch.add(_lack(lack, canvas))
     if one.winner is not None:
         tree.add(_winner(one.winner))
-    for line in _changes(one):
+    for line in _changes(one, acts):
         tree.add(line)
     return tree
 
@@ -185,10 +190,17 @@ def _winner(winner: Winner) -> Text:
     return Text(f"outvoted by {names}: to give {its} away would make tier {winner.tier} worse")
 
 
-def _changes(one: Explanation) -> Iterator[Text]:
+def _changes(one: Explanation, acts: Mapping[str, Sequence[str]]) -> Iterator[Text]:
     if one.changes:
         for change in one.changes[:SHOWN_CHANGES]:
-            yield Text.assemble("would do: ", (_what(change), GOOD), (_how_small(change), QUIET))
+            told = acts[change.kind]
+            lines = [*told[:SHOWN_PARTS], *(["…"] if len(told) > SHOWN_PARTS else [])]
+            yield Text.assemble(
+                "would do: ",
+                (_what(change), GOOD),
+                (_how_small(change), QUIET),
+                *(f"\n{line}" for line in lines),
+            )
     elif one.ruled_out or one.open:
         yield Text("no change that would do was found")
     if one.ruled_out:
@@ -197,11 +209,30 @@ def _changes(one: Explanation) -> Iterator[Text]:
         yield Text(f"not known: {_kinds(one.open)}", QUIET)
 
 
+def draw_best_changes(
+    explanations: Sequence[Explanation], instance: Instance, *, of_cluster: bool
+) -> RenderableType:
+    """Draw a line for each explanation with a change: who waits, the best change, the act."""
+    lines = []
+    for one in explanations:
+        for change in one.changes[:1]:
+            names = fold_names([title_of(*key) for key in one.pods])
+            acts = acts_of(change.changes, instance, of_cluster=of_cluster)
+            act = f" ({acts[0]})" if len(acts) == 1 else ""
+            who = f"gang {one.gang}" if one.gang else names
+            lines.append(Text.assemble((who, STRONG), ": ", (_parts(change), GOOD), (act, QUIET)))
+    return Group(*map(Breaking, lines))
+
+
 def _what(change: ProposedChange) -> str:
+    return f"{MEANS[change.kind]}: {_parts(change)}"
+
+
+def _parts(change: ProposedChange) -> str:
     parts = [str(part) for part in change.changes]
     shown = ", ".join(parts[:SHOWN_PARTS])
     more = f", … ({len(parts)} in all)" if len(parts) > SHOWN_PARTS else ""
-    return f"{MEANS[change.kind]}: {shown}{more}"
+    return f"{shown}{more}"
 
 
 def _how_small(change: ProposedChange) -> str:

@@ -24,6 +24,7 @@ from placer_models.whatif.pods import (
     Remove,
     Scale,
 )
+from placer_models.whatif.shares import is_bytes
 
 FindMachine = Callable[[str], Machine | None]
 """Returns the machine of a name, such as one of the catalogue, or None."""
@@ -161,7 +162,7 @@ def _ask_less(value: str, _: FindMachine) -> InstanceChange:
     match resource:
         case "cpu":
             number = parse_milli(amount)
-        case "memory":
+        case _ if is_bytes(resource):
             number = parse_bytes(amount)
         case _ if amount.isdecimal():
             number = int(amount)

@@ -20,6 +20,7 @@ from placer_models.whatif.change import (
     waiting_titles,
     with_pods,
 )
+from placer_models.whatif.shares import is_bytes, part_asked, with_part
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,8 +153,9 @@ class AskLess:
     """The pod, or each member of the gang, asks for less of one resource.
 
     Attributes:
-        resource: ``cpu`` (milli), ``memory`` (bytes), a type of devices (whole ones), or the name
-            of a plain amount.
+        resource: ``cpu`` (milli), ``memory`` (bytes), a type of devices (whole ones), the name of a
+            plain amount, or of each device that is shared a part: ``gpu.percent``,
+            ``gpu.memory`` (bytes), ``gpu.memoryPercent``, and the names of its capacity.
         amount: What the pod asks for then, in that unit.
 
     """
@@ -184,6 +186,14 @@ class AskLess:
         return with_pods(instance, changed)
 
     def _less(self, spec: PodSpec) -> PodSpec:
+        if part_asked(spec.requests, self.resource):  # it is asked of each device, not in all
+            return replace(
+                spec,
+                containers=tuple(
+                    replace(one, requests=with_part(one.requests, self.resource, self.amount))
+                    for one in spec.containers
+                ),
+            )
         containers = list(spec.containers)
         by_size = sorted(
             range(len(containers)), key=lambda i: -_asked(containers[i].requests, self.resource)
@@ -204,13 +214,10 @@ class AskLess:
     @property
     def _amount_text(self) -> str:
         """The amount as it is written in files."""
-        match self.resource:
-            case "cpu":
-                whole, milli = divmod(self.amount, 1000)
-                return f"{self.amount}m" if milli else str(whole)
-            case "memory":
-                return format_bytes(self.amount)
-        return str(self.amount)
+        if self.resource == "cpu":
+            whole, milli = divmod(self.amount, 1000)
+            return f"{self.amount}m" if milli else str(whole)
+        return format_bytes(self.amount) if is_bytes(self.resource) else str(self.amount)
 
 
 def _asked(asked: Resources, resource: str) -> int:
@@ -220,7 +227,7 @@ def _asked(asked: Resources, resource: str) -> int:
     if resource == "memory":
         return asked.memory_bytes
     whole = [d.count for d in asked.devices if d.type == resource and d.share is None]
-    return sum(whole) or asked.amount_of(resource)
+    return sum(whole) or asked.amount_of(resource) or part_asked(asked, resource)
 
 
 def _asking(container: Container, resource: str, amount: int, spec: PodSpec) -> Container:

@@ -1,0 +1,114 @@
+"""Acts: what a person does to make a change come true (G7)."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from placer import Instance, load_instance
+from placer.explain.acts import acts_of
+from placer_cli.app import main
+from placer_models.taints import Toleration
+from placer_models.whatif.language import parse
+
+CLUSTER = """
+apiVersion: placer/v1
+kind: Instance
+metadata: {name: w}
+machines:
+  - {name: small, numaNodes: [{id: 0, memory: 8Gi, cpus: "0-3"}]}
+nodes:
+  - {name: a, machine: small}
+  - {name: b, machine: small, cordoned: true}
+gangs: [{name: g, pods: [{name: w, replicas: 2, requests: {cpu: 3}}]}]
+pods: [{name: p, requests: {cpu: 3}}]
+running:
+  - {name: r, node: a, requests: {cpu: 1}}
+"""
+
+CASES = {
+    "uncordon=b": ("kubectl uncordon b", "in the file: node b: cordoned: false"),
+    "remove=r": ("kubectl delete pod -n default r", "in the file: no pod default/r"),
+    "scale=g:1": (
+        "in the template that the pods are made of: replicas: 1",
+        "in the file: default/g: replicas: 1",
+    ),
+    "ask-less=p:cpu=2500m": (
+        "in the template that the pods are made of: resources.requests: {cpu: 2500m}",
+        "in the file: default/p: requests: {cpu: 2500m}",
+    ),
+    "give-up=p:nodeSelector=zone": (
+        "in the template that the pods are made of: no zone in spec.nodeSelector",
+        "in the file: default/p: no zone in nodeSelector",
+    ),
+    "give-up=p:taint=gpu": (
+        "kubectl patch pod -n default p --type json -p '"
+        '[{"op": "add", "path": "/spec/tolerations", "value": '
+        '[{"key": "gpu", "operator": "Exists"}]}]\'',
+        "in the file: default/p: tolerations: [{key: gpu, operator: Exists}]",
+    ),
+    "relax=p.cpuBindPolicy": (
+        "in the template that the pods are made of: annotation "
+        "scheduling.koordinator.sh/resource-spec: only prefer cpuBindPolicy",
+        "in the file: default/p: cpuBindPolicy: {preferred: …}",
+    ),
+    "relax=p.numaPolicy": (
+        "in the template that the pods are made of: annotation "
+        "scheduling.koordinator.sh/numa-topology-spec: only prefer numaPolicy",
+        "in the file: default/p: no numaPolicy",
+    ),
+    "add=2:a": ("add 2 to the nodes that are like a", "in the file: 2 more nodes like a"),
+}
+
+
+def instance(tmp_path: Path) -> Instance:
+    file = tmp_path / "i.yaml"
+    file.write_text(CLUSTER)
+    return load_instance([file])
+
+
+@pytest.mark.parametrize("change", CASES)
+def test_each_change_says_what_to_do(change: str, tmp_path: Path) -> None:
+    """
+    In a cluster and in a file.
+    """
+    world = instance(tmp_path)
+    done = [acts_of([parse(change)], world, of_cluster=where) for where in (True, False)]
+
+    assert tuple(act for (act,) in done) == CASES[change]
+
+
+def test_a_toleration_is_added_to_those_that_a_pod_has(tmp_path: Path) -> None:
+    """
+    A patch of a list that is not there, or in place of one that is, would be refused.
+    """
+    world = instance(tmp_path)
+    (lone,) = (gang for gang in world.gangs if gang.lone)
+    pod = lone.pods[0]
+    tolerant = replace(pod, spec=replace(pod.spec, tolerations=(Toleration("x"),)))
+    world = replace(world, gangs=(replace(lone, pods=(tolerant,)),))
+
+    (act,) = acts_of([parse("give-up=p:taint=gpu")], world, of_cluster=True)
+    patch = json.loads(act.partition(" -p ")[2].strip("'"))
+    assert patch == [
+        {
+            "op": "add",
+            "path": "/spec/tolerations/-",
+            "value": {"key": "gpu", "operator": "Exists"},
+        }
+    ]
+
+
+def test_solve_names_the_best_change_for_who_is_left_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "i.yaml"
+    file.write_text(CLUSTER.replace("name: p, requests: {cpu: 3}", "name: p, requests: {cpu: 4}"))
+
+    assert main(["solve", str(file), "--workers", "1"]) == 1
+    printed = capsys.readouterr().out
+    assert "What would do" in printed
+    assert "uncordon=b (in the file: node b: cordoned: false)" in printed
+    assert main(["solve", str(file), "--workers", "1", "--work-limit", "5"]) == 1
+    assert "What would do" not in capsys.readouterr().out
