@@ -12,13 +12,16 @@ from itertools import combinations
 from math import comb
 
 from placer.explain.explanation import ProposedChange
-from placer.explain.trial import Outcome, Trials
+from placer.explain.relaxed import asking_nothing, without_policies, without_spread
+from placer.explain.trial import Outcome, Trials, outcome_of
 from placer_models.cluster import Instance, Node, RunningPod
+from placer_models.legal import IllegalPodError
 from placer_models.placement import Placed
 from placer_models.pod import Gang, PodSpec
 from placer_models.reach import any_reaches_beyond
 from placer_models.taints import UNSCHEDULABLE, untolerated
-from placer_models.whatif.change import InstanceChange
+from placer_models.whatif.change import ChangeError, InstanceChange
+from placer_models.whatif.language import apply_all
 from placer_models.whatif.nodes import Add, Mend, Uncordon, as_another
 from placer_models.whatif.pods import POLICIES, AskLess, GiveUpTerm, MovePods, Relax, Remove, Scale
 from placer_models.whatif.shares import is_bytes, parts_asked
@@ -26,8 +29,14 @@ from placer_models.whatif.shares import is_bytes, parts_asked
 MOST_TRIALS = 64
 """How many sets of one size are tried; beyond that one that is small enough is looked for."""
 
+LEAST_TRIAL_S, TRIALS_AT_LEAST = 1.0, 10
+"""How long one trial may take at least, and how many of the longest there is time for."""
+
 MOST_MOVES = 8
 """How many running pods a proposed change moves at most."""
+
+MOST_ENDED = 16
+"""Of how many running pods some may have to end where nodes cannot be looked at one by one."""
 
 MOST_TYPES = 6
 """How many types of nodes are tried as new nodes, those first of which there are most."""
@@ -103,6 +112,8 @@ def _taints_that_keep_off(spec: PodSpec, instance: Instance) -> list[str]:
 
 def ask_less(trials: Trials) -> KindOutcome:
     """Look for the least that has to be asked less of one resource; not of several at once."""
+    if _is_ruled_out(asking_nothing(trials.instance), trials):
+        return Outcome.RULED_OUT
     specs = {pod.spec for gang in trials.instance.gangs for pod in gang.pods}
     if len(specs) > 1 or any(spec.variants for spec in specs):
         return Outcome.OPEN
@@ -141,13 +152,32 @@ def _least_less(resource: str, asked: int, step: int, trials: Trials) -> KindOut
         return tuple(AskLess(gang.key, resource, steps * step) for gang in gangs)
 
     steps = _Steps(low=1, high=-(-asked // step))  # to ask for nothing is not to ask for less
-    found = steps.most_that_fits(lambda count: trials.outcome(less(count)))
     # Where less may not fit though more does, nothing follows from what does not fit.
     plain = not _may_need_more(trials.instance)
+    if not plain and _without_policies_none_fits(less(steps.low), trials):
+        return Outcome.RULED_OUT
+    found = steps.most_that_fits(lambda count: trials.outcome(less(count)), plain=plain)
     if found is None:
-        return steps.beyond if plain or not steps.tried else Outcome.OPEN
-    certain = plain and steps.beyond is Outcome.RULED_OUT
-    return ProposedChange("ask-less", less(found), certain)
+        return steps.beyond
+    return ProposedChange("ask-less", less(found), steps.beyond is Outcome.RULED_OUT)
+
+
+def _without_policies_none_fits(least: Option, trials: Trials) -> bool:
+    """Return whether even the least does not fit, where no policy makes less harder than more."""
+    try:
+        changed = apply_all(least, trials.instance)
+    except ChangeError:
+        return False
+    return _is_ruled_out(without_policies(changed), trials)
+
+
+def _is_ruled_out(instance: Instance, trials: Trials) -> bool:
+    """Return whether it is proven that not all that wait in another instance have a place."""
+    try:
+        answer = trials.answer(instance)
+    except IllegalPodError:
+        return False
+    return answer is not None and outcome_of(answer, instance) is Outcome.RULED_OUT
 
 
 @dataclass(slots=True)
@@ -155,7 +185,7 @@ class _Steps:
     """A search for the largest count, from low to below high, with which all fit.
 
     Attributes:
-        beyond: What is known of one more than that: ruled out, or open.
+        beyond: What is known of all that is more than that: ruled out, or open.
 
     """
 
@@ -163,18 +193,30 @@ class _Steps:
     high: int
     beyond: Outcome = Outcome.RULED_OUT
 
-    @property
-    def tried(self) -> bool:
-        """Whether there is anything to try."""
-        return self.low < self.high
+    def most_that_fits(self, outcome: Callable[[int], Outcome], *, plain: bool) -> int | None:
+        """Return it, or None if none fits.
 
-    def most_that_fits(self, outcome: Callable[[int], Outcome]) -> int | None:
-        """Return it, or None if even the lowest does not fit."""
-        if not self.tried:
+        Args:
+            outcome: What is known of a count.
+            plain: Whether less fits wherever more does. Else each count is tried, from the
+                largest on, where there are few.
+
+        """
+        if self.low >= self.high:
             return None
+        if not plain and self.high - self.low <= MOST_TRIALS:
+            for count in range(self.high - 1, self.low - 1, -1):
+                known = outcome(count)
+                if known is Outcome.FITS:
+                    return count
+                if known is Outcome.OPEN:
+                    self.beyond = known
+            return None
+        if not plain:
+            self.beyond = Outcome.OPEN
         lowest = outcome(self.low)
         if lowest is not Outcome.FITS:
-            self.beyond = lowest
+            self.beyond = lowest if plain else Outcome.OPEN
             return None
         fits, refused = self.low, self.high
         while refused - fits > 1:
@@ -182,8 +224,10 @@ class _Steps:
             known = outcome(middle)
             if known is Outcome.FITS:
                 fits = middle
-            else:
-                refused, self.beyond = middle, known
+                continue
+            refused = middle
+            if plain:
+                self.beyond = known
         return fits
 
 
@@ -194,20 +238,31 @@ def fewer_members(trials: Trials) -> KindOutcome:
         return Outcome.RULED_OUT
     (gang,) = gangs
     steps = _Steps(low=1, high=len(gang.pods))
-    found = steps.most_that_fits(lambda count: trials.outcome((Scale(gang.key, count),)))
-    alike = len({pod.spec for pod in gang.pods}) == 1 and not gang.levels and gang.gather is None
+    alike = (
+        len({pod.spec for pod in gang.pods}) == 1
+        and not gang.levels
+        and gang.gather is None
+        and not any_reaches_beyond(gang.pods)
+    )
+    found = steps.most_that_fits(
+        lambda count: trials.outcome((Scale(gang.key, count),)), plain=alike
+    )
     if found is None:
-        return steps.beyond if alike or not steps.tried else Outcome.OPEN
-    certain = alike and steps.beyond is Outcome.RULED_OUT
+        return steps.beyond
+    certain = steps.beyond is Outcome.RULED_OUT
     return ProposedChange("fewer-members", (Scale(gang.key, found),), certain)
 
 
 def move(trials: Trials) -> KindOutcome:
     """Look for the fewest running pods whose move makes room."""
-    if not any(one.movable for one in trials.instance.running):
+    could = sum(one.movable for one in trials.instance.running)
+    if not could:
         return Outcome.RULED_OUT
     answer = trials.answer(replace(trials.instance, move_budget=MOST_MOVES))
-    if not isinstance(answer, Placed) or not answer.moves:
+    if answer is None or not isinstance(answer, Placed):
+        known = Outcome.OPEN if answer is None else outcome_of(answer, trials.instance)
+        return known if could <= MOST_MOVES else Outcome.OPEN
+    if not answer.moves:
         return Outcome.OPEN
     changes = tuple(MovePods(one.home.key) for one in answer.moves)
     if trials.outcome(changes) is not Outcome.FITS:
@@ -217,16 +272,19 @@ def move(trials: Trials) -> KindOutcome:
 
 
 def end(trials: Trials) -> KindOutcome:
-    """Look for the fewest running pods of one node whose end makes room for a lone pod.
+    """Look for the fewest running pods whose end makes room.
 
-    Each node is looked at by itself, which is the same question as long as no rule looks beyond
-    it. Nobody says the priority of a running pod, so of equally many those of the first node win.
+    For a lone pod each node is looked at by itself, which is the same question as long as no rule
+    looks beyond it. Else all running pods are, if there are few. Nobody says the priority of a
+    running pod, so of equally many the first ones win.
     """
     instance = trials.instance
     pods = [pod for gang in instance.gangs for pod in gang.pods]
     runners = [one.pod for one in instance.running]
     if len(pods) != 1 or any_reaches_beyond((*pods, *runners)):
-        return Outcome.OPEN
+        if len(runners) > MOST_ENDED:
+            return Outcome.OPEN
+        return fewest("end", [(Remove(pod.key),) for pod in runners], trials)
     on_node: dict[str, list[RunningPod]] = {}
     for one in instance.running:
         on_node.setdefault(one.placement.node, []).append(one)
@@ -276,7 +334,12 @@ def _fewest_added(like: str, most: int, trials: Trials) -> KindOutcome:
     refused, beyond, count = 0, Outcome.RULED_OUT, 1
     while (outcome := trials.outcome((Add(count, like),))) is not Outcome.FITS:
         if count == most:
-            return outcome if enough and not _spreads(trials.instance) else Outcome.OPEN
+            if not enough:
+                return Outcome.OPEN
+            if not _spreads(trials.instance):
+                return outcome
+            changed = apply_all((Add(most, like),), without_spread(trials.instance))
+            return Outcome.RULED_OUT if _is_ruled_out(changed, trials) else Outcome.OPEN
         refused, beyond, count = count, outcome, min(2 * count, most)
     fits = count
     while fits - refused > 1:
@@ -299,10 +362,10 @@ def fewest(kind: str, options: Sequence[Option], trials: Trials) -> KindOutcome:
     if not options:
         return Outcome.RULED_OUT
     every = trials.outcome(_all_of(options))
-    if every is Outcome.RULED_OUT and len(options) > 1 and _more_may_be_worse(trials.instance):
-        return Outcome.OPEN
     if every is not Outcome.FITS:
-        return every
+        if not _more_may_be_worse(trials.instance):
+            return every
+        return _any_of(kind, options, trials)
     certain = True
     size = 1
     while size < len(options) and comb(len(options), size) <= MOST_TRIALS:
@@ -315,6 +378,22 @@ def fewest(kind: str, options: Sequence[Option], trials: Trials) -> KindOutcome:
     kept = _without_needless(options, trials)
     # Every set smaller than `size` was tried.
     return ProposedChange(kind, _all_of(kept), len(kept) == 1 or (certain and len(kept) == size))
+
+
+def _any_of(kind: str, options: Sequence[Option], trials: Trials) -> KindOutcome:
+    """Look for the fewest that do, where they may do though all of them together do not."""
+    if 2 ** len(options) > MOST_TRIALS:
+        return Outcome.OPEN
+    found: KindOutcome = Outcome.RULED_OUT
+    for size in range(1, len(options) + 1):
+        for some in combinations(options, size):
+            outcome = trials.outcome(_all_of(some))
+            if outcome is Outcome.FITS:
+                certain = size == 1 or found is Outcome.RULED_OUT
+                return ProposedChange(kind, _all_of(some), certain)
+            if outcome is Outcome.OPEN:
+                found = outcome
+    return found
 
 
 def _without_needless(options: Sequence[Option], trials: Trials) -> list[Option]:
@@ -341,10 +420,20 @@ def _spreads(instance: Instance) -> bool:
 def _more_may_be_worse(instance: Instance) -> bool:
     """Return whether a change may hinder though others of its kind would do without it.
 
-    Nodes that come, or that a pod may look at, may be empty domains; and a pod without a NUMA
-    policy of its own is under that of its node.
+    Nodes that come, or that a pod may look at, may be empty domains; who ends may be company; and
+    a pod without a NUMA policy of its own is under that of its node.
     """
-    return _spreads(instance) or _have_numa_policy(instance)
+    return _spreads(instance) or _have_numa_policy(instance) or _wants_company(instance)
+
+
+def _wants_company(instance: Instance) -> bool:
+    """Return whether a pod has to be with others, which may be those that end."""
+    return any(
+        term.required and not term.apart
+        for gang in instance.gangs
+        for pod in gang.pods
+        for term in pod.spec.affinity
+    )
 
 
 def _may_need_more(instance: Instance) -> bool:
@@ -404,7 +493,7 @@ def changes_for(
         most: How many changes are enough; None: one of each kind.
 
     """
-    trials = Trials(instance, seconds)
+    trials = Trials(instance, seconds, max(LEAST_TRIAL_S, seconds / TRIALS_AT_LEAST))
     found: dict[str, KindOutcome] = {}
     for kind, look in KINDS.items():
         changes = sum(isinstance(one, ProposedChange) for one in found.values())

@@ -8,7 +8,8 @@ from time import monotonic
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import Instance
-from placer_models.placement import Answer, Infeasible, Placed
+from placer_models.goals import placed_tier
+from placer_models.placement import Answer, Infeasible, PartlyPlaced, Placed
 from placer_models.whatif.change import ChangeError, InstanceChange
 from placer_models.whatif.language import apply_all
 
@@ -61,7 +62,7 @@ class Trials:
                 return Outcome.RULED_OUT  # it cannot be made at all
             if answer is None:
                 return Outcome.OPEN
-            self._known[key] = _outcome(answer)
+            self._known[key] = outcome_of(answer, self.instance)
         return self._known[key]
 
     def answer(self, changed: Instance) -> Answer | None:
@@ -80,7 +81,28 @@ class Trials:
         return solve(changed, SolveOptions(Engine.AUTO, time_limit_s=limit_s))
 
 
-def _outcome(answer: Answer) -> Outcome:
-    if isinstance(answer, Placed):
-        return Outcome.FITS
-    return Outcome.RULED_OUT if isinstance(answer, Infeasible) else Outcome.OPEN
+def outcome_of(answer: Answer, instance: Instance) -> Outcome:
+    """Return what an answer shows of whether all that wait have a place.
+
+    Were there a place for all, no tier of the placed would be less than full. So it is ruled out
+    where the first one that is not full, in which those before it cost nothing, is proven.
+    """
+    match answer:
+        case Placed():
+            return Outcome.FITS
+        case Infeasible():
+            return Outcome.RULED_OUT
+        case PartlyPlaced():
+            left_out = {(one.namespace, one.name) for one in answer.unplaced}
+            first = max(
+                (
+                    gang.priority
+                    for gang in instance.gangs
+                    if any(pod.key in left_out for pod in gang.pods)
+                ),
+                default=None,
+            )
+            for value in answer.tiers:
+                if first is not None and value.tier == placed_tier(first) and value.proven:
+                    return Outcome.RULED_OUT
+    return Outcome.OPEN

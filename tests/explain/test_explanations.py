@@ -1,29 +1,18 @@
 """Explanations of pods without a place, and the changes that they name (G7)."""
 
-from collections.abc import Sequence
-from itertools import combinations
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from placer import Engine, Infeasible, PartlyPlaced, Placed, SolveOptions, load_instance, solve
+from placer import Engine, Infeasible, Placed, SolveOptions, load_instance, solve
 from placer.explain.explain import explain
 from placer.explain.explanation import CHANGE_KINDS, Explanation, ProposedChange
-from placer.explain.final_state import beside_placed
 from placer.explain.given_answer import StaleAnswerError, answer_given
 from placer.explain.smallest_change import KINDS, give_up, mend_node, relax
 from placer.explain.trial import Outcome, Trials
-from placer.judge.breaches import breaches
 from placer_models.cluster import Instance
 from placer_models.placement import Placement
 from placer_models.reasons import Verdict
-from placer_models.whatif.change import ChangeError, InstanceChange
-from placer_models.whatif.language import apply_all
-from placer_models.whatif.nodes import Mend, Uncordon
-from placer_models.whatif.pods import POLICIES, Relax
-from worlds import tiny_instance
 
 HEAD = """
 apiVersion: placer/v1
@@ -262,75 +251,6 @@ def test_a_given_answer_is_explained_like_a_found_one(tmp_path: Path) -> None:
 
     given_one = explain(instance, answer_given(instance, Placement(), 1.0), seconds=0.0)
     assert given_one == explained(instance, seconds=0.0)
-
-
-def final_states(seed: int) -> list[tuple[Instance, Explanation]]:
-    """Return each explanation of a random world, with the state in which it was made."""
-    instance = tiny_instance(seed)
-    answer = solve(instance, GREEDY)
-    if isinstance(answer, Placed):
-        return []
-    placement = answer.placement if isinstance(answer, PartlyPlaced) else Placement()
-    found = []
-    for one in explain(instance, answer, seconds=LONG_S):
-        asked = set(one.pods)
-        gangs = [gang for gang in instance.gangs if any(pod.key in asked for pod in gang.pods)]
-        found.append((beside_placed(instance, placement, gangs), one))
-    return found
-
-
-@settings(max_examples=25, deadline=None)
-@given(st.integers(0, 10_000))
-def test_each_change_that_is_named_would_do(seed: int) -> None:
-    """
-    Applied to what the answer leaves, all that it is about have a place without a breach.
-    """
-    for state, one in final_states(seed):
-        for change in one.changes:
-            changed = apply_all(change.changes, state)
-            answer = solve(changed, SolveOptions(Engine.EXACT, workers=1))
-            assert isinstance(answer, Placed), (change.kind, said(change))
-            if not answer.moves:
-                assert breaches(changed, answer.placement) == ()
-        if one.funnel:
-            counts = [step.nodes for step in one.funnel]
-            assert (counts[0], counts[-1]) == (len(state.nodes), 0)
-            assert counts == sorted(counts, reverse=True)
-
-
-def fits(state: Instance, changes: Sequence[InstanceChange]) -> bool:
-    try:
-        changed = apply_all(changes, state)
-    except ChangeError:
-        return False
-    return isinstance(solve(changed, SolveOptions(Engine.EXACT, workers=1)), Placed)
-
-
-@settings(max_examples=15, deadline=None)
-@given(st.integers(0, 10_000))
-def test_no_smaller_change_does_where_that_is_said(seed: int) -> None:
-    """
-    All smaller sets of nodes to mend and of policies to relax are tried by the exact model.
-    """
-    for state, one in final_states(seed):
-        options: dict[str, list[InstanceChange]] = {
-            "mend-node": [Uncordon(node.name) for node in state.nodes if node.cordoned]
-            + [
-                Mend(node.name)
-                for node in state.nodes
-                if node.unhealthy or any(not d.healthy for d in node.machine.devices)
-            ],
-        }
-        if len(state.gangs) == 1:
-            options["relax"] = [Relax(state.gangs[0].key, policy) for policy in POLICIES]
-        for kind, all_of_kind in options.items():
-            size = next(
-                (len(c.changes) for c in one.changes if c.kind == kind and c.smallest), None
-            )
-            if kind in one.ruled_out:
-                size = len(all_of_kind) + 1
-            for smaller in range(1, size or 0):
-                assert not any(fits(state, some) for some in combinations(all_of_kind, smaller))
 
 
 def test_each_kind_that_is_named_is_looked_for() -> None:
