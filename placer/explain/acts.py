@@ -7,7 +7,7 @@ from placer_models.cluster import Instance
 from placer_models.placement import NamespacedName
 from placer_models.whatif.change import InstanceChange, running_named, waiting_gang
 from placer_models.whatif.nodes import Add, Mend, Uncordon
-from placer_models.whatif.pods import AskLess, GiveUp, MovePods, Relax, Remove, Scale
+from placer_models.whatif.pods import AskLess, GiveUpTerm, MovePods, Relax, Remove, Scale
 
 
 def acts_of(
@@ -41,10 +41,10 @@ def _in_cluster(change: InstanceChange, instance: Instance) -> Iterator[str]:
             )
         case Add():
             yield f"add {change.count} to the nodes that are like {change.of}"
-        case GiveUp(term="taint"):
+        case GiveUpTerm(term="taint"):
             for namespace, name in _pods(change.key, instance):
                 yield _tolerating(instance, (namespace, name), change.which)
-        case GiveUp() | Relax() | AskLess() | Scale():
+        case GiveUpTerm() | Relax() | AskLess() | Scale():
             yield f"in the template that the pods are made of: {_FIELD[type(change)](change)}"
 
 
@@ -61,7 +61,7 @@ def _in_files(change: InstanceChange, instance: Instance) -> Iterator[str]:
             yield "in the file: moveBudget: how many may move; or --move-budget"
         case Add():
             yield f"in the file: {change.count} more nodes like {change.of}"
-        case GiveUp() | Relax() | AskLess() | Scale():
+        case GiveUpTerm() | Relax() | AskLess() | Scale():
             yield f"in the file: {'/'.join(change.key)}: {_OF_FILES[type(change)](change)}"
 
 
@@ -89,7 +89,7 @@ def _tolerating(instance: Instance, key: NamespacedName, taint: str) -> str:
     return f"kubectl patch pod -n {namespace} {name} --type json -p '{json.dumps(patch)}'"
 
 
-def _given_up(change: GiveUp) -> str:
+def _given_up(change: GiveUpTerm) -> str:
     fields = {
         "nodeSelector": f"no {change.which} in nodeSelector",
         "nodeAffinity": "nothing required in nodeAffinity",
@@ -100,7 +100,7 @@ def _given_up(change: GiveUp) -> str:
     return fields[change.term]
 
 
-def _given_up_in_cluster(change: GiveUp) -> str:
+def _given_up_in_cluster(change: GiveUpTerm) -> str:
     fields = {
         "nodeSelector": f"no {change.which} in spec.nodeSelector",
         "nodeAffinity": "no requiredDuringSchedulingIgnoredDuringExecution in "
@@ -124,7 +124,7 @@ def _asked_less(change: AskLess) -> str:
 
 
 _FIELD: dict[type[InstanceChange], Callable[..., str]] = {
-    GiveUp: _given_up_in_cluster,
+    GiveUpTerm: _given_up_in_cluster,
     Relax: lambda change: (
         f"annotation scheduling.koordinator.sh/{_POLICY_NOTES[change.policy]}: only prefer "
         f"{change.policy}"
@@ -134,7 +134,7 @@ _FIELD: dict[type[InstanceChange], Callable[..., str]] = {
 }
 
 _OF_FILES: dict[type[InstanceChange], Callable[..., str]] = {
-    GiveUp: _given_up,
+    GiveUpTerm: _given_up,
     Relax: lambda change: (
         "no numaPolicy" if change.policy == "numaPolicy" else f"{change.policy}: {{preferred: …}}"
     ),

@@ -13,10 +13,11 @@ from placer.explain.explanation import (
     Winner,
 )
 from placer.explain.final_state import beside_placed
+from placer.explain.kind_outcome import KindOutcome
 from placer.explain.nearest import nearest_misses
 from placer.explain.nodes_after import NodesAfter
 from placer.explain.outvoted import winner_of
-from placer.explain.smallest_change import KindOutcome, changes_for
+from placer.explain.smallest_change import changes_for
 from placer.explain.token import token_of
 from placer.explain.trial import Outcome
 from placer.search.budget import Budget

@@ -179,9 +179,9 @@ def test_a_gang_of_a_group_is_promised_nothing(tmp_path: Path) -> None:
     assert [one.changes for one in explained(instance)] == [(), ()]
 
 
-def test_half_a_core_that_does_not_fit_rules_nothing_out(tmp_path: Path) -> None:
+def test_a_cordon_keeps_off_who_asks_for_less_too(tmp_path: Path) -> None:
     """
-    Under a NUMA policy, or with CPUs of its own, a pod may fit with more than does not fit.
+    With CPUs of its own a pod may fit with more than does not fit; but not where nothing fits.
     """
     instance = read(
         tmp_path,
@@ -190,7 +190,7 @@ def test_half_a_core_that_does_not_fit_rules_nothing_out(tmp_path: Path) -> None
     )
 
     (one,) = explained(instance)
-    assert "ask-less" in one.open
+    assert "ask-less" in one.ruled_out
 
 
 def test_the_funnel_counts_nodes_rule_by_rule(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from placer_models.taints import UNSCHEDULABLE
 from placer_models.whatif.change import ChangeError, InstanceChange
 from placer_models.whatif.language import apply_all
 from placer_models.whatif.nodes import Add, Mend, Uncordon
-from placer_models.whatif.pods import POLICIES, AskLess, GiveUp, Relax, Remove, Scale
+from placer_models.whatif.pods import POLICIES, AskLess, GiveUpTerm, Relax, Remove, Scale
 from refusal_worlds import refusals
 
 EXACT = SolveOptions(Engine.EXACT, workers=1)
@@ -156,7 +156,7 @@ def to_give_up(state: Instance) -> list[list[InstanceChange]]:
         for taint in node.taints
         if taint != UNSCHEDULABLE
     }
-    return [[GiveUp(gang.key, *term) for gang in state.gangs] for term in terms]
+    return [[GiveUpTerm(gang.key, *term) for gang in state.gangs] for term in terms]
 
 
 def to_end(state: Instance) -> list[list[InstanceChange]]:

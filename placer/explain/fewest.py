@@ -1,0 +1,69 @@
+"""Fewest of several changes that do together: one by one, two by two, then by leaving some out."""
+
+from collections.abc import Sequence
+from itertools import combinations
+from math import comb
+
+from placer.explain.explanation import ProposedChange
+from placer.explain.kind_outcome import MOST_TRIALS, KindOutcome, Option, all_of, more_may_be_worse
+from placer.explain.trial import Outcome, Trials
+
+
+def fewest(kind: str, options: Sequence[Option], trials: Trials) -> KindOutcome:
+    """Look for the fewest of some changes that do together.
+
+    Returns:
+        Them; or that it is ruled out that any do, or that it is not known.
+
+    """
+    if not options:
+        return Outcome.RULED_OUT
+    every = trials.outcome(all_of(options))
+    if every is not Outcome.FITS:
+        if not more_may_be_worse(trials.instance):
+            return every
+        return _any_of(kind, options, trials)
+    certain = True
+    size = 1
+    while size < len(options) and comb(len(options), size) <= MOST_TRIALS:
+        for some in combinations(options, size):
+            outcome = trials.outcome(all_of(some))
+            if outcome is Outcome.FITS:
+                return ProposedChange(kind, all_of(some), certain or size == 1)
+            certain = certain and outcome is Outcome.RULED_OUT
+        size += 1
+    kept = _without_needless(options, trials)
+    # Every set smaller than `size` was tried.
+    return ProposedChange(kind, all_of(kept), len(kept) == 1 or (certain and len(kept) == size))
+
+
+def _any_of(kind: str, options: Sequence[Option], trials: Trials) -> KindOutcome:
+    """Look for the fewest that do, where they may do though all of them together do not."""
+    if 2 ** len(options) > MOST_TRIALS:
+        return Outcome.OPEN
+    found: KindOutcome = Outcome.RULED_OUT
+    for size in range(1, len(options) + 1):
+        for some in combinations(options, size):
+            outcome = trials.outcome(all_of(some))
+            if outcome is Outcome.FITS:
+                certain = size == 1 or found is Outcome.RULED_OUT
+                return ProposedChange(kind, all_of(some), certain)
+            if outcome is Outcome.OPEN:
+                found = outcome
+    return found
+
+
+def _without_needless(options: Sequence[Option], trials: Trials) -> list[Option]:
+    """Return a part of the changes of which each is needed; whole halves are left out first."""
+    kept = list(options)
+    size = len(kept) // 2
+    while size:
+        start = 0
+        while start < len(kept):
+            fewer = kept[:start] + kept[start + size :]
+            if fewer and trials.outcome(all_of(fewer)) is Outcome.FITS:
+                kept = fewer
+            else:
+                start += size
+        size //= 2
+    return kept

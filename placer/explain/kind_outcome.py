@@ -1,0 +1,87 @@
+"""Outcomes of looking for changes of one kind, and what follows from what does not fit."""
+
+from collections.abc import Iterable, Sequence
+
+from placer.explain.explanation import ProposedChange
+from placer.explain.trial import Outcome, Trials, outcome_of
+from placer_models.cluster import Instance
+from placer_models.legal import IllegalPodError
+from placer_models.whatif.change import InstanceChange
+
+MOST_TRIALS = 64
+"""How many sets of one size are tried; beyond that one that is small enough is looked for."""
+
+Option = tuple[InstanceChange, ...]
+"""Changes that go together: one pod of a shape does without a label, so all of the shape do."""
+
+KindOutcome = ProposedChange | Outcome
+"""A change that does; or that none of the kind would, or that it is not known."""
+
+
+def is_ruled_out(instance: Instance, trials: Trials) -> bool:
+    """Return whether it is proven that not all that wait in another instance have a place."""
+    try:
+        answer = trials.answer(instance)
+    except IllegalPodError:
+        return False
+    return answer is not None and outcome_of(answer, instance) is Outcome.RULED_OUT
+
+
+def spreads(instance: Instance) -> bool:
+    """Return whether a pod is to be spread: then another node may be another empty domain."""
+    return any(pod.spec.spread for gang in instance.gangs for pod in gang.pods)
+
+
+def more_may_be_worse(instance: Instance) -> bool:
+    """Return whether a change may hinder though others of its kind would do without it.
+
+    Nodes that come, or that a pod may look at, may be empty domains; who ends may be company; and
+    a pod without a NUMA policy of its own is under that of its node.
+    """
+    return spreads(instance) or _have_numa_policy(instance) or _wants_company(instance)
+
+
+def _wants_company(instance: Instance) -> bool:
+    """Return whether a pod has to be with others, which may be those that end."""
+    return any(
+        term.required and not term.apart
+        for gang in instance.gangs
+        for pod in gang.pods
+        for term in pod.spec.affinity
+    )
+
+
+def may_need_more(instance: Instance) -> bool:
+    """Return whether less of something may not fit though more does.
+
+    NUMA policies allow sets of NUMA nodes by what is asked for; whole cores and partitions of
+    GPUs come in certain sizes.
+    """
+    return (
+        _have_numa_policy(instance)
+        or any(node.honors_table for node in instance.nodes)
+        or any(pod.spec.qos.owns_cpus for gang in instance.gangs for pod in gang.pods)
+    )
+
+
+def _have_numa_policy(instance: Instance) -> bool:
+    nodes = any(node.alignment or node.defaults.alignment for node in instance.nodes)
+    return nodes or any(pod.spec.alignment for gang in instance.gangs for pod in gang.pods)
+
+
+def all_of(options: Iterable[Option]) -> Option:
+    """Return several options as one."""
+    return tuple(change for option in options for change in option)
+
+
+def none_of(outcomes: Sequence[KindOutcome]) -> Outcome:
+    """Return what is known where several looks have found no change."""
+    return Outcome.OPEN if Outcome.OPEN in outcomes else Outcome.RULED_OUT
+
+
+def all_certain(outcomes: Sequence[KindOutcome]) -> bool:
+    """Return whether each of several looks has ended with a proof."""
+    return all(
+        one is Outcome.RULED_OUT or (isinstance(one, ProposedChange) and one.smallest)
+        for one in outcomes
+    )

@@ -1,0 +1,136 @@
+"""Least amount that pods would have to ask less of one resource, and the search for counts."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from placer.explain.explanation import ProposedChange
+from placer.explain.kind_outcome import (
+    MOST_TRIALS,
+    KindOutcome,
+    Option,
+    is_ruled_out,
+    may_need_more,
+    none_of,
+)
+from placer.explain.relaxed import asking_nothing, without_policies
+from placer.explain.trial import Outcome, Trials
+from placer_models.pod import PodSpec
+from placer_models.whatif.change import ChangeError
+from placer_models.whatif.language import apply_all
+from placer_models.whatif.pods import AskLess
+from placer_models.whatif.shares import is_bytes, parts_asked
+
+CPU_STEP_MILLI, MEMORY_STEP_BYTES = 100, 1 << 20
+"""In what steps less CPU and less memory are looked for."""
+
+
+def ask_less(trials: Trials) -> KindOutcome:
+    """Look for the least that has to be asked less of one resource; not of several at once."""
+    if is_ruled_out(asking_nothing(trials.instance), trials):
+        return Outcome.RULED_OUT
+    specs = {pod.spec for gang in trials.instance.gangs for pod in gang.pods}
+    if len(specs) > 1 or any(spec.variants for spec in specs):
+        return Outcome.OPEN
+    outcomes: list[KindOutcome] = []
+    for resource, asked, step in _resources(specs.pop()):
+        found = _least_less(resource, asked, step, trials)
+        if isinstance(found, ProposedChange):
+            return found
+        outcomes.append(found)
+    return none_of(outcomes)
+
+
+def _resources(spec: PodSpec) -> Iterator[tuple[str, int, int]]:
+    """Yield what a pod asks for, and in what steps it could be less; what few nodes have first."""
+    asked = spec.requests
+    for device in asked.devices:
+        if device.share is None:
+            yield device.type, device.count, 1
+    types = [device.type for device in asked.devices if device.share is not None]
+    for device in asked.devices:
+        if types.count(device.type) == 1:  # of two shares of a type one alone may have to be less
+            for part, amount in parts_asked(device):
+                yield part, amount, MEMORY_STEP_BYTES if is_bytes(part) else 1
+    yield from ((name, amount, 1) for name, amount in asked.extended)
+    if asked.cpu_milli:
+        yield "cpu", asked.cpu_milli, 1000 if spec.qos.owns_cpus else CPU_STEP_MILLI
+    if asked.memory_bytes:
+        yield "memory", asked.memory_bytes, MEMORY_STEP_BYTES
+
+
+def _least_less(resource: str, asked: int, step: int, trials: Trials) -> KindOutcome:
+    """Look for the largest amount below what is asked for with which all fit."""
+    gangs = trials.instance.gangs
+
+    def less(steps: int) -> Option:
+        return tuple(AskLess(gang.key, resource, steps * step) for gang in gangs)
+
+    steps = StepSearch(low=1, high=-(-asked // step))  # to ask for nothing is not to ask for less
+    # Where less may not fit though more does, nothing follows from what does not fit.
+    plain = not may_need_more(trials.instance)
+    if not plain and _without_policies_none_fits(less(steps.low), trials):
+        return Outcome.RULED_OUT
+    found = steps.most_that_fits(lambda count: trials.outcome(less(count)), plain=plain)
+    if found is None:
+        return steps.beyond
+    return ProposedChange("ask-less", less(found), steps.beyond is Outcome.RULED_OUT)
+
+
+def _without_policies_none_fits(least: Option, trials: Trials) -> bool:
+    """Return whether even the least does not fit, where no policy makes less harder than more."""
+    try:
+        changed = apply_all(least, trials.instance)
+    except ChangeError:
+        return False
+    return is_ruled_out(without_policies(changed), trials)
+
+
+@dataclass(slots=True)
+class StepSearch:
+    """A search for the largest count, from low to below high, with which all fit.
+
+    Attributes:
+        beyond: What is known of all that is more than that: ruled out, or open.
+
+    """
+
+    low: int
+    high: int
+    beyond: Outcome = Outcome.RULED_OUT
+
+    def most_that_fits(self, outcome: Callable[[int], Outcome], *, plain: bool) -> int | None:
+        """Return it, or None if none fits.
+
+        Args:
+            outcome: What is known of a count.
+            plain: Whether less fits wherever more does. Else each count is tried, from the
+                largest on, where there are few.
+
+        """
+        if self.low >= self.high:
+            return None
+        if not plain and self.high - self.low <= MOST_TRIALS:
+            for count in range(self.high - 1, self.low - 1, -1):
+                known = outcome(count)
+                if known is Outcome.FITS:
+                    return count
+                if known is Outcome.OPEN:
+                    self.beyond = known
+            return None
+        if not plain:
+            self.beyond = Outcome.OPEN
+        lowest = outcome(self.low)
+        if lowest is not Outcome.FITS:
+            self.beyond = lowest if plain else Outcome.OPEN
+            return None
+        fits, refused = self.low, self.high
+        while refused - fits > 1:
+            middle = (fits + refused) // 2
+            known = outcome(middle)
+            if known is Outcome.FITS:
+                fits = middle
+                continue
+            refused = middle
+            if plain:
+                self.beyond = known
+        return fits
