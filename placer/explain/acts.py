@@ -40,7 +40,7 @@ def _in_cluster(change: InstanceChange, instance: Instance) -> Iterator[str]:
                 "(N: how many may move)"
             )
         case Add():
-            yield f"add {change.count} to the nodes that are like {change.of}"
+            yield f"add {_more_nodes(change.count)} like {change.of}"
         case GiveUpTerm(term="taint"):
             for namespace, name in _pods(change.key, instance):
                 yield _tolerating(instance, (namespace, name), change.which)
@@ -60,7 +60,7 @@ def _in_files(change: InstanceChange, instance: Instance) -> Iterator[str]:
         case MovePods():
             yield "in the file: moveBudget: how many may move; or --move-budget"
         case Add():
-            yield f"in the file: {change.count} more nodes like {change.of}"
+            yield f"in the file: {_more_nodes(change.count)} like {change.of}"
         case GiveUpTerm() | Relax() | AskLess() | Scale():
             yield f"in the file: {'/'.join(change.key)}: {_OF_FILES[type(change)](change)}"
 
@@ -73,6 +73,10 @@ def _pods(key: NamespacedName, instance: Instance) -> list[NamespacedName]:
 def _ended(key: NamespacedName, instance: Instance) -> list[NamespacedName]:
     """Return the pods that are gone then, whether they run or the answer has just placed them."""
     return [pod.key for pod in running_named(instance, key)] or _pods(key, instance)
+
+
+def _more_nodes(count: int) -> str:
+    return f"{count} more {'node' if count == 1 else 'nodes'}"
 
 
 def _tolerating(instance: Instance, key: NamespacedName, taint: str) -> str:

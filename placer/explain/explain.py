@@ -12,7 +12,7 @@ from placer.explain.explanation import (
     ProposedChange,
     Winner,
 )
-from placer.explain.final_state import beside_placed
+from placer.explain.final_state import beside_placed, with_only
 from placer.explain.kind_outcome import KindOutcome
 from placer.explain.nearest import nearest_misses
 from placer.explain.nodes_after import NodesAfter
@@ -20,6 +20,7 @@ from placer.explain.outvoted import winner_of
 from placer.explain.smallest_change import changes_for
 from placer.explain.token import token_of
 from placer.explain.trial import Outcome
+from placer.search.baseline import baseline_of
 from placer.search.budget import Budget
 from placer.search.options import SolveOptions
 from placer.search.reasons.gangs import level_blocker
@@ -28,6 +29,7 @@ from placer.state.asks import Ask
 from placer.state.network import required_levels
 from placer.state.out_of_time import OutOfTimeError
 from placer_models.cluster import Instance
+from placer_models.illegal_running import with_counted
 from placer_models.placement import (
     Answer,
     NamespacedName,
@@ -91,12 +93,18 @@ def explain(
         near.of(some[0], gangs[0], len(shapes) - i) if near and looked else ((), None)
         for i, ((some, gangs), looked) in enumerate(zip(shapes, looked_for, strict=True))
     ]
+    # All trials begin with the same nodes, so these are counted once.
+    settled = with_counted(beside_placed(instance, placement, instance.gangs))
+    baseline = None
+    if seconds > 0 and any(looked_for):
+        same = near is not None and not placement.pods and settled.running is instance.running
+        baseline = near.after.before if near and same else baseline_of(settled)
     explained = []
     for i, (left_out, gangs) in enumerate(shapes):
         left_s = (seconds - (monotonic() - started_s)) / (len(shapes) - i)
         found: dict[str, KindOutcome] = {}
         if left_s > 0 and looked_for[i]:
-            found = changes_for(beside_placed(instance, placement, gangs), left_s, most_changes)
+            found = changes_for(with_only(settled, gangs), left_s, most_changes, baseline)
         explained.append(_explanation(left_out, found, len(instance.nodes), *misses[i]))
     return tuple(explained)
 

@@ -38,16 +38,20 @@ def beside_placed(instance: Instance, placement: Placement, gangs: Sequence[Gang
         and gang.key not in running_gangs
         and any(pod.key in place_of for pod in gang.pods)
     )
-    asked = {gang.key for gang in gangs}
-    groups = tuple(
-        group for group in instance.groups if group.gangs and asked.issuperset(group.gangs)
-    )
-    return replace(
+    settled = replace(
         instance,
-        gangs=tuple(gangs),
-        groups=groups,
-        running=(*moved, *came),
+        running=(*moved, *came) if place_of else instance.running,
         running_gangs=(*instance.running_gangs, *more),
         move_budget=0,
         left_out=(),
     )
+    return with_only(settled, gangs)
+
+
+def with_only(instance: Instance, gangs: Sequence[Gang]) -> Instance:
+    """Return the instance in which only some of its gangs wait, with the groups that are whole."""
+    asked = {gang.key for gang in gangs}
+    groups = tuple(
+        group for group in instance.groups if group.gangs and asked.issuperset(group.gangs)
+    )
+    return replace(instance, gangs=tuple(gangs), groups=groups)

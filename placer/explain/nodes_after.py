@@ -22,13 +22,14 @@ class NodesAfter:
     Attributes:
         instance: The instance, with running pods that the answer moves where they go.
         placement: Where the pods that waited are placed.
+        before: The nodes without these, counted.
 
     """
 
     instance: Instance
     placement: Placement
     _problem: Problem
-    _before: Baseline
+    before: Baseline
 
     @classmethod
     def of(cls, instance: Instance, placement: Placement) -> "NodesAfter":
@@ -52,7 +53,7 @@ class NodesAfter:
         """
         placement = Placement((*self.placement.pods, *more.pods))
         *_, last = stages_of(
-            self.instance, self.instance, self._problem, self._before, placement, budget
+            self.instance, self.instance, self._problem, self.before, placement, budget
         )
         return last
 

@@ -22,6 +22,7 @@ from placer.explain.kind_outcome import (
 from placer.explain.least_less import StepSearch, ask_less
 from placer.explain.relaxed import without_spread
 from placer.explain.trial import Outcome, Trials, outcome_of
+from placer.search.baseline import Baseline
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.placement import Placed
 from placer_models.pod import Gang, PodSpec
@@ -239,7 +240,7 @@ KINDS: dict[str, Callable[[Trials], KindOutcome]] = {
 
 
 def changes_for(
-    instance: Instance, seconds: float, most: int | None = None
+    instance: Instance, seconds: float, most: int | None = None, baseline: Baseline | None = None
 ) -> dict[str, KindOutcome]:
     """Return what was found of each kind: a change that was tried, or that there is none.
 
@@ -247,9 +248,10 @@ def changes_for(
         instance: All that wait in it are to have a place, and nothing else changes.
         seconds: How long that may take. What there is no time for is open.
         most: How many changes are enough; None: one of each kind.
+        baseline: The nodes of the instance, if they have been counted.
 
     """
-    trials = Trials(instance, seconds, max(LEAST_TRIAL_S, seconds / TRIALS_AT_LEAST))
+    trials = Trials(instance, seconds, max(LEAST_TRIAL_S, seconds / TRIALS_AT_LEAST), baseline)
     found: dict[str, KindOutcome] = {}
     for kind, look in KINDS.items():
         changes = sum(isinstance(one, ProposedChange) for one in found.values())

@@ -5,11 +5,15 @@ from dataclasses import dataclass, field
 from enum import Enum
 from time import monotonic
 
+from placer.search.baseline import Baseline, baseline_of
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import Instance
 from placer_models.goals import placed_tier
+from placer_models.illegal_running import with_counted
+from placer_models.legal import check_pods
 from placer_models.placement import Answer, Infeasible, PartlyPlaced, Placed
+from placer_models.pod import pods_of
 from placer_models.whatif.change import ChangeError, InstanceChange
 from placer_models.whatif.language import apply_all
 
@@ -38,14 +42,19 @@ class Trials:
         instance: All of its pods that wait are to have a place.
         seconds: How long all trials together may take.
         most_s: How long one may take.
+        baseline: The nodes of the instance, if they have been counted.
 
     """
 
     instance: Instance
     seconds: float
     most_s: float = 1.0
+    baseline: Baseline | None = None
     _started_s: float = field(default_factory=monotonic)
     _known: dict[tuple[str, ...], Outcome] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.instance = with_counted(self.instance)
 
     @property
     def left_s(self) -> float:
@@ -69,16 +78,33 @@ class Trials:
         """Return the answer to a changed instance, or None if no time is left for it.
 
         Greedy goes first: it answers at once, and its reasons often are a proof.
+
+        Raises:
+            IllegalPodError: A pod asks for what no pod may ask for.
+
         """
         if self.left_s < LEAST_S:
             return None
-        fast = solve(changed, SolveOptions(Engine.GREEDY, time_limit_s=self.left_s))
+        check_pods(pods_of(changed.gangs), changed.nodes)
+        before = self._counted(changed)
+        fast = solve(
+            changed, SolveOptions(Engine.GREEDY, time_limit_s=self.left_s), baseline=before
+        )
         if isinstance(fast, Placed | Infeasible) and not changed.move_budget:
             return fast
         if self.left_s < LEAST_S:
             return fast
         limit_s = min(self.most_s, self.left_s)
-        return solve(changed, SolveOptions(Engine.AUTO, time_limit_s=limit_s))
+        options = SolveOptions(Engine.AUTO, time_limit_s=limit_s)
+        return solve(changed, options, baseline=before)
+
+    def _counted(self, changed: Instance) -> Baseline | None:
+        """Return the nodes, counted once for all changes that leave them and what runs alone."""
+        if changed.nodes is not self.instance.nodes or changed.running is not self.instance.running:
+            return None
+        if self.baseline is None:
+            self.baseline = baseline_of(self.instance)
+        return self.baseline
 
 
 def outcome_of(answer: Answer, instance: Instance) -> Outcome:

@@ -58,7 +58,8 @@ CASES = {
         "scheduling.koordinator.sh/numa-topology-spec: only prefer numaPolicy",
         "in the file: default/p: no numaPolicy",
     ),
-    "add=2:a": ("add 2 to the nodes that are like a", "in the file: 2 more nodes like a"),
+    "add=2:a": ("add 2 more nodes like a", "in the file: 2 more nodes like a"),
+    "add=1:a": ("add 1 more node like a", "in the file: 1 more node like a"),
 }
 
 
