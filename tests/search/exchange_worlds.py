@@ -1,10 +1,12 @@
 """Worlds and pods for exchanges between nodes: devices, shares, CPUs of pods' own."""
 
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
 from random import Random
 
 from features import (
+    affinity,
     amplification,
     burst,
     core_kinds,
@@ -13,10 +15,13 @@ from features import (
     exclusivity,
     extended,
     functions,
+    host_ports,
+    in_node_affinity,
     joint,
     localities,
     max_pods,
     mig,
+    network,
     node_affinity,
     node_binds,
     numa,
@@ -24,7 +29,10 @@ from features import (
     partitions,
     shares,
     taints,
+    topology_spread,
+    variants,
 )
+from features.feature import Feature
 from placer_models.cluster import Instance, Machine
 from placer_models.device import GPU, Device
 from placer_models.device_share import DeviceShare
@@ -59,12 +67,41 @@ FEATURES = (
 )
 """Words of all families but those by which pods ask for other pods."""
 
+RELATIONS = (
+    affinity.FEATURE,
+    topology_spread.FEATURE,
+    in_node_affinity.FEATURE,
+    host_ports.FEATURE,
+    network.FEATURE,
+    variants.FEATURE,
+)
+"""Words by which pods ask for other pods, or for other things on other nodes."""
+
 
 def some_world(seed: int) -> Instance:
     """Return a tiny world with words of three families."""
     rng = Random(seed)
-    world = tiny_instance(seed)
-    for feature in rng.sample(FEATURES, 3):
+    return dressed(rng, tiny_instance(seed), rng.sample(FEATURES, 3))
+
+
+def related_world(seed: int) -> Instance:
+    """Return a tiny world with each gang twice: as it is, and so that pods may mind others."""
+    rng = Random(f"related-{seed}")
+    plain = tiny_instance(seed)
+    related = dressed(rng, plain, rng.sample(RELATIONS, 2))
+    gangs = tuple(
+        replace(
+            gang,
+            name=f"plain-{gang.name}",
+            pods=tuple(replace(pod, name=f"plain-{pod.name}") for pod in gang.pods),
+        )
+        for gang in plain.gangs
+    )
+    return replace(related, gangs=(*related.gangs, *gangs))
+
+
+def dressed(rng: Random, world: Instance, features: Iterable[Feature]) -> Instance:
+    for feature in features:
         with suppress(KeyError, ValueError):  # Some words exclude each other.
             world = feature.dress(rng, world)
     return world

@@ -1,5 +1,7 @@
 """Exchanges of pods that are no plain sums: devices, shares, CPUs of their own, NUMA nodes."""
 
+from collections.abc import Callable
+from dataclasses import replace
 from random import Random
 
 import numpy as np
@@ -12,6 +14,7 @@ from placer.judge.breaches import breaches
 from placer.search import joint_search
 from placer.search.budget import Budget
 from placer.search.exchanges.device_columns import device_columns
+from placer.search.exchanges.lots import lots_of, minding_others
 from placer.search.exchanges.mending import Mender
 from placer.search.exchanges.on_nodes import NodeLayer
 from placer.search.exchanges.placed import place_most
@@ -19,13 +22,22 @@ from placer.search.exchanges.room_columns import columns_of
 from placer.search.options import SolveOptions
 from placer.search.solver import solve
 from placer.state.batch import build_problem
+from placer_models.affinity import AffinityTerm
 from placer_models.cluster import Instance, Machine, Node
 from placer_models.placement import Infeasible, Placed
-from placer_models.pod import Resources
-from placer_models.policy import BindPolicy, Strength
+from placer_models.pod import Container, Gang, Pod, PodSpec, Resources, Variant
+from placer_models.policy import BindPolicy, QosClass, Strength
 from placer_models.problem.problem import Choices, Problem
 from placer_models.topology import Cpu, NumaNode, Topology
-from search.exchange_worlds import GIB, asking, gpu_machine, placed_points, share_of_gpu, some_world
+from search.exchange_worlds import (
+    GIB,
+    asking,
+    gpu_machine,
+    placed_points,
+    related_world,
+    share_of_gpu,
+    some_world,
+)
 
 WORK = SolveOptions(workers=1, seed=1, work_limit=1)
 
@@ -60,6 +72,78 @@ def test_what_is_proposed_keeps_the_rules_of_all_families(seeds: range) -> None:
 
     assert compared > len(seeds) / 4
     assert reached > 0.8 * compared
+
+
+@pytest.mark.parametrize(
+    "seeds", [range(60), pytest.param(range(60, 1500), marks=pytest.mark.slow)]
+)
+def test_pods_that_mind_others_keep_their_places_and_all_rules(seeds: range) -> None:
+    """
+    They are where the greedy path has them; others come beside them, by the rules of all families.
+    """
+    beside = 0
+    for seed in seeds:
+        world = related_world(seed)
+        problem = build_problem(world)
+        minding = minding_others(problem)
+        free = {pod for lot in lots_of(problem, {}) for pod in lot.pods}
+        greedy = place_greedily(problem)
+        start = {pod: choice for pod, choice in greedy.items() if pod not in free}
+        found = proposed(problem, start)
+        if found is not None:
+            assert legal(world, problem, found), seed
+            assert start.items() <= found.items()
+            beside += any(problem.pods[pod] in minding for pod in start)
+        assert all(problem.pods[pod] not in minding for pod in free)
+
+    assert beside > len(seeds) / 6
+
+
+SIZES = (5, 3, 2, 4, 3, 3, 4, 3, 3)
+"""CPUs of pods that fill three nodes to the last CPU, beside one pod of one CPU on each."""
+
+LABELS = (("has", "gpus"),), (("zone", "a"),), (("zone", "a"),)
+
+
+def apart(name: str) -> Gang:
+    spec = PodSpec(
+        (Container("main", Resources(1000, GIB)),),
+        QosClass.LS,
+        labels=(("app", "web"),),
+        affinity=(AffinityTerm((("app", "web"),), apart=True),),
+    )
+    return Gang(name, "default", (Pod(name, "default", spec),), 1, priority=1, lone=True)
+
+
+def either(name: str) -> Gang:
+    container = Container("main", Resources(1000, GIB))
+    with_gpu = replace(container, requests=Resources(1000, GIB, devices=share_of_gpu(100)))
+    variants = (Variant((("has", "gpus"),), (with_gpu,)), Variant((("zone", "a"),), (container,)))
+    spec = PodSpec((container,), QosClass.LS, variants=variants)
+    return Gang(name, "default", (Pod(name, "default", spec),), 1, priority=1, lone=True)
+
+
+@pytest.mark.parametrize("kind", [apart, either])
+def test_others_are_exchanged_beside_pods_that_mind_each_other(kind: Callable[[str], Gang]) -> None:
+    """
+    Such pods are on each node, where they were placed alone.
+    """
+    machine = gpu_machine(1, cpus=11)
+    nodes = [Node(f"n{i}", machine, labels) for i, labels in enumerate(LABELS)]
+    minding = [kind(f"m{i}") for i in range(3)]
+    alone = [
+        place_greedily(build_problem(Instance((node,), (gang,))))[0]
+        for node, gang in zip(nodes, minding, strict=True)
+    ]
+    gangs = (asking(f"p{i}", Resources(1000 * size, GIB)) for i, size in enumerate(SIZES))
+    world = Instance(tuple(nodes), (*minding, *gangs))
+    problem = build_problem(world)
+    start = {pod: choice.on(pod) for pod, choice in enumerate(alone)}
+    found = proposed(problem, start)
+
+    assert found is not None
+    assert len(found) == len(problem.pods)
+    assert legal(world, problem, found)
 
 
 def test_a_node_whose_cpus_are_all_offline_hosts_nobody() -> None:

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 from placer_models.goals import MEMBER_ABOVE_POINTS, MEMBER_OF_MINIMUM_POINTS
 from placer_models.problem.problem import Choices, Problem
-from placer_models.problem.tasks import NO_AFFINITIES
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,20 +30,14 @@ def lots_of(problem: Problem, start: Choices) -> list[Lot]:
     """Return the lots of all pods whose gang asks for nothing that other pods decide.
 
     The minimum of a gang is one lot, made of members that have a place as far as possible.
-    Each member above it is a lot. All other pods keep what they have, and so do all pods where
-    some ask for other things on other nodes.
+    Each member above it is a lot. All other pods keep what they have.
     """
-    if (
-        problem.on_kinds
-        or problem.affinity != NO_AFFINITIES
-        or any(shape.in_node_affinity for shape in problem.shapes)
-    ):
-        return []
+    minding = minding_others(problem)
     at_home = {pod for pod, _ in problem.homes}
     lots: list[Lot] = []
     for gang in problem.gangs:
         bound = gang.group is not None or gang.gathered or gang.levels
-        if bound or any(pod in at_home for pod in gang.pods):
+        if bound or any(pod in at_home or problem.pods[pod] in minding for pod in gang.pods):
             continue
         pods = sorted(gang.pods, key=lambda pod: pod not in start)
         first, rest = tuple(pods[: gang.minimum]), pods[gang.minimum :]
@@ -54,3 +47,15 @@ def lots_of(problem: Problem, start: Choices) -> list[Lot]:
         above = MEMBER_ABOVE_POINTS * gang.weight
         lots.extend(Lot((pod,), gang.level, above, minimum, True) for pod in rest)
     return lots
+
+
+def minding_others(problem: Problem) -> frozenset[int]:
+    """Return the shapes whose pods mind who is where, or are minded, or have variants.
+
+    Those of pods that only running pods keep off some nodes are not among them.
+    """
+    affinity = problem.affinity
+    inside = (i for i, shape in enumerate(problem.shapes) if shape.in_node_affinity)
+    asked = ({task.shape, *task.matches} for task in affinity.tasks)
+    spread = ({*task.asking, *task.matches} for task in affinity.spreads)
+    return frozenset(problem.on_kinds).union(inside, *asked, *spread)

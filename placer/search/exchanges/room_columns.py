@@ -83,12 +83,15 @@ def columns_of(
     if not used or any(max(wants) * len(pods) >= EXACT or sum(has) >= EXACT for has, wants in used):
         return None
     rows: dict[tuple[bool, ...], int] = {}
-    known: dict[tuple[int, bool, bool], int] = {}
+    known: dict[tuple[int, bool, bool, tuple[int, ...]], int] = {}
     kinds = []
-    for node in problem.nodes:
-        key = (node.kind, node.pool_cpus > 0, node.best_effort_cpus > 0)
+    barred_nodes = problem.affinity.barred
+    kept_off = [shape for shape in asked if barred_nodes and barred_nodes[shape]]
+    for at, node in enumerate(problem.nodes):
+        off = tuple(shape for shape in kept_off if problem.affinity.bars(shape, at))
+        key = (node.kind, node.pool_cpus > 0, node.best_effort_cpus > 0, off)
         if key not in known:
-            row = tuple(never_on(problem, shape_index, node) for shape_index in asked)
+            row = tuple(never_on(problem, shape, node) or shape in off for shape in asked)
             known[key] = rows.setdefault(row, len(rows))
         kinds.append(known[key])
     barred = np.zeros((len(problem.shapes), len(rows)), dtype=np.bool_)
