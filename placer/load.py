@@ -122,6 +122,7 @@ def load_question(
     on_file: OnFile | None = None,
     on_summary: OnSummary | None = None,
     who: WhoWaits = ALL,
+    more: Sequence[tuple[str, int]] = (),
 ) -> "PlanQuestion":
     """Return the question of a plan, with the instance or the cluster that it is asked about.
 
@@ -131,9 +132,11 @@ def load_question(
         on_file: As in `load_instance`.
         on_summary: As in `load_instance`.
         who: As in `load_instance`.
+        more: Names of pods and gangs, as [NAMESPACE/]NAME, each with how many more of it wait.
 
     Raises:
         InputError: Something is wrong; it tells all faults.
+        ValueError: A name of ``more`` means no pod and no gang.
 
     """
     from placer.plan.file import read_question
@@ -142,8 +145,9 @@ def load_question(
     find = _Finder(on_file)
     if any(holds_objects(path) for path in paths):
         cluster = load_instance(paths, on_file, on_summary, who=who, bears_faults=True)
-        return read_question(document, (), find, cluster)
-    return read_question(document, [doc for path in paths for doc in read_documents(path)], find)
+        return read_question(document, (), find, cluster, more)
+    documents = [doc for path in paths for doc in read_documents(path)]
+    return read_question(document, documents, find, more=more)
 
 
 def load_offers(

@@ -5,13 +5,14 @@ NUMA node, and nothing of the planner.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from itertools import product
 from math import ceil
 from random import Random
 
-from placer.plan.question import NodeOffer, PlanQuestion, PlanScenario
+from placer.plan.question import NodeOffer, PlanQuestion, PlanScenario, SurvivalDemand
 from placer_models.cluster import Instance, Machine, Node
 from placer_models.device import GPU, Device
 from placer_models.device_share import DeviceShare
@@ -20,6 +21,7 @@ from placer_models.policy import QosClass
 from placer_models.topology import Cpu, NumaNode, Topology
 
 GIB = 2**30
+ZONE = "topology.kubernetes.io/zone"
 
 Left = tuple[int, int, tuple[int, ...]]
 """CPUs in milli, memory in bytes, percent of each GPU."""
@@ -83,6 +85,85 @@ def tiny_question(seed: int) -> PlanQuestion:
         scale = Fraction(rng.choice((1, 3)), 2)
         scenarios.append(PlanScenario("later", scale, (("default", "s0", Fraction(2)),)))
     return PlanQuestion(Instance(there, tuple(gangs)), tuple(offers), tuple(scenarios))
+
+
+def tiny_survival(seed: int) -> PlanQuestion:
+    """Draw a tiny question that is to survive a node or a zone; some pods need not."""
+    rng = Random(f"survival-{seed}")
+    question = tiny_question(seed)
+    zones = rng.choice((2, 3))
+
+    def zoned(node: Node, number: int) -> Node:
+        return replace(node, labels=((ZONE, f"zone-{number % zones}"),))
+
+    offers = tuple(
+        replace(offer, node=zoned(offer.node, i)) for i, offer in enumerate(question.offers)
+    )
+    nodes = tuple(zoned(node, 1) for node in question.instance.nodes)
+    gangs = tuple(
+        replace(gang, priority=rng.choice((0, 5)) if rng.random() < 0.3 else 5)
+        for gang in question.instance.gangs
+    )
+    instance = replace(question.instance, nodes=nodes, gangs=gangs)
+    survive = SurvivalDemand(domain=rng.choice((ZONE, "")), priority=rng.choice((None, 5)), count=1)
+    headroom = (lone("spare", spec(1000, 1)),) if rng.random() < 0.3 else ()
+    scenarios = question.scenarios[:1]
+    return replace(
+        question,
+        instance=instance,
+        offers=offers,
+        survive=survive,
+        headroom=headroom,
+        scenarios=scenarios,
+    )
+
+
+def surviving(question: PlanQuestion) -> Decimal | None:
+    """Return the price of the cheapest mix that survives each loss, or None, by trying all."""
+    assert question.survive is not None
+    everyone = [gang.pods[0].spec for gang in (*question.instance.gangs, *question.headroom)]
+    least = question.survive.priority
+    kept = [
+        gang.pods[0].spec
+        for gang in question.instance.gangs
+        if least is None or gang.priority >= least
+    ]
+    # Twice as many nodes as pods are never needed: each pod alone, and once more.
+    most = len(everyone) + 1
+    ranges = []
+    for offer in question.offers:
+        top = most + (-most % offer.pack) if offer.most is None else min(offer.most, most)
+        ranges.append(range(0, top + 1, offer.pack))
+    for mix in sorted(product(*ranges), key=lambda mix: _price(question.offers, mix)):
+        nodes = [(node, "") for node in question.instance.nodes]
+        for offer, count in zip(question.offers, mix, strict=True):
+            nodes += [(offer.node, offer.name)] * count
+        if not _all_fit([node for node, _ in nodes], everyone):
+            continue
+        if all(_all_fit(left, kept) for left in _after_losses(question, nodes)):
+            return _price(question.offers, mix)
+    return None
+
+
+def _after_losses(
+    question: PlanQuestion, nodes: Sequence[tuple[Node, str]]
+) -> Iterator[list[Node]]:
+    assert question.survive is not None
+    if not question.survive.domain:
+        for lost in {node.name: i for i, (node, _) in enumerate(nodes)}.values():
+            yield [node for i, (node, _) in enumerate(nodes) if i != lost]
+        return
+    for zone in {dict(node.labels)[ZONE] for node, _ in nodes}:
+        yield [node for node, _ in nodes if dict(node.labels)[ZONE] != zone]
+
+
+def _all_fit(nodes: Sequence[Node], demand: Sequence[PodSpec]) -> bool:
+    left = [_empty(node) for node in nodes]
+    if sum(cpu for cpu, _, _ in left) < sum(pod.requests.cpu_milli for pod in demand):
+        return False
+    if sum(memory for _, memory, _ in left) < sum(pod.requests.memory_bytes for pod in demand):
+        return False
+    return _place(sorted(demand, key=lambda one: -one.requests.cpu_milli), tuple(sorted(left)))
 
 
 def cheapest(question: PlanQuestion) -> Decimal | None:

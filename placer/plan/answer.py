@@ -134,6 +134,23 @@ class OffersRunOut:
 
 
 @dataclass(frozen=True, slots=True)
+class PlanMend:
+    """A change of a question that would do.
+
+    Attributes:
+        changes: What is to be changed, in words of a plan: ``offers.small.max=4``, or those of
+            what-if.
+        price: What a plan costs then; None: nobody looked for one.
+        smallest: Whether no smaller change of its kind would do, which is proven.
+
+    """
+
+    changes: tuple[str, ...]
+    price: Decimal | None = None
+    smallest: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class NoPlan:
     """No plan places all of the demand, however much is paid.
 
@@ -141,12 +158,15 @@ class NoPlan:
         unplaced: Pods that no node can hold, and why.
         short: Pods for which the offers are too few.
         ended: (offer, the most that there are) of the offers that are used up.
+        mends: The least changes of the question with which a plan was found or, where pods have no
+            node at all, with which each of these has one.
 
     """
 
     unplaced: tuple[Unplaced, ...] = ()
     short: tuple[OffersRunOut, ...] = ()
     ended: tuple[tuple[str, int], ...] = ()
+    mends: tuple[PlanMend, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,7 +75,12 @@ def _uses(
 ) -> Iterator[ResourceUse]:
     for number, dimension in enumerate(relaxation.resources):
         taken = sum(n * size[number] for i, n in items.items() if (size := kind.sizes[i]))
-        asked = any(size and size[number] for k in relaxation.market.kinds for size in k.sizes)
+        asked = any(
+            size and size[number]
+            for k in relaxation.market.kinds
+            for item, size in enumerate(k.sizes)
+            if item not in relaxation.lost
+        )
         if asked and kind.room[number]:
             yield ResourceUse(resource_word(dimension), 100 * taken / (count * kind.room[number]))
     for word, devices in zip(relaxation.devices, kind.devices, strict=True):

@@ -3,25 +3,41 @@
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
-from decimal import Decimal
 from fractions import Fraction
 
-from placer.plan.question import NodeOffer, PlanQuestion, PlanScenario, stem_of
-from placer.plan.schema import DemandGangPart, DemandPart, OfferPart, PlanFile, ScenarioPart
+from placer.plan.cases import changed_by, domains_in
+from placer.plan.question import (
+    NodeOffer,
+    PlanQuestion,
+    PlanScenario,
+    SurvivalDemand,
+    renamed,
+    stem_of,
+)
+from placer.plan.scenario_words import ScenarioWords, price_of
+from placer.plan.schema import (
+    DemandGangPart,
+    DemandPart,
+    OfferPart,
+    PlanFile,
+    ScenarioPart,
+    SurvivePart,
+)
 from placer_models.cluster import Instance
 from placer_models.defaults import NO_DEFAULTS
 from placer_models.files.documents import Document
-from placer_models.files.errors import InputError, shown
+from placer_models.files.errors import InputError, candidates, shown
 from placer_models.files.faults import Faults, Place
 from placer_models.files.tree import plain
 from placer_models.files.validate import check
 from placer_models.instance.build import Beside, Waiting, build_instance
 from placer_models.instance.hosts import expand_hosts
 from placer_models.instance.nodes import MachineFinder
-from placer_models.instance.schema import GangPart
+from placer_models.instance.schema import GangPart, PodPart
+from placer_models.placement import title_of
 from placer_models.pod import Gang, Pod, PodSpec
+from placer_models.whatif.change import ChangeError
 
-_PRICE = re.compile(r"[0-9]{1,12}(?:\.[0-9]{1,6})?")
 _FACTOR = re.compile(r"[0-9]{1,6}(?:\.[0-9]{1,6})?")
 Key = tuple[str, str]
 """Namespace and name."""
@@ -29,12 +45,16 @@ Key = tuple[str, str]
 MOST_TIMES = 10_000
 """The largest factor of a scenario."""
 
+_SPARE = "-headroom"
+"""What names of pods of the headroom end in."""
+
 
 def read_question(
     plan: Document,
     documents: Sequence[Document],
     find_machine: MachineFinder,
     cluster: Instance | None = None,
+    more: Sequence[tuple[str, int]] = (),
 ) -> PlanQuestion:
     """Return the question of a plan.
 
@@ -43,14 +63,16 @@ def read_question(
         documents: The documents of the instance beside it.
         find_machine: Finds machines that no document defines.
         cluster: The instance of a cluster's objects, in place of documents.
+        more: As in `with_more`.
 
     Raises:
         InputError: Something is wrong; it tells all faults.
+        ValueError: A name of ``more`` means nothing.
 
     """
     faults = Faults([plan, *documents])
     try:
-        return _read(Place(plan, faults), documents, find_machine, cluster)
+        return _read(Place(plan, faults), documents, find_machine, cluster, more)
     except InputError as error:
         # Faults of further files, such as a machine's, are not among the gathered ones.
         raise faults.all_of_them() or error from None
@@ -88,6 +110,7 @@ def _read(
     documents: Sequence[Document],
     find_machine: MachineFinder,
     cluster: Instance | None,
+    more: Sequence[tuple[str, int]],
 ) -> PlanQuestion:
     faults = place.faults
     part = check(PlanFile, place)
@@ -102,9 +125,10 @@ def _read(
         for copy in _copies(gang)
     ]
     waiting = Waiting(part.demand.pods, gangs, demand)
+    spare = Waiting(_spare(part.headroom), (), place, "headroom")
     instance, broken = None, None
     try:
-        beside = Beside(tuple(offers), (waiting,), faults)
+        beside = Beside(tuple(offers), (waiting, spare), faults)
         instance = build_instance(documents, find_machine, beside=beside)
     except InputError as error:
         broken = error
@@ -113,14 +137,15 @@ def _read(
         at.fault(message)
     if not part.offers:
         place.at("offers").fault("is empty; give one or more, each with a machine and a price")
-    prices = [_price(offer.price, at.at("price")) for offer, at in offers]
+    prices = [price_of(offer.price, at.at("price")) for offer, at in offers]
     for offer, at in offers:
         if offer.most is not None and offer.most < offer.pack_of:
             at.at("max").fault(
                 f"got {offer.most}; nodes come in packs of {offer.pack_of}: raise it, or lower "
                 "packOf"
             )
-    scenarios = tuple(_scenarios(part.scenarios, place.at("scenarios")))
+    words = ScenarioWords([offer.name for offer, _ in offers], find_machine, place)
+    scenarios = tuple(_scenarios(part.scenarios, place.at("scenarios"), words))
     known = _names(part.demand, documents, cluster)
     _check_names(part.scenarios, known, place.at("scenarios"))
     if instance is None:
@@ -129,12 +154,14 @@ def _read(
     first = len(instance.nodes) - len(offers)
     found, nodes = instance.nodes[first:], instance.nodes[:first]
     instance = replace(instance, nodes=nodes)
+    instance, headroom = _without_headroom(instance, part.headroom)
     if cluster is not None:
         instance = _with_cluster(instance, cluster, demand)
+    instance = with_more(instance, more)
     if not instance.gangs:
         demand.fault("asks for nothing; give pods or gangs here, or an instance whose pods wait")
-    faults.raise_first()
-    return PlanQuestion(
+    survive = _survive(part.survive, place.at("survive"))
+    question = PlanQuestion(
         instance,
         tuple(
             NodeOffer(replace(node, offered=False), price, offer.most, offer.pack_of)
@@ -143,7 +170,120 @@ def _read(
         scenarios or (PlanScenario("as asked"),),
         part.currency,
         part.metadata.name or instance.name,
+        survive,
+        headroom,
     )
+    _check_changes(question, place.at("scenarios"))
+    _check_domain(question, place.at("survive"))
+    faults.raise_first()
+    return question
+
+
+def _spare(parts: Sequence[PodPart]) -> tuple[PodPart, ...]:
+    """Return the pods of headroom under names that no pod of the demand has."""
+    return tuple(part.model_copy(update={"name": f"{part.name}{_SPARE}"}) for part in parts)
+
+
+def _without_headroom(
+    instance: Instance, parts: Sequence[PodPart]
+) -> tuple[Instance, tuple[Gang, ...]]:
+    """Return the instance without the pods of the headroom, and these."""
+    names = {(part.namespace, f"{part.name}{_SPARE}") for part in parts}
+    spare = tuple(
+        gang
+        for gang in instance.gangs
+        if gang.key in names or (gang.namespace, stem_of(gang.name)) in names
+    )
+    kept = tuple(gang for gang in instance.gangs if gang not in spare)
+    return replace(instance, gangs=kept), spare
+
+
+def _survive(part: SurvivePart | None, place: Place) -> SurvivalDemand | None:
+    if part is None:
+        return None
+    if (part.nodes is None) == (part.domain is None):
+        place.fault("says what may be lost: either 'nodes: 1' or 'domain: KEY'")
+    if part.count != 1 and part.domain is None:
+        place.at("count").fault("counts domains; without a domain one node is lost")
+    return SurvivalDemand(part.domain or "", part.count, part.priority)
+
+
+def _check_domain(question: PlanQuestion, place: Place) -> None:
+    """Note a domain that no node has, or the loss of all of them."""
+    survive = question.survive
+    if survive is None or not survive.domain:
+        return
+    domains = domains_in(question, survive.domain)
+    if not domains:
+        place.at("domain").fault(
+            f"no node and no offer has the label or the level {shown(survive.domain)}"
+        )
+    elif survive.count >= len(domains) and all(
+        node.topology_domain(survive.domain)
+        for node in (*question.instance.nodes, *(offer.node for offer in question.offers))
+    ):
+        place.at("count").fault(
+            f"got {survive.count}; there are {len(domains)} domains "
+            f"({', '.join(domains[:4])}), and some node has to be left"
+        )
+
+
+def _check_changes(question: PlanQuestion, place: Place) -> None:
+    """Note changes of scenarios that have nothing to change."""
+    for i, scenario in enumerate(question.scenarios):
+        try:
+            changed_by(question, scenario)
+        except ChangeError as error:
+            place.at(i, "changes").fault(str(error))
+
+
+def with_more(instance: Instance, more: Sequence[tuple[str, int]]) -> Instance:
+    """Return the instance in which further pods wait.
+
+    Args:
+        instance: The instance.
+        more: Names of pods and gangs, as [NAMESPACE/]NAME, each with how many more of it wait.
+
+    Raises:
+        ValueError: A name means no pod and no gang.
+
+    """
+    gangs = list(instance.gangs)
+    taken = {gang.key for gang in gangs} | {pod.key for gang in gangs for pod in gang.pods}
+    taken |= {one.pod.key for one in instance.running}
+    for name, count in more:
+        like = _gang_named(instance, name)
+        number = 0
+        for _ in range(count):
+            while True:
+                number += 1
+                copied = renamed(like, f"more-{number}")
+                keys = {copied.key, *(pod.key for pod in copied.pods)}
+                if keys.isdisjoint(taken):
+                    break
+            taken |= keys
+            gangs.append(copied)
+    return replace(instance, gangs=tuple(gangs))
+
+
+def _gang_named(instance: Instance, name: str) -> Gang:
+    """Return the gang of a name, or that of a pod by itself, waiting or running.
+
+    Raises:
+        ValueError: There is none.
+
+    """
+    namespace, _, own = name.rpartition("/")
+    key = (namespace or "default", own)
+    for gang in instance.gangs:
+        if gang.key == key:
+            return gang
+    pods = {pod.key: pod for gang in instance.gangs for pod in gang.pods}
+    pods |= {one.pod.key: one.pod for one in instance.running}
+    if key in pods:
+        return Gang(own, key[0], (pods[key],), 1, lone=True)
+    titles = [pod.title for pod in pods.values()] + [title_of(*g.key) for g in instance.gangs]
+    raise ValueError(f"no pod or gang is called {shown(name)}{candidates(name, titles)}")
 
 
 def _offers(
@@ -179,17 +319,6 @@ def _is_one(name: str) -> bool:
         return True  # The reader of nodes says what is wrong with it.
 
 
-def _price(text: str, place: Place) -> Decimal:
-    """Return a price, or note what is wrong with it."""
-    if _PRICE.fullmatch(text) and Decimal(text):
-        return Decimal(text)
-    why = "expected a decimal such as 12.50, above 0, with at most 6 digits after the point"
-    if _PRICE.fullmatch(text.removeprefix("-")):
-        why = "expected more than 0; nodes that cost nothing stand in an instance"
-    place.fault(f"got {shown(text)}; {why}")
-    return Decimal(1)
-
-
 def _factor(text: str, place: Place) -> Fraction:
     """Return a factor, or note what is wrong with it."""
     if _FACTOR.fullmatch(text) and 0 < Fraction(text) <= MOST_TIMES:
@@ -200,7 +329,9 @@ def _factor(text: str, place: Place) -> Fraction:
     return Fraction(1)
 
 
-def _scenarios(parts: Sequence[ScenarioPart], place: Place) -> Iterator[PlanScenario]:
+def _scenarios(
+    parts: Sequence[ScenarioPart], place: Place, words: ScenarioWords
+) -> Iterator[PlanScenario]:
     seen: set[str] = set()
     for i, part in enumerate(parts):
         at = place.at(i)
@@ -213,7 +344,15 @@ def _scenarios(parts: Sequence[ScenarioPart], place: Place) -> Iterator[PlanScen
             namespace, slash, own = name.rpartition("/")
             factor = _factor(text, at.at("pods", name))
             scales.append((namespace if slash else "default", own, factor))
-        yield PlanScenario(part.name, _factor(part.scale, at.at("scale")), tuple(scales))
+        changes, prices, limits = words.read(part.changes, at.at("changes"))
+        yield PlanScenario(
+            part.name,
+            _factor(part.scale, at.at("scale")),
+            tuple(scales),
+            changes,
+            prices,
+            limits,
+        )
 
 
 def _check_names(parts: Sequence[ScenarioPart], known: Collection[Key], place: Place) -> None:

@@ -9,6 +9,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from placer.plan.answer import Bought, NoneFound, NoPlan, PlanAnswer
+from placer.plan.cases import changed_by
 from placer.plan.plan import buy
 from placer.plan.question import PlanQuestion, demand_in
 from placer.sweep.halting import NotDoneError, halted
@@ -231,7 +232,9 @@ def scaled(question: PlanQuestion, scale: Fraction) -> PlanQuestion:
 
 
 def _step(question: PlanQuestion, task: _Task, answer: PlanAnswer) -> GrowthStep:
-    pods = max(sum(1 for _ in pods_of(demand_in(question, s))) for s in question.scenarios)
+    pods = max(
+        sum(1 for _ in pods_of(demand_in(changed_by(question, s), s))) for s in question.scenarios
+    )
     at = task.scale, task.case, pods
     match answer:
         case Bought():

@@ -2,8 +2,11 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from itertools import combinations
 
+from placer.explain.trial import Outcome
 from placer.greedy.node_table import NodeTable
 from placer.plan.answer import (
     Bought,
@@ -11,14 +14,19 @@ from placer.plan.answer import (
     NoPlan,
     OffersRunOut,
     PlanAnswer,
+    PlanMend,
     Proof,
     Purchase,
     RunnerUp,
 )
 from placer.plan.binding import binding_of
 from placer.plan.buying import Buyer, Deal
+from placer.plan.cases import PlanCase, cases_of
 from placer.plan.clock import PlanClock, WallClock, WorkClock
-from placer.plan.question import PlanQuestion
+from placer.plan.market import Market
+from placer.plan.mending import mends_of_homeless, pods_named, with_mends
+from placer.plan.proof import Values
+from placer.plan.question import NodeOffer, PlanQuestion, for_one_mix
 from placer.plan.relax import Relaxation, relaxed, with_offers
 from placer.plan.witness import (
     Missing,
@@ -32,7 +40,7 @@ from placer.search.solver import solve
 from placer.state.batch import build_problem
 from placer_models.illegal_running import with_counted
 from placer_models.legal import check_pods
-from placer_models.placement import Placed, Unplaced
+from placer_models.placement import Infeasible, PartlyPlaced, Placed, Unplaced
 from placer_models.pod import Gang, pods_of
 
 _WITNESS = 0.2
@@ -43,6 +51,10 @@ _LEAST = 0.1
 _MOST_TOLD = 20
 """So many pods without a place are explained."""
 _SHORT = 1e-6
+_LEAST_MENDING = 1.0
+"""So long a changed question is looked at, even if the time is over."""
+_MOST_CHOICES = 3
+"""Of so many offers, each choice of some of them is looked at by itself."""
 
 
 def buy(
@@ -71,32 +83,211 @@ def buy(
     """
     clock: PlanClock = WallClock() if work_limit is None else WorkClock()
     end = clock.now() + (seconds if work_limit is None else work_limit)
-    question = replace(question, instance=with_counted(question.instance))
-    nodes = with_offers(question).nodes
-    check_pods(pods_of(question.instance.gangs), nodes)
+    question = for_one_mix(replace(question, instance=with_counted(question.instance)))
+    cases = cases_of(question)
+    for case in cases:
+        check_pods(pods_of(case.instance.gangs), with_offers(question, case.instance).nodes)
     tell("looking for nodes that hold each pod")
-    relaxation = relaxed(question)
-    if homeless := tuple(_homeless(question, relaxation, clock)):
-        return NoPlan(homeless)
-    left = max(_LEAST, end - clock.now())
-    buyer = Buyer(relaxation.market, clock, (1 - _WITNESS) * left, threads, stop, tell, seed)
+    if homeless := _homeless(question, cases, clock):
+        case, unplaced = homeless
+        return NoPlan(unplaced, mends=tuple(_for_homeless(question, case, unplaced, clock, end)))
+    run = _Run(clock, threads, stop, tell, seed)
+    answer = _answer(question, cases, end, run)
+    if not isinstance(answer, NoPlan) or stop():
+        return answer
+    tell("looking for the least change that would do")
+
+    def again(other: PlanQuestion) -> PlanAnswer:
+        own = cases_of(other)
+        if _homeless(other, own, clock):
+            return NoPlan()
+        left = max(_LEAST_MENDING, 0.5 * (end - clock.now()))
+        return _answer(other, own, clock.now() + left, run)
+
+    return with_mends(question, answer, again)
+
+
+def _for_homeless(
+    question: PlanQuestion,
+    case: PlanCase,
+    unplaced: Sequence[Unplaced],
+    clock: PlanClock,
+    end: float,
+) -> Iterator[PlanMend]:
+    seconds = clock.wall_s(end)
+    if seconds is None:
+        return  # changes are looked for by the clock, and answers are to repeat
+    pods = pods_named(case, [(one.namespace, one.name) for one in unplaced])
+    offers = [o for index, o in enumerate(question.offers) if index not in case.barred]
+    instance = with_offers(replace(question, offers=tuple(offers)), case.instance)
+    yield from mends_of_homeless(instance, pods, seconds)
+
+
+def _answer(
+    question: PlanQuestion, cases: Sequence[PlanCase], end: float, run: "_Run"
+) -> PlanAnswer:
+    """Return the answer to a question all of whose pods some node can hold."""
+    if any(case.one_less is not None for case in cases):
+        return _surviving_nodes(question, cases, end, run)
+    return _planned(question, relaxed(question, cases), end, run)
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """How a plan is looked for; as in `buy`."""
+
+    clock: PlanClock
+    threads: int
+    stop: Callable[[], bool]
+    tell: Callable[[str], None]
+    seed: int
+
+
+def _planned(question: PlanQuestion, relaxation: Relaxation, end: float, run: _Run) -> PlanAnswer:
+    """Return the answer on one market."""
+    left = max(_LEAST, end - run.clock.now())
+    buyer = Buyer(
+        relaxation.market,
+        run.clock,
+        (1 - _WITNESS) * left,
+        run.threads,
+        run.stop,
+        run.tell,
+        run.seed,
+    )
     deal = buyer.buy()
     if deal.bound is None:
         return _no_plan(question, relaxation, deal)
     if deal.plan is None:
         return NoneFound(question.in_currency(deal.bound))
-    tell("placing every pod on what is bought")
-    placements = place_plan(question, relaxation, deal.plan, clock, end, threads, stop)
+    run.tell("placing every pod on what is bought")
+    placements = place_plan(question, relaxation, deal.plan, run.clock, end, run.threads, run.stop)
     if placements.missing is not None:
         return _none_found(question, deal, placements.missing)
     return _bought(question, relaxation, deal, placements)
 
 
+def _surviving_nodes(
+    question: PlanQuestion, cases: Sequence[PlanCase], end: float, run: _Run
+) -> PlanAnswer:
+    """Return the answer where any bought node may be lost.
+
+    Which one may be depends on what is bought. So there is a market for each choice of offers of
+    which some nodes are bought, and one of each may be lost. Where these are too many, one
+    market loses a node of whatever offer, which bounds the price, and the next one takes the
+    offers that the first one chose.
+    """
+    nothing = _nothing_bought(cases, run.clock)
+    if isinstance(nothing, Bought):
+        return nothing
+    floor = Decimal(0) if nothing is Outcome.OPEN else None
+    few = len(question.offers) <= _MOST_CHOICES
+    best: Bought | None = None
+    found: list[Bought] = []
+    bounds: list[Decimal] = [] if floor is None else [floor]
+    other: PlanAnswer | None = None
+    if few:
+        chosen = [c for n in range(len(question.offers), 0, -1) for c in _subsets(question, n)]
+    else:
+        first = _planned(question, relaxed(question, cases), (run.clock.now() + end) / 2, run)
+        if isinstance(first, NoPlan):
+            return first if floor is None else NoneFound(floor)
+        bounds.append(first.bound)
+        best, other = (first, None) if isinstance(first, Bought) else (None, first)
+        names = {one.offer for one in first.mix} if isinstance(first, Bought) else set()
+        chosen = [tuple(offer for offer in question.offers if offer.name in names)]
+    for number, offers in enumerate(chosen):
+        if not offers or (number and run.stop()):
+            break
+        part = replace(question, offers=offers)
+        own = cases_of(part)
+        if _homeless(part, own, run.clock):
+            continue
+        now = run.clock.now()
+        until = now + max(_LEAST, end - now) / (len(chosen) - number)
+        answer = _planned(part, relaxed(part, own, surely_used=True), until, run)
+        if isinstance(answer, NoPlan):
+            other = other or answer
+            continue
+        if few:
+            bounds.append(answer.bound)
+        if isinstance(answer, Bought):
+            found.append(answer)
+        if isinstance(answer, Bought) and (best is None or answer.price < best.price):
+            best = answer
+        elif isinstance(answer, NoneFound):
+            other = answer
+    if best is not None:
+        rivals = tuple(_rivals_of(best, found)) if few else best.runners_up
+        return replace(best, bound=min(*bounds, best.price), runners_up=rivals)
+    if isinstance(other, NoPlan) and not bounds:
+        return other
+    if isinstance(other, NoneFound):
+        return replace(other, bound=min(*bounds, other.bound))
+    return NoneFound(min(bounds, default=Decimal(0)))
+
+
+def _rivals_of(best: Bought, found: Sequence[Bought]) -> Iterator[RunnerUp]:
+    """Yield the cheapest other plan without each offer of the best one, cheapest first."""
+    rivals = []
+    for one in best.mix:
+        others = [p for p in found if one.offer not in {part.offer for part in p.mix}]
+        other = min(others, key=lambda plan: plan.price, default=None)
+        mix = tuple((part.offer, part.count) for part in other.mix) if other else ()
+        rivals.append(RunnerUp(one.offer, other.price if other else None, mix))
+    yield from sorted(rivals, key=lambda r: (r.price is None, r.price or 0, r.without))
+
+
+def _subsets(question: PlanQuestion, size: int) -> Iterator[tuple[NodeOffer, ...]]:
+    yield from combinations(question.offers, size)
+
+
+def _nothing_bought(cases: Sequence[PlanCase], clock: PlanClock) -> Bought | Outcome:
+    """Return the plan that buys nothing, or whether it is ruled out."""
+    witnesses = []
+    for case in cases:
+        if case.one_less is not None:
+            continue
+        answer = solve(replace(case.instance, move_budget=0), options_for(clock, _ALONE, 1))
+        if isinstance(answer, Placed):
+            witnesses.append(Witness(case.scenario, case.instance, answer.placement, case.loss))
+        elif isinstance(answer, Infeasible) or (
+            isinstance(answer, PartlyPlaced) and answer.tiers[0].proven
+        ):
+            return Outcome.RULED_OUT
+        else:
+            return Outcome.OPEN
+    free = Decimal(0)
+    market = Market((), ())
+    proof = Proof(market, Values((), ()), None, by_enumeration=False)
+    return Bought(free, free, (), (), (), tuple(witnesses), (), proof)
+
+
 def _homeless(
-    question: PlanQuestion, relaxation: Relaxation, clock: PlanClock
-) -> Iterator[Unplaced]:
-    """Yield pods that cannot be on any node, not even alone, and why; one of each shape."""
-    instance = with_offers(question)
+    question: PlanQuestion, cases: Sequence[PlanCase], clock: PlanClock
+) -> tuple[PlanCase, tuple[Unplaced, ...]] | None:
+    """Return the first case with pods that cannot be on any node, not even alone; and why."""
+    looked_at: set[object] = set()
+    for case in cases:
+        specs = frozenset(pod.spec for pod in pods_of(case.instance.gangs))
+        key = (id(case.instance.nodes), id(case.instance.running), case.barred, specs)
+        if key in looked_at:
+            continue
+        looked_at.add(key)
+        where = f"{case.name}: " if case.loss or len(question.scenarios) > 1 else ""
+        found = tuple(
+            replace(one, reasons=(f"{where}{one.reasons[0]}", *one.reasons[1:]))
+            for one in _homeless_in(question, case, clock)
+        )
+        if found:
+            return case, found
+    return None
+
+
+def _homeless_in(question: PlanQuestion, case: PlanCase, clock: PlanClock) -> Iterator[Unplaced]:
+    """Yield pods of a case that cannot be on any node, and why; one of each shape."""
+    offers = [o for index, o in enumerate(question.offers) if index not in case.barred]
+    instance = with_offers(replace(question, offers=tuple(offers)), case.instance)
     problem = build_problem(instance, each_core=True, absolute=True)
     table = NodeTable(problem)
     pods = list(pods_of(instance.gangs))
@@ -126,9 +317,11 @@ def _no_plan(question: PlanQuestion, relaxation: Relaxation, deal: Deal) -> NoPl
             if number > _SHORT:
                 lacks[item] = max(lacks[item], -int(-number // 1))
     title = {
-        relaxation.item_of[pod.spec]: pod.title
-        for pod in reversed(list(pods_of(question.instance.gangs)))
+        items[pod.spec]: pod.title
+        for case, items in zip(relaxation.cases, relaxation.item_of, strict=True)
+        for pod in reversed(list(pods_of(case.instance.gangs)))
     }
+    title |= dict.fromkeys(relaxation.lost, "a node that is lost")
     ended = tuple(
         (offer.name, kind.buyable)
         for offer, kind in zip(
@@ -163,7 +356,8 @@ def _bought(
     ]
     parts.sort(key=lambda part: -part[2])
     price = sum(part[2] for part in parts)
-    fullest = max(placements.witnesses, key=lambda w: len(w.placement.pods))
+    whole = [w for w in placements.witnesses if not w.loss]
+    fullest = max(whole, key=lambda w: len(w.placement.pods))
     on_offer = _items_by_offer(question, relaxation, fullest, placements.bought)
     return Bought(
         price=question.in_currency(price),
@@ -178,7 +372,7 @@ def _bought(
         ),
         runners_up=tuple(_runners_up(question, relaxation, deal)),
         witnesses=placements.witnesses,
-        relaxed=tuple(_relaxed(question, deal)),
+        relaxed=tuple(_relaxed(question, relaxation, deal)),
         proof=Proof(relaxation.market, deal.values, deal.exact, deal.by_enumeration),
     )
 
@@ -187,7 +381,13 @@ def _items_by_offer(
     question: PlanQuestion, relaxation: Relaxation, witness: Witness, bought: Sequence[int]
 ) -> list[Counter[int]]:
     """Return for each offer how many items of each kind are on its nodes."""
-    first = len(question.instance.nodes)
+    number = next(
+        i
+        for i, case in enumerate(relaxation.cases)
+        if (case.scenario, case.loss) == (witness.scenario, witness.loss)
+    )
+    item_of = relaxation.item_of[number]
+    first = len(relaxation.cases[number].instance.nodes)
     offers = [index for index, count in enumerate(bought) for _ in range(count)]
     offer_of = {
         node.name: offer for node, offer in zip(witness.instance.nodes[first:], offers, strict=True)
@@ -196,7 +396,7 @@ def _items_by_offer(
     found: list[Counter[int]] = [Counter() for _ in bought]
     for place in witness.placement.pods:
         if place.node in offer_of:
-            found[offer_of[place.node]][relaxation.item_of[spec_of[place.key]]] += 1
+            found[offer_of[place.node]][item_of[spec_of[place.key]]] += 1
     return found
 
 
@@ -212,9 +412,9 @@ def _runners_up(question: PlanQuestion, relaxation: Relaxation, deal: Deal) -> I
         yield RunnerUp(without, question.in_currency(plan.price), mix)
 
 
-def _relaxed(question: PlanQuestion, deal: Deal) -> Iterator[str]:
+def _relaxed(question: PlanQuestion, relaxation: Relaxation, deal: Deal) -> Iterator[str]:
     """Yield what the bound does not look at."""
-    nodes = with_offers(question).nodes
+    nodes = with_offers(question, question.instance).nodes
     topologies = [node.machine.topology for node in nodes]
     if any(len(topology.numa_nodes) > 1 for topology in topologies):
         yield "NUMA nodes inside a node"
@@ -222,5 +422,7 @@ def _relaxed(question: PlanQuestion, deal: Deal) -> Iterator[str]:
         yield "links between GPUs"
     if deal.by_sums:
         yield "how shares fill each device, which it counts by sums"
-    if asks_beyond_its_node(question.instance.gangs, question.instance):
+    if len(relaxation.lost_of_any) > 1:
+        yield "which bought node is lost"
+    if any(asks_beyond_its_node(c.instance.gangs, c.instance) for c in relaxation.cases):
         yield "rules between nodes, and between pods"

@@ -9,6 +9,7 @@ from math import ceil
 from placer_models.cluster import Instance, Node
 from placer_models.pod import Gang
 from placer_models.typed import check_types
+from placer_models.whatif.change import InstanceChange
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,17 +40,39 @@ class NodeOffer:
 
 @dataclass(frozen=True, slots=True)
 class PlanScenario:
-    """A demand that may come: how many times what is asked for.
+    """A time that may come: what is asked for then, and how everything else is.
 
     Attributes:
         scale: How many times as much of everything.
         scales: (namespace, name of a series, how many times as much of it) instead.
+        changes: Changes to the instance, which are made before anything is scaled.
+        prices: (offer, its price then).
+        limits: (offer, the most nodes of it that there are then).
 
     """
 
     name: str
     scale: Fraction = Fraction(1)
     scales: tuple[tuple[str, str, Fraction], ...] = ()
+    changes: tuple[InstanceChange, ...] = ()
+    prices: tuple[tuple[str, Decimal], ...] = ()
+    limits: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SurvivalDemand:
+    """What may be lost without a pod losing its place for good.
+
+    Attributes:
+        domain: A label or a level of the network: whole domains are lost; empty: any one node.
+        count: How many domains are lost at once.
+        priority: Gangs that wait with less than this need no place then; None: all need one.
+
+    """
+
+    domain: str = ""
+    count: int = 1
+    priority: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +84,9 @@ class PlanQuestion:
         offers: What can be bought; names are unique, and no node has one.
         scenarios: One or more; what is bought has to do for each.
         currency: What prices are in, as people call it.
+        survive: What may be lost in each scenario; None: nothing.
+        headroom: Gangs that have to have room besides, in each scenario as long as nothing is
+            lost; they are never scaled.
 
     """
 
@@ -69,11 +95,15 @@ class PlanQuestion:
     scenarios: tuple[PlanScenario, ...] = (PlanScenario("as asked"),)
     currency: str = ""
     name: str = ""
+    survive: SurvivalDemand | None = None
+    headroom: tuple[Gang, ...] = ()
 
     @property
     def decimals(self) -> int:
         """How many digits after the point prices have."""
-        exponents = (offer.price.normalize().as_tuple().exponent for offer in self.offers)
+        prices = [offer.price for offer in self.offers]
+        prices += [price for scenario in self.scenarios for _, price in scenario.prices]
+        exponents = (price.normalize().as_tuple().exponent for price in prices)
         return max((-e for e in exponents if isinstance(e, int) and e < 0), default=0)
 
     def in_units(self, price: Decimal) -> int:
@@ -134,14 +164,53 @@ def scaled_count(series: Series, scenario: PlanScenario) -> int:
     return ceil(len(series.gangs) * scale)
 
 
-def demand_in(question: PlanQuestion, scenario: PlanScenario) -> tuple[Gang, ...]:
-    """Return the gangs that a scenario asks for; further ones get names of their own."""
-    taken = {pod.key for gang in question.instance.gangs for pod in gang.pods}
-    taken |= {gang.key for gang in question.instance.gangs}
-    taken |= {running.pod.key for running in question.instance.running}
+def each_by_itself(question: PlanQuestion) -> tuple[PlanQuestion, ...]:
+    """Return a question for each scenario, with the prices and limits that offers have in it."""
+    return tuple(replace(question, scenarios=(scenario,)) for scenario in question.scenarios)
+
+
+def for_one_mix(question: PlanQuestion) -> PlanQuestion:
+    """Return the question with the fewest nodes of each offer that any scenario leaves.
+
+    Raises:
+        ValueError: A scenario has prices of its own, so that one mix has no one price.
+
+    """
+    for scenario in question.scenarios:
+        if scenario.prices and len(question.scenarios) > 1:
+            raise ValueError(
+                f"scenario {scenario.name!r} has another price of {scenario.prices[0][0]}, and one "
+                "mix for all has one price: ask for one mix a scenario (--each)"
+            )
+    if not any(s.prices or s.limits for s in question.scenarios):
+        return question
+    offers = tuple(_in_all(offer, question.scenarios) for offer in question.offers)
+    return replace(question, offers=offers)
+
+
+def _in_all(offer: NodeOffer, scenarios: Sequence[PlanScenario]) -> NodeOffer:
+    limits = [most for s in scenarios for name, most in s.limits if name == offer.name]
+    prices = [price for s in scenarios for name, price in s.prices if name == offer.name]
+    if offer.most is not None:
+        limits.append(offer.most)
+    most = min(limits, default=None)
+    return replace(offer, most=most, price=prices[0] if prices else offer.price)
+
+
+def demand_in(instance: Instance, scenario: PlanScenario) -> tuple[Gang, ...]:
+    """Return the gangs that a scenario asks for; further ones get names of their own.
+
+    Args:
+        instance: The instance with the scenario's changes made.
+        scenario: The scenario.
+
+    """
+    taken = {pod.key for gang in instance.gangs for pod in gang.pods}
+    taken |= {gang.key for gang in instance.gangs}
+    taken |= {running.pod.key for running in instance.running}
     return tuple(
         gang
-        for series in series_of(question.instance.gangs)
+        for series in series_of(instance.gangs)
         for gang in _scaled(series, scaled_count(series, scenario), taken)
     )
 
@@ -153,7 +222,7 @@ def _scaled(series: Series, count: int, taken: set[tuple[str, str]]) -> Iterator
         like = series.gangs[index % len(series.gangs)]
         while True:
             number += 1
-            copied = _renamed(like, f"more-{number}")
+            copied = renamed(like, f"more-{number}")
             keys = {copied.key, *(pod.key for pod in copied.pods)}
             if keys.isdisjoint(taken):
                 break
@@ -161,7 +230,8 @@ def _scaled(series: Series, count: int, taken: set[tuple[str, str]]) -> Iterator
         yield copied
 
 
-def _renamed(gang: Gang, ending: str) -> Gang:
+def renamed(gang: Gang, ending: str) -> Gang:
+    """Return a gang like it, whose names end in something."""
     pods = tuple(replace(pod, name=f"{pod.name}-{ending}", uid="") for pod in gang.pods)
     name = pods[0].name if gang.lone else f"{gang.name}-{ending}"
     return replace(gang, name=name, pods=pods)

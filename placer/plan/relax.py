@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 from math import gcd
 
 from placer.packing.bins import Counts, Vector
+from placer.plan.cases import PlanCase, cases_of, gangs_in
 from placer.plan.market import BinKind, DeviceAsk, Devices, Market
-from placer.plan.question import PlanQuestion, PlanScenario, Series, scaled_count, series_of
+from placer.plan.question import PlanQuestion
 from placer.search.plain_pods import never_on
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance
@@ -29,9 +30,11 @@ class Relaxation:
         nodes: For each kind of nodes that are there, their names.
         resources: For each kind, what its room counts.
         devices: For each kind, the types of its devices.
-        item_of: Spec of a pod -> its item.
-        specs: For each item, the spec of some pod of it.
-        block_of: For each scenario a block of the market that asks for as much, or more.
+        cases: What the plan has to do for.
+        item_of: For each case, spec of a pod -> its item.
+        lost_of_any: Offers of which the market loses one node, whichever.
+        lost: Items that stand for a bought node that is lost: a bin that holds one is gone.
+        block_of: For each case a block of the market that asks for as much, or more.
 
     """
 
@@ -40,68 +43,206 @@ class Relaxation:
     nodes: tuple[tuple[str, ...], ...]
     resources: tuple[Dimension, ...]
     devices: tuple[str, ...]
-    item_of: dict[PodSpec, int]
-    specs: tuple[PodSpec, ...]
+    cases: tuple[PlanCase, ...]
+    item_of: tuple[dict[PodSpec, int], ...]
+    lost_of_any: frozenset[int]
+    lost: frozenset[int]
     block_of: tuple[int, ...]
 
 
-def relaxed(question: PlanQuestion) -> Relaxation:
+@dataclass(frozen=True, slots=True)
+class _View:
+    """The nodes of a case: cases with the same nodes share items and kinds.
+
+    Attributes:
+        problem: Its nodes, then one of each offer, and one pod of each spec of all cases.
+        barred: Offers whose nodes are lost.
+        loses_one: Offers of which one node may be lost; any one of them is.
+
+    """
+
+    problem: Problem
+    names: tuple[str, ...]
+    barred: frozenset[int]
+    loses_one: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """A kind of bins before items are told apart: sizes are of shapes.
+
+    Attributes:
+        views: The views in which its nodes are there.
+        names: The names of these nodes; of an offer none.
+
+    """
+
+    bin: BinKind
+    views: frozenset[int]
+    names: tuple[str, ...] = ()
+
+
+def relaxed(
+    question: PlanQuestion, cases: Sequence[PlanCase] = (), *, surely_used: bool = False
+) -> Relaxation:
     """Return the market of a question.
 
     A plan that obeys all rules is a plan of the market, so what no plan of the market can do is
     beyond any plan.
+
+    Args:
+        question: The question.
+        cases: Its cases, if they are known.
+        surely_used: Whether some nodes of each offer are bought, so that one of each may be lost.
+            Otherwise the market loses one node, of whatever offer, and something is bought.
+
     """
-    instance = with_offers(question)
-    problem = build_problem(instance)
-    there = len(question.instance.nodes)
-    states = Counter(problem.nodes[:there])
-    names: dict[NodeState, list[str]] = {state: [] for state in states}
-    for state in problem.nodes[:there]:
-        names[state].append(state.name)
-    kinds = [bin_of(problem, state) for state in (*states, *problem.nodes[there:])]
-    item_of_shape = _merged(kinds, len(problem.shapes))
-    firsts = [item_of_shape.index(item) for item in range(max(item_of_shape, default=-1) + 1)]
-    units = _units(kinds)
+    cases = tuple(cases) or cases_of(question)
+    specs = list(dict.fromkeys(pod.spec for gang in gangs_in(cases) for pod in gang.pods))
+    probes = _probes(cases)
+    views: list[_View] = []
+    view_of: list[int] = []
+    known: dict[object, int] = {}
+    everything = frozenset(range(len(question.offers)))
+    for case in cases:
+        loses = frozenset[int]()
+        if case.one_less is not None:
+            loses = frozenset({case.one_less}) if surely_used else everything
+        nodes, running = case.instance.nodes, case.instance.running
+        key = (id(nodes), id(running), case.barred, loses)
+        if key not in known:
+            known[key] = len(views)
+            views.append(_view(question, case, probes, loses))
+        view_of.append(known[key])
+    first = views[0].problem
+    resources = tuple(dict.fromkeys(d for view in views for d in view.problem.dimensions))
+    kinds = _kinds(views, resources, len(question.offers))
+    there = len(kinds) - len(question.offers)
+    shape_of = dict(zip(specs, first.pods, strict=True))
+    pairs = [(view, shape) for view in range(len(views)) for shape in range(len(first.shapes))]
+    item_of_pair = _merged(kinds, pairs)
+    firsts = list({item: pair for pair, item in reversed(item_of_pair.items())}.items())
+    firsts.sort()
+    lost_of = {
+        view: len(firsts) + number
+        for number, view in enumerate(v for v, one in enumerate(views) if one.loses_one)
+    }
+    units = _units([kind.bin for kind in kinds])
     bins = []
     for number, kind in enumerate(kinds):
-        number -= len(states)
-        count = states[list(states)[number]] if number < 0 else None
-        offer = None if number < 0 else question.offers[number]
+        room = tuple(room // unit for room, unit in zip(kind.bin.room, units, strict=True))
+        sizes: list[Vector | None] = [
+            _in_units(kind.bin.sizes[shape], units) if view in kind.views else None
+            for _, (view, shape) in firsts
+        ]
+        for view in lost_of:
+            sizes.append(room if number - there in views[view].loses_one else None)
+        offer = question.offers[number - there] if number >= there else None
         bins.append(
             BinKind(
-                tuple(room // unit for room, unit in zip(kind.room, units, strict=True)),
-                tuple(_in_units(kind.sizes[shape], units) for shape in firsts),
-                tuple(_of_items(devices, firsts) for devices in kind.devices),
+                room,
+                tuple(sizes),
+                tuple(
+                    _of_items(devices, [shape for _, (_, shape) in firsts], len(lost_of))
+                    for devices in kind.bin.devices
+                ),
                 question.in_units(offer.price) if offer else 0,
-                offer.most if offer else count,
+                offer.most if offer else len(kind.names),
                 offer.pack if offer else 1,
             )
         )
-    item_of = {
-        pod.spec: item_of_shape[problem.pods[index]]
-        for index, pod in enumerate(p for gang in instance.gangs for p in gang.pods)
-    }
-    spec_of = {item: spec for spec, item in reversed(item_of.items())}
-    series = series_of(question.instance.gangs)
-    blocks = [_counts(series, s, item_of, len(firsts)) for s in question.scenarios]
+    item_of = tuple(
+        {spec: item_of_pair[view, shape_of[spec]] for spec in specs} for view in view_of
+    )
+    width = len(firsts) + len(lost_of)
+    blocks = []
+    for case, view, items in zip(cases, view_of, item_of, strict=True):
+        counts = [0] * width
+        for gang in case.instance.gangs:
+            for pod in gang.pods:
+                counts[items[pod.spec]] += 1
+        if view in lost_of:
+            counts[lost_of[view]] = 1
+        blocks.append(tuple(counts))
     kept = undominated(blocks)
     return Relaxation(
         Market(tuple(bins), tuple(kept)),
-        len(states),
-        tuple(tuple(found) for found in names.values()),
-        problem.dimensions,
-        _types(problem),
+        there,
+        tuple(kind.names for kind in kinds[:there]),
+        resources,
+        _types(first),
+        cases,
         item_of,
-        tuple(spec_of[item] for item in range(len(firsts))),
+        max((view.loses_one for view in views), key=len),
+        frozenset(lost_of.values()),
         tuple(next(i for i, other in enumerate(kept) if _covers(other, b)) for b in blocks),
     )
 
 
-def with_offers(question: PlanQuestion) -> Instance:
-    """Return the instance with one node of each offer, and nobody who may move."""
+def _probes(cases: Sequence[PlanCase]) -> tuple[Gang, ...]:
+    """Return one pod of each spec, each in a gang that asks for what its own one does."""
+    found: dict[PodSpec, Gang] = {}
+    for gang in gangs_in(tuple(cases)):
+        for pod in gang.pods:
+            if pod.spec not in found:
+                probe = replace(pod, name=f"probe-{len(found)}")
+                found[pod.spec] = Gang(
+                    probe.name, probe.namespace, (probe,), 1, lone=True, levels=gang.levels
+                )
+    return tuple(found.values())
+
+
+def _view(
+    question: PlanQuestion, case: PlanCase, probes: tuple[Gang, ...], loses: frozenset[int]
+) -> _View:
+    instance = with_offers(question, case.instance)
+    problem = build_problem(replace(instance, gangs=probes, groups=()), absolute=True)
+    names = tuple(node.name for node in case.instance.nodes)
+    return _View(problem, names, case.barred, loses)
+
+
+def _kinds(views: Sequence[_View], resources: Sequence[Dimension], offers: int) -> list[_Kind]:
+    """Return the kinds of all views: nodes that are there, by what each is; then the offers."""
+    here: dict[str, list[BinKind | None]] = {}
+    for number, view in enumerate(views):
+        known: dict[NodeState, BinKind] = {}
+        for name, state in zip(view.names, view.problem.nodes, strict=False):
+            if state not in known:
+                known[state] = _counted(view.problem, state, resources)
+            here.setdefault(name, [None] * len(views))[number] = known[state]
+    groups: dict[tuple[BinKind, frozenset[int]], list[str]] = {}
+    for name, contents in here.items():
+        for content in dict.fromkeys(contents):
+            if content is not None:
+                own = frozenset(v for v, other in enumerate(contents) if other == content)
+                groups.setdefault((content, own), []).append(name)
+    kinds = [_Kind(content, own, tuple(names)) for (content, own), names in groups.items()]
+    for offer in range(offers):
+        state = views[0].problem.nodes[len(views[0].names) + offer]
+        own = frozenset(v for v, view in enumerate(views) if offer not in view.barred)
+        kinds.append(_Kind(_counted(views[0].problem, state, resources), own))
+    return kinds
+
+
+def _counted(problem: Problem, node: NodeState, resources: Sequence[Dimension]) -> BinKind:
+    """Return a node as a bin that counts these resources; one that nobody there asks for is 0."""
+    found = bin_of(problem, node)
+    if tuple(resources) == problem.dimensions:
+        return found
+    at = {dimension: number for number, dimension in enumerate(problem.dimensions)}
+    order = [at.get(dimension) for dimension in resources]
+
+    def laid(amounts: Vector) -> Vector:
+        return tuple(0 if number is None else amounts[number] for number in order)
+
+    sizes = tuple(None if size is None else laid(size) for size in found.sizes)
+    return replace(found, room=laid(found.room), sizes=sizes)
+
+
+def with_offers(question: PlanQuestion, instance: Instance) -> Instance:
+    """Return an instance with one node of each offer, and nobody who may move."""
     offered = tuple(replace(offer.node, offered=True) for offer in question.offers)
-    nodes = (*question.instance.nodes, *offered)
-    return replace(question.instance, nodes=nodes, move_budget=0)
+    return replace(instance, nodes=(*instance.nodes, *offered), move_budget=0)
 
 
 def undominated(blocks: Sequence[Counts]) -> list[Counts]:
@@ -115,23 +256,6 @@ def undominated(blocks: Sequence[Counts]) -> list[Counts]:
 
 def _covers(block: Counts, other: Counts) -> bool:
     return all(a >= b for a, b in zip(block, other, strict=True))
-
-
-def _counts(
-    series: Iterable[Series], scenario: PlanScenario, item_of: dict[PodSpec, int], items: int
-) -> Counts:
-    counts = [0] * items
-    for one in series:
-        number = scaled_count(one, scenario)
-        whole, rest = divmod(number, len(one.gangs))
-        for index, gang in enumerate(one.gangs):
-            for item, count in _items(gang, item_of).items():
-                counts[item] += (whole + (index < rest)) * count
-    return tuple(counts)
-
-
-def _items(gang: Gang, item_of: dict[PodSpec, int]) -> Counter[int]:
-    return Counter(item_of[pod.spec] for pod in gang.pods)
 
 
 def _types(problem: Problem) -> tuple[str, ...]:
@@ -220,13 +344,13 @@ def _least(devices: Iterable[ShareableDevice], need: ShareNeed) -> Vector | None
     return tuple(min(column) for column in zip(*found, strict=True)) if found else None
 
 
-def _merged(kinds: Sequence[BinKind], shapes: int) -> list[int]:
-    """Return the item of each shape: shapes that are alike in every kind are one item."""
+def _merged(kinds: Sequence[_Kind], pairs: Sequence[tuple[int, int]]) -> dict[tuple[int, int], int]:
+    """Return the item of each view and shape: what is alike in every kind is one item."""
     known: dict[object, int] = {}
-    found = []
-    for shape in range(shapes):
-        key = tuple(_on_kind(kind, shape) for kind in kinds)
-        found.append(known.setdefault(key, len(known)))
+    found = {}
+    for view, shape in pairs:
+        key = tuple(_on_kind(kind.bin, shape) if view in kind.views else None for kind in kinds)
+        found[view, shape] = known.setdefault(key, len(known))
     return found
 
 
@@ -243,8 +367,15 @@ def _by_size(devices: Devices, shape: int) -> object:
     return ask.whole, tuple((devices.sizes[share], count) for share, count in ask.shares)
 
 
-def _of_items(devices: Devices, firsts: Sequence[int]) -> Devices:
-    """Return the devices with the asks of items, and each size of a share once."""
+def _of_items(devices: Devices, firsts: Sequence[int], more: int) -> Devices:
+    """Return the devices with the asks of items, and each size of a share once.
+
+    Args:
+        devices: The devices, with the asks of shapes.
+        firsts: A shape of each item.
+        more: How many further items there are, which ask for no device.
+
+    """
     numbers: dict[Vector, int] = {}
     asks = []
     for shape in firsts:
@@ -252,6 +383,7 @@ def _of_items(devices: Devices, firsts: Sequence[int]) -> Devices:
         for share, count in devices.asks[shape].shares:
             shares[numbers.setdefault(devices.sizes[share], len(numbers))] += count
         asks.append(DeviceAsk(devices.asks[shape].whole, tuple(sorted(shares.items()))))
+    asks += [DeviceAsk()] * more
     return Devices(devices.rooms, devices.free, tuple(numbers), tuple(asks))
 
 

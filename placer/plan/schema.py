@@ -3,6 +3,7 @@
 from typing import Annotated, Literal
 
 from placer_models.files.part import Amount, Field, MetadataPart, Name, Part
+from placer_models.instance.fields import Priority
 from placer_models.instance.placement_file import PlacementFile
 from placer_models.instance.schema import (
     OTHER_SPELLINGS,
@@ -40,13 +41,33 @@ class DemandPart(Part):
 
 
 class ScenarioPart(Part):
-    """A demand that may come: so many times what is asked for, rounded up."""
+    """A time that may come: so many times what is asked for, rounded up, and other changes."""
 
     name: str
     scale: Amount = Field("1", description="How many times as much of everything: 1.5.")
     pods: dict[str, Amount] = Field(
         default_factory=dict,
         description="How many times as much of single pods or gangs instead: {web: 3}.",
+    )
+    changes: tuple[str, ...] = Field(
+        (),
+        description="Changes made before that, as --what-if of solve takes them, and "
+        "reprice=OFFER:PRICE and maxOf=OFFER:COUNT.",
+    )
+
+
+class SurvivePart(Part):
+    """What may be lost without a pod losing its place for good."""
+
+    nodes: Literal[1] | None = Field(None, description="Any one node: 1.")
+    domain: str | None = Field(
+        None, description="Domains: a label of nodes, or a level of the network."
+    )
+    count: Annotated[int, Field(ge=1, le=100)] = Field(
+        1, description="How many domains are lost at once."
+    )
+    priority: Priority | None = Field(
+        None, description="Pods and gangs that wait with less than this need no place then."
     )
 
 
@@ -65,6 +86,12 @@ class PlanFile(Part):
     demand: DemandPart = DemandPart()
     scenarios: tuple[ScenarioPart, ...] = Field(
         (), description="What is bought has to do for each; without any, for what is asked for."
+    )
+    survive: SurvivePart | None = Field(
+        None, description="What may be lost, in each scenario, without a pod without a place."
+    )
+    headroom: tuple[PodPart, ...] = Field(
+        (), description="Pods for which there has to be room besides, as long as nothing is lost."
     )
 
 
@@ -101,9 +128,10 @@ class RunnerUpEntry(Part):
 
 
 class ScenarioEntry(Part):
-    """A scenario and how much it asks for."""
+    """A scenario, as it comes or after a loss, and how much it asks for."""
 
     name: str
+    lost: str | None
     pods: int
 
 
@@ -113,6 +141,14 @@ class NoPlaceEntry(Part):
     name: str
     reasons: tuple[str, ...] = ()
     count: int | None = None
+
+
+class PlanMendEntry(Part):
+    """A change of the question with which there would be a plan, or a node for a pod."""
+
+    changes: tuple[str, ...]
+    price: str | None
+    smallest: bool
 
 
 class PlanAnswerFile(Part):
@@ -132,7 +168,16 @@ class PlanAnswerFile(Part):
     scenarios: tuple[ScenarioEntry, ...]
     relaxed: tuple[str, ...]
     unplaced: tuple[NoPlaceEntry, ...]
+    mends: tuple[PlanMendEntry, ...]
     placements: tuple[PlacementFile, ...]
+
+
+class PlanAnswersFile(Part):
+    """One document of ``kind: PlanAnswers``: a mix for each scenario by itself."""
+
+    api_version: Literal["placer/v1"]
+    kind: Literal["PlanAnswers"]
+    answers: tuple[PlanAnswerFile, ...]
 
 
 class FitClassEntry(Part):

@@ -1,11 +1,12 @@
 """The answer of a plan as a document for programs; prices are decimals, written as text."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
 from placer.plan.answer import Bought, NoneFound, NoPlan, PlanAnswer
+from placer.plan.cases import cases_of
 from placer.plan.growth import GrowthCurve, GrowthStep
-from placer.plan.question import PlanQuestion, demand_in
+from placer.plan.question import PlanQuestion
 from placer_models.files.documents import API_VERSION
 from placer_models.files.part import Json
 from placer_models.instance.placement_file import answer_to_json
@@ -13,12 +14,28 @@ from placer_models.placement import Placed, Unplaced, title_of
 from placer_models.pod import pods_of
 
 
+def plans_to_json(questions: Sequence[PlanQuestion], answers: Sequence[PlanAnswer]) -> Json:
+    """Return the answers for single scenarios as `PlanAnswersFile` describes them."""
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "PlanAnswers",
+        "answers": [
+            plan_to_json(question, answer)
+            for question, answer in zip(questions, answers, strict=True)
+        ],
+    }
+
+
 def plan_to_json(question: PlanQuestion, answer: PlanAnswer) -> Json:
     """Return the answer as `PlanAnswerFile` describes it."""
     head: Json = {"apiVersion": API_VERSION, "kind": "PlanAnswer"}
     asked = [
-        {"name": scenario.name, "pods": sum(1 for _ in pods_of(demand_in(question, scenario)))}
-        for scenario in question.scenarios
+        {
+            "name": case.scenario,
+            "lost": case.loss or None,
+            "pods": sum(1 for _ in pods_of(case.instance.gangs)),
+        }
+        for case in cases_of(question)
     ]
     nothing: Json = {"price": None, "bound": None, "gapPercent": None, "proven": False}
     lists: Json = {
@@ -28,6 +45,7 @@ def plan_to_json(question: PlanQuestion, answer: PlanAnswer) -> Json:
         "scenarios": asked,
         "relaxed": [],
         "unplaced": [],
+        "mends": [],
         "placements": [],
     }
     money: Json = {"currency": question.currency}
@@ -38,7 +56,16 @@ def plan_to_json(question: PlanQuestion, answer: PlanAnswer) -> Json:
             unplaced = [*_unplaced(answer.unplaced)]
             unplaced += [{"name": one.pod, "count": one.count} for one in answer.short]
             known = nothing | {"proven": True}
-            return head | {"status": "infeasible"} | money | known | lists | {"unplaced": unplaced}
+            mends = [
+                {
+                    "changes": list(one.changes),
+                    "price": None if one.price is None else f"{one.price:f}",
+                    "smallest": one.smallest,
+                }
+                for one in answer.mends
+            ]
+            said = {"unplaced": unplaced, "mends": mends}
+            return head | {"status": "infeasible"} | money | known | lists | said
         case NoneFound():
             unplaced = [*_unplaced(answer.unplaced)]
             known = nothing | {"bound": f"{answer.bound:f}"}
@@ -76,6 +103,10 @@ def _bought(answer: Bought, lists: Json) -> Json:
             for one in answer.runners_up
         ],
         "relaxed": list(answer.relaxed),
+        "scenarios": [
+            {"name": one.scenario, "lost": one.loss or None, "pods": len(one.placement.pods)}
+            for one in answer.witnesses
+        ],
         "placements": [
             answer_to_json(Placed(one.placement, ()), one.instance, {}) for one in answer.witnesses
         ],

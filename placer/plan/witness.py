@@ -15,10 +15,11 @@ import numpy as np
 from placer.greedy.gang_order import hardest_first
 from placer.greedy.node_table import NodeTable
 from placer.judge.breaches import breaches
+from placer.plan.cases import PlanCase
 from placer.plan.clock import PlanClock
 from placer.plan.filler import Filler
 from placer.plan.market import Market
-from placer.plan.question import NodeOffer, PlanQuestion, PlanScenario, demand_in
+from placer.plan.question import NodeOffer, PlanQuestion
 from placer.plan.relax import Relaxation
 from placer.plan.rounding import Filled, MarketPlan
 from placer.search.baseline import baseline_of
@@ -29,7 +30,7 @@ from placer.state.batch import build_problem
 from placer_models.cluster import Instance, Node
 from placer_models.illegal_running import with_counted
 from placer_models.placement import PartlyPlaced, Placed, Placement, Unplaced
-from placer_models.pod import Gang, Pod, pods_of
+from placer_models.pod import Gang, Pod, PodSpec, pods_of
 from placer_models.problem.problem import Choices
 from placer_models.relations import asks_where_members_are, looks_at_others
 
@@ -42,23 +43,25 @@ _LEAST_S = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Witness:
-    """The placement of one scenario.
+    """The placement of one scenario, as it comes or in a loss.
 
     Attributes:
         scenario: Its name.
         instance: The nodes that are there and those bought, and the scenario's demand.
         placement: Every pod of the demand in its place; the judge has found nothing.
+        loss: What is lost, in words; empty: nothing.
 
     """
 
     scenario: str
     instance: Instance
     placement: Placement
+    loss: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """Pods of a scenario that found no place, and why as far as it is known."""
+    """Pods of a case that found no place, and why as far as it is known."""
 
     scenario: str
     unplaced: tuple[Unplaced, ...]
@@ -112,24 +115,35 @@ def place_plan(
 
     """
     stock = list(plan.bought[relaxation.there :])
-    placed = []
-    for scenario, block in zip(question.scenarios, relaxation.block_of, strict=True):
-        layer = _Layer(question, relaxation, scenario, clock, end, threads, stop)
-        found = layer.place(plan.fillings[block], stock)
-        if isinstance(found, Missing):
-            return Placements(tuple(stock), missing=found)
-        placed.append(found)
-        used = _used(found, relaxation)
-        stock = [max(a, b) for a, b in zip(stock, used, strict=True)]
+    placed: dict[int, _Placed] = {}
     needed = [0] * len(question.offers)
-    for found in placed:
-        needed = [max(a, b) for a, b in zip(needed, _used(found, relaxation), strict=True)]
+    waiting = list(range(len(relaxation.cases)))
+    while waiting:
+        for number in waiting:
+            one_less = relaxation.cases[number].one_less
+            if one_less is not None and not needed[one_less]:
+                continue
+            layer = _Layer(question, relaxation, number, clock, end, threads, stop)
+            found = layer.place(plan.fillings[relaxation.block_of[number]], stock)
+            if isinstance(found, Missing):
+                return Placements(tuple(stock), missing=found)
+            placed[number] = found
+            used = layer.needed(found)
+            needed = [max(a, b) for a, b in zip(needed, used, strict=True)]
+            stock = [max(a, b) for a, b in zip(stock, used, strict=True)]
+        # Of an offer that nobody needed before, no node could be lost.
+        waiting = [
+            number
+            for number, case in enumerate(relaxation.cases)
+            if number not in placed and case.one_less is not None and needed[case.one_less]
+        ]
     bought = tuple(
         -(-n // offer.pack) * offer.pack for n, offer in zip(needed, question.offers, strict=True)
     )
     witnesses = tuple(
-        _named(question, relaxation, scenario, found, bought)
-        for scenario, found in zip(question.scenarios, placed, strict=True)
+        _named(question, relaxation, case, placed[number], bought)
+        for number, case in enumerate(relaxation.cases)
+        if number in placed
     )
     return Placements(bought, witnesses)
 
@@ -148,7 +162,7 @@ def _used(placed: _Placed, relaxation: Relaxation) -> list[int]:
 def _named(
     question: PlanQuestion,
     relaxation: Relaxation,
-    scenario: PlanScenario,
+    case: PlanCase,
     placed: _Placed,
     bought: Sequence[int],
 ) -> Witness:
@@ -158,8 +172,16 @@ def _named(
         RuntimeError: The judge finds something: a defect of ours.
 
     """
-    nodes = bought_nodes(question, bought)
-    names = {offer.name: deque(nodes[offer.name]) for offer in question.offers}
+    nodes = {
+        offer.name: some
+        for index, (offer, some) in enumerate(
+            zip(question.offers, bought_nodes(question, bought).values(), strict=True)
+        )
+        if index not in case.barred
+    }
+    if case.one_less is not None:
+        nodes[question.offers[case.one_less].name].pop()
+    names = {name: deque(some) for name, some in nodes.items()}
     busy = {place.node for place in placed.placement.pods}
     first = len(placed.instance.nodes) - len(placed.fillings)
     new_name: dict[str, str] = {}
@@ -173,12 +195,12 @@ def _named(
             for place in placed.placement.pods
         )
     )
-    everything = tuple(node for offer in question.offers for node in nodes[offer.name])
+    everything = tuple(node for some in nodes.values() for node in some)
     instance = replace(placed.instance, nodes=(*placed.instance.nodes[:first], *everything))
     if found := breaches(instance, placement):
         told = "; ".join(f"{b.rule}: {b.message}" for b in found[:3])
-        raise RuntimeError(f"the placement of scenario {scenario.name!r} breaks rules: {told}")
-    return Witness(scenario.name, instance, placement)
+        raise RuntimeError(f"the placement of {case.name!r} breaks rules: {told}")
+    return Witness(case.scenario, instance, placement, case.loss)
 
 
 def bought_nodes(question: PlanQuestion, bought: Sequence[int]) -> dict[str, list[Node]]:
@@ -203,35 +225,60 @@ def _free_name(name: str, taken: set[str]) -> str:
 
 @dataclass(slots=True)
 class _Layer:
-    """Places one scenario."""
+    """Places one case."""
 
     question: PlanQuestion
     relaxation: Relaxation
-    scenario: PlanScenario
+    number: int
     clock: PlanClock
     end: float
     threads: int
     stop: Callable[[], bool]
 
+    @property
+    def case(self) -> PlanCase:
+        """The case."""
+        return self.relaxation.cases[self.number]
+
+    @property
+    def item_of(self) -> dict[PodSpec, int]:
+        """Spec of a pod -> its item in this case."""
+        return self.relaxation.item_of[self.number]
+
+    def needed(self, placed: _Placed) -> list[int]:
+        """Return how many nodes of each offer have to be bought for it."""
+        used = _used(placed, self.relaxation)
+        if self.case.one_less is not None:
+            used[self.case.one_less] += 1
+        return used
+
+    def _left(self, stock: Sequence[int]) -> list[int]:
+        """Return how many of the bought nodes of each offer are there in this case."""
+        return [
+            0 if index in self.case.barred else max(0, number - (index == self.case.one_less))
+            for index, number in enumerate(stock)
+        ]
+
     def place(self, fillings: Sequence[Filled], stock: Sequence[int]) -> _Placed | Missing:
         """Return the pods on nodes, or who is missing when nothing further can be bought."""
-        gangs = demand_in(self.question, self.scenario)
+        asked = self.case.instance
+        lost = self.relaxation.lost
+        fillings = [f for f in fillings if not any(f.counts[item] for item in lost)]
         there = [filled for filled in fillings if filled.kind < self.relaxation.there]
         mine = [filled for filled in fillings if filled.kind >= self.relaxation.there]
-        searching = asks_beyond_its_node(gangs, self.question.instance)
-        if searching:
+        searching = asks_beyond_its_node(asked.gangs, asked)
+        if self.case.loss:
+            there_still = self._left(stock)
+            mine = _at_most(mine, there_still, self.relaxation.there)
+            mine += _idle(mine, there_still, self.relaxation)
+        elif searching:
             mine += _idle(mine, stock, self.relaxation)
         for number in range(_ROUNDS):
             nodes = tuple(
                 replace(self._offer(f).node, name=f"bought:{i}", offered=False)
                 for i, f in enumerate(mine)
             )
-            instance = replace(
-                with_counted(self.question.instance),
-                nodes=(*self.question.instance.nodes, *nodes),
-                gangs=gangs,
-                move_budget=0,
-            )
+            instance = replace(with_counted(asked), nodes=(*asked.nodes, *nodes), move_budget=0)
             if searching:
                 placement, left, reasons = self._searched(instance)
             else:
@@ -240,9 +287,9 @@ class _Layer:
                 return _Placed(tuple(mine), instance, placement)
             more = self._more(left, mine, alone=number >= _ALONE_AFTER)
             if not more or self.stop():
-                return Missing(self.scenario.name, reasons, tuple(left))
+                return Missing(self.case.name, reasons, tuple(left))
             mine += more
-        return Missing(self.scenario.name, reasons, tuple(left))
+        return Missing(self.case.name, reasons, tuple(left))
 
     def _offer(self, filled: Filled) -> NodeOffer:
         return self.question.offers[filled.kind - self.relaxation.there]
@@ -267,7 +314,7 @@ class _Layer:
         pods = list(pods_of(instance.gangs))
         waiting: defaultdict[int, deque[int]] = defaultdict(deque)
         for index, pod in enumerate(pods):
-            waiting[self.relaxation.item_of[pod.spec]].append(index)
+            waiting[self.item_of[pod.spec]].append(index)
         table = NodeTable(problem)
         position = {node.name: i for i, node in enumerate(instance.nodes)}
         names = {kind: iter(names) for kind, names in enumerate(self.relaxation.nodes)}
@@ -283,7 +330,7 @@ class _Layer:
             for index in hardest_first(problem, chosen):
                 bid = table.bid(problem.pods[index], table.state(node))
                 if bid is None:
-                    waiting[self.relaxation.item_of[pods[index].spec]].append(index)
+                    waiting[self.item_of[pods[index].spec]].append(index)
                 else:
                     table.take(index, bid.choice.on(node))
         rest = [index for queue in waiting.values() for index in queue]
@@ -301,16 +348,25 @@ class _Layer:
     def _more(self, left: Sequence[Pod], mine: Sequence[Filled], *, alone: bool) -> list[Filled]:
         """Return further bins for pods without a place; none if nothing can be bought for them."""
         market = self.relaxation.market
-        counts = Counter(self.relaxation.item_of[pod.spec] for pod in left)
+        counts = Counter(self.item_of[pod.spec] for pod in left)
         wanted = np.array([counts[item] for item in range(market.items)], np.int64)
         used = Counter(filled.kind for filled in mine)
+        if self.case.one_less is not None:
+            used[self.relaxation.there + self.case.one_less] += 1
+        barred = frozenset(self.relaxation.there + index for index in self.case.barred)
         if alone:
             wanted = np.minimum(wanted, 1)
-        return list(_bins_for(market, self.relaxation.there, wanted, used, alone=alone))
+        return list(_bins_for(market, self.relaxation.there, wanted, used, barred, alone=alone))
 
 
 def _bins_for(
-    market: Market, there: int, wanted: np.ndarray, used: Counter[int], *, alone: bool
+    market: Market,
+    there: int,
+    wanted: np.ndarray,
+    used: Counter[int],
+    barred: frozenset[int],
+    *,
+    alone: bool,
 ) -> Iterator[Filled]:
     """Yield bins that hold what is wanted, as far as they can be bought, the best price first."""
     filler = Filler(market.kinds)
@@ -319,7 +375,7 @@ def _bins_for(
         best: tuple[float, int, np.ndarray] | None = None
         for kind in range(there, len(market.kinds)):
             buyable = market.kinds[kind].buyable
-            if buyable is not None and used[kind] >= buyable:
+            if kind in barred or (buyable is not None and used[kind] >= buyable):
                 continue
             counts = filler.completed(kind, np.zeros_like(wanted), sizes, wanted)
             if alone:
@@ -346,6 +402,17 @@ def _cheapest(market: Market, there: int) -> np.ndarray:
                     part = max(part, devices.asks[item].devices / max(1, len(devices.rooms)))
                 found[item] = min(found[item], kind.price * max(part, 1e-6))
     return np.where(np.isfinite(found), found, 0.0)
+
+
+def _at_most(mine: Sequence[Filled], left: Sequence[int], there: int) -> list[Filled]:
+    """Return bins as far as so many are there of each offer."""
+    kept: list[Filled] = []
+    used: Counter[int] = Counter()
+    for filled in mine:
+        if used[filled.kind] < left[filled.kind - there]:
+            used[filled.kind] += 1
+            kept.append(filled)
+    return kept
 
 
 def _idle(mine: Sequence[Filled], stock: Sequence[int], relaxation: Relaxation) -> list[Filled]:

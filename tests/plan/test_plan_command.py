@@ -98,7 +98,8 @@ def test_offers_that_end_are_named_with_the_pods_that_are_left(
     assert code == 1
     assert lines[0].startswith("No plan places all 6 pods, which is proven: too few nodes")
     assert any("like it would have no place" in line for line in lines)
-    assert lines[-1] == "little ends at 2: raise max, or offer other nodes."
+    assert lines[-2] == "little ends at 2: raise max, or offer other nodes."
+    assert lines[-1] == "would do: offers.little.max=3, for 4.50 EUR"
 
 
 @pytest.mark.check

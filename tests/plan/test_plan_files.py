@@ -116,7 +116,7 @@ def test_a_plan_is_read_with_its_demand_and_scenarios(tmp_path: Path) -> None:
     web, train = series_of(question.instance.gangs)
     later = question.scenarios[1]
     assert (scaled_count(web, later), scaled_count(train, later)) == (5, 6)
-    names = [pod.key for gang in demand_in(question, later) for pod in gang.pods]
+    names = [pod.key for gang in demand_in(question.instance, later) for pod in gang.pods]
     assert len(names) == len(set(names)) == 5 + 6 * 2
 
 

@@ -20,6 +20,7 @@ class SchemaKind(StrEnum):
     DEMAND = "Demand"
     PLAN = "Plan"
     PLAN_ANSWER = "PlanAnswer"
+    PLAN_ANSWERS = "PlanAnswers"
     EXPLANATIONS = "Explanations"
     FIT_ANSWER = "FitAnswer"
     SURVIVAL_ANSWER = "SurvivalAnswer"
@@ -41,6 +42,7 @@ def schema_of(kind: SchemaKind) -> dict[str, object]:
     from placer.plan.schema import (
         FitAnswerFile,
         PlanAnswerFile,
+        PlanAnswersFile,
         PlanFile,
         PlanGrowthFile,
         SurvivalAnswerFile,
@@ -76,6 +78,8 @@ def schema_of(kind: SchemaKind) -> dict[str, object]:
             return json_schema(PlanFile)
         case SchemaKind.PLAN_ANSWER:
             return json_schema(PlanAnswerFile, nulls=True)
+        case SchemaKind.PLAN_ANSWERS:
+            return json_schema(PlanAnswersFile, nulls=True)
         case SchemaKind.EXPLANATIONS:
             return json_schema(ExplanationsFile, nulls=True)
         case SchemaKind.FIT_ANSWER:

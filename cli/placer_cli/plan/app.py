@@ -1,5 +1,6 @@
 """The sub-commands of ``placer plan``: read, call, print, choose an exit code."""
 
+from functools import partial
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Annotated
@@ -8,6 +9,7 @@ import typer
 
 from placer_cli.commands.solve import LONGEST_S, MOST_WORKERS
 from placer_cli.console import err, note_summary, out
+from placer_cli.draw.palette import STRONG
 from placer_cli.exits import Exit
 from placer_cli.output import Format, document, refuse_inputs
 from placer_cli.plan.fit import fit
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
 LEAST_S = 0.1
 MOST_WORK = 10_000_000
+MOST_PODS = 1_000_000
 
 plan_app = typer.Typer(
     no_args_is_help=True,
@@ -81,6 +84,17 @@ def buy(
     ] = None,
     processes: Processes = None,
     executor: ExecutorAddress = None,
+    each: Annotated[
+        bool, typer.Option("--each", help="Buy a mix for each scenario, not one for all.")
+    ] = False,
+    pod: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="POD=COUNT",
+            help="So many more pods like a pod of INSTANCE, or gangs like a gang, are part of the "
+            "demand: [NAMESPACE/]NAME=COUNT; may be given several times.",
+        ),
+    ] = None,
     report: ReportFile = None,
     form: Annotated[Format, typer.Option("--format", help="How the answer is printed.")] = (
         Format.TABLE
@@ -97,30 +111,26 @@ def buy(
 
     if growth is None and (processes, executor) != (None, None):
         raise typer.BadParameter("--processes and --executor are for many plans: give --growth")
+    if growth is not None and each:
+        raise typer.BadParameter("--growth and --each are two questions; ask one")
+    if report is not None and each:
+        raise typer.BadParameter("--report shows one mix: leave it or --each out")
     sweep_workers = workers_named(processes, executor)
     refuse_inputs("--report", report, [plan, *(instance or [])])
     try:
-        question = _read(plan, instance or [])
+        questions = _questions(plan, instance or [], pod or [], each=each)
         if growth is not None:
             from placer_cli.plan.growing import buy_growth
 
             code = buy_growth(
-                question, growth, sweep_workers, seconds, workers, work_limit, form, report
+                questions[0], growth, sweep_workers, seconds, workers, work_limit, form, report
             )
         else:
-            code = _exit(_buy(question, seconds, workers, work_limit, form, report))
+            answers = _buy(questions, seconds, workers, work_limit, form, report, each=each)
+            code = max(map(_exit, answers))
     except KeyboardInterrupt:
         raise NoAnswerError from None
     raise typer.Exit(code)
-
-
-def _read(plan: Path, instance: list[Path]) -> "PlanQuestion":
-    """Read the plan and what stands beside it."""
-    from placer.load import load_question
-
-    if [plan, *instance].count(Path("-")) > 1:
-        raise typer.BadParameter("standard input is named twice; name a file for one")
-    return load_question(plan, instance, on_summary=note_summary)
 
 
 plan_app.command(
@@ -130,52 +140,110 @@ plan_app.command(epilog="Example: placer plan survive instances/plan/running.yam
 
 
 def _buy(
-    question: "PlanQuestion",
+    questions: "list[PlanQuestion]",
     seconds: float,
     workers: int | None,
     work_limit: int | None,
     form: Format,
     report: Path | None,
-) -> "PlanAnswer":
-    """Plan and print; return the answer."""
+    *,
+    each: bool,
+) -> "list[PlanAnswer]":
+    """Plan and print; return the answer, or one for each scenario."""
     from placer.search.options import SolveOptions
     from placer_cli.interrupt import halted_by_ctrl_c, interruptible
     from placer_cli.progress import progress
 
     started_s = monotonic()
+    answers: list[PlanAnswer] = []
     with halted_by_ctrl_c() as halt, progress(err()) as tell:
         from placer.plan.plan import buy as search
 
         threads = workers or SolveOptions().workers
-        answer = interruptible(
-            lambda: search(
-                question,
-                seconds,
-                threads,
-                lambda: halt.called_s is not None,
-                tell,
-                work_limit=work_limit,
-            ),
-            halt,
-        )
+
+        def stop() -> bool:
+            return halt.called_s is not None
+
+        for number, question in enumerate(questions):
+            if number and stop():
+                break
+            left_s = max(LEAST_S, seconds - (monotonic() - started_s))
+            part_s = left_s / (len(questions) - number)
+            plan_one = partial(search, question, part_s, threads, stop, tell, work_limit=work_limit)
+            answers.append(interruptible(plan_one, halt))
     if form is Format.TABLE:
         from placer_cli.draw.canvas import canvas_of
         from placer_cli.plan.drawn import draw_plan
 
         console = out()
-        console.print(draw_plan(question, answer, canvas_of(console)))
+        for question, answer in zip(questions, answers, strict=False):
+            if each:
+                console.print(question.scenarios[0].name, style=STRONG)
+            console.print(draw_plan(question, answer, canvas_of(console)))
+            if each and question is not questions[-1]:
+                console.print()
     else:
-        from placer.plan.to_json import plan_to_json
+        from placer.plan.to_json import plan_to_json, plans_to_json
 
-        typer.echo(document(plan_to_json(question, answer), form), nl=False)
+        tree = (
+            plans_to_json(questions[: len(answers)], answers)
+            if each
+            else plan_to_json(questions[0], answers[0])
+        )
+        typer.echo(document(tree, form), nl=False)
     if report is not None:
         from placer_cli.plan.pages import plan_page
 
-        write_report(
-            report, plan_page(question, answer, foot_of("What to buy, as placer plan buy says it"))
+        page = plan_page(
+            questions[0], answers[0], foot_of("What to buy, as placer plan buy says it")
         )
+        write_report(report, page)
     err().print(f"planned in {monotonic() - started_s:.2f} s", style="dim")
-    return answer
+    return answers
+
+
+def _questions(
+    plan: Path, instance: list[Path], pods: list[str], *, each: bool
+) -> "list[PlanQuestion]":
+    """Read the question, or one for each scenario.
+
+    Raises:
+        InputError: Something is wrong with a file.
+        BadParameter: An option means nothing, or scenarios have no one price.
+
+    """
+    from placer.load import load_question
+    from placer.plan.question import each_by_itself, for_one_mix
+
+    if [plan, *instance].count(Path("-")) > 1:
+        raise typer.BadParameter("standard input is named twice; name a file for one")
+    more = [_more_of(text) for text in pods]
+    try:
+        question = load_question(plan, instance, on_summary=note_summary, more=more)
+    except ValueError as error:
+        raise typer.BadParameter(f"--pod: {error}") from None
+    if each:
+        return list(each_by_itself(question))
+    try:
+        for_one_mix(question)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+    return [question]
+
+
+def _more_of(text: str) -> tuple[str, int]:
+    """Return the name and the number that an option gives.
+
+    Raises:
+        BadParameter: It does not.
+
+    """
+    name, _, count = text.rpartition("=")
+    if not name or not count.isdecimal() or not 1 <= int(count) <= MOST_PODS:
+        raise typer.BadParameter(
+            f"--pod: got '{text}'; expected [NAMESPACE/]NAME=COUNT, such as shop/web=20"
+        )
+    return name, int(count)
 
 
 def _exit(answer: "PlanAnswer") -> Exit:

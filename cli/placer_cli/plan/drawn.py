@@ -9,9 +9,10 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from placer.plan.answer import BindingResource, Bought, NoneFound, NoPlan, PlanAnswer
-from placer.plan.question import PlanQuestion, demand_in
+from placer.plan.cases import cases_of
+from placer.plan.question import PlanQuestion
 from placer_cli.draw.canvas import Canvas
-from placer_cli.draw.palette import BAD, QUIET, STRONG
+from placer_cli.draw.palette import BAD, GOOD, QUIET, STRONG
 from placer_cli.draw.tables import table
 from placer_cli.draw.text_flow import titled
 from placer_cli.draw.texts import count, title_of
@@ -63,14 +64,21 @@ def _proof(question: PlanQuestion, answer: Bought) -> str:
 
 def _who(question: PlanQuestion, answer: Bought) -> str:
     """Say who gets a place, scenario by scenario."""
-    pods = [len(witness.placement.pods) for witness in answer.witnesses]
+    whole = [one for one in answer.witnesses if not one.loss]
+    losses = [one for one in answer.witnesses if one.loss]
+    pods = [len(one.placement.pods) for one in whole]
+    without = ""
+    if losses:
+        names = list(dict.fromkeys(one.loss for one in losses))
+        told = _listed(tuple(names), "or") if len(names) <= 4 else f"any of {len(names)} losses"
+        without = f" Nobody is left without a place after the loss of {told}."
     if len(question.scenarios) == 1:
-        return f"{count(pods[0], 'pod')} {'gets' if pods[0] == 1 else 'get'} a place, all judged."
+        get = "gets" if pods[0] == 1 else "get"
+        return f"{count(pods[0], 'pod')} {get} a place, all judged.{without}"
     told = ", ".join(
-        f"{scenario.name} ({count(number, 'pod')})"
-        for scenario, number in zip(question.scenarios, pods, strict=True)
+        f"{one.scenario} ({count(number, 'pod')})" for one, number in zip(whole, pods, strict=True)
     )
-    return f"It does for each scenario: {told}. All places are judged."
+    return f"It does for each scenario: {told}. All places are judged.{without}"
 
 
 def money(question: PlanQuestion, price: Decimal) -> str:
@@ -139,10 +147,9 @@ def _no_plan(question: PlanQuestion, answer: NoPlan) -> Iterator[RenderableType]
         for one in answer.unplaced:
             name = title_of(one.name, one.namespace)
             yield Text(f"{name}: {' '.join(one.reasons)}", BAD)
+        yield from _mends(question, answer)
         return
-    total = max(
-        sum(1 for _ in pods_of(demand_in(question, scenario))) for scenario in question.scenarios
-    )
+    total = max(sum(1 for _ in pods_of(case.instance.gangs)) for case in cases_of(question))
     yield Text(
         f"No plan places all {total:,} pods, which is proven: too few nodes can be bought.", STRONG
     )
@@ -151,10 +158,20 @@ def _no_plan(question: PlanQuestion, answer: NoPlan) -> Iterator[RenderableType]
     if answer.ended:
         ends = ", ".join(f"{name} ends at {most:,}" for name, most in answer.ended)
         yield Text(f"{ends}: raise max, or offer other nodes.")
+    yield from _mends(question, answer)
+
+
+def _mends(question: PlanQuestion, answer: NoPlan) -> Iterator[RenderableType]:
+    """Say what would do."""
+    for one in answer.mends:
+        price = "" if one.price is None else f", for {money(question, one.price)}"
+        small = " (proven smallest)" if one.smallest else ""
+        yield Text.assemble("would do: ", (", ".join(one.changes), GOOD), price, (small, QUIET))
 
 
 def _none_found(question: PlanQuestion, answer: NoneFound) -> Iterator[RenderableType]:
-    where = f" in scenario {answer.scenario}" if len(question.scenarios) > 1 else ""
+    several = len(question.scenarios) > 1 or question.survive is not None
+    where = f" in scenario {answer.scenario}" if several else ""
     what = f"{count(answer.pods, 'pod')} found no place{where}" if answer.pods else "none was found"
     yield Text(f"No plan yet: {what}, and it is not proven that none exists.", STRONG)
     yield Text(f"If there is one, it costs at least {money(question, answer.bound)}.")
@@ -164,5 +181,5 @@ def _none_found(question: PlanQuestion, answer: NoneFound) -> Iterator[Renderabl
     yield Text("Give it more --seconds, raise max of an offer, or offer other nodes.")
 
 
-def _listed(parts: tuple[str, ...]) -> str:
-    return " and ".join((", ".join(parts[:-1]), parts[-1])) if len(parts) > 1 else parts[0]
+def _listed(parts: tuple[str, ...], last: str = "and") -> str:
+    return f" {last} ".join((", ".join(parts[:-1]), parts[-1])) if len(parts) > 1 else parts[0]

@@ -100,6 +100,7 @@ class Waiting:
     pods: Sequence[PodPart]
     gangs: Sequence[tuple[GangPart, Place]]
     place: Place
+    pods_field: str = "pods"
 
 
 def build_instance(
@@ -301,7 +302,7 @@ def _build(
     asked += beside.demand if beside else ()
     for one in asked:
         for i, pod in enumerate(one.pods):
-            gangs += waiting.lone(pod, one.place.at("pods", i))
+            gangs += waiting.lone(pod, one.place.at(one.pods_field, i))
     for one in asked:
         gangs += (waiting.gang(gang, place) for gang, place in one.gangs)
     groups = tuple(

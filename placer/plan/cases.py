@@ -1,0 +1,116 @@
+"""Cases of a plan: each scenario as it comes, and again in each loss that it is to survive."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+from placer.plan.losses import after_loss, losses_of_nodes
+from placer.plan.question import PlanQuestion, PlanScenario, SurvivalDemand, demand_in
+from placer_models.cluster import Instance
+from placer_models.pod import Gang
+from placer_models.whatif.language import apply_all
+
+
+@dataclass(frozen=True, slots=True)
+class PlanCase:
+    """What has to find places at one time, and the nodes that are there then.
+
+    Attributes:
+        scenario: The name of the scenario.
+        loss: What is lost, in words; empty: nothing.
+        instance: The nodes that are there, what runs on them, and all that wants a place.
+        barred: Indices of offers whose bought nodes are all lost.
+        one_less: The index of the offer of which one bought node is lost; None: of none.
+
+    """
+
+    scenario: str
+    loss: str
+    instance: Instance
+    barred: frozenset[int] = frozenset()
+    one_less: int | None = None
+
+    @property
+    def name(self) -> str:
+        """The case in words."""
+        return f"{self.scenario}, without {self.loss}" if self.loss else self.scenario
+
+
+def cases_of(question: PlanQuestion) -> tuple[PlanCase, ...]:
+    """Return the cases of a question; what is bought has to do for each.
+
+    Raises:
+        ChangeError: A change of a scenario has nothing to change.
+
+    """
+    return tuple(case for one in question.scenarios for case in _cases(question, one))
+
+
+def changed_by(question: PlanQuestion, scenario: PlanScenario) -> Instance:
+    """Return the instance of a scenario, before anything is scaled.
+
+    Raises:
+        ChangeError: A change has nothing to change.
+
+    """
+    if not scenario.changes:
+        return question.instance
+    return apply_all(scenario.changes, question.instance)
+
+
+def _cases(question: PlanQuestion, scenario: PlanScenario) -> Iterator[PlanCase]:
+    changed = changed_by(question, scenario)
+    demand = demand_in(changed, scenario)
+    asked = replace(changed, gangs=(*demand, *question.headroom), move_budget=0)
+    yield PlanCase(scenario.name, "", asked)
+    if question.survive is None:
+        return
+    least = question.survive.priority
+    kept = tuple(gang for gang in demand if least is None or gang.priority >= least)
+    for loss, nodes, barred, one_less in _losses(question, question.survive, changed):
+        if nodes:
+            after = after_loss(replace(changed, gangs=()), nodes)
+        else:
+            after = replace(changed, gangs=())
+        gangs = (*after.gangs, *kept)
+        keys = {gang.key for gang in gangs}
+        instance = replace(
+            after,
+            gangs=gangs,
+            groups=tuple(group for group in changed.groups if keys.issuperset(group.gangs)),
+            left_out=(),
+            move_budget=0,
+        )
+        yield PlanCase(scenario.name, loss, instance, barred, one_less)
+
+
+def _losses(
+    question: PlanQuestion, survive: SurvivalDemand, instance: Instance
+) -> Iterator[tuple[str, frozenset[str], frozenset[int], int | None]]:
+    """Yield each loss: its words, nodes that are there, offers lost whole, and one losing one."""
+    if not survive.domain:
+        # Nodes that are alike come to the same, however many there are.
+        for loss in losses_of_nodes(replace(instance, gangs=())):
+            yield loss.name, frozenset(loss.nodes), frozenset(), None
+        for index, offer in enumerate(question.offers):
+            yield f"one {offer.name}", frozenset(), frozenset(), index
+        return
+    nodes = {node.name: node.topology_domain(survive.domain) for node in instance.nodes}
+    offers = [offer.node.topology_domain(survive.domain) for offer in question.offers]
+    domains = sorted({domain for domain in (*nodes.values(), *offers) if domain is not None})
+    for some in combinations(domains, survive.count):
+        there = frozenset(name for name, domain in nodes.items() if domain in some)
+        barred = frozenset(index for index, domain in enumerate(offers) if domain in some)
+        yield " + ".join(some), there, barred, None
+
+
+def domains_in(question: PlanQuestion, key: str) -> tuple[str, ...]:
+    """Return the domains in which nodes are, or may be bought."""
+    nodes = (*question.instance.nodes, *(offer.node for offer in question.offers))
+    return tuple(sorted({found for node in nodes if (found := node.topology_domain(key))}))
+
+
+def gangs_in(cases: tuple[PlanCase, ...]) -> Iterator[Gang]:
+    """Yield the gangs of all cases; most of them are in several."""
+    for case in cases:
+        yield from case.instance.gangs
