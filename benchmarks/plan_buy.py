@@ -1,16 +1,18 @@
 """What to buy: price, proven bound and gap, beside two naive buyers on the same market.
 
 12 random mixes (`_random_mixes`), and openb's pods bought from its own 27 node types
-(`_openb`) where the traces are. The first figure of a row is the market's price and the last one
-what every pod in a judged place costs. CPU time is told beside wall time: on a busy machine a
-search of 60 s is a shorter one.
+(`_openb`) where the traces are; five of the mixes again with each type offered in three zones,
+one of which may be lost (`zones`), and with any one node lost (`nodes`). The first figure of a
+row is the market's price and the last one what every pod in a judged place costs. CPU time is told
+beside wall time: on a busy machine a search of 60 s is a shorter one.
 
-Run: python benchmarks/plan_buy.py [FOLDER OF openb's CSV FILES] [SECONDS] [LISTS OR mixes...]
+Run: python benchmarks/plan_buy.py [FOLDER OF openb's CSV FILES] [SECONDS] [KINDS OF QUESTIONS...]
 """
 
 import os
 import sys
 import time
+from dataclasses import replace
 
 from _buying_rivals import buy_one_by_one
 from _openb import folder_of_traces, openb
@@ -18,12 +20,15 @@ from _random_mixes import random_mix
 
 from placer.plan.answer import Bought
 from placer.plan.plan import buy
-from placer.plan.question import PlanQuestion
+from placer.plan.question import PlanQuestion, SurvivalDemand
 from placer.plan.relax import relaxed
 
 LISTS = ("default", "gpushare40", "gpuspec20")
 MIXES = 12
 MIX_S = 10.0
+LOSSES = 5
+LOSS_S = 30.0
+ZONE = "topology.kubernetes.io/zone"
 LIST_S = 60.0
 THREADS = 2
 HEAD = (
@@ -33,15 +38,19 @@ HEAD = (
 
 
 def report(name: str, question: PlanQuestion, seconds: float) -> None:
-    """Print a row: rivals in percent above the bound."""
+    """Print a row: rivals in percent above the bound; they know nothing of losses."""
     market = relaxed(question).market
-    ffd, best = (buy_one_by_one(market, best_fit=best_fit) for best_fit in (False, True))
+    rivals = () if question.survive else (False, True)
+    paid = [buy_one_by_one(market, best_fit=best_fit) for best_fit in rivals]
     wall_s, cpu_s = time.perf_counter(), time.process_time()
     answer = buy(question, seconds, THREADS)
     wall_s, cpu_s = time.perf_counter() - wall_s, time.process_time() - cpu_s
-    assert isinstance(answer, Bought), answer
+    if not isinstance(answer, Bought):
+        what = type(answer).__name__
+        print(f"{name:12} {what}, wall {wall_s:.1f} s, CPU {cpu_s:.1f} s", flush=True)
+        return
     bound = question.in_units(answer.bound)
-    above = [f"{100 * (price / bound - 1):.1f} %" for price in (ffd, best)]
+    above = [f"{100 * (price / bound - 1):.1f} %" for price in paid] or ["", ""]
     nodes = sum(one.count for one in answer.mix)
     print(
         f"{name:12} {sum(market.blocks[0]):6,} {market.items:5} {answer.price:11,} "
@@ -49,6 +58,19 @@ def report(name: str, question: PlanQuestion, seconds: float) -> None:
         f"{wall_s:5.1f} s {cpu_s:5.1f} s",
         flush=True,
     )
+
+
+def in_zones(question: PlanQuestion) -> PlanQuestion:
+    """Return the question with each offer in three zones, one of which may be lost."""
+    offers = tuple(
+        replace(
+            offer,
+            node=replace(offer.node, name=f"{offer.name}-{zone}", labels=((ZONE, zone),)),
+        )
+        for offer in question.offers
+        for zone in "abc"
+    )
+    return replace(question, offers=offers, survive=SurvivalDemand(ZONE))
 
 
 def main() -> None:
@@ -60,6 +82,12 @@ def main() -> None:
     if "mixes" in chosen:
         for seed in range(MIXES):
             report(f"mix {seed}", random_mix(seed), seconds or MIX_S)
+    for seed in range(LOSSES):
+        if "zones" in chosen:
+            report(f"mix {seed} zones", in_zones(random_mix(seed)), seconds or LOSS_S)
+        if "nodes" in chosen:
+            one = replace(random_mix(seed), survive=SurvivalDemand())
+            report(f"mix {seed} node", one, seconds or LOSS_S)
     for pods in (name for name in LISTS if name in chosen):
         if folder is None:
             print(f"{pods:12} skipped: name the folder of openb's CSV files, or PLACER_OPENB")

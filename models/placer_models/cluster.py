@@ -328,6 +328,8 @@ class RunningPod:
         guessed: Whether the NUMA nodes of its memory and hugepages, and so those to whose pool
             it is bound, are a guess: nobody says where it has them.
         of_node: Whether it runs for its node and ends with it, as pods of DaemonSets do.
+        restarts_with: The gang, of its namespace, that it restarts with where its place names
+            none: nobody knows what that gang asks of places. Empty: it restarts by itself.
 
     """
 
@@ -337,6 +339,7 @@ class RunningPod:
     illegal: str = ""
     guessed: bool = False
     of_node: bool = False
+    restarts_with: str = ""
 
     def __post_init__(self) -> None:
         check_types(self)

@@ -115,11 +115,19 @@ def bound_pods(
                 illegal=one.illegal,
                 guessed=held.guessed,
                 of_node=one.part.of_node,
+                restarts_with=_gang_of(one.part),
             )
         )
     if kept_milli := joined.kept_milli + sum(one.asked.shared_milli for one in read):
         found.running.append(_system(node, kept_milli, owned, read))
     return found
+
+
+def _gang_of(part: KubePod) -> str:
+    """Return the name of the gang that a pod is of, in its own namespace; empty if of none."""
+    if part.gang is None or part.gang.key[0] != part.identity.namespace:
+        return ""
+    return part.gang.key[1]
 
 
 def _is_pinned(part: KubePod) -> bool:

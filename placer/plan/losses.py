@@ -83,8 +83,8 @@ def after_loss(instance: Instance, lost: frozenset[str]) -> Instance:
 
 
 def _gang_of(one: RunningPod) -> NamespacedName | None:
-    gang = one.placement.gang
-    return None if gang is None else (one.pod.namespace, gang)
+    gang = one.placement.gang or one.restarts_with
+    return (one.pod.namespace, gang) if gang else None
 
 
 def losses_of_nodes(instance: Instance) -> tuple[Loss, ...]:

@@ -62,6 +62,7 @@ class _Seat:
     floats: bool = False  # it is said to be bound to no NUMA node
     guessed: bool = False  # nobody says where its memory is
     of_node: bool = False
+    restarts_with: str = ""
 
 
 class RunningReader:
@@ -100,6 +101,7 @@ class RunningReader:
             floats=part.cpuset == "",
             guessed=part.memory_guessed,
             of_node=part.of_node,
+            restarts_with=part.restarts_with,
         )
         if part.memory is not None:
             seat.memory = self._memory(part.memory, seat)
@@ -132,6 +134,7 @@ class RunningReader:
                 seat.illegal,
                 guessed=seat.guessed,
                 of_node=seat.of_node,
+                restarts_with=seat.restarts_with,
             )
             for seat in self._seats
         )

@@ -44,6 +44,7 @@ def running_to_dict(running: RunningPod, node: Node, *, in_gang: bool) -> Json:
             gang=placement.gang if in_gang else None,
             movable=running.movable,
             of_node=running.of_node,
+            restarts_with=running.restarts_with,
         ),
     }
 

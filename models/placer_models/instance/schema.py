@@ -300,6 +300,9 @@ class RunningPart(SpecPart):
     of_node: bool = Field(
         False, description="Whether it runs for its node and ends with it, as in a DaemonSet."
     )
+    restarts_with: str = Field(
+        "", description="The gang that it restarts with, where nothing is asked of its places."
+    )
 
 
 class DefaultsPart(Part):
