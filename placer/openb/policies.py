@@ -1,5 +1,6 @@
 """Policies that a trace can be replayed under: node strategies, and scorers of the greedy path."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 
 from placer.greedy.scorer import NodeScoring
@@ -7,6 +8,8 @@ from placer.greedy.scorers.best_fit import BestFitScoring
 from placer.greedy.scorers.dot_product import DotProductScoring
 from placer.greedy.scorers.fragmentation import FragmentationScoring
 from placer.search.options import Engine, SolveOptions
+from placer_models.demand import ExpectedDemand, demand_of
+from placer_models.forecast import shape_of
 from placer_models.node_strategy import NodeStrategy
 from placer_models.pod import PodSpec
 
@@ -17,7 +20,10 @@ _SCORERS: dict[str, Callable[[Iterable[PodSpec]], NodeScoring]] = {
 }
 """Name -> what makes the scoring, given the pods of the list."""
 
-POLICIES = (*(strategy.value for strategy in NodeStrategy), *_SCORERS)
+GIVEN = "expected-given"
+"""Strategy ``expected``, given the pods of the list; by its own name it learns from arrivals."""
+
+POLICIES = (*(strategy.value for strategy in NodeStrategy), GIVEN, *_SCORERS)
 """Their names."""
 
 
@@ -31,4 +37,18 @@ def options_of(policy: str, specs: Iterable[PodSpec]) -> SolveOptions:
     """
     if policy in _SCORERS:
         return SolveOptions(Engine.GREEDY, scoring=_SCORERS[policy](specs))
-    return SolveOptions(Engine.GREEDY, strategy=NodeStrategy(policy))
+    strategy = NodeStrategy.EXPECTED if policy == GIVEN else NodeStrategy(policy)
+    return SolveOptions(Engine.GREEDY, strategy=strategy)
+
+
+def demand_of_list(policy: str, specs: Iterable[PodSpec]) -> ExpectedDemand | None:
+    """Return the pods that a Scheduler is told to expect under a policy; None: it is told nothing.
+
+    Args:
+        policy: One of ``POLICIES``.
+        specs: What each pod of the list asks for.
+
+    """
+    if policy != GIVEN:
+        return None
+    return demand_of(Counter(shape for spec in specs if (shape := shape_of(spec)) is not None))

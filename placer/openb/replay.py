@@ -13,7 +13,7 @@ from itertools import islice
 from statistics import fmean
 from time import perf_counter
 
-from placer.openb.policies import options_of
+from placer.openb.policies import demand_of_list, options_of
 from placer.openb.trace import Trace
 from placer.openb.words import TraceWords
 from placer.scheduler import Scheduler
@@ -98,8 +98,10 @@ class _Calls:
     def __init__(self, trace: Trace, policy: str) -> None:
         words = TraceWords()
         self.words = words
-        self.scheduler = Scheduler(trace.ranked_nodes(words))
-        self.options: SolveOptions = options_of(policy, (words.spec(pod) for pod in trace.pods))
+        specs = [words.spec(pod) for pod in trace.pods]
+        demand = demand_of_list(policy, specs)
+        self.scheduler = Scheduler(trace.ranked_nodes(words), demand=demand)
+        self.options: SolveOptions = options_of(policy, specs)
         self.call_s: list[float] = []
         self.rejected = 0
 

@@ -59,7 +59,8 @@ def openb(
             metavar="NAME",
             callback=_policy,
             autocompletion=_policies,
-            help="A node strategy, or best-fit, dot-product or fgd.",
+            help="A node strategy (expected learns from arrivals, expected-given knows the list), "
+            "or best-fit, dot-product or fgd.",
         ),
     ] = "usable",
     batch: Annotated[
