@@ -112,7 +112,11 @@ class Buyer:
         steps = [kind.price * kind.pack for kind in market.kinds if kind.price]
         bound = None if exact is None else rounded_up(exact, steps)
         self.tell("rounding to whole nodes")
-        rounding = Rounding(market, certifier.master, certifier.filler)
+
+        def over() -> bool:
+            return self.stop() or self.clock.now() >= started + self.time
+
+        rounding = Rounding(market, certifier.master, certifier.filler, over=over)
         plan = rounding.best(certificate.proposal, _TRIES, self.seed) if exact is not None else None
         complete, by_enumeration = None, False
         if bound is not None and (plan is None or plan.price > bound):
@@ -128,7 +132,7 @@ class Buyer:
                     bound, by_enumeration = None, True
                 elif complete is not None and answer.bound is not None and answer.bound > bound:
                     bound, by_enumeration = answer.bound, True
-        rivals = self._rivals(plan, certifier, complete) if plan else ()
+        rivals = self._rivals(plan, certifier, complete, over) if plan else ()
         return Deal(
             plan,
             bound,
@@ -157,15 +161,24 @@ class Buyer:
         return certifier.master.patterns
 
     def _rivals(
-        self, plan: MarketPlan, certifier: Certifier, complete: Sequence[Pattern] | None
+        self,
+        plan: MarketPlan,
+        certifier: Certifier,
+        complete: Sequence[Pattern] | None,
+        over: Callable[[], bool],
     ) -> tuple[Rival, ...]:
-        """Return what is paid without each of the offers that cost most, cheapest first."""
+        """Return what is paid without each of the offers that cost most, cheapest first.
+
+        There are as many as the time allows.
+        """
         spent = [n * k.price for n, k in zip(plan.bought, self.market.kinds, strict=True)]
         dear = [kind for kind in sorted(range(len(spent)), key=lambda k: -spent[k]) if spent[kind]]
         found = []
         for kind in dear[:_MOST_RIVALS]:
+            if over():
+                break
             barred = frozenset({kind})
-            rounding = Rounding(self.market, certifier.master, certifier.filler, barred)
+            rounding = Rounding(self.market, certifier.master, certifier.filler, barred, over)
             other = rounding.best(certifier.master.without(kind), 2, self.seed)
             if complete is not None and not self.stop():
                 whole = buy_whole(

@@ -136,7 +136,7 @@ class Certifier:
             self._begin_greedily()
             self._best = PriceBound(Fraction(0), Fraction(0)), Values((), ())
             proposal = self.master.solve()
-            self._prove(self._centre, proposal, pool, first=True)
+            self._prove(self._centre, proposal, pool)
             proposal = self._improve(pool)
         self.master.end_exchanges()
         proposal = self._settle(proposal)
@@ -251,8 +251,6 @@ class Certifier:
         values: FloatArray,
         proposal: Proposal,
         pool: ThreadPoolExecutor,
-        *,
-        first: bool = False,
     ) -> int:
         """Price all kinds, keep the bound if it is better, add patterns; count the new ones."""
         whole = self._whole(values)
@@ -267,11 +265,10 @@ class Certifier:
 
         def solve(job: tuple[int, int]) -> Fullest:
             block, kind = job
-            # Whoever comes after the end has no time left.
-            if self._over and not first:
+            # Whoever comes after the end has no time left, and the quick bounds hold.
+            if self._over:
                 return Fullest(quick[block][kind])
-            # The first proof is always finished, because without any bound there is no answer.
-            wall_s = None if first else self.clock.wall_s(self.deadline)
+            wall_s = self.clock.wall_s(self.deadline)
             return self._pricers[block][kind].fullest(whole[block], _WORK, wall_s)
 
         fullest = [list(row) for row in zip(*quick, strict=True)]

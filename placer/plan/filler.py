@@ -178,11 +178,20 @@ class Filler:
 
     def holds(self, kind: int, counts: IntArray) -> bool:
         """Return whether a bin holds so many items, as far as a greedy look says."""
-        if counts[~self._may[kind]].any():
+        if counts[~self._may[kind]].any() or not self._sums_hold(kind, counts):
             return False
         bins = self._empty(np.array([kind]))
         self._go_on(bins, self._hardness(kind), counts[None])
         return bool((bins.counts[0] == counts).all())
+
+    def _sums_hold(self, kind: int, counts: IntArray) -> bool:
+        """Return whether the sums of a bin hold so many items, and enough devices are whole."""
+        if (counts @ self._sizes[kind] > self._room[kind]).any():
+            return False
+        return all(
+            int(counts @ table.whole[kind]) <= int(table.free[kind].sum())
+            for table in self._devices
+        )
 
     def _relative_sizes(self) -> FloatArray:
         """Return which part of a bin an item takes, by resource and type of devices."""

@@ -4,7 +4,7 @@ Patterns that are used whole are bought as often; the rest is filled greedily by
 hold of what is left, and completed. Then each bin becomes the cheapest that holds what is in it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -53,6 +53,7 @@ class Rounding:
 
     Attributes:
         barred: Kinds of bins that are not to be bought.
+        over: Asked whether the time is over; one try is made all the same.
 
     """
 
@@ -60,6 +61,7 @@ class Rounding:
     master: Master
     filler: Filler
     barred: frozenset[int] = frozenset()
+    over: Callable[[], bool] = lambda: False
     _columns: list[IntArray] = field(init=False)
     _numbers: list[IntArray] = field(init=False)
     _kinds: list[IntArray] = field(init=False)
@@ -81,8 +83,13 @@ class Rounding:
     def best(self, proposal: Proposal, tries: int, seed: int) -> MarketPlan | None:
         """Return the cheapest plan of some tries, or None if none has room for all items."""
         rng = np.random.default_rng(seed)
-        found = (self.once(proposal, rng if number else None) for number in range(tries))
-        plans = [plan for plan in found if plan is not None]
+        plans: list[MarketPlan] = []
+        for number in range(tries):
+            if number and self.over():
+                break
+            plan = self.once(proposal, rng if number else None)
+            if plan is not None:
+                plans.append(plan)
         return min(plans, key=lambda plan: plan.price, default=None)
 
     def once(self, proposal: Proposal, rng: np.random.Generator | None) -> MarketPlan | None:
