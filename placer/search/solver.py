@@ -9,7 +9,7 @@ from placer.search.budget import Budget
 from placer.search.device_proximity import with_nearer_devices
 from placer.search.exact import limits_of
 from placer.search.joint_search import JointSearch
-from placer.search.judged import judged
+from placer.search.judged import Rejected, judged, look_at
 from placer.search.misplaced_search import SHARE_OF_STAYING, MisplacedSearch
 from placer.search.move_order import in_move_order
 from placer.search.options import Engine, SolveOptions
@@ -127,7 +127,8 @@ def solve(
         tell("looking at earlier places")
         warm = warm_start(instance, before, earlier, lambda: budget.over)
         if warm is not None and asked is not instance:
-            warm = judged(asked, baseline, complete_with_current(asked, warm.placement))
+            there = look_at(asked, baseline, complete_with_current(asked, warm.placement))
+            warm = None if isinstance(there, Rejected) else there
         best = warm if warm is not None and warm.better_than(best) else best
     limits = limits_of(problem)
     known = BoundNotes.of_limits(limits)
