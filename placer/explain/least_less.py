@@ -65,7 +65,9 @@ def _least_less(resource: str, asked: int, step: int, trials: Trials) -> KindOut
     def less(steps: int) -> Option:
         return tuple(AskLess(gang.key, resource, steps * step) for gang in gangs)
 
-    steps = StepSearch(low=1, high=-(-asked // step))  # to ask for nothing is not to ask for less
+    most = _most_left(resource, trials)
+    high = -(-asked // step) if most is None else min(-(-asked // step), most // step + 1)
+    steps = StepSearch(low=1, high=high)  # to ask for nothing is not to ask for less
     # Where less may not fit though more does, nothing follows from what does not fit.
     plain = not may_need_more(trials.instance)
     if not plain and _without_policies_none_fits(less(steps.low), trials):
@@ -74,6 +76,28 @@ def _least_less(resource: str, asked: int, step: int, trials: Trials) -> KindOut
     if found is None:
         return steps.beyond
     return ProposedChange("ask-less", less(found), steps.beyond is Outcome.RULED_OUT)
+
+
+def _most_left(resource: str, trials: Trials) -> int | None:
+    """Return how much the node that has most left of a resource has; None: that is not counted.
+
+    Nobody who asks for more has a place.
+    """
+    accounts = trials.counted.accounts
+    if resource == "memory":
+        return max((sum(map(_at_least_0, a.memory.bytes_in.values())) for a in accounts), default=0)
+    pods = [pod for gang in trials.instance.gangs for pod in gang.pods]
+    if any(resource in dict(pod.spec.strategies) for pod in pods):
+        return None
+    if any(pod.spec.requests.count_of(resource) for pod in pods):
+        return max(
+            (sum(kind == resource for kind, _ in a.devices.free) for a in accounts), default=0
+        )
+    return None
+
+
+def _at_least_0(amount: int) -> int:
+    return max(0, amount)
 
 
 def _without_policies_none_fits(least: Option, trials: Trials) -> bool:
@@ -123,6 +147,8 @@ class StepSearch:
         if lowest is not Outcome.FITS:
             self.beyond = lowest if plain else Outcome.OPEN
             return None
+        if self.high - self.low > 1 and outcome(self.high - 1) is Outcome.FITS:
+            return self.high - 1
         fits, refused = self.low, self.high
         while refused - fits > 1:
             middle = (fits + refused) // 2

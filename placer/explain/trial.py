@@ -102,6 +102,11 @@ class Trials:
         """Return the nodes, counted once for all changes that leave them and what runs alone."""
         if changed.nodes is not self.instance.nodes or changed.running is not self.instance.running:
             return None
+        return self.counted
+
+    @property
+    def counted(self) -> Baseline:
+        """The nodes of the instance, counted."""
         if self.baseline is None:
             self.baseline = baseline_of(self.instance)
         return self.baseline
