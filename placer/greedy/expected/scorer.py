@@ -1,9 +1,11 @@
 """The scorer of strategy `expected`: nodes that lose little of their worth to expected pods."""
 
+import os
 import sys
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 from typing import Protocol
 
 import numpy as np
@@ -18,9 +20,11 @@ from placer_models.expected import open_on
 
 _COMPILED = "placer.greedy.expected.compiled_scores"
 
-WORTH_COMPILING_S = 3.0
-"""Seconds that have to be left before compiled scores are loaded: the first time on a machine they
-are compiled, which takes longer, later they are read."""
+WORTH_LOADING_S = 3.0
+"""Seconds that have to be left before compiled scores are loaded, which takes a third of one."""
+
+WORTH_COMPILING_S = 30.0
+"""The same where they are not compiled yet: the first time on a machine that takes 5 s of CPU."""
 
 MANY_NODES = 100
 """With fewer nodes the reference does."""
@@ -73,17 +77,16 @@ class ExpectedScorer:
         if prices != self._prices:
             self._prices = prices
             self._scores.set_prices(prices)
-        many = left_s >= WORTH_COMPILING_S and len(self._rows) >= MANY_NODES
-        if not self._is_compiled and (_COMPILED in sys.modules or many):
-            self._is_compiled = True  # Or it cannot be, which is not tried again.
-            try:
-                compiled = import_module(_COMPILED).CompiledScores
-            except (ImportError, RuntimeError):
-                # Numba is not there, does not know this NumPy, or finds no folder for what it
-                # compiles.
-                return
-            arrays, open_ = DemandArrays.of(self._demand), np.array(self._open, dtype=np.bool_)
-            self._scores = compiled(arrays, open_, self._rows, prices)
+        if self._is_compiled or not is_worth_loading(len(self._rows), left_s):
+            return
+        self._is_compiled = True  # Or it cannot be, which is not tried again.
+        try:
+            compiled = import_module(_COMPILED).CompiledScores
+        except (ImportError, RuntimeError):
+            # Numba is not there, does not know this NumPy, or finds no folder for what it compiles.
+            return
+        arrays, open_ = DemandArrays.of(self._demand), np.array(self._open, dtype=np.bool_)
+        self._scores = compiled(arrays, open_, self._rows, prices)
 
     def epoch(self, free: FreeNodes) -> Hashable:
         """Return the prices."""
@@ -94,3 +97,19 @@ class ExpectedScorer:
         asked = ask.cpu_milli, ask.gpus, ask.gpu_milli
         lost, gpus = self._scores.lost(asked, free.cpu_milli, free.gpu_milli, nodes)
         return NodeScores(-lost, gpus if ask.is_share else None)
+
+
+def is_worth_loading(nodes: int, left_s: float) -> bool:
+    """Return whether compiled scores are loaded already, or nodes and seconds make it worth."""
+    if _COMPILED in sys.modules:
+        return True
+    if nodes < MANY_NODES or left_s < WORTH_LOADING_S:
+        return False
+    return left_s >= WORTH_COMPILING_S or _are_compiled()
+
+
+def _are_compiled() -> bool:
+    """Return whether Numba has kept what it compiled on this machine."""
+    kept = os.environ.get("NUMBA_CACHE_DIR")
+    folder = Path(kept) if kept else Path(__file__).parent / "__pycache__"
+    return any(folder.rglob(f"{_COMPILED.rpartition('.')[2]}.*.nbi"))
