@@ -7,6 +7,7 @@ from time import monotonic
 from placer.judge.breaches import breaches
 from placer.scheduling.cluster_state import ClusterState
 from placer.scheduling.decision import Batch, Decision
+from placer.scheduling.in_turn import goes_in_turn, placed_in_turn
 from placer.search.baseline import SolveCache
 from placer.search.cp import SolverError
 from placer.search.options import Engine, SolveOptions
@@ -53,9 +54,13 @@ def decide(
     if options.strategy is not None:
         # The solver is asked about this very object, so that the judge knows it again.
         instance = replace(instance, strategy=options.strategy, demand=demand)
+    first = None
+    if goes_in_turn(instance, options):
+        first = placed_in_turn(state, instance, options, cache)
+        baseline = state.baseline(cache)
     left_s = max(LEAST_TIME_S, options.time_limit_s - (monotonic() - began_s))
     options = replace(options, strategy=None, time_limit_s=left_s)
-    answer = solve(instance, options, baseline=baseline, earlier=earlier)
+    answer = solve(instance, options, baseline=baseline, earlier=earlier, greedy=first)
     decision = Decision(batch, answer, state.version, demand=demand)
     found = breaches(instance, decision.placement, baseline.nodes_before)
     if found:

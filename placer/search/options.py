@@ -23,6 +23,16 @@ class Engine(StrEnum):
     """The whole model at once, however large."""
 
 
+class BatchOrder(StrEnum):
+    """In which order pods are placed that have nothing to do with each other."""
+
+    ARRIVAL = "arrival"
+    """As they stand in the batch: each gets the place that a call of its own would give it."""
+
+    LARGEST_FIRST = "largest-first"
+    """What asks for the most first, and other orders where something finds no place."""
+
+
 def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
@@ -40,6 +50,8 @@ class SolveOptions:
         strategy: What the last tier is, or None for what the instance says.
         scoring: What chooses among nodes in the greedy path in place of the strategy, which stays
             what answers are measured by. None: the strategy.
+        order: How the greedy engine of a Scheduler places a batch of several pods without gangs and
+            priorities. Other batches, other engines and `solve` always begin with the largest.
         halt: Ends the search early, from another thread.
 
     """
@@ -51,6 +63,7 @@ class SolveOptions:
     seed: int = 0
     strategy: NodeStrategy | None = None
     scoring: NodeScoring | None = None
+    order: BatchOrder = BatchOrder.ARRIVAL
     halt: Halt | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:

@@ -9,7 +9,7 @@ from placer.search.budget import Budget
 from placer.search.device_proximity import with_nearer_devices
 from placer.search.exact import limits_of
 from placer.search.joint_search import JointSearch
-from placer.search.judged import Rejected, judged, look_at
+from placer.search.judged import JudgedPlacement, Rejected, judged, look_at
 from placer.search.misplaced_search import SHARE_OF_STAYING, MisplacedSearch
 from placer.search.move_order import in_move_order
 from placer.search.options import Engine, SolveOptions
@@ -44,6 +44,7 @@ from placer_models.placement import (
     PartlyPlaced,
     Placed,
     Placement,
+    RejectedPlace,
     TierValue,
 )
 from placer_models.pod import pods_of
@@ -62,6 +63,7 @@ def solve(
     *,
     skip_illegal: bool = False,
     earlier: Placement | None = None,
+    greedy: Placement | None = None,
 ) -> Answer:
     """Place what waits as well as the time allows, and say how good that is.
 
@@ -74,6 +76,7 @@ def solve(
             question, each with its reason in the answer, and do not end it.
         earlier: Places that an earlier answer had for pods that wait. The search begins with them
             where they still keep all rules, if that is better than the greedy answer.
+        greedy: The greedy answer, if the caller has it; it counts if the judge lets it pass.
 
     Returns:
         The placement with its tiers and bounds, the proof that nothing can be placed, by search
@@ -103,9 +106,15 @@ def solve(
         instance, accounts, each_core=True, absolute=True, scored=scored, cache=cache
     )
     tell("placing greedily")
-    choices = greedy_choices(instance, baseline, problem, options)
+    given = None if greedy is None else look_at(instance, baseline, greedy)
     placed_s = budget.elapsed_s
-    best, rejected = accepted(instance, baseline, problem, choices, budget)
+    rejected: tuple[RejectedPlace, ...] = ()
+    if isinstance(given, JudgedPlacement):
+        best = given
+    else:
+        choices = greedy_choices(instance, baseline, problem, options)
+        placed_s = budget.elapsed_s
+        best, rejected = accepted(instance, baseline, problem, choices, budget)
     # The search ends with what has just been done once: realising, judging, and reasons.
     budget.keep(ENDING * (budget.elapsed_s - placed_s))
     movable = movable_pods(instance, blamed)
@@ -135,14 +144,15 @@ def solve(
     found = JointSearch(asked, baseline, problem, best, limits, known, list(rejected))
     if searches:
         found = _searched(found, instance, movable, budget, tell)
-    found.best = with_nearer_devices(
-        found.instance,
-        found.baseline,
-        found.problem,
-        found.best,
-        found.rejected,
-        stop=lambda: budget.is_late,
-    )
+    if best is not given:
+        found.best = with_nearer_devices(
+            found.instance,
+            found.baseline,
+            found.problem,
+            found.best,
+            found.rejected,
+            stop=lambda: budget.is_late,
+        )
     return _answer(instance, movable, before, found, budget)
 
 
