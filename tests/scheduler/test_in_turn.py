@@ -12,17 +12,15 @@ from placer.greedy.scorers.best_fit import BestFitScoring
 from placer.greedy.scorers.fragmentation import FragmentationScoring
 from placer.scheduler import Scheduler
 from placer.scheduling.decision import Batch
-from placer.scheduling.errors import SchedulerError
 from placer.search.options import BatchOrder, Engine, SolveOptions
-from placer.state.affinity import asks_for_others
 from placer_models.cluster import Instance, Node
 from placer_models.node_strategy import NodeStrategy
 from placer_models.placement import NamespacedName, PodPlacement
 from placer_models.pod import Gang, Pod, pods_of
-from placer_models.reach import any_reaches_beyond
+from placer_models.reach import of_one_node
 from scheduler.cluster import batch, machine, pod
 
-WORLDS = 20
+WORLDS = 15
 """How many worlds one test looks at."""
 
 
@@ -62,7 +60,7 @@ def both(
     return places(together, pods), places(alone, pods)
 
 
-@pytest.mark.parametrize("batch", range(10), ids="batch {}".format)
+@pytest.mark.parametrize("batch", range(6), ids="batch {}".format)
 def test_a_batch_gets_the_places_of_single_calls(batch: int) -> None:
     """
     Pods with many of the words there are on three real machines, under every strategy and with
@@ -77,25 +75,21 @@ def test_a_batch_gets_the_places_of_single_calls(batch: int) -> None:
         assert len(together) > 1
 
 
-@pytest.mark.parametrize("batch", range(10), ids="batch {}".format)
+@pytest.mark.parametrize("batch", range(6), ids="batch {}".format)
 def test_that_is_so_whatever_words_pods_and_nodes_have(batch: int) -> None:
     """
-    In tiny worlds with words of all families. Where pods look at each other (affinity, spread), a
-    batch has to keep in the end what single calls have to keep in turn, so it may differ.
+    In tiny worlds with words of all families, but for what pods ask of pods beyond their node: a
+    batch has to keep that in the end, single calls keep it in turn.
     """
     looked_at = 0
     for seed in range(1000 * batch, 1000 * batch + WORLDS):
         rng = Random(seed)
         world = mixed_instance(seed)
-        pods = list(pods_of(world.gangs))
+        pods = list(map(of_one_node, pods_of(world.gangs)))
         rng.shuffle(pods)
-        try:
-            together, alone = both(world, pods, options_for(rng, pods))
-        except SchedulerError:
-            continue  # a pod that no Scheduler takes
-        if not any_reaches_beyond(pods) and not asks_for_others(world.gangs):
-            assert together == alone, seed
-            looked_at += len(together) > 1
+        together, alone = both(world, pods, options_for(rng, pods))
+        assert together == alone, seed
+        looked_at += len(together) > 0
     assert looked_at
 
 
