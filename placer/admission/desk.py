@@ -18,7 +18,7 @@ from placer.queue.model import Pick, Ticket, WorkUnit
 from placer.scheduler import Scheduler
 from placer.scheduling.checks import check_batch, legal_part_of
 from placer.scheduling.decision import Change, Decision
-from placer.search.options import Engine, SolveOptions
+from placer.search.options import BatchOrder, Engine, SolveOptions
 from placer_models.placement import NamespacedName, title_of
 from placer_models.typed import typed
 
@@ -107,7 +107,8 @@ class Admission:
         """
         if not deadline_s > 0:
             raise ValueError(f"deadline_s is {deadline_s}; give the call more than 0 seconds")
-        options = options or SolveOptions()
+        # What starts in a round starts together: the order of the queue has had its say by then.
+        options = replace(options or SolveOptions(), order=BatchOrder.LARGEST_FIRST)
         ends_s = monotonic() + deadline_s
         trial = Trial(
             self.scheduler,
