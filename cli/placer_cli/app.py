@@ -122,14 +122,23 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback()
 def _options(
+    context: typer.Context,
     _version: Annotated[
         bool,
         typer.Option(
             "--version", callback=_print_version, is_eager=True, help="Print the version."
         ),
     ] = False,
+    verbose: Annotated[
+        bool,
+        typer.Option("--verbose", help="Say on standard error what is done, step by step."),
+    ] = False,
 ) -> None:
     """Place pods and gangs on the CPUs, NUMA nodes and GPUs of real machines."""
+    if verbose:
+        from placer_cli.verbose import log_to_stderr
+
+        context.call_on_close(log_to_stderr())
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

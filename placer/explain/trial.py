@@ -1,5 +1,6 @@
 """Trials: a changed instance is solved, so that no change is proposed that would not do."""
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
@@ -16,6 +17,8 @@ from placer_models.placement import Answer, Infeasible, PartlyPlaced, Placed
 from placer_models.pod import pods_of
 from placer_models.whatif.change import ChangeError, InstanceChange
 from placer_models.whatif.language import apply_all
+
+log = logging.getLogger(__name__)
 
 LEAST_S = 0.05
 """A trial with less time than this is not begun."""
@@ -72,6 +75,7 @@ class Trials:
             if answer is None:
                 return Outcome.OPEN
             self._known[key] = outcome_of(answer, self.instance)
+            log.info("tried %s: %s", ", ".join(key), self._known[key].value)
         return self._known[key]
 
     def answer(self, changed: Instance) -> Answer | None:

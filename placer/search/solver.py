@@ -1,5 +1,6 @@
 """The solver: from an instance to its answer (G2)."""
 
+import logging
 from dataclasses import replace
 
 from placer.judge.breaches import blamed
@@ -50,6 +51,8 @@ from placer_models.placement import (
 from placer_models.pod import pods_of
 from placer_models.typed import typed
 
+log = logging.getLogger(__name__)
+
 ENDING = 3
 """How many times as long as realising and judging once the end of a search takes."""
 
@@ -94,7 +97,7 @@ def solve(
         instance = _checked(instance, skip_illegal=skip_illegal)
     if options.strategy not in (None, instance.strategy):
         instance = replace(instance, strategy=options.strategy)
-    tell = progress or silent
+    tell = _logged(progress or silent)
     tell("counting what is free")
     baseline = baseline_of(instance) if baseline is None else baseline
     before, accounts, cache = baseline, baseline.accounts, baseline.cache.problems
@@ -154,6 +157,16 @@ def solve(
             stop=lambda: budget.is_late,
         )
     return _answer(instance, movable, before, found, budget)
+
+
+def _logged(tell: Progress) -> Progress:
+    """Return what logs each step as well."""
+
+    def told(step: str) -> None:
+        log.info("%s", step)
+        tell(step)
+
+    return told
 
 
 def _checked(instance: Instance, *, skip_illegal: bool) -> Instance:
