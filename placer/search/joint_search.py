@@ -143,9 +143,8 @@ class JointSearch:
     @property
     def is_settled(self) -> bool:
         """Whether every tier is proven, or only parts could help, and none of them did."""
-        proven, tiers = self._settled(), self.problem.tiers
-        is_last = proven == len(tiers) - 1 and tiers[-1] in NOT_MODELLED
-        return proven == len(tiers) or (is_last and self.parts_are_done)
+        left = self.problem.tiers[self._settled() :]
+        return not left or (self.parts_are_done and NOT_MODELLED.issuperset(left))
 
     @property
     def standing(self) -> tuple[Worth, tuple[int | None, ...]]:
@@ -495,11 +494,7 @@ WAYS: tuple[Way[JointSearch], ...] = (
         again=True,
     ),
     Way(
-        "parts",
-        lambda s: s.has_parts,
-        lambda s: s.share_of_rest,
-        lambda s: s.improve_parts(),
-        again=True,
+        "parts", lambda s: s.has_parts, lambda s: s.share_of_rest, lambda s: s.improve_parts(), True
     ),
 )
 """All ways of searching, in the order of their first turns: bounds before what they end."""
