@@ -21,8 +21,8 @@ _PROVING = 0.72
 _SETTLING = 0.85
 """Until then patterns are looked for without exchanges."""
 _TRIES = 4
-_FEW_BINS = 400
-"""Plans of no more bins are improved by CP-SAT over the patterns."""
+_FEW_BINS = 600
+"""Plans of no more bins a block are improved by CP-SAT over the patterns."""
 _MOST_RIVALS = 4
 _MORE = 300
 """So many fillings at a time are added for such plans."""
@@ -121,7 +121,7 @@ class Buyer:
         complete, by_enumeration = None, False
         if bound is not None and (plan is None or plan.price > bound):
             complete = all_patterns(market)
-            few = plan is not None and sum(map(len, plan.fillings)) <= _FEW_BINS
+            few = plan is not None and max(map(len, plan.fillings), default=0) <= _FEW_BINS
             if (few or complete is not None) and not self.stop():
                 left = self.time - (self.clock.now() - started)
                 patterns = complete or self._more_patterns(certifier, certificate.proposal)
