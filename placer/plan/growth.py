@@ -9,8 +9,8 @@ from decimal import Decimal
 from fractions import Fraction
 
 from placer.plan.answer import Bought, NoneFound, NoPlan, PlanAnswer
+from placer.plan.buy_task import BuyTask, bought
 from placer.plan.cases import changed_by
-from placer.plan.plan import buy
 from placer.plan.question import PlanQuestion, demand_in
 from placer.sweep.halting import NotDoneError, halted
 from placer.sweep.sweep import sweep
@@ -210,9 +210,7 @@ def _solved(task: _Task) -> GrowthStep:
     """Solve one step."""
     question = scaled(task.question, task.scale)
     stop = halted()
-    answer = buy(
-        question, task.seconds, task.threads, stop, seed=task.seed, work_limit=task.work_limit
-    )
+    answer = bought(BuyTask(question, task.seconds, task.threads, task.seed, task.work_limit))
     if stop() and not isinstance(answer, Bought):
         raise NotDoneError
     return _step(question, task, answer)

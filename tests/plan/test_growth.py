@@ -201,7 +201,8 @@ def test_scales_that_mean_nothing(text: str, message: str) -> None:
         scales_of(text)
 
 
-RUNNING = str(Path(__file__).parents[2] / "instances/plan/running.yaml")
+PLANS = Path(__file__).parents[2] / "instances/plan"
+RUNNING, CLUSTER = str(PLANS / "running.yaml"), str(PLANS / "cluster.yaml")
 
 PLAN = """\
 apiVersion: placer/v1
@@ -294,3 +295,15 @@ def test_losses_and_counts_are_the_same_on_two_processes(
     second = main([*arguments, "--processes", "2"]), capsys.readouterr().out
 
     assert first == second
+
+
+def test_a_mix_for_each_scenario_is_the_same_on_two_processes(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    arguments = ["plan", "buy", CLUSTER, "--each", "--work-limit", "2", "--workers", "1"]
+
+    first = main([*arguments, "--format", "json"]), capsys.readouterr().out
+    second = main([*arguments, "--format", "json", "--processes", "2"]), capsys.readouterr().out
+
+    assert first == second
+    assert "next year" in first[1]

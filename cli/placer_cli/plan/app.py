@@ -1,5 +1,6 @@
 """The sub-commands of ``placer plan``: read, call, print, choose an exit code."""
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from time import monotonic
@@ -14,12 +15,13 @@ from placer_cli.exits import Exit
 from placer_cli.output import Format, document, refuse_inputs
 from placer_cli.plan.fit import fit
 from placer_cli.plan.survive import survive
-from placer_cli.plan.sweeping import ExecutorAddress, Processes, workers_named
+from placer_cli.plan.sweeping import ExecutorAddress, Processes, told_as_usage, workers_named
 from placer_cli.report.option import ReportFile, foot_of, write_report
 
 if TYPE_CHECKING:
     from placer.plan.answer import PlanAnswer
     from placer.plan.question import PlanQuestion
+    from placer.sweep.workers import SweepWorkers
 
 LEAST_S = 0.1
 MOST_WORK = 10_000_000
@@ -109,8 +111,10 @@ def buy(
     """
     from placer_cli.interrupt import NoAnswerError
 
-    if growth is None and (processes, executor) != (None, None):
-        raise typer.BadParameter("--processes and --executor are for many plans: give --growth")
+    if growth is None and not each and (processes, executor) != (None, None):
+        raise typer.BadParameter(
+            "--processes and --executor are for many plans: give --growth or --each"
+        )
     if growth is not None and each:
         raise typer.BadParameter("--growth and --each are two questions; ask one")
     if report is not None and each:
@@ -126,7 +130,9 @@ def buy(
                 questions[0], growth, sweep_workers, seconds, workers, work_limit, form, report
             )
         else:
-            answers = _buy(questions, seconds, workers, work_limit, form, report, each=each)
+            answers = _buy(
+                questions, seconds, workers, work_limit, form, report, sweep_workers, each=each
+            )
             code = max(map(_exit, answers))
     except KeyboardInterrupt:
         raise NoAnswerError from None
@@ -146,6 +152,7 @@ def _buy(
     work_limit: int | None,
     form: Format,
     report: Path | None,
+    sweep_workers: "SweepWorkers",
     *,
     each: bool,
 ) -> "list[PlanAnswer]":
@@ -156,7 +163,7 @@ def _buy(
 
     started_s = monotonic()
     answers: list[PlanAnswer] = []
-    with halted_by_ctrl_c() as halt, progress(err()) as tell:
+    with told_as_usage(), halted_by_ctrl_c() as halt, progress(err()) as tell:
         from placer.plan.plan import buy as search
 
         threads = workers or SolveOptions().workers
@@ -164,7 +171,14 @@ def _buy(
         def stop() -> bool:
             return halt.called_s is not None
 
-        for number, question in enumerate(questions):
+        if sweep_workers.remote:
+            sent = partial(
+                _sent, questions, seconds, workers or 1, work_limit, sweep_workers, stop, tell
+            )
+            answers = interruptible(sent, halt)
+            if not answers:
+                raise KeyboardInterrupt
+        for number, question in enumerate(questions if not answers else ()):
             if number and stop():
                 break
             left_s = max(LEAST_S, seconds - (monotonic() - started_s))
@@ -244,6 +258,30 @@ def _more_of(text: str) -> tuple[str, int]:
             f"--pod: got '{text}'; expected [NAMESPACE/]NAME=COUNT, such as shop/web=20"
         )
     return name, int(count)
+
+
+def _sent(
+    questions: "list[PlanQuestion]",
+    seconds: float,
+    threads: int,
+    work_limit: int | None,
+    workers: "SweepWorkers",
+    stop: Callable[[], bool],
+    tell: Callable[[str], None],
+) -> "list[PlanAnswer]":
+    """Solve each question on other workers; return the answers up to the first that is missing."""
+    from placer.plan.buy_task import BuyTask, bought
+    from placer.sweep.sweep import each_result
+
+    each_s = max(LEAST_S, seconds * min(workers.slots, len(questions)) / len(questions))
+    tasks = [BuyTask(question, each_s, threads, work_limit=work_limit) for question in questions]
+    found: dict[int, PlanAnswer] = {}
+    tell(f"0 of {len(tasks)} plans are done")
+    for number, answer in each_result(bought, tasks, workers, stop):
+        found[number] = answer
+        tell(f"{len(found)} of {len(tasks)} plans are done")
+    first_missing = next((n for n in range(len(tasks)) if n not in found), len(tasks))
+    return [found[number] for number in range(first_missing)]
 
 
 def _exit(answer: "PlanAnswer") -> Exit:
