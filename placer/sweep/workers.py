@@ -146,8 +146,10 @@ class LocalProcesses:
     def close(self) -> None:
         """End the processes; what still runs is told to end."""
         if self._pool is not None:
-            self._pool.shutdown(wait=False, cancel_futures=True)
-            self._pool = None
+            # Waited for: a pool that ends while the interpreter does raises an error there.
+            before, self._halted.value = self._halted.value, 1
+            self._pool.shutdown(wait=True, cancel_futures=True)
+            self._pool, self._halted.value = None, before
 
 
 class _QuietPool(ProcessPoolExecutor):
