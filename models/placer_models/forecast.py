@@ -7,6 +7,8 @@ from dataclasses import replace
 from placer_models.cluster import Instance, Node
 from placer_models.demand import WHOLE_MILLI, ExpectedDemand, ExpectedShape, demand_of
 from placer_models.device import GPU
+from placer_models.illegal_running import as_counted
+from placer_models.legal import first_fault
 from placer_models.node_affinity import NodeAffinity
 from placer_models.pod import PodSpec, pods_of
 from placer_models.policy import QosClass
@@ -14,11 +16,13 @@ from placer_models.taints import Toleration, TolerationOperator
 
 
 def shape_of(spec: PodSpec) -> ExpectedShape | None:
-    """Return the shape of a pod of the spec; None if it asks for no GPU, or in bytes alone.
+    """Return the shape of a pod of the spec; None if it is illegal, has no GPU, or asks in bytes.
 
     A share counts by its larger percentage, of compute or of memory. BE pods take no CPU from
     others. Of a pod with variants the first one counts.
     """
+    if first_fault(spec) is not None:
+        return None
     spec = spec.resolved[0] if spec.variants else spec
     gpus, milli = 0, 0
     for request in spec.requests.devices:
@@ -79,10 +83,13 @@ def learned(
 
 
 def demand_in(instance: Instance) -> ExpectedDemand:
-    """Return the demand that an instance gives, else that of all pods that run or wait in it."""
+    """Return the demand that an instance gives, else that of all pods that run or wait in it.
+
+    Illegal pods that run are as they are counted.
+    """
     if instance.demand is not None:
         return instance.demand
     specs = [pod.spec for pod in pods_of(instance.gangs)]
-    specs += [runner.pod.spec for runner in instance.running]
+    specs += [as_counted(runner).pod.spec for runner in instance.running]
     shapes = Counter(shape for spec in specs if (shape := shape_of(spec)) is not None)
     return learned(shapes, instance.nodes)

@@ -54,6 +54,6 @@ def test_an_unknown_one_is_refused_with_the_nearest(capsys: pytest.CaptureFixtur
 
     assert capsys.readouterr().err == (
         "placer: --strategy: 'most-balance' is not one of 'usable', 'pack', 'spread', "
-        "'least-requested', 'most-balanced'; did you mean 'most-balanced'? "
+        "'least-requested', 'most-balanced', 'expected'; did you mean 'most-balanced'? "
         "(see placer solve --help)\n"
     )
