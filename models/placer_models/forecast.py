@@ -60,22 +60,34 @@ def whole_node_of(node: Node) -> ExpectedShape | None:
     return ExpectedShape(node.milli_per_cpu * cpus, gpus, tolerations=anywhere)
 
 
+ARRIVALS_A_WHOLE_NODE, MOST_WHOLE_NODES = 256, 8
+"""For so many pods that arrive, one more for each type of node is imagined that wants all of it;
+never fewer than one, nor more than so many."""
+
+
 def learned(
-    arrived: Mapping[ExpectedShape, int], nodes: Iterable[Node], known: ExpectedDemand | None = None
+    arrived: Mapping[ExpectedShape, int],
+    arrivals: int,
+    nodes: Iterable[Node],
+    known: ExpectedDemand | None = None,
 ) -> ExpectedDemand:
     """Return the demand learned from the pods that arrived.
 
-    To these comes one imaginary pod for each type of node, which wants all of it: so there is some
-    demand from the first pod on, and whole nodes stay whole while little is known.
+    To these come imaginary pods for each type of node, which want all of it: so there is some
+    demand from the first pod on, and whole nodes stay whole while pods that need them are few.
+    With a single one of each type, some draws of the streams let smaller pods take them all.
 
     Args:
         arrived: How many pods of each shape arrived.
+        arrivals: How many pods arrived in all, those without GPUs among them.
         nodes: The nodes.
         known: The demand before, whose streams, length and seed are kept.
 
     """
     counts = Counter(arrived)
-    counts.update({w for node in nodes if (w := whole_node_of(node)) is not None})
+    imagined = max(1, min(MOST_WHOLE_NODES, arrivals // ARRIVALS_A_WHOLE_NODE))
+    whole = {shape for node in nodes if (shape := whole_node_of(node)) is not None}
+    counts.update(dict.fromkeys(whole, imagined))
     demand = demand_of(counts)
     if known is None:
         return demand
@@ -92,4 +104,4 @@ def demand_in(instance: Instance) -> ExpectedDemand:
     specs = [pod.spec for pod in pods_of(instance.gangs)]
     specs += [as_counted(runner).pod.spec for runner in instance.running]
     shapes = Counter(shape for spec in specs if (shape := shape_of(spec)) is not None)
-    return learned(shapes, instance.nodes)
+    return learned(shapes, len(specs), instance.nodes)

@@ -82,7 +82,7 @@ class Expecting:
             demand = self._demand
             if demand is None or (not self._is_given and self._arrivals >= self._next_count):
                 shapes = Counter(shape for shape in self._pods.values() if shape is not None)
-                demand = learned(shapes, state.nodes, demand)
+                demand = learned(shapes, len(self._pods), state.nodes, demand)
                 self._next_count = self._arrivals + until_next_count(self._arrivals)
             idle, then = self._idle.total(state.records), self._idle_then
             fewer, more = 100 * idle < REFRESH_PERCENT * then, 100 * then < REFRESH_PERCENT * idle

@@ -215,12 +215,23 @@ def prices(scheduler: Scheduler, demand: ExpectedDemand) -> tuple[int, ...]:
     )
 
 
+@pytest.mark.parametrize(
+    ("arrivals", "imagined"), [(0, 1), (511, 1), (512, 2), (2_047, 7), (2_048, 8), (9_999, 8)]
+)
+def test_whole_nodes_stay_wanted_as_more_pods_arrive(arrivals: int, imagined: int) -> None:
+    """
+    One pod that wants all of a node for every 256 that arrive, and eight at most: with one alone
+    some draws let small pods take every node that a large one needs.
+    """
+    assert learned({}, arrivals, [FEW_CPUS, MANY_CPUS]).counts == (imagined, imagined)
+
+
 def test_learning_adds_a_pod_for_each_type_of_node() -> None:
     """
     It wants all of the node, and any node of that size will do.
     """
     nodes = [FEW_CPUS, replace(FEW_CPUS, name="same"), MANY_CPUS, Node("none", machine(4, 0))]
-    demand = learned({}, nodes)
+    demand = learned({}, 0, nodes)
 
     assert [(s.cpu_milli, s.gpus, s.gpu_milli) for s in demand.shapes] == [
         (8000, 4, 1000),

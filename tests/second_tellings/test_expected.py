@@ -108,7 +108,7 @@ def shape(spec: PodSpec) -> ExpectedShape | None:
 
 
 def counted(instance: Instance) -> Counter[ExpectedShape]:
-    """All pods that wait and run, and one that wants all of a node for each type of node."""
+    """All pods that wait and run, and those that want all of a node, for each type of node."""
     pods = [*pods_of(instance.gangs), *(runner.pod for runner in instance.running)]
     found = Counter(one for pod in pods if (one := shape(pod.spec)) is not None)
     for node in instance.nodes:
@@ -118,7 +118,7 @@ def counted(instance: Instance) -> Counter[ExpectedShape]:
                 1000 * len(node.machine.topology.cpus), gpus, tolerations=ANY_TAINT
             )
             # Of equal nodes one counts, beside any pods that ask for the very same.
-            found[whole] = 1
+            found[whole] = max(1, min(8, len(pods) // 256))
     return found
 
 
