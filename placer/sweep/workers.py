@@ -3,6 +3,7 @@
 Each kind hands out a `concurrent.futures.Executor`, and a new one where the one before is broken.
 """
 
+import re
 import signal
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ProcessPoolExecutor
@@ -15,6 +16,7 @@ from placer.sweep.halting import begin_worker, let_tasks_ask, never
 DASK = "dask:"
 _EXTRA = "pip install 'placer[dask]'"
 _ANSWER_S = 10
+_ADDRESS = re.compile(re.escape(DASK) + r"[a-z]+://[^/\s]+:[0-9]{1,5}")
 
 
 class WorkersError(Exception):
@@ -254,6 +256,7 @@ def workers_of(processes: int | None, address: str | None) -> SweepWorkers:
         return ThisProcess() if processes in (None, 1) else LocalProcesses(processes or 1)
     if processes is not None:
         raise WorkersError(f"got {processes} processes and {address}; name one of them")
-    if not address.startswith(DASK) or address == DASK:
+    # A client of Dask that never began to connect complains as it is let go, so it is not made.
+    if not _ADDRESS.fullmatch(address):
         raise WorkersError(f"got '{address}'; expected {DASK}tcp://HOST:PORT")
     return DaskWorkers(address.removeprefix(DASK))

@@ -172,6 +172,8 @@ def is_alive(process: int) -> bool:
     [
         (None, "tcp://10.0.0.1:8786", "got 'tcp://10.0.0.1:8786'; expected dask:tcp://HOST:PORT"),
         (None, "dask:", "got 'dask:'; expected dask:tcp://HOST:PORT"),
+        (None, "dask:foo", "got 'dask:foo'; expected dask:tcp://HOST:PORT"),
+        (None, "dask:tcp://foo", "got 'dask:tcp://foo'; expected dask:tcp://HOST:PORT"),
         (2, "dask:tcp://a:1", "got 2 processes and dask:tcp://a:1; name one of them"),
     ],
 )
