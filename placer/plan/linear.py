@@ -22,6 +22,7 @@ class LinearProgram:
         self._endless: float = self._solver.infinity()
         self._variables: list[pywraplp.Variable] = []
         self._rows: list[pywraplp.Constraint] = []
+        self._is_solved = False
 
     def variable(self, cost: float = 0.0, most: float | None = None) -> int:
         """Add a variable, and return its number."""
@@ -51,14 +52,22 @@ class LinearProgram:
         self._variables[variable].SetBounds(0.0, self._endless if most is None else most)
 
     def solve(self) -> float:
-        """Solve it, and return the value of the goal."""
-        self._solver.Solve()
-        return float(self._objective.Value())
+        """Solve it, and return the value of the goal.
+
+        Where numbers fail on the way from the last solution, it is solved from the start; where
+        they fail again, all values are 0.
+        """
+        self._is_solved = self._solver.Solve() == pywraplp.Solver.OPTIMAL
+        if not self._is_solved:
+            anew = pywraplp.MPSolverParameters()
+            anew.SetIntegerParam(anew.INCREMENTALITY, anew.INCREMENTALITY_OFF)
+            self._is_solved = self._solver.Solve(anew) == pywraplp.Solver.OPTIMAL
+        return float(self._objective.Value()) if self._is_solved else 0.0
 
     def value(self, variable: int) -> float:
         """Return the value of a variable."""
-        return float(self._variables[variable].solution_value())
+        return float(self._variables[variable].solution_value()) if self._is_solved else 0.0
 
     def dual(self, row: int) -> float:
         """Return what the goal would change by if the limit of a row were higher by 1."""
-        return float(self._rows[row].dual_value())
+        return float(self._rows[row].dual_value()) if self._is_solved else 0.0
