@@ -307,10 +307,6 @@ class LookedAt(NamedTuple):
     names: frozenset[str]
 
 
-NOTHING_LOOKED_AT = LookedAt(frozenset(), frozenset())
-"""What a demand looks at that asks nothing of nodes but CPUs and GPUs."""
-
-
 @lru_cache(maxsize=64)
 def looked_at(demand: ExpectedDemand) -> LookedAt:
     """Return what the shapes of a demand look at of nodes."""
@@ -352,9 +348,3 @@ def _open_on(
 def fills_of(demand: ExpectedDemand, open_: tuple[bool, ...]) -> NodeFills:
     """Return the fills of nodes to which these of the shapes may come; kept for later calls."""
     return NodeFills(demand, open_)
-
-
-@lru_cache(maxsize=MOST_KINDS)
-def outlook_of(demand: ExpectedDemand, open_: tuple[bool, ...]) -> Outlook:
-    """Return what such nodes are worth, given the demand with its prices; kept for later calls."""
-    return Outlook(demand, fills_of(demand.priced(None), open_))

@@ -68,11 +68,6 @@ class TracePod:
     gpu_milli: int
     models: tuple[str, ...]
 
-    @property
-    def all_gpu_milli(self) -> int:
-        """What it asks of all its GPUs together."""
-        return self.gpus * self.gpu_milli
-
 
 def read_nodes(file: Path) -> tuple[TraceNode, ...]:
     """Return the nodes of a list, in its order.

@@ -11,7 +11,7 @@ import numpy as np
 
 from placer.greedy.columns import Indices
 from placer.greedy.scorer import FreeNodes, NodeScores, PodAsk
-from placer.greedy.scorers.largest import largest_of
+from placer.greedy.scorers.largest import LargestNode
 from placer_models.cluster import Node
 
 
@@ -21,24 +21,12 @@ class BestFitScoring:
 
     def on(self, nodes: Sequence[Node]) -> "_BestFit":
         """Return a scorer for the nodes."""
-        return _BestFit(*largest_of(nodes))
+        return _BestFit.of(nodes)
 
 
 @dataclass(frozen=True, slots=True)
-class _BestFit:
-    """Best fit on nodes of which the largest are known.
-
-    Attributes:
-        cpu_milli: The most CPUs of any node, in 1/1000.
-        gpu_milli: The most GPUs of any node, in 1/1000.
-
-    """
-
-    cpu_milli: int
-    gpu_milli: int
-
-    def epoch(self, free: FreeNodes) -> None:
-        """Scores depend on the pod and the node alone."""
+class _BestFit(LargestNode):
+    """Best fit on nodes of which the largest are known."""
 
     def score(self, ask: PodAsk, free: FreeNodes, nodes: Indices) -> NodeScores:
         """Return 100 less what is left on average, in percent of the largest node."""
