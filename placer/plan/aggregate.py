@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from placer.plan.linear import LinearProgram
+from placer.linear import LinearProgram
 from placer.plan.market import BinKind, Devices, Market, most_alone
 
 SHORT = 50.0

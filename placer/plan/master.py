@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from placer.linear import LinearProgram
 from placer.plan.aggregate import SHORT
 from placer.plan.arrays import FloatArray, IntArray
-from placer.plan.linear import LinearProgram
 from placer.plan.market import BinKind, Market
 
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 from ortools.sat.python import cp_model
 
+from placer.linear import LinearProgram
 from placer.packing.bins import Counts
 from placer.plan.aggregate import FUNCTIONS, in_parts
 from placer.plan.device_fillings import full_devices
-from placer.plan.linear import LinearProgram
 from placer.plan.market import BinKind, Devices
 
 _Row = tuple[tuple[int, ...], int]

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from ortools.linear_solver import pywraplp  # type: ignore[import-untyped]
 
+from placer.linear import LinearProgram
 from placer.search.patterns.enumeration import Patterns
 
 AT_ONCE = 20
@@ -81,20 +81,18 @@ class PatternProgram:
         """
         self.kinds, self.alike = kinds, alike
         self._level, self._kept = level, kept
-        self._solver = solver = pywraplp.Solver.CreateSolver("GLOP")
-        self._goal = solver.Objective()
-        self._goal.SetMaximization()
-        self._placed = [solver.NumVar(0, len(kind.pods), "") for kind in kinds]
-        self._room = [solver.Constraint(-solver.infinity(), 0) for _ in kinds]
-        self._nodes = [solver.Constraint(0, len(of.nodes)) for of in alike]
-        self._levels = [solver.Constraint(points, solver.infinity()) for points in kept]
+        self._program = program = LinearProgram(maximise=True, go_on=False)
+        self._placed = [program.variable(most=float(len(kind.pods))) for kind in kinds]
+        self._room = [program.row(most=0.0) for _ in kinds]
+        self._nodes = [program.row(0.0, float(len(of.nodes))) for of in alike]
+        self._levels = [program.row(least=float(points)) for points in kept]
         for kind, placed, room in zip(kinds, self._placed, self._room, strict=True):
-            room.SetCoefficient(placed, 1)
+            program.put(room, placed, 1.0)
             if kind.level == level:
-                self._goal.SetCoefficient(placed, kind.points)
+                program.set_cost(placed, float(kind.points))
             else:
-                self._levels[kind.level].SetCoefficient(placed, kind.points)
-        self._columns: dict[tuple[int, int], pywraplp.Variable] = {}
+                program.put(self._levels[kind.level], placed, float(kind.points))
+        self._columns: dict[tuple[int, int], int] = {}
         self._prices = self._node_prices = self._level_prices = np.zeros(0, dtype=np.int64)
         self._times: list[float] = []
 
@@ -102,30 +100,28 @@ class PatternProgram:
         """Give the program a pattern."""
         if (alike, pattern) in self._columns:
             return
-        column = self._solver.NumVar(0, self._solver.infinity(), "")
-        self._columns[alike, pattern] = column
-        self._nodes[alike].SetCoefficient(column, 1)
+        self._columns[alike, pattern] = column = self._program.variable()
+        self._program.put(self._nodes[alike], column, 1.0)
         row = self.alike[alike].patterns[pattern]
         kinds, counts = np.unique(row[row < len(self.kinds)], return_counts=True)
         for kind, count in zip(kinds.tolist(), counts.tolist(), strict=True):
-            self._room[kind].SetCoefficient(column, -count)
+            self._program.put(self._room[kind], column, -float(count))
 
     def solve(self) -> float | None:
         """Solve the program with the patterns that it knows; return its goal, or None."""
-        if self._solver.Solve() != pywraplp.Solver.OPTIMAL:
+        goal = self._program.solve()
+        if not self._program.is_solved:
             return None
         # All of it is read now: the solver forgets it with the first new pattern.
         self._prices = self._parts_of_points(self._room)
         self._node_prices = self._parts_of_points(self._nodes)
         self._level_prices = self._parts_of_points(self._levels)
-        self._times = [column.solution_value() for column in self._columns.values()]
-        goal: float = self._goal.Value()
+        self._times = [self._program.value(column) for column in self._columns.values()]
         return goal
 
-    @staticmethod
-    def _parts_of_points(rows: Sequence[pywraplp.Constraint]) -> NDArray[np.int64]:
+    def _parts_of_points(self, rows: Sequence[int]) -> NDArray[np.int64]:
         """Return what one more of each row's limit is worth."""
-        duals = np.array([row.dual_value() for row in rows])
+        duals = np.array([self._program.dual(row) for row in rows])
         prices: NDArray[np.int64] = (PRICE * np.abs(duals)).astype(np.int64)
         return prices
 
@@ -181,16 +177,16 @@ class PatternProgram:
     def weigh(self, weights: Sequence[float]) -> None:
         """Count points of all levels, each with its weight, in place of keeping earlier ones."""
         for kind, placed in zip(self.kinds, self._placed, strict=True):
-            self._goal.SetCoefficient(placed, weights[kind.level] * kind.points)
+            self._program.set_cost(placed, weights[kind.level] * kind.points)
         for row in self._levels:
-            row.SetLb(-self._solver.infinity())
+            self._program.set_row(row)
 
     def limit(self, pods: NDArray[np.intp], nodes: Sequence[int]) -> None:
         """Solve from now on for so many pods of each kind, and so many nodes that are alike."""
         for placed, count in zip(self._placed, pods.tolist(), strict=True):
-            placed.SetUb(count)
+            self._program.set_most(placed, float(count))
         for row, count in zip(self._nodes, nodes, strict=True):
-            row.SetUb(count)
+            self._program.set_row(row, 0.0, float(count))
 
 
 def converge(program: PatternProgram, unit: int, stop: Callable[[], bool]) -> int | None:

@@ -7,13 +7,24 @@ from ortools.linear_solver import pywraplp  # type: ignore[import-untyped]
 
 
 class LinearProgram:
-    """A linear program to which variables and rows are added; variables are 0 or more."""
+    """A linear program to which variables and rows are added; variables are 0 or more.
 
-    def __init__(self, *, maximise: bool = False) -> None:
-        """Begin without variables."""
+    Attributes:
+        is_solved: Whether the last solve came to an optimum, so that there are values.
+
+    """
+
+    def __init__(self, *, maximise: bool = False, go_on: bool = True) -> None:
+        """Begin without variables.
+
+        Args:
+            maximise: Whether the goal is to be large.
+            go_on: Whether each solve begins where the last one ended, without preprocessing.
+
+        """
         self._solver = pywraplp.Solver.CreateSolver("GLOP")
-        # Without preprocessing each solve begins where the last one ended.
-        self._solver.SetSolverSpecificParametersAsString("use_preprocessing: false")
+        if go_on:
+            self._solver.SetSolverSpecificParametersAsString("use_preprocessing: false")
         self._objective = self._solver.Objective()
         if maximise:
             self._objective.SetMaximization()
@@ -22,7 +33,7 @@ class LinearProgram:
         self._endless: float = self._solver.infinity()
         self._variables: list[pywraplp.Variable] = []
         self._rows: list[pywraplp.Constraint] = []
-        self._is_solved = False
+        self.is_solved = False
 
     def variable(self, cost: float = 0.0, most: float | None = None) -> int:
         """Add a variable, and return its number."""
@@ -38,6 +49,11 @@ class LinearProgram:
         high = self._endless if most is None else most
         self._rows.append(self._solver.Constraint(low, high))
         return len(self._rows) - 1
+
+    def set_row(self, row: int, least: float | None = None, most: float | None = None) -> None:
+        """Set both limits of a row; None: there is none."""
+        low = -self._endless if least is None else least
+        self._rows[row].SetBounds(low, self._endless if most is None else most)
 
     def put(self, row: int, variable: int, coefficient: float) -> None:
         """Set the coefficient of a variable in a row."""
@@ -57,17 +73,17 @@ class LinearProgram:
         Where numbers fail on the way from the last solution, it is solved from the start; where
         they fail again, all values are 0.
         """
-        self._is_solved = self._solver.Solve() == pywraplp.Solver.OPTIMAL
-        if not self._is_solved:
+        self.is_solved = self._solver.Solve() == pywraplp.Solver.OPTIMAL
+        if not self.is_solved:
             anew = pywraplp.MPSolverParameters()
             anew.SetIntegerParam(anew.INCREMENTALITY, anew.INCREMENTALITY_OFF)
-            self._is_solved = self._solver.Solve(anew) == pywraplp.Solver.OPTIMAL
-        return float(self._objective.Value()) if self._is_solved else 0.0
+            self.is_solved = self._solver.Solve(anew) == pywraplp.Solver.OPTIMAL
+        return float(self._objective.Value()) if self.is_solved else 0.0
 
     def value(self, variable: int) -> float:
         """Return the value of a variable."""
-        return float(self._variables[variable].solution_value()) if self._is_solved else 0.0
+        return float(self._variables[variable].solution_value()) if self.is_solved else 0.0
 
     def dual(self, row: int) -> float:
         """Return what the goal would change by if the limit of a row were higher by 1."""
-        return float(self._rows[row].dual_value()) if self._is_solved else 0.0
+        return float(self._rows[row].dual_value()) if self.is_solved else 0.0

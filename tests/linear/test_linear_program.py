@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from ortools.linear_solver import pywraplp
 
-from placer.plan.linear import LinearProgram
+from placer.linear import LinearProgram
 
 
 class _Failing:
