@@ -82,8 +82,13 @@ def _has_no_strategies(spec: PodSpec, node: Node) -> bool:
     return not (spec.strategies or spec.variants)
 
 
+def _as_relations_say(family: RuleFamily) -> Callable[[PodSpec, Node], bool]:
+    relations = [relation for relation in RELATIONS if relation.family is family]
+    return lambda spec, node: all(relation.movable(spec, node) for relation in relations)
+
+
 MOVABLE: dict[RuleFamily, Callable[[PodSpec, Node], bool]] = {
-    **{relation.family: relation.movable for relation in RELATIONS},
+    **{relation.family: _as_relations_say(relation.family) for relation in RELATIONS},
     RuleFamily.GANGS: _always,
     RuleFamily.NODE_PREFERENCE: _always,
     RuleFamily.AMOUNTS: _always,

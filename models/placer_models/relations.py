@@ -10,6 +10,7 @@ from typing import NamedTuple, Protocol
 
 from placer_models.affinity import AffinityTerm
 from placer_models.cluster import Node, RunningGang, RunningPod
+from placer_models.goals import TOPOLOGY_SPREAD, Tier
 from placer_models.pod import Gang, PodSpec
 from placer_models.rule_family import RuleFamily
 from placer_models.spreading import spreadings_of
@@ -35,11 +36,37 @@ Lookout = Callable[[RunningPod, Node], Iterable[Seen]]
 """Returns what is seen in a pod that runs on the node."""
 
 
-class Domains(Protocol):
-    """Domains of nodes that count even where nobody runs."""
+class DomainLimit(Protocol):
+    """How many pods a domain of nodes may have where a pod that asks so comes.
+
+    Pods that run ask nothing; they are counted. Limits of a rule that are equal are one, whoever
+    asks. Domains count even where nobody runs.
+    """
+
+    @property
+    def required(self) -> bool:
+        """Whether it is kept, and the pod in some domain; if not, a tier counts what is beyond."""
+
+    @property
+    def most(self) -> int:
+        """How many pods a domain may have, or how many more than the domain with the fewest."""
+
+    def is_beyond_fewest(self, domains: int) -> bool:
+        """Return whether ``most`` is beyond the domain with the fewest pods, of so many."""
 
     def domain(self, node: Node) -> str | None:
-        """Return the node's domain, or None if the node does not count."""
+        """Return the node's domain, or None if the node is not looked at."""
+
+    def means(self, spec: PodSpec, namespace: str) -> bool:
+        """Return whether a pod counts."""
+
+    @property
+    def said(self) -> str:
+        """The limit, as one part of a sentence."""
+
+    @property
+    def nodes_said(self) -> str:
+        """The nodes in some domain, as one part of a sentence."""
 
 
 def _each_by_itself(_: Askers) -> Lookout:
@@ -58,7 +85,7 @@ def _no_terms(_: PodSpec) -> Iterable[AffinityTerm]:
     return ()
 
 
-def _no_domains(_: PodSpec, __: str) -> Iterable[Domains]:
+def _no_limits(_: PodSpec, __: str) -> Iterable[DomainLimit]:
     return ()
 
 
@@ -82,7 +109,9 @@ class Relation:
             otherwise, each pod is seen.
         carried: Takes the spec of such a pod and that of its witness, which holds nothing, and
             returns the witness with what the pod asks of them.
-        domains: Yields domains that have to be there for a pod of the spec and namespace.
+        rule: The name of a rule that says how many pods domains may have; empty for any other.
+        tier: The tier of what is beyond such limits where they are not required.
+        limits: Yields these limits for a pod of the spec and namespace.
 
     """
 
@@ -98,7 +127,9 @@ class Relation:
     firsts: Callable[[PodSpec], Iterable[AffinityTerm]] = _no_terms
     lookout: Callable[[Askers], Lookout] = _each_by_itself
     carried: Callable[[PodSpec, PodSpec], PodSpec] = _nothing_carried
-    domains: Callable[[PodSpec, str], Iterable[Domains]] = _no_domains
+    rule: str = ""
+    tier: Tier | None = None
+    limits: Callable[[PodSpec, str], Iterable[DomainLimit]] = _no_limits
 
     def movable(self, spec: PodSpec, _: Node) -> bool:
         """Return whether a running pod may be considered for another place, as to this rule.
@@ -191,16 +222,52 @@ def _terms_carried(spec: PodSpec, witness: PodSpec) -> PodSpec:
     return replace(witness, affinity=tuple(filter(_keeps_domain, spec.affinity)))
 
 
-def _spread_lookout(askers: Askers) -> Lookout:
-    """Return what sees every pod that counts, by itself."""
-    spreads = {one for where, spec in askers for one in spreadings_of(spec, where)}
+def limits_domains(
+    rule: str,
+    limits: Callable[[PodSpec, str], Iterable[DomainLimit]],
+    without: Callable[[PodSpec], PodSpec],
+    tier: Tier | None = None,
+) -> Relation:
+    """Return the record of a rule that says how many pods domains of nodes may have.
 
-    def seen(runner: RunningPod, node: Node) -> Iterator[Seen]:
-        spec, where = runner.pod.spec, runner.pod.namespace
-        if any(one.means(spec, where) and one.domain(node) is not None for one in spreads):
-            yield Seen(runner.pod.key)
+    Args:
+        rule: Its name.
+        limits: Yields what a pod of the spec and namespace asks for.
+        without: Returns a spec that asks for none of it; the same one if it asks for none.
+        tier: Counts what is beyond limits that are not required.
 
-    return seen
+    """
+
+    def asked(spec: PodSpec) -> bool:
+        return any(True for _ in limits(spec, ""))
+
+    def may_open(spec: PodSpec) -> bool:
+        return any(limit.required for limit in limits(spec, ""))
+
+    def lookout(askers: Askers) -> Lookout:
+        """Return what sees every pod that counts, by itself."""
+        asked_for = {limit for where, spec in askers for limit in limits(spec, where)}
+
+        def seen(runner: RunningPod, node: Node) -> Iterator[Seen]:
+            spec, where = runner.pod.spec, runner.pod.namespace
+            if any(one.means(spec, where) and one.domain(node) is not None for one in asked_for):
+                yield Seen(runner.pod.key)
+
+        return seen
+
+    return Relation(
+        family=RuleFamily.DOMAIN_LIMITS,
+        asked=asked,
+        reaches=asked,
+        of_one_node=without,
+        inside=without,
+        lasts=False,
+        may_open=may_open,
+        lookout=lookout,
+        rule=rule,
+        tier=tier,
+        limits=limits,
+    )
 
 
 def _without_spread(spec: PodSpec) -> PodSpec:
@@ -231,17 +298,7 @@ RELATIONS = (
         firsts=_firsts(inside=True),
         lookout=_lookout(inside=True),
     ),
-    Relation(
-        family=RuleFamily.TOPOLOGY_SPREAD,
-        asked=lambda spec: bool(spec.spread),
-        reaches=lambda spec: bool(spec.spread),
-        of_one_node=_without_spread,
-        inside=_without_spread,
-        lasts=False,
-        may_open=lambda spec: any(constraint.required for constraint in spec.spread),
-        lookout=_spread_lookout,
-        domains=spreadings_of,
-    ),
+    limits_domains("topology-spread", spreadings_of, _without_spread, TOPOLOGY_SPREAD),
     Relation(
         family=RuleFamily.NETWORK,
         asked=lambda _: False,
@@ -315,11 +372,16 @@ def carried_by(spec: PodSpec, witness: PodSpec) -> PodSpec:
     return witness
 
 
-def domains_asked_for(askers: Askers) -> set[Domains]:
-    """Return the domains that have to be there for pods, even where nobody runs."""
-    return {
-        domains
-        for relation in RELATIONS
-        for namespace, spec in askers
-        for domains in relation.domains(spec, namespace)
-    }
+def domain_limits(spec: PodSpec, namespace: str) -> Iterator[tuple[str, DomainLimit]]:
+    """Yield how many pods domains may have for a pod, each with the name of its rule."""
+    for relation in RELATIONS:
+        for limit in relation.limits(spec, namespace):
+            yield relation.rule, limit
+
+
+def without_domain_limits(spec: PodSpec) -> PodSpec:
+    """Return a spec that asks for no limits of domains."""
+    for relation in RELATIONS:
+        if relation.rule:
+            spec = relation.of_one_node(spec)
+    return spec

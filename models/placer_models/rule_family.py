@@ -18,8 +18,8 @@ class RuleFamily(StrEnum):
     AFFINITY = "affinity"
     """Pods that want to be together or apart."""
 
-    TOPOLOGY_SPREAD = "topology_spread"
-    """Pods spread evenly over domains of nodes."""
+    DOMAIN_LIMITS = "domain_limits"
+    """How many pods domains of nodes may have: pods spread evenly over them."""
 
     IN_NODE_AFFINITY = "in_node_affinity"
     """Pods that want to be together or apart on cores and NUMA nodes."""

@@ -57,10 +57,29 @@ class Spreading:
         """Return whether a pod counts."""
         return namespace == self.namespace and self.constraint.means(spec.labels)
 
-    def fewest(self, counts: list[int]) -> int:
-        """Return the fewest pods in any domain; 0 if a required constraint has too few domains."""
-        enough = len(counts) >= self.constraint.min_domains
-        return min(counts, default=0) if enough or not self.constraint.required else 0
+    @property
+    def required(self) -> bool:
+        """Whether the constraint may not be broken."""
+        return self.constraint.required
+
+    @property
+    def most(self) -> int:
+        """How many more pods than the domain with the fewest a domain may have."""
+        return self.constraint.max_skew
+
+    def is_beyond_fewest(self, domains: int) -> bool:
+        """Return whether the fewest pods in any of so many domains are looked at, and not 0."""
+        return domains >= self.constraint.min_domains or not self.constraint.required
+
+    @property
+    def said(self) -> str:
+        """The constraint, as one part of a sentence."""
+        return f"a skew of {self.most} at most over {self.constraint.topology}"
+
+    @property
+    def nodes_said(self) -> str:
+        """The nodes that the constraint looks at, as one part of a sentence."""
+        return f"a node with {' and '.join(self.keys)}"
 
 
 def spreadings_of(spec: PodSpec, namespace: str) -> Iterator[Spreading]:

@@ -6,6 +6,8 @@ from placer.explain.explanation import ProposedChange
 from placer.explain.trial import Outcome, Trials, outcome_of
 from placer_models.cluster import Instance
 from placer_models.legal import IllegalPodError
+from placer_models.pod import pods_of
+from placer_models.relations import domain_limits
 from placer_models.whatif.change import InstanceChange
 
 MOST_TRIALS = 64
@@ -28,8 +30,9 @@ def is_ruled_out(instance: Instance, trials: Trials) -> bool:
 
 
 def spreads(instance: Instance) -> bool:
-    """Return whether a pod is to be spread: then another node may be another empty domain."""
-    return any(pod.spec.spread for gang in instance.gangs for pod in gang.pods)
+    """Return whether a pod minds domains: then another node may be another empty domain."""
+    pods = pods_of(instance.gangs)
+    return any(any(domain_limits(pod.spec, pod.namespace)) for pod in pods)
 
 
 def more_may_be_worse(instance: Instance) -> bool:

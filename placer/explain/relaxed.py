@@ -16,6 +16,7 @@ from placer_models.policy import (
     QosClass,
     Strength,
 )
+from placer_models.relations import without_domain_limits
 
 
 def without_policies(instance: Instance) -> Instance:
@@ -32,9 +33,9 @@ def asking_nothing(instance: Instance) -> Instance:
     return _with_specs(without_policies(instance), _asking_nothing)
 
 
-def without_spread(instance: Instance) -> Instance:
-    """Return the instance in which no pod is to be spread."""
-    return _with_specs(instance, lambda spec: replace(spec, spread=()))
+def without_limits(instance: Instance) -> Instance:
+    """Return the instance in which no pod minds how many are in a domain of nodes."""
+    return _with_specs(instance, without_domain_limits)
 
 
 def _with_specs(instance: Instance, change: Callable[[PodSpec], PodSpec]) -> Instance:

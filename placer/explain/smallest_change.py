@@ -20,7 +20,7 @@ from placer.explain.kind_outcome import (
     spreads,
 )
 from placer.explain.least_less import StepSearch, ask_less
-from placer.explain.relaxed import without_spread
+from placer.explain.relaxed import without_limits
 from placer.explain.trial import Outcome, Trials, outcome_of
 from placer.search.baseline import Baseline
 from placer_models.cluster import Instance, Node, RunningPod
@@ -212,7 +212,7 @@ def _fewest_added(like: str, most: int, trials: Trials) -> KindOutcome:
                 return Outcome.OPEN
             if not spreads(trials.instance):
                 return outcome
-            changed = apply_all((Add(most, like),), without_spread(trials.instance))
+            changed = apply_all((Add(most, like),), without_limits(trials.instance))
             return Outcome.RULED_OUT if is_ruled_out(changed, trials) else Outcome.OPEN
         refused, beyond, count = count, outcome, min(2 * count, most)
     fits = count

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from placer.greedy.columns import Mask
+from placer.greedy.domain_limits import DomainCounts
 from placer.greedy.in_node_affinity import AffinityPlaces, FirstOfKind
-from placer.greedy.topology_spread import SpreadCounts
 from placer_models.problem.problem import Choice, Choices, Problem
 from placer_models.problem.tasks import NO_DOMAIN, AffinityTask
 
@@ -16,7 +16,7 @@ _Counts = NDArray[np.int64]
 
 
 WISH = 10**6
-"""Weight of tier affinity beside tier topology-spread, which comes after it."""
+"""Weight of tier affinity beside tiers of limits of domains, which come after it."""
 
 
 class AffinityCounts:
@@ -40,17 +40,17 @@ class AffinityCounts:
         self._running = [_counts(task.here, nodes) for task in problem.affinity.tasks]
         self._runs = [running > 0 for running in self._running]
         self._first = FirstOfKind(problem)
-        self._spread = SpreadCounts(problem.affinity.spreads, len(problem.shapes), nodes)
+        self._limits = DomainCounts(problem.affinity.limits, len(problem.shapes), nodes)
         self._barred = [_mask(barred, nodes) for barred in problem.affinity.barred]
 
     def add(self, shape: int, node: int, count: int) -> None:
         """Note that ``count`` more pods of the shape are on the node, or fewer if negative."""
         self._placed[shape, node] += count
-        self._spread.add(shape, node, count)
+        self._limits.add(shape, node, count)
 
     def allowed(self, shape: int) -> Mask:
         """Return the nodes where one more pod of the shape breaks nothing that is required."""
-        mask = ~self._barred[shape] & self._spread.allowed(shape)
+        mask = ~self._barred[shape] & self._limits.allowed(shape)
         for number in self._about[shape]:
             task = self._tasks[number]
             if not task.required:
@@ -74,9 +74,9 @@ class AffinityCounts:
     def wishes_lost(self, shape: int) -> _Counts:
         """Return node -> how much more is lost with one more pod of the shape there.
 
-        What tier affinity loses counts `WISH` times as much as what tier topology-spread does.
+        What tier affinity loses counts `WISH` times as much as what tiers of limits do.
         """
-        return WISH * self._affinity_lost(shape) + self._spread.lost(shape)
+        return WISH * self._affinity_lost(shape) + self._limits.lost(shape)
 
     def _affinity_lost(self, shape: int) -> _Counts:
         lost: _Counts = np.zeros(self._placed.shape[1], dtype=np.int64)
@@ -114,7 +114,7 @@ class AffinityCounts:
 
     def holds(self, choices: Choices) -> bool:
         """Return whether every pod that requires another one has it."""
-        if not self._first.holds(choices) or not self._spread.holds():
+        if not self._first.holds(choices) or not self._limits.holds():
             return False
         for number, task in enumerate(self._tasks):
             if not task.required or task.apart:

@@ -14,7 +14,7 @@ from placer_models.pod import Gang, Pod, PodSpec
 from placer_models.relations import (
     Askers,
     carried_by,
-    domains_asked_for,
+    domain_limits,
     lonely_terms,
     lookouts,
     means,
@@ -88,10 +88,13 @@ def closed_copies(
     pods that spread a domain can have.
     """
     names = {runner.placement.node for runner in witnesses}
-    for domains in domains_asked_for(_askers(gangs)):
-        known = {domains.domain(node) for node in nodes if node.name in names | inside}
+    asked = {
+        limit for namespace, spec in _askers(gangs) for _, limit in domain_limits(spec, namespace)
+    }
+    for limit in asked:
+        known = {limit.domain(node) for node in nodes if node.name in names | inside}
         for node in nodes:
-            if (domain := domains.domain(node)) is not None and domain not in known:
+            if (domain := limit.domain(node)) is not None and domain not in known:
                 known.add(domain)
                 names.add(node.name)
     return tuple(replace(node, closed=True) for node in nodes if node.name in names)

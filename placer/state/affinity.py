@@ -4,11 +4,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from placer.counting.account import Account, Side
+from placer.state.domain_limits import domain_tasks
 from placer.state.label_index import LabelIndex, traits_of
-from placer.state.topology_spread import spread_tasks
 from placer_models.cluster import Instance, Node
 from placer_models.pod import Gang, pods_of
-from placer_models.problem.tasks import NO_DOMAIN, Affinities, AffinityTask, SpreadTask
+from placer_models.problem.tasks import NO_DOMAIN, Affinities, AffinityTask, DomainTask
 from placer_models.relations import goes_on_asking, looks_at_others
 
 
@@ -38,9 +38,9 @@ def affinities_of(
     """
     domains = _Domains(nodes)
     tasks = _affinity_tasks(domains, accounts, sides)
-    spreads = spread_tasks(nodes, accounts, sides)
-    barred = _barred_nodes(domains, accounts, sides, tasks, spreads)
-    return Affinities(tasks, spreads, barred)
+    limits = domain_tasks(nodes, accounts, sides)
+    barred = _barred_nodes(domains, accounts, sides, tasks, limits)
+    return Affinities(tasks, limits, barred)
 
 
 class _Domains:
@@ -115,7 +115,7 @@ def _barred_nodes(
     accounts: Sequence[Account],
     sides: Sequence[Side],
     tasks: Sequence[AffinityTask],
-    spreads: Sequence[SpreadTask],
+    limits: Sequence[DomainTask],
 ) -> tuple[frozenset[int], ...]:
     """Return for each shape the nodes that are barred to it.
 
@@ -128,9 +128,9 @@ def _barred_nodes(
             barred[task.shape] |= task.here.keys()
         elif task.required:
             barred[task.shape].update(n for n, d in enumerate(task.domains) if d == NO_DOMAIN)
-    for spread in spreads:
-        for shape in spread.asking if spread.required else ():
-            barred[shape].update(n for n, d in enumerate(spread.domains) if d == NO_DOMAIN)
+    for limit in limits:
+        for shape in limit.asking if limit.required else ():
+            barred[shape].update(n for n, d in enumerate(limit.domains) if d == NO_DOMAIN)
     barred_by: dict[Side, tuple[tuple[str, int], ...]] = {}
     waiting = index_of(sides)
     beyond: defaultdict[tuple[str, int], dict[int, int]] = defaultdict(dict)

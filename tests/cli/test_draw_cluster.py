@@ -80,8 +80,8 @@ def test_what_waits_is_listed_with_whom_it_wants_to_be() -> None:
         "with app=db in one zone",
         "if possible apart from app=web on one node",
         "with app=feed on one NUMA node",
-        "a skew of 1 over zone",
-        "if possible a skew of 2 over node",
+        "a skew of 1 at most over zone",
+        "if possible a skew of 2 at most over node",
     ):
         assert said in text
 

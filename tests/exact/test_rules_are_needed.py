@@ -51,6 +51,7 @@ from placer_models.cpsat.devices import (
     a_pod_has_its_devices_within_their_scope,
     gpus_in_part_are_a_set_too,
 )
+from placer_models.cpsat.domain_limits import domains_have_as_many_pods_as_allowed
 from placer_models.cpsat.exclusivity import (
     cpus_are_in_counted_cells,
     required_cores_are_not_shared,
@@ -92,7 +93,6 @@ from placer_models.cpsat.shares import (
     shares_fit_their_device,
     shares_of_a_pod_are_on_different_devices,
 )
-from placer_models.cpsat.topology_spread import pods_spread_over_domains
 from placer_models.placement import PodPlacement
 from placer_models.pod import Container, Gang, Pod, PodSpec, Resources
 from placer_models.policy import QosClass
@@ -160,7 +160,7 @@ WORLDS: dict[AddRule, MakeWorld] = {
     no_more_pods_move_than_may: lambda _: pinned_crowd(1),
     pods_keep_apart: affinity_instance,
     pods_come_together: affinity_instance,
-    pods_spread_over_domains: spread_instance,
+    domains_have_as_many_pods_as_allowed: spread_instance,
     a_pod_is_where_it_owns_cpus: in_node_affinity_instance,
     pods_keep_apart_inside_a_node: in_node_affinity_instance,
     pods_come_together_inside_a_node: in_node_affinity_instance,

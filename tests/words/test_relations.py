@@ -32,10 +32,11 @@ def all_pods(instance: Instance) -> list[Pod]:
 
 def test_every_rule_has_one_record() -> None:
     """
-    By the name of its family.
+    By the name of its family, and of its rule if it limits how many pods domains have.
     """
-    families = [relation.family for relation in RELATIONS]
-    assert len(families) == len(set(families))
+    names = [(relation.family, relation.rule) for relation in RELATIONS]
+    assert len(names) == len(set(names))
+    assert all((family is RuleFamily.DOMAIN_LIMITS) == bool(rule) for family, rule in names)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -19,6 +19,7 @@ from placer_models.network import Grouping, LevelRule
 from placer_models.pod import DeviceRequest, Gang, Pod, PodSpec
 from placer_models.policy import AlignmentPolicy, BindPolicy
 from placer_models.reasons import Illegal, NotAsked
+from placer_models.relations import domain_limits
 
 Member = tuple[Gang, Pod]
 
@@ -139,8 +140,8 @@ def _rules(gang: Gang, spec: PodSpec) -> str:
         rules += [f"if possible {wish.term}" for wish in spec.node_affinity.preferred]
     rules += [_near(term) for term in spec.affinity]
     rules += [
-        f"{'' if one.required else 'if possible '}a skew of {one.max_skew} over {one.topology}"
-        for one in spec.spread
+        f"{'' if limit.required else 'if possible '}{limit.said}"
+        for _, limit in domain_limits(spec, gang.namespace)
     ]
     if spec.alignment not in (None, AlignmentPolicy.NONE):
         rules.append(str(spec.alignment))

@@ -10,6 +10,7 @@ from placer_models.cpsat import (
     device_choice,
     device_strategy,
     devices,
+    domain_limits,
     exclusivity,
     functions,
     gangs,
@@ -27,7 +28,6 @@ from placer_models.cpsat import (
     opened,
     shares,
     switches,
-    topology_spread,
 )
 from placer_models.cpsat.family import Family
 from placer_models.problem.banks import DeviceBank
@@ -38,7 +38,7 @@ FAMILIES: tuple[Family, ...] = (
     network.FAMILY,
     node_preference.FAMILY,
     affinity.FAMILY,
-    topology_spread.FAMILY,
+    domain_limits.FAMILY,
     cpus.FAMILY,
     in_node_affinity.FAMILY,
     amounts.FAMILY,

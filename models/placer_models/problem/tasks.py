@@ -77,25 +77,27 @@ class AffinityTask:
 
 
 @dataclass(frozen=True, slots=True)
-class SpreadTask:
-    """How evenly pods are to be spread over domains of nodes, as in ``SpreadConstraint``.
+class DomainTask:
+    """How many pods domains of nodes may have, as in ``DomainLimit``.
 
     Attributes:
+        rule: The name of the rule.
         asking: The shapes whose pods ask.
         matches: The shapes whose pods count.
         domains: The domain of every node, by number; `NO_DOMAIN` for a node not looked at.
         here: How many running pods count in each domain.
-        is_short: Whether there are fewer domains than required; the fewest pods then count as 0.
+        beyond_fewest: Whether ``most`` is beyond the domain with the fewest pods.
 
     """
 
+    rule: str
     asking: frozenset[int]
     matches: frozenset[int]
     required: bool
-    max_skew: int
+    most: int
     domains: tuple[int, ...]
     here: tuple[int, ...]
-    is_short: bool
+    beyond_fewest: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +111,7 @@ class Affinities:
     """
 
     tasks: tuple[AffinityTask, ...] = ()
-    spreads: tuple[SpreadTask, ...] = ()
+    limits: tuple[DomainTask, ...] = ()
     barred: tuple[frozenset[int], ...] = ()
 
     def bars(self, shape: int, node: int) -> bool:

@@ -57,5 +57,5 @@ def minding_others(problem: Problem) -> frozenset[int]:
     affinity = problem.affinity
     inside = (i for i, shape in enumerate(problem.shapes) if shape.in_node_affinity)
     asked = ({task.shape, *task.matches} for task in affinity.tasks)
-    spread = ({*task.asking, *task.matches} for task in affinity.spreads)
+    spread = ({*task.asking, *task.matches} for task in affinity.limits)
     return frozenset(problem.on_kinds).union(inside, *asked, *spread)

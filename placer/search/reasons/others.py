@@ -12,7 +12,6 @@ from placer.search.reasons.question import (
     wanted_where,
 )
 from placer.search.reasons.rule import ReasonRule, Said, always, of_rule, own_cpus
-from placer.search.reasons.spread import OF_OTHERS
 from placer_models.affinity import AffinityTerm
 from placer_models.pod import PodSpec
 from placer_models.reasons import Demand
@@ -91,11 +90,6 @@ def _anti_affinity_inside(_: Demand, others: Sequence[Demand], spec: PodSpec) ->
     return text, of_rule("cpu-count", others)
 
 
-def _topology_spread(demand: Demand, _: Sequence[Demand], __: PodSpec) -> Said:
-    own = "" if demand.word == OF_OTHERS else "asks "
-    return f"topology-spread {own}{demand.word}", ()
-
-
 ON_NODES = (
     ReasonRule(
         name="affinity",
@@ -132,9 +126,4 @@ INSIDE = (
         without=_without(lambda term: term.inside and term.apart),
         said=_anti_affinity_inside,
     ),
-)
-
-OVER_DOMAINS = (
-    # It is asked of all nodes together, after all else (`spread`).
-    ReasonRule(name="topology-spread", said=_topology_spread, opened_by_others=True),
 )

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from placer.counting.account import Account
-from placer.search.reasons import amounts, cpus, devices, node, others, places
+from placer.search.reasons import amounts, cpus, devices, domain_limits, node, others, places
 from placer.search.reasons.question import PodOnNode
 from placer.search.reasons.rule import ReasonRule
 from placer_models.reasons import Demand
@@ -25,7 +25,7 @@ _BEFORE_ALIGNMENT = (
 _KNOWN_TO_ALIGNMENT = {rule.name: rule for rule in _BEFORE_ALIGNMENT}
 
 REASON_RULES: Mapping[str, ReasonRule] = _KNOWN_TO_ALIGNMENT | {
-    rule.name: rule for rule in (places.alignment_of(_KNOWN_TO_ALIGNMENT), *others.OVER_DOMAINS)
+    rule.name: rule for rule in (places.alignment_of(_KNOWN_TO_ALIGNMENT), *domain_limits.RULES)
 }
 """Name -> rule. First what the node is, and who is there; then amounts, those that few nodes have
 before those that all have; then what is asked of the devices, CPUs and places behind the amounts.

@@ -10,11 +10,11 @@ from placer.search.baseline import Baseline, running_on
 from placer.search.budget import Budget
 from placer.search.kept_blockers import NODES_AT_ONCE, KeptBlockers
 from placer.search.reasons.blocking import blocker_of, counted_blocker
+from placer.search.reasons.domain_limits import LimitedDomains
 from placer.search.reasons.firsts import Firsts, pods_without_company
 from placer.search.reasons.guesses import hangs_on_guess
 from placer.search.reasons.question import OtherPods, PodOnNode
 from placer.search.reasons.register import demands_of, lacks
-from placer.search.reasons.spread import Spreads
 from placer.state.asks import Ask
 from placer.state.fits import fit_of
 from placer.state.node_states import Encoding
@@ -41,7 +41,7 @@ class Stage:
         running: What runs on each node.
         account_at: Index of a node -> what is left on it.
         kinds: The kind of each node, one object for all nodes that are alike when empty.
-        spreads: Which spread constraints keep pods off.
+        limits: Which limits of domains keep pods off.
         crowd: As in a Question.
         before: An earlier stage: a pod without a place on a node there has none at this one.
         same: Another stage, and whether the node of an index is at this one as it is there.
@@ -63,7 +63,7 @@ class Stage:
     kinds: Sequence[Node]
     budget: Budget
     is_over: Stop
-    spreads: Spreads
+    limits: LimitedDomains
     known: ProblemCache
     crowd: OtherPods | None = None
     before: "Stage | None" = None
@@ -162,7 +162,7 @@ class Stage:
             return Blocker(Demand("affinity", word="of a pod on another node"))
         if self.same and self.same[1](index) and self._looks_at_its_node(ask):
             known = self.same[0].own_blocker(ask, index)
-            return known or self.spreads.blocker(ask.spec, ask.namespace, index)
+            return known or self.limits.blocker(ask.spec, ask.namespace, index)
         kind, account = self.kinds[index], None
         key: Hashable
         if not self.idle:
@@ -176,7 +176,7 @@ class Stage:
             self._known[key] = (
                 self.known.memo((blocker_of, ask), (kind,), look) if self.idle else look()
             )
-        return self._known[key] or self.spreads.blocker(ask.spec, ask.namespace, index)
+        return self._known[key] or self.limits.blocker(ask.spec, ask.namespace, index)
 
     def _look(self, ask: Ask, index: int, account: Account | None) -> Blocker | None:
         """Return what blocks pods on a node by itself."""
@@ -262,7 +262,7 @@ def stages_of(
         kinds,
         budget,
         is_over,
-        Spreads(nodes, when_empty),
+        LimitedDomains(nodes, when_empty),
         cache.problems,
         idle=True,
     )
@@ -275,7 +275,7 @@ def stages_of(
         kinds,
         budget,
         is_over,
-        Spreads(nodes, accounts.__getitem__),
+        LimitedDomains(nodes, accounts.__getitem__),
         cache.problems,
         OtherPods(instance.running, _by_domain(nodes, instance.running, keys)),
         first,
@@ -312,7 +312,7 @@ def stages_of(
         kinds,
         budget,
         is_over,
-        Spreads(nodes, left, arrived),
+        LimitedDomains(nodes, left, arrived),
         cache.problems,
         crowd,
         first,

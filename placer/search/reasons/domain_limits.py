@@ -1,4 +1,4 @@
-"""Spread constraints that keep a pod off nodes, beside what is there at a stage."""
+"""Limits of domains that keep a pod off nodes, beside what is there at a stage."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -7,28 +7,30 @@ import numpy as np
 
 from placer.counting.account import Account, Side
 from placer.greedy.columns import Mask
-from placer.greedy.topology_spread import SpreadCounts
-from placer.state.topology_spread import asked_spreadings, spread_tasks
+from placer.greedy.domain_limits import DomainCounts
+from placer.search.reasons.rule import ReasonRule, Said
+from placer.state.domain_limits import asked_limits, domain_tasks
 from placer_models.cluster import Nodes, RunningPod
 from placer_models.pod import PodSpec
 from placer_models.problem.tasks import NO_DOMAIN
 from placer_models.reasons import Blocker, Demand
+from placer_models.relations import RELATIONS, domain_limits
 
 OF_OTHERS = "of a pod that is placed"
-"""What a blocker says of a constraint that is another pod's."""
+"""What a blocker says of a limit that is another pod's."""
 
 _Kept = list[tuple[Blocker, Mask]]
 """Blockers, each with the nodes on which it does not block."""
 
 
 @dataclass(slots=True)
-class Spreads:
-    """What spread constraints say of nodes at a stage.
+class LimitedDomains:
+    """What limits of domains say of nodes at a stage.
 
     Attributes:
         nodes: All nodes.
         account_at: Index of a node -> what is there.
-        arrived: The pods there that this answer placed. Their constraints are to be kept, too.
+        arrived: The pods there that this answer placed. Their limits are to be kept, too.
 
     """
 
@@ -44,37 +46,49 @@ class Spreads:
             self._asking = [
                 ((one.pod.spec, one.pod.namespace), self.nodes.position[one.placement.node])
                 for one in self.arrived
-                if one.pod.spec.spread
+                if any(domain_limits(one.pod.spec, one.pod.namespace))
             ]
-        if not (spec.spread or self._asking):
-            return None
         side = spec, namespace
         if side not in self._known:
             self._known[side] = self._kept(side, self._asking)
         return next((blocker for blocker, kept in self._known[side] if not kept[index]), None)
 
     def _kept(self, side: Side, asking: list[tuple[Side, int]]) -> _Kept:
-        """Return what may block such a pod, its own constraints first."""
+        """Return what may block such a pod, its own limits first."""
         shape_of = {side: 0}
         for other, _ in asking:
             shape_of.setdefault(other, len(shape_of))
         sides = [*shape_of]
+        limits = [limit for _, limit in asked_limits(sides)]
+        if not limits:
+            return []
         accounts = [self.account_at(index) for index in range(len(self.nodes))]
-        spreadings = [*asked_spreadings(sides)]
-        tasks = spread_tasks(self.nodes, accounts, sides)
-        counts = SpreadCounts(tasks, len(sides), len(self.nodes))
+        tasks = domain_tasks(self.nodes, accounts, sides)
+        counts = DomainCounts(tasks, len(sides), len(self.nodes))
         for other, index in asking:
             counts.note_asking(shape_of[other], index)
         kept = dict(counts.kept(0))
         found: _Kept = []
-        for number, (spreading, task) in enumerate(zip(spreadings, tasks, strict=True)):
+        for number, (limit, task) in enumerate(zip(limits, tasks, strict=True)):
             own = 0 in task.asking
             if own and task.required:
-                word = f"a node with {' and '.join(spreading.keys)}"
                 belongs = np.array(task.domains) != NO_DOMAIN
-                found.append((Blocker(Demand("topology-spread", word=word)), belongs))
+                found.append((Blocker(Demand(task.rule, word=limit.nodes_said)), belongs))
             if number in kept:
-                skew = f"a skew of {task.max_skew} at most over {spreading.constraint.topology}"
-                word = skew if own else OF_OTHERS
-                found.append((Blocker(Demand("topology-spread", word=word)), kept[number]))
+                word = limit.said if own else OF_OTHERS
+                found.append((Blocker(Demand(task.rule, word=word)), kept[number]))
         return found
+
+
+def _said(demand: Demand, _: Sequence[Demand], __: PodSpec) -> Said:
+    own = "" if demand.word == OF_OTHERS else "asks "
+    return f"{demand.rule} {own}{demand.word}", ()
+
+
+RULES = tuple(
+    # They are asked of all nodes together, after all else.
+    ReasonRule(name=relation.rule, said=_said, opened_by_others=True)
+    for relation in RELATIONS
+    if relation.rule
+)
+"""One for each rule that says how many pods domains may have."""

@@ -1,4 +1,4 @@
-"""Topology spread while pods are being placed: how evenly they are over domains of nodes."""
+"""Limits of domains while pods are being placed: how many pods are in each domain of nodes."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from placer.greedy.columns import Mask
-from placer_models.problem.tasks import NO_DOMAIN, SpreadTask
+from placer_models.problem.tasks import NO_DOMAIN, DomainTask
 
 _Counts = NDArray[np.int64]
 
@@ -27,10 +27,10 @@ class _Domains(NamedTuple):
     asking: _Counts
 
 
-class SpreadCounts:
-    """How many pods are in each domain that a constraint looks at."""
+class DomainCounts:
+    """How many pods are in each domain that a limit looks at."""
 
-    def __init__(self, tasks: Sequence[SpreadTask], shapes: int, nodes: int) -> None:
+    def __init__(self, tasks: Sequence[DomainTask], shapes: int, nodes: int) -> None:
         """Begin with the running pods, and nothing placed.
 
         Args:
@@ -63,46 +63,47 @@ class SpreadCounts:
                 self._domains[number].asking[domain] += shape in task.asking
 
     def allowed(self, shape: int) -> Mask:
-        """Return the nodes where one more pod of the shape breaks no required constraint."""
+        """Return the nodes where one more pod of the shape breaks no required limit."""
         mask = np.ones(self._nodes, dtype=np.bool_)
         for _, kept in self.kept(shape):
             mask &= kept
         return mask
 
     def kept(self, shape: int) -> Iterator[tuple[int, Mask]]:
-        """Yield each required constraint about a shape, and the nodes where one more keeps it.
+        """Yield each required limit about a shape, and the nodes where one more keeps it.
 
-        Nodes that the constraint does not look at are among them.
+        Nodes that the limit does not look at are among them.
         """
         for number in self._about[shape]:
             task = self._tasks[number]
             if task.required and task.here:
                 after, fewest, asked = self._with_one_more(number, shape)
-                allowed = ~asked | (after - fewest <= task.max_skew)
+                allowed = ~asked | (after - fewest <= task.most)
                 yield number, self._on_nodes(number, allowed.astype(np.int64), 1) > 0
 
     def lost(self, shape: int) -> _Counts:
-        """Return node -> how much more the tier loses with one more pod of the shape there."""
+        """Return node -> how much more is beyond limits with one more pod of the shape there."""
         lost: _Counts = np.zeros(self._nodes, dtype=np.int64)
         for number in self._about[shape]:
             task = self._tasks[number]
             if task.required or not task.here:
                 continue
             counts, asking = self._domains[number].counts, self._domains[number].asking > 0
-            before = np.maximum(counts - counts.min() - task.max_skew, 0) * asking
+            few = counts.min() if task.beyond_fewest else 0
+            before = np.maximum(counts - few - task.most, 0) * asking
             after, fewest, asked = self._with_one_more(number, shape)
-            here = np.maximum(after - fewest - task.max_skew, 0) * asked - before
+            here = np.maximum(after - fewest - task.most, 0) * asked - before
             # If the fewest rise, all other domains are beyond them by less.
-            risen = (fewest - counts.min()) * int((before > 0).sum())
+            risen = (fewest - few) * int((before > 0).sum())
             lost += self._on_nodes(number, here - risen, 0)
         return lost
 
     def holds(self) -> bool:
-        """Return whether every constraint that is required is kept."""
+        """Return whether every limit that is required is kept."""
         for task, domains in zip(self._tasks, self._domains, strict=True):
             if task.required and task.here:
-                fewest = 0 if task.is_short else domains.counts.min()
-                if ((domains.counts - fewest > task.max_skew) & (domains.asking > 0)).any():
+                fewest = domains.counts.min() if task.beyond_fewest else 0
+                if ((domains.counts - fewest > task.most) & (domains.asking > 0)).any():
                     return False
         return True
 
@@ -111,7 +112,7 @@ class SpreadCounts:
         task, domains = self._tasks[number], self._domains[number]
         after = domains.counts + (shape in task.matches)
         asked = (domains.asking > 0) | (shape in task.asking)
-        if task.is_short:
+        if not task.beyond_fewest:
             return after, np.zeros_like(after), asked
         others = np.full_like(after, domains.counts.min())
         if len(after) > 1:
@@ -125,7 +126,7 @@ class SpreadCounts:
         return found
 
 
-def _domains(task: SpreadTask) -> _Domains:
+def _domains(task: DomainTask) -> _Domains:
     none = len(task.here)
     return _Domains(
         np.array([none if d == NO_DOMAIN else d for d in task.domains], dtype=np.intp),
