@@ -51,10 +51,9 @@ def laid_memory(
     runners = _runners(read, node, owned, said)
     several = len(node.machine.topology.numa_nodes) > 1
     found = []
-    for one, own, runner, given in zip(
-        read, said, runners, guessed_places(node, owned, runners, room), strict=True
-    ):
-        all_of_it = {**_whole(one, given, room), **own}
+    guessed = guessed_places(node, owned, runners, room)
+    for own, runner, given in zip(said, runners, guessed, strict=True):
+        all_of_it = {**given, **own}
         found.append(
             LaidMemory(
                 tuple(sorted((n, size) for n, size in all_of_it[MEMORY].items() if size)),
@@ -152,19 +151,4 @@ def _runners(
                 },
             )
         )
-    return found
-
-
-def _whole(one: BoundPod, given: Holdings, room: Mapping[Resource, Mapping[int, int]]) -> Holdings:
-    """Return all that a pod asks for: what the NUMA nodes lack is on the first of them, too."""
-    requests = one.asked.spec.requests
-    wanted: list[tuple[Resource, int]] = [(MEMORY, requests.memory_bytes)]
-    wanted += [(h.page_bytes, h.count) for h in requests.hugepages]
-    found: Holdings = {}
-    for resource, amount in wanted:
-        held = dict(given.get(resource, {}))
-        first = min(room[resource], default=None)
-        if first is not None:
-            held[first] = held.get(first, 0) + amount - sum(held.values())
-        found[resource] = held
     return found

@@ -68,8 +68,6 @@ def test_pages_of_running_pods_are_read_or_laid(read: Callable[[str], Instance])
         ("1: {1Gi: 3}", "1: {1Gi: 9}", "NUMA node 1 are 1Gi more than its memory"),
         ("1: {1Gi: 3}", "1: {1Gi: 3, 1024Mi: 3}", "each size stands here once"),
         ("1: {1Gi: 1}}}", "1: {1Gi: 2}}}", "got 3 pages of 1Gi; expected the 2 of its request"),
-        ("{0: {1Gi: 1}, 1: {1Gi: 1}}", "{0: {1Gi: 2}}", "NUMA node 0 of node other has 1 left"),
-        ("hugepages-1Gi: 1Gi}", "hugepages-1Gi: 3Gi}", "the node lacks 1 hugepages of 1Gi"),
         ("hugepages-2048Ki: 8Mi", "hugepages-2Mi: 3Mi", "whole pages of 2Mi, such as 4Mi"),
         ("cpu: 1, hug", "hugepages-2Mi: 2Mi, hug", "hugepages-2Mi is asked for twice"),
         ("{hugepages-1Gi: 2Gi}", "{hugepages-2Mi: 2Mi}", "expected a limit equal to the request"),

@@ -5,10 +5,11 @@ from pathlib import Path
 import pytest
 
 from placer.judge.misfits import misfits_of
-from placer.load import load_instance
+from placer.load import in_catalogue, load_instance
 from placer_cli.app import main
 from placer_cli.exits import Exit
 from placer_models.files.errors import InputError
+from placer_models.instance.writer import instance_to_yaml
 
 FILE = """
 apiVersion: placer/v1
@@ -18,7 +19,7 @@ machines:
     numaNodes: [{{id: 0, memory: 8Gi, cpus: '0-3'}}, {{id: 1, memory: 8Gi, cpus: '4-7'}}]
     devices:
       - {{type: rdma, count: 1, vfGroups: [{{count: 2, labels: {{speed: slow}}}}]}}
-nodes: [{{name: n, machine: box, reservedCpus: 0, labels: {{zone: a}}}}]
+nodes: [{{name: n, machine: box, reservedCpus: 0, labels: {{zone: a}}, extended: {{tokens: 1}}}}]
 running:
   - {pod}
 pods: [{{name: w, qos: BE}}]
@@ -33,8 +34,17 @@ MISFITS = {
     "node-selector": "{name: r, node: n, nodeSelector: {zone: b}, requests: {cpu: 1}}",
     "alignment": "{name: r, node: n, qos: LSR, numaPolicy: SingleNUMANode, cpuset: '3-4', "
     "requests: {cpu: 2}}",
+    "memory": "{name: r, node: n, requests: {memory: 20Gi}}",
+    "memory, as said": "{name: r, node: n, requests: {memory: 9Gi}, memory: {0: 9Gi}}",
+    "memory of several": "{name: r, node: n, qos: LSR, cpuset: '4', "
+    "requests: {cpu: 1, memory: 9Gi}}\n"
+    "  - {name: s, node: n, requests: {memory: 9Gi}}",
+    "hugepages": "{name: r, node: n, requests: {hugepages-1Gi: 1Gi}}",
+    "hugepages, as said": "{name: r, node: n, requests: {hugepages-1Gi: 2Gi}, "
+    "hugepages: {1: {1Gi: 2}}}",
+    "extended": "{name: r, node: n, requests: {tokens: 2}}",
 }
-"""Rule -> a running pod that breaks it."""
+"""Rule, and what is special -> running pods that break it."""
 
 
 def written(folder: Path, pod: str) -> Path:
@@ -48,15 +58,29 @@ def test_a_running_pod_in_breach_of_a_policy_is_legal(
     rule: str, pod: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """
-    The file is read, what waits is placed beside it, and the commands name the rule.
+    The file is read and written, what waits is placed beside it, and the commands name the rule.
     """
-    path = written(tmp_path, pod)
+    path, rule = written(tmp_path, pod), rule.partition(",")[0].partition(" of ")[0]
+    instance = load_instance([path])
 
-    assert {misfit.rule for misfit in misfits_of(load_instance([path]))} == {rule}
+    assert {misfit.rule for misfit in misfits_of(instance)} == {rule}
+    path.write_text(instance_to_yaml(instance, in_catalogue), "utf-8")
+    assert load_instance([path]) == instance
     assert main(["solve", str(path)]) == Exit.DONE
     assert main(["validate", str(path)]) == Exit.DONE
     shown = " ".join(capsys.readouterr().out.split())
     assert f"(rule {rule})" in shown
+
+
+def test_who_runs_in_a_pool_without_a_cpu_is_a_misfit(tmp_path: Path) -> None:
+    """
+    As the owner of all CPUs is, for the reserved one.
+    """
+    owner = "{name: r, node: n, qos: LSE, cpuset: 0-7, requests: {cpu: 8}}"
+    instance = load_instance([written(tmp_path, owner + "\n  - {name: s, node: n, qos: BE}")])
+
+    found = {(misfit.pod[1], misfit.rule) for misfit in misfits_of(instance)}
+    assert found == {("r", "cpu-allocatable"), ("s", "be-pool")}
 
 
 CONTRADICTIONS = {
@@ -70,12 +94,6 @@ CONTRADICTIONS = {
         "a.yaml:12: running[1].cpuset: CPU 2 is held by the running pod 'r' already; "
         "a CPU has one owner",
     ),
-    "nothing left to run on": (
-        "{name: r, node: n, qos: LSE, cpuset: 0-7, requests: {cpu: 8}}\n"
-        "  - {name: s, node: n, qos: BE}",
-        "a.yaml:12: running[1].node: running pods own every CPU of node n that this BE pod may "
-        "run on; leave it one",
-    ),
     "a virtual function that is not there": (
         "{name: r, node: n, requests: {koordinator.sh/rdma: 1}, devices: {rdma: [0]}, "
         "vfSelector: {rdma: {speed: [slow]}}, vfs: {rdma: {'0': 2}}}",
@@ -88,7 +106,7 @@ CONTRADICTIONS = {
 @pytest.mark.parametrize(("pods", "message"), CONTRADICTIONS.values(), ids=CONTRADICTIONS)
 def test_a_contradiction_refuses_the_file(pods: str, message: str, tmp_path: Path) -> None:
     """
-    Unknown ids, something given twice, more than there is: with file, line and field.
+    Unknown ids, or something given twice: with file, line and field.
     """
     with pytest.raises(InputError) as refused:
         load_instance([written(tmp_path, pods)])

@@ -89,7 +89,7 @@ def guessed_places(
 ) -> list[Holdings]:
     """Return what each running pod of a node holds of what is to be guessed.
 
-    Together it is less than asked for where the node has too little.
+    It is all that is asked for: what the NUMA nodes lack is on the first of them, too.
 
     Args:
         node: The node.
@@ -98,7 +98,14 @@ def guessed_places(
         room: What its NUMA nodes have left of memory and of hugepages by size.
 
     """
-    return _Guess(node, owned, runners, room).places()
+    found = _Guess(node, owned, runners, room).places()
+    for one, held in zip(runners, found, strict=True):
+        for resource, amount in one.held.items():
+            here = held.setdefault(resource, {})
+            first = min(room[resource], default=None)
+            if first is not None and (lacking := amount - sum(here.values())):
+                here[first] = here.get(first, 0) + lacking
+    return found
 
 
 def numa_node_beside(

@@ -24,7 +24,6 @@ from placer_models.instance.running_defaults import (
     pool_of,
 )
 from placer_models.instance.running_pages import pages_given
-from placer_models.instance.running_room import check_room
 from placer_models.instance.schema import RunningPart
 from placer_models.mig import covered, gpu_of, is_instance
 from placer_models.placement import DeviceGrant, PodPlacement
@@ -124,8 +123,6 @@ class RunningReader:
             seats[seat.node.name].append(seat)
         for name, here in seats.items():
             self._guess(self._nodes[name], here, owned[name])
-        self._check_pools(owned)
-        self._check_extended()
         return tuple(
             RunningPod(
                 seat.pod,
@@ -149,9 +146,6 @@ class RunningReader:
         for size in sizes:
             room[size] = {numa: count for (numa, of), count in held.pages.items() if of == size}
         runners = [_runner(seat) for seat in seats]
-        check_room(
-            node, [(one, seat.place) for one, seat in zip(runners, seats, strict=True)], room
-        )
         several = len(node.machine.topology.numa_nodes) > 1
         found = guessed_places(node, owned, runners, room)
         for seat, one, laid in zip(seats, runners, found, strict=True):
@@ -300,11 +294,6 @@ class RunningReader:
                     f"node {seat.node.name} has no NUMA node {shown(key)}; "
                     f"it has {format_cpu_list(room)}"
                 )
-            elif size > room[known[key]]:
-                at.at(key).fault(
-                    f"got {shown(text)}; NUMA node {key} of node {seat.node.name} has "
-                    f"{format_bytes(room[known[key]])} left"
-                )
             elif size:
                 room[known[key]] -= size
                 taken[known[key]] = size
@@ -315,29 +304,6 @@ class RunningReader:
                 f"expected the {format_bytes(want)} of its request"
             )
         return taken
-
-    def _check_pools(self, owned: Mapping[str, Mapping[QosClass, CpuSet]]) -> None:
-        """Check that each pod that shares CPUs has one to run on; amounts are for the judge."""
-        for seat in self._seats:
-            qos, node = seat.pod.spec.qos, seat.node
-            if not qos.owns_cpus and not pool_of(qos, node, owned[node.name]):
-                seat.place.at("node").fault(
-                    f"running pods own every CPU of node {node.name} that this {qos} pod may run "
-                    "on; leave it one"
-                )
-
-    def _check_extended(self) -> None:
-        """Check that the pods of a node ask for no more of an extended resource than it has."""
-        left = {name: dict(node.extended) for name, node in self._nodes.items()}
-        for seat in self._seats:
-            here = left[seat.node.name]
-            for name, amount in seat.pod.spec.requests.extended:
-                here[name] = here.get(name, 0) - amount
-                if here[name] < 0:
-                    seat.place.at("requests", name).fault(
-                        f"node {seat.node.name} lacks {-here[name]} for this pod "
-                        "(rule extended); lower it, or raise the node's 'extended'"
-                    )
 
 
 def _runner(seat: _Seat) -> GuessedPod:

@@ -23,13 +23,7 @@ def pages_given(
     numa_nodes = [numa.id for numa in node.machine.topology.numa_nodes]
     taken = pages_by_numa_node(written, numa_nodes, node.name, place)
     for (numa, size), count in taken.items():
-        left = room.get((numa, size), 0)
-        if count > left:
-            place.at(str(numa)).fault(
-                f"got {count} pages of {format_bytes(size)}; NUMA node {numa} of node "
-                f"{node.name} has {left} left"
-            )
-        room[numa, size] = left - count
+        room[numa, size] = room.get((numa, size), 0) - count
     requests = pod.spec.requests
     for size in sorted({h.page_bytes for h in requests.hugepages} | {s for _, s in taken}):
         got = sum(count for (_, other), count in taken.items() if other == size)
