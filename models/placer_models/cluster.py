@@ -1,8 +1,9 @@
 """A cluster and its work: machines, nodes made of them, running pods and waiting gangs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any, TypeVar
 
 from placer_models.cpuset import CpuSet
 from placer_models.defaults import NO_DEFAULTS, Defaults
@@ -29,6 +30,11 @@ from placer_models.policy import (
 from placer_models.taints import Taint
 from placer_models.topology import ARM, Topology
 from placer_models.typed import TrustedParts, check_types, suggests_names
+
+MOST_REMEMBERED = 256
+"""The most values about the same nodes that are kept at a time."""
+
+T = TypeVar("T")
 
 
 @suggests_names
@@ -247,6 +253,31 @@ class Nodes(tuple[Node, ...], TrustedParts):
     def of(cls, nodes: tuple[Node, ...]) -> "Nodes":
         """Return the nodes as ``Nodes``: unchanged if they are that already."""
         return nodes if isinstance(nodes, Nodes) else cls(nodes)
+
+    def __reduce__(self) -> tuple[type["Nodes"], tuple[tuple[Node, ...]]]:
+        """Return how to make the same nodes again; what was worked out stays behind."""
+        return Nodes, (tuple(self),)
+
+    def remembered(self, what: Hashable, make: Callable[[], T]) -> T:
+        """Return what follows from the nodes alone; worked out once, as long as there is room.
+
+        Args:
+            what: What identifies the value. Callers tell theirs apart by a function among it.
+            make: Works the value out.
+
+        """
+        found: T
+        if what in self._memo:
+            found = self._memo[what]
+            return found
+        if len(self._memo) >= MOST_REMEMBERED:
+            self._memo.clear()
+        found = self._memo[what] = make()
+        return found
+
+    @cached_property
+    def _memo(self) -> dict[Hashable, Any]:
+        return {}
 
     @cached_property
     def position(self) -> Mapping[str, int]:

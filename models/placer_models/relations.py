@@ -4,7 +4,7 @@ Moves, misfits, confirming, parts of a search and reasons ask here, so that none
 these rules one by one. The judge has its own version of them.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Set
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
@@ -13,6 +13,7 @@ from placer_models.cluster import Node, RunningGang, RunningPod
 from placer_models.goals import TOPOLOGY_SPREAD, Tier
 from placer_models.pod import Gang, PodSpec
 from placer_models.rule_family import RuleFamily
+from placer_models.selectors import LabelPair
 from placer_models.spreading import spreadings_of
 
 Askers = Set[tuple[str, PodSpec]]
@@ -53,6 +54,14 @@ class DomainLimit(Protocol):
 
     def is_beyond_fewest(self, domains: int) -> bool:
         """Return whether ``most`` is beyond the domain with the fewest pods, of so many."""
+
+    @property
+    def looks(self) -> Hashable:
+        """All that the domains of nodes follow from beside the nodes and the rule."""
+
+    @property
+    def label_choices(self) -> Iterable[Sequence[LabelPair]]:
+        """Sets of labels, of each of which a pod that counts has one; pods are found by them."""
 
     def domain(self, node: Node) -> str | None:
         """Return the node's domain, or None if the node is not looked at."""

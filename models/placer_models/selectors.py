@@ -1,12 +1,15 @@
 """Selectors: what labels must say, in the words of Kubernetes."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from placer_models.typed import check_types
 
-Labels = tuple[tuple[str, str], ...]
+LabelPair = tuple[str, str]
+"""A key and its value."""
+
+Labels = tuple[LabelPair, ...]
 """(key, value), ascending by key, each key once."""
 
 
@@ -111,6 +114,17 @@ class LabelExpression:
 def meets(labels: Labels, expressions: Iterable[LabelExpression]) -> bool:
     """Return whether labels meet all the expressions."""
     return all(expression.meets(labels) for expression in expressions)
+
+
+def label_choices(
+    labels: Labels, expressions: Iterable[LabelExpression]
+) -> Iterator[Sequence[LabelPair]]:
+    """Yield sets of labels, of each of which whoever meets both has one."""
+    for label in labels:
+        yield (label,)
+    for one in expressions:
+        if one.operator is SelectorOperator.IN:
+            yield [(one.key, value) for value in one.values]
 
 
 def whole_number(text: str) -> int | None:

@@ -1,12 +1,12 @@
 """Spreading: what a pod's spread constraints look at. The judge has its own version."""
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from placer_models.cluster import Node
 from placer_models.node_affinity import NodeAffinity
 from placer_models.pod import PodSpec
-from placer_models.selectors import Labels
+from placer_models.selectors import LabelPair, Labels, label_choices
 from placer_models.taints import Toleration, untolerated
 from placer_models.topology_spread import SpreadConstraint
 
@@ -36,6 +36,23 @@ class Spreading:
     selector: Labels
     affinity: NodeAffinity | None = None
     tolerations: tuple[Toleration, ...] = ()
+
+    @property
+    def looks(self) -> tuple[Hashable, ...]:
+        """All that decides which nodes it looks at, and what their domains are."""
+        return (
+            self.constraint.topology,
+            self.constraint.by_taints,
+            self.keys,
+            self.selector,
+            self.affinity,
+            self.tolerations,
+        )
+
+    @property
+    def label_choices(self) -> Iterable[Sequence[LabelPair]]:
+        """Sets of labels, of each of which a pod that counts has one."""
+        return label_choices(self.constraint.labels, self.constraint.expressions)
 
     def domain(self, node: Node) -> str | None:
         """Return the node's domain, or None if the constraint does not look at the node."""

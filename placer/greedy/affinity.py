@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 from placer.greedy.columns import Mask
 from placer.greedy.domain_limits import DomainCounts
 from placer.greedy.in_node_affinity import AffinityPlaces, FirstOfKind
+from placer_models.domains import NO_DOMAIN
 from placer_models.problem.problem import Choice, Choices, Problem
-from placer_models.problem.tasks import NO_DOMAIN, AffinityTask
+from placer_models.problem.tasks import AffinityTask
 
 _Counts = NDArray[np.int64]
 
@@ -174,8 +175,9 @@ def _domains(task: AffinityTask) -> _Domains | None:
     """Return the domains that a term looks at, or None if each node is one."""
     if not task.domains:
         return None
-    none = max(task.domains) + 1
-    return _Domains(np.array([none if d == NO_DOMAIN else d for d in task.domains]), none)
+    none = task.domains.number
+    of_node = np.frombuffer(task.domains.column, dtype=np.int64)
+    return _Domains(np.where(of_node == NO_DOMAIN, none, of_node), none)
 
 
 def _counts(here: Mapping[int, int], nodes: int) -> _Counts:

@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from placer.greedy.columns import Mask
-from placer_models.problem.tasks import NO_DOMAIN, DomainTask
+from placer_models.domains import NO_DOMAIN
+from placer_models.problem.tasks import DomainTask
 
 _Counts = NDArray[np.int64]
 
@@ -22,7 +23,7 @@ class _Domains(NamedTuple):
 
     """
 
-    of_node: NDArray[np.intp]
+    of_node: _Counts
     counts: _Counts
     asking: _Counts
 
@@ -122,14 +123,14 @@ class DomainCounts:
 
     def _on_nodes(self, number: int, of_domains: _Counts, otherwise: int) -> _Counts:
         """Return node -> the value of its domain, or ``otherwise`` if it is not looked at."""
+        # `NO_DOMAIN` is the index of the last one.
         found: _Counts = np.append(of_domains, otherwise)[self._domains[number].of_node]
         return found
 
 
 def _domains(task: DomainTask) -> _Domains:
-    none = len(task.here)
     return _Domains(
-        np.array([none if d == NO_DOMAIN else d for d in task.domains], dtype=np.intp),
+        np.frombuffer(task.domains.column, dtype=np.int64),
         np.array(task.here, dtype=np.int64),
-        np.zeros(none, dtype=np.int64),
+        np.zeros(len(task.here), dtype=np.int64),
     )

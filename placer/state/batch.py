@@ -123,7 +123,11 @@ def build_problem(
         pods=pods,
         gangs=_gangs(instance, priorities, levels),
         domains=tuple(domains_of(instance, level) for level in levels),
-        affinity=affinities_of(instance.nodes, accounts, sides) if affine else NO_AFFINITIES,
+        affinity=(
+            affinities_of(Nodes.of(instance.nodes), cache.running_of(accounts), sides)
+            if affine
+            else NO_AFFINITIES
+        ),
         fits=fits,
         priorities=priorities,
         dimensions=dimensions,

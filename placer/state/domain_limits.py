@@ -2,18 +2,20 @@
 
 from collections.abc import Sequence
 
-from placer.counting.account import Account, Side
-from placer_models.cluster import Node
-from placer_models.problem.tasks import NO_DOMAIN, DomainTask
+from placer.counting.account import Side
+from placer.state.running_sides import RunningSides
+from placer_models.cluster import Nodes
+from placer_models.domains import NO_DOMAIN, NodeDomains
+from placer_models.problem.tasks import DomainTask
 from placer_models.relations import DomainLimit, domain_limits
 
 
 def domain_tasks(
-    nodes: Sequence[Node], accounts: Sequence[Account], sides: Sequence[Side]
+    nodes: Nodes, running: RunningSides, sides: Sequence[Side]
 ) -> tuple[DomainTask, ...]:
     """Return what the shapes ask of domains; ``sides`` has one side per shape."""
     return tuple(
-        _task(rule, limit, frozenset(asking), nodes, accounts, sides)
+        _task(rule, limit, frozenset(asking), nodes, running, sides)
         for (rule, limit), asking in asked_limits(sides).items()
     )
 
@@ -31,30 +33,25 @@ def _task(
     rule: str,
     limit: DomainLimit,
     asking: frozenset[int],
-    nodes: Sequence[Node],
-    accounts: Sequence[Account],
+    nodes: Nodes,
+    running: RunningSides,
     sides: Sequence[Side],
 ) -> DomainTask:
-    numbers: dict[str, int] = {}
-    domains = []
-    here: list[int] = []
-    for node, account in zip(nodes, accounts, strict=True):
-        name = limit.domain(node)
-        if name is None:
-            domains.append(NO_DOMAIN)
-            continue
-        number = numbers.setdefault(name, len(numbers))
-        here += [0] if number == len(here) else []
-        tenants = account.tenants
-        here[number] += sum(1 + tenants.more.get(s, 0) for s in tenants.sides if limit.means(*s))
-        domains.append(number)
+    domains = nodes.remembered(
+        (rule, limit.looks), lambda: NodeDomains.named(map(limit.domain, nodes))
+    )
+    here = [0] * domains.number
+    for side in running.counted(limit):
+        for node, count in running.on_nodes(side).items():
+            if (domain := domains[node]) != NO_DOMAIN:
+                here[domain] += count
     return DomainTask(
         rule=rule,
         asking=asking,
         matches=frozenset(i for i, side in enumerate(sides) if limit.means(*side)),
         required=limit.required,
         most=limit.most,
-        domains=tuple(domains),
+        domains=domains,
         here=tuple(here),
         beyond_fewest=limit.is_beyond_fewest(len(here)),
     )

@@ -1,15 +1,11 @@
 """Pods by their labels, so that whom an affinity term means is found without a look at each."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
 from placer_models.affinity import AffinityTerm
 from placer_models.pod import PodSpec
-from placer_models.selectors import Labels, SelectorOperator
-
-LabelPair = tuple[str, str]
-"""A key and its value."""
+from placer_models.selectors import LabelPair, Labels, label_choices
 
 T = TypeVar("T")
 
@@ -30,41 +26,41 @@ def traits_of(spec: PodSpec, namespace: str) -> Traits:
 class LabelIndex(Generic[T]):
     """Things with the traits of pods, found by the rarest of the labels that a term asks for."""
 
-    def __init__(self, shapes: Iterable[tuple[T, Traits]]) -> None:
-        self._things = list(shapes)
+    def __init__(self, things: Iterable[tuple[T, Traits]] = ()) -> None:
+        """Begin with things, each of them once."""
+        self._things: dict[T, Traits] = {}
+        self._having: dict[LabelPair, dict[T, Traits]] = {}
+        for thing, traits in things:
+            self.add(thing, traits)
+
+    def add(self, thing: T, traits: Traits) -> None:
+        """Add a thing that is not there yet."""
+        self._things[thing] = traits
+        for label in traits.labels:
+            self._having.setdefault(label, {})[thing] = traits
+
+    def remove(self, thing: T) -> None:
+        """Take a thing away that is there."""
+        for label in self._things.pop(thing).labels:
+            having = self._having[label]
+            del having[thing]
+            if not having:
+                del self._having[label]
 
     def meant(self, term: AffinityTerm, namespace: str) -> Iterator[T]:
         """Yield the things that the term of a pod of the namespace means."""
-        for shape, traits in self._few(term):
+        for thing, traits in self.candidates(label_choices(term.labels, term.expressions)):
             if term.looks_into(traits.namespace, namespace) and term.means(
                 traits.labels, owns_cpus=traits.owns_cpus
             ):
-                yield shape
+                yield thing
 
-    def _few(self, term: AffinityTerm) -> Collection[tuple[T, Traits]]:
-        """Return few things that include all that the term means, in their order."""
-        if len(self._things) < 2:
-            return self._things
-        few: Sequence[Sequence[tuple[T, Traits]]] = [self._things]
-        for labels in asked_labels(term):
-            having = [self._having.get(label, ()) for label in labels]
+    def candidates(self, choices: Iterable[Sequence[LabelPair]]) -> Iterator[tuple[T, Traits]]:
+        """Yield few things that include all with one label of each choice, each of them once."""
+        few: Sequence[Mapping[T, Traits]] = [self._things]
+        for labels in choices:
+            having = [self._having.get(label, {}) for label in labels]
             if sum(map(len, having)) < sum(map(len, few)):
                 few = having
-        return few[0] if len(few) == 1 else [one for some in few for one in some]
-
-    @cached_property
-    def _having(self) -> Mapping[LabelPair, Sequence[tuple[T, Traits]]]:
-        found: dict[LabelPair, list[tuple[T, Traits]]] = {}
-        for one in self._things:
-            for label in one[1].labels:
-                found.setdefault(label, []).append(one)
-        return found
-
-
-def asked_labels(term: AffinityTerm) -> Iterator[Sequence[LabelPair]]:
-    """Yield sets of labels, of each of which a pod has to have one for the term to mean it."""
-    for label in term.labels:
-        yield (label,)
-    for one in term.expressions:
-        if one.operator is SelectorOperator.IN:
-            yield [(one.key, value) for value in one.values]
+        for some in few:
+            yield from some.items()

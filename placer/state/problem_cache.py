@@ -28,6 +28,7 @@ from placer.state.node_states import (
     without_names,
 )
 from placer.state.out_of_time import Stop, go_on
+from placer.state.running_sides import RunningSides
 from placer.state.sums import FleetLimits, joined, sums_of
 from placer_models.cluster import Machine, Node
 from placer_models.incremental import ChunkedReduce, PersistentTuple, changed_indices
@@ -145,6 +146,7 @@ class ProblemCache:
     def __init__(self) -> None:
         """Begin with nothing."""
         self._sums = ChunkedReduce(sums_of, joined)
+        self._running = RunningSides()
         self._looks: dict[RelevantFacts, _KindCache] = {}
         self._said: dict[Encoding, _StateCache] = {}
         self._views: dict[Hashable, _View] = {}
@@ -157,6 +159,11 @@ class ProblemCache:
     def sums_of(self, accounts: PersistentTuple[Account]) -> FleetLimits:
         """Return what follows from the accounts of all nodes together."""
         return self._sums.of(accounts)
+
+    def running_of(self, accounts: PersistentTuple[Account]) -> RunningSides:
+        """Return who runs where; valid until the next call."""
+        self._running.update(accounts)
+        return self._running
 
     def kinds_of(
         self, nodes: tuple[Node, ...], relevant: RelevantFacts, stop: Stop | None = None

@@ -6,7 +6,8 @@ from random import Random
 import pytest
 
 from placer.greedy.domain_limits import DomainCounts
-from placer_models.problem.tasks import NO_DOMAIN, DomainTask
+from placer_models.domains import NO_DOMAIN, NodeDomains
+from placer_models.problem.tasks import DomainTask
 
 SHAPES, NODES = 3, 4
 Placed = Counter[tuple[int, int]]
@@ -23,7 +24,7 @@ def drawn_task(rng: Random) -> DomainTask:
         matches=frozenset(rng.sample(range(SHAPES), rng.randint(1, SHAPES))),
         required=rng.random() < 0.5,
         most=rng.randint(0, 2),
-        domains=tuple(NO_DOMAIN if d == NO_DOMAIN else known.index(d) for d in domains),
+        domains=NodeDomains(d if d == NO_DOMAIN else known.index(d) for d in domains),
         here=tuple(rng.randint(0, 2) for _ in known),
         beyond_fewest=rng.random() < 0.5,
     )

@@ -10,9 +10,10 @@ from placer_models.cpsat.assignment import Assignment, Variables
 from placer_models.cpsat.envelope import pairs_of
 from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.family import Family, always, never
+from placer_models.domains import NO_DOMAIN
 from placer_models.goals import AFFINITY
 from placer_models.problem.problem import Problem
-from placer_models.problem.tasks import NO_DOMAIN, AffinityTask
+from placer_models.problem.tasks import AffinityTask
 from placer_models.rule_family import RuleFamily
 
 Weights = Mapping[int, int]

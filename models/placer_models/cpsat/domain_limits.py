@@ -9,8 +9,9 @@ from ortools.sat.python.cp_model import CpModel, LinearExpr
 from placer_models.cpsat.assignment import Assignment, Variables
 from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.family import Family, always, never
+from placer_models.domains import NO_DOMAIN
 from placer_models.problem.problem import Problem
-from placer_models.problem.tasks import NO_DOMAIN, DomainTask
+from placer_models.problem.tasks import DomainTask
 from placer_models.relations import RELATIONS
 from placer_models.rule_family import RuleFamily
 

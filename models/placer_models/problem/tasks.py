@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from placer_models.affinity import AffinityLevel
+from placer_models.domains import EACH_NODE, NodeDomains
 from placer_models.network import Grouping
 from placer_models.records import record
 
@@ -45,10 +46,6 @@ class GangTask:
     levels: tuple[LevelTask, ...] = ()
 
 
-NO_DOMAIN = -1
-"""Stands for the domain of a node that is in none."""
-
-
 @dataclass(frozen=True, slots=True)
 class AffinityTask:
     """What a shape asks of other pods, as in ``AffinityTerm``.
@@ -58,8 +55,7 @@ class AffinityTask:
         matches: The shapes whose pods are meant.
         here: Node -> how many running pods in its domain are meant; nodes with none are left out.
         weight: What it counts if it is not required.
-        domains: The domain of every node, by number; `NO_DOMAIN` for a node that is in none.
-            Empty: each node is a domain of its own.
+        domains: The domain of every node. Empty: each node is a domain of its own.
 
     """
 
@@ -69,7 +65,7 @@ class AffinityTask:
     required: bool
     weight: int
     here: Mapping[int, int]
-    domains: tuple[int, ...] = ()
+    domains: NodeDomains = EACH_NODE
 
     def domain(self, node: int) -> int:
         """Return the number of the domain that a node is in."""
@@ -84,7 +80,7 @@ class DomainTask:
         rule: The name of the rule.
         asking: The shapes whose pods ask.
         matches: The shapes whose pods count.
-        domains: The domain of every node, by number; `NO_DOMAIN` for a node not looked at.
+        domains: The domain of every node; a node that is not looked at is in none.
         here: How many running pods count in each domain.
         beyond_fewest: Whether ``most`` is beyond the domain with the fewest pods.
 
@@ -95,7 +91,7 @@ class DomainTask:
     matches: frozenset[int]
     required: bool
     most: int
-    domains: tuple[int, ...]
+    domains: NodeDomains
     here: tuple[int, ...]
     beyond_fewest: bool
 

@@ -10,9 +10,11 @@ from placer.greedy.columns import Mask
 from placer.greedy.domain_limits import DomainCounts
 from placer.search.reasons.rule import ReasonRule, Said
 from placer.state.domain_limits import asked_limits, domain_tasks
+from placer.state.running_sides import RunningSides
 from placer_models.cluster import Nodes, RunningPod
+from placer_models.domains import NO_DOMAIN
+from placer_models.incremental import PersistentTuple
 from placer_models.pod import PodSpec
-from placer_models.problem.tasks import NO_DOMAIN
 from placer_models.reasons import Blocker, Demand
 from placer_models.relations import RELATIONS, domain_limits
 
@@ -63,7 +65,8 @@ class LimitedDomains:
         if not limits:
             return []
         accounts = [self.account_at(index) for index in range(len(self.nodes))]
-        tasks = domain_tasks(self.nodes, accounts, sides)
+        running = RunningSides(PersistentTuple.of(accounts))
+        tasks = domain_tasks(self.nodes, running, sides)
         counts = DomainCounts(tasks, len(sides), len(self.nodes))
         for other, index in asking:
             counts.note_asking(shape_of[other], index)

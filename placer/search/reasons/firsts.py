@@ -8,12 +8,12 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from placer.search.reasons.question import OtherPods
-from placer.state.label_index import LabelPair, asked_labels
 from placer.state.out_of_time import OutOfTimeError
 from placer_models.affinity import AffinityTerm
 from placer_models.cluster import Node, Nodes, RunningPod
 from placer_models.network import NODE_LEVEL
 from placer_models.pod import PodSpec
+from placer_models.selectors import LabelPair, label_choices
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Firsts:
         for first in found:
             # A pod that is meant has one of these labels; None stands for any labels.
             few: Sequence[LabelPair | None] = min(
-                asked_labels(first.term), key=len, default=(None,)
+                label_choices(first.term.labels, first.term.expressions), key=len, default=(None,)
             )
             for label in few:
                 self._by_label.setdefault(label, []).append(first)
