@@ -4,6 +4,7 @@ A cluster is that of mixed_places: 1,213 nodes of 15 kinds, unless a workload sa
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from hashlib import sha256
 from random import Random
@@ -14,9 +15,12 @@ from mixed_places import KINDS, NODES, machine, spec, with_shares, without_share
 from placer.scheduler import Scheduler
 from placer.scheduling.decision import Batch, Decision, lone_gang
 from placer.search.options import Engine, SolveOptions
+from placer_models.affinity import AffinityTerm
 from placer_models.cluster import Node
 from placer_models.node_strategy import NodeStrategy
 from placer_models.pod import Pod, PodSpec
+from placer_models.policy import Strength
+from placer_models.topology_spread import SpreadConstraint
 
 SEED = 29
 DEADLINE_S = 600.0
@@ -125,12 +129,77 @@ def first_calls(count: int) -> Parts:
         yield part
 
 
+RACK, ZONE = "topology.example/rack", "topology.kubernetes.io/zone"
+NODES_PER_RACK = 40
+
+
+def racks(count: int) -> Scheduler:
+    """Return idle nodes with GPUs in racks of 40, whose racks take turns among three zones."""
+    machines = [machine(kind) for kind in KINDS]
+    return Scheduler(
+        Node(
+            f"node-{i:05}",
+            machines[i % len(machines)],
+            labels=(
+                (RACK, f"r{i // NODES_PER_RACK}"),
+                (ZONE, f"z{i // NODES_PER_RACK % 3}"),
+            ),
+        )
+        for i in range(count)
+    )
+
+
+def services(rng: Random, pods: int, minded: bool) -> list[Pod]:
+    """Return pods of services of 5 to 25 that want GPUs, in any order.
+
+    If they are minded, the services take turns: spread over racks; over zones, and as they like
+    over racks; one a node; one a rack, if possible, and together in a zone.
+    """
+    wants = [
+        *with_shares(),
+        *[one for one in without_shares() if one.containers[0].requests.devices],
+    ]
+    made: list[Pod] = []
+    service = 0
+    while len(made) < pods:
+        labels = (("app", f"s{service}"),)
+        wish = replace(rng.choice(wants), labels=labels)
+        if minded and service % 4 == 0:
+            wish = replace(wish, spread=(SpreadConstraint(RACK, labels=labels),))
+        elif minded and service % 4 == 1:
+            liked = SpreadConstraint(RACK, strength=Strength.PREFERRED, labels=labels)
+            wish = replace(wish, spread=(SpreadConstraint(ZONE, labels=labels), liked))
+        elif minded and service % 4 == 2:
+            wish = replace(wish, affinity=(AffinityTerm(labels, apart=True),))
+        elif minded:
+            apart = AffinityTerm(labels, True, Strength.PREFERRED, topology=RACK, weight=10)
+            wish = replace(wish, affinity=(AffinityTerm(labels, topology=ZONE), apart))
+        size = min(rng.randint(5, 25), pods - len(made))
+        made += [Pod(f"s{service}-{i}", "default", wish) for i in range(size)]
+        service += 1
+    rng.shuffle(made)
+    return made
+
+
+def over_racks(pods: int = 500, nodes: int = 3_000) -> Parts:
+    """Yield services on nodes with GPUs, as one batch and one by one, with rules and without."""
+    for minded, rules in ((True, "with rules"), (False, "without")):
+        wanted = services(Random(SEED), pods, minded)
+        yield [placed(f"batch {rules}, a pod", racks(nodes), wanted, greedy(NodeStrategy.USABLE))]
+        scheduler = racks(nodes)
+        yield [
+            placed(f"single {rules}", scheduler, [pod], greedy(NodeStrategy.USABLE))
+            for pod in wanted
+        ]
+
+
 WORKLOADS: dict[str, Callable[[], Parts]] = {
     "singles": partial(singles, None),
     **{str(one): partial(singles, one) for one in NodeStrategy},
     "batches of 100": partial(batches, 100),
     "batches of 1000": partial(batches, 1_000, 3),
     "refusals": refusals,
+    "over racks, 3000 nodes": over_racks,
     "first, 1213 nodes": partial(first_calls, NODES),
     "first, 20000 nodes": partial(first_calls, 20_000),
 }

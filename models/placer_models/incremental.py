@@ -136,6 +136,11 @@ class PersistentMap(Mapping[K, V]):
         """Take the parts; a key is in the part that its hash names."""
         self._parts = parts
 
+    @property
+    def parts(self) -> tuple[Mapping[K, V], ...]:
+        """The parts; one in which nothing differs is the same object in a successor."""
+        return self._parts
+
     @classmethod
     def of(cls, entries: Iterable[tuple[K, V]]) -> "PersistentMap[K, V]":
         """Return a mapping of some entries."""

@@ -1,10 +1,10 @@
 """Pod affinity: the rules and the tier about pods that want to be together or apart (C18)."""
 
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from placer.judge.family import JudgedFamily
 from placer.judge.finding import Finding
+from placer.judge.labelled import Labelled
 from placer.judge.scene import JudgedNode, PlacedPod, Scene
 from placer_models.affinity import AffinityLevel, AffinityTerm
 from placer_models.goals import AFFINITY
@@ -15,10 +15,8 @@ class _Domains:
 
     def __init__(self, scene: Scene) -> None:
         """Begin with nothing looked up."""
-        self.scene = scene
-        self._tenants: dict[str, dict[str, list[PlacedPod]]] = {}
-        self._parting: list[tuple[JudgedNode, PlacedPod, AffinityTerm]] | None = None
-        self._labelled: dict[tuple[str, str], list[tuple[JudgedNode, PlacedPod]]] | None = None
+        self.labelled = Labelled(scene)
+        self._before = scene.nodes_before
 
     def belongs(self, site: JudgedNode, term: AffinityTerm) -> bool:
         """Return whether the node is in a domain of the term."""
@@ -30,62 +28,34 @@ class _Domains:
             return ""
         return f" ({term.topology} {site.node.topology_domain(term.topology) or 'none'})"
 
-    def tenants(self, site: JudgedNode, term: AffinityTerm) -> Sequence[PlacedPod]:
-        """Return the pods of the node, or of all nodes of its domain."""
-        key = term.topology
-        if not key:
+    def tenants(self, site: JudgedNode, term: AffinityTerm) -> Iterable[PlacedPod]:
+        """Return pods of the node, or of its domain, among them all that the term may mean."""
+        if not term.topology:
             return site.tenants
-        if key not in self._tenants:
-            found: defaultdict[str, list[PlacedPod]] = defaultdict(list)
-            for other in self.scene.everywhere():
-                if (domain := other.node.topology_domain(key)) is not None:
-                    found[domain] += other.tenants
-            self._tenants[key] = dict(found)
-        here = site.node.topology_domain(key)
-        return () if here is None else self._tenants[key].get(here, ())
-
-    def labelled(self, term: AffinityTerm) -> Iterator[tuple[JudgedNode, PlacedPod]]:
-        """Yield all pods with the rarest label that the term asks for, each with its site.
-
-        A term that asks for no label by its value gets all pods. So the many pods of a batch that
-        are each the first of its kind need not be compared with each other.
-        """
-        if not term.labels:
-            yield from ((site, one) for site in self.scene.everywhere() for one in site.tenants)
-            return
-        if self._labelled is None:
-            self._labelled = {}
-            for site in self.scene.everywhere():
-                for one in site.tenants:
-                    for label in one.pod.spec.labels:
-                        self._labelled.setdefault(label, []).append((site, one))
-        yield from min((self._labelled.get(label, []) for label in term.labels), key=len)
+        here = site.node.topology_domain(term.topology)
+        if here is None:
+            return ()
+        return (one for _, one in self.labelled.pods_in(term.topology, here, term.labels))
 
     def parting(self, site: JudgedNode) -> Iterator[tuple[PlacedPod, AffinityTerm]]:
         """Yield the running pods that keep others off the node's domains, with the terms."""
-        if not self.scene.nodes_before.total(_parts_domains):
-            return
-        if self._parting is None:
-            self._parting = [
-                (there, runner, term)
-                for there in self.scene.nodes_before.sites.values()
-                if _parts_domains(there)
-                for runner in there.tenants
-                for term in runner.pod.spec.affinity
-                if term.wide and term.apart and term.required
-            ]
-        for there, runner, term in self._parting:
-            here = site.node.topology_domain(term.topology)
-            if here is not None and here == there.node.topology_domain(term.topology):
-                yield runner, term
+        for part in self._before.of_parts(_parting_domains):
+            for there, runner, term in part:
+                here = site.node.topology_domain(term.topology)
+                if here is not None and here == there.node.topology_domain(term.topology):
+                    yield runner, term
 
 
-def _parts_domains(site: JudgedNode) -> int:
-    """Return how many pods there keep others off domains of nodes."""
-    return sum(
-        any(term.wide and term.apart and term.required for term in tenant.pod.spec.affinity)
-        for tenant in site.tenants
-        if tenant.pod.spec.affinity and not tenant.new
+def _parting_domains(
+    sites: Iterable[JudgedNode],
+) -> tuple[tuple[JudgedNode, PlacedPod, AffinityTerm], ...]:
+    """Return the running pods that keep others off domains of nodes, with their terms."""
+    return tuple(
+        (site, runner, term)
+        for site in sites
+        for runner in site.tenants
+        for term in runner.pod.spec.affinity
+        if not runner.new and term.wide and term.apart and term.required
     )
 
 
@@ -207,7 +177,7 @@ def _elsewhere(domains: _Domains, tenant: PlacedPod, term: AffinityTerm) -> bool
     """Return whether the term means any other pod of the cluster, on nodes in its domains."""
     return any(
         other is not tenant and domains.belongs(site, term) and _means(tenant, term, other)
-        for site, other in domains.labelled(term)
+        for site, other in domains.labelled.pods(term.labels)
     )
 
 

@@ -3,7 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from placer.judge.homes import stays
 from placer.judge.open_nodes import asked_of_nodes, is_open
@@ -28,6 +28,11 @@ CellId = int | None
 
 Runners = tuple[RunningPod, ...]
 """The running pods of a node."""
+
+_Domains = Mapping[str, str]
+"""Name of a node -> the domain that it is in."""
+
+T = TypeVar("T")
 
 MOST_INSIDES = 1_000
 """How many kinds of empty nodes are kept at a time, and how many GPU sets that pods ask for."""
@@ -145,6 +150,8 @@ class NodesBefore:
         self.sites = sites
         self._totals: dict[Callable[[JudgedNode], int], int] = {}
         self._minima: dict[GpuSet, int] = {}
+        self._looks: dict[Callable[[Iterable[JudgedNode]], Any], list[tuple[object, Any]]] = {}
+        self._domains: dict[Hashable, _Domains] = {}
 
     def best_minimum(self, spec: PodSpec, size: int) -> int:
         """Return the best slowest pair of ``size`` GPUs on any node open to the pod, if empty.
@@ -174,6 +181,35 @@ class NodesBefore:
             self._totals[worth] = sum(map(worth, self.sites.values()))
         return self._totals[worth]
 
+    def of_parts(self, look: Callable[[Iterable[JudgedNode]], T]) -> Iterator[T]:
+        """Yield what a look at all nodes finds, part by part.
+
+        Parts in which no node has changed since the look before are not looked at again.
+        """
+        parts = self.sites.parts
+        known = self._looks.get(look) or [(None, None)] * len(parts)
+        self._looks[look] = [
+            one if one[0] is part else (part, look(part.values()))
+            for one, part in zip(known, parts, strict=True)
+        ]
+        for _, found in self._looks[look]:
+            yield found
+
+    def domains(self, what: Hashable, domain: Callable[[Node], str | None]) -> _Domains:
+        """Return name of a node -> its domain, worked out once; nodes in none are left out.
+
+        Args:
+            what: All that the domains follow from beside the nodes.
+            domain: Returns the domain of a node, or None if it is in none.
+
+        """
+        if what not in self._domains:
+            if len(self._domains) >= MOST_INSIDES:
+                self._domains.clear()
+            found = ((name, domain(site.node)) for name, site in self.sites.items())
+            self._domains[what] = {name: there for name, there in found if there is not None}
+        return self._domains[what]
+
     def with_sites(self, others: Iterable[JudgedNode]) -> "NodesBefore":
         """Return the same nodes with other pods on some of them."""
         new = {site.node.name: site for site in others}
@@ -185,6 +221,8 @@ class NodesBefore:
             for worth, total in self._totals.items()
         }
         found._minima = self._minima
+        found._looks = dict(self._looks)
+        found._domains = self._domains
         return found
 
 

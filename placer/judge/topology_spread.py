@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from placer.judge.family import JudgedFamily
 from placer.judge.finding import Finding
+from placer.judge.labelled import Labelled
 from placer.judge.open_nodes import taints_met
 from placer.judge.scene import JudgedNode, PlacedPod, Scene
 from placer_models.cluster import Node
@@ -47,10 +48,11 @@ def topology_spread(scene: Scene) -> Iterator[Finding]:
     What running pods ask of each other is never blamed.
     """
     counted: dict[_Spread, Mapping[str, int]] = {}
+    labelled = Labelled(scene)
     for site, tenant in scene.newcomers:
         for spread in _spreads(tenant, required=True):
             if spread not in counted:
-                counted[spread] = _counts(scene, spread)
+                counted[spread] = _counts(scene, labelled, spread)
             counts, constraint = counted[spread], spread.constraint
             here = _domain(site.node, spread)
             if here is None:
@@ -79,7 +81,8 @@ def beyond_the_skew(scene: Scene) -> int:
         for spread in _spreads(tenant, required=False)
         if (here := _domain(site.node, spread)) is not None
     }
-    counted = {spread: _counts(scene, spread) for spread in {spread for spread, _ in asking}}
+    labelled = Labelled(scene)
+    counted = {spread: _counts(scene, labelled, spread) for spread, _ in asking}
     lost = 0
     for spread, here in asking:
         counts = counted[spread]
@@ -120,16 +123,16 @@ def _domain(node: Node, spread: _Spread) -> str | None:
     return None if None in domains.values() else domains[constraint.topology]
 
 
-def _counts(scene: Scene, spread: _Spread) -> Mapping[str, int]:
+def _counts(scene: Scene, labelled: Labelled, spread: _Spread) -> Mapping[str, int]:
     """Return domain -> how many of its pods the constraint counts, those that have none too."""
-    counts: Counter[str] = Counter()
-    for site in scene.everywhere():
-        if (domain := _domain(site.node, spread)) is not None:
-            counts[domain] += sum(
-                tenant.pod.namespace == spread.namespace
-                and spread.constraint.means(tenant.pod.spec.labels)
-                for tenant in site.tenants
-            )
+    constraint = spread.constraint
+    looks = constraint.topology, constraint.by_taints, *spread[2:]
+    domains = scene.nodes_before.domains(looks, lambda node: _domain(node, spread))
+    counts = Counter(dict.fromkeys(domains.values(), 0))
+    for site, tenant in labelled.pods(constraint.labels):
+        domain = domains.get(site.node.name)
+        if domain is not None and tenant.pod.namespace == spread.namespace:
+            counts[domain] += constraint.means(tenant.pod.spec.labels)
     return counts
 
 

@@ -7,7 +7,7 @@ from features.affinity import affinity_instance, wide_instance
 from placer.greedy.affinity import WISH, AffinityCounts
 from placer.state.batch import build_problem
 from placer_models.problem.problem import Problem
-from placer_models.problem.tasks import NO_DOMAIN
+from placer_models.domains import NO_DOMAIN
 
 WORLDS = 60
 Placed = Counter[tuple[int, int]]

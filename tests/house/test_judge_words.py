@@ -119,6 +119,7 @@ TOLD_TWICE = {
         "incremental.ChunkedReduce.of",
         "incremental.PersistentMap.changed",
         "incremental.PersistentMap.of",
+        "incremental.PersistentMap.parts",
         "incremental.PersistentMap.values",
         "incremental.PersistentTuple.changed",
         "incremental.PersistentTuple.of",

@@ -104,9 +104,13 @@ def test_every_version_of_a_mapping_is_as_good_as_a_copy() -> None:
         new = {("default", f"pod-{rng.randrange(600)}"): -step for _ in range(rng.randrange(5))}
         after = {key: value for key, value in expected.items() if key not in gone} | new
         versions.append((known.changed(gone, new), after))
+        for before, now in zip(known.parts, versions[-1][0].parts, strict=True):
+            differ = not new.keys().isdisjoint(now) or not set(gone).isdisjoint(before)
+            assert (before is not now) == differ
 
     for known, expected in versions:
         assert dict(known) == expected
+        assert dict(pair for part in known.parts for pair in part.items()) == expected
         assert len(known) == len(expected)
         assert list(known.values()) == [known[key] for key in known]
         assert all(key in known for key in expected)
