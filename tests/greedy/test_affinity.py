@@ -6,8 +6,8 @@ from random import Random
 from features.affinity import affinity_instance, wide_instance
 from placer.greedy.affinity import WISH, AffinityCounts
 from placer.state.batch import build_problem
-from placer_models.problem.problem import Problem
 from placer_models.domains import NO_DOMAIN
+from placer_models.problem.problem import Problem
 
 WORLDS = 60
 Placed = Counter[tuple[int, int]]
