@@ -18,7 +18,7 @@ from placer.plan.arrays import FloatArray
 from placer.plan.clock import PlanClock
 from placer.plan.filler import Filler
 from placer.plan.market import Market
-from placer.plan.master import Master, Pattern, Proposal, exchanges
+from placer.plan.master import Master, Pattern, Proposal, exchanges, makes_room_for
 from placer.plan.pricing import Fullest, Pricer
 from placer.plan.proof import PriceBound, Values, bound_of
 
@@ -48,6 +48,8 @@ _EXACT_DIGITS = 10**15
 _SCALE = 1_000
 """Values are whole numbers of this part of the market's unit, or smaller if that is too large."""
 _TINY = 1e-6
+_SETTLED = 5e-5
+"""The master problem without exchanges may cost this much more, relatively."""
 
 
 @dataclass(slots=True)
@@ -100,12 +102,13 @@ class Certifier:
     _scale: int = field(init=False)
     _best: tuple[PriceBound, Values] = field(init=False)
     _centre: FloatArray = field(init=False)
+    _over: NDArray[np.bool_] = field(init=False)
 
     def __post_init__(self) -> None:
         market = self.market
         self._rng = np.random.default_rng(self.seed)
         self.master = Master(market)
-        self.filler = Filler(market.kinds)
+        self.filler = Filler(market.kinds, self.end - self.clock.now())
         most = [
             [market.most_of(kind, b) for kind in market.kinds] for b in range(len(market.blocks))
         ]
@@ -121,11 +124,12 @@ class Certifier:
                 for item, count in enumerate(mine):
                     if count:
                         self._add_alone(block, kind, item, count)
-        for larger, smaller in exchanges(market):
+        self._over = makes_room_for(market)
+        for larger, smaller in exchanges(self._over):
             self.master.exchange(larger, smaller)
 
     @property
-    def _over(self) -> bool:
+    def _late(self) -> bool:
         return self.stop() or self.clock.now() >= self.deadline
 
     def run(self) -> Certificate:
@@ -156,7 +160,7 @@ class Certifier:
             values = np.maximum(self.start.values[block], _TINY)
             for _ in range(_GREEDY_STEPS):
                 open_ = [k for k in kinds if used[k] < (self.market.kinds[k].buyable or _ENDLESS)]
-                if self._over or not left.any() or not open_:
+                if self._late or not left.any() or not open_:
                     break
                 kind, found = self.filler.fill(open_, values, left, self._rng, 1)
                 best = int((found @ values / prices[kind]).argmax())
@@ -173,7 +177,7 @@ class Certifier:
         rounds = 0
         while True:
             proposal = self.master.solve()
-            if self._over or self._is_close(proposal):
+            if self._late or self._is_close(proposal):
                 return proposal
             rounds += 1
             between = _SMOOTH * self._centre + (1 - _SMOOTH) * proposal.values
@@ -184,7 +188,7 @@ class Certifier:
                 continue
             for values in (between, proposal.values):
                 new += self._prove(values, proposal, pool)
-                if new or self._over:
+                if new or self._late:
                     break
             if not new:
                 return proposal
@@ -194,12 +198,29 @@ class Certifier:
         before = proposal.price
         while True:
             proposal = self.master.solve()
-            close = proposal.price <= before * (1 + 3e-4) + _TINY
+            close = proposal.price <= before * (1 + _SETTLED) + _TINY
             if close or self.stop() or self.clock.now() >= self.end:
                 break
-            if not self._fill(proposal.values, proposal):
+            if not self._exchanged(proposal) + self._fill(proposal.values, proposal):
                 break
         return proposal
+
+    def _exchanged(self, proposal: Proposal) -> int:
+        """Add what exchanges made of the patterns in use: each item as the best it has room for."""
+        new = 0
+        best = [np.where(self._over, v, -1.0).argmax(axis=1) for v in proposal.values]
+        for at in (proposal.times > _TINY).nonzero()[0]:
+            pattern = self.master.patterns[at]
+            values, better = proposal.values[pattern.block], best[pattern.block]
+            gains = self._over.any(axis=1) & (values[better] > values + _TINY)
+            chosen = (gains & (pattern.counts > 0)).nonzero()[0]
+            for some in (chosen, *([item] for item in chosen)):
+                counts = pattern.counts.copy()
+                for item in some:
+                    counts[item] -= pattern.counts[item]
+                    counts[better[item]] += pattern.counts[item]
+                new += self.master.add(Pattern(pattern.block, pattern.kind, counts))
+        return new
 
     def _is_close(self, proposal: Proposal) -> bool:
         price = self._best[0].price
@@ -266,7 +287,7 @@ class Certifier:
         def solve(job: tuple[int, int]) -> Fullest:
             block, kind = job
             # Whoever comes after the end has no time left, and the quick bounds hold.
-            if self._over:
+            if self._late:
                 return Fullest(quick[block][kind])
             wall_s = self.clock.wall_s(self.deadline)
             return self._pricers[block][kind].fullest(whole[block], _WORK, wall_s)
@@ -276,12 +297,11 @@ class Certifier:
         for (block, kind), found in zip(jobs, pool.map(solve, jobs), strict=True):
             fullest[kind][block] = min(fullest[kind][block], found.bound)
             self.clock.count(found.work)
-            if found.filling is None:
-                continue
-            counts = np.array(found.filling, np.int64)
             rent = proposal.rents[block, kind]
-            if float(counts @ proposal.values[block]) > rent * (1 + _TINY) + _TINY:
-                new += self._add_found(block, kind, counts)
+            for filling in found.fillings:
+                counts = np.array(filling, np.int64)
+                if float(counts @ proposal.values[block]) > rent * (1 + _TINY) + _TINY:
+                    new += self._add_found(block, kind, counts)
         self._keep(values, Values(whole, tuple(map(tuple, fullest))))
         return new
 

@@ -142,11 +142,8 @@ def _array(values: Sequence[float] | Sequence[Sequence[float]]) -> FloatArray:
     return np.array(values, np.float64)
 
 
-def exchanges(market: Market) -> list[tuple[int, int]]:
-    """Return pairs of items, where room for the first is room for the second in every bin.
-
-    Pairs that follow from others are left out.
-    """
+def makes_room_for(market: Market) -> NDArray[np.bool_]:
+    """Return item by item: whether room for the first is room for the second in every bin."""
     items = market.items
     over = np.ones((items, items), np.bool_)
     for kind in market.kinds:
@@ -166,8 +163,20 @@ def exchanges(market: Market) -> list[tuple[int, int]]:
             smaller &= same | _within_one(devices.sizes, taken)
         over &= ~here[:, None] | (here[None] & smaller)
     np.fill_diagonal(over, val=False)
+    return over
+
+
+def exchanges(over: NDArray[np.bool_]) -> list[tuple[int, int]]:
+    """Return pairs of items where room for the first is room for the second.
+
+    Pairs that follow from others are left out.
+
+    Args:
+        over: All such pairs, as `makes_room_for` tells them.
+
+    """
     equal = over & over.T
-    over &= ~(equal & np.triu(np.ones_like(over)))
+    over = over & ~(equal & np.triu(np.ones_like(over)))
     return [
         (int(a), int(b))
         for a, b in zip(*over.nonzero(), strict=True)

@@ -32,13 +32,13 @@ class Fullest:
 
     Attributes:
         bound: No filling is worth more.
-        filling: A filling that is worth much, or None if none was looked for or found.
+        fillings: Fillings that were found on the way, the best one first.
         work: The deterministic work that it took.
 
     """
 
     bound: int
-    filling: Counts | None = None
+    fillings: tuple[Counts, ...] = ()
     work: float = 0.0
 
 
@@ -184,7 +184,7 @@ class Pricer:
         """
         mine = [values[item] for item in self._items]
         if not any(mine):
-            return Fullest(0, (0,) * self._width)
+            return Fullest(0, ((0,) * self._width,))
         self._model.clear_objective()
         self._model.maximize(cp_model.LinearExpr.weighted_sum(self._counts, mine))
         solver = cp_model.CpSolver()
@@ -193,12 +193,28 @@ class Pricer:
         if wall_s is not None:
             solver.parameters.max_time_in_seconds = wall_s
         solver.parameters.relative_gap_limit = _GAP
-        status = solver.solve(self._model)
+        found = _Fillings(self._counts)
+        status = solver.solve(self._model, found)
+        work = solver.response_proto.deterministic_time
         if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
             most = sum(v * m for v, m in zip(mine, self._most, strict=True))
-            return Fullest(most, None, solver.response_proto.deterministic_time)
-        filling = [0] * self._width
-        for item, count in zip(self._items, self._counts, strict=True):
-            filling[item] = solver.value(count)
+            return Fullest(most, work=work)
+        fillings = [[0] * self._width for _ in found.counts]
+        for filling, counts in zip(fillings, reversed(found.counts), strict=True):
+            for item, count in zip(self._items, counts, strict=True):
+                filling[item] = count
         bound = int(solver.best_objective_bound + _NEARLY)
-        return Fullest(bound, tuple(filling), solver.response_proto.deterministic_time)
+        return Fullest(bound, tuple(map(tuple, fillings)), work)
+
+
+class _Fillings(cp_model.CpSolverSolutionCallback):
+    """Keeps all fillings that a search finds on the way; each is worth more than the last."""
+
+    def __init__(self, variables: Sequence[cp_model.IntVar]) -> None:
+        super().__init__()
+        self._variables = variables
+        self.counts: list[list[int]] = []
+
+    def on_solution_callback(self) -> None:
+        """Note a filling."""
+        self.counts.append([self.value(variable) for variable in self._variables])

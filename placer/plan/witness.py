@@ -321,13 +321,12 @@ class _Layer:
         first = len(instance.nodes) - len(mine)
         homes = [(position[next(names[filled.kind])], filled) for filled in there]
         homes += [(first + i, filled) for i, filled in enumerate(mine)]
+        filler = Filler(self.relaxation.market.kinds)
         for node, filled in homes:
-            chosen = [
-                waiting[item].popleft()
-                for item, count in enumerate(filled.counts)
-                for _ in range(min(count, len(waiting[item])))
-            ]
-            for index in hardest_first(problem, chosen):
+            by_device = filler.by_device(filled.kind, np.array(filled.counts, np.int64))
+            items = by_device or [i for i, count in enumerate(filled.counts) for _ in range(count)]
+            chosen = [waiting[item].popleft() for item in items if waiting[item]]
+            for index in chosen if by_device else hardest_first(problem, chosen):
                 bid = table.bid(problem.pods[index], table.state(node))
                 if bid is None:
                     waiting[self.item_of[pods[index].spec]].append(index)

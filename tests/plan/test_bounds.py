@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from placer.plan.aggregate import in_parts
-from placer.plan.all_patterns import devices_hold
 from placer.plan.device_fillings import full_fillings
+from placer.plan.device_packing import devices_hold
 from placer.plan.filler import Filler
 from placer.plan.market import BinKind, Market
 from placer.plan.pricing import Pricer
