@@ -20,7 +20,7 @@ _AGAIN = 4
 _STEPS = 5_000
 """So many steps are taken to find devices for the items of a bin where best fit finds none."""
 
-Filling = Callable[[BinTables, IntArray, Sequence[Pass]], IntArray]
+_Fill = Callable[[BinTables, IntArray, Sequence[Pass]], IntArray]
 """`filling.filled`, or what gives the same."""
 
 _COMPILED = "placer.plan.compiled_filling"
@@ -30,12 +30,12 @@ _WORTH_COMPILING = 4.0
 some seconds, later ones a third of a second."""
 
 
-def fastest_filling(left: float) -> Filling:
+def fastest_filling(left: float) -> _Fill:
     """Return the compiled loop if `placer[fast]` is there and so much time makes it worth."""
     if _COMPILED not in sys.modules and left < _WORTH_COMPILING:
         return filled
     try:
-        run: Filling = import_module(_COMPILED).compiled_filled
+        run: _Fill = import_module(_COMPILED).compiled_filled
     except (ImportError, RuntimeError):
         # Numba is not there, does not know this NumPy, or finds no folder for what it compiles.
         return filled
