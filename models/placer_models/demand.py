@@ -5,6 +5,7 @@ It is a word of the instance: given, or learned from the pods that have arrived 
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from placer_models.node_affinity import NodeAffinity
 from placer_models.records import CachedHash
@@ -133,7 +134,13 @@ class ExpectedDemand(CachedHash):
 
     def priced(self, prices: tuple[int, ...] | None) -> "ExpectedDemand":
         """Return the same demand with these prices."""
-        return self if prices == self.prices else replace(self, prices=prices)
+        return self if prices == self.prices else _priced(self, prices)
+
+
+@lru_cache(maxsize=64)
+def _priced(demand: ExpectedDemand, prices: tuple[int, ...] | None) -> ExpectedDemand:
+    """Return the demand with these prices; each call of a Scheduler asks for the one without."""
+    return replace(demand, prices=prices)
 
 
 def demand_of(counts: Mapping[ExpectedShape, int]) -> ExpectedDemand:
