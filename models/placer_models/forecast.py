@@ -86,7 +86,11 @@ def learned(
     """
     counts = Counter(arrived)
     imagined = max(1, min(MOST_WHOLE_NODES, arrivals // ARRIVALS_A_WHOLE_NODE))
-    whole = {shape for node in nodes if (shape := whole_node_of(node)) is not None}
+    types = {
+        (id(node.machine), node.reserved_cpus, node.unhealthy, node.mig, node.milli_per_cpu): node
+        for node in nodes
+    }
+    whole = {shape for node in types.values() if (shape := whole_node_of(node)) is not None}
     counts.update(dict.fromkeys(whole, imagined))
     demand = demand_of(counts)
     if known is None:

@@ -48,15 +48,19 @@ class FreeColumns:
 
     def __init__(self, nodes: Sequence[NodeState]) -> None:
         """Write down what all nodes have left."""
-        rows = [gpus_left(node) for node in nodes]
-        most = max(map(len, rows), default=0)
+        # Nodes that are alike are one object, which is looked at once.
+        known: dict[int, int] = {}
+        of = np.array([known.setdefault(id(node), len(known)) for node in nodes], dtype=np.intp)
+        each = list({id(node): node for node in nodes}.values())
+        rows = [[gpu.milli for gpu in gpus_left(node)] for node in each]
+        gpus: Numbers = np.zeros((len(each), max(map(len, rows), default=0)), dtype=np.int64)
+        for into, row in zip(gpus, rows, strict=True):
+            into[: len(row)] = row
         self.free = FreeNodes(
-            np.zeros(len(rows), dtype=np.int64),
-            np.zeros(len(rows), dtype=np.int64),
-            np.zeros((len(rows), most), dtype=np.int64),
+            np.array([node.pool_milli for node in each], dtype=np.int64)[of],
+            np.array([node.memory for node in each], dtype=np.int64)[of],
+            gpus[of],
         )
-        for at, node in enumerate(nodes):
-            self.write(at, node)
 
     def write(self, at: int, node: NodeState) -> None:
         """Note what is left on a node now."""

@@ -72,6 +72,22 @@ class NodeRows:
         self.layouts[node] = row.layout
 
 
+def first_of_each(codes: Indices) -> tuple[Indices, Indices]:
+    """Return the first node of each code, and for each node the position of its code there.
+
+    Args:
+        codes: A number from 0 on for each node, not much larger than there are nodes.
+
+    """
+    first = np.full(int(codes.max(initial=-1)) + 1, -1, dtype=np.intp)
+    # Of several that are written to one place the last one stays.
+    first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)
+    (there,) = (first >= 0).nonzero()
+    nodes = first[there]
+    first[there] = np.arange(len(there))
+    return nodes, first[codes]
+
+
 class Largest:
     """The most that any node has in each column of what is spare.
 

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from placer.greedy.affinity import AffinityCounts
 from placer.greedy.chooser import choose_among_others
-from placer.greedy.columns import Columns, Indices
+from placer.greedy.columns import Columns, Indices, Mask, Numbers
 from placer.greedy.cost_bound import CostBound
 from placer.greedy.free_nodes import only_gpu
-from placer.greedy.node_rows import Largest, NodeRows
+from placer.greedy.node_rows import Largest, NodeRows, first_of_each
 from placer.greedy.offer import BY_STRATEGY
 from placer.greedy.ranking import FEW, Bid, Ranking
 from placer.greedy.scored_nodes import ScoredNodes
@@ -373,7 +373,7 @@ class NodeTable:
             if len(self._rankings) >= self._most_rankings:
                 del self._rankings[next(iter(self._rankings))]  # Least recently used.
             ranking = Ranking(len(self._states), epoch)
-            self._expect(shape, ranking, np.arange(len(self._states)), self._rows)
+            self._expect_all(shape, ranking)
         elif changed := sorted(set(self._changed[ranking.seen :])):
             if len(changed) <= FEW:
                 changed = [node for node in changed if not self._put_known(shape, ranking, node)]
@@ -401,18 +401,39 @@ class NodeTable:
         of_few = min(MOST_RANKINGS_OF_FEW, MOST_RANKED // max(1, len(self._states)))
         return max(MOST_RANKINGS, of_few)
 
+    def _expect_all(self, shape: int, ranking: Ranking) -> None:
+        """Let a new ranking know what all nodes offer at best; those that are alike count once."""
+        codes, kinds = self._states, None if self._scored is None else self._scored.kinds
+        if self._scored is not None and kinds is None:
+            nodes = np.arange(len(codes))
+            self._expect(shape, ranking, nodes, self._rows)
+            return
+        if kinds is not None:
+            codes = codes * (int(kinds.max(initial=0)) + 1) + kinds
+        nodes, of = first_of_each(codes)
+        ranking.expect_alike(of, *self._offers(shape, nodes, self._rows.at(nodes)))
+
     def _expect(self, shape: int, ranking: Ranking, nodes: Indices, rows: NodeRows) -> None:
         """Let the ranking know what nodes offer at best, going by their rows."""
+        fits, costs, gpus = self._offers(shape, nodes, rows)
+        if gpus is not None:
+            ranking.expect_gpus(nodes, gpus)
+        ranking.expect(nodes, fits, costs)
+
+    def _offers(
+        self, shape: int, nodes: Indices, rows: NodeRows
+    ) -> tuple[Mask, Numbers, Numbers | None]:
+        """Return which nodes may have a place, the least it costs, and the GPU a scorer wants."""
         bound, layouts = self._bound([shape]), self._known.layouts
         terms = bound.terms(rows, layouts)
         fits = bound.hosts(rows, terms)
         costs = bound.costs(rows, terms, self._largest.numbers, layouts)
-        if self._scored is not None:
-            asked = self.problem.shapes[shape]
-            fits, costs[BY_STRATEGY], gpus = self._scored.scores(asked, nodes, fits)
-            costs[-1] = 0
-            ranking.expect_gpus(nodes, gpus)
-        ranking.expect(nodes, fits, costs)
+        if self._scored is None:
+            return fits, costs, None
+        asked = self.problem.shapes[shape]
+        fits, costs[BY_STRATEGY], gpus = self._scored.scores(asked, nodes, fits)
+        costs[-1] = 0
+        return fits, costs, gpus
 
     def _best(self, shape: int, ranking: Ranking, allowed: NDArray[np.bool_] | None) -> int | None:
         """Return the cheapest node, or None, after looking into nodes until the first is sure."""

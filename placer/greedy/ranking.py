@@ -70,6 +70,25 @@ class Ranking:
         self._costs[:, nodes] = costs
         self._tell(np.logical_or.reduce(costs, axis=1))
 
+    def expect_alike(
+        self, of: Indices, fits: NDArray[np.bool_], costs: Numbers, gpus: Numbers | None
+    ) -> None:
+        """Write down what all nodes offer at best, where nothing is written yet.
+
+        Args:
+            of: The number of each node's group; nodes of a group are alike to the pods.
+            fits: For each group, whether its nodes may have a place.
+            costs: costs[i, group]: what a place there costs at least.
+            gpus: For each group, as in `expect_gpus`; None: no scorer says so.
+
+        """
+        self._fits = fits[of]
+        self._tell(np.logical_or.reduce(costs, axis=1))
+        for position in self._telling:
+            self._costs[position] = costs[position][of]
+        if gpus is not None:
+            self._gpus = gpus[of]
+
     def expect_gpus(self, nodes: Indices, gpus: Numbers) -> None:
         """Write down on which GPU of each of the nodes a scorer wants the pod."""
         if self._gpus is None:

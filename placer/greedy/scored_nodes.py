@@ -6,7 +6,7 @@ import numpy as np
 
 from placer.greedy.columns import Indices, Mask, Numbers
 from placer.greedy.free_nodes import FreeColumns, ask_of, by_percent
-from placer.greedy.scorer import ANY_GPU, NodeScorer
+from placer.greedy.scorer import ANY_GPU, NodeScorer, ScorerOfKinds
 from placer_models.device import GPU
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Shape
@@ -29,6 +29,11 @@ class ScoredNodes:
     def epoch(self) -> Hashable:
         """What the scores depend on beside the nodes themselves."""
         return self.scorer.epoch(self._columns.free)
+
+    @property
+    def kinds(self) -> Indices | None:
+        """What tells nodes with as much left apart, as `ScorerOfKinds` says it; None: anything."""
+        return self.scorer.kinds if isinstance(self.scorer, ScorerOfKinds) else None
 
     def write(self, at: int, node: NodeState) -> None:
         """Note what is left on a node now."""

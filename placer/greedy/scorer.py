@@ -103,6 +103,16 @@ class NodeScorer(Protocol):
 
 
 @runtime_checkable
+class ScorerOfKinds(Protocol):
+    """A `NodeScorer` that tells which nodes are alike to it: those are scored once, not each."""
+
+    @property
+    def kinds(self) -> Indices:
+        """A number from 0 on for each node: of nodes with one number and as much left scores are
+        the same."""
+
+
+@runtime_checkable
 class NodeScoring(Protocol):
     """A way to score nodes, as a value: what a scorer needs to know beside the nodes."""
 

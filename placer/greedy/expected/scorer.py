@@ -72,6 +72,11 @@ class ExpectedScorer:
         self._scores: ExpectedScores = PlainScores(demand, self._open, self._rows, self._prices)
         self._is_compiled = False
 
+    @property
+    def kinds(self) -> Indices:
+        """For each node, the number of the shapes that may come there."""
+        return self._rows
+
     def prepare(self, prices: tuple[int, ...], left_s: float) -> None:
         """Let these prices hold, and load compiled scores if nodes and seconds make it worth."""
         if prices != self._prices:
