@@ -108,8 +108,7 @@ class ScorerOfKinds(Protocol):
 
     @property
     def kinds(self) -> Indices:
-        """A number from 0 on for each node: of nodes with one number and as much left scores are
-        the same."""
+        """A number from 0 on for each node; nodes with one number and as much left score alike."""
 
 
 @runtime_checkable
