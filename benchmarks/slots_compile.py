@@ -20,13 +20,13 @@ from tempfile import TemporaryDirectory
 
 from placer.slots.compiler import compile_job
 from placer.slots.file import read_job_graph
-from placer.slots.graph import Mode
+from placer.slots.graph import ExecutionMode
 
 OPERATORS = 10_000
 PROMISE_S = 2.0
 
 
-def job_text(mode: Mode, *, known: bool) -> str:
+def job_text(mode: ExecutionMode, *, known: bool) -> str:
     rng = random.Random(1)
     lines = ["apiVersion: placer/v1", "kind: JobGraph", f"mode: {mode}", "operators:"]
     for i in range(OPERATORS):
@@ -56,7 +56,7 @@ def seconds(work: Callable[[], object], rounds: int) -> tuple[float, float]:
 def compile_large_jobs(rounds: int) -> None:
     print(f"{OPERATORS:,} operators        read from YAML      compiled   (median, worst; s)")
     with TemporaryDirectory() as folder:
-        for mode in Mode:
+        for mode in ExecutionMode:
             for known in (False, True):
                 path = Path(folder) / "job.yaml"
                 path.write_text(job_text(mode, known=known), encoding="utf-8")

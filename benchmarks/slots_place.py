@@ -15,7 +15,7 @@ from random import Random
 from placer.slots.resources import ResourceAmounts
 from placer.slots.workers.allocate import allocate, allocate_in_order
 from placer.slots.workers.default_slots import worker_spec
-from placer.slots.workers.model import JobNeeds, Matching, Need, Worker, Workers
+from placer.slots.workers.model import JobNeeds, SlotNeed, Worker, WorkerMatching, Workers
 
 KINDS = ((3, 20), (6, 60), (12, 60), (12, 200), (3, 600))
 """Sizes of slots, and slots in all."""
@@ -39,7 +39,7 @@ def cluster(seed: str, sizes: int, slots: int) -> tuple[Workers, JobNeeds]:
     for _ in range(sizes):
         size = ResourceAmounts(rng.randint(1, CPU // 2), rng.randint(1, MEMORY // 2))
         needs[size] = needs.get(size, 0) + slots // sizes
-    return Workers(spec, running), JobNeeds("j", tuple(Need(s, n) for s, n in needs.items()))
+    return Workers(spec, running), JobNeeds("j", tuple(SlotNeed(s, n) for s, n in needs.items()))
 
 
 def main() -> None:
@@ -53,7 +53,7 @@ def main() -> None:
         seconds = 0.0
         for number in range(rounds):
             workers, job = cluster(f"{sizes}-{slots}-{number}", sizes, slots)
-            usual += min(allocate_in_order(workers, [job], m).new_workers for m in Matching)
+            usual += min(allocate_in_order(workers, [job], m).new_workers for m in WorkerMatching)
             started = time.process_time()
             found = allocate(workers, [job])
             seconds += time.process_time() - started

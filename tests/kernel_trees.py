@@ -5,7 +5,7 @@ import tarfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from placer.node.discover.archive import Members
+from placer.node.discover.archive import ArchiveMembers
 from placer.node.discover.machine_files import MachineFiles
 
 CPU = "sys/devices/system/cpu"
@@ -73,7 +73,7 @@ def files_of(*trees: Mapping[str, str]) -> MachineFiles:
                 assert isinstance(folder, set), path
                 folder.add(name)
             found[path] = text[2:] if text.startswith("->") else text.encode()
-    return MachineFiles("a dump", Members(found))
+    return MachineFiles("a dump", ArchiveMembers(found))
 
 
 def write_tree(root: Path, *trees: Mapping[str, str]) -> Path:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from placer.queue.fair import FairQueue
-from placer.queue.model import Charge, ReservedUnit, Ticket, WorkUnit
+from placer.queue.model import ChargeTime, QueueTicket, ReservedUnit, WorkUnit
 
 TOP = ""
 
@@ -130,7 +130,7 @@ def _weight(rng: random.Random) -> int:
     return rng.choice([1000, 1000, 4000, 333, 7001, rng.randint(1, 9999)])
 
 
-def queue_of(world: World, charge: Charge = Charge.DISPATCH) -> FairQueue:
+def queue_of(world: World, charge: ChargeTime = ChargeTime.DISPATCH) -> FairQueue:
     """Return a queue with the world's flows and no units."""
     queue = FairQueue(
         charge=charge,
@@ -193,17 +193,17 @@ class Meter:
         """Note that the queue is about to be asked for a unit."""
 
     def answered(
-        self, queue: FairQueue, capacity: Capacity, chosen: Ticket | ReservedUnit | None
+        self, queue: FairQueue, capacity: Capacity, chosen: QueueTicket | ReservedUnit | None
     ) -> None:
         """Note what it answered; the capacity is as it was when it was asked."""
 
     def arrived(self, job: str, units: int, now: int) -> None:
         """Note that units of the job wait."""
 
-    def dispatched(self, ticket: Ticket, length: int, now: int) -> None:
+    def dispatched(self, ticket: QueueTicket, length: int, now: int) -> None:
         """Note that a unit starts, with its true length."""
 
-    def finished(self, ticket: Ticket, length: int, now: int) -> None:
+    def finished(self, ticket: QueueTicket, length: int, now: int) -> None:
         """Note that a unit ends."""
 
 
@@ -260,7 +260,7 @@ def run(
             chosen = _next(world, queue, before, foresee=foresee)
             for meter in meters:
                 meter.answered(queue, before, chosen)
-            if not isinstance(chosen, Ticket):
+            if not isinstance(chosen, QueueTicket):
                 break
             ticket = chosen
             length = lengths[ticket.job, ticket.unit.key]
@@ -278,7 +278,7 @@ def run(
 
 def _next(
     world: World, queue: FairQueue, capacity: Capacity, *, foresee: bool
-) -> Ticket | ReservedUnit | None:
+) -> QueueTicket | ReservedUnit | None:
     if not world.widths:
         return queue.next(capacity.now)
     return queue.next_that_fits(capacity.now, capacity.fits, capacity if foresee else None)

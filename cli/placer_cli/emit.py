@@ -14,14 +14,14 @@ from placer_models.placement import Answer, PartlyPlaced, Placed
 
 
 @dataclass(frozen=True, slots=True)
-class Emission:
+class EmittedObjects:
     """The kinds of objects to write, and the folder for them."""
 
     kinds: tuple[EmitKind, ...]
     folder: Path
 
 
-def emission_of(words: tuple[str, Path] | None) -> Emission | None:
+def emission_of(words: tuple[str, Path] | None) -> EmittedObjects | None:
     """Return what the option says; None where it was not given.
 
     Raises:
@@ -36,10 +36,10 @@ def emission_of(words: tuple[str, Path] | None) -> Emission | None:
     said, folder = words
     kinds = tuple(dict.fromkeys(_kind(word) for word in said.split(",")))
     check_folder(folder)
-    return Emission(kinds, folder)
+    return EmittedObjects(kinds, folder)
 
 
-def check_moves(emission: Emission | None, instance: Instance) -> None:
+def check_moves(emission: EmittedObjects | None, instance: Instance) -> None:
     """Refuse to let pods move of whose eviction nothing would be written.
 
     Raises:
@@ -53,12 +53,12 @@ def check_moves(emission: Emission | None, instance: Instance) -> None:
         )
 
 
-def objects_for(emission: Emission) -> Objects:
+def objects_for(emission: EmittedObjects) -> Objects:
     """Return what has to be kept of a dump."""
     return Objects(keeps_whole=EmitKind.YAML in emission.kinds, bears=True)
 
 
-def emit(emission: Emission, objects: Objects, instance: Instance, answer: Answer) -> str:
+def emit(emission: EmittedObjects, objects: Objects, instance: Instance, answer: Answer) -> str:
     """Write what the cluster is told of the answer; return what is to be said of it.
 
     Raises:

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from placer_models.kubernetes.who_waits import ALL, Ignored, WhoWaits
+from placer_models.kubernetes.who_waits import ALL, IgnoredWishes, WhoWaits
 
 SchedulerNames = Annotated[
     list[str] | None,
@@ -25,7 +25,7 @@ Gated = Annotated[
 
 
 Ignore = Annotated[
-    list[Ignored] | None,
+    list[IgnoredWishes] | None,
     typer.Option(
         "--ignore",
         help="Place pods as if they did not have these; for objects that say nothing of volumes.",
@@ -35,7 +35,7 @@ Ignore = Annotated[
 
 
 def who_waits(
-    names: list[str] | None, *, gated: bool, ignore: list[Ignored] | None = None
+    names: list[str] | None, *, gated: bool, ignore: list[IgnoredWishes] | None = None
 ) -> WhoWaits:
     """Return what the options say."""
     return WhoWaits(frozenset(names or ()), gated, frozenset(ignore or ()))

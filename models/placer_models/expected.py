@@ -300,7 +300,7 @@ def price_of(shape: ExpectedShape, coming: int, mean: int, places: int, idle: in
     return price if price >= LEAST_PRICE else 0
 
 
-class LookedAt(NamedTuple):
+class LabelsLookedAt(NamedTuple):
     """What the shapes of a demand look at of nodes: labels by key, and names."""
 
     labels: frozenset[str]
@@ -308,11 +308,11 @@ class LookedAt(NamedTuple):
 
 
 @lru_cache(maxsize=64)
-def looked_at(demand: ExpectedDemand) -> LookedAt:
+def looked_at(demand: ExpectedDemand) -> LabelsLookedAt:
     """Return what the shapes of a demand look at of nodes."""
     affinities = [s.node_affinity for s in demand.shapes if s.node_affinity is not None]
     keys = {key for shape in demand.shapes for key, _ in shape.node_selector}
-    return LookedAt(
+    return LabelsLookedAt(
         frozenset(keys.union(*(affinity.label_keys for affinity in affinities))),
         frozenset[str]().union(*(affinity.names for affinity in affinities)),
     )

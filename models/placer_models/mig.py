@@ -43,7 +43,7 @@ class MigPlacement:
 
 
 @dataclass(frozen=True, slots=True)
-class Profile:
+class MigProfile:
     """One profile of a table.
 
     Attributes:
@@ -73,21 +73,21 @@ class Profile:
         return (*range(start, start + self.slices), *((MEDIA,) if self.media else ()))
 
 
-def _profiles(slice_gb: int) -> tuple[Profile, ...]:
+def _profiles(slice_gb: int) -> tuple[MigProfile, ...]:
     """Return the table of a GPU whose memory slices have ``slice_gb`` GB each."""
     ones = (0, 1, 2, 3, 4, 5, 6)
     return (
-        Profile(f"1g.{slice_gb}gb", 1, 1, ones),
-        Profile(f"1g.{slice_gb}gb.me", 1, 1, ones, media=True, usual=False),
-        Profile(f"1g.{2 * slice_gb}gb", 1, 2, (0, 2, 4, 6), usual=False),
-        Profile(f"2g.{2 * slice_gb}gb", 2, 2, (0, 2, 4)),
-        Profile(f"3g.{4 * slice_gb}gb", 3, 4, (0, 4)),
-        Profile(f"4g.{4 * slice_gb}gb", 4, 4, (0,)),
-        Profile(f"7g.{8 * slice_gb}gb", 7, 8, (0,)),
+        MigProfile(f"1g.{slice_gb}gb", 1, 1, ones),
+        MigProfile(f"1g.{slice_gb}gb.me", 1, 1, ones, media=True, usual=False),
+        MigProfile(f"1g.{2 * slice_gb}gb", 1, 2, (0, 2, 4, 6), usual=False),
+        MigProfile(f"2g.{2 * slice_gb}gb", 2, 2, (0, 2, 4)),
+        MigProfile(f"3g.{4 * slice_gb}gb", 3, 4, (0, 4)),
+        MigProfile(f"4g.{4 * slice_gb}gb", 4, 4, (0,)),
+        MigProfile(f"7g.{8 * slice_gb}gb", 7, 8, (0,)),
     )
 
 
-TABLES: Mapping[str, tuple[Profile, ...]] = {
+TABLES: Mapping[str, tuple[MigProfile, ...]] = {
     "A100-40GB": _profiles(5),
     "A100-80GB": _profiles(10),
     "H100-80GB": _profiles(10),

@@ -25,7 +25,7 @@ Mended = Mapping[NamespacedName, tuple[str, ...]]
 """A running pod that moves -> the rules that it broke where it was."""
 
 
-class Broken(Protocol):
+class BrokenRule(Protocol):
     """One rule that is broken, as the judge says it."""
 
     @property
@@ -37,7 +37,7 @@ class Broken(Protocol):
         """The pod, the node or the gang at which it is broken."""
 
 
-Blamed = Callable[[Instance, Placement], Sequence[Broken]]
+Blamed = Callable[[Instance, Placement], Sequence[BrokenRule]]
 """A judge: returns the rules that a placement breaks if every pod of the question has a place."""
 
 
@@ -170,7 +170,7 @@ def _groups(instance: Instance) -> Iterator[frozenset[NamespacedName]]:
             yield keys
 
 
-def _faults_at_home(asked: Instance, blamed: Blamed) -> Sequence[Broken]:
+def _faults_at_home(asked: Instance, blamed: Blamed) -> Sequence[BrokenRule]:
     return blamed(asked, complete_with_current(asked, Placement()))
 
 

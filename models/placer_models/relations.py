@@ -20,7 +20,7 @@ Askers = Set[tuple[str, PodSpec]]
 """(namespace, spec) of pods, each once."""
 
 
-class Seen(NamedTuple):
+class SeenPod(NamedTuple):
     """What some pods see in a pod elsewhere.
 
     Attributes:
@@ -33,7 +33,7 @@ class Seen(NamedTuple):
     owns_cpus: bool = False
 
 
-Lookout = Callable[[RunningPod, Node], Iterable[Seen]]
+Lookout = Callable[[RunningPod, Node], Iterable[SeenPod]]
 """Returns what is seen in a pod that runs on the node."""
 
 
@@ -79,7 +79,7 @@ class DomainLimit(Protocol):
 
 
 def _each_by_itself(_: Askers) -> Lookout:
-    return lambda runner, _: (Seen(runner.pod.key),)
+    return lambda runner, _: (SeenPod(runner.pod.key),)
 
 
 def _nothing_carried(_: PodSpec, witness: PodSpec) -> PodSpec:
@@ -211,16 +211,16 @@ def _lookout(*, inside: bool) -> Callable[[Askers], Lookout]:
             if term.wide and term.inside is inside
         ]
 
-        def seen(runner: RunningPod, node: Node) -> Iterator[Seen]:
+        def seen(runner: RunningPod, node: Node) -> Iterator[SeenPod]:
             for where, term in alone:
                 if means(where, term, runner):
-                    yield Seen((where, term, ""), term.inside)
+                    yield SeenPod((where, term, ""), term.inside)
             for where, term in near:
                 if means(where, term, runner):
-                    yield Seen((where, term, _domain(node, term)), term.inside)
+                    yield SeenPod((where, term, _domain(node, term)), term.inside)
             for term in runner.pod.spec.affinity:
                 if _keeps_domain(term) and term.inside is inside:
-                    yield Seen((runner.pod.namespace, term, _domain(node, term)), term.inside)
+                    yield SeenPod((runner.pod.namespace, term, _domain(node, term)), term.inside)
 
         return seen
 
@@ -257,10 +257,10 @@ def limits_domains(
         """Return what sees every pod that counts, by itself."""
         asked_for = {limit for where, spec in askers for limit in limits(spec, where)}
 
-        def seen(runner: RunningPod, node: Node) -> Iterator[Seen]:
+        def seen(runner: RunningPod, node: Node) -> Iterator[SeenPod]:
             spec, where = runner.pod.spec, runner.pod.namespace
             if any(one.means(spec, where) and one.domain(node) is not None for one in asked_for):
-                yield Seen(runner.pod.key)
+                yield SeenPod(runner.pod.key)
 
         return seen
 
@@ -367,7 +367,7 @@ def lookouts(askers: Askers) -> Lookout:
     """Return what sees what pods see, by any of the rules, in pods beyond their nodes."""
     each = [relation.lookout(askers) for relation in RELATIONS]
 
-    def seen(runner: RunningPod, node: Node) -> Iterator[Seen]:
+    def seen(runner: RunningPod, node: Node) -> Iterator[SeenPod]:
         for look in each:
             yield from look(runner, node)
 

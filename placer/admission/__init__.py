@@ -1,7 +1,7 @@
 """The fair queue in front of the Scheduler: which work goes next, and then where it runs."""
 
 from placer.admission.desk import Admission as Admission
-from placer.admission.workload import Admitted as Admitted
-from placer.admission.workload import Reserved as Reserved
-from placer.admission.workload import Round as Round
+from placer.admission.workload import AdmissionRound as AdmissionRound
+from placer.admission.workload import AdmittedWorkload as AdmittedWorkload
+from placer.admission.workload import ReservedWorkload as ReservedWorkload
 from placer.admission.workload import Workload as Workload

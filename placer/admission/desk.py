@@ -11,10 +11,16 @@ from time import monotonic
 
 from placer.admission.foresight import RunningWork
 from placer.admission.placing import LEAST_TIME_S
-from placer.admission.trial import Trial, TriedTogether, unplaced
-from placer.admission.workload import Admitted, Reserved, Round, Workload, batch_of
+from placer.admission.trial import PlacementTrial, TriedTogether, unplaced
+from placer.admission.workload import (
+    AdmissionRound,
+    AdmittedWorkload,
+    ReservedWorkload,
+    Workload,
+    batch_of,
+)
 from placer.queue.fair import FairQueue
-from placer.queue.model import Pick, Ticket, WorkUnit
+from placer.queue.model import QueuePick, QueueTicket, WorkUnit
 from placer.scheduler import Scheduler
 from placer.scheduling.checks import check_batch, legal_part_of
 from placer.scheduling.decision import Change, Decision
@@ -48,7 +54,7 @@ class Admission:
         self.scheduler = scheduler
         self.most_units = most_units
         self._waiting: dict[str, Workload] = {}
-        self._running: dict[str, tuple[Ticket, tuple[NamespacedName, ...]]] = {}
+        self._running: dict[str, tuple[QueueTicket, tuple[NamespacedName, ...]]] = {}
         self._hopeless: TriedTogether | None = None
         self._pods: set[NamespacedName] = set()
 
@@ -91,7 +97,9 @@ class Admission:
         self._pods.update(pod for workload in workloads for pod in workload.pods)
 
     @typed
-    def step(self, now_us: int, deadline_s: float, options: SolveOptions | None = None) -> Round:
+    def step(
+        self, now_us: int, deadline_s: float, options: SolveOptions | None = None
+    ) -> AdmissionRound:
         """Start what may start now, least served first, and place it all in one decision.
 
         Call it when something was submitted, has ended, or has changed in the cluster, with
@@ -110,7 +118,7 @@ class Admission:
         # What starts in a round starts together: the order of the queue has had its say by then.
         options = replace(options or SolveOptions(), order=BatchOrder.LARGEST_FIRST)
         ends_s = monotonic() + deadline_s
-        trial = Trial(
+        trial = PlacementTrial(
             self.scheduler,
             self._waiting,
             self._ends(),
@@ -126,12 +134,14 @@ class Admission:
                 picks = self._picked(trial, now_us)
                 decision = self._taken(trial, ends_s, options) if picks else None
         except _ChangedMeanwhileError as changed:
-            return Round(changed.decision, (), self.queue.bypasses(now_us))
+            return AdmissionRound(changed.decision, (), self.queue.bypasses(now_us))
         self._hopeless = trial.hopeless
         if decision is None and trial.refused is not None:
             decision = trial.refused[1]
         admitted = tuple(self._admitted(pick, decision) for pick in picks if decision)
-        return Round(decision, admitted, self.queue.bypasses(now_us), self._reserved(trial))
+        return AdmissionRound(
+            decision, admitted, self.queue.bypasses(now_us), self._reserved(trial)
+        )
 
     @typed
     def finish(self, key: str, now_us: int) -> None:
@@ -163,20 +173,20 @@ class Admission:
             length_us = ticket.unit.length_us
             yield RunningWork(None if length_us is None else ticket.start_us + length_us, pods)
 
-    def _picked(self, trial: Trial, now_us: int) -> list[Pick]:
+    def _picked(self, trial: PlacementTrial, now_us: int) -> list[QueuePick]:
         """Dispatch what may start in the cluster of a trial, in order of fairness."""
-        picks: list[Pick] = []
+        picks: list[QueuePick] = []
         while len(picks) < self.most_units:
             steps = self.queue.explain(now_us)
             chosen = self.queue.next_that_fits(now_us, trial.fits, trial)
-            if isinstance(chosen, Ticket):
+            if isinstance(chosen, QueueTicket):
                 trial.take(chosen.unit)
-                picks.append(Pick(chosen, steps))
+                picks.append(QueuePick(chosen, steps))
             elif not trial.repack(self._reserved_unit):
                 break
         return picks
 
-    def _taken(self, trial: Trial, ends_s: float, options: SolveOptions) -> Decision:
+    def _taken(self, trial: PlacementTrial, ends_s: float, options: SolveOptions) -> Decision:
         """Place together what a trial has taken, if that leaves nothing out and puts nothing off.
 
         Raises:
@@ -196,7 +206,7 @@ class Admission:
             raise _ChangedMeanwhileError(decision)
         return replace(decision, change=change)
 
-    def _admitted(self, pick: Pick, decision: Decision) -> Admitted:
+    def _admitted(self, pick: QueuePick, decision: Decision) -> AdmittedWorkload:
         """Note that a workload runs."""
         ticket = pick.ticket
         workload = self._waiting.pop(str(ticket.unit.key))
@@ -205,20 +215,20 @@ class Admission:
         missing = tuple(key for key in workload.pods if key not in placed)
         self._running[workload.key] = (ticket, here)
         self._pods.difference_update(missing)
-        return Admitted(workload, ticket.job, pick.steps, missing, ticket.turn_us)
+        return AdmittedWorkload(workload, ticket.job, pick.steps, missing, ticket.turn_us)
 
     @property
     def _reserved_unit(self) -> WorkUnit | None:
         return self.queue.reserved.unit if self.queue.reserved else None
 
-    def _reserved(self, trial: Trial) -> Reserved | None:
+    def _reserved(self, trial: PlacementTrial) -> ReservedWorkload | None:
         reserved = self.queue.reserved
         if reserved is None or str(reserved.unit.key) not in self._waiting:
             return None
         workload = self._waiting[str(reserved.unit.key)]
         refused = trial.refused if trial.refused and trial.refused[0] is workload else None
         why = unplaced(refused[1]) if refused else ()
-        return Reserved(workload, reserved.job, reserved.since_us, reserved.due_us, why)
+        return ReservedWorkload(workload, reserved.job, reserved.since_us, reserved.due_us, why)
 
 
 class _ChangedMeanwhileError(Exception):

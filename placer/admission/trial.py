@@ -11,7 +11,7 @@ from placer.admission.placing import LEAST_TIME_S, is_complete, place, runs, sha
 from placer.admission.workload import Workload, batch_of
 from placer.judge.measure import measure
 from placer.queue.model import WorkUnit
-from placer.queue.reservation import Reservation
+from placer.queue.reservation import UnitReservation
 from placer.scheduler import Scheduler
 from placer.scheduling.decision import Change, Decision
 from placer.search.options import Engine, SolveOptions
@@ -34,11 +34,11 @@ class _Try(NamedTuple):
     decisions: tuple[Decision, ...]
 
 
-class Trial:
+class PlacementTrial:
     """Copies of a cluster on which workloads are placed one by one, by the fast path.
 
     It tells the queue what fits, and what is known of the time to come
-    (`placer.queue.reservation.Forecast`). It may take something for harmful that is not, where
+    (`placer.queue.reservation.EndForecast`). It may take something for harmful that is not, where
     the fast path finds no other place; what it takes for harmless was tried.
 
     Attributes:
@@ -58,7 +58,7 @@ class Trial:
         ends_s: float,
         options: SolveOptions,
         most_refused: int,
-        promise: Reservation | None = None,
+        promise: UnitReservation | None = None,
         hopeless: TriedTogether | None = None,
     ) -> None:
         """Begin with the cluster as it is.

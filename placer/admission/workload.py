@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from placer.queue.model import Bypass, ChosenFlow
+from placer.queue.model import ChosenFlow, JobBypass
 from placer.scheduling.decision import Batch, Decision
 from placer_models.placement import NamespacedName, Unplaced
 from placer_models.pod import Gang, GangGroup
@@ -43,7 +43,7 @@ class Workload:
 
 
 @dataclass(frozen=True, slots=True)
-class Admitted:
+class AdmittedWorkload:
     """A workload that runs since this round.
 
     Attributes:
@@ -63,7 +63,7 @@ class Admitted:
 
 
 @dataclass(frozen=True, slots=True)
-class Reserved:
+class ReservedWorkload:
     """The workload whose turn has come and that has no place yet.
 
     Attributes:
@@ -81,7 +81,7 @@ class Reserved:
 
 
 @dataclass(frozen=True, slots=True)
-class Round:
+class AdmissionRound:
     """The outcome of one round.
 
     Attributes:
@@ -94,9 +94,9 @@ class Round:
     """
 
     decision: Decision | None
-    admitted: tuple[Admitted, ...]
-    bypasses: tuple[Bypass, ...]
-    reserved: Reserved | None = None
+    admitted: tuple[AdmittedWorkload, ...]
+    bypasses: tuple[JobBypass, ...]
+    reserved: ReservedWorkload | None = None
 
 
 def batch_of(workloads: Iterable[Workload]) -> Batch:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from placer.judge.cells import (
-    Claim,
+    AlignedClaim,
     beside_its_pool,
     by_allocatable_cpus,
     cells_used,
@@ -62,7 +62,7 @@ def _fault(site: JudgedNode, tenant: PlacedPod) -> str | None:
     return next((fault for fault in faults if fault is not None), None)
 
 
-def _claim_fault(site: JudgedNode, claim: Claim, policy: AlignmentPolicy) -> str | None:
+def _claim_fault(site: JudgedNode, claim: AlignedClaim, policy: AlignmentPolicy) -> str | None:
     match policy:
         case AlignmentPolicy.NONE | AlignmentPolicy.BEST_EFFORT:
             return None

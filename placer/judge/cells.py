@@ -17,7 +17,7 @@ from placer_models.policy import BINDING, AlignmentPolicy, AlignmentScope
 _NO_HOMES: frozenset[int] = frozenset()
 
 
-class Claim(NamedTuple):
+class AlignedClaim(NamedTuple):
     """What is aligned together: all that a pod, or one of its containers, holds by place.
 
     Attributes:
@@ -70,7 +70,7 @@ def scope_of(site: JudgedNode, tenant: PlacedPod) -> AlignmentScope | None:
     return AlignmentScope.POD if scope and tenant.pod.spec.constrained_burst else scope
 
 
-def claims_of(site: JudgedNode, tenant: PlacedPod) -> list[Claim]:
+def claims_of(site: JudgedNode, tenant: PlacedPod) -> list[AlignedClaim]:
     """Return what the policy looks at: the pod as a whole, or each of its containers."""
     place, owns = tenant.place, tenant.qos.owns_cpus
     bound = not owns and policy_of(site, tenant) in BINDING
@@ -88,11 +88,11 @@ def claims_of(site: JudgedNode, tenant: PlacedPod) -> list[Claim]:
             homes = frozenset(numa for numa, _ in part.cpu_milli or ()) if bound else frozenset()
             held = (cpus, homes, part.memory_bytes, part.hugepages, part.devices)
             each = _held_by_cpu(site, tenant)
-            claims.append(Claim(container.name, asked, owns or bound, *held, each))
+            claims.append(AlignedClaim(container.name, asked, owns or bound, *held, each))
     return claims
 
 
-def whole_claim(site: JudgedNode, tenant: PlacedPod) -> Claim:
+def whole_claim(site: JudgedNode, tenant: PlacedPod) -> AlignedClaim:
     """Return all that the pod holds by place, as if no policy bound it to NUMA nodes.
 
     A pod under ConstrainedBurst is bound to some without a policy.
@@ -100,7 +100,7 @@ def whole_claim(site: JudgedNode, tenant: PlacedPod) -> Claim:
     place, spec = tenant.place, tenant.pod.spec
     held = (tenant.owned, _NO_HOMES, place.memory_bytes, place.hugepages, place.devices)
     each = _held_by_cpu(site, tenant)
-    claim = Claim("", asked_here(site, tenant), tenant.qos.owns_cpus, *held, each)
+    claim = AlignedClaim("", asked_here(site, tenant), tenant.qos.owns_cpus, *held, each)
     if not spec.constrained_burst:
         return claim
     return claim._replace(
@@ -116,7 +116,7 @@ def pool_when_empty(node: Node) -> CpuSet:
     return node.machine.topology.online - node.out_of_pools(NO_CPUS)
 
 
-def by_allocatable_cpus(site: JudgedNode, claim: Claim) -> Claim:
+def by_allocatable_cpus(site: JudgedNode, claim: AlignedClaim) -> AlignedClaim:
     """Return the claim as Restricted counts it, by what can be allocated.
 
     A limit that not even all CPUs of NUMA nodes that can be allocated hold is counted by pools.
@@ -132,7 +132,7 @@ def _by_numa_node(site: JudgedNode, cpus: CpuSet) -> Counter[CellId]:
     return Counter(home for home in homes if home is not None)
 
 
-def beside_its_pool(site: JudgedNode, claim: Claim) -> frozenset[CellId]:
+def beside_its_pool(site: JudgedNode, claim: AlignedClaim) -> frozenset[CellId]:
     """Return the cells of what a pod under ConstrainedBurst holds where it has no CPUs."""
     held = cells_used(site, without_homes(claim)) if claim.limit_cpus else frozenset()
     return held - claim.homes
@@ -142,12 +142,12 @@ def _held_by_cpu(site: JudgedNode, tenant: PlacedPod) -> int:
     return 1000 if tenant.qos.owns_cpus else site.node.milli_per_cpu
 
 
-def without_homes(claim: Claim) -> Claim:
+def without_homes(claim: AlignedClaim) -> AlignedClaim:
     """Return the claim as if it were bound to no NUMA node."""
     return claim._replace(homes=frozenset())
 
 
-def is_bound(site: JudgedNode, tenant: PlacedPod, claim: Claim) -> bool:
+def is_bound(site: JudgedNode, tenant: PlacedPod, claim: AlignedClaim) -> bool:
     """Return whether the policy binds the claim of an LS or BE pod to the pool of NUMA nodes.
 
     Restricted does not bind it if nothing that is asked for has a width.
@@ -202,7 +202,7 @@ def _known(cells: Iterable[CellId]) -> frozenset[int]:
     return frozenset(cell for cell in cells if cell is not None)
 
 
-def cells_used(site: JudgedNode, claim: Claim) -> frozenset[CellId]:
+def cells_used(site: JudgedNode, claim: AlignedClaim) -> frozenset[CellId]:
     """Return the cells of the claim's CPUs, its memory, hugepages and devices.
 
     A device without a NUMA node is on no cell. Nor is anything that the node does not have.
@@ -220,7 +220,7 @@ def cells_used(site: JudgedNode, claim: Claim) -> frozenset[CellId]:
 
 
 def empty_cells(
-    inside: NodeCapacity, claim: Claim, cells: Sequence[CellId]
+    inside: NodeCapacity, claim: AlignedClaim, cells: Sequence[CellId]
 ) -> tuple[tuple[CellAmounts, ...], CellAmounts]:
     """Return how much of what the claim asks for each cell could hold if empty, and the need.
 

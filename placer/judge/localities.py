@@ -5,7 +5,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping
 from functools import lru_cache
 
 from placer.judge.cells import (
-    Claim,
+    AlignedClaim,
     beside_its_pool,
     bound_to,
     cells_used,
@@ -62,7 +62,7 @@ def _wanting(scene: Scene) -> Iterator[tuple[JudgedNode, PlacedPod]]:
             yield site, tenant
 
 
-def _claim(site: JudgedNode, tenant: PlacedPod) -> Claim:
+def _claim(site: JudgedNode, tenant: PlacedPod) -> AlignedClaim:
     """Return all that the pod holds by place, and where its pool is if it is bound as a whole."""
     claim = whole_claim(site, tenant)
     if tenant.qos.owns_cpus or policy_of(site, tenant) not in BINDING:
@@ -83,14 +83,14 @@ def _aligned_as_a_whole(site: JudgedNode, tenant: PlacedPod) -> bool:
     return policy is not AlignmentPolicy.RESTRICTED or bool(need)
 
 
-def _packages_used(site: JudgedNode, claim: Claim) -> set[int]:
+def _packages_used(site: JudgedNode, claim: AlignedClaim) -> set[int]:
     topology = site.inside.topology
     found = {topology.cpu[cpu].package for cpu in claim.cpus if cpu in topology.cpu}
     homes = (topology.package_in.get(cell) for cell in cells_used(site, claim))
     return found.union(home for home in homes if home is not None)
 
 
-def _by_numa_node(inside: NodeCapacity, claim: Claim) -> Iterator[tuple[int, _Places]]:
+def _by_numa_node(inside: NodeCapacity, claim: AlignedClaim) -> Iterator[tuple[int, _Places]]:
     """Yield, for each resource asked for, the need and how much each empty NUMA node has."""
     if claim.limit_cpus:
         yield claim.limit_cpus, claim.limit_room
@@ -107,7 +107,7 @@ def _by_numa_node(inside: NodeCapacity, claim: Claim) -> Iterator[tuple[int, _Pl
         yield claim.requests.count_of(kind) - homes.get(None, 0), known
 
 
-def _by_package(inside: NodeCapacity, claim: Claim) -> Iterator[tuple[int, _Places]]:
+def _by_package(inside: NodeCapacity, claim: AlignedClaim) -> Iterator[tuple[int, _Places]]:
     """Yield the same by package. What is there in no known package lowers the need."""
     package_in = inside.topology.package_in
     for position, (need, held) in enumerate(_by_numa_node(inside, claim)):

@@ -7,7 +7,7 @@ from placer.judge.finding import Finding
 from placer.judge.scene import JudgedNode, PlacedPod, Scene
 from placer_models.device import GPU
 from placer_models.goals import MIG_POINTS
-from placer_models.mig import PREFIX, TABLES, Profile
+from placer_models.mig import PREFIX, TABLES, MigProfile
 from placer_models.placement import DeviceGrant
 
 SLICES = 8
@@ -88,7 +88,7 @@ def _parts(site: JudgedNode, grant: DeviceGrant) -> tuple[int, tuple[_Part, ...]
     return 0, ()
 
 
-def _parts_of(profile: Profile, start: int) -> tuple[_Part, ...]:
+def _parts_of(profile: MigProfile, start: int) -> tuple[_Part, ...]:
     """Return the slices of an instance that begins there, and the media engine if it has it."""
     slices = range(start, start + profile.slices)
     return (*slices, MEDIA) if profile.media else tuple(slices)

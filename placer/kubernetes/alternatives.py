@@ -3,14 +3,14 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from placer.kubernetes.device_matches import Match
+from placer.kubernetes.device_matches import DeviceMatch
 from placer.kubernetes.device_pools import PoolDevice
 from placer.kubernetes.objects import Objects
-from placer.kubernetes.pod_claims import Given
+from placer.kubernetes.pod_claims import ResolvedRequest
 from placer_models.kubernetes.listed_devices import SEVERAL_CPUS
 
 
-class Alternatives:
+class ClaimAlternatives:
     """Chooses among alternatives, node by node."""
 
     def __init__(self, objects: Objects) -> None:
@@ -19,9 +19,11 @@ class Alternatives:
             for claim in objects.claims.values()
             for device in (claim.allocation.devices if claim.allocation else ())
         )
-        self._merged: dict[frozenset[tuple[str, int]], Match] = {}
+        self._merged: dict[frozenset[tuple[str, int]], DeviceMatch] = {}
 
-    def groups(self, tried: Sequence[Given], *, apart: bool) -> tuple[Given, ...]:
+    def groups(
+        self, tried: Sequence[ResolvedRequest], *, apart: bool
+    ) -> tuple[ResolvedRequest, ...]:
         """Return what is taken, each for other nodes: what is best on any node comes first.
 
         Where the devices that alternatives ask for are of one type and as many, they are taken
@@ -46,11 +48,11 @@ class Alternatives:
                 left = {name: given for name, given in left.items() if name not in alike}
         return tuple(found)
 
-    def by_count(self, given: Given) -> tuple[Given, ...]:
+    def by_count(self, given: ResolvedRequest) -> tuple[ResolvedRequest, ...]:
         """Return a request for all devices of a node, each for nodes that have as many."""
         if given.request.count is not None or given.type in SEVERAL_CPUS:
             return (given,)
-        by_count: dict[int, dict[str, Given]] = {}
+        by_count: dict[int, dict[str, ResolvedRequest]] = {}
         for name, devices in given.match.nodes.items():
             by_count.setdefault(len(devices), {})[name] = given
         if len(by_count) < 2:
@@ -60,7 +62,7 @@ class Alternatives:
             for count, nodes in sorted(by_count.items())
         )
 
-    def _first_of_nodes(self, tried: Sequence[Given]) -> Mapping[str, Given]:
+    def _first_of_nodes(self, tried: Sequence[ResolvedRequest]) -> Mapping[str, ResolvedRequest]:
         """Return for each node the first alternative that it can serve.
 
         If none can serve any of them now, those count that could if nobody held devices.
@@ -70,7 +72,7 @@ class Alternatives:
             lambda one: one.device.healthy,
         )
         for is_there in tests:
-            found: dict[str, Given] = {}
+            found: dict[str, ResolvedRequest] = {}
             for given in tried:
                 for name, devices in given.match.nodes.items():
                     if _serves(given, devices, is_there):
@@ -79,18 +81,18 @@ class Alternatives:
                 return found
         return {}
 
-    def _match(self, alike: Mapping[str, Given]) -> Match:
+    def _match(self, alike: Mapping[str, ResolvedRequest]) -> DeviceMatch:
         """Return the devices of all nodes; equal ones are one object, as for single requests."""
         key = frozenset((name, id(given.match)) for name, given in alike.items())
         if key not in self._merged:
             nodes = {name: given.match.nodes[name] for name, given in alike.items()}
             chosen = frozenset(name for name, given in alike.items() if name in given.match.chosen)
-            self._merged[key] = Match(nodes, chosen)
+            self._merged[key] = DeviceMatch(nodes, chosen)
         return self._merged[key]
 
 
 def _serves(
-    given: Given, devices: Sequence[PoolDevice], is_there: Callable[[PoolDevice], bool]
+    given: ResolvedRequest, devices: Sequence[PoolDevice], is_there: Callable[[PoolDevice], bool]
 ) -> bool:
     there = sum(map(is_there, devices))
     if given.type in SEVERAL_CPUS:

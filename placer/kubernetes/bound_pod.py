@@ -13,13 +13,13 @@ from placer_models.device import DeviceKey
 from placer_models.files.errors import named_cpus
 from placer_models.files.tree import field_name
 from placer_models.instance.device_holders import DeviceHolders
-from placer_models.kubernetes.claimed import Claimed, with_claimed
+from placer_models.kubernetes.claimed import ClaimedResources, with_claimed
 from placer_models.kubernetes.device import DevicePart
 from placer_models.kubernetes.illegal_pod import asked_by_illegal, device_types_asked
 from placer_models.kubernetes.join import JoinedNode
 from placer_models.kubernetes.object_fields import IllegalObjectError, ObjectError
 from placer_models.kubernetes.pod import KubePod
-from placer_models.kubernetes.pod_containers import Reading
+from placer_models.kubernetes.pod_containers import RequestContext
 from placer_models.kubernetes.pod_spec import AskedPod, asked_by, may_own_cpus
 from placer_models.kubernetes.topology import TopologyPart
 from placer_models.placement import DeviceGrant
@@ -71,7 +71,7 @@ class BoundPodReader:
     topology: TopologyPart | None
     devices: DevicePart | None
     claims: HeldClaims
-    reading: Reading
+    reading: RequestContext
     summary: Summary
     unknown: set[str] = field(default_factory=set)
     unasked: set[DeviceKey] = field(default_factory=set)
@@ -110,7 +110,7 @@ class BoundPodReader:
         grants = self._granted(part, asked.spec)
         if part.claims:
             claimed = self._claimed(part, grants)
-            asked = with_claimed(asked, Claimed(Counter(one.type for one in claimed)))
+            asked = with_claimed(asked, ClaimedResources(Counter(one.type for one in claimed)))
             grants = tuple(sorted((*grants, *claimed), key=lambda one: (one.type, one.minor)))
         return BoundPod(part, asked, cpus, grants)
 

@@ -19,7 +19,7 @@ from placer_models.kubernetes.device import DevicePart
 from placer_models.kubernetes.join import JoinedNode
 from placer_models.kubernetes.object_fields import ObjectError
 from placer_models.kubernetes.pod import KubePod
-from placer_models.kubernetes.pod_containers import Reading
+from placer_models.kubernetes.pod_containers import RequestContext
 from placer_models.kubernetes.topology import TopologyPart
 from placer_models.placement import PodPlacement
 from placer_models.pod import Container, Pod, PodSpec, Resources
@@ -58,7 +58,7 @@ def bound_pods(
     devices: DevicePart | None,
     pods: Iterable[KubePod],
     claims: HeldClaims,
-    reading: Reading,
+    reading: RequestContext,
     specs: dict[PodSpec, PodSpec],
     summary: Summary,
     fault: Callable[[ObjectError], None],

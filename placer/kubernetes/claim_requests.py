@@ -1,8 +1,8 @@
 """Requests of claims, resolved: how many devices of which type, or why that cannot be said."""
 
-from placer.kubernetes.device_matches import Match
+from placer.kubernetes.device_matches import DeviceMatch
 from placer.kubernetes.doubts import Doubts
-from placer.kubernetes.pod_claims import Given, PodClaims
+from placer.kubernetes.pod_claims import PodClaims, ResolvedRequest
 from placer_models.kubernetes.listed_devices import (
     CPU_CAPACITY,
     SEVERAL_CPUS,
@@ -16,11 +16,11 @@ def resolved_request(
     request: ClaimRequest,
     claim: ClaimPart | None,
     found: PodClaims,
-    match: Match,
+    match: DeviceMatch,
     doubts: Doubts,
     *,
     alone: bool,
-) -> Given | None:
+) -> ResolvedRequest | None:
     """Return a request, resolved, or None if Placer cannot express it or lacks its class.
 
     Args:
@@ -70,10 +70,10 @@ def resolved_request(
         )
     kind = match.types[0] if match.types else ""
     count = (counts[0] if counts else 0) if request.count is None else request.count
-    return Given(claim, request, kind, cpus or count, match)
+    return ResolvedRequest(claim, request, kind, cpus or count, match)
 
 
-def _cpus_asked(request: ClaimRequest, match: Match) -> tuple[int, str]:
+def _cpus_asked(request: ClaimRequest, match: DeviceMatch) -> tuple[int, str]:
     """Return how many CPUs of a device of several CPUs a request asks for, or why that is unclear.
 
     Without a capacity it asks for all of them, or of a whole machine for as many as its count.

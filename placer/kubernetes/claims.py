@@ -4,18 +4,18 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from placer.kubernetes.alternatives import Alternatives
+from placer.kubernetes.alternatives import ClaimAlternatives
 from placer.kubernetes.claim_requests import resolved_request
 from placer.kubernetes.claim_turns import ClaimTurn, each_turn
-from placer.kubernetes.device_matches import Match, Matches
+from placer.kubernetes.device_matches import DeviceMatch, DeviceMatches
 from placer.kubernetes.device_pools import DevicePools
 from placer.kubernetes.objects import Objects
 from placer.kubernetes.pod_claims import (
     AlikeDevices,
     Constraint,
-    Given,
     Label,
     PodClaims,
+    ResolvedRequest,
     constrain,
 )
 from placer.kubernetes.shared_claims import beside_sharers, held_claim, in_turn
@@ -34,7 +34,7 @@ from placer_models.kubernetes.listed_devices import (
 from placer_models.kubernetes.object_fields import title_of
 from placer_models.kubernetes.pod import KubePod
 from placer_models.kubernetes.pod_claims import PodClaim
-from placer_models.kubernetes.pod_containers import Reading
+from placer_models.kubernetes.pod_containers import RequestContext
 from placer_models.kubernetes.pod_spec import AskedPod, asked_by
 from placer_models.kubernetes.resource_claim import (
     KIND,
@@ -64,7 +64,7 @@ _ONE_NUMA_NODE = (None, AlignmentPolicy.NONE, AlignmentPolicy.SINGLE_NUMA_NODE)
 """Policies of a pod that go with claims on CPUs of one NUMA node."""
 
 
-class Claims:
+class WaitingClaims:
     """The claims of a cluster's waiting pods."""
 
     def __init__(
@@ -85,8 +85,8 @@ class Claims:
             name for name in pools.cpus if pools.topology(name) is not None
         }
         self._by_claims_alone = _by_claims_alone(objects, pools)
-        self._matches = Matches(objects, pools)
-        self._alternatives = Alternatives(objects)
+        self._matches = DeviceMatches(objects, pools)
+        self._alternatives = ClaimAlternatives(objects)
         self._marks: dict[str, dict[str, frozenset[DeviceKey]]] = {}
         self._users = Counter[NamespacedName](
             (part.identity.namespace, one.claim)
@@ -96,7 +96,7 @@ class Claims:
             if one.claim
         )
 
-    def with_claims(self, part: KubePod, asked: AskedPod, reading: Reading) -> AskedPod:
+    def with_claims(self, part: KubePod, asked: AskedPod, reading: RequestContext) -> AskedPod:
         """Return what a waiting pod asks for, its claims included.
 
         Where nodes serve it with different devices, it has a variant for each of them.
@@ -136,7 +136,9 @@ class Claims:
             asked, spec=replace(asked.spec, node_selector=tuple(sorted(selector.items())))
         )
 
-    def _with(self, found: PodClaims, part: KubePod, asked: AskedPod, reading: Reading) -> AskedPod:
+    def _with(
+        self, found: PodClaims, part: KubePod, asked: AskedPod, reading: RequestContext
+    ) -> AskedPod:
         """Return what a pod asks for with what its claims ask for."""
         own = {request.type for request in asked.spec.requests.devices}
         lacks = []
@@ -333,7 +335,7 @@ class Claims:
         turn: ClaimTurn,
     ) -> list[Constraint]:
         found.lacks += [f"{what} of {title}" for what in spec.lacks]
-        given: list[Given] = []
+        given: list[ResolvedRequest] = []
         for choices in spec.requests:
             one = self._first(title, choices, claim, spec, found, turn)
             if one is not None:
@@ -362,7 +364,7 @@ class Claims:
             for same in spec.constraints
         ]
 
-    def _is_told_cpus(self, one: Given, spec: ClaimSpec) -> bool:
+    def _is_told_cpus(self, one: ResolvedRequest, spec: ClaimSpec) -> bool:
         """Return whether the class or the claim configures the CPUs, so that Placer may not."""
         configs = list(self._objects.device_classes[one.request.device_class].configs)
         configs += [{**config, "requests": list(names)} for names, config in spec.configs]
@@ -376,7 +378,7 @@ class Claims:
         spec: ClaimSpec,
         found: PodClaims,
         turn: ClaimTurn,
-    ) -> Given | None:
+    ) -> ResolvedRequest | None:
         """Return a request, resolved, or None if it cannot be given at all.
 
         Of several alternatives that is the first of each node, for the nodes whose turn it is.
@@ -413,7 +415,7 @@ class Claims:
             found.keep(())
         return None
 
-    def _mark(self, title: str, match: Match, found: PodClaims) -> str:
+    def _mark(self, title: str, match: DeviceMatch, found: PodClaims) -> str:
         """Return the mark of the devices that match; empty where all of their nodes' type do."""
         if not match.chosen:
             return ""
@@ -433,8 +435,8 @@ class Claims:
         return marked(machine, here)
 
     def _chosen(
-        self, tried: Sequence[Given], spec: ClaimSpec, found: PodClaims, turn: ClaimTurn
-    ) -> Given | None:
+        self, tried: Sequence[ResolvedRequest], spec: ClaimSpec, found: PodClaims, turn: ClaimTurn
+    ) -> ResolvedRequest | None:
         """Return what is taken of several alternatives, or None if no node has any of them."""
         names = {one.request.name for one in tried}
         named = {name for same in spec.constraints for name in same.requests}

@@ -18,7 +18,7 @@ from placer_models.mig import is_instance
 
 
 @dataclass(frozen=True)  # without slots, because it caches what nodes have
-class Match:
+class DeviceMatch:
     """The devices that a request can be given.
 
     Attributes:
@@ -82,31 +82,31 @@ def _value(device: PoolDevice, attribute: str) -> object:
     return None if value is None else (type(value), value)
 
 
-class Matches:
+class DeviceMatches:
     """Matches of requests, each worked out once."""
 
     def __init__(self, objects: Objects, pools: DevicePools) -> None:
         self._objects = objects
         self._pools = pools
-        self._known: dict[tuple[str, tuple[str, ...]], Match] = {}
+        self._known: dict[tuple[str, tuple[str, ...]], DeviceMatch] = {}
 
-    def of(self, request: ClaimRequest) -> Match:
+    def of(self, request: ClaimRequest) -> DeviceMatch:
         """Return the devices that a request can be given."""
         key = request.device_class, request.selectors
         if key not in self._known:
             self._known[key] = self._match(request)
         return self._known[key]
 
-    def _match(self, request: ClaimRequest) -> Match:
+    def _match(self, request: ClaimRequest) -> DeviceMatch:
         known = self._objects.device_classes.get(request.device_class)
         if known is None:
-            return Match(missing=f"DeviceClass {request.device_class}")
+            return DeviceMatch(missing=f"DeviceClass {request.device_class}")
         selectors: list[CelSelector] = []
         for expression in (*known.selectors, *request.selectors):
             try:
                 selectors.append(read_selector(expression))
             except SelectorError as error:
-                return Match(lacks=f"the selector {' '.join(expression.split())} ({error})")
+                return DeviceMatch(lacks=f"the selector {' '.join(expression.split())} ({error})")
         nodes: dict[str, tuple[PoolDevice, ...]] = {}
         chosen: set[str] = set()
         partly: list[str] = []
@@ -126,7 +126,7 @@ class Matches:
                 partly.append(name)
         others = self._pools.apart.values()
         apart = dict.fromkeys(why for listed, why in others if meets(selectors, listed))
-        return Match(nodes, frozenset(chosen), tuple(partly), tuple(faulty), tuple(apart))
+        return DeviceMatch(nodes, frozenset(chosen), tuple(partly), tuple(faulty), tuple(apart))
 
     def _can_choose(self, node: str, kind: str) -> bool:
         """Return whether a pod can have some devices of a type and not the others.

@@ -25,7 +25,7 @@ from placer_models.kubernetes.listed_devices import (
     type_of,
 )
 from placer_models.kubernetes.node_access import NodeAccess
-from placer_models.kubernetes.object_fields import Identity, ObjectError
+from placer_models.kubernetes.object_fields import ObjectError, ObjectIdentity
 from placer_models.kubernetes.resource_slice import MULTIPLE, ResourceSlicePart
 from placer_models.kubernetes.topology import TopologyPart
 
@@ -137,7 +137,7 @@ class DevicePools:
         known = tuple(sorted((cpu for cpu in cpus if cpu is not None), key=lambda cpu: cpu.id))
         if not known or len(known) != len(cpus):
             return None
-        return TopologyPart(Identity("ResourceSlice", "", devices[0][2].split()[-1]), known)
+        return TopologyPart(ObjectIdentity("ResourceSlice", "", devices[0][2].split()[-1]), known)
 
     def keys(self) -> set[_PoolKey]:
         """Return the keys of all devices that any ResourceSlice lists."""

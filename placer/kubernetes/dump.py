@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from placer.kubernetes.bound_pods import BoundPods, bound_pods
-from placer.kubernetes.claims import Claims
+from placer.kubernetes.claims import WaitingClaims
 from placer.kubernetes.closing import close_doubted, closed_by_claim, closed_by_slice
 from placer.kubernetes.device_pools import DevicePools
 from placer.kubernetes.doubts import EVERY_NODE
@@ -15,13 +15,13 @@ from placer.kubernetes.errors import DumpError
 from placer.kubernetes.extended_resources import with_made_claims
 from placer.kubernetes.gangs import gangs_of, legal_gangs
 from placer.kubernetes.held_claims import HeldClaims
-from placer.kubernetes.machines import Machines
+from placer.kubernetes.machines import MachinesMet
 from placer.kubernetes.node_facts import NodeFacts
 from placer.kubernetes.objects import Objects
 from placer.kubernetes.salvage import unnamed_holder, without_amounts
-from placer.kubernetes.strangers import Strangers
+from placer.kubernetes.strangers import UnlistedPods
 from placer.kubernetes.summary import Summary
-from placer.kubernetes.volumes import Volumes
+from placer.kubernetes.volumes import WaitingVolumes
 from placer.kubernetes.waiting import waiting_in, with_nominated
 from placer_models.affinity import SYSTEM_NAMESPACE
 from placer_models.cluster import Instance, Node, RunningPod
@@ -37,12 +37,12 @@ from placer_models.kubernetes.names import HOSTNAME, REQUESTED_CPU
 from placer_models.kubernetes.namespaces import Namespaces
 from placer_models.kubernetes.object_fields import ObjectError, title_of
 from placer_models.kubernetes.pod import KubePod
-from placer_models.kubernetes.pod_containers import Reading
+from placer_models.kubernetes.pod_containers import RequestContext
 from placer_models.kubernetes.pod_spec import qos_of
-from placer_models.kubernetes.pod_terms import Surroundings
+from placer_models.kubernetes.pod_terms import TermContext
 from placer_models.kubernetes.stream import read_objects
 from placer_models.kubernetes.topology import TopologyPart
-from placer_models.kubernetes.who_waits import ALL, Ignored, WhoWaits
+from placer_models.kubernetes.who_waits import ALL, IgnoredWishes, WhoWaits
 from placer_models.pod import PodSpec
 from placer_models.policy import BINDING, QosClass
 
@@ -132,11 +132,13 @@ def instance_of(
             what = f"the label {name}={value} stands for the nodes that declare this feature"
             summary.assume(what, part.identity.title)
     specs: dict[PodSpec, PodSpec] = {}
-    claims = Claims(objects, pools, summary)
-    volumes = Volumes(objects, waiting, summary, ignored=Ignored.VOLUMES in who.ignored)
+    claims = WaitingClaims(objects, pools, summary)
+    volumes = WaitingVolumes(
+        objects, waiting, summary, ignored=IgnoredWishes.VOLUMES in who.ignored
+    )
     waits = gangs_of(objects, waiting, claims, volumes, reading, specs, summary)
     bound = _bound(objects, summary)
-    machines, strangers = Machines(), Strangers.of(objects)
+    machines, strangers = MachinesMet(), UnlistedPods.of(objects)
     facts: list[NodeFacts] = []
     running: list[RunningPod] = []
     for name, one in joined.items():
@@ -187,7 +189,7 @@ def _bound_here(
     devices: DevicePart | None,
     pods: Sequence[KubePod],
     held: HeldClaims,
-    reading: Reading,
+    reading: RequestContext,
     specs: dict[PodSpec, PodSpec],
     summary: Summary,
 ) -> BoundPods:
@@ -274,10 +276,10 @@ def _joined(
 
 def _reading(
     objects: Objects, joined: Mapping[str, JoinedNode], defaults: Defaults, summary: Summary
-) -> Reading:
+) -> RequestContext:
     nodes = [one.node for one in joined.values()]
     wishes = [part.wishes for part in objects.pods.values()]
-    return Reading(
+    return RequestContext(
         types=frozenset(device.type for node in nodes for device in node.machine.devices),
         label_keys=frozenset[str]().union(*(one.label_keys for one in wishes)),
         sums_cpus=any(map(_is_both, objects.pods.values())),
@@ -287,7 +289,7 @@ def _reading(
     )
 
 
-def _surroundings(objects: Objects, nodes: Sequence[Node], summary: Summary) -> Surroundings:
+def _surroundings(objects: Objects, nodes: Sequence[Node], summary: Summary) -> TermContext:
     """Return what decides what terms about other pods mean."""
     pods = objects.pods.values()
     names = Namespaces.of(objects.namespaces, (part.identity.namespace for part in pods))
@@ -300,7 +302,7 @@ def _surroundings(objects: Objects, nodes: Sequence[Node], summary: Summary) -> 
                 "(get namespaces, too): selected by required anti-affinity alone",
                 name,
             )
-    return Surroundings(
+    return TermContext(
         names,
         hostnames_are_nodes=len(set(hosts)) == len(nodes),
         some_leave=any(part.node and part.leaving for part in pods),
@@ -330,7 +332,7 @@ def _bound(objects: Objects, summary: Summary) -> dict[str, list[KubePod]]:
     return bound
 
 
-def _keep_plain_amounts(node: NodeFacts, reading: Reading, summary: Summary) -> None:
+def _keep_plain_amounts(node: NodeFacts, reading: RequestContext, summary: Summary) -> None:
     """Keep plain amounts only of resources that no node has as devices."""
     for _, name in node.joined.counted:
         summary.assume(f"nodes with {name} and no object that says which: counted alone", node.name)

@@ -12,15 +12,15 @@ from placer.kubernetes.objects import Objects
 from placer.kubernetes.summary import Summary
 from placer_models.device import GPU
 from placer_models.device_request import WHOLE_GPUS
-from placer_models.kubernetes.object_fields import Identity
+from placer_models.kubernetes.object_fields import ObjectIdentity
 from placer_models.kubernetes.pod import KubeContainer, KubePod, without_claimed
 from placer_models.kubernetes.pod_claims import PodClaim
 from placer_models.kubernetes.resource_claim import (
     KIND,
+    ClaimedResource,
     ClaimPart,
     ClaimRequest,
     ClaimSpec,
-    ResourceByRequest,
 )
 from placer_models.pod import ContainerRole
 
@@ -111,7 +111,7 @@ def _claim_for(part: KubePod, classes: Mapping[str, str]) -> ClaimPart:
     last = hashlib.sha256((identity.uid or identity.title).encode()).hexdigest()[:5]
     name = f"{identity.name}-extended-resources-"[:_MOST_OF_NAME] + last
     return ClaimPart(
-        Identity(KIND, identity.namespace, name),
+        ObjectIdentity(KIND, identity.namespace, name),
         ClaimSpec(tuple((one,) for one in requests)),
         made_for=tuple(one for each in found for one in each.users),
     )
@@ -128,7 +128,7 @@ class _Requests:
     part: KubePod
     resource: str
     device_class: str
-    users: list[ResourceByRequest] = field(default_factory=list)
+    users: list[ClaimedResource] = field(default_factory=list)
 
     def needed(self) -> Iterator[ClaimRequest]:
         """Yield the requests, and note who uses each."""
@@ -160,7 +160,7 @@ class _Requests:
         yield from lasting.values()
 
     def _use(self, container: KubeContainer, request: ClaimRequest) -> None:
-        self.users.append(ResourceByRequest(container.name, self.resource, request.name))
+        self.users.append(ClaimedResource(container.name, self.resource, request.name))
 
     def _request(self, container: int, count: int) -> ClaimRequest:
         asked = self.part.containers[container].requests

@@ -4,16 +4,16 @@ from collections import Counter
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 
-from placer.kubernetes.claims import Claims
+from placer.kubernetes.claims import WaitingClaims
 from placer.kubernetes.objects import Objects
 from placer.kubernetes.summary import Summary
-from placer.kubernetes.volumes import Volumes
+from placer.kubernetes.volumes import WaitingVolumes
 from placer.kubernetes.waiting import about_nominated, left_out_of
 from placer_models.cluster import Node
 from placer_models.files.tree import field_name
 from placer_models.kubernetes.object_fields import IllegalObjectError, ObjectError, title_of
 from placer_models.kubernetes.pod import KubePod
-from placer_models.kubernetes.pod_containers import Reading
+from placer_models.kubernetes.pod_containers import RequestContext
 from placer_models.kubernetes.pod_gang import GangRef
 from placer_models.kubernetes.pod_spec import AskedPod, asked_by
 from placer_models.kubernetes.priority import SYSTEM_PRIORITIES
@@ -68,9 +68,9 @@ class WaitingGangs:
 def gangs_of(
     objects: Objects,
     waiting: Sequence[KubePod],
-    claims: Claims,
-    volumes: Volumes,
-    reading: Reading,
+    claims: WaitingClaims,
+    volumes: WaitingVolumes,
+    reading: RequestContext,
     specs: dict[PodSpec, PodSpec],
     summary: Summary,
 ) -> WaitingGangs:

@@ -7,7 +7,7 @@ from placer_models.device import GPU
 
 
 @dataclass(slots=True)
-class Machines:
+class MachinesMet:
     """The machines met so far."""
 
     _known: dict[Machine, Machine] = field(default_factory=dict)

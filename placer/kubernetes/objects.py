@@ -21,7 +21,7 @@ from placer_models.kubernetes.device import DevicePart, device_part
 from placer_models.kubernetes.device_class import DeviceClassPart, device_class_part
 from placer_models.kubernetes.namespaces import NamespacePart, namespace_part
 from placer_models.kubernetes.node import KubeNode, node_part
-from placer_models.kubernetes.object_fields import Identity, Object, ObjectError
+from placer_models.kubernetes.object_fields import Object, ObjectError, ObjectIdentity
 from placer_models.kubernetes.pod import KubePod, pod_part
 from placer_models.kubernetes.pod_gang import (
     CRD_GROUPS,
@@ -71,7 +71,7 @@ class _Part(Protocol):
     """The attributes that every part has."""
 
     @property
-    def identity(self) -> Identity:
+    def identity(self) -> ObjectIdentity:
         """The identity of its object."""
 
 

@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from placer.kubernetes.device_matches import Match
-from placer_models.kubernetes.claimed import Claimed, NumaPart
+from placer.kubernetes.device_matches import DeviceMatch
+from placer_models.kubernetes.claimed import ClaimedResources, NumaPart
 from placer_models.kubernetes.device_attributes import NUMA_NODE, PCIE_ROOT
 from placer_models.kubernetes.listed_devices import CPU_GROUP, CPU_NUMA, CPU_TYPES
 from placer_models.kubernetes.resource_claim import ClaimPart, ClaimRequest, SameAttribute
@@ -22,7 +22,7 @@ Label = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class ResolvedRequest:
     """One request, resolved.
 
     Attributes:
@@ -38,11 +38,11 @@ class Given:
     request: ClaimRequest
     type: str
     count: int
-    match: Match = field(compare=False)
+    match: DeviceMatch = field(compare=False)
     mark: str = ""
-    on_node: Mapping[str, "Given"] = field(default_factory=dict, compare=False)
+    on_node: Mapping[str, "ResolvedRequest"] = field(default_factory=dict, compare=False)
 
-    def there(self, node: str) -> "Given":
+    def there(self, node: str) -> "ResolvedRequest":
         """Return the request as it is on a node."""
         return self.on_node.get(node, self)
 
@@ -66,10 +66,10 @@ class PodClaims:
 
     """
 
-    given: list[Given] = field(default_factory=list)
-    parts: list[list[Given]] = field(default_factory=list)
+    given: list[ResolvedRequest] = field(default_factory=list)
+    parts: list[list[ResolvedRequest]] = field(default_factory=list)
     nodes: frozenset[str] | None = None
-    claimed: Claimed = field(default_factory=Claimed)
+    claimed: ClaimedResources = field(default_factory=ClaimedResources)
     cpus: int = 0
     holds: list[Label] = field(default_factory=list)
     follows: list[Label] = field(default_factory=list)
@@ -95,7 +95,7 @@ def _beside_devices(found: PodClaims) -> tuple[object, ...]:
     return found.cpus, scopes, found.holds, found.follows
 
 
-Constraint = tuple[SameAttribute, list[Given]]
+Constraint = tuple[SameAttribute, list[ResolvedRequest]]
 """What devices must have in common, and the requests for them."""
 
 
@@ -165,10 +165,10 @@ def constrain(
     parts = tuple(map(_numa_part, found.parts))
     whole = {kind: count for (kind, mark), count in marked.items() if not mark}
     chosen = {key: count for key, count in marked.items() if key[1]}
-    found.claimed = Claimed(whole, scopes, joint, joint_scope, parts, chosen)
+    found.claimed = ClaimedResources(whole, scopes, joint, joint_scope, parts, chosen)
 
 
-def _of_one_numa_node(attribute: str, given: Sequence[Given]) -> frozenset[str]:
+def _of_one_numa_node(attribute: str, given: Sequence[ResolvedRequest]) -> frozenset[str]:
     """Return the nodes where devices with equal values of an attribute are on one NUMA node.
 
     The attribute is the NUMA node itself, or a socket, if each socket is one NUMA node.
@@ -184,7 +184,9 @@ def _of_one_numa_node(attribute: str, given: Sequence[Given]) -> frozenset[str]:
     return frozenset.intersection(*known)
 
 
-def _side_by_side(parts: Sequence[list[Given]], given: Sequence[Given]) -> list[list[Given]]:
+def _side_by_side(
+    parts: Sequence[list[ResolvedRequest]], given: Sequence[ResolvedRequest]
+) -> list[list[ResolvedRequest]]:
     """Return the parts, with all that contain any of ``given`` merged into one with all of it."""
     together = {id(one): one for one in given}
     others = []
@@ -196,7 +198,7 @@ def _side_by_side(parts: Sequence[list[Given]], given: Sequence[Given]) -> list[
     return [*others, list(together.values())]
 
 
-def _numa_part(part: Sequence[Given]) -> NumaPart:
+def _numa_part(part: Sequence[ResolvedRequest]) -> NumaPart:
     devices = Counter[str]()
     for one in part:
         devices.update({} if one.type == CPU_GROUP else {one.type: one.count})
@@ -214,7 +216,7 @@ def _keep(nodes: frozenset[str], found: PodClaims, why: str) -> None:
 
 
 def _alike(
-    attribute: str, given: Sequence[Given], known: AlikeDevices
+    attribute: str, given: Sequence[ResolvedRequest], known: AlikeDevices
 ) -> tuple[frozenset[str], frozenset[str]]:
     """Return the nodes whose devices share one attribute value, and those where each has one."""
     matches = {id(one.match): one.match for one in given}

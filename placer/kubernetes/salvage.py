@@ -9,7 +9,7 @@ from placer_models.annotations.names import DEVICE_ALLOCATED, MEMORY_STATUS, RES
 from placer_models.kubernetes.names import GANG_NAMES, POD_GROUP_LABELS
 from placer_models.kubernetes.node import KubeNode, node_part
 from placer_models.kubernetes.node_access import access_of
-from placer_models.kubernetes.object_fields import Field, Object, ObjectError
+from placer_models.kubernetes.object_fields import Object, ObjectError, ObjectField
 from placer_models.kubernetes.pod import ENDED, KubePod, pod_part
 from placer_models.kubernetes.pod_gang import GangRef, gang_of
 from placer_models.kubernetes.pod_terms import affinity_terms
@@ -94,7 +94,7 @@ def bound_unread(found: Object, node: str, doubts: Doubts) -> KubePod:
     if metadata.get("deletionTimestamp") is not None:
         bare["deletionTimestamp"] = "now"
     try:
-        pod_volumes(Field(title, {"volumes": spec.get("volumes")}), str(name))
+        pod_volumes(ObjectField(title, {"volumes": spec.get("volumes")}), str(name))
         volumes = spec.get("volumes")
     except ObjectError:
         doubts.holders.add(str(namespace))
@@ -149,9 +149,9 @@ def _apart(found: Object, title: str, doubts: Doubts) -> list[object]:
 def _is_term(item: Mapping[str, object], title: str) -> bool:
     apart = {"podAntiAffinity": {_REQUIRED: [item]}}
     try:
-        return bool(list(affinity_terms(Field(title, apart), "default", (), []))) or not item.get(
-            "labelSelector"
-        )
+        return bool(
+            list(affinity_terms(ObjectField(title, apart), "default", (), []))
+        ) or not item.get("labelSelector")
     except ObjectError:
         return False
 
@@ -199,7 +199,7 @@ def waiting_unread(found: Object, error: ObjectError, doubts: Doubts) -> LeftOut
 def _gang_unread(found: Object, title: str, namespace: str, doubts: Doubts) -> GangRef | None:
     """Return the gang of a pod that cannot be read, as far as it can be told."""
     try:
-        ref = gang_of(Field(title, found), namespace)
+        ref = gang_of(ObjectField(title, found), namespace)
     except ObjectError as error:
         metadata = _mapping(found.get("metadata"))
         labels = _texts(metadata.get("labels"))
@@ -249,7 +249,7 @@ def doubt(kind: str, found: Object, doubts: Doubts) -> ClaimPart | None:
 
 
 def _slice_unread(spec: Mapping[str, object]) -> UnreadSlice:
-    root = Field("", spec)
+    root = ObjectField("", spec)
     pool = access = None
     with suppress(ObjectError):
         driver, name = root.get("driver").text(""), root.get("pool", "name").text("")

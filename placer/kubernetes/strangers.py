@@ -12,7 +12,7 @@ from placer_models.kubernetes.plugin_devices import devices_of, gpus_elsewhere, 
 
 
 @dataclass(frozen=True, slots=True)
-class Strangers:
+class UnlistedPods:
     """Pods that nodes name but the dump does not have.
 
     Attributes:
@@ -25,7 +25,7 @@ class Strangers:
     uids: frozenset[str]
 
     @classmethod
-    def of(cls, objects: Objects) -> "Strangers":
+    def of(cls, objects: Objects) -> "UnlistedPods":
         """Return the strangers to these objects."""
         identities = [part.identity for part in objects.pods.values()]
         uids = frozenset(identity.uid for identity in identities if identity.uid)

@@ -49,7 +49,7 @@ class _Found:
     amounts: Counter[str] = field(default_factory=Counter)
 
 
-class Volumes:
+class WaitingVolumes:
     """The volumes of a cluster's waiting pods.
 
     Args:

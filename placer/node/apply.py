@@ -20,18 +20,18 @@ from placer.node.container_roots import OUR_ROOT
 from placer.node.errors import DocumentError, ObserveOnlyError, RefusedError, VanishedError
 from placer.node.host import Host
 from placer.node.operations import (
-    Operation,
+    NodeOperation,
     OperationKind,
     WrongEffectError,
     perform,
     present_value,
     revert,
 )
-from placer.node.plan import Plan, plan_of
+from placer.node.plan import NodePlan, plan_of
 from placer.node.render.cgroup import same
 from placer.node.state import APPLIED, AppliedState
 from placer.node.systemd_units import UnitError
-from placer.node.ways import Ways
+from placer.node.ways import CgroupWays
 from placer_models.node_placement import MAX_GENERATION, NodePlacement
 
 log = logging.getLogger(__name__)
@@ -51,7 +51,7 @@ _MOST_ASIDE = 8
 """If the kernel refuses more containers than this, it is not these that are strange."""
 
 
-class ContainerRefusedError(RefusedError):
+class CgroupWriteRefusedError(RefusedError):
     """The kernel refused a write to a container's cgroup, and all was taken back.
 
     Attributes:
@@ -67,7 +67,7 @@ class ContainerRefusedError(RefusedError):
 
 
 @dataclass(frozen=True, slots=True)
-class Applied:
+class ApplyResult:
     """The result of applying a document.
 
     Attributes:
@@ -76,7 +76,7 @@ class Applied:
 
     """
 
-    plan: Plan
+    plan: NodePlan
     recovered: str = ""
 
 
@@ -89,7 +89,7 @@ def apply(
     root: str = OUR_ROOT,
     in_force: bool = False,
     trusted: frozenset[str] = frozenset(),
-) -> Applied:
+) -> ApplyResult:
     """Make this machine's cgroups say what the document wants; the caller has locked the state.
 
     A document that is `in_force` was applied before, and cgroups that are `trusted` are not read
@@ -128,7 +128,7 @@ def apply(
         try:
             if plan.operations or plan.finish or not state.was_applied(document):
                 carry_out(document, plan, cgroups, state)
-        except ContainerRefusedError as error:
+        except CgroupWriteRefusedError as error:
             # Somebody else may have been at work there: again, and at last without it.
             cgroup = error.cgroup
             if cgroup.startswith(f"{root}/") or len(aside) == _MOST_ASIDE:
@@ -137,7 +137,7 @@ def apply(
             if tries[cgroup] == _TRIES:
                 aside[cgroup] = error.why
         else:
-            return Applied(plan, recovered)
+            return ApplyResult(plan, recovered)
 
 
 def apply_here(
@@ -149,7 +149,7 @@ def apply_here(
     root: str = OUR_ROOT,
     in_force: bool = False,
     trusted: frozenset[str] = frozenset(),
-) -> Applied:
+) -> ApplyResult:
     """Do as `apply`, and again at once while cgroups vanish; the host is read each time."""
     return until_nothing_vanishes(
         lambda: apply(
@@ -179,7 +179,9 @@ def until_nothing_vanishes(attempt: Callable[[], _Result]) -> _Result:
     raise VanishedError(f"{error} ({TRIES} times in a row)")
 
 
-def carry_out(document: NodePlacement, plan: Plan, cgroups: Cgroups, state: AppliedState) -> None:
+def carry_out(
+    document: NodePlacement, plan: NodePlan, cgroups: Cgroups, state: AppliedState
+) -> None:
     """Carry out a plan, all of it or nothing; nothing may have changed since it was made.
 
     Raises:
@@ -258,7 +260,7 @@ def recover(cgroups: Cgroups, state: AppliedState) -> str:
     return ""
 
 
-def _begin(document: NodePlacement, plan: Plan, state: AppliedState) -> None:
+def _begin(document: NodePlacement, plan: NodePlan, state: AppliedState) -> None:
     try:
         state.begin(document, plan)
     except OSError as error:
@@ -268,7 +270,7 @@ def _begin(document: NodePlacement, plan: Plan, state: AppliedState) -> None:
         ) from None
 
 
-def _carry_out(plan: Plan, cgroups: Cgroups, state: AppliedState) -> None:
+def _carry_out(plan: NodePlan, cgroups: Cgroups, state: AppliedState) -> None:
     """Carry out all operations and commit, or take them back."""
     done = 0
     try:
@@ -286,7 +288,7 @@ def _carry_out(plan: Plan, cgroups: Cgroups, state: AppliedState) -> None:
         if done < len(plan.operations):
             cgroup = _container(plan, plan.operations[done], error)
             if cgroup is not None:
-                raise ContainerRefusedError(cgroup, why) from None
+                raise CgroupWriteRefusedError(cgroup, why) from None
         if gone:
             raise VanishedError(
                 f"{why}; the cgroup {shown(gone)} vanished meanwhile; what was done before it is "
@@ -295,7 +297,7 @@ def _carry_out(plan: Plan, cgroups: Cgroups, state: AppliedState) -> None:
         raise RefusedError(f"{why}; what was done before it is taken back") from None
 
 
-def _container(plan: Plan, failed: Operation, error: Exception) -> str | None:
+def _container(plan: NodePlan, failed: NodeOperation, error: Exception) -> str | None:
     """Return the cgroup of the container that an error is about, or None if it is of no one's.
 
     A right that is missing here is missing elsewhere, and systemd has been waited for already.
@@ -306,7 +308,7 @@ def _container(plan: Plan, failed: Operation, error: Exception) -> str | None:
     return next((one for one in plan.cgroups if at.startswith(f"{one}/")), None)
 
 
-def _vanished(error: Exception, begun: Sequence[Operation], cgroups: Cgroups) -> str:
+def _vanished(error: Exception, begun: Sequence[NodeOperation], cgroups: Cgroups) -> str:
     """Return the cgroup that vanished, so that something failed, or an empty text."""
     made = {one.cgroup for one in begun if one.kind is OperationKind.MAKE}
     for operation in begun:
@@ -318,7 +320,7 @@ def _vanished(error: Exception, begun: Sequence[Operation], cgroups: Cgroups) ->
     return ""
 
 
-def _verify(operations: Sequence[Operation], cgroups: Cgroups) -> None:
+def _verify(operations: Sequence[NodeOperation], cgroups: Cgroups) -> None:
     """Check at the end that every set is in effect: a later write may undo an earlier one."""
     last = {
         (o.cgroup, o.file): o.new
@@ -333,7 +335,7 @@ def _verify(operations: Sequence[Operation], cgroups: Cgroups) -> None:
             )
 
 
-def _finish(document: NodePlacement, plan: Plan, cgroups: Cgroups, state: AppliedState) -> None:
+def _finish(document: NodePlacement, plan: NodePlan, cgroups: Cgroups, state: AppliedState) -> None:
     """Clean up; what cannot be removed now is found again by the next run."""
     for operation in plan.finish:
         try:
@@ -349,7 +351,9 @@ def _finish(document: NodePlacement, plan: Plan, cgroups: Cgroups, state: Applie
         ) from None
 
 
-def _undo(operations: Sequence[Operation], cgroups: Cgroups, state: AppliedState, why: str) -> None:
+def _undo(
+    operations: Sequence[NodeOperation], cgroups: Cgroups, state: AppliedState, why: str
+) -> None:
     """Take back, in reverse, those of the operations that were carried out.
 
     The kernel's files tell which these are: a file holds what one of the operations wrote, or
@@ -393,7 +397,7 @@ def _is_delegated(cgroup: str, cgroups: Cgroups) -> bool:
     What they did there meanwhile is no reason to write nothing any more: it is drift.
     """
     try:
-        return not cgroups.exists(cgroup) or bool(Ways(cgroups).trouble(cgroup))
+        return not cgroups.exists(cgroup) or bool(CgroupWays(cgroups).trouble(cgroup))
     except OSError:
         return False
 
@@ -404,7 +408,7 @@ def _gave_up(told: str, state: AppliedState) -> ObserveOnlyError:
     return ObserveOnlyError(f"{told}; Placer only observes this node from now on")
 
 
-def _was_done(operation: Operation, earlier: Sequence[str], cgroups: Cgroups) -> bool:
+def _was_done(operation: NodeOperation, earlier: Sequence[str], cgroups: Cgroups) -> bool:
     """Return whether an operation was carried out and not yet taken back."""
     match operation.kind:
         case OperationKind.MAKE:

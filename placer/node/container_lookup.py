@@ -7,7 +7,7 @@ from functools import cached_property
 
 from placer.node.cgroups import GONE, Cgroups, parent, shown
 from placer.node.container_roots import is_group, pod_of
-from placer.node.ways import Ways
+from placer.node.ways import CgroupWays
 from placer_models.node_placement import NodePod
 from placer_models.pod import Pod
 
@@ -23,7 +23,7 @@ def our_cgroup(root: str, pod: Pod, container: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Located:
+class LocatedContainer:
     """What was found of a container.
 
     Attributes:
@@ -38,7 +38,7 @@ class Located:
     why_not: str = ""
 
 
-class Containers:
+class ContainerLookup:
     """The containers below the roots, which are read when the first one is looked for.
 
     Attributes:
@@ -50,11 +50,11 @@ class Containers:
         self.barred: dict[str, str] = {}
         self._cgroups = cgroups
         self._roots = tuple(roots)
-        self._ways = Ways(cgroups)
+        self._ways = CgroupWays(cgroups)
         self._alone: list[str] = []
         self._inside: dict[str, list[str]] = {}
 
-    def find(self, one: NodePod, container: str) -> Located:
+    def find(self, one: NodePod, container: str) -> LocatedContainer:
         """Return the cgroups of a container of a pod that is not our own.
 
         They are found by the container's id. If it is not known, those of all containers of the
@@ -73,7 +73,7 @@ class Containers:
         inside = [child for pod in pods for child in self._children(pod)]
         return self._one_of([child for child in inside if told in _ids(child)])
 
-    def _one_of(self, candidates: Sequence[str], *, inside: bool = False) -> Located:
+    def _one_of(self, candidates: Sequence[str], *, inside: bool = False) -> LocatedContainer:
         """Return the one of some cgroups that can be meant; those that run count before others.
 
         Args:
@@ -86,10 +86,10 @@ class Containers:
         running = [one for one in good if self._cgroups.has_processes(one)]
         if len(found := running or good) > 1:
             named = " and ".join(map(shown, found))
-            return Located(why_not=f"{named} could each be it; remove what is not")
+            return LocatedContainer(why_not=f"{named} could each be it; remove what is not")
         if candidates and not good:
-            return Located(why_not=f"{shown(candidates[0])} need not be it: {troubles[0]}")
-        return Located(tuple(found), bool(running))
+            return LocatedContainer(why_not=f"{shown(candidates[0])} need not be it: {troubles[0]}")
+        return LocatedContainer(tuple(found), bool(running))
 
     @cached_property
     def _pods(self) -> dict[str, list[str]]:

@@ -14,7 +14,7 @@ from placer_models.policy import QosClass
 
 
 @dataclass(frozen=True, slots=True)
-class Holder:
+class CpuHolder:
     """A container, and the CPUs that it runs on now and is to run on.
 
     Attributes:
@@ -44,7 +44,7 @@ class Holder:
         return any(qos.owns_cpus for qos in self.classes)
 
 
-class Step(NamedTuple):
+class CpuStep(NamedTuple):
     """One container gets a set of CPUs.
 
     Attributes:
@@ -69,7 +69,7 @@ def conflict(one: QosClass, other: QosClass) -> bool:
     return QosClass.LSR in classes and QosClass.BE not in classes
 
 
-def steps_of(holders: Sequence[Holder], shared: CpuSet) -> tuple[Step, ...]:
+def steps_of(holders: Sequence[CpuHolder], shared: CpuSet) -> tuple[CpuStep, ...]:
     """Return the steps, in order, by which containers get their CPUs.
 
     Args:
@@ -85,7 +85,7 @@ def steps_of(holders: Sequence[Holder], shared: CpuSet) -> tuple[Step, ...]:
 
 
 class _Order:
-    def __init__(self, holders: Sequence[Holder], shared: CpuSet) -> None:
+    def __init__(self, holders: Sequence[CpuHolder], shared: CpuSet) -> None:
         self._holders = holders
         self._shared = shared
         # Set of CPUs -> the containers that have it: owners of CPUs, then all others. Hundreds
@@ -97,7 +97,7 @@ class _Order:
         for i, holder in enumerate(holders):
             self._put(i, holder.now)
 
-    def steps(self) -> Iterable[Step]:
+    def steps(self) -> Iterable[CpuStep]:
         # Pools shrink before owners, so that what an owner has left is its own at once.
         first = sorted(range(len(self._holders)), key=lambda i: self._holders[i].owns_cpus)
         for i in first:
@@ -106,7 +106,7 @@ class _Order:
             if kept and kept != holder.now and not holder.fixed:
                 self._put(i, kept)
                 why = "done" if kept == holder.goal else "keeps what it has before and after"
-                yield Step(i, kept, "" if why == "done" else why)
+                yield CpuStep(i, kept, "" if why == "done" else why)
         waiting = [i for i, h in enumerate(self._holders) if not h.fixed and self._has[i] != h.goal]
         while waiting:
             stuck = []
@@ -117,12 +117,12 @@ class _Order:
                     continue
                 self._parked.discard(i)
                 self._put(i, goal)
-                yield Step(i, goal, "")
+                yield CpuStep(i, goal, "")
             if len(stuck) == len(waiting):
                 i = self._one_of_a_circle(stuck)
                 self._parked.add(i)
                 self._put(i, self._spare())
-                yield Step(i, self._has[i], "parked on the shared pool, for others wait for it")
+                yield CpuStep(i, self._has[i], "parked on the shared pool, for others wait for it")
             waiting = stuck
 
     def _put(self, i: int, cpus: CpuSet) -> None:

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 from placer.node.cgroups import CPUS, MEMS, Cgroups, as_set, as_text
-from placer.node.container_lookup import Containers, Located, our_cgroup
+from placer.node.container_lookup import ContainerLookup, LocatedContainer, our_cgroup
 from placer.node.host import Host
-from placer.node.targets import Target
+from placer.node.targets import ContainerTarget
 from placer_models.cpuset import CpuSet
 from placer_models.node_placement import NodePlacement, NodePod
 from placer_models.policy import QosClass
@@ -14,7 +14,7 @@ _NONE: CpuSet = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
-class Leaf:
+class ContainerLeaf:
     """The cgroup of one container with its present values and its target.
 
     Attributes:
@@ -32,7 +32,7 @@ class Leaf:
     """
 
     cgroup: str
-    target: Target | None
+    target: ContainerTarget | None
     ours: bool
     exists: bool
     goal_cpus: CpuSet
@@ -71,7 +71,7 @@ class Leaf:
         return self.mems != self.goal_mems or as_set(self.mems_text) != self.goal_mems
 
 
-class Reader:
+class LeafReader:
     """Reads leaves."""
 
     def __init__(
@@ -80,7 +80,7 @@ class Reader:
         self._cgroups = cgroups
         self._host = host
         self._root = root
-        self.containers = Containers(cgroups, cgroups.container_roots)
+        self.containers = ContainerLookup(cgroups, cgroups.container_roots)
         self._was = {
             cgroup: one.pod.spec.qos
             for one in (previous.pods if previous else ())
@@ -91,13 +91,13 @@ class Reader:
     def leaf(
         self,
         cgroup: str,
-        target: Target | None,
+        target: ContainerTarget | None,
         cpus: CpuSet,
         mems: CpuSet,
         *,
         ours: bool,
         trusted: bool = False,
-    ) -> Leaf:
+    ) -> ContainerLeaf:
         """Return a cgroup with what it says now and what it is to say.
 
         One that is `trusted` says what it is to say, and is not read, unless somebody else writes
@@ -108,10 +108,12 @@ class Reader:
         if trusted and rival is None:
             texts = as_text(cpus), as_text(mems)
             was, unit = self._was.get(cgroup), self._host.unit_of(cgroup)
-            return Leaf(cgroup, target, ours, True, cpus, mems, cpus, mems, *texts, None, was, unit)
+            return ContainerLeaf(
+                cgroup, target, ours, True, cpus, mems, cpus, mems, *texts, None, was, unit
+            )
         if (has := self._effective(cgroup, CPUS)) is None:
-            return Leaf(cgroup, target, ours, False, cpus, mems, rival=rival)
-        return Leaf(
+            return ContainerLeaf(cgroup, target, ours, False, cpus, mems, rival=rival)
+        return ContainerLeaf(
             cgroup,
             target,
             ours,
@@ -134,13 +136,13 @@ class Reader:
         except FileNotFoundError:  # it is missing, or lacks the controller
             return self._cgroups.effective(cgroup, name) if self._cgroups.exists(cgroup) else None
 
-    def find(self, target: Target) -> Located:
+    def find(self, target: ContainerTarget) -> LocatedContainer:
         """Return the cgroups of a container; none if it does not run and is not ours to make."""
         return self._found(target.one, target.container)
 
-    def _found(self, one: NodePod, container: str) -> Located:
+    def _found(self, one: NodePod, container: str) -> LocatedContainer:
         if one.ours:
-            return Located((our_cgroup(self._root, one.pod, container),), runs=True)
+            return LocatedContainer((our_cgroup(self._root, one.pod, container),), runs=True)
         return self.containers.find(one, container)
 
     def leftovers(self, wanted: set[str]) -> list[str]:

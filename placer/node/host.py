@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from placer.node.cgroups import is_system_unit, is_unit
 from placer.node.errors import RefusedError
-from placer.node.systemd_units import Units
+from placer.node.systemd_units import MachineUnits
 from placer_models.cpuset import CpuSet, parse_cpu_list
 from placer_models.kubernetes.checkpoints.checkpoint_files import KUBELET_ROOT, path_below
 from placer_models.kubernetes.checkpoints.cpu_manager import (
@@ -61,7 +61,7 @@ class Host:
     held_fault: str = ""
     held_file: str = DEVICE_MANAGER_CHECKPOINT
 
-    def rival(self, cgroup: str, units: Units | None = None) -> str | None:
+    def rival(self, cgroup: str, units: MachineUnits | None = None) -> str | None:
         """Return the other writer of a cgroup, in words, or None if there is none that we know of.
 
         Args:

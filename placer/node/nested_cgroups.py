@@ -8,8 +8,8 @@ steps: old and new together, then what is inside, then the new one alone.
 from collections.abc import Iterator
 
 from placer.node.cgroups import CPUSET, Cgroups, as_set, as_text
-from placer.node.current_values import Leaf
-from placer.node.operations import Operation, OperationKind
+from placer.node.current_values import ContainerLeaf
+from placer.node.operations import NodeOperation, OperationKind
 from placer_models.cpuset import CpuSet
 
 
@@ -21,8 +21,8 @@ class SetWriter:
         self._text: dict[tuple[str, str], str] = {}
 
     def writes(
-        self, leaf: Leaf, file: str, old: str, goal: CpuSet, why: str
-    ) -> Iterator[Operation]:
+        self, leaf: ContainerLeaf, file: str, old: str, goal: CpuSet, why: str
+    ) -> Iterator[NodeOperation]:
         """Yield the writes that bring a leaf's cpus or mems to a set.
 
         Args:
@@ -36,12 +36,12 @@ class SetWriter:
         self._text.setdefault((leaf.cgroup, file), old)
         fresh = not leaf.exists
 
-        def write(cgroup: str, cpus: CpuSet) -> Iterator[Operation]:
+        def write(cgroup: str, cpus: CpuSet) -> Iterator[NodeOperation]:
             before, after = self._text[cgroup, file], as_text(cpus)
             self._text[cgroup, file] = after
             if before != after:
                 unit = leaf.unit if cgroup == leaf.cgroup else ""
-                yield Operation(
+                yield NodeOperation(
                     OperationKind.WRITE, CPUSET, cgroup, file, before, after, why, fresh, unit
                 )
 
@@ -57,7 +57,7 @@ class SetWriter:
                 yield from write(cgroup, goal if apart else has[cgroup] & goal)
         yield from write(leaf.cgroup, goal)
 
-    def _inside(self, leaf: Leaf, file: str) -> list[str]:
+    def _inside(self, leaf: ContainerLeaf, file: str) -> list[str]:
         """Return the cgroups inside a container that have sets of their own, from the top."""
         if self._cgroups.version == 2 or not leaf.exists:
             return []

@@ -28,7 +28,7 @@ class OperationKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class NodeOperation:
     """One change.
 
     Attributes:
@@ -68,7 +68,7 @@ class WrongEffectError(Exception):
     """The kernel accepted a value, but its effect is another one."""
 
 
-def perform(operation: Operation, cgroups: Cgroups) -> None:
+def perform(operation: NodeOperation, cgroups: Cgroups) -> None:
     """Carry out an operation, and check that the kernel did what it says.
 
     Raises:
@@ -96,7 +96,7 @@ def perform(operation: Operation, cgroups: Cgroups) -> None:
                 files.remove_directory(path)
 
 
-def revert(operation: Operation, cgroups: Cgroups) -> None:
+def revert(operation: NodeOperation, cgroups: Cgroups) -> None:
     """Undo an operation that was carried out.
 
     Raises:
@@ -123,7 +123,7 @@ def revert(operation: Operation, cgroups: Cgroups) -> None:
             raise AssertionError("a removal follows the commit, after which nothing is undone")
 
 
-def present_value(operation: Operation, cgroups: Cgroups) -> str | None:
+def present_value(operation: NodeOperation, cgroups: Cgroups) -> str | None:
     """Return what the file of an operation says now, or None if it is not there."""
     path = cgroups.path(operation.controller, operation.cgroup, operation.file)
     try:
@@ -132,7 +132,7 @@ def present_value(operation: Operation, cgroups: Cgroups) -> str | None:
         return None
 
 
-def _ask_systemd(operation: Operation, text: str, cgroups: Cgroups) -> None:
+def _ask_systemd(operation: NodeOperation, text: str, cgroups: Cgroups) -> None:
     """Let systemd write a file, and wait for the kernel to say so: systemd may answer earlier."""
     cgroups.units.set(operation.unit, [property_for(operation.file, text)])
     give_up = time.monotonic() + cgroups.units.answer_s
@@ -140,14 +140,14 @@ def _ask_systemd(operation: Operation, text: str, cgroups: Cgroups) -> None:
         time.sleep(_EFFECT_STEP_S)
 
 
-def _says(operation: Operation, text: str, cgroups: Cgroups) -> bool:
+def _says(operation: NodeOperation, text: str, cgroups: Cgroups) -> bool:
     now = present_value(operation, cgroups)
     if now is None and operation.unit and text in NO_LIMIT:
         return True  # systemd takes away a controller for which no unit has a limit
     return same(operation.file, now or "", text)
 
 
-def _check_effect(operation: Operation, cgroups: Cgroups) -> None:
+def _check_effect(operation: NodeOperation, cgroups: Cgroups) -> None:
     file = operation.file
     if not _says(operation, operation.new, cgroups):
         now = present_value(operation, cgroups)
@@ -165,7 +165,7 @@ def _check_effect(operation: Operation, cgroups: Cgroups) -> None:
             )
 
 
-def _restore_unit(operation: Operation, cgroups: Cgroups) -> None:
+def _restore_unit(operation: NodeOperation, cgroups: Cgroups) -> None:
     """Let systemd write the old value again; if it is empty, all that the cgroup above has.
 
     CPUs of an old set may be offline by now, and systemd rounds quotas: that is no failure.
@@ -180,7 +180,7 @@ def _restore_unit(operation: Operation, cgroups: Cgroups) -> None:
         )
 
 
-def _restore_set(operation: Operation, path: str, cgroups: Cgroups) -> None:
+def _restore_set(operation: NodeOperation, path: str, cgroups: Cgroups) -> None:
     """Write the old set again, or what is left of it.
 
     A CPU of it may be offline by now. And not every kernel lets a cpuset with processes become

@@ -19,19 +19,19 @@ from placer.node.cgroups import (
     shown,
 )
 from placer.node.container_roots import OUR_ROOT, check_root
-from placer.node.cpu_order import Holder, NoOrderError, steps_of
-from placer.node.current_values import Leaf, Reader
+from placer.node.cpu_order import CpuHolder, NoOrderError, steps_of
+from placer.node.current_values import ContainerLeaf, LeafReader
 from placer.node.document import offline_owner, wrong_with
 from placer.node.errors import DocumentError, RefusedError
 from placer.node.held_devices import given_twice
 from placer.node.host import Host
 from placer.node.nested_cgroups import SetWriter
-from placer.node.operations import SUBTREE, Operation, OperationKind
+from placer.node.operations import SUBTREE, NodeOperation, OperationKind
 from placer.node.pools import pools_of
 from placer.node.render.cgroup import settings
 from placer.node.settings import SettingWriter
 from placer.node.targets import targets_of
-from placer.node.ways import Ways
+from placer.node.ways import CgroupWays
 from placer_models.cpuset import CpuSet, format_cpu_list
 from placer_models.node_placement import NodePlacement
 
@@ -39,7 +39,7 @@ _LONGEST_NAME = 255
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class NodePlan:
     """The operations to carry out on a node.
 
     Attributes:
@@ -54,8 +54,8 @@ class Plan:
 
     """
 
-    operations: tuple[Operation, ...] = ()
-    finish: tuple[Operation, ...] = ()
+    operations: tuple[NodeOperation, ...] = ()
+    finish: tuple[NodeOperation, ...] = ()
     absent: tuple[str, ...] = ()
     left_alone: tuple[str, ...] = ()
     observed: tuple[str, ...] = ()
@@ -73,7 +73,7 @@ def plan_of(
     in_force: bool = False,
     trusted: frozenset[str] = frozenset(),
     aside: Mapping[str, str] = MappingProxyType({}),
-) -> Plan:
+) -> NodePlan:
     """Return the plan that makes the cgroups of this machine as the document wants them.
 
     Args:
@@ -137,8 +137,8 @@ class _Planner:
             raise RefusedError(wrong)
         self._settings = SettingWriter(cgroups, host, root)
         self._shared = pools_of(document).shared & self._online
-        self._ways = Ways(cgroups)
-        reader = Reader(cgroups, host, root, previous)
+        self._ways = CgroupWays(cgroups)
+        reader = LeafReader(cgroups, host, root, previous)
         self._aside = aside
         self._absent: list[str] = []
         self._left_alone: list[str] = []
@@ -154,7 +154,7 @@ class _Planner:
             elif ours:
                 self._gone.append(cgroup)
 
-    def plan(self) -> Plan:
+    def plan(self) -> NodePlan:
         self._leaves = [
             leaf for leaf in self._leaves if leaf.cgroup in self._trusted or self._is_possible(leaf)
         ]
@@ -166,7 +166,7 @@ class _Planner:
             *self._cpusets(),
             *self._settings.writes(moving),
         )
-        return Plan(
+        return NodePlan(
             operations,
             () if self._trusted else tuple(self._removals()),
             tuple(self._absent),
@@ -176,9 +176,9 @@ class _Planner:
             tuple(self._settings.lacking),
         )
 
-    def _wanted(self, reader: Reader) -> Iterator[Leaf]:
+    def _wanted(self, reader: LeafReader) -> Iterator[ContainerLeaf]:
         """Yield the cgroup of each container, or several if those of its pod are not told apart."""
-        by_cgroup: dict[str, Leaf] = {}
+        by_cgroup: dict[str, ContainerLeaf] = {}
         for target in targets_of(self._document, self._online, make_do=self._make_do):
             found = reader.find(target)
             if found.why_not:
@@ -202,7 +202,7 @@ class _Planner:
                 self._leave_alone(f"whatever is in {shown(cgroup)}", why)
         yield from by_cgroup.values()
 
-    def _for_both(self, one: Leaf, other: Leaf) -> Leaf:
+    def _for_both(self, one: ContainerLeaf, other: ContainerLeaf) -> ContainerLeaf:
         """Return what becomes of a cgroup that is that of two containers."""
         if (one.goal_cpus, one.goal_mems) == (other.goal_cpus, other.goal_mems):
             return one
@@ -228,7 +228,7 @@ class _Planner:
         if (words := f"{what} is left alone: {why}") not in self._left_alone:
             self._left_alone.append(words)
 
-    def _is_possible(self, leaf: Leaf) -> bool:
+    def _is_possible(self, leaf: ContainerLeaf) -> bool:
         """Return whether a cgroup can be as it is to be; one that is not ours stops no other.
 
         Raises:
@@ -250,7 +250,7 @@ class _Planner:
             return False
         return True
 
-    def _check(self, leaf: Leaf) -> None:
+    def _check(self, leaf: ContainerLeaf) -> None:
         """Refuse a goal that the cgroups above do not allow."""
         longest = max(map(len, leaf.cgroup.split("/")))
         if longest > _LONGEST_NAME:
@@ -297,7 +297,7 @@ class _Planner:
             at = join(at, name)
         return None
 
-    def _check_memory(self, leaf: Leaf) -> None:
+    def _check_memory(self, leaf: ContainerLeaf) -> None:
         """Refuse a limit below what is used: the kernel would end processes."""
         limit = leaf.target.limits.memory_bytes if leaf.target else None
         if not leaf.exists or not leaf.ours or limit is None:
@@ -313,7 +313,7 @@ class _Planner:
                 "the kernel would end processes of it: raise the limit"
             )
 
-    def _ancestors(self, moving: list[Leaf]) -> Iterator[Operation]:
+    def _ancestors(self, moving: list[ContainerLeaf]) -> Iterator[NodeOperation]:
         """Make our cgroups from the top, each with all that the cgroup above our root has.
 
         So no container is ever held back by a cgroup of ours that is above it.
@@ -340,7 +340,7 @@ class _Planner:
                     continue  # it has what the cgroup above has
                 if as_set(text) != cpus or self._effective(cgroup, name, made) != cpus:
                     why = "room for the containers below"
-                    yield Operation(
+                    yield NodeOperation(
                         OperationKind.WRITE,
                         CPUSET,
                         cgroup,
@@ -356,7 +356,7 @@ class _Planner:
     def _effective(self, cgroup: str, name: str, made: set[str]) -> CpuSet:
         return frozenset() if cgroup in made else self._cgroups.effective(cgroup, name)
 
-    def _controllers(self, ours: list[Leaf]) -> list[str]:
+    def _controllers(self, ours: list[ContainerLeaf]) -> list[str]:
         limits = [leaf.target.limits for leaf in ours if leaf.target]
         found = [CPUSET, CPU]
         found += [MEMORY] if any(one.memory_bytes is not None for one in limits) else []
@@ -380,22 +380,24 @@ class _Planner:
                     f"write '{' '.join('+' + name for name in missing)}' to its {SUBTREE}"
                 )
 
-    def _make(self, cgroup: str, controllers: list[str], made: set[str]) -> Iterator[Operation]:
+    def _make(self, cgroup: str, controllers: list[str], made: set[str]) -> Iterator[NodeOperation]:
         for controller in controllers if self._cgroups.version == 1 else [CPUSET]:
             if not self._cgroups.exists(cgroup, controller):
-                yield Operation(OperationKind.MAKE, controller, cgroup, why="a cgroup of our own")
+                yield NodeOperation(
+                    OperationKind.MAKE, controller, cgroup, why="a cgroup of our own"
+                )
                 if controller == CPUSET:
                     made.add(cgroup)
 
     def _hand_down(
         self, cgroup: str, controllers: list[str], *, fresh: bool
-    ) -> Iterator[Operation]:
+    ) -> Iterator[NodeOperation]:
         if self._cgroups.version == 1:
             return
         path = self._cgroups.path(CPUSET, cgroup, SUBTREE)
         on = [] if fresh else self._cgroups.files.read(path).split()
         if missing := [name for name in controllers if name not in on]:
-            yield Operation(
+            yield NodeOperation(
                 OperationKind.ENABLE,
                 CPUSET,
                 cgroup,
@@ -406,10 +408,10 @@ class _Planner:
                 fresh,
             )
 
-    def _cpusets(self) -> Iterator[Operation]:
+    def _cpusets(self) -> Iterator[NodeOperation]:
         """Write the sets, in the order in which no exclusive CPU is ever in two places."""
         holders = [
-            Holder(
+            CpuHolder(
                 leaf.title,
                 leaf.owner,
                 leaf.qos,
@@ -427,7 +429,7 @@ class _Planner:
         last = {step.holder: n for n, step in enumerate(steps)}
         sets = SetWriter(self._cgroups)
 
-        def mems(leaf: Leaf) -> Iterator[Operation]:
+        def mems(leaf: ContainerLeaf) -> Iterator[NodeOperation]:
             if leaf.mems_differ:
                 why = "memory beside its CPUs"
                 yield from sets.writes(leaf, MEMS, leaf.mems_text, leaf.goal_mems, why)
@@ -445,13 +447,13 @@ class _Planner:
                 why = self._why(leaf)
                 yield from sets.writes(leaf, CPUS, leaf.cpus_text, leaf.goal_cpus, why)
 
-    def _why(self, leaf: Leaf) -> str:
+    def _why(self, leaf: ContainerLeaf) -> str:
         if leaf.target is None:
             return "its pod is gone: it shares what is shared until it ends"
         found = settings(leaf.target, self._cgroups.version, ours=leaf.ours)
         return next(setting.why for setting in found if setting.file == CPUS)
 
-    def _removals(self) -> Iterator[Operation]:
+    def _removals(self) -> Iterator[NodeOperation]:
         """Remove cgroups of ours whose pods are gone, from the bottom."""
         keep = {parent(leaf.cgroup) for leaf in self._leaves}
         gone = [below for cgroup in self._gone for below in self._cgroups.below(cgroup)]
@@ -463,7 +465,9 @@ class _Planner:
             others = (CPU, MEMORY, PIDS, HUGETLB) if self._cgroups.version == 1 else ()
             for controller in (*others, CPUSET):
                 if self._cgroups.exists(cgroup, controller):
-                    yield Operation(OperationKind.REMOVE, controller, cgroup, why="its pod is gone")
+                    yield NodeOperation(
+                        OperationKind.REMOVE, controller, cgroup, why="its pod is gone"
+                    )
 
     def _observed(self) -> Iterator[str]:
         for leaf in self._leaves:

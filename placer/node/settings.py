@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Iterator
 
 from placer.node.cgroups import CPUS, CPUSET, HUGETLB, MEMS, MEMSW, MIGRATE, Cgroups, parent, shown
-from placer.node.current_values import Leaf
+from placer.node.current_values import ContainerLeaf
 from placer.node.host import Host
-from placer.node.operations import SUBTREE, Operation, OperationKind
+from placer.node.operations import SUBTREE, NodeOperation, OperationKind
 from placer.node.render.cgroup import (
     NO_LIMIT,
     SWAP,
@@ -30,13 +30,13 @@ class SettingWriter:
         self._root = root
         self.lacking: dict[str, None] = {}
 
-    def before_sets(self, leaves: Iterable[Leaf]) -> Iterator[Operation]:
+    def before_sets(self, leaves: Iterable[ContainerLeaf]) -> Iterator[NodeOperation]:
         """Yield the writes that come before those of sets, as they say how cpusets change."""
         if self._cgroups.version == 1:
             for leaf in leaves:
                 yield from self._writes(leaf, before=True)
 
-    def writes(self, leaves: Iterable[Leaf]) -> Iterator[Operation]:
+    def writes(self, leaves: Iterable[ContainerLeaf]) -> Iterator[NodeOperation]:
         """Yield the other writes, with the memory limits in an order that the kernel accepts."""
         for leaf in leaves:
             found = list(self._writes(leaf, before=False))
@@ -46,7 +46,7 @@ class SettingWriter:
                 found = [both, *(one for one in found if one is not both)]
             yield from found
 
-    def _writes(self, leaf: Leaf, *, before: bool) -> Iterator[Operation]:
+    def _writes(self, leaf: ContainerLeaf, *, before: bool) -> Iterator[NodeOperation]:
         if leaf.target is None:
             return
         files = self._cgroups.files
@@ -69,7 +69,7 @@ class SettingWriter:
                 continue
             if not fresh and same(file, present, new):
                 continue
-            yield Operation(
+            yield NodeOperation(
                 OperationKind.WRITE,
                 controller,
                 leaf.cgroup,

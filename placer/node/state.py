@@ -24,8 +24,8 @@ from typing import Any
 
 from placer.node.errors import ObserveOnlyError, RefusedError
 from placer.node.locks import locked_folder
-from placer.node.operations import Operation, OperationKind
-from placer.node.plan import Plan
+from placer.node.operations import NodeOperation, OperationKind
+from placer.node.plan import NodePlan
 from placer_models.files.documents import documents_of
 from placer_models.files.errors import InputError
 from placer_models.instance.node_file import node_placement_of, node_placement_to_dict
@@ -63,7 +63,7 @@ class AppliedState:
         with locked_folder(self.folder):
             yield
 
-    def begin(self, document: NodePlacement, plan: Plan) -> None:
+    def begin(self, document: NodePlacement, plan: NodePlan) -> None:
         """Note what is about to be done, before the first operation."""
         body = (
             f'{{"document":{self._written(document)},"operations":{_written(plan.operations)},'
@@ -88,11 +88,11 @@ class AppliedState:
             self._last = data, document
         self._remove(COMMITTED)
 
-    def unfinished(self) -> tuple[NodePlacement, Plan] | None:
+    def unfinished(self) -> tuple[NodePlacement, NodePlan] | None:
         """Return what was begun and not committed, or None."""
         return self._read_journal(JOURNAL)
 
-    def committed(self) -> tuple[NodePlacement, Plan] | None:
+    def committed(self) -> tuple[NodePlacement, NodePlan] | None:
         """Return what was committed and not finished, or None."""
         return self._read_journal(COMMITTED)
 
@@ -159,13 +159,13 @@ class AppliedState:
             self._text = document, json.dumps(tree, separators=(",", ":"))
         return self._text[1]
 
-    def _read_journal(self, name: str) -> tuple[NodePlacement, Plan] | None:
+    def _read_journal(self, name: str) -> tuple[NodePlacement, NodePlan] | None:
         data = self._read(name)
         if data is None:
             return None
         tree = self._tree(name, data)
         try:
-            plan = Plan(_operations(tree["operations"]), _operations(tree["finish"]))
+            plan = NodePlan(_operations(tree["operations"]), _operations(tree["finish"]))
             return self._document(tree["document"], name), plan
         except (KeyError, TypeError, ValueError) as error:
             raise self._unreadable(name, f"{type(error).__name__}: {error}") from None
@@ -271,11 +271,11 @@ def _sealed(text: str) -> bytes:
     return _head(body) + b"\n" + body
 
 
-def _written(operations: Sequence[Operation]) -> str:
-    names = [field.name for field in fields(Operation)]
+def _written(operations: Sequence[NodeOperation]) -> str:
+    names = [field.name for field in fields(NodeOperation)]
     trees = [{name: getattr(one, name) for name in names} for one in operations]
     return json.dumps(trees, separators=(",", ":"))
 
 
-def _operations(trees: Sequence[dict[str, Any]]) -> tuple[Operation, ...]:
-    return tuple(Operation(**{**tree, "kind": OperationKind(tree["kind"])}) for tree in trees)
+def _operations(trees: Sequence[dict[str, Any]]) -> tuple[NodeOperation, ...]:
+    return tuple(NodeOperation(**{**tree, "kind": OperationKind(tree["kind"])}) for tree in trees)

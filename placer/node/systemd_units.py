@@ -39,7 +39,7 @@ _Value = bytes | int | str
 
 
 @dataclass(frozen=True, slots=True)
-class Property:
+class UnitProperty:
     """One property of a unit.
 
     Attributes:
@@ -62,7 +62,7 @@ class UnitError(Exception):
     """Systemd did not do it, or did not say whether it did; ``str()`` says why."""
 
 
-class Units(Protocol):
+class MachineUnits(Protocol):
     """The units of this machine.
 
     Attributes:
@@ -75,7 +75,7 @@ class Units(Protocol):
     def trouble(self) -> str:
         """Return why systemd cannot be asked for CPUs, in words; empty if it can."""
 
-    def set(self, unit: str, properties: Sequence[Property]) -> None:
+    def set(self, unit: str, properties: Sequence[UnitProperty]) -> None:
         """Give properties to a unit until the next boot; the kernel may be told a little later.
 
         Raises:
@@ -104,7 +104,7 @@ class NoUnits:
         """Return why there is none to ask."""
         return self._why
 
-    def set(self, unit: str, properties: Sequence[Property]) -> None:
+    def set(self, unit: str, properties: Sequence[UnitProperty]) -> None:
         """Refuse."""
         raise UnitError(f"{unit}: {self._why}")
 
@@ -153,7 +153,7 @@ class SystemdUnits:
         self._able = True
         return ""
 
-    def set(self, unit: str, properties: Sequence[Property]) -> None:
+    def set(self, unit: str, properties: Sequence[UnitProperty]) -> None:
         """Give properties to a unit until the next boot; the kernel may be told a little later.
 
         Raises:

@@ -12,7 +12,7 @@ from placer_models.policy import QosClass
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class ContainerTarget:
     """The target of one container.
 
     Attributes:
@@ -58,7 +58,7 @@ class Target:
 
 def targets_of(
     document: NodePlacement, online: CpuSet | None = None, *, make_do: bool = False
-) -> tuple[Target, ...]:
+) -> tuple[ContainerTarget, ...]:
     """Return what each container gets, in the order of the document.
 
     Args:
@@ -87,7 +87,7 @@ def targets_of(
                     stranded = not seat.cpuset & online
                     cpus = (shared if stranded else seat.cpuset) & online
             found.append(
-                Target(
+                ContainerTarget(
                     one,
                     part.name,
                     cpus,

@@ -40,7 +40,7 @@ TellArrived = Callable[[int], object]
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class AllocationSample:
     """How much was allocated at some moment.
 
     Attributes:
@@ -54,7 +54,7 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True)
-class Replayed:
+class ReplayResult:
     """What a replay has shown.
 
     Attributes:
@@ -69,7 +69,7 @@ class Replayed:
     """
 
     allocation: dict[int, float]
-    over_time: tuple[Sample, ...]
+    over_time: tuple[AllocationSample, ...]
     pods: int
     rejected: int
     call_s: tuple[float, ...]
@@ -116,7 +116,7 @@ class _Calls:
         return placed
 
 
-def replay(trace: Trace, policy: str, batch: int, tell: TellArrived) -> Replayed:
+def replay(trace: Trace, policy: str, batch: int, tell: TellArrived) -> ReplayResult:
     """Replay a trace without departures.
 
     Args:
@@ -133,7 +133,7 @@ def replay(trace: Trace, policy: str, batch: int, tell: TellArrived) -> Replayed
         asked += [gpu_milli_of(gang) for gang in gangs]
         got += [gpu_milli_of(gang) * (gang.pods[0].key in placed) for gang in gangs]
         tell(len(asked))
-    return Replayed(
+    return ReplayResult(
         allocation=allocation_at(MARKS, asked, got, trace.capacity_milli),
         over_time=(),
         pods=len(asked),
@@ -145,7 +145,7 @@ def replay(trace: Trace, policy: str, batch: int, tell: TellArrived) -> Replayed
 
 def replay_with_departures(
     trace: Trace, policy: str, batch: int, load_percent: int, tell: TellArrived
-) -> Replayed:
+) -> ReplayResult:
     """Replay a trace again and again while the oldest pods leave in order of arrival.
 
     Before pods arrive, the oldest leave until what they and those still there have asked for is no
@@ -172,7 +172,7 @@ def replay_with_departures(
     every = max(1, len(trace.pods) // SAMPLES_A_ROUND)
     there: deque[tuple[NamespacedName, int, bool]] = deque()
     load = allocated = arrived = 0
-    samples: list[Sample] = []
+    samples: list[AllocationSample] = []
 
     def leave(until: int) -> None:
         nonlocal load, allocated
@@ -197,13 +197,13 @@ def replay_with_departures(
             allocated += milli * (key in placed)
         before, arrived = arrived, arrived + len(gangs)
         if arrived // every > before // every:
-            samples.append(Sample(arrived, 100 * allocated / capacity))
+            samples.append(AllocationSample(arrived, 100 * allocated / capacity))
         tell(arrived)
     leave(-1)
     left = [name for name, account in idle.items() if calls.scheduler.account_of(name) != account]
     if left or calls.scheduler.snapshot().instance.running:
         raise LeakError(f"all pods have left, and {len(left)} nodes are not as they were")
-    return Replayed(
+    return ReplayResult(
         allocation={},
         over_time=tuple(samples),
         pods=arrived,

@@ -1,12 +1,12 @@
 """Diving for a good filling: what the linear program uses whole is kept, the rest solved again."""
 
 from placer.packing.bins import Filling, Packing
-from placer.packing.prices import BinUse, Pricing
+from placer.packing.prices import BinUse, PackingProgram
 
 _NEARLY = 1e-6
 
 
-def dive(packing: Packing, pricing: Pricing) -> Filling:
+def dive(packing: Packing, pricing: PackingProgram) -> Filling:
     """Return a filling of all items, each of which fits a fresh bin.
 
     Where the linear program uses no pattern whole, the pattern that it uses most is kept.

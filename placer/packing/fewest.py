@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from placer.packing.bins import Counts, Filling, Packing
 from placer.packing.dive import dive
 from placer.packing.knapsack import full_patterns
-from placer.packing.prices import Prices, Pricing
+from placer.packing.prices import BinPrices, PackingProgram
 from placer.packing.step_limit import StepLimit, StepLimitError
 
 
@@ -38,7 +38,7 @@ def fewest_new_bins(packing: Packing, start: Filling, limit: StepLimit) -> Fewes
     there, fresh = len(packing.bins), packing.fresh
     best, bound = start, _volume_bound(packing)
     try:
-        pricing = Pricing(packing, limit)
+        pricing = PackingProgram(packing, limit)
         prices, _ = pricing.best(packing.counts, range(there))
         bound = max(bound, prices.bound(packing.counts))
         items = [item for item, count in enumerate(packing.counts) if count]
@@ -55,7 +55,7 @@ def fewest_new_bins(packing: Packing, start: Filling, limit: StepLimit) -> Fewes
 
 
 def pack_into(
-    packing: Packing, bins: int, limit: StepLimit, prices: Prices | None = None
+    packing: Packing, bins: int, limit: StepLimit, prices: BinPrices | None = None
 ) -> Filling | None:
     """Return a filling with that many bins in all, or None if there is none.
 
@@ -70,7 +70,7 @@ def pack_into(
         return _padded([], bins, len(packing.counts))
     there = len(packing.bins)
     if prices is None:
-        prices, _ = Pricing(packing, limit).best(packing.counts, range(there))
+        prices, _ = PackingProgram(packing, limit).best(packing.counts, range(there))
     worth = [*prices.bins, *[prices.fresh] * (bins - there)]
     ahead = [sum(worth[i:]) for i in range(bins + 1)]
     dead: set[tuple[int, Counts]] = set()

@@ -10,14 +10,14 @@ from dataclasses import dataclass
 
 from placer.packing.bins import Bin, Counts, Packing
 from placer.packing.knapsack import dearest
-from placer.packing.simplex import Optimum, maximise
+from placer.packing.simplex import LinearOptimum, maximise
 from placer.packing.step_limit import StepLimit
 
 _SCALE = 10**9
 
 
 @dataclass(frozen=True, slots=True)
-class Prices:
+class BinPrices:
     """Whole-number prices.
 
     Attributes:
@@ -55,7 +55,7 @@ class BinUse:
     times: float
 
 
-class Pricing:
+class PackingProgram:
     """The linear program of a packing; it remembers the patterns that it has seen."""
 
     def __init__(self, packing: Packing, limit: StepLimit) -> None:
@@ -63,7 +63,7 @@ class Pricing:
         self._limit = limit
         self._known: dict[tuple[int | None, Counts], None] = {}
 
-    def best(self, counts: Counts, bins: Sequence[int]) -> tuple[Prices, list[BinUse]]:
+    def best(self, counts: Counts, bins: Sequence[int]) -> tuple[BinPrices, list[BinUse]]:
         """Return the prices with the best bound for the items, and the patterns behind it.
 
         Args:
@@ -87,8 +87,8 @@ class Pricing:
             if new.keys() <= self._known.keys():
                 break
             self._known |= new
-        bare = Prices(of_item, 0, ())
-        prices = Prices(
+        bare = BinPrices(of_item, 0, ())
+        prices = BinPrices(
             of_item, bare.worth(fullest[None]), tuple(bare.worth(fullest[i]) for i in bins)
         )
         patterns = [*((None, _alone(i, len(counts))) for i in range(len(counts))), *rows]
@@ -100,7 +100,7 @@ class Pricing:
 
     def _solve(
         self, counts: Counts, bins: Sequence[int], rows: Sequence[tuple[int | None, Counts]]
-    ) -> Optimum:
+    ) -> LinearOptimum:
         """Return the linear program's prices, before they are turned into whole numbers."""
         fresh, types = self._packing.fresh, len(counts)
         # An item that fits a fresh bin alone is worth 1 at most; one that does not, nothing.

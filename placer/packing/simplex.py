@@ -12,7 +12,7 @@ _PATIENCE = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Optimum:
+class LinearOptimum:
     """The point where the goal is largest.
 
     Attributes:
@@ -27,7 +27,7 @@ class Optimum:
 
 def maximise(
     goal: Sequence[float], rows: Sequence[Sequence[float]], limits: Sequence[float]
-) -> Optimum:
+) -> LinearOptimum:
     """Maximise ``goal`` * x over x >= 0 and ``rows`` * x <= ``limits``, which are >= 0.
 
     After `_MAX_PIVOTS` pivots it stops, at a point that is still feasible.
@@ -58,4 +58,4 @@ def maximise(
         table -= np.outer(factors, table[pivot])
     values = np.zeros(width + height)
     values[basis] = table[:height, -1]
-    return Optimum(tuple(values[:width].tolist()), tuple(table[height, width:-1].tolist()))
+    return LinearOptimum(tuple(values[:width].tolist()), tuple(table[height, width:-1].tolist()))

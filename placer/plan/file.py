@@ -30,7 +30,7 @@ from placer_models.files.errors import InputError, candidates, shown
 from placer_models.files.faults import Faults, Place
 from placer_models.files.tree import plain
 from placer_models.files.validate import check
-from placer_models.instance.build import Beside, Waiting, build_instance
+from placer_models.instance.build import PartsBeside, WaitingParts, build_instance
 from placer_models.instance.hosts import expand_hosts
 from placer_models.instance.nodes import MachineFinder
 from placer_models.instance.schema import GangPart, PodPart
@@ -124,11 +124,11 @@ def _read(
         for i, gang in enumerate(part.demand.gangs)
         for copy in _copies(gang)
     ]
-    waiting = Waiting(part.demand.pods, gangs, demand)
-    spare = Waiting(_spare(part.headroom), (), place, "headroom")
+    waiting = WaitingParts(part.demand.pods, gangs, demand)
+    spare = WaitingParts(_spare(part.headroom), (), place, "headroom")
     instance, broken = None, None
     try:
-        beside = Beside(tuple(offers), (waiting, spare), faults)
+        beside = PartsBeside(tuple(offers), (waiting, spare), faults)
         instance = build_instance(documents, find_machine, beside=beside)
     except InputError as error:
         broken = error

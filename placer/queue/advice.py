@@ -20,7 +20,7 @@ MAJORITY_PERMILLE = 900
 
 
 @dataclass(frozen=True, slots=True)
-class Advice:
+class QueueAdvice:
     """Advice about one job, drawn from the history of its threads.
 
     Attributes:
@@ -70,7 +70,7 @@ def advise(
     splittable: bool = True,
     target_us: int = TARGET_US,
     majority_permille: int = MAJORITY_PERMILLE,
-) -> Advice:
+) -> QueueAdvice:
     """Advise a thread count for a job from the lengths of its threads in one run."""
     if not lengths_us or min(lengths_us) < 0:
         raise ValueError(f"job '{job}' needs the lengths of its threads, each 0 or more")
@@ -82,7 +82,7 @@ def advise(
     majority = -(-now * majority_permille // 1000)
     for_majority = max(1, -(-now * lengths[majority - 1] // target_us)) if splittable else now
     threads = max(now, by_work, for_majority) if splittable else now
-    return Advice(
+    return QueueAdvice(
         job=job,
         now=now,
         work_us=sum(lengths),

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import NamedTuple
 
-from placer.queue.flow import Flow, FlowGroup, Job, Passed
-from placer.queue.model import Charge, Ticket, WorkUnit
-from placer.queue.reservation import Forecast, Reservation
+from placer.queue.flow import Flow, FlowGroup, FlowLag, Job
+from placer.queue.model import ChargeTime, QueueTicket, WorkUnit
+from placer.queue.reservation import EndForecast, UnitReservation
 
 UnitFits = Callable[[WorkUnit], bool]
 """Whether a unit can start now."""
@@ -44,7 +44,7 @@ class BlockedJob(NamedTuple):
 
 
 @dataclass(slots=True)
-class Search:
+class TurnSearch:
     """A search for the unit whose turn is first, of those that may start.
 
     Attributes:
@@ -55,12 +55,12 @@ class Search:
 
     """
 
-    charge: Charge
+    charge: ChargeTime
     now_us: int
     fits: UnitFits
     limit: int
     look_ahead: int
-    forecast: Forecast | None = None
+    forecast: EndForecast | None = None
     reserved: Job | None = None
     refused: bool = False
 
@@ -112,13 +112,13 @@ class Search:
         return flow
 
 
-def pass_over(flow: Flow, by: Flow, charge: Charge, now_us: int, times: int = 1) -> None:
+def pass_over(flow: Flow, by: Flow, charge: ChargeTime, now_us: int, times: int = 1) -> None:
     """Count that a sibling was served, and charged, although the flow stood before it."""
     flow.passes = flow.passes_now(charge, now_us) + times
     flow.behind = max(flow.behind, by.key(by.standing(charge, now_us)))
 
 
-def standing_before(job: Job, charge: Charge, now_us: int) -> Iterator[tuple[Flow, Flow]]:
+def standing_before(job: Job, charge: ChargeTime, now_us: int) -> Iterator[tuple[Flow, Flow]]:
     """Yield the flows that stand before a job, each paired with its sibling on the job's path."""
     for flow in job.path():
         siblings = flow.parent.in_order(charge, now_us) if flow.parent else iter(())
@@ -128,7 +128,7 @@ def standing_before(job: Job, charge: Charge, now_us: int) -> Iterator[tuple[Flo
             yield other, flow
 
 
-def is_held(job: Job, limit: int, charge: Charge, now_us: int) -> bool:
+def is_held(job: Job, limit: int, charge: ChargeTime, now_us: int) -> bool:
     """Return whether nothing may go before the job's oldest unit any more."""
     passed = (flow.passes_now(charge, now_us) for flow in job.path())
     return job.overtaken >= limit or max(passed) >= limit
@@ -147,10 +147,10 @@ class DispatchAttempt:
 
     """
 
-    reserved: Reservation | None
-    started: list[tuple[Job, int, Ticket]] = field(default_factory=list)
+    reserved: UnitReservation | None
+    started: list[tuple[Job, int, QueueTicket]] = field(default_factory=list)
     counts: dict[Flow, tuple[int, int, int, int | None]] = field(default_factory=dict)
-    groups: dict[FlowGroup, tuple[int, int, Passed]] = field(default_factory=dict)
+    groups: dict[FlowGroup, tuple[int, int, FlowLag]] = field(default_factory=dict)
 
     def note_start(self, job: Job) -> None:
         """Note the groups above a job before it starts something."""

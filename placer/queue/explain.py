@@ -5,12 +5,12 @@ from fractions import Fraction
 from itertools import islice
 
 from placer.queue.flow import Flow, FlowGroup
-from placer.queue.model import ONE_MILLI, US_PER_S, Charge, ChosenFlow
+from placer.queue.model import ONE_MILLI, US_PER_S, ChargeTime, ChosenFlow
 
 _DECIMALS = 3
 
 
-def steps_down(root: FlowGroup, charge: Charge, now_us: int) -> tuple[ChosenFlow, ...]:
+def steps_down(root: FlowGroup, charge: ChargeTime, now_us: int) -> tuple[ChosenFlow, ...]:
     """Return the choice at each level of the tree, or none if no unit waits."""
     steps: list[ChosenFlow] = []
     flow: Flow = root
@@ -32,7 +32,7 @@ def steps_down(root: FlowGroup, charge: Charge, now_us: int) -> tuple[ChosenFlow
     return tuple(steps)
 
 
-def value_of(flow: Flow, charge: Charge, now_us: int) -> Fraction:
+def value_of(flow: Flow, charge: ChargeTime, now_us: int) -> Fraction:
     """Return a flow's thread-microseconds over its weight."""
     return Fraction(flow.standing(charge, now_us) * ONE_MILLI, flow.weight_milli)
 

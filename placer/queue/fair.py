@@ -18,8 +18,8 @@ from contextlib import contextmanager
 
 from placer.queue.bypass import (
     DispatchAttempt,
-    Search,
     StartableUnit,
+    TurnSearch,
     UnitFits,
     is_held,
     pass_over,
@@ -29,15 +29,15 @@ from placer.queue.bypass import (
 from placer.queue.flow import Flow, Job
 from placer.queue.model import (
     US_PER_S,
-    Bypass,
-    Charge,
-    Pick,
+    ChargeTime,
+    JobBypass,
+    QueuePick,
+    QueueSelection,
+    QueueTicket,
     ReservedUnit,
-    Selection,
-    Ticket,
     WorkUnit,
 )
-from placer.queue.reservation import Forecast, Reservation
+from placer.queue.reservation import EndForecast, UnitReservation
 from placer.queue.threads import ThreadQueue, check_at_least
 
 
@@ -57,7 +57,7 @@ class FairQueue(ThreadQueue):
     def __init__(
         self,
         *,
-        charge: Charge = Charge.DISPATCH,
+        charge: ChargeTime = ChargeTime.DISPATCH,
         guess_us: int = 60 * US_PER_S,
         bypass_limit: int = 8,
         hold_us: int = 600 * US_PER_S,
@@ -71,7 +71,7 @@ class FairQueue(ThreadQueue):
         self.hold_us = hold_us
         self.look_ahead = look_ahead
         self.set_aside: list[tuple[str, WorkUnit]] = []
-        self.reserved: Reservation | None = None
+        self.reserved: UnitReservation | None = None
         self._attempt: DispatchAttempt | None = None
 
     def remove(self, name: str) -> None:
@@ -81,8 +81,8 @@ class FairQueue(ThreadQueue):
         super().remove(name)
 
     def next_that_fits(
-        self, now_us: int, fits: UnitFits, forecast: Forecast | None = None
-    ) -> Ticket | ReservedUnit | None:
+        self, now_us: int, fits: UnitFits, forecast: EndForecast | None = None
+    ) -> QueueTicket | ReservedUnit | None:
         """Dispatch the least served unit that may start.
 
         Younger units of a job may go before its oldest, then units of other jobs, up to the
@@ -100,7 +100,7 @@ class FairQueue(ThreadQueue):
                 return self._start_reserved(reserved, now_us)
             blocking = reserved
             if reserved is None or not self._is_held(reserved, now_us):
-                search = Search(
+                search = TurnSearch(
                     self.tree.charge,
                     now_us,
                     fits,
@@ -138,21 +138,23 @@ class FairQueue(ThreadQueue):
         finally:
             self._attempt = None
 
-    def select(self, now_us: int, limit: int) -> Selection:
+    def select(self, now_us: int, limit: int) -> QueueSelection:
         """Choose at most ``limit`` units for a batch, in order of fairness (Q12).
 
         All of them are charged as if they started now; ``settle`` must follow. A unit
         that is held closes the batch, so that nothing of this batch goes before it.
         """
-        picks: list[Pick] = []
+        picks: list[QueuePick] = []
         while len(picks) < limit and (job := self._least_served(now_us)) is not None:
             steps, held = self.explain(now_us), self._is_held(job, now_us)
-            picks.append(Pick(self._start(job, 0, now_us), steps))
+            picks.append(QueuePick(self._start(job, 0, now_us), steps))
             if held:
-                return Selection(tuple(picks), held=True)
-        return Selection(tuple(picks), held=False)
+                return QueueSelection(tuple(picks), held=True)
+        return QueueSelection(tuple(picks), held=False)
 
-    def settle(self, batch: Selection, placed: Collection[int], now_us: int) -> tuple[Bypass, ...]:
+    def settle(
+        self, batch: QueueSelection, placed: Collection[int], now_us: int
+    ) -> tuple[JobBypass, ...]:
         """Take back the units of a batch that found no place; return which were passed over.
 
         Each goes to the front of its job, with its charge undone, as if it had waited all
@@ -162,7 +164,7 @@ class FairQueue(ThreadQueue):
         jobs = {pick.ticket.job: self.tree.job(pick.ticket.job) for pick in batch.picks}
         tickets = [(pick.ticket, pick.ticket.sequence in placed) for pick in batch.picks]
         later = sum(runs for _, runs in tickets)
-        left: list[tuple[Ticket, int]] = []
+        left: list[tuple[QueueTicket, int]] = []
         for ticket, runs in tickets:
             later -= runs
             if not runs:
@@ -190,12 +192,12 @@ class FairQueue(ThreadQueue):
             job.overtaken, job.held_since_us = 0, None
             self.tree.wake(job, now_us)
 
-    def bypasses(self, now_us: int) -> tuple[Bypass, ...]:
+    def bypasses(self, now_us: int) -> tuple[JobBypass, ...]:
         """Return the units that others went before and that still wait."""
         jobs = (flow for flow in self.tree.flows.values() if isinstance(flow, Job))
         return tuple(self._bypass(job, now_us) for job in jobs if job.overtaken and job.waiting)
 
-    def _reserved_job(self, forecast: Forecast | None) -> Job | None:
+    def _reserved_job(self, forecast: EndForecast | None) -> Job | None:
         """Return the job whose oldest unit has the reservation, if it waits still."""
         if forecast is None or self.reserved is None:
             return None
@@ -208,14 +210,14 @@ class FairQueue(ThreadQueue):
             self.reserved = self.reserved._replace(due_us=due_us)
         return job
 
-    def _reserve(self, search: Search) -> None:
+    def _reserve(self, search: TurnSearch) -> None:
         """Give the reservation to the first unit that did not fit, if none had it before."""
         if self.reserved is None and search.reserved is not None and search.forecast is not None:
             unit = search.reserved.waiting[0]
             due_us = search.forecast.due_us(unit)
-            self.reserved = Reservation(search.reserved.name, unit, search.now_us, due_us)
+            self.reserved = UnitReservation(search.reserved.name, unit, search.now_us, due_us)
 
-    def _start_reserved(self, job: Job, now_us: int) -> Ticket:
+    def _start_reserved(self, job: Job, now_us: int) -> QueueTicket:
         """Dispatch the unit that has the reservation; it goes before all that stand before it."""
         before = tuple(standing_before(job, self.tree.charge, now_us))
         ticket = self._start(job, 0, now_us)
@@ -223,7 +225,7 @@ class FairQueue(ThreadQueue):
             self._pass_over(flow, by, now_us)
         return ticket
 
-    def _start_found(self, found: StartableUnit, reserved: Job | None, now_us: int) -> Ticket:
+    def _start_found(self, found: StartableUnit, reserved: Job | None, now_us: int) -> QueueTicket:
         """Dispatch a unit that a search has found, and count whom it has gone before."""
         overtaken = found.tried
         if reserved is not None:
@@ -249,7 +251,7 @@ class FairQueue(ThreadQueue):
         if self._attempt is not None:
             self._attempt.note(flow)
 
-    def _start(self, job: Job, position: int, now_us: int) -> Ticket:
+    def _start(self, job: Job, position: int, now_us: int) -> QueueTicket:
         """Dispatch the unit of the job at the position in its queue; its counts go with it."""
         self._note(job)
         if self._attempt is not None:
@@ -271,7 +273,7 @@ class FairQueue(ThreadQueue):
             self._attempt.started.append((job, position, ticket))
         return ticket
 
-    def _reservation_of(self, job: Job) -> Reservation | None:
+    def _reservation_of(self, job: Job) -> UnitReservation | None:
         """Return the reservation if the job's oldest unit has it."""
         reserved = self.reserved
         has_it = (
@@ -310,5 +312,5 @@ class FairQueue(ThreadQueue):
     def _is_held(self, job: Job, now_us: int) -> bool:
         return is_held(job, self.bypass_limit, self.tree.charge, now_us)
 
-    def _bypass(self, job: Job, now_us: int) -> Bypass:
-        return Bypass(job.name, job.waiting[0], job.overtaken, self._is_held(job, now_us))
+    def _bypass(self, job: Job, now_us: int) -> JobBypass:
+        return JobBypass(job.name, job.waiting[0], job.overtaken, self._is_held(job, now_us))

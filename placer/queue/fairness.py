@@ -35,7 +35,7 @@ class _Level:
 
 
 @dataclass(frozen=True, slots=True)
-class Lead:
+class LargestLead:
     """The largest lead that was seen.
 
     Attributes:
@@ -65,7 +65,7 @@ class FairnessMeter:
         self._levels: dict[str, _Level] = {}
         for name, group in groups.items():
             self._levels.setdefault(group, _Level([])).children.append(name)
-        self.worst = Lead()
+        self.worst = LargestLead()
 
     def served(self, job: str, service: int) -> None:
         """Note a job's recent past, in thread-microseconds; it and its groups start from it."""
@@ -114,7 +114,7 @@ class FairnessMeter:
         lead = account.value - self._accounts[least].value
         ratio = lead * account.weight_milli / (account.longest * ONE_MILLI)
         if ratio > self.worst.ratio:
-            self.worst = Lead(name, least, now_us, lead, ratio)
+            self.worst = LargestLead(name, least, now_us, lead, ratio)
 
     def _active(self, level: _Level) -> list[str]:
         return [child for child in level.children if self._accounts[child].queued]

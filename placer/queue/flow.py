@@ -10,13 +10,13 @@ from collections import deque
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from placer.queue.model import KEY_BITS, Charge, WorkUnit, key_of
+from placer.queue.model import KEY_BITS, ChargeTime, WorkUnit, key_of
 
 HeapEntry = tuple[int, int, "Flow"]
 """A flow in its parent's heap: its key, its rank among all flows, itself."""
 
 
-class Passed(NamedTuple):
+class FlowLag(NamedTuple):
     """How far a flow is behind siblings that went before it, see ``placer.queue.bypass``.
 
     Attributes:
@@ -88,15 +88,15 @@ class FlowAccount(ABC):
     def service(self, now_us: int) -> int:
         """Return the thread-microseconds executed, running units included (Q4)."""
 
-    def standing(self, charge: Charge, now_us: int) -> int:
+    def standing(self, charge: ChargeTime, now_us: int) -> int:
         """Return what decisions go by at the moment, in thread-microseconds."""
-        return self.tally if charge is Charge.DISPATCH else self.tally + self.service(now_us)
+        return self.tally if charge is ChargeTime.DISPATCH else self.tally + self.service(now_us)
 
-    def passed(self, charge: Charge, now_us: int) -> Passed:
+    def passed(self, charge: ChargeTime, now_us: int) -> FlowLag:
         """Return how far behind it is; a sibling that starts beside it is at least as far."""
-        return Passed(self.passes_now(charge, now_us), self.behind)
+        return FlowLag(self.passes_now(charge, now_us), self.behind)
 
-    def passes_now(self, charge: Charge, now_us: int) -> int:
+    def passes_now(self, charge: ChargeTime, now_us: int) -> int:
         """Return how often siblings went before it since it last caught up."""
         return self.passes if self.key(self.standing(charge, now_us)) < self.behind else 0
 
@@ -137,7 +137,7 @@ class FlowGroup(FlowAccount):
         self.heap: list[HeapEntry] = []
         self.virtual = 0
         self.highest = 0
-        self.last = Passed()
+        self.last = FlowLag()
 
     def queued(self) -> int:
         """Return how many units wait below."""
@@ -158,7 +158,7 @@ class FlowGroup(FlowAccount):
         child.entry = (child.key(child.tally), child.rank, child)
         self._push(child.entry)
 
-    def leave(self, child: "Flow", charge: Charge, now_us: int) -> None:
+    def leave(self, child: "Flow", charge: ChargeTime, now_us: int) -> None:
         """Take a child that has nothing left to dispatch out of the active children."""
         self.active -= 1
         self.active_milli -= child.weight_milli
@@ -185,9 +185,9 @@ class FlowGroup(FlowAccount):
         """Return the active child of least value; some child must be active."""
         return self._least()[2]
 
-    def in_order(self, charge: Charge, now_us: int) -> Iterator["Flow"]:
+    def in_order(self, charge: ChargeTime, now_us: int) -> Iterator["Flow"]:
         """Yield the active children, least value first; k of them cost O(k log k)."""
-        if charge is Charge.RUNNING:
+        if charge is ChargeTime.RUNNING:
             active = (child for child in self.children.values() if child.entry is not None)
             yield from sorted(active, key=lambda c: (c.key(c.standing(charge, now_us)), c.rank))
             return
@@ -200,11 +200,13 @@ class FlowGroup(FlowAccount):
                 if below < len(self.heap):
                     heapq.heappush(frontier, (self.heap[below], below))
 
-    def lowest(self, charge: Charge, now_us: int) -> "Flow | None":
+    def lowest(self, charge: ChargeTime, now_us: int) -> "Flow | None":
         """Return the active child of least value at the moment, or None if none is active."""
         if self.active == 0:
             return None
-        return self.first() if charge is Charge.DISPATCH else next(self.in_order(charge, now_us))
+        return (
+            self.first() if charge is ChargeTime.DISPATCH else next(self.in_order(charge, now_us))
+        )
 
     def advance(self, charge: int) -> int:
         """Raise the virtual time by a charge over the active weights, and return the rise.

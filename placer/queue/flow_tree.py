@@ -20,8 +20,8 @@ from placer.queue.model import (
     DEFAULT_GROUP,
     MAX_WEIGHT_MILLI,
     ONE_MILLI,
-    Charge,
-    Ticket,
+    ChargeTime,
+    QueueTicket,
     VirtualTimeRise,
     WorkUnit,
     service_at,
@@ -38,7 +38,7 @@ class FlowTree:
 
     """
 
-    def __init__(self, charge: Charge) -> None:
+    def __init__(self, charge: ChargeTime) -> None:
         self.charge = charge
         self.root = FlowGroup("", None, ONE_MILLI, -1)
         self.flows: dict[str, Flow] = {}
@@ -102,7 +102,7 @@ class FlowTree:
         job.executed += service
         flow: Flow = job
         while flow.parent is not None:
-            if self.charge is Charge.DISPATCH:
+            if self.charge is ChargeTime.DISPATCH:
                 flow.tally += service
             flow.recent = True
             flow = flow.parent
@@ -114,7 +114,7 @@ class FlowTree:
             lifted = not flow.recent and self._lift(flow, group, now_us)
             flow.recent = False
             group.enter(flow)
-            if self.charge is Charge.DISPATCH:
+            if self.charge is ChargeTime.DISPATCH:
                 if not lifted:
                     group.highest = max(group.highest, flow.key(flow.tally))
                 group.catch_up()
@@ -152,11 +152,11 @@ class FlowTree:
             flow = group
         return tuple(rises)
 
-    def end(self, job: Job, ticket: Ticket, executed: int) -> None:
+    def end(self, job: Job, ticket: QueueTicket, executed: int) -> None:
         """Replace what a unit was charged by what it executed."""
         self._land(job, ticket)
         job.executed += executed
-        if self.charge is Charge.RUNNING or executed == ticket.charge:
+        if self.charge is ChargeTime.RUNNING or executed == ticket.charge:
             return
         correction = executed - ticket.charge
         flow: Flow = job
@@ -169,7 +169,7 @@ class FlowTree:
             group.correct(rise.by_charge * correction // ticket.charge)
             flow = group
 
-    def undo(self, job: Job, ticket: Ticket) -> None:
+    def undo(self, job: Job, ticket: QueueTicket) -> None:
         """Undo the charge of a unit that did not start after all; it waits again."""
         self._land(job, ticket)
         flow: Flow = job
@@ -182,7 +182,7 @@ class FlowTree:
                 group.update(flow)
             else:
                 group.enter(flow)
-            if self.charge is Charge.DISPATCH:
+            if self.charge is ChargeTime.DISPATCH:
                 group.catch_up()
             flow = group
 
@@ -191,7 +191,7 @@ class FlowTree:
         flow: Flow = job
         while (group := flow.parent) is not None and flow.entry is not None:
             group.leave(flow, self.charge, now_us)
-            if self.charge is Charge.DISPATCH:
+            if self.charge is ChargeTime.DISPATCH:
                 group.catch_up()
             if group.active:
                 return
@@ -206,11 +206,11 @@ class FlowTree:
         by_charge = group.advance(charge)
         if not backlogged:
             group.leave(flow, self.charge, now_us)
-        if self.charge is Charge.DISPATCH:
+        if self.charge is ChargeTime.DISPATCH:
             group.catch_up()
         return VirtualTimeRise(by_charge, group.virtual - before)
 
-    def _correction(self, flow: Flow, ticket: Ticket, correction: int) -> int:
+    def _correction(self, flow: Flow, ticket: QueueTicket, correction: int) -> int:
         """Return the part of a correction that a flow gets: a refund less what a lift swallowed."""
         if correction > 0 or ticket.sequence >= flow.started_at:
             return correction
@@ -218,14 +218,14 @@ class FlowTree:
         flow.ahead -= refund
         return -refund
 
-    def _land(self, job: Job, ticket: Ticket) -> None:
+    def _land(self, job: Job, ticket: QueueTicket) -> None:
         job.running -= ticket.unit.width
         job.starts_sum -= ticket.unit.width * ticket.start_us
 
     def _lift(self, flow: Flow, group: FlowGroup, now_us: int) -> bool:
         """Start an idle flow at the virtual time; return False if it was not behind that."""
         lowest = group.lowest(self.charge, now_us)
-        if lowest is not None and self.charge is Charge.RUNNING:
+        if lowest is not None and self.charge is ChargeTime.RUNNING:
             # Nothing is charged, so the virtual time only follows the lowest value.
             group.virtual = max(group.virtual, lowest.key(lowest.standing(self.charge, now_us)))
         beside = group.last if lowest is None else lowest.passed(self.charge, now_us)

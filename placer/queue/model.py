@@ -40,7 +40,7 @@ DEFAULT_GROUP = "default"
 """The group of a job that names none; its weight is 1 unless told otherwise (Q6)."""
 
 
-class Charge(StrEnum):
+class ChargeTime(StrEnum):
     """When a flow pays for the service it gets. The value is the word in files."""
 
     DISPATCH = "dispatch"
@@ -78,12 +78,12 @@ class VirtualTimeRise(NamedTuple):
     in_all: int = 0
 
 
-class Ticket(NamedTuple):
+class QueueTicket(NamedTuple):
     """A unit that was dispatched, and what its flows were charged for it.
 
     Attributes:
         sequence: Its place in the order of dispatch.
-        charge: Thread-microseconds that were charged; 0 under ``Charge.RUNNING``.
+        charge: Thread-microseconds that were charged; 0 under ``ChargeTime.RUNNING``.
         passes: How often others had gone before it while it was the oldest of its job.
         held_since_us: The time since which nothing could go before it, or None if it was
             not held.
@@ -118,7 +118,7 @@ class ReservedUnit:
 
 
 @dataclass(frozen=True, slots=True)
-class Bypass:
+class JobBypass:
     """The oldest unit of a job that others went before, because it did not fit.
 
     Attributes:
@@ -160,15 +160,15 @@ class ChosenFlow:
 
 
 @dataclass(frozen=True, slots=True)
-class Pick:
+class QueuePick:
     """A unit of a batch, and why it was next: one step for each level of the tree."""
 
-    ticket: Ticket
+    ticket: QueueTicket
     steps: tuple[ChosenFlow, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class QueueSelection:
     """The units that enter the next batch, in the order of fairness.
 
     Attributes:
@@ -176,7 +176,7 @@ class Selection:
 
     """
 
-    picks: tuple[Pick, ...]
+    picks: tuple[QueuePick, ...]
     held: bool
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 from placer.queue.model import WorkUnit
 
 
-class Forecast(Protocol):
+class EndForecast(Protocol):
     """What is known of the time to come: when what runs will end, by the lengths that were told.
 
     Something of unknown length does not end, as far as a forecast can tell. What has run for
@@ -25,7 +25,7 @@ class Forecast(Protocol):
         """Return whether a unit that fits could make another one due later by starting now."""
 
 
-class Reservation(NamedTuple):
+class UnitReservation(NamedTuple):
     """What is known of a unit that did not fit when its turn came, and still waits.
 
     Attributes:

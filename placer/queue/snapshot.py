@@ -8,13 +8,13 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from placer.queue.fair import FairQueue
-from placer.queue.flow import Flow, FlowGroup, Job, Passed
-from placer.queue.model import Charge, Ticket, VirtualTimeRise, WorkUnit
-from placer.queue.reservation import Reservation
+from placer.queue.flow import Flow, FlowGroup, FlowLag, Job
+from placer.queue.model import ChargeTime, QueueTicket, VirtualTimeRise, WorkUnit
+from placer.queue.reservation import UnitReservation
 
 VERSION = 2
 
-_NOBODY = Passed()
+_NOBODY = FlowLag()
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class GroupState:
 
     virtual: int = 0
     highest: int = 0
-    last: Passed = _NOBODY
+    last: FlowLag = _NOBODY
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class QueueSnapshot:
 
     """
 
-    charge: Charge
+    charge: ChargeTime
     guess_us: int
     bypass_limit: int
     hold_us: int
@@ -74,9 +74,9 @@ class QueueSnapshot:
     ranks: int
     top: GroupState
     flows: tuple[FlowState, ...]
-    in_flight: tuple[Ticket, ...]
+    in_flight: tuple[QueueTicket, ...]
     set_aside: tuple[tuple[str, WorkUnit], ...]
-    reserved: Reservation | None = None
+    reserved: UnitReservation | None = None
 
 
 def take(queue: FairQueue) -> QueueSnapshot:
@@ -144,7 +144,7 @@ def from_json(text: str) -> QueueSnapshot:
     version = fields.pop("version", None)
     if version != VERSION:
         raise ValueError(f"the snapshot is of version {version}; this Placer reads {VERSION}")
-    fields["charge"] = Charge(fields["charge"])
+    fields["charge"] = ChargeTime(fields["charge"])
     fields["top"] = _group_of(fields["top"])
     fields["flows"] = tuple(
         FlowState(
@@ -160,7 +160,7 @@ def from_json(text: str) -> QueueSnapshot:
     fields["set_aside"] = tuple((job, WorkUnit(*unit)) for job, unit in fields["set_aside"])
     if reserved := fields.get("reserved"):
         job, unit, *times = reserved
-        fields["reserved"] = Reservation(job, WorkUnit(*unit), *times)
+        fields["reserved"] = UnitReservation(job, WorkUnit(*unit), *times)
     return QueueSnapshot(**fields)
 
 
@@ -206,14 +206,14 @@ def _resume(flow: Flow, state: FlowState) -> None:
     flow.ended, flow.ended_us = state.ended, state.ended_us
 
 
-def _ticket(values: list[Any]) -> Ticket:
+def _ticket(values: list[Any]) -> QueueTicket:
     sequence, job, unit, *rest, rises = values
-    ticket = Ticket(sequence, job, WorkUnit(*unit), *rest)
+    ticket = QueueTicket(sequence, job, WorkUnit(*unit), *rest)
     return ticket._replace(rises=tuple(VirtualTimeRise(*rise) for rise in rises))
 
 
 def _group_of(fields: dict[str, Any]) -> GroupState:
-    return GroupState(fields["virtual"], fields["highest"], Passed(*fields["last"]))
+    return GroupState(fields["virtual"], fields["highest"], FlowLag(*fields["last"]))
 
 
 def _group_state(group: FlowGroup) -> GroupState:

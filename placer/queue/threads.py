@@ -10,10 +10,10 @@ from placer.queue.flow_tree import FlowTree
 from placer.queue.model import (
     ONE_MILLI,
     US_PER_S,
-    Charge,
+    ChargeTime,
     ChosenFlow,
     FlowReport,
-    Ticket,
+    QueueTicket,
     WorkUnit,
 )
 
@@ -28,11 +28,13 @@ class ThreadQueue:
 
     """
 
-    def __init__(self, *, charge: Charge = Charge.DISPATCH, guess_us: int = 60 * US_PER_S) -> None:
+    def __init__(
+        self, *, charge: ChargeTime = ChargeTime.DISPATCH, guess_us: int = 60 * US_PER_S
+    ) -> None:
         check_at_least("guess_us", guess_us, 1)
         self.tree = FlowTree(charge)
         self.guess_us = guess_us
-        self.in_flight: dict[int, Ticket] = {}
+        self.in_flight: dict[int, QueueTicket] = {}
 
     def add_group(
         self, name: str, *, weight_milli: int = ONE_MILLI, parent: str | None = None
@@ -75,7 +77,7 @@ class ThreadQueue:
         if units and flow.entry is None:
             self.tree.wake(flow, now_us)
 
-    def next(self, now_us: int) -> Ticket | None:
+    def next(self, now_us: int) -> QueueTicket | None:
         """Dispatch the oldest unit of the least served job, or return None if nothing waits."""
         job = self._least_served(now_us)
         return None if job is None else self._start(job, 0, now_us)
@@ -84,11 +86,11 @@ class ThreadQueue:
         """Return the reasons for what ``next`` would choose, from the top of the tree down."""
         return steps_down(self.tree.root, self.tree.charge, now_us)
 
-    def adopt(self, job: str, unit: WorkUnit, now_us: int) -> Ticket:
+    def adopt(self, job: str, unit: WorkUnit, now_us: int) -> QueueTicket:
         """Charge a unit that runs already although the queue did not choose it."""
         return self._ticket(self.tree.job(job), unit, now_us)
 
-    def finish(self, ticket: Ticket, now_us: int) -> None:
+    def finish(self, ticket: QueueTicket, now_us: int) -> None:
         """End a unit, and charge its flows what it executed in place of the estimate."""
         elapsed_us = now_us - ticket.start_us
         if elapsed_us < 0:
@@ -117,39 +119,39 @@ class ThreadQueue:
 
     def _least_served(self, now_us: int) -> Job | None:
         flow: Flow = self.tree.root
-        running = self.tree.charge is Charge.RUNNING
+        running = self.tree.charge is ChargeTime.RUNNING
         while isinstance(flow, FlowGroup):
             if not flow.active:
                 return None
-            flow = next(flow.in_order(Charge.RUNNING, now_us)) if running else flow.first()
+            flow = next(flow.in_order(ChargeTime.RUNNING, now_us)) if running else flow.first()
         return flow
 
-    def _start(self, job: Job, position: int, now_us: int) -> Ticket:
+    def _start(self, job: Job, position: int, now_us: int) -> QueueTicket:
         """Dispatch the unit of the job at the position in its queue."""
         unit = job.waiting[position]
         del job.waiting[position]
         return self._ticket(job, unit, now_us)
 
-    def _ticket(self, job: Job, unit: WorkUnit, now_us: int) -> Ticket:
+    def _ticket(self, job: Job, unit: WorkUnit, now_us: int) -> QueueTicket:
         """Charge a unit that starts, by the present estimate if its length is unknown."""
         charge = 0
-        if self.tree.charge is Charge.DISPATCH:
+        if self.tree.charge is ChargeTime.DISPATCH:
             length_us = unit.length_us
             if length_us is None:
                 length_us = job.estimate_us(self.guess_us)
             charge = length_us * unit.width
         sequence = self.tree.sequence
         rises = self.tree.start(job, unit, now_us, charge)
-        ticket = Ticket(sequence, job.name, unit, now_us, charge, rises=rises)
+        ticket = QueueTicket(sequence, job.name, unit, now_us, charge, rises=rises)
         self.in_flight[sequence] = ticket
         return ticket
 
-    def _take_back(self, job: Job, ticket: Ticket, position: int = 0) -> None:
+    def _take_back(self, job: Job, ticket: QueueTicket, position: int = 0) -> None:
         self._land(ticket)
         job.waiting.insert(position, ticket.unit)
         self.tree.undo(job, ticket)
 
-    def _land(self, ticket: Ticket) -> None:
+    def _land(self, ticket: QueueTicket) -> None:
         if self.in_flight.get(ticket.sequence) != ticket:
             raise ValueError(
                 f"unit {ticket.unit.key!r} of job '{ticket.job}' is not in flight; "

@@ -13,7 +13,7 @@ SCORED = (NodeStrategy.LEAST_REQUESTED, NodeStrategy.MOST_BALANCED)
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class ClassUse:
     """How much a node has of one class, and how much of that is requested.
 
     Raises:
@@ -31,7 +31,9 @@ class Use:
             raise QuotaError(f"{self.used} is used; an amount is 0 or more")
 
 
-def requested_shares(uses: Mapping[str, Use], asked: Mapping[str, int]) -> tuple[Fraction, ...]:
+def requested_shares(
+    uses: Mapping[str, ClassUse], asked: Mapping[str, int]
+) -> tuple[Fraction, ...]:
     """Return (used + asked) / total for each class asked for.
 
     Raises:
@@ -62,7 +64,7 @@ def score_of(strategy: NodeStrategy, shares: Sequence[Fraction]) -> Fraction:
 
 
 def choose_node(
-    nodes: Mapping[str, Mapping[str, Use]], asked: Mapping[str, int], strategy: NodeStrategy
+    nodes: Mapping[str, Mapping[str, ClassUse]], asked: Mapping[str, int], strategy: NodeStrategy
 ) -> str | None:
     """Return the best node, the first of equal ones, or None if there is no node.
 

@@ -8,13 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from placer.quota.filter import ClassRequest
-from placer.quota.ledger import Grant, NotEnoughError, QuotaLedger
+from placer.quota.ledger import NotEnoughError, QuotaGrant, QuotaLedger
 from placer_models.policy import DeviceChoice
 from placer_models.quota import QuotaError
 
 
 @dataclass(frozen=True, slots=True)
-class Binding:
+class QuotaBinding:
     """A pod, and the node that it is to run on.
 
     Attributes:
@@ -43,7 +43,7 @@ class NotBoundError(Exception):
         super().__init__("; ".join(f"pod {pod}: {short}" for pod, short in self.refused.items()))
 
 
-def bind(ledger: QuotaLedger, bindings: Sequence[Binding]) -> dict[str, Grant]:
+def bind(ledger: QuotaLedger, bindings: Sequence[QuotaBinding]) -> dict[str, QuotaGrant]:
     """Ask the ledger for the devices of pods, in turn: all of them are bound, or none.
 
     Raises:
@@ -52,7 +52,7 @@ def bind(ledger: QuotaLedger, bindings: Sequence[Binding]) -> dict[str, Grant]:
             devices are asked for in different counts.
 
     """
-    grants: dict[str, Grant] = {}
+    grants: dict[str, QuotaGrant] = {}
     refused: dict[str, NotEnoughError] = {}
     try:
         for one in bindings:

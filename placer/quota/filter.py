@@ -4,10 +4,10 @@ A class of two dimensions needs ``count`` DEVICES with ``amount`` free each; wha
 has left on all of them together does not count. Three forms of the same free quotas give
 the same answer at different speeds (`benchmarks/quota_filter.py`):
 
-- `Decoded` takes each device's field out of its word, as seed 003 says it;
-- `Packed` compares all fields of a word in one subtraction. Each field has a guard bit
+- `DecodedQuotas` takes each device's field out of its word, as seed 003 says it;
+- `PackedQuotas` compares all fields of a word in one subtraction. Each field has a guard bit
   above it: ``(quota | guard) - amount`` keeps the guard where quota >= amount;
-- `Sorted` keeps each node's quotas in descending order, one array for each rank: enough
+- `SortedQuotas` keeps each node's quotas in descending order, one array for each rank: enough
   devices have the amount free exactly if the device of rank ``count`` has.
 
 All are made of ``free[node, device]``, -1 where a node has no such device.
@@ -79,7 +79,7 @@ def quotas_of(nodes: Sequence[EncodedClass]) -> tuple[_Quotas, int]:
     return free, bits
 
 
-class Decoded:
+class DecodedQuotas:
     """Free quotas in words without guard bits, taken apart for comparison."""
 
     def __init__(self, free: _Quotas, bits: int) -> None:
@@ -100,7 +100,7 @@ class Decoded:
         return np.asarray(found >= want.count)
 
 
-class Packed:
+class PackedQuotas:
     """Free quotas in words, a guard bit above each field, compared a word at a time."""
 
     def __init__(self, free: _Quotas, bits: int) -> None:
@@ -125,7 +125,7 @@ class Packed:
         return np.asarray(found >= want.count)
 
 
-class Sorted:
+class SortedQuotas:
     """Free quotas in descending order: one array for each rank."""
 
     def __init__(self, free: _Quotas, bits: int) -> None:

@@ -19,7 +19,7 @@ from placer_models.quota import QuotaError
 
 
 @dataclass(frozen=True, slots=True)
-class Grant:
+class QuotaGrant:
     """What a deployment was given; `QuotaLedger.take_back` ends it.
 
     Attributes:
@@ -67,7 +67,7 @@ class QuotaLedger:
         """Begin without nodes."""
         self.store = QuotaStore()
         """Totals and free quotas, for reading."""
-        self._grants: dict[int, Grant] = {}
+        self._grants: dict[int, QuotaGrant] = {}
         self._last = 0
 
     def add_node(self, node: str, totals: Mapping[str, Sequence[int]]) -> None:
@@ -100,7 +100,7 @@ class QuotaLedger:
         node: str,
         wants: Mapping[str, ClassRequest],
         choice: DeviceChoice = DeviceChoice.MOST_USED,
-    ) -> Grant:
+    ) -> QuotaGrant:
         """Choose devices that fit, and take what is asked for from them (B14, B15).
 
         All classes are given, or none.
@@ -132,12 +132,12 @@ class QuotaLedger:
             raise NotEnoughError(node, wants, short)
         self._last += 1
         amounts = {name: want.amount for name, want in wants.items()}
-        grant = Grant(node, MappingProxyType(chosen), MappingProxyType(amounts), self._last)
+        grant = QuotaGrant(node, MappingProxyType(chosen), MappingProxyType(amounts), self._last)
         self._grants[grant.number] = grant
         self._add(grant, -1)
         return grant
 
-    def take_back(self, grant: Grant) -> None:
+    def take_back(self, grant: QuotaGrant) -> None:
         """Give back what a grant took (B15).
 
         Raises:
@@ -151,7 +151,7 @@ class QuotaLedger:
         del self._grants[grant.number]
         self._add(grant, 1)
 
-    def _add(self, grant: Grant, sign: int) -> None:
+    def _add(self, grant: QuotaGrant, sign: int) -> None:
         """Add what a grant holds to the free quotas (sign 1), or subtract it (sign -1)."""
         classes = dict(self.store.quotas(grant.node))
         for name, devices in grant.devices.items():

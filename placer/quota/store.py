@@ -16,7 +16,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from placer.quota.filter import ClassRequest, NodeMask, Sorted, quotas_of
+from placer.quota.filter import ClassRequest, NodeMask, SortedQuotas, quotas_of
 from placer_models.quota import EncodedClass, QuotaError, width_of
 
 DeviceQuotas = tuple[int, ...]
@@ -53,7 +53,7 @@ class ClassQuotas:
 
 
 @dataclass(frozen=True, slots=True)
-class Encoded:
+class SyncedClass:
     """One class of one node as it is synchronised (B9); both parts have fields of one width."""
 
     total: EncodedClass
@@ -61,7 +61,7 @@ class Encoded:
 
 
 @dataclass(frozen=True, slots=True)
-class Changes:
+class StoreChanges:
     """The changes since a version.
 
     Attributes:
@@ -73,7 +73,7 @@ class Changes:
     """
 
     version: int
-    nodes: Mapping[str, Mapping[str, Encoded]]
+    nodes: Mapping[str, Mapping[str, SyncedClass]]
     gone: tuple[str, ...]
 
 
@@ -89,7 +89,7 @@ class QuotaStore:
         self._changed: dict[str, int] = {}
         self._gone: dict[str, int] = {}
         self._bits: dict[str, int] = {}
-        self._columns: dict[str, tuple[int, Sorted]] = {}
+        self._columns: dict[str, tuple[int, SortedQuotas]] = {}
         self.version = 0
         """The number of changes so far."""
 
@@ -139,7 +139,7 @@ class QuotaStore:
         """
         return MappingProxyType(self._of(node))
 
-    def encoded(self, node: str) -> Mapping[str, Encoded]:
+    def encoded(self, node: str) -> Mapping[str, SyncedClass]:
         """Return the quotas of a node as they are synchronised.
 
         Raises:
@@ -147,14 +147,14 @@ class QuotaStore:
 
         """
         return {
-            name: Encoded(
+            name: SyncedClass(
                 EncodedClass.of(quotas.total, self._bits[name]),
                 EncodedClass.of(quotas.free, self._bits[name]),
             )
             for name, quotas in self._of(node).items()
         }
 
-    def changes_since(self, version: int) -> Changes:
+    def changes_since(self, version: int) -> StoreChanges:
         """Return the changes since a version; since version 0, everything.
 
         Raises:
@@ -163,7 +163,7 @@ class QuotaStore:
         """
         if not 0 <= version <= self.version:
             raise QuotaError(f"version {version} is not between 0 and {self.version}")
-        return Changes(
+        return StoreChanges(
             self.version,
             {name: self.encoded(name) for name, at in self._changed.items() if at > version},
             tuple(name for name, at in self._gone.items() if at > version),
@@ -191,14 +191,14 @@ class QuotaStore:
             raise QuotaError(f"there is no node {node!r}")
         return self._nodes[node]
 
-    def _column(self, name: str) -> Sorted:
+    def _column(self, name: str) -> SortedQuotas:
         """Return the free quotas of a class on all nodes; nodes without it have no devices."""
         version, column = self._columns.get(name, (-1, None))
         if column is None or version != self.version:
             bits = self._bits.get(name, 1)
             none = ClassQuotas((), ())
             free = [has.get(name, none).free for has in self._nodes.values()]
-            column = Sorted(*quotas_of([EncodedClass.of(quotas, bits) for quotas in free]))
+            column = SortedQuotas(*quotas_of([EncodedClass.of(quotas, bits) for quotas in free]))
             self._columns[name] = self.version, column
         return column
 

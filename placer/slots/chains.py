@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from placer.slots.graph import DEFAULT_GROUP, Chaining, Exchange, JobGraph, Partition
-from placer.slots.wiring import Wiring
+from placer.slots.graph import DEFAULT_GROUP, Chaining, EdgeExchange, EdgePartition, JobGraph
+from placer.slots.wiring import WiredJob
 
 
-def group_names(job: JobGraph, wiring: Wiring) -> tuple[str, ...]:
+def group_names(job: JobGraph, wiring: WiredJob) -> tuple[str, ...]:
     """Return each operator's slot sharing group by name.
 
     An operator that names none takes the group that all its inputs share, else the
@@ -21,7 +21,7 @@ def group_names(job: JobGraph, wiring: Wiring) -> tuple[str, ...]:
 
 
 def chain_of_operators(
-    job: JobGraph, wiring: Wiring, names: Sequence[str]
+    job: JobGraph, wiring: WiredJob, names: Sequence[str]
 ) -> tuple[tuple[int, ...], ...]:
     """Return the chains, each as its operators, in the order of the data.
 
@@ -41,15 +41,15 @@ def chain_of_operators(
     return tuple(map(tuple, chains))
 
 
-def _joined_to(i: int, job: JobGraph, wiring: Wiring, names: Sequence[str]) -> int | None:
+def _joined_to(i: int, job: JobGraph, wiring: WiredJob, names: Sequence[str]) -> int | None:
     if len(wiring.inputs[i]) != 1 or job.operators[i].chaining is not Chaining.ALWAYS:
         return None
     wire = wiring.wires[wiring.inputs[i][0]]
     # A forward edge has the same parallelism at both ends, so that is not asked again.
     joins = (
         job.operators[wire.producer].chaining is not Chaining.NEVER
-        and wire.partition is Partition.FORWARD
-        and wire.exchange is not Exchange.BLOCKING
+        and wire.partition is EdgePartition.FORWARD
+        and wire.exchange is not EdgeExchange.BLOCKING
         and names[wire.producer] == names[i]
     )
     return wire.producer if joins else None

@@ -3,17 +3,17 @@
 import re
 from collections.abc import Iterator
 
-from placer.slots.errors import Fault
+from placer.slots.errors import JobFault
 from placer.slots.graph import (
     DEFAULT_GROUP,
-    Exchange,
+    EdgeExchange,
+    EdgePartition,
+    ExecutionMode,
     JobGraph,
     ManagedMemoryUse,
-    Mode,
+    MemoryShare,
     Operator,
-    Partition,
-    Semantics,
-    Share,
+    RuntimeSemantics,
 )
 from placer.slots.resources import ANY, UNKNOWN, ResourceAmounts
 from placer.slots.wiring import wire_up
@@ -27,10 +27,10 @@ _SHOWN_NAMES = 8
 """Longest cycle that a message spells out."""
 
 
-def faults(job: JobGraph) -> Iterator[Fault]:
+def faults(job: JobGraph) -> Iterator[JobFault]:
     """Yield what is wrong with a job graph."""
     if not job.operators:
-        yield Fault(("operators",), "is empty; a job has at least one operator")
+        yield JobFault(("operators",), "is empty; a job has at least one operator")
     yield from _settings(job)
     yield from _names(job)
     for i, operator in enumerate(job.operators):
@@ -42,12 +42,16 @@ def faults(job: JobGraph) -> Iterator[Fault]:
         yield from _cycles(job)
 
 
-def _settings(job: JobGraph) -> Iterator[Fault]:
-    if job.default_exchange is Exchange.UNDEFINED:
-        yield Fault(("defaultExchange",), "got 'undefined'; expected what undefined means")
-    later = job.semantics is Semantics.FLIP_141
-    if later and job.mode is Mode.STREAMING and job.default_exchange is Exchange.BLOCKING:
-        yield Fault(
+def _settings(job: JobGraph) -> Iterator[JobFault]:
+    if job.default_exchange is EdgeExchange.UNDEFINED:
+        yield JobFault(("defaultExchange",), "got 'undefined'; expected what undefined means")
+    later = job.semantics is RuntimeSemantics.FLIP_141
+    if (
+        later
+        and job.mode is ExecutionMode.STREAMING
+        and job.default_exchange is EdgeExchange.BLOCKING
+    ):
+        yield JobFault(
             ("defaultExchange",),
             "got 'blocking'; a streaming job under flip-141 exchanges nothing that way: "
             "write 'mode: batch', or leave it out",
@@ -60,10 +64,10 @@ def _settings(job: JobGraph) -> Iterator[Fault]:
         ("floatingBuffers", job.network.floating_buffers),
     ):
         if amount < 0:
-            yield Fault(("network", name), f"got {amount}; expected 0 or more")
+            yield JobFault(("network", name), f"got {amount}; expected 0 or more")
 
 
-def _names(job: JobGraph) -> Iterator[Fault]:
+def _names(job: JobGraph) -> Iterator[JobFault]:
     for kind, names in (
         ("operators", [operator.name for operator in job.operators]),
         ("slotSharingGroups", [group.name for group in job.groups]),
@@ -71,40 +75,40 @@ def _names(job: JobGraph) -> Iterator[Fault]:
         first: dict[str, int] = {}
         for i, name in enumerate(names):
             if first.setdefault(name, i) != i:
-                yield Fault(
+                yield JobFault(
                     (kind, i, "name"),
                     f"{shown(name)} is the name of {kind}[{first[name]}] already; rename one",
                 )
     for i, group in enumerate(job.groups):
         yield from _name(("slotSharingGroups", i), group.name)
         if _OF_A_REGION.fullmatch(group.name):
-            yield Fault(
+            yield JobFault(
                 ("slotSharingGroups", i),
                 f"{shown(group.name)} is what the default group of a region is called; rename it",
             )
         if group.resources is None:
             continue
-        if job.semantics is Semantics.FLIP_53:
-            yield Fault(
+        if job.semantics is RuntimeSemantics.FLIP_53:
+            yield JobFault(
                 ("slotSharingGroups", i, "resources"),
                 "belongs to 'semantics: flip-141'; under flip-53 operators have resources",
             )
         elif not group.resources.cpu_e8 or not group.resources.heap_bytes:
-            yield Fault(
+            yield JobFault(
                 ("slotSharingGroups", i, "resources"),
                 "cpu and heap are more than 0 where a group has resources",
             )
 
 
-def _operator(job: JobGraph, operator: Operator) -> Iterator[Fault]:
+def _operator(job: JobGraph, operator: Operator) -> Iterator[JobFault]:
     yield from _name(("name",), operator.name)
     if not 1 <= operator.parallelism <= MAX_PARALLELISM:
-        yield Fault(
+        yield JobFault(
             ("parallelism",), f"got {operator.parallelism}; expected 1 to {MAX_PARALLELISM:,}"
         )
     known = (DEFAULT_GROUP, *(group.name for group in job.groups))
     if operator.group is not None and operator.group not in known:
-        yield Fault(
+        yield JobFault(
             ("group",),
             f"no slot sharing group is called {shown(operator.group)}; "
             "name it under slotSharingGroups",
@@ -112,62 +116,62 @@ def _operator(job: JobGraph, operator: Operator) -> Iterator[Fault]:
             known,
         )
     if operator.resources is ANY:
-        yield Fault(("resources",), "got ANY; expected amounts, or nothing at all")
+        yield JobFault(("resources",), "got ANY; expected amounts, or nothing at all")
     if isinstance(operator.resources, ResourceAmounts) and operator.resources.network_bytes:
-        yield Fault(
+        yield JobFault(
             ("resources",), "states network memory; it is derived from the edges: leave it out"
         )
     yield from _managed(job, operator)
 
 
-def _name(path: Path, name: str) -> Iterator[Fault]:
+def _name(path: Path, name: str) -> Iterator[JobFault]:
     if not name.strip() or not name.isprintable():
-        yield Fault(path, f"got {shown(name)}; expected text that shows")
+        yield JobFault(path, f"got {shown(name)}; expected text that shows")
 
 
-def _managed(job: JobGraph, operator: Operator) -> Iterator[Fault]:
+def _managed(job: JobGraph, operator: Operator) -> Iterator[JobFault]:
     for name, share in (("onHeap", operator.on_heap), ("offHeap", operator.off_heap)):
         for fault in _share(share, operator):
             yield fault._replace(path=("managed", name, *fault.path))
     yield from _weight(("managed", ManagedMemoryUse.OPERATOR.value), operator.operator_weight)
     if ManagedMemoryUse.OPERATOR in operator.slot_use_cases:
-        yield Fault(
+        yield JobFault(
             ("managed", ManagedMemoryUse.OPERATOR.value),
             "is no pool of the slot; give its weight, such as 1",
         )
-    by_kind = operator.on_heap != Share() or operator.off_heap != Share()
+    by_kind = operator.on_heap != MemoryShare() or operator.off_heap != MemoryShare()
     by_use = operator.operator_weight or operator.slot_use_cases
-    if job.semantics is Semantics.FLIP_53 and by_use:
-        yield Fault(("managed",), "names use cases; they belong to 'semantics: flip-141'")
-    if job.semantics is Semantics.FLIP_141 and by_kind:
-        yield Fault(("managed",), "names onHeap or offHeap; they belong to 'semantics: flip-53'")
-    if job.semantics is Semantics.FLIP_141 and operator.resources is not UNKNOWN:
-        yield Fault(
+    if job.semantics is RuntimeSemantics.FLIP_53 and by_use:
+        yield JobFault(("managed",), "names use cases; they belong to 'semantics: flip-141'")
+    if job.semantics is RuntimeSemantics.FLIP_141 and by_kind:
+        yield JobFault(("managed",), "names onHeap or offHeap; they belong to 'semantics: flip-53'")
+    if job.semantics is RuntimeSemantics.FLIP_141 and operator.resources is not UNKNOWN:
+        yield JobFault(
             ("resources",),
             "belongs to 'semantics: flip-53'; under flip-141 slot sharing groups have resources",
         )
 
 
-def _share(share: Share, operator: Operator) -> Iterator[Fault]:
+def _share(share: MemoryShare, operator: Operator) -> Iterator[JobFault]:
     yield from _weight(("weight",), share.weight)
     if share.fraction is not None and not 0 <= share.fraction <= 1:
-        yield Fault(("fraction",), f"got {share.fraction}; a fraction of a slot is 0 to 1")
+        yield JobFault(("fraction",), f"got {share.fraction}; a fraction of a slot is 0 to 1")
     if share.weight and share.fraction is not None:
-        yield Fault((), "has a weight and a fraction; give one of them")
-    elif share != Share() and operator.resources is not UNKNOWN:
-        yield Fault(
+        yield JobFault((), "has a weight and a fraction; give one of them")
+    elif share != MemoryShare() and operator.resources is not UNKNOWN:
+        yield JobFault(
             (),
             f"{shown(operator.name)} has resources too, which settle its fraction; "
             "delete one of them",
         )
 
 
-def _weight(path: tuple[str, ...], weight: int) -> Iterator[Fault]:
+def _weight(path: tuple[str, ...], weight: int) -> Iterator[JobFault]:
     if not 0 <= weight <= MAX_WEIGHT:
-        yield Fault(path, f"got {weight}; a weight is 0 to {MAX_WEIGHT}")
+        yield JobFault(path, f"got {weight}; a weight is 0 to {MAX_WEIGHT}")
 
 
-def _ends(job: JobGraph) -> Iterator[Fault]:
+def _ends(job: JobGraph) -> Iterator[JobFault]:
     """Yield edges from or to nowhere."""
     # A dict for its order: messages name operators as the file does.
     names = {operator.name: None for operator in job.operators}
@@ -177,7 +181,7 @@ def _ends(job: JobGraph) -> Iterator[Fault]:
             ("to", "consumes it", edge.consumer),
         ):
             if name not in names:
-                yield Fault(
+                yield JobFault(
                     ("edges", i, field),
                     f"no operator is called {shown(name)}, so nobody {role}",
                     name,
@@ -185,13 +189,13 @@ def _ends(job: JobGraph) -> Iterator[Fault]:
                 )
 
 
-def _forwards(job: JobGraph) -> Iterator[Fault]:
+def _forwards(job: JobGraph) -> Iterator[JobFault]:
     parallelism = {operator.name: operator.parallelism for operator in job.operators}
     for i, edge in enumerate(job.edges):
         here, there = parallelism.get(edge.producer), parallelism.get(edge.consumer)
         unequal = here is not None and there is not None and here != there
-        if edge.partition is Partition.FORWARD and unequal:
-            yield Fault(
+        if edge.partition is EdgePartition.FORWARD and unequal:
+            yield JobFault(
                 ("edges", i, "partition"),
                 f"got 'forward' from {shown(edge.producer)} ({here} subtasks) to "
                 f"{shown(edge.consumer)} ({there}); forward needs as many on both sides: "
@@ -199,7 +203,7 @@ def _forwards(job: JobGraph) -> Iterator[Fault]:
             )
 
 
-def _cycles(job: JobGraph) -> Iterator[Fault]:
+def _cycles(job: JobGraph) -> Iterator[JobFault]:
     """Yield the first cycle found, at the edge that closes it."""
     wiring = wire_up(job)
     on_cycle = set(range(len(job.operators))) - set(wiring.order)
@@ -219,6 +223,6 @@ def _cycles(job: JobGraph) -> Iterator[Fault]:
     if len(names) > _SHOWN_NAMES:
         names = [*names[: _SHOWN_NAMES - 1], "…", names[-1]]
     cycle = " -> ".join(names)
-    yield Fault(
+    yield JobFault(
         ("edges", max(path)), f"closes a cycle: {cycle}; data flows one way, delete an edge"
     )

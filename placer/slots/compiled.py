@@ -3,7 +3,13 @@
 from dataclasses import dataclass
 from decimal import Decimal
 
-from placer.slots.graph import Exchange, ManagedMemoryUse, Mode, Partition, Semantics
+from placer.slots.graph import (
+    EdgeExchange,
+    EdgePartition,
+    ExecutionMode,
+    ManagedMemoryUse,
+    RuntimeSemantics,
+)
 from placer.slots.resources import ResourceProfile
 
 
@@ -37,8 +43,8 @@ class ChainLink:
 
     producer: int
     consumer: int
-    partition: Partition
-    exchange: Exchange
+    partition: EdgePartition
+    exchange: EdgeExchange
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,8 +165,8 @@ class CompiledJob:
     """
 
     name: str
-    semantics: Semantics
-    mode: Mode
+    semantics: RuntimeSemantics
+    mode: ExecutionMode
     operators: tuple[str, ...]
     chains: tuple[Chain, ...]
     links: tuple[ChainLink, ...]
@@ -194,4 +200,4 @@ class CompiledJob:
 
         A streaming job has no end, so nothing of it can wait for another part.
         """
-        return self.slots_at_once if self.mode is Mode.STREAMING else self.slots_in_turn
+        return self.slots_at_once if self.mode is ExecutionMode.STREAMING else self.slots_in_turn

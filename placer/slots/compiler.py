@@ -15,7 +15,7 @@ from placer.slots.compiled import (
 )
 from placer.slots.errors import JobGraphError
 from placer.slots.fractions import fractions_by_kind
-from placer.slots.graph import DEFAULT_GROUP, Exchange, JobGraph, Semantics
+from placer.slots.graph import DEFAULT_GROUP, EdgeExchange, JobGraph, RuntimeSemantics
 from placer.slots.network_memory import network_bytes
 from placer.slots.refuse import (
     refuse_hybrid_groups,
@@ -26,7 +26,7 @@ from placer.slots.refuse import (
 from placer.slots.regions import cycles_of, index_of, regions_of, runs_of_regions
 from placer.slots.resources import UNKNOWN, ResourceAmounts, ResourceProfile, merge, merge_all
 from placer.slots.use_cases import fractions_by_use_case
-from placer.slots.wiring import Wiring, wire_up
+from placer.slots.wiring import WiredJob, wire_up
 
 
 def compile_job(job: JobGraph) -> CompiledJob:
@@ -38,7 +38,7 @@ def compile_job(job: JobGraph) -> CompiledJob:
     """
     for fault in faults(job):
         raise JobGraphError(fault)
-    if job.semantics is Semantics.FLIP_53:
+    if job.semantics is RuntimeSemantics.FLIP_53:
         refuse_mixed_operators(job)
     else:
         refuse_mixed_groups(job, group_names(job, wire_up(job)))
@@ -86,14 +86,14 @@ def lay_out(job: JobGraph) -> CompiledJob:
     )
 
 
-def _links(job: JobGraph, wiring: Wiring, chain_of: Sequence[int]) -> tuple[ChainLink, ...]:
+def _links(job: JobGraph, wiring: WiredJob, chain_of: Sequence[int]) -> tuple[ChainLink, ...]:
     """Return the edges that chaining left over, between chains."""
     return tuple(
         ChainLink(
             chain_of[wire.producer],
             chain_of[wire.consumer],
             wire.partition,
-            job.default_exchange if wire.exchange is Exchange.UNDEFINED else wire.exchange,
+            job.default_exchange if wire.exchange is EdgeExchange.UNDEFINED else wire.exchange,
         )
         for wire in wiring.wires
         if chain_of[wire.producer] != chain_of[wire.consumer]
@@ -129,7 +129,7 @@ def _groups(
     for (name, region), found in members.items():
         requirement = merge_all(chains[i].requirement for i in found)
         slot: ResourceProfile = merge_all(chains[i].task for i in found)
-        if job.semantics is Semantics.FLIP_141:
+        if job.semantics is RuntimeSemantics.FLIP_141:
             slot = given.get(name) or UNKNOWN
         groups.append(
             CompiledGroup(
@@ -150,7 +150,7 @@ def _fractions(
     weights = dict(job.consumer_weights)
     for group in groups:
         members = [operator for chain in group.chains for operator in chains[chain].operators]
-        if job.semantics is Semantics.FLIP_53:
+        if job.semantics is RuntimeSemantics.FLIP_53:
             found |= fractions_by_kind(job.operators, members, group)
         else:
             found |= fractions_by_use_case(

@@ -6,7 +6,7 @@ from placer_models.files.errors import suggestion
 from placer_models.files.tree import Path, field_name
 
 
-class Fault(NamedTuple):
+class JobFault(NamedTuple):
     """One thing that is wrong.
 
     Attributes:
@@ -26,7 +26,7 @@ class Fault(NamedTuple):
 class JobGraphError(ValueError):
     """A job graph that cannot be compiled. ``str()`` names the field and the fault."""
 
-    def __init__(self, fault: Fault) -> None:
+    def __init__(self, fault: JobFault) -> None:
         hint = suggestion(fault.name, fault.known) if fault.name else ""
         super().__init__(f"{field_name(fault.path)}: {fault.message}{hint}")
         self.fault = fault

@@ -5,14 +5,14 @@ from pathlib import Path
 from placer.slots.check import faults
 from placer.slots.compiled import CompiledJob
 from placer.slots.compiler import compile_job
-from placer.slots.errors import Fault, JobGraphError
+from placer.slots.errors import JobFault, JobGraphError
 from placer.slots.graph import (
     JobGraph,
     ManagedMemoryUse,
+    MemoryShare,
     NetworkBuffers,
     Operator,
     OperatorEdge,
-    Share,
     SharingGroup,
 )
 from placer.slots.resources import UNKNOWN
@@ -56,7 +56,7 @@ def _read(path: Path) -> tuple[JobGraph, Place]:
     return job, place
 
 
-def _add(place: Place, fault: Fault) -> None:
+def _add(place: Place, fault: JobFault) -> None:
     place.at(*fault.path).fault(fault.message, name=fault.name, known=fault.known)
 
 
@@ -107,5 +107,5 @@ def _group(part: str | GroupPart) -> SharingGroup:
     return SharingGroup(part.name, None if part.resources is None else part.resources.amounts())
 
 
-def _share(part: int | SlotSharePart) -> Share:
-    return Share(part) if isinstance(part, int) else Share(part.weight, part.fraction)
+def _share(part: int | SlotSharePart) -> MemoryShare:
+    return MemoryShare(part) if isinstance(part, int) else MemoryShare(part.weight, part.fraction)

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 from decimal import Decimal
 
 from placer.slots.compiled import CompiledGroup, KindFractions
-from placer.slots.errors import Fault, JobGraphError
-from placer.slots.graph import Operator, Share
+from placer.slots.errors import JobFault, JobGraphError
+from placer.slots.graph import MemoryShare, Operator
 from placer.slots.resources import ResourceAmounts
 from placer_models.files.errors import shown
 
@@ -70,7 +70,7 @@ def _kind(
     return cut | own
 
 
-def _share(kind: str, operator: Operator) -> Share:
+def _share(kind: str, operator: Operator) -> MemoryShare:
     return operator.on_heap if kind == "onHeap" else operator.off_heap
 
 
@@ -87,7 +87,7 @@ def _too_much(
 ) -> JobGraphError:
     last = max(own)
     return JobGraphError(
-        Fault(
+        JobFault(
             ("operators", last, "managed", kind, "fraction"),
             f"fractions of group {shown(group.name)} come to {_total(own.values())} "
             f"({_names(own, operators)}); a slot is 1: lower them",
@@ -103,7 +103,7 @@ def _nothing_left(
     group: CompiledGroup,
 ) -> JobGraphError:
     return JobGraphError(
-        Fault(
+        JobFault(
             ("operators", user, "managed", kind),
             f"{shown(operators[user].name)} uses this memory by weight, and the fractions of "
             f"group {shown(group.name)}, {_total(own.values())} in all "

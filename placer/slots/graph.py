@@ -10,7 +10,7 @@ DEFAULT_GROUP = "default"
 """The slot sharing group of operators that inherit no other."""
 
 
-class Semantics(StrEnum):
+class RuntimeSemantics(StrEnum):
     """Whose rules hold. The value is the word in files."""
 
     FLIP_53 = "flip-53"
@@ -20,7 +20,7 @@ class Semantics(StrEnum):
     """Groups own resources; each operator has a fraction for each use of managed memory."""
 
 
-class Mode(StrEnum):
+class ExecutionMode(StrEnum):
     """How the job runs. The value is the word in files."""
 
     STREAMING = "streaming"
@@ -43,7 +43,7 @@ class Chaining(StrEnum):
     """It stays alone."""
 
 
-class Partition(StrEnum):
+class EdgePartition(StrEnum):
     """Which subtasks an edge connects. The value is the word in files."""
 
     FORWARD = "forward"
@@ -65,7 +65,7 @@ class Partition(StrEnum):
     """Each to the first."""
 
 
-class Exchange(StrEnum):
+class EdgeExchange(StrEnum):
     """When the consumer may read. The value is the word in files."""
 
     UNDEFINED = "undefined"
@@ -84,7 +84,7 @@ class Exchange(StrEnum):
     """At once or later; what was read at once is not kept."""
 
 
-HYBRIDS = (Exchange.HYBRID_FULL, Exchange.HYBRID_SELECTIVE)
+HYBRIDS = (EdgeExchange.HYBRID_FULL, EdgeExchange.HYBRID_SELECTIVE)
 
 
 class ManagedMemoryUse(StrEnum):
@@ -109,7 +109,7 @@ CONSUMER_WEIGHTS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class MemoryShare:
     """An operator's claim to a part of one kind of managed memory, with unknown resources.
 
     Attributes:
@@ -142,8 +142,8 @@ class Operator:
     group: str | None = None
     chaining: Chaining = Chaining.ALWAYS
     resources: ResourceProfile = UNKNOWN
-    on_heap: Share = Share()
-    off_heap: Share = Share()
+    on_heap: MemoryShare = MemoryShare()
+    off_heap: MemoryShare = MemoryShare()
     operator_weight: int = 0
     slot_use_cases: frozenset[ManagedMemoryUse] = frozenset()
     colocation: str | None = None
@@ -160,8 +160,8 @@ class OperatorEdge:
 
     producer: str
     consumer: str
-    partition: Partition | None = None
-    exchange: Exchange = Exchange.UNDEFINED
+    partition: EdgePartition | None = None
+    exchange: EdgeExchange = EdgeExchange.UNDEFINED
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,10 +203,10 @@ class JobGraph:
     operators: tuple[Operator, ...]
     edges: tuple[OperatorEdge, ...] = ()
     name: str = ""
-    semantics: Semantics = Semantics.FLIP_53
-    mode: Mode = Mode.STREAMING
+    semantics: RuntimeSemantics = RuntimeSemantics.FLIP_53
+    mode: ExecutionMode = ExecutionMode.STREAMING
     one_default_group: bool | None = None
-    default_exchange: Exchange = Exchange.PIPELINED
+    default_exchange: EdgeExchange = EdgeExchange.PIPELINED
     groups: tuple[SharingGroup, ...] = ()
     network: NetworkBuffers = NetworkBuffers()
     consumer_weights: tuple[tuple[ManagedMemoryUse, int], ...] = CONSUMER_WEIGHTS
@@ -216,5 +216,5 @@ class JobGraph:
     def shares_default_group(self) -> bool:
         """Whether there is one default group, not one for each region."""
         if self.one_default_group is None:
-            return self.mode is Mode.STREAMING
+            return self.mode is ExecutionMode.STREAMING
         return self.one_default_group

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from placer.slots.compiled import ChainLink
-from placer.slots.graph import Exchange, NetworkBuffers, Partition
+from placer.slots.graph import EdgeExchange, EdgePartition, NetworkBuffers
 
 
 def network_bytes(
@@ -27,7 +27,7 @@ def network_bytes(
         channels = _peers(link.partition, mine=down, theirs=up)
         subpartitions = _peers(link.partition, mine=up, theirs=down)
         buffers[link.consumer] += _credits(channels, network)
-        if link.exchange is Exchange.BLOCKING:
+        if link.exchange is EdgeExchange.BLOCKING:
             buffers[link.producer] += subpartitions + 1
         else:
             buffers[link.producer] += _credits(subpartitions, network)
@@ -38,10 +38,10 @@ def _credits(channels: int, network: NetworkBuffers) -> int:
     return channels * network.buffers_per_channel + network.floating_buffers
 
 
-def _peers(partition: Partition, *, mine: int, theirs: int) -> int:
+def _peers(partition: EdgePartition, *, mine: int, theirs: int) -> int:
     """Return how many subtasks of the other side one of this side is connected to."""
-    if partition is Partition.FORWARD:
+    if partition is EdgePartition.FORWARD:
         return 1
-    if partition is Partition.RESCALE:
+    if partition is EdgePartition.RESCALE:
         return -(-theirs // mine)
     return theirs

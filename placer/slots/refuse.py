@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from placer.slots.compiled import ChainLink, CompiledGroup
-from placer.slots.errors import Fault, JobGraphError
+from placer.slots.errors import JobFault, JobGraphError
 from placer.slots.graph import DEFAULT_GROUP, HYBRIDS, JobGraph
 from placer.slots.resources import UNKNOWN
 from placer_models.files.errors import shown
@@ -20,7 +20,7 @@ def refuse_mixed_operators(job: JobGraph) -> None:
     if not all(states) and any(states):
         yes, no = states.index(True), states.index(False)
         raise JobGraphError(
-            Fault(
+            JobFault(
                 ("operators", no),
                 f"{shown(job.operators[no].name)} states no resources, but "
                 f"{shown(job.operators[yes].name)} does; state them for all operators or none",
@@ -44,7 +44,7 @@ def refuse_mixed_groups(job: JobGraph, names: Sequence[str]) -> None:
     no = next((i for i, name in enumerate(names) if name not in with_resources), None)
     if yes is not None and no is not None:
         raise JobGraphError(
-            Fault(
+            JobFault(
                 ("operators", no),
                 f"{shown(job.operators[no].name)} is in slot sharing group {shown(names[no])}, "
                 f"which has no resources, but {shown(names[yes])} of "
@@ -65,7 +65,7 @@ def refuse_hybrid_groups(job: JobGraph, names: Sequence[str], links: Sequence[Ch
     named = [i for i, name in enumerate(names) if name != DEFAULT_GROUP]
     if named and any(link.exchange in HYBRIDS for link in links):
         raise JobGraphError(
-            Fault(
+            JobFault(
                 ("operators", named[0], "group"),
                 f"{shown(job.operators[named[0]].name)} is in group {shown(names[named[0]])}, "
                 "and the job has hybrid exchanges, which keep to the default group: "
@@ -91,7 +91,7 @@ def refuse_torn_colocation(
         here, there = group_of_operator[i], group_of_operator[other]
         if here != there:
             raise JobGraphError(
-                Fault(
+                JobFault(
                     ("operators", i, "colocation"),
                     f"{shown(operator.colocation)} joins {shown(operator.name)} of group "
                     f"{shown(groups[here].name)} and {shown(job.operators[other].name)} of "

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import count
 
 from placer.slots.compiled import ChainLink, Region, RegionCycle
-from placer.slots.graph import Exchange
+from placer.slots.graph import EdgeExchange
 
 
 def regions_of(chains: int, links: Sequence[ChainLink]) -> tuple[Region, ...]:
@@ -18,7 +18,7 @@ def regions_of(chains: int, links: Sequence[ChainLink]) -> tuple[Region, ...]:
         return chain
 
     for link in links:
-        if link.exchange is Exchange.PIPELINED:
+        if link.exchange is EdgeExchange.PIPELINED:
             a, b = find(link.producer), find(link.consumer)
             root[max(a, b)] = min(a, b)
     members: dict[int, list[int]] = {}
@@ -46,7 +46,7 @@ def runs_of_regions(
     """
     waits_for: list[list[int]] = [[] for _ in range(regions)]
     for link in links:
-        if link.exchange is Exchange.BLOCKING:
+        if link.exchange is EdgeExchange.BLOCKING:
             waits_for[region_of[link.consumer]].append(region_of[link.producer])
     return _strong_components(waits_for)
 
@@ -63,7 +63,7 @@ def cycles_of(
     inside: dict[int, list[int]] = {}
     for i, link in enumerate(links):
         run = run_of[region_of[link.producer]]
-        if link.exchange is Exchange.BLOCKING and run == run_of[region_of[link.consumer]]:
+        if link.exchange is EdgeExchange.BLOCKING and run == run_of[region_of[link.consumer]]:
             inside.setdefault(run, []).append(i)
     return tuple(RegionCycle(runs[run], tuple(found)) for run, found in sorted(inside.items()))
 

@@ -101,7 +101,7 @@ def _check(name: str, amount: int) -> None:
         raise OverflowError(f"{name} is {amount}; amounts end at 2**63 - 1")
 
 
-class Unsaid(Enum):
+class UnsaidResources(Enum):
     """Resources without numbers."""
 
     UNKNOWN = "unknown"
@@ -128,12 +128,12 @@ class Unsaid(Enum):
             raise AttributeError(f"'{type(self).__name__}' has no attribute '{name}'")
 
 
-ResourceProfile = ResourceAmounts | Unsaid
+ResourceProfile = ResourceAmounts | UnsaidResources
 """Resources of an operator, a task, a slot or a worker."""
 
 ZERO = ResourceAmounts()
-UNKNOWN = Unsaid.UNKNOWN
-ANY = Unsaid.ANY
+UNKNOWN = UnsaidResources.UNKNOWN
+ANY = UnsaidResources.ANY
 
 
 def merge(a: ResourceProfile, b: ResourceProfile) -> ResourceProfile:

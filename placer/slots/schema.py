@@ -5,7 +5,13 @@ from functools import lru_cache
 from typing import Annotated, Any, Literal
 
 from placer.slots.amount_text import parse_e8, parse_fraction
-from placer.slots.graph import Chaining, Exchange, Mode, Partition, Semantics
+from placer.slots.graph import (
+    Chaining,
+    EdgeExchange,
+    EdgePartition,
+    ExecutionMode,
+    RuntimeSemantics,
+)
 from placer.slots.resources import ResourceAmounts, extended
 from placer_models.files.part import Field, MetadataPart, Part, text_read_by
 from placer_models.quantity import parse_bytes
@@ -88,8 +94,8 @@ class EdgePart(Part):
 
     from_: str
     to: str
-    partition: Partition | None = None
-    exchange: Exchange = Exchange.UNDEFINED
+    partition: EdgePartition | None = None
+    exchange: EdgeExchange = EdgeExchange.UNDEFINED
 
 
 class GroupPart(Part):
@@ -121,10 +127,10 @@ class JobGraphFile(Part):
     api_version: Literal["placer/v1"]
     kind: Literal["JobGraph"]
     metadata: MetadataPart = MetadataPart()
-    semantics: Semantics = Semantics.FLIP_53
-    mode: Mode = Mode.STREAMING
+    semantics: RuntimeSemantics = RuntimeSemantics.FLIP_53
+    mode: ExecutionMode = ExecutionMode.STREAMING
     all_sources_in_same_region: bool | None = None
-    default_exchange: Exchange = Exchange.PIPELINED
+    default_exchange: EdgeExchange = EdgeExchange.PIPELINED
     network: NetworkPart = NetworkPart()
     slot_sharing_groups: tuple[str | GroupPart, ...] = ()
     consumer_weights: ConsumerWeightsPart = ConsumerWeightsPart()

@@ -11,7 +11,7 @@ the error of a product stays below one byte."""
 
 
 @dataclass(frozen=True, slots=True)
-class Quota:
+class OperatorMemory:
     """What an operator may use (F11)."""
 
     size_bytes: int
@@ -35,7 +35,7 @@ class SlotMemory:
             raise ValueError(f"a page has {page_bytes} bytes; expected 1 or more")
         self.size_bytes = size_bytes
         self.pages = size_bytes // page_bytes
-        self._quotas: dict[str, Quota] = {}
+        self._quotas: dict[str, OperatorMemory] = {}
         self._used_bytes: dict[str, int] = {}
 
     @property
@@ -43,7 +43,7 @@ class SlotMemory:
         """What nobody has reserved."""
         return self.size_bytes - sum(self._used_bytes.values())
 
-    def quota(self, fraction: Decimal | float) -> Quota:
+    def quota(self, fraction: Decimal | float) -> OperatorMemory:
         """Return what a fraction comes to, rounded down (F11).
 
         It is computed in doubles, as a runtime does, so that both agree to the byte.
@@ -58,9 +58,11 @@ class SlotMemory:
                 "0 means no managed memory: give the operator a weight, or its use case "
                 "one in consumerWeights"
             )
-        return Quota(int(self.size_bytes * float(fraction)), int(self.pages * float(fraction)))
+        return OperatorMemory(
+            int(self.size_bytes * float(fraction)), int(self.pages * float(fraction))
+        )
 
-    def register(self, owner: str, fraction: Decimal | float) -> Quota:
+    def register(self, owner: str, fraction: Decimal | float) -> OperatorMemory:
         """Give an owner its quota; an owner is an operator, or a pool that several share.
 
         Raises:
@@ -117,7 +119,7 @@ class SlotMemory:
         self._quota_of(owner, size_bytes)
         self._used_bytes[owner] = max(0, self._used_bytes[owner] - size_bytes)
 
-    def _quota_of(self, owner: str, size_bytes: int) -> Quota:
+    def _quota_of(self, owner: str, size_bytes: int) -> OperatorMemory:
         if size_bytes < 0:
             raise ValueError(f"'{owner}': {size_bytes} bytes; expected 0 or more")
         if owner not in self._quotas:

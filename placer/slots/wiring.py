@@ -4,28 +4,28 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from placer.slots.graph import (
-    Exchange,
+    EdgeExchange,
+    EdgePartition,
+    ExecutionMode,
     JobGraph,
-    Mode,
     Operator,
     OperatorEdge,
-    Partition,
-    Semantics,
+    RuntimeSemantics,
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Wire:
+class WiredEdge:
     """An edge with all that the job's defaults add to it."""
 
     producer: int
     consumer: int
-    partition: Partition
-    exchange: Exchange
+    partition: EdgePartition
+    exchange: EdgeExchange
 
 
 @dataclass(frozen=True, slots=True)
-class Wiring:
+class WiredJob:
     """A job graph by index; its edges name known operators.
 
     Attributes:
@@ -36,16 +36,16 @@ class Wiring:
 
     """
 
-    wires: tuple[Wire, ...]
+    wires: tuple[WiredEdge, ...]
     inputs: tuple[tuple[int, ...], ...]
     order: tuple[int, ...]
 
 
-def wire_up(job: JobGraph) -> Wiring:
+def wire_up(job: JobGraph) -> WiredJob:
     """Return the job by index."""
     index = {operator.name: i for i, operator in enumerate(job.operators)}
     wires = tuple(
-        Wire(
+        WiredEdge(
             index[edge.producer],
             index[edge.consumer],
             partition_of(
@@ -58,29 +58,29 @@ def wire_up(job: JobGraph) -> Wiring:
     inputs: list[list[int]] = [[] for _ in job.operators]
     for number, wire in enumerate(wires):
         inputs[wire.consumer].append(number)
-    return Wiring(wires, tuple(map(tuple, inputs)), _order(len(job.operators), wires))
+    return WiredJob(wires, tuple(map(tuple, inputs)), _order(len(job.operators), wires))
 
 
-def partition_of(edge: OperatorEdge, producer: Operator, consumer: Operator) -> Partition:
+def partition_of(edge: OperatorEdge, producer: Operator, consumer: Operator) -> EdgePartition:
     """Return the edge's partition, or what it is where nothing is said."""
     if edge.partition is not None:
         return edge.partition
     same = producer.parallelism == consumer.parallelism
-    return Partition.FORWARD if same else Partition.REBALANCE
+    return EdgePartition.FORWARD if same else EdgePartition.REBALANCE
 
 
-def exchange_of(edge: OperatorEdge, job: JobGraph) -> Exchange:
+def exchange_of(edge: OperatorEdge, job: JobGraph) -> EdgeExchange:
     """Return the exchange that the edge asks for; it may be undefined still.
 
     Later releases reset a blocking exchange in a streaming job without a word.
     """
-    resets = job.semantics is Semantics.FLIP_141 and job.mode is Mode.STREAMING
-    if resets and edge.exchange is Exchange.BLOCKING:
-        return Exchange.UNDEFINED
+    resets = job.semantics is RuntimeSemantics.FLIP_141 and job.mode is ExecutionMode.STREAMING
+    if resets and edge.exchange is EdgeExchange.BLOCKING:
+        return EdgeExchange.UNDEFINED
     return edge.exchange
 
 
-def _order(operators: int, wires: Sequence[Wire]) -> tuple[int, ...]:
+def _order(operators: int, wires: Sequence[WiredEdge]) -> tuple[int, ...]:
     consumers: list[list[int]] = [[] for _ in range(operators)]
     waits_for = [0] * operators
     for wire in wires:

@@ -17,7 +17,7 @@ from placer.state.network import (
     level_tasks,
 )
 from placer.state.node_loads import with_loads
-from placer.state.node_states import Encoding, tiers_of_cores
+from placer.state.node_states import StateEncoding, tiers_of_cores
 from placer.state.out_of_time import Stop
 from placer.state.problem_cache import ProblemCache
 from placer.state.sums import FleetLimits, resources_of
@@ -102,7 +102,7 @@ def build_problem(
         shapes = tuple(map(_with_in_node_affinity, shapes, own))
         granularity = CoreGranularity.WHO if met.on_cores else granularity
     priorities = tuple(sorted({gang.priority for gang in instance.gangs}, reverse=True))
-    encoding = Encoding(
+    encoding = StateEncoding(
         relevant=relevant,
         dimensions=dimensions,
         core_tiers=core_tiers,

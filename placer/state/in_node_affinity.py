@@ -43,7 +43,7 @@ _Kind = tuple[AffinitySide, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Sides:
+class InNodeSides:
     """The sides of pods inside nodes, and how they affect each other.
 
     Attributes:
@@ -69,7 +69,7 @@ def ask_inside(specs: Iterable[PodSpec]) -> bool:
     return any(term.inside for spec in specs for term in spec.affinity)
 
 
-def sides_of(accounts: Iterable[Account], asking: Sequence[tuple[PodSpec, str]]) -> Sides:
+def sides_of(accounts: Iterable[Account], asking: Sequence[tuple[PodSpec, str]]) -> InNodeSides:
     """Return the sides of running pods and of shapes, which are given with their namespaces."""
     waiting = {
         index: AffinitySide(namespace, spec.labels, tuple(t for t in spec.affinity if t.inside))
@@ -87,14 +87,14 @@ def sides_of(accounts: Iterable[Account], asking: Sequence[tuple[PodSpec, str]])
         _of_shape(index, waiting, everyone) if index in waiting else None
         for index in range(len(asking))
     )
-    return Sides(found, running, counted)
+    return InNodeSides(found, running, counted)
 
 
 def with_sides(
     nodes: Sequence[NodeState],
     originals: Sequence[Node],
     accounts: Sequence[Account],
-    sides: Sides,
+    sides: InNodeSides,
     core_tiers: Collection[Tier],
     granularity: CoreGranularity,
 ) -> tuple[NodeState, ...]:

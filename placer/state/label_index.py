@@ -10,7 +10,7 @@ from placer_models.selectors import LabelPair, Labels, label_choices
 T = TypeVar("T")
 
 
-class Traits(NamedTuple):
+class PodTraits(NamedTuple):
     """What affinity looks at of a pod; to every term pods with the same are alike."""
 
     namespace: str
@@ -18,22 +18,22 @@ class Traits(NamedTuple):
     owns_cpus: bool
 
 
-def traits_of(spec: PodSpec, namespace: str) -> Traits:
+def traits_of(spec: PodSpec, namespace: str) -> PodTraits:
     """Return what affinity looks at of a pod."""
-    return Traits(namespace, spec.labels, spec.qos.owns_cpus)
+    return PodTraits(namespace, spec.labels, spec.qos.owns_cpus)
 
 
 class LabelIndex(Generic[T]):
     """Things with the traits of pods, found by the rarest of the labels that a term asks for."""
 
-    def __init__(self, things: Iterable[tuple[T, Traits]] = ()) -> None:
+    def __init__(self, things: Iterable[tuple[T, PodTraits]] = ()) -> None:
         """Begin with things, each of them once."""
-        self._things: dict[T, Traits] = {}
-        self._having: dict[LabelPair, dict[T, Traits]] = {}
+        self._things: dict[T, PodTraits] = {}
+        self._having: dict[LabelPair, dict[T, PodTraits]] = {}
         for thing, traits in things:
             self.add(thing, traits)
 
-    def add(self, thing: T, traits: Traits) -> None:
+    def add(self, thing: T, traits: PodTraits) -> None:
         """Add a thing that is not there yet."""
         self._things[thing] = traits
         for label in traits.labels:
@@ -55,9 +55,9 @@ class LabelIndex(Generic[T]):
             ):
                 yield thing
 
-    def candidates(self, choices: Iterable[Sequence[LabelPair]]) -> Iterator[tuple[T, Traits]]:
+    def candidates(self, choices: Iterable[Sequence[LabelPair]]) -> Iterator[tuple[T, PodTraits]]:
         """Yield few things that include all with one label of each choice, each of them once."""
-        few: Sequence[Mapping[T, Traits]] = [self._things]
+        few: Sequence[Mapping[T, PodTraits]] = [self._things]
         for labels in choices:
             having = [self._having.get(label, {}) for label in labels]
             if sum(map(len, having)) < sum(map(len, few)):

@@ -44,7 +44,7 @@ class RelevantFacts(NamedTuple):
     names: frozenset[str] = frozenset()
 
 
-class Encoding(NamedTuple):
+class StateEncoding(NamedTuple):
     """How the states of nodes are written for a batch; as in ``Problem``.
 
     Attributes:
@@ -67,7 +67,7 @@ class Encoding(NamedTuple):
     by_minor: bool = False
 
     @property
-    def plain(self) -> "Encoding":
+    def plain(self) -> "StateEncoding":
         """The same encoding in units of 1, and without shares."""
         if not self.shared and all(dimension.unit == 1 for dimension in self.dimensions):
             return self
@@ -205,7 +205,7 @@ def node_state(
     kind: int,
     facts: KindFacts,
     account: Account,
-    encoding: Encoding,
+    encoding: StateEncoding,
     before: tuple[Account, NodeState] | None = None,
 ) -> NodeState:
     """Return what is left on the node, plainly encoded.
@@ -285,7 +285,7 @@ def cells_of(node: Node, account: Account, dimensions: Sequence[Dimension]) -> t
     return tuple(cells)
 
 
-def state_in(encoding: Encoding, state: NodeState, account: Account) -> NodeState:
+def state_in(encoding: StateEncoding, state: NodeState, account: Account) -> NodeState:
     """Return a plainly encoded state in another encoding."""
     if encoding.shared:
         shared = dict(encoding.shared)

@@ -17,9 +17,9 @@ from typing import Any, NamedTuple, TypeVar
 from placer.counting.account import Account
 from placer.state.node_states import (
     NOT_OF_KINDS,
-    Encoding,
     KindWords,
     RelevantFacts,
+    StateEncoding,
     facts_of,
     kind_of,
     kind_words,
@@ -148,7 +148,7 @@ class ProblemCache:
         self._sums = ChunkedReduce(sums_of, joined)
         self._running = RunningSides()
         self._looks: dict[RelevantFacts, _KindCache] = {}
-        self._said: dict[Encoding, _StateCache] = {}
+        self._said: dict[StateEncoding, _StateCache] = {}
         self._views: dict[Hashable, _View] = {}
         self._machines: dict[int, tuple[Machine, Machine]] = {}
         self._same_machines: dict[Machine, Machine] = {}
@@ -211,7 +211,7 @@ class ProblemCache:
         accounts: PersistentTuple[Account],
         kinds: tuple[Node, ...],
         kind_numbers: tuple[int, ...],
-        encoding: Encoding,
+        encoding: StateEncoding,
         stop: Stop | None = None,
     ) -> PersistentTuple[NodeState]:
         """Return the state of each node, which is one object as long as nothing changes there.

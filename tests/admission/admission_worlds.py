@@ -1,6 +1,6 @@
 """Worlds of an Admission: nodes of a few CPUs, workloads of known length, and rounds."""
 
-from placer.admission import Admission, Round, Workload
+from placer.admission import Admission, AdmissionRound, Workload
 from placer.queue.fair import FairQueue
 from placer.queue.model import US_PER_S
 from placer.scheduler import Scheduler
@@ -53,6 +53,6 @@ def desk_of(
     return Admission(queue, Scheduler(cluster), most_units=most_units)
 
 
-def names(round_: Round) -> list[str]:
+def names(round_: AdmissionRound) -> list[str]:
     """Return what a round has started."""
     return [one.workload.key for one in round_.admitted]

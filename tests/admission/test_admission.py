@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from placer.admission import Admission, Round, Workload
+from placer.admission import Admission, AdmissionRound, Workload
 from placer.queue.fair import FairQueue
 from placer.queue.model import US_PER_S
 from placer.scheduler import Scheduler
@@ -47,7 +47,7 @@ def admission(cpus: int, most_units: int = 64, **options: int) -> Admission:
     return Admission(queue, Scheduler([node(cpus)]), most_units=most_units)
 
 
-def names(round_: Round) -> list[str]:
+def names(round_: AdmissionRound) -> list[str]:
     return [one.workload.key for one in round_.admitted]
 
 

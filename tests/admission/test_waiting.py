@@ -8,7 +8,7 @@ from functools import cache
 import pytest
 
 from admission.admission_worlds import GREEDY, MINUTE, desk_of, nodes, work
-from placer.admission import Reserved, Round, Workload
+from placer.admission import AdmissionRound, ReservedWorkload, Workload
 from queue_worlds import say
 
 NO_LIMIT = 10**6
@@ -140,7 +140,7 @@ class Watch:
 
         assert self.desk.waiting == ()
 
-    def started(self, round_: Round, minute: int) -> None:
+    def started(self, round_: AdmissionRound, minute: int) -> None:
         """Hold what has started, what waits, and what is free against what was promised."""
         reserved = round_.reserved
         for one in round_.admitted:
@@ -161,7 +161,7 @@ class Watch:
         if self.world.bypass_limit == NO_LIMIT:
             self.nothing_is_wasted(reserved, minute)
 
-    def waiting(self, reserved: Reserved, minute: int) -> None:
+    def waiting(self, reserved: ReservedWorkload, minute: int) -> None:
         """Hold a reservation: brute force finds a place when it is due, or before.
 
         It is due no later than the last of what runs ends, and never later than it was.
@@ -183,7 +183,7 @@ class Watch:
         assert before is None or (due is not None and due <= before)
         self.turns[key] = (reserved.since_us // MINUTE, due)
 
-    def nothing_is_wasted(self, reserved: Reserved | None, minute: int) -> None:
+    def nothing_is_wasted(self, reserved: ReservedWorkload | None, minute: int) -> None:
         """Check that nothing waits that could start in any way without putting anything off."""
         due = reserved.due_us // MINUTE if reserved and reserved.due_us else None
         for key in self.desk.waiting:

@@ -4,10 +4,10 @@ import pytest
 
 from annotations.documents import GOOD, text_of
 from placer_models.annotations.device_hint import (
-    AllocateStrategy,
     DeviceExclusivePolicy,
     DeviceHint,
     HintOperator,
+    HintStrategy,
     Requirement,
     TopologyScope,
     matches,
@@ -39,7 +39,7 @@ def test_every_field_has_its_word() -> None:
         "rdma": DeviceHint(
             selector=(Requirement("type", HintOperator.IN, ("fakeW",)),),
             vf_selector=(Requirement("type", HintOperator.IN, ("general",)),),
-            strategy=AllocateStrategy.REQUESTS_AS_COUNT,
+            strategy=HintStrategy.REQUESTS_AS_COUNT,
             exclusive=DeviceExclusivePolicy.DEVICE_LEVEL,
         ),
     }
@@ -66,25 +66,25 @@ def test_a_selector_matches_as_in_kubernetes(requirement: Requirement, matched: 
     ("asked", "hint", "demand"),
     [
         (50, DeviceHint(), nics(1, 50)),
-        (50, DeviceHint(strategy=AllocateStrategy.APPLY_FOR_ALL), nics(3, 50)),
+        (50, DeviceHint(strategy=HintStrategy.APPLY_FOR_ALL), nics(3, 50)),
         (
             1,
             DeviceHint(
                 selector=(Requirement("type", HintOperator.IN, ("fast",)),),
-                strategy=AllocateStrategy.APPLY_FOR_ALL,
+                strategy=HintStrategy.APPLY_FOR_ALL,
             ),
             nics(2, 1),
         ),
-        (4, DeviceHint(strategy=AllocateStrategy.REQUESTS_AS_COUNT), nics(4, 1)),
+        (4, DeviceHint(strategy=HintStrategy.REQUESTS_AS_COUNT), nics(4, 1)),
         (
             4,
             DeviceHint(
-                strategy=AllocateStrategy.REQUESTS_AS_COUNT,
+                strategy=HintStrategy.REQUESTS_AS_COUNT,
                 exclusive=DeviceExclusivePolicy.DEVICE_LEVEL,
             ),
             nics(4, 100),
         ),
-        (200, DeviceHint(strategy=AllocateStrategy.REQUESTS_AS_COUNT), nics(2, 100)),
+        (200, DeviceHint(strategy=HintStrategy.REQUESTS_AS_COUNT), nics(2, 100)),
     ],
 )
 def test_a_strategy_says_on_how_many_devices_a_request_falls(
@@ -104,7 +104,7 @@ def test_a_strategy_is_for_devices_in_percent(asked: str) -> None:
     GPUs and devices that are counted stay as they are asked for.
     """
     (demand,) = translate({asked: 1})
-    hint = DeviceHint(strategy=AllocateStrategy.REQUESTS_AS_COUNT)
+    hint = DeviceHint(strategy=HintStrategy.REQUESTS_AS_COUNT)
 
     assert with_hint_applied(demand, hint, NICS) == demand
 
@@ -114,8 +114,8 @@ def test_a_hint_is_a_strategy_of_the_pod() -> None:
     All of a node, or beside GPUs one for each switch; a count, or several whole ones, is none.
     """
     fast = (Requirement("type", HintOperator.IN, ("fast",)),)
-    every = DeviceHint(strategy=AllocateStrategy.APPLY_FOR_ALL)
-    as_count = DeviceHint(strategy=AllocateStrategy.REQUESTS_AS_COUNT)
+    every = DeviceHint(strategy=HintStrategy.APPLY_FOR_ALL)
+    as_count = DeviceHint(strategy=HintStrategy.REQUESTS_AS_COUNT)
     gpus = DeviceRequest("gpu", 2, DeviceShare(percent=100))
     beside = (DeviceStrategy.APPLY_FOR_EACH_GROUP, ["gpu", "rdma"])
 
@@ -132,9 +132,7 @@ def test_all_of_none_is_refused() -> None:
     """
     Where no device matches, all devices cannot be had.
     """
-    hint = DeviceHint(
-        (Requirement("gone", HintOperator.EXISTS),), None, AllocateStrategy.APPLY_FOR_ALL
-    )
+    hint = DeviceHint((Requirement("gone", HintOperator.EXISTS),), None, HintStrategy.APPLY_FOR_ALL)
 
     with pytest.raises(DeviceRequestError, match="none of the node's 3 devices of type rdma"):
         with_hint_applied(nics(1, 50), hint, NICS)

@@ -28,7 +28,7 @@ from placer.node.discover import take_inventory, to_machine
 from placer.node.discover.devices import read_devices
 from placer.node.discover.hwloc_devices import read_hwloc_devices
 from placer.node.discover.hwloc_xml import read_hwloc, tree_of
-from placer.node.discover.inventory import Inventory
+from placer.node.discover.inventory import MachineInventory
 from placer.node.discover.nvidia_smi import read_smi
 from placer.node.discover.report import DocumentKind, to_document
 from placer.node.discover.sysfs import read_sysfs
@@ -79,7 +79,7 @@ def damaged(data: bytes, edits: list[tuple[int, str, bytes]]) -> bytes:
     return data
 
 
-def complaint(discover: Callable[[], Inventory]) -> str:
+def complaint(discover: Callable[[], MachineInventory]) -> str:
     """Return the message that refuses the dump; empty where it becomes a machine all the same."""
     try:
         found = to_machine(discover())
@@ -89,7 +89,7 @@ def complaint(discover: Callable[[], Inventory]) -> str:
     assert found.instance().nodes[0].machine is found.machine
     written = json.dumps(to_document(found, DocumentKind.MACHINE))
     assert read_machine(MachineFile.model_validate_json(written)) == found.machine
-    assert to_document(found, DocumentKind.INVENTORY)["kind"] == "Inventory"
+    assert to_document(found, DocumentKind.INVENTORY)["kind"] == "MachineInventory"
     return ""
 
 
@@ -103,7 +103,7 @@ def test_texts_of_nvidia_smi_may_be_cut_and_flipped(
     cut = damaged(text.encode(), edits).decode("utf-8", "replace")
     files = files_of(smt_machine())
 
-    def discover() -> Inventory:
+    def discover() -> MachineInventory:
         return replace(read_sysfs(files), found=read_devices(files, [read_smi(cut, "a.txt")]))
 
     message = complaint(discover)
@@ -118,7 +118,7 @@ def test_any_file_may_be_missing_or_wrong(edits: dict[str, str | None]) -> None:
     """
     tree = {path: text for path, text in {**TREE, **edits}.items() if text is not None}
 
-    def discover() -> Inventory:
+    def discover() -> MachineInventory:
         files = files_of(tree)
         return replace(read_sysfs(files), found=read_devices(files, ()))
 
@@ -134,7 +134,7 @@ def test_xml_may_be_cut_and_flipped(text: str, edits: list[tuple[int, str, bytes
     """
     data = damaged(text.encode(), edits)
 
-    def discover() -> Inventory:
+    def discover() -> MachineInventory:
         tree = tree_of(data, "a.xml")
         inventory = read_hwloc(tree)
         return replace(inventory, found=read_hwloc_devices(tree, inventory.numa_nodes))

@@ -8,7 +8,7 @@ import pytest
 
 from kernel_trees import CPU, a_cpu, smt_machine, tar_of, write_tree
 from placer.node.discover import take_inventory
-from placer.node.discover.archive import Members
+from placer.node.discover.archive import ArchiveMembers
 from placer.node.discover.machine_files import MachineFiles, parse_mask
 from placer.node.discover.roots import open_files
 from placer_models.files.errors import InputError
@@ -131,7 +131,7 @@ def test_what_is_no_dump_is_told_so(tmp_path: Path) -> None:
     assert refused(tmp_path / "none") == f"{tmp_path / 'none'}: does not exist"
 
 
-class _Locked(Members):
+class _Locked(ArchiveMembers):
     """Files of which one may not be read, and one is not answered for."""
 
     def data(self, path: str) -> bytes:

@@ -12,7 +12,7 @@ from kubernetes_dumps import read
 from kubernetes_worlds import node
 from placer.node.discover import take_inventory
 from placer.node.discover.device_object import write_device_object
-from placer.node.discover.inventory import FoundDevices, Inventory
+from placer.node.discover.inventory import FoundDevices, MachineInventory
 from placer.node.discover.kubelet import with_kubelet
 from placer.node.discover.machine import to_machine
 from placer.node.discover.node_resource_topology import write_node_resource_topology
@@ -30,7 +30,7 @@ GIB = 2**30
 GPUS = tuple(Device("gpu", i, id=f"GPU-{i}", numa_node=0) for i in range(5))
 
 
-def found(tree: Tree, devices: tuple[Device, ...] = (), mib: int = 1024) -> Inventory:
+def found(tree: Tree, devices: tuple[Device, ...] = (), mib: int = 1024) -> MachineInventory:
     """Return what is found of a machine of eight CPUs."""
     files = files_of(tree, *map(a_cpu, range(8)), a_node(0, "0-7", mib))
     return with_kubelet(files, replace(read_sysfs(files), found=FoundDevices(devices)))

@@ -9,7 +9,7 @@ import pytest
 from kernel_trees import CPU, NODE, Tree, a_cpu, a_node, files_of, smt_machine
 from placer.node.discover import to_machine
 from placer.node.discover.inventory import FoundDevices
-from placer.node.discover.machine import Discovered, as_name
+from placer.node.discover.machine import DiscoveredMachine, as_name
 from placer.node.discover.sysfs import read_sysfs
 from placer_models.cpuset import format_cpu_list
 from placer_models.device import Device
@@ -19,18 +19,18 @@ from placer_models.instance.machine_writer import machine_to_dict
 from placer_models.policy import CoreKind
 
 
-def discover(*trees: Tree) -> Discovered:
+def discover(*trees: Tree) -> DiscoveredMachine:
     found = to_machine(read_sysfs(files_of({"proc/sys/kernel/arch": "x86_64"}, *trees)))
     written = json.dumps(machine_to_dict(found.machine, found.machine.name))
     assert read_machine(MachineFile.model_validate_json(written)) == found.machine
     return found
 
 
-def numa_of(found: Discovered) -> Sequence[int | None]:
+def numa_of(found: DiscoveredMachine) -> Sequence[int | None]:
     return [cpu.numa_node for cpu in found.machine.topology.cpus]
 
 
-def packages_of(found: Discovered) -> Sequence[int]:
+def packages_of(found: DiscoveredMachine) -> Sequence[int]:
     return [cpu.package for cpu in found.machine.topology.cpus]
 
 

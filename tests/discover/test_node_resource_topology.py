@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from annotations.documents import spoilt
 from kernel_trees import files_of, smt_machine
 from placer.node.discover import take_inventory, to_machine
-from placer.node.discover.inventory import Inventory
-from placer.node.discover.machine import Discovered
+from placer.node.discover.inventory import MachineInventory
+from placer.node.discover.machine import DiscoveredMachine
 from placer.node.discover.node_resource_topology import write_node_resource_topology
 from placer.node.discover.report import DocumentKind, to_document
 from placer.node.discover.sysfs import read_sysfs
@@ -66,7 +66,7 @@ def an_object(**changes: object) -> dict[str, Any]:
     } | changes
 
 
-def read(folder: Path, tree: object) -> Inventory:
+def read(folder: Path, tree: object) -> MachineInventory:
     file = folder / "nrt.json"
     file.write_text(json.dumps(tree))
     return take_inventory(file)
@@ -153,7 +153,7 @@ def test_a_machine_is_written_and_read_back(tmp_path: Path) -> None:
     file.write_text(yaml.safe_dump(written))
     back = to_machine(take_inventory(file))
 
-    def facts(found: Discovered) -> object:
+    def facts(found: DiscoveredMachine) -> object:
         topology = found.machine.topology
         cpus = [(c.id, c.core, c.package, c.numa_node) for c in topology.cpus]
         return cpus, topology.numa_nodes, topology.numa_distances, found.node().reserved_cpus

@@ -9,7 +9,7 @@ import pytest
 from judge.hand import ALL_CPUS, node, pod, put, world
 from placer.judge.breaches import breaches
 from placer.judge.measure import measure
-from placer.quota.choose import Use as Used
+from placer.quota.choose import ClassUse as Used
 from placer.quota.choose import requested_shares, score_of
 from placer_models.goals import TIERS_OF, USABLE
 from placer_models.node_strategy import (

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubernetes_worlds import Json, node, pod
-from placer.kubernetes.emit.placed_pods import Written
+from placer.kubernetes.emit.placed_pods import ObjectFile
 from placer.kubernetes.emit.writer import text_of
 from placer.load import load_instance
 from placer_models.files.errors import InputError
@@ -214,7 +214,7 @@ def test_what_is_written_has_no_aliases() -> None:
     """
     part = {"a": "b"}
 
-    assert text_of(Written("pods.yaml", ({"x": part, "y": part},))) == (
+    assert text_of(ObjectFile("pods.yaml", ({"x": part, "y": part},))) == (
         "---\nx:\n  a: b\ny:\n  a: b\n"
     )
 

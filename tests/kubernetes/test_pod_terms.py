@@ -6,16 +6,16 @@ from kubernetes_worlds import Json, pod
 from placer_models.affinity import AffinityTerm
 from placer_models.kubernetes.names import HOSTNAME, LABEL_OF_HOSTNAME, LABEL_OF_NODE
 from placer_models.kubernetes.namespaces import OF_NAMESPACES, NamespacePart, Namespaces
-from placer_models.kubernetes.object_fields import Identity, ObjectError
+from placer_models.kubernetes.object_fields import ObjectError, ObjectIdentity
 from placer_models.kubernetes.pod import pod_part
-from placer_models.kubernetes.pod_terms import ORDINARY, Surroundings, meant_by, spread_meant_by
+from placer_models.kubernetes.pod_terms import ORDINARY, TermContext, meant_by, spread_meant_by
 from placer_models.selectors import LabelExpression, SelectorOperator
 from placer_models.topology_spread import SpreadConstraint
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
-def terms_of(found: Json, around: Surroundings = ORDINARY) -> tuple[AffinityTerm, ...]:
+def terms_of(found: Json, around: TermContext = ORDINARY) -> tuple[AffinityTerm, ...]:
     """Return the terms of a pod of the namespace `default`, of which each can be met."""
     terms, lacks = meant_by(pod_part(found).wishes.affinity, "default", around)
     assert lacks == ()
@@ -52,7 +52,7 @@ def test_terms_of_pod_affinity_are_read() -> None:
     )
     named = {**zone, "namespaceSelector": {"matchLabels": {OF_NAMESPACES: "other"}}}
     found = pod(affinity={"podAntiAffinity": {required: [named]}})
-    (term,) = terms_of(found, Surroundings(namespaces("other")))
+    (term,) = terms_of(found, TermContext(namespaces("other")))
     assert term.namespaces == ("other",)
 
 
@@ -104,7 +104,7 @@ def test_affinity_that_means_no_pod_is_named() -> None:
 def namespaces(*untold: str, **labels: dict[str, str]) -> Namespaces:
     """Return namespaces with these labels, and others of which only pods are known."""
     parts = {
-        name: NamespacePart(Identity("Namespace", "", name, labels=has))
+        name: NamespacePart(ObjectIdentity("Namespace", "", name, labels=has))
         for name, has in labels.items()
     }
     return Namespaces.of(parts, ("default", *untold))
@@ -114,7 +114,7 @@ def test_namespaces_are_selected_by_their_labels_as_far_as_they_are_told() -> No
     """
     One that nobody tells of is kept away from, and never company; its name is known.
     """
-    around = Surroundings(
+    around = TermContext(
         namespaces("untold", prod={"env": "x"}, test={"env": "y"}, default={"env": "y"})
     )
     anyone = {"matchLabels": {}}
@@ -139,7 +139,7 @@ def test_namespaces_are_selected_by_their_labels_as_far_as_they_are_told() -> No
         (),
         ("required pod affinity that means no pod",),
     )
-    known = Surroundings(namespaces(prod={}, default={}))
+    known = TermContext(namespaces(prod={}, default={}))
     assert terms_of(pod(affinity={"podAntiAffinity": {REQUIRED: [nobody]}}), known) == ()
 
 
@@ -147,12 +147,12 @@ def test_namespaces_are_selected_by_their_labels_as_far_as_they_are_told() -> No
     ("key", "around", "topology"),
     [
         (HOSTNAME, ORDINARY, ""),
-        (HOSTNAME, Surroundings(hostnames_are_nodes=False), LABEL_OF_HOSTNAME),
+        (HOSTNAME, TermContext(hostnames_are_nodes=False), LABEL_OF_HOSTNAME),
         ("node", ORDINARY, LABEL_OF_NODE),
         ("zone", ORDINARY, "zone"),
     ],
 )
-def test_topology_keys_are_labels_of_nodes(key: str, around: Surroundings, topology: str) -> None:
+def test_topology_keys_are_labels_of_nodes(key: str, around: TermContext, topology: str) -> None:
     """
     A host name stands for the node where each has its own; `node` is no word of Kubernetes.
     """

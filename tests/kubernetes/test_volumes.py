@@ -31,7 +31,7 @@ from placer.search.options import SolveOptions
 from placer.search.solver import solve
 from placer_cli.app import main
 from placer_cli.exits import Exit
-from placer_models.kubernetes.who_waits import ALL, Ignored, WhoWaits
+from placer_models.kubernetes.who_waits import ALL, IgnoredWishes, WhoWaits
 from placer_models.placement import PartlyPlaced, Placed
 
 TWO = node("n1", labels={ZONE: "z1"}), node("n2", labels={ZONE: "z2"})
@@ -152,7 +152,7 @@ def test_a_pod_waits_for_its_volume_by_name(known: list[Json], said: str) -> Non
     gang = [asking("p", "c", labels=labels), pod("q", labels=labels)]
     instance, summary = read(*TWO, *known, *gang)
     assert (instance.gangs, said in notes(summary)) == ((), True)
-    instance, summary = read(*TWO, *known, asked, who=WhoWaits(ignored=frozenset(Ignored)))
+    instance, summary = read(*TWO, *known, asked, who=WhoWaits(ignored=frozenset(IgnoredWishes)))
     assert places(instance).keys() == {"p"}
     assert "volumes that nobody looks at" in notes(summary)
 
@@ -182,7 +182,7 @@ def test_what_is_written_before_the_binding() -> None:
     again = volume_claim("c", of_class="dynamic", **chosen)
     assert told(*TWO, storage_class("dynamic", DRIVER), again, asking("p", "c")) == {}
     now = storage_class(mode="Immediate"), on("v", "n2"), volume_claim("c"), asking("p", "c")
-    assert told(*TWO, *now, who=WhoWaits(ignored=frozenset(Ignored))) == {}
+    assert told(*TWO, *now, who=WhoWaits(ignored=frozenset(IgnoredWishes))) == {}
 
 
 @pytest.mark.parametrize("seed", range(25))

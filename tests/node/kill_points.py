@@ -18,10 +18,10 @@ from placer.node.container_lookup import our_cgroup
 from placer.node.cpu_order import conflict
 from placer.node.errors import ObserveOnlyError, RefusedError
 from placer.node.host import Host
-from placer.node.plan import Plan, plan_of
+from placer.node.plan import NodePlan, plan_of
 from placer.node.pools import pools_of
 from placer.node.state import AppliedState
-from placer.node.systemd_units import Property, UnitError
+from placer.node.systemd_units import UnitError, UnitProperty
 from placer.node.targets import targets_of
 from placer_models.cpuset import CpuSet, format_cpu_list, parse_cpu_list
 from placer_models.limits import Limits
@@ -143,7 +143,7 @@ class KilledUnits:
     def trouble(self) -> str:
         return ""
 
-    def set(self, unit: str, properties: Sequence[Property]) -> None:
+    def set(self, unit: str, properties: Sequence[UnitProperty]) -> None:
         self.settle()
         (one,) = properties
         file, text = written(one.bus_name, one.value) or ("", "")
@@ -177,7 +177,7 @@ class KilledState(AppliedState):
         other.files = dict(self.files)
         return other
 
-    def begin(self, document: NodePlacement, plan: Plan) -> None:
+    def begin(self, document: NodePlacement, plan: NodePlan) -> None:
         self._change(lambda: self.files.update(journal=(document, plan)))
 
     def commit(self) -> None:
@@ -191,10 +191,10 @@ class KilledState(AppliedState):
         self._change(lambda: self.files.update(applied=document))
         self._change(lambda: self.files.pop("committed", None))
 
-    def unfinished(self) -> tuple[NodePlacement, Plan] | None:
+    def unfinished(self) -> tuple[NodePlacement, NodePlan] | None:
         return self.files.get("journal")
 
-    def committed(self) -> tuple[NodePlacement, Plan] | None:
+    def committed(self) -> tuple[NodePlacement, NodePlan] | None:
         return self.files.get("committed")
 
     def applied(self) -> NodePlacement | None:
@@ -240,7 +240,7 @@ class Transition:
         return pickle.loads(self._pickled)
 
     @cached_property
-    def plan(self) -> Plan:
+    def plan(self) -> NodePlan:
         """What leads from the one to the other."""
         return plan_of(self.after, whole(self.tree), self.host, previous=self.before)
 

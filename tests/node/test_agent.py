@@ -10,8 +10,8 @@ import pytest
 from node.fake_cgroupfs import FakeV1, FakeV2
 from node.node_documents import a_document, a_node, a_pod
 from placer.node.agent.agent import REPAIRS_A_MINUTE, Agent, OnDrift
-from placer.node.agent.inbox import MAX_DOCUMENT_BYTES, Inbox
-from placer.node.agent.metrics import Metrics
+from placer.node.agent.inbox import MAX_DOCUMENT_BYTES, DocumentInbox
+from placer.node.agent.metrics import AgentMetrics
 from placer.node.cgroups import Cgroups
 from placer.node.host import Host
 from placer.node.operations import perform
@@ -45,7 +45,7 @@ class Node:
             self.cgroups,
             lambda: self.host,
             AppliedState(self.folder / "state"),
-            Inbox(self.documents, "n0"),
+            DocumentInbox(self.documents, "n0"),
             clock=lambda: self.now_s,
             **options,
         )
@@ -248,7 +248,7 @@ def test_a_refused_document_does_not_end_a_dispute(node):
 
 def _obeys(agent: Agent) -> float | None:
     """Return the metric of that name."""
-    return Metrics(agent).registry.get_sample_value("placer_agent_node_obeys")
+    return AgentMetrics(agent).registry.get_sample_value("placer_agent_node_obeys")
 
 
 def test_an_overwritten_cpuset_is_repaired(node):
@@ -487,13 +487,13 @@ class TestInbox:
     """Which files are documents, and which are refused."""
 
     @pytest.fixture
-    def inbox(self, tmp_path: Path) -> Inbox:
+    def inbox(self, tmp_path: Path) -> DocumentInbox:
         """An empty folder of ours."""
         folder = tmp_path / "documents"
         folder.mkdir(mode=0o700)
-        return Inbox(folder, "n0")
+        return DocumentInbox(folder, "n0")
 
-    def put(self, inbox: Inbox, name: str, document: NodePlacement) -> Path:
+    def put(self, inbox: DocumentInbox, name: str, document: NodePlacement) -> Path:
         path = inbox.folder / name
         path.with_name(f".{name}").write_text(json.dumps(node_placement_to_dict(document)))
         return path.with_name(f".{name}").replace(path)

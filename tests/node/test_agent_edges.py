@@ -21,7 +21,7 @@ from placer.node.agent import serve
 from placer.node.agent import watch as watch_module
 from placer.node.agent.notify import notify, watchdog_s
 from placer.node.agent.serve import Server, check_address
-from placer.node.agent.watch import ANYTHING, Alarm, Watch
+from placer.node.agent.watch import ANYTHING, CgroupWatch, WaitAlarm
 from placer.node.errors import RefusedError
 
 NOBODY = 65534
@@ -416,19 +416,19 @@ class TestWatch:
         return cgroups, documents
 
     @pytest.fixture
-    def watch(self, folders: tuple[Path, Path]) -> Iterator[Watch]:
+    def watch(self, folders: tuple[Path, Path]) -> Iterator[CgroupWatch]:
         """A watch of them."""
-        alarm = Alarm()
-        found = Watch([folders[0]], folders[1], alarm)
+        alarm = WaitAlarm()
+        found = CgroupWatch([folders[0]], folders[1], alarm)
         yield found
         found.close()
         alarm.close()
 
-    def told(self, watch: Watch, folder: Path, timeout_s: float = 5) -> set[str]:
+    def told(self, watch: CgroupWatch, folder: Path, timeout_s: float = 5) -> set[str]:
         return {path.removeprefix(f"{folder}/") for path in watch.changes(timeout_s)}
 
     def test_settings_and_processes_are_told_and_nothing_else(
-        self, watch: Watch, folders: tuple[Path, Path]
+        self, watch: CgroupWatch, folders: tuple[Path, Path]
     ) -> None:
         """
         What changes without anybody's doing is not.
@@ -449,7 +449,7 @@ class TestWatch:
         assert self.told(watch, cgroups) == {"a/b/cgroup.procs"}
 
     def test_cgroups_that_come_are_watched_and_those_that_go_are_told(
-        self, watch: Watch, folders: tuple[Path, Path]
+        self, watch: CgroupWatch, folders: tuple[Path, Path]
     ) -> None:
         """
         Also those that came inside one before anybody could watch it.
@@ -466,7 +466,7 @@ class TestWatch:
         assert "c/d/e" in self.told(watch, cgroups)
 
     def test_cgroups_nested_deeper_than_a_path_stop_nobody(
-        self, watch: Watch, folders: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+        self, watch: CgroupWatch, folders: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """
         Whoever may make cgroups may nest them so: what is not so deep is told as before, whether
@@ -478,8 +478,8 @@ class TestWatch:
             Path("n" * 200).mkdir()
             os.chdir("n" * 200)
         assert "a/" + "n" * 200 in self.told(watch, cgroups)
-        alarm = Alarm()
-        later = Watch([cgroups], documents, alarm)
+        alarm = WaitAlarm()
+        later = CgroupWatch([cgroups], documents, alarm)
 
         for one in (watch, later):
             (cgroups / "a" / "b" / "cpuset.cpus").write_text("0")
@@ -490,7 +490,7 @@ class TestWatch:
         alarm.close()
 
     def test_documents_are_told_once_they_are_whole(
-        self, watch: Watch, folders: tuple[Path, Path]
+        self, watch: CgroupWatch, folders: tuple[Path, Path]
     ) -> None:
         """
         By rename, or at the end of writing; also in a folder that went and is there again.
@@ -512,7 +512,7 @@ class TestWatch:
         assert self.told(watch, documents) == {"again.json"}
 
     def test_no_link_is_followed(
-        self, watch: Watch, folders: tuple[Path, Path], tmp_path: Path
+        self, watch: CgroupWatch, folders: tuple[Path, Path], tmp_path: Path
     ) -> None:
         """
         A link among the cgroups leads nowhere.
@@ -524,7 +524,7 @@ class TestWatch:
         (tmp_path / "elsewhere" / "cpuset.cpus").write_text("0")
         assert watch.changes(0) == set()
 
-    def test_an_alarm_ends_the_wait_and_also_the_next_one(self, watch: Watch) -> None:
+    def test_an_alarm_ends_the_wait_and_also_the_next_one(self, watch: CgroupWatch) -> None:
         """
         Once; from another thread.
         """
@@ -552,9 +552,9 @@ class TestWatch:
             watch_module.ctypes.set_errno(28)
             return -1
 
-        alarm = Alarm()
+        alarm = WaitAlarm()
         monkeypatch.setattr(watch_module, "_LIBC", type("Libc", (), {"inotify_init1": none_left})())
-        watch = Watch([folders[0]], folders[1], alarm)
+        watch = CgroupWatch([folders[0]], folders[1], alarm)
 
         assert watch.changes(0) == watch.changes(0) == {ANYTHING}
         assert caplog.text.count("raise fs.inotify.max_user_watches") == 1

@@ -22,7 +22,7 @@ from node.test_agent_edges import UnixConnection, asked
 from node.test_real_v1 import v1_files
 from placer.node.agent import run as run_module
 from placer.node.agent.agent import OnDrift
-from placer.node.agent.run import Options, run
+from placer.node.agent.run import AgentOptions, run
 from placer.node.cgroup_files import CgroupFiles
 from placer.node.cgroups import CPU, CPUS, CPUSET, MEMORY, PIDS, Cgroups
 from placer.node.errors import RefusedError
@@ -33,7 +33,7 @@ from placer_models.instance.node_file import node_placement_to_dict
 from placer_models.node_placement import NodePlacement, NodePod
 from placer_models.policy import QosClass
 
-CHANGES = run_module.Watch.changes
+CHANGES = run_module.CgroupWatch.changes
 TESTS = Path(__file__).parents[1]
 SECONDS = 30
 """So long something may take to come on a busy machine; nothing is measured."""
@@ -279,7 +279,7 @@ def ends(world: World, on_drift: OnDrift = OnDrift.REPAIR) -> tuple[str, ...]:
     """Run an agent until it is told to stop; return what it refuses then."""
     folder = world.folder
     return run(
-        Options(
+        AgentOptions(
             folder / "documents", folder / "state", "n0", "placer", on_drift, f"unix:{world.socket}"
         )
     )
@@ -291,7 +291,7 @@ def test_drift_is_repaired_at_once_not_at_the_next_poll(
     """
     The kernel tells of a write: with a poll every hour it is repaired all the same.
     """
-    monkeypatch.setattr(run_module.Watch, "changes", lambda self: CHANGES(self, 3600))
+    monkeypatch.setattr(run_module.CgroupWatch, "changes", lambda self: CHANGES(self, 3600))
     here.send("1", 1)
 
     def happens() -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from placer.node.agent import run
-from placer.node.agent.agent import Status
-from placer.node.plan import Plan
+from placer.node.agent.agent import AgentStatus
+from placer.node.plan import NodePlan
 
 
 class Watched:
@@ -16,7 +16,7 @@ class Watched:
     document = None
 
     def __init__(self) -> None:
-        self.status = Status()
+        self.status = AgentStatus()
         self.asked: list[str] = []
         self.alone = {"placer/leaf", "placer/other"}
         self.writes: list[str] = []
@@ -162,7 +162,7 @@ def test_what_was_left_alone_is_tried_again_at_each_sweep(turns, monkeypatch):
     monkeypatch.setattr(run, "SWEEP_S", 0)
 
     found.turn(frozenset(), folder / "documents")
-    found._agent.status.plan = Plan(left_alone=("a/main is left alone: ...",))  # noqa: SLF001
+    found._agent.status.plan = NodePlan(left_alone=("a/main is left alone: ...",))  # noqa: SLF001
     found.turn(frozenset(), folder / "documents")
 
     usual = ["take", "devices", "strangers"]

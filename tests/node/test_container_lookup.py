@@ -5,7 +5,7 @@ import pytest
 from node.fake_cgroupfs import FakeV1, FakeV2
 from node.node_documents import a_pod
 from placer.node.cgroups import Cgroups
-from placer.node.container_lookup import Containers, Located
+from placer.node.container_lookup import ContainerLookup, LocatedContainer
 from placer.node.container_roots import CONTAINER_ROOTS
 
 UID, ID = "1f2e-3d4c", "5" * 64
@@ -68,8 +68,10 @@ def make(cgroups: Cgroups, *paths: str, run: bool = True) -> None:
             tree.start(cgroups.path("cpuset", path))
 
 
-def find(cgroups: Cgroups, pod: object = POD, roots: tuple[str, ...] = CONTAINER_ROOTS) -> Located:
-    return Containers(cgroups, roots).find(pod, "main")
+def find(
+    cgroups: Cgroups, pod: object = POD, roots: tuple[str, ...] = CONTAINER_ROOTS
+) -> LocatedContainer:
+    return ContainerLookup(cgroups, roots).find(pod, "main")
 
 
 @pytest.mark.parametrize("path", KUBELETS)
@@ -82,9 +84,11 @@ def test_a_kubelets_container_is_found_by_uid_and_by_id(
     """
     make(cgroups, path + inside, "system.slice/ssh.service", "kubepods/podother/c")
 
-    assert [find(cgroups, one) for one in (POD, BOTH, ALONE)] == [Located((path,), True)] * 3
-    assert find(cgroups, a_pod("a", uid="1f2e")) == Located()
-    assert find(cgroups, a_pod("a", uid=UID, container_ids={"main": "6"})) == Located()
+    assert [find(cgroups, one) for one in (POD, BOTH, ALONE)] == [
+        LocatedContainer((path,), True)
+    ] * 3
+    assert find(cgroups, a_pod("a", uid="1f2e")) == LocatedContainer()
+    assert find(cgroups, a_pod("a", uid=UID, container_ids={"main": "6"})) == LocatedContainer()
 
 
 @pytest.mark.parametrize("path", OTHERS)
@@ -94,8 +98,8 @@ def test_a_container_of_another_runtime_is_found_by_its_id(cgroups: Cgroups, pat
     """
     make(cgroups, f"{path}/container")
 
-    assert find(cgroups, ALONE) == Located((path,), True)
-    assert find(cgroups, BOTH) == Located()
+    assert find(cgroups, ALONE) == LocatedContainer((path,), True)
+    assert find(cgroups, BOTH) == LocatedContainer()
 
 
 @pytest.mark.parametrize(
@@ -113,7 +117,9 @@ def test_services_and_jobs_are_found_by_their_names(cgroups: Cgroups, path: str,
     """
     make(cgroups, f"{path}/step_0")
 
-    assert find(cgroups, a_pod("a", container_ids={"main": told})) == Located((path,), True)
+    assert find(cgroups, a_pod("a", container_ids={"main": told})) == LocatedContainer(
+        (path,), True
+    )
 
 
 @pytest.mark.parametrize("path", ELSEWHERE)
@@ -122,10 +128,12 @@ def test_a_cgroup_of_the_right_name_elsewhere_is_nobodys(cgroups: Cgroups, path:
     Alone it is not taken, and beside the right one it changes nothing.
     """
     make(cgroups, path)
-    assert [find(cgroups, one) for one in (POD, BOTH, ALONE)] == [Located()] * 3
+    assert [find(cgroups, one) for one in (POD, BOTH, ALONE)] == [LocatedContainer()] * 3
 
     make(cgroups, KUBELETS[0])
-    assert [find(cgroups, one) for one in (POD, BOTH, ALONE)] == [Located((KUBELETS[0],), True)] * 3
+    assert [find(cgroups, one) for one in (POD, BOTH, ALONE)] == [
+        LocatedContainer((KUBELETS[0],), True)
+    ] * 3
 
 
 @pytest.mark.parametrize(
@@ -168,7 +176,7 @@ def test_a_container_may_own_its_cgroup(cgroups: Cgroups) -> None:
         find(cgroups)
         == find(cgroups, BOTH)
         == find(cgroups, ALONE)
-        == Located((KUBELETS[0],), True)
+        == LocatedContainer((KUBELETS[0],), True)
     )
 
 
@@ -181,7 +189,7 @@ def test_a_root_that_others_may_change_is_not_looked_into(cgroups: Cgroups) -> N
         make(cgroups, step, run=False)
         cgroups.files.owners[cgroups.path("cpuset", step)] = (1000, 0o755)
 
-    containers = Containers(cgroups, CONTAINER_ROOTS)
+    containers = ContainerLookup(cgroups, CONTAINER_ROOTS)
     assert containers.find(POD, "main").cgroups == (KUBELETS[1],)
     assert list(containers.barred) == ["docker", "kubepods/burstable"]
 
@@ -192,7 +200,7 @@ def test_two_cgroups_that_could_be_it_are_both_left(cgroups: Cgroups) -> None:
     """
     make(cgroups, KUBELETS[2])
     make(cgroups, KUBELETS[3], run=False)
-    assert find(cgroups) == find(cgroups, ALONE) == Located((KUBELETS[2],), True)
+    assert find(cgroups) == find(cgroups, ALONE) == LocatedContainer((KUBELETS[2],), True)
 
     cgroups.files.start(cgroups.path("cpuset", KUBELETS[3]))
     found = find(cgroups)
@@ -210,7 +218,7 @@ def test_conmon_is_no_container(cgroups: Cgroups) -> None:
     make(cgroups, KUBELETS[4], KUBELETS[4].replace("crio-", "crio-conmon-"))
     make(cgroups, OTHERS[2], OTHERS[2].replace("libpod-", "libpod-conmon-"))
 
-    assert find(cgroups, BOTH) == Located((KUBELETS[4],), True)
+    assert find(cgroups, BOTH) == LocatedContainer((KUBELETS[4],), True)
     assert len(find(cgroups).cgroups) == 2, "but it is of the pod"
 
 
@@ -221,5 +229,5 @@ def test_roots_are_configured(cgroups: Cgroups) -> None:
     there = f"mine/kubepods/burstable/pod{UID}/{ID}"
     make(cgroups, there, KUBELETS[2])
 
-    assert find(cgroups, POD, ("mine/kubepods", "not-there")) == Located((there,), True)
+    assert find(cgroups, POD, ("mine/kubepods", "not-there")) == LocatedContainer((there,), True)
     assert find(cgroups, BOTH).cgroups == (KUBELETS[2],)

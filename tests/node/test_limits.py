@@ -12,7 +12,7 @@ from placer.node.errors import RefusedError
 from placer.node.host import Host, read_host
 from placer.node.no_cgroups import BlankFiles
 from placer.node.operations import OperationKind
-from placer.node.plan import Plan, plan_of
+from placer.node.plan import NodePlan, plan_of
 from placer.node.render.cgroup import page_size_name
 from placer.node.render.commands import runtime_flags
 from placer.node.render.oci import edited_config
@@ -71,7 +71,7 @@ def limits_of(cgroups: Cgroups) -> tuple[int | None, int | None]:
     return memory, None if memory is None or both is None else both - memory
 
 
-def files_of(plan: Plan) -> list[str]:
+def files_of(plan: NodePlan) -> list[str]:
     """The files that a plan writes, in order."""
     return [one.file for one in plan.operations if one.kind is OperationKind.WRITE]
 
@@ -147,7 +147,7 @@ def test_nothing_is_left_of_a_pod_that_is_gone(cgroups: Cgroups, state: AppliedS
     assert [one for one in controllers if cgroups.exists("placer/a@default", one)] == []
 
 
-def plan_on(cgroups: Cgroups, pod: str, state: AppliedState) -> Plan:
+def plan_on(cgroups: Cgroups, pod: str, state: AppliedState) -> NodePlan:
     """The plan of a document of one pod without wishes, from what is there."""
     return plan_of(
         a_document(a_pod(pod), generation=2, node=NODE),

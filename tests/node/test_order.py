@@ -4,19 +4,19 @@ from random import Random
 
 import pytest
 
-from placer.node.cpu_order import Holder, NoOrderError, conflict, steps_of
+from placer.node.cpu_order import CpuHolder, NoOrderError, conflict, steps_of
 from placer_models.cpuset import CpuSet, parse_cpu_list
 from placer_models.policy import QosClass
 
 LSE, LSR, LS, BE = QosClass.LSE, QosClass.LSR, QosClass.LS, QosClass.BE
 
 
-def holder(name: str, qos: QosClass, now: str, goal: str, **more: bool) -> Holder:
+def holder(name: str, qos: QosClass, now: str, goal: str, **more: bool) -> CpuHolder:
     """A container by its lists of CPUs."""
-    return Holder(name, name, qos, parse_cpu_list(now), parse_cpu_list(goal), **more)
+    return CpuHolder(name, name, qos, parse_cpu_list(now), parse_cpu_list(goal), **more)
 
 
-def order(holders: list[Holder], shared: str = "") -> list[tuple[str, str]]:
+def order(holders: list[CpuHolder], shared: str = "") -> list[tuple[str, str]]:
     """Who gets what, in order."""
     steps = steps_of(holders, parse_cpu_list(shared))
     return [(holders[i].name, ",".join(map(str, sorted(cpus)))) for i, cpus, _ in steps]
@@ -123,8 +123,8 @@ def test_containers_of_one_pod_do_not_wait_for_each_other() -> None:
     """
     An init container runs on all CPUs of its pod, which its app containers get.
     """
-    init = Holder("init", "pod", LSE, parse_cpu_list("0-1"), parse_cpu_list("2-3"))
-    app = Holder("app", "pod", LSE, parse_cpu_list("0"), parse_cpu_list("2"))
+    init = CpuHolder("init", "pod", LSE, parse_cpu_list("0-1"), parse_cpu_list("2-3"))
+    app = CpuHolder("app", "pod", LSE, parse_cpu_list("0"), parse_cpu_list("2"))
 
     assert order([app, init]) == [("app", "2"), ("init", "2,3")]
 
@@ -152,7 +152,7 @@ def check_every_step(seed: int) -> bool:
     cpus = 3 * len(pods) + 3
     now, goal = a_state(rng, pods, cpus), a_state(rng, pods, cpus)
     holders = [
-        Holder(name, name, qos, a, b or a if qos.owns_cpus and not b else b)
+        CpuHolder(name, name, qos, a, b or a if qos.owns_cpus and not b else b)
         for (name, qos), a, b in zip(pods, now, goal, strict=True)
         if b
     ]

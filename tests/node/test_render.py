@@ -7,13 +7,13 @@ import pytest
 
 from node.node_documents import GIB, a_document, a_node, a_pod, holding
 from placer.node.render.cdi import cdi_spec
-from placer.node.render.cgroup import Setting, same, settings, weight_of
+from placer.node.render.cgroup import CgroupSetting, same, settings, weight_of
 from placer.node.render.commands import numactl_line, runtime_flags, taskset_line
 from placer.node.render.environment import environment_of
 from placer.node.render.folder import rendered
 from placer.node.render.oci import edited_config
 from placer.node.render.systemd import INFINITY, bits_of, properties_of
-from placer.node.targets import Target, targets_of
+from placer.node.targets import ContainerTarget, targets_of
 from placer_models.cluster import Node
 from placer_models.device import Device
 from placer_models.limits import Limits
@@ -23,7 +23,7 @@ from placer_models.policy import QosClass
 LSE, LSR, LS, BE = QosClass.LSE, QosClass.LSR, QosClass.LS, QosClass.BE
 
 
-def target(pod: NodePod, node: Node | None = None) -> Target:
+def target(pod: NodePod, node: Node | None = None) -> ContainerTarget:
     """What the only container of a pod gets."""
     return targets_of(a_document(pod, node=node))[0]
 
@@ -36,7 +36,7 @@ def with_gpus(*ids: str, model: str = "A100", cards: tuple[str, ...] = ()) -> No
     return replace(node, machine=replace(node.machine, devices=tuple(devices)))
 
 
-def texts(found: tuple[Setting, ...]) -> dict[str, str]:
+def texts(found: tuple[CgroupSetting, ...]) -> dict[str, str]:
     """File -> what it is to say."""
     return {one.file: one.text for one in found}
 

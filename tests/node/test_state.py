@@ -12,7 +12,7 @@ from placer.node.apply import apply
 from placer.node.cgroups import Cgroups
 from placer.node.errors import ObserveOnlyError, RefusedError
 from placer.node.host import Host
-from placer.node.plan import Plan
+from placer.node.plan import NodePlan
 from placer.node.state import APPLIED, COMMITTED, JOURNAL, OBSERVE_ONLY, AppliedState
 from placer_models.policy import QosClass
 
@@ -67,7 +67,7 @@ def test_what_is_begun_is_read_again(tmp_path: Path) -> None:
     state, document = AppliedState(tmp_path), a_document(a_pod("a", QosClass.LSE, "0-1"))
     cgroups, host = Cgroups(FakeV2()), Host("n0")
     plan = apply(document, cgroups, host, state).plan
-    begun = Plan(plan.operations, plan.finish)
+    begun = NodePlan(plan.operations, plan.finish)
 
     state.begin(document, begun)
     found = state.unfinished()
@@ -121,7 +121,7 @@ def test_a_pipe_in_the_place_of_a_temporary_file_is_replaced(tmp_path: Path) -> 
     os.mkfifo(tmp_path / f".{JOURNAL}.new")
 
     state = AppliedState(tmp_path)
-    state.begin(a_document(a_pod("a")), Plan())
+    state.begin(a_document(a_pod("a")), NodePlan())
 
     assert state.unfinished() is not None
 
@@ -131,7 +131,7 @@ def test_a_journal_of_another_format_is_named(tmp_path: Path) -> None:
     Another version of Placer wrote it, and knows what it means; it is not called damaged.
     """
     state = AppliedState(tmp_path)
-    state.begin(a_document(a_pod("a")), Plan())
+    state.begin(a_document(a_pod("a")), NodePlan())
     file = tmp_path / JOURNAL
     file.write_bytes(file.read_bytes().replace(b"placer-journal 1 ", b"placer-journal 2 "))
 
@@ -151,7 +151,7 @@ def test_every_changed_byte_is_seen(tmp_path: Path) -> None:
     """
     state = AppliedState(tmp_path)
     document = a_document(a_pod("a"))
-    state.begin(document, Plan())
+    state.begin(document, NodePlan())
     good = (tmp_path / JOURNAL).read_bytes()
 
     for at in range(0, len(good), 37):

@@ -10,8 +10,8 @@ import pytest
 
 from node.node_documents import a_document, a_pod
 from placer.node.agent import owned
-from placer.node.agent.clearing import Clearing
-from placer.node.agent.owned import OwnedCpus, owned_cpus
+from placer.node.agent.clearing import StrangerMover
+from placer.node.agent.owned import CpusOfOwners, owned_cpus
 from placer.node.agent.strangers import mask_of, read_mask, strangers_on
 from placer.node.errors import ObserveOnlyError
 from placer.node.state import CLEARED, AppliedState
@@ -74,10 +74,10 @@ class Machine:
     def found(self, owned: CpuSet, in_pods: Iterable[str] = ("placer",)):
         return list(strangers_on(owned, in_pods, 2, self.root, self.affinity))
 
-    def clearing(self) -> Clearing:
-        return Clearing(self.state, self.root, self.affinity, self.set_affinity)
+    def clearing(self) -> StrangerMover:
+        return StrangerMover(self.state, self.root, self.affinity, self.set_affinity)
 
-    def clear(self, clearing: Clearing, own: str, online: CpuSet = ALL) -> None:
+    def clear(self, clearing: StrangerMover, own: str, online: CpuSet = ALL) -> None:
         cpus = parse_cpu_list(own) if own else frozenset()
         clearing.clear(self.found(cpus & online), cpus & online, online, ALL)
 
@@ -270,9 +270,9 @@ def test_an_agent_tells_or_moves_as_it_is_told(machine, monkeypatch, caplog, cle
     Those that stay are told once, counted by their kind, and in no case make a node disobey.
     """
     monkeypatch.setattr(owned, "strangers_on", lambda cpus, pods, _: machine.found(cpus, pods))
-    monkeypatch.setattr(owned, "Clearing", lambda _: machine.clearing())
+    monkeypatch.setattr(owned, "StrangerMover", lambda _: machine.clearing())
     before = machine.says()
-    cpus = OwnedCpus(machine.state, 2, clears=clears, looks=True)
+    cpus = CpusOfOwners(machine.state, 2, clears=clears, looks=True)
     document = a_document(a_pod("a", QosClass.LSE, "2-3"))
 
     for _ in range(2):
@@ -292,12 +292,12 @@ def test_an_agent_tells_or_moves_as_it_is_told(machine, monkeypatch, caplog, cle
 
 
 def test_without_the_option_what_was_moved_is_given_back(machine, monkeypatch):
-    monkeypatch.setattr(owned, "Clearing", lambda _: machine.clearing())
+    monkeypatch.setattr(owned, "StrangerMover", lambda _: machine.clearing())
     before = machine.says()
     machine.clear(machine.clearing(), "2-3")
     document = a_document(a_pod("a", QosClass.LSE, "2-3"))
 
-    OwnedCpus(machine.state, 2, clears=False, looks=False).look(
+    CpusOfOwners(machine.state, 2, clears=False, looks=False).look(
         document, ["placer"], ALL, writes=True
     )
 

@@ -7,14 +7,14 @@ import pytest
 
 from placer.queue.explain import sentence
 from placer.queue.fair import FairQueue
-from placer.queue.model import MAX_WEIGHT_MILLI, Charge, Ticket, WorkUnit
+from placer.queue.model import MAX_WEIGHT_MILLI, ChargeTime, QueueTicket, WorkUnit
 
 
 def units(count: int, length_us: int | None = 60, first: int = 0) -> list[WorkUnit]:
     return [WorkUnit(i, length_us) for i in range(first, first + count)]
 
 
-def take(queue: FairQueue, count: int, now_us: int = 0) -> list[Ticket]:
+def take(queue: FairQueue, count: int, now_us: int = 0) -> list[QueueTicket]:
     """Dispatch so many units at one moment."""
     tickets = [queue.next(now_us) for _ in range(count)]
     return [ticket for ticket in tickets if ticket is not None]
@@ -27,7 +27,7 @@ def two_jobs(**options: int) -> FairQueue:
     return queue
 
 
-def jobs_of(tickets: list[Ticket]) -> str:
+def jobs_of(tickets: list[QueueTicket]) -> str:
     return "".join(ticket.job for ticket in tickets)
 
 
@@ -46,7 +46,7 @@ def test_the_literal_rule_gives_one_instant_to_one_flow() -> None:
     """
     Charged only as threads run, the flow that is ahead at an instant gets all of it.
     """
-    queue = FairQueue(charge=Charge.RUNNING)
+    queue = FairQueue(charge=ChargeTime.RUNNING)
     queue.add_job("a")
     queue.add_job("b")
     queue.submit("a", *units(9))
@@ -338,7 +338,7 @@ def test_the_explained_flow_is_the_one_that_is_served() -> None:
     """
     What explain says comes true in the next decision, under both rules.
     """
-    for charge in Charge:
+    for charge in ChargeTime:
         queue = FairQueue(charge=charge)
         queue.add_group("g", weight_milli=1500)
         for job, group in (("a", "g"), ("b", "g"), ("c", None)):

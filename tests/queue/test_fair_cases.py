@@ -10,11 +10,11 @@ import yaml
 from placer.queue.advice import threads_for
 from placer.queue.dominant import TaskFlow, dominant_shares
 from placer.queue.fair import FairQueue
-from placer.queue.fair_shares import ShareDemand, steady_shares
-from placer.queue.model import US_PER_S, Charge, WorkUnit
+from placer.queue.fair_shares import FlowDemand, steady_shares
+from placer.queue.model import US_PER_S, ChargeTime, WorkUnit
 from placer.queue.peers import borrowed_share_permille, decayed_usage
 from placer.queue.simulation.engine import simulate
-from placer.queue.simulation.scenario import Capacity, JobSpec, Scenario, dealt
+from placer.queue.simulation.scenario import QueueScenario, SimulatedJob, ThreadCapacity, dealt
 
 Row = dict[str, Any]
 
@@ -45,7 +45,7 @@ def test_the_least_served_is_next(row: Row) -> None:
     """
     The flow that had least is next; of flows that had the same, the first of the row.
     """
-    queue = FairQueue(charge=Charge.RUNNING)
+    queue = FairQueue(charge=ChargeTime.RUNNING)
     for group in row["groups"]:
         queue.add_group(group["group"], weight_milli=milli(group["weight"]))
         for job, served_s in group["served_s"].items():
@@ -55,7 +55,7 @@ def test_the_least_served_is_next(row: Row) -> None:
         queue.adopt(job, WorkUnit("runs", us(60)), now_us=0)
     now_us = max(map(us, row["ran_s"].values()), default=0)
     tied = {
-        name: queue.tree.flow(name).standing(Charge.RUNNING, now_us) for name in row["expected"]
+        name: queue.tree.flow(name).standing(ChargeTime.RUNNING, now_us) for name in row["expected"]
     }
 
     ticket = queue.next(now_us)
@@ -65,9 +65,9 @@ def test_the_least_served_is_next(row: Row) -> None:
     assert len(set(tied.values())) == 1
 
 
-@pytest.mark.parametrize("charge", Charge)
+@pytest.mark.parametrize("charge", ChargeTime)
 @pytest.mark.parametrize("row", rows("services"))
-def test_service_is_the_seconds_that_threads_ran(row: Row, charge: Charge) -> None:
+def test_service_is_the_seconds_that_threads_ran(row: Row, charge: ChargeTime) -> None:
     """
     Q4: service grows by one a second for each running thread, whatever decisions go by.
     """
@@ -87,7 +87,7 @@ def test_a_group_counts_by_its_weight(row: Row) -> None:
     """
     A group's value is what its jobs had, over its weight: 808 / 4 = 202.
     """
-    queue = FairQueue(charge=Charge.RUNNING)
+    queue = FairQueue(charge=ChargeTime.RUNNING)
     queue.add_group("group", weight_milli=milli(row["weight"]))
     for job, served_s in row["served_s"].items():
         queue.add_job(job, group="group", served=us(served_s))
@@ -105,11 +105,11 @@ def test_steady_shares_are_weighted_max_min(row: Row) -> None:
     In the long run a share that a flow cannot use goes to its siblings, then onward.
     """
     tree = [
-        ShareDemand(
+        FlowDemand(
             group["group"],
             milli(group["weight"]),
             tuple(
-                ShareDemand(job["name"], milli(job.get("weight", 1)), most=job.get("most"))
+                FlowDemand(job["name"], milli(job.get("weight", 1)), most=job.get("most"))
                 for job in group["jobs"]
             ),
         )
@@ -125,7 +125,7 @@ def test_flat_shares_keep_minima_and_maxima(row: Row) -> None:
     The shares of YARN's own tests, as exact numbers.
     """
     flows = [
-        ShareDemand(str(i), milli(flow["weight"]), least=flow["least"], most=flow["most"])
+        FlowDemand(str(i), milli(flow["weight"]), least=flow["least"], most=flow["most"])
         for i, flow in enumerate(row["flows"])
     ]
 
@@ -142,12 +142,12 @@ def test_fine_submission_levels_the_load(row: Row) -> None:
         units[number - 1] = us(length_s)
     before = []
     if "busy_s" in row:
-        before = [JobSpec("Job 0", (us(row["busy_s"]),), running_on=(4,))]
+        before = [SimulatedJob("Job 0", (us(row["busy_s"]),), running_on=(4,))]
     expected = row["expected"]
 
     def ends(threads: int) -> Any:
-        job = JobSpec("Job 1", dealt(units, threads))
-        return simulate(Scenario("", Capacity(row["capacity"]), (*before, job)))
+        job = SimulatedJob("Job 1", dealt(units, threads))
+        return simulate(QueueScenario("", ThreadCapacity(row["capacity"]), (*before, job)))
 
     fine, coarse = ends(row.get("fine", row["units"])), ends(row["coarse"])
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from placer.queue.fairness import FairnessMeter
-from placer.queue.model import Charge, Ticket, WorkUnit
+from placer.queue.model import ChargeTime, QueueTicket, WorkUnit
 from queue_meters import PairMeter, TallyMeter, WaitMeter
 from queue_worlds import (
     Meter,
@@ -35,7 +35,7 @@ class LeadMeter(Meter):
         """Pass it on."""
         self.meter.arrived(job, units)
 
-    def dispatched(self, ticket: Ticket, length: int, now: int) -> None:
+    def dispatched(self, ticket: QueueTicket, length: int, now: int) -> None:
         """Pass it on."""
         self.meter.dispatched(ticket.job, length * ticket.unit.width, now)
 
@@ -235,7 +235,7 @@ def test_the_literal_rule_breaks_the_bound(
     """
     world = figure_3_10(length)
     literal, ours = PairMeter(world), PairMeter(world)
-    run(world, queue_of(world, Charge.RUNNING), literal)
+    run(world, queue_of(world, ChargeTime.RUNNING), literal)
     run(world, queue_of(world), ours)
 
     assert literal.start_ratio > least

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 import yaml
 
-from placer.queue.advice import Advice
+from placer.queue.advice import QueueAdvice
 from placer.queue.file.amount_text import parse_duration_us, parse_permille, parse_weight_milli
 from placer.queue.file.history_file import read_history
 from placer.queue.file.simulation_file import read_simulation
-from placer.queue.model import US_PER_S, Charge
-from placer.queue.simulation.scenario import Capacity, GroupSpec, JobSpec, Scenario
+from placer.queue.model import US_PER_S, ChargeTime
+from placer.queue.simulation.scenario import GroupSpec, QueueScenario, SimulatedJob, ThreadCapacity
 from placer_models.files.errors import InputError
 
 QUEUES = Path(__file__).parents[2] / "instances" / "queues"
@@ -24,7 +24,7 @@ HEAD = "apiVersion: placer/v1\nkind: QueueSimulation\n"
 JOB = "jobs:\n  - name: a\n    length: 60s\n"
 
 
-def read(tmp_path: Path, text: str, name: str = "q.yaml") -> Scenario:
+def read(tmp_path: Path, text: str, name: str = "q.yaml") -> QueueScenario:
     (tmp_path / name).write_text(text, "utf-8")
     return read_simulation(tmp_path / name)
 
@@ -74,17 +74,17 @@ jobs:
 """,
     )
 
-    assert scenario == Scenario(
+    assert scenario == QueueScenario(
         title="all",
-        capacity=Capacity(4, ((60 * S, 2), (90 * S, 6)), ((2, 1500),)),
+        capacity=ThreadCapacity(4, ((60 * S, 2), (90 * S, 6)), ((2, 1500),)),
         groups=(GroupSpec("outer", 4000), GroupSpec("inner", 250, "outer")),
         jobs=(
-            JobSpec("a", (30 * S, S // 2), "inner", 2000, 5400 * S),
-            JobSpec("b", (3333334, 3333333, 3333333), known=False, served=101_500_000),
-            JobSpec("c", (5 * S, 9 * S, 5 * S), width=2, estimate_us=7 * S),
-            JobSpec("d", (30 * S,), running_on=(3,)),
+            SimulatedJob("a", (30 * S, S // 2), "inner", 2000, 5400 * S),
+            SimulatedJob("b", (3333334, 3333333, 3333333), known=False, served=101_500_000),
+            SimulatedJob("c", (5 * S, 9 * S, 5 * S), width=2, estimate_us=7 * S),
+            SimulatedJob("d", (30 * S,), running_on=(3,)),
         ),
-        charge=Charge.RUNNING,
+        charge=ChargeTime.RUNNING,
         guess_us=90 * S,
         bypass_limit=3,
         hold_us=120 * S,
@@ -97,7 +97,7 @@ def test_a_small_file_has_safe_defaults(tmp_path: Path) -> None:
     """
     scenario = read(tmp_path, f"{HEAD}capacity: 2\n{JOB}", "night.yaml")
 
-    assert scenario == Scenario("night", Capacity(2), (JobSpec("a", (60 * S,)),))
+    assert scenario == QueueScenario("night", ThreadCapacity(2), (SimulatedJob("a", (60 * S,)),))
 
 
 def test_json_is_read_too(tmp_path: Path) -> None:
@@ -107,7 +107,7 @@ def test_json_is_read_too(tmp_path: Path) -> None:
     text = """{"apiVersion": "placer/v1", "kind": "QueueSimulation", "capacity": 2,
      "jobs": [{"name": "a", "length": "60s"}]}"""
 
-    assert read(tmp_path, text, "q.json").jobs == (JobSpec("a", (60 * S,)),)
+    assert read(tmp_path, text, "q.json").jobs == (SimulatedJob("a", (60 * S,)),)
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def test_every_file_of_ours_is_read(file: Path) -> None:
     What we ship reads well.
     """
     if file.stem == "history":
-        assert all(isinstance(advice, Advice) for advice in read_history(file).advice())
+        assert all(isinstance(advice, QueueAdvice) for advice in read_history(file).advice())
     else:
         assert read_simulation(file).jobs
 

@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 
 from placer.queue.file.simulation_file import read_simulation
-from placer.queue.model import US_PER_S, Charge
+from placer.queue.model import US_PER_S, ChargeTime
 from placer.queue.simulation.curves import mean_in_bins, service_over_time, threads_in_use
 from placer.queue.simulation.engine import simulate
-from placer.queue.simulation.result import Run, Simulated
+from placer.queue.simulation.result import SimulationResult, ThreadRun
 from placer.queue.simulation.scenario import (
-    Capacity,
     GroupSpec,
-    JobSpec,
-    Scenario,
+    QueueScenario,
+    SimulatedJob,
+    ThreadCapacity,
     dealt,
     split_evenly,
 )
@@ -26,11 +26,11 @@ from queue_worlds import say
 QUEUES = Path(__file__).parents[2] / "instances" / "queues"
 
 
-def figure(name: str) -> Simulated:
+def figure(name: str) -> SimulationResult:
     return simulate(read_simulation(QUEUES / f"{name}.yaml"))
 
 
-def in_use(result: Simulated, at_s: int) -> tuple[int, ...]:
+def in_use(result: SimulationResult, at_s: int) -> tuple[int, ...]:
     """Return the threads in use of each job just after a moment."""
     now_us = at_s * US_PER_S
     return tuple(
@@ -39,11 +39,11 @@ def in_use(result: Simulated, at_s: int) -> tuple[int, ...]:
     )
 
 
-def ends_s(result: Simulated) -> dict[str, float]:
+def ends_s(result: SimulationResult) -> dict[str, float]:
     return {job.name: (job.end_us or -1) / US_PER_S for job in result.jobs}
 
 
-def random_scenario(seed: int) -> Scenario:
+def random_scenario(seed: int) -> QueueScenario:
     """Draw jobs that arrive, groups, capacity that changes, a slow thread; some gangs."""
     rng = random.Random(seed)
     threads = rng.randint(1, 6)
@@ -56,7 +56,7 @@ def random_scenario(seed: int) -> Scenario:
     slow = ((1, 2500),) if rng.random() < 0.3 else ()
     groups = (GroupSpec("g", 3000), GroupSpec("h", 500, "g"))
     jobs = tuple(
-        JobSpec(
+        SimulatedJob(
             f"j{i}",
             tuple(rng.randint(1, 90) for _ in range(rng.randint(1, 25))),
             group=rng.choice(["g", "h", None]),
@@ -66,20 +66,22 @@ def random_scenario(seed: int) -> Scenario:
         )
         for i in range(rng.randint(1, 5))
     )
-    return Scenario("", Capacity(threads, tuple(changes), slow), jobs, groups, guess_us=30)
+    return QueueScenario(
+        "", ThreadCapacity(threads, tuple(changes), slow), jobs, groups, guess_us=30
+    )
 
 
-def capacity_at(capacity: Capacity, now_us: int) -> int:
+def capacity_at(capacity: ThreadCapacity, now_us: int) -> int:
     return [capacity.threads, *(n for at, n in capacity.changes if at <= now_us)][-1]
 
 
-def moments(result: Simulated) -> list[int]:
+def moments(result: SimulationResult) -> list[int]:
     scenario = result.scenario
     times = {job.arrives_us for job in scenario.jobs} | {at for at, _ in scenario.capacity.changes}
     return sorted(times | {time for run in result.runs for time in (run.start_us, run.end_us)})
 
 
-def running_at(result: Simulated, now_us: int) -> list[Run]:
+def running_at(result: SimulationResult, now_us: int) -> list[ThreadRun]:
     return [run for run in result.runs if run.start_us <= now_us < run.end_us]
 
 
@@ -198,7 +200,7 @@ def test_charging_at_dispatch_holds_what_the_literal_rule_breaks() -> None:
     """
     scenario = read_simulation(QUEUES / "dispatch-against-running.yaml")
     ours = simulate(scenario)
-    literal = simulate(replace(scenario, charge=Charge.RUNNING))
+    literal = simulate(replace(scenario, charge=ChargeTime.RUNNING))
 
     assert ours.lead is not None
     assert literal.lead is not None
@@ -210,9 +212,9 @@ def test_a_slow_thread_of_capacity_delays_nobody_else() -> None:
     """
     Q2: C3 takes twice as long and does half as much; who runs elsewhere does not notice.
     """
-    job = JobSpec("j", (10,) * 30)
-    even = simulate(Scenario("", Capacity(3), (job,)))
-    slow = simulate(Scenario("", Capacity(3, slow=((3, 2000),)), (job,)))
+    job = SimulatedJob("j", (10,) * 30)
+    even = simulate(QueueScenario("", ThreadCapacity(3), (job,)))
+    slow = simulate(QueueScenario("", ThreadCapacity(3, slow=((3, 2000),)), (job,)))
 
     assert [even.runs_on(number) for number in (1, 2, 3)] == [10, 10, 10]
     assert [slow.runs_on(number) for number in (1, 2, 3)] == [12, 12, 6]
@@ -223,7 +225,9 @@ def test_a_thread_of_capacity_leaves_when_its_work_has_ended() -> None:
     """
     Nothing is cut short: at 5 two of three threads go, but their work ends at 10.
     """
-    result = simulate(Scenario("", Capacity(3, ((5, 1), (40, 3))), (JobSpec("j", (10,) * 9),)))
+    result = simulate(
+        QueueScenario("", ThreadCapacity(3, ((5, 1), (40, 3))), (SimulatedJob("j", (10,) * 9),))
+    )
 
     assert [len(running_at(result, t)) for t in (0, 9, 10, 39, 40)] == [3, 3, 1, 1, 3]
     assert {run.end_us - run.start_us for run in result.runs} == {10}
@@ -282,9 +286,9 @@ def test_a_gang_that_waits_for_capacity_to_come_back_runs_then() -> None:
     """
     Set aside while only two threads are there, it is tried again when there are four.
     """
-    jobs = (JobSpec("wide", (10,), width=4), JobSpec("narrow", (10,) * 40))
-    capacity = Capacity(2, ((100, 4),))
-    result = simulate(Scenario("", capacity, jobs, bypass_limit=1, hold_us=20))
+    jobs = (SimulatedJob("wide", (10,), width=4), SimulatedJob("narrow", (10,) * 40))
+    capacity = ThreadCapacity(2, ((100, 4),))
+    result = simulate(QueueScenario("", capacity, jobs, bypass_limit=1, hold_us=20))
 
     wide = next(run for run in result.runs if run.job == "wide")
     assert wide.start_us == 100
@@ -295,9 +299,9 @@ def test_a_gang_that_never_fits_is_reported() -> None:
     """
     Capacity for it never comes back: the others run, and the result says who did not.
     """
-    jobs = (JobSpec("wide", (10,), width=4, arrives_us=50), JobSpec("narrow", (10,) * 40))
-    capacity = Capacity(4, ((5, 2),))
-    result = simulate(Scenario("", capacity, jobs, bypass_limit=1, hold_us=20))
+    jobs = (SimulatedJob("wide", (10,), width=4, arrives_us=50), SimulatedJob("narrow", (10,) * 40))
+    capacity = ThreadCapacity(4, ((5, 2),))
+    result = simulate(QueueScenario("", capacity, jobs, bypass_limit=1, hold_us=20))
 
     assert result.never_ran == (("wide", 1),)
     assert result.jobs[0].end_us is None
@@ -326,7 +330,7 @@ def test_a_thread_of_capacity_runs_one_thread_of_work_at_a_time() -> None:
     for seed in range(150):
         result = simulate(random_scenario(seed))
         slow = dict(result.scenario.capacity.slow)
-        by_number: dict[int, list[Run]] = {}
+        by_number: dict[int, list[ThreadRun]] = {}
         for run in result.runs:
             by_number.setdefault(run.on[0], []).append(run)
         for number, runs in by_number.items():
@@ -358,7 +362,9 @@ def test_one_job_ends_within_grahams_bound() -> None:
     for seed in range(500):
         rng = random.Random(seed)
         lengths = tuple(rng.randint(1, rng.choice([9, 90])) for _ in range(rng.randint(1, 40)))
-        result = simulate(Scenario("", Capacity(rng.randint(1, 9)), (JobSpec("j", lengths),)))
+        result = simulate(
+            QueueScenario("", ThreadCapacity(rng.randint(1, 9)), (SimulatedJob("j", lengths),))
+        )
 
         assert result.upper_bound_us is not None
         worst = max(worst, result.makespan_us / result.upper_bound_us)

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from placer.queue.fair import FairQueue
-from placer.queue.model import Charge, WorkUnit
+from placer.queue.model import ChargeTime, WorkUnit
 from placer.queue.snapshot import from_json, restore, take, to_json
 from queue_worlds import queue_of, random_world, run
 
@@ -15,8 +15,8 @@ def again(queue: FairQueue) -> FairQueue:
     return restore(from_json(to_json(take(queue))))
 
 
-@pytest.mark.parametrize("charge", Charge)
-def test_a_restored_queue_makes_the_same_decisions(charge: Charge) -> None:
+@pytest.mark.parametrize("charge", ChargeTime)
+def test_a_restored_queue_makes_the_same_decisions(charge: ChargeTime) -> None:
     """
     A restart at any moment changes no decision, on trees with idling and unknown lengths.
     """

@@ -9,8 +9,8 @@ import pytest
 
 from placer.queue.fair import FairQueue
 from placer.queue.flow import Job
-from placer.queue.model import ReservedUnit, Ticket, WorkUnit
-from placer.queue.reservation import Reservation
+from placer.queue.model import QueueTicket, ReservedUnit, WorkUnit
+from placer.queue.reservation import UnitReservation
 from placer.queue.snapshot import from_json, restore, take, to_json
 from queue_meters import TallyMeter
 from queue_worlds import (
@@ -45,7 +45,7 @@ class TurnMeter(Meter):
         self.world = world
         self.longest = max(length for _, _, lengths in world.arrivals for length in lengths)
         self.first = ""
-        self.turn: tuple[Reservation, int | None, int] | None = None
+        self.turn: tuple[UnitReservation, int | None, int] | None = None
         self.ends: dict[int, tuple[int, int]] = {}
         self.ratio = Fraction(0)
         self.waits = self.backfilled = 0
@@ -59,20 +59,20 @@ class TurnMeter(Meter):
             assert capacity.now <= due or capacity.fits(waiting.unit)
 
     def answered(
-        self, queue: FairQueue, capacity: Capacity, chosen: Ticket | ReservedUnit | None
+        self, queue: FairQueue, capacity: Capacity, chosen: QueueTicket | ReservedUnit | None
     ) -> None:
         """Note a reservation that was given, and check who started beside one."""
         now = capacity.now
         if self.turn is not None:
             waiting, due, until = self.turn
-            if isinstance(chosen, Ticket) and chosen.unit == waiting.unit:
+            if isinstance(chosen, QueueTicket) and chosen.unit == waiting.unit:
                 assert chosen.turn_us == waiting.since_us
                 self.ratio = max(
                     self.ratio, Fraction(now - waiting.since_us, max(until - waiting.since_us, 1))
                 )
                 assert due is None or now <= due
                 self.turn = None
-            elif isinstance(chosen, Ticket):
+            elif isinstance(chosen, QueueTicket):
                 self.backfilled += 1
                 assert not capacity.fits(waiting.unit)
                 assert due is None or not makes_later(capacity, chosen.unit, waiting.unit)
@@ -91,7 +91,7 @@ class TurnMeter(Meter):
             longest = max((end for end in told if end is not None), default=now)
             allowed = (1 + self.world.bypass_limit) * self.longest
             self.turn = (waiting, due, longest if known else now + allowed)
-            if isinstance(chosen, Ticket):
+            if isinstance(chosen, QueueTicket):
                 assert not makes_later(capacity, chosen.unit, waiting.unit)
 
 
@@ -99,10 +99,10 @@ class IdleMeter(Meter):
     """Holds that nothing that may start waits beside free capacity."""
 
     def answered(
-        self, queue: FairQueue, capacity: Capacity, chosen: Ticket | ReservedUnit | None
+        self, queue: FairQueue, capacity: Capacity, chosen: QueueTicket | ReservedUnit | None
     ) -> None:
         """Look through all that waits, once the queue says that nothing may start."""
-        if isinstance(chosen, Ticket):
+        if isinstance(chosen, QueueTicket):
             return
         kept = queue.reserved
         for job in queue.tree.flows.values():
@@ -274,7 +274,7 @@ def floor_of(now: int, free: int, *ends: tuple[int | None, int]) -> Capacity:
     return Capacity(now, free, list(ends))
 
 
-def ask(queue: FairQueue, capacity: Capacity) -> Ticket | ReservedUnit | None:
+def ask(queue: FairQueue, capacity: Capacity) -> QueueTicket | ReservedUnit | None:
     """Ask a queue that foresees."""
     return queue.next_that_fits(capacity.now, capacity.fits, capacity)
 
@@ -299,13 +299,13 @@ def test_what_fits_and_would_put_off_the_gang_waits() -> None:
     second = ask(queue, floor_of(5, 1, (20, 3)))
     third = ask(queue, floor_of(16, 1, (20, 3)))
 
-    assert isinstance(first, Ticket)
-    assert isinstance(second, Ticket)
+    assert isinstance(first, QueueTicket)
+    assert isinstance(second, QueueTicket)
     assert (first.unit.key, second.unit.key) == ("young", 0)
     assert third == ReservedUnit("wide", WorkUnit("gang", 10, 4), passes=1)
-    assert queue.reserved == Reservation("wide", WorkUnit("gang", 10, 4), 0, 20)
+    assert queue.reserved == UnitReservation("wide", WorkUnit("gang", 10, 4), 0, 20)
     started = ask(queue, floor_of(20, 4))
-    assert isinstance(started, Ticket)
+    assert isinstance(started, QueueTicket)
     assert (started.unit.key, started.turn_us, started.passes) == ("gang", 0, 1)
     assert queue.reserved is None
 
@@ -318,7 +318,7 @@ def test_the_limit_bounds_what_goes_before_even_if_it_does_no_harm() -> None:
     queue.tree.job("wide").waiting.pop()
     chosen = [ask(queue, floor_of(now, 1, (100, 3))) for now in (0, 5, 10)]
 
-    assert [isinstance(one, Ticket) for one in chosen] == [True, True, False]
+    assert [isinstance(one, QueueTicket) for one in chosen] == [True, True, False]
 
 
 def test_a_gang_starts_as_soon_as_it_fits_though_others_had_less_by_then() -> None:
@@ -332,7 +332,7 @@ def test_a_gang_starts_as_soon_as_it_fits_though_others_had_less_by_then() -> No
     started = ask(queue, floor_of(20, 4))
 
     assert steps[-1].chosen == "narrow"
-    assert isinstance(started, Ticket)
+    assert isinstance(started, QueueTicket)
     assert started.unit.key == "gang"
     assert queue.tree.job("narrow").passes == 1
 
@@ -348,7 +348,7 @@ def test_what_runs_for_too_long_is_waited_for_and_then_the_gang_is_set_aside() -
 
     assert [isinstance(one, ReservedUnit) for one in late] == [True, True]
     assert queue.set_aside == [("wide", WorkUnit("gang", 10, 4))]
-    assert isinstance(then, Ticket)
+    assert isinstance(then, QueueTicket)
 
 
 def test_a_gang_is_not_set_aside_before_it_is_due() -> None:
@@ -359,7 +359,7 @@ def test_a_gang_is_not_set_aside_before_it_is_due() -> None:
     chosen = [ask(queue, floor_of(now, 1, (500, 3))) for now in (0, 100, 499, 500)]
 
     assert all(isinstance(one, ReservedUnit) for one in chosen)
-    assert isinstance(ask(queue, floor_of(500, 4)), Ticket)
+    assert isinstance(ask(queue, floor_of(500, 4)), QueueTicket)
 
 
 def test_a_reservation_is_given_up_with_its_unit() -> None:
@@ -431,7 +431,7 @@ def _start_some(
     ends = list(ends)
     for _ in range(most):
         chosen = ask(queue, Capacity(now, free, ends))
-        if not isinstance(chosen, Ticket):
+        if not isinstance(chosen, QueueTicket):
             break
         ends.append((now + (chosen.unit.length_us or 0), chosen.unit.width))
         free -= chosen.unit.width

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from placer.queue.dominant import TaskFlow, dominant_shares
-from placer.queue.fair_shares import ShareDemand, steady_shares
+from placer.queue.fair_shares import FlowDemand, steady_shares
 from placer.queue.simulation.engine import simulate
-from placer.queue.simulation.scenario import Capacity, GroupSpec, JobSpec, Scenario
+from placer.queue.simulation.scenario import GroupSpec, QueueScenario, SimulatedJob, ThreadCapacity
 
 DEMANDS = st.lists(
     st.builds(
@@ -30,7 +30,7 @@ def test_flat_shares_are_max_min_fair(
     All that can be used is used; a flow below its limit has no richer sibling that could give.
     """
     demands = [
-        ShareDemand(str(i), w, least=low, most=most) for i, (w, low, most) in enumerate(drawn)
+        FlowDemand(str(i), w, least=low, most=most) for i, (w, low, most) in enumerate(drawn)
     ]
 
     shares = steady_shares(capacity, demands)
@@ -56,14 +56,14 @@ def test_the_queue_reaches_the_steady_shares(weight: int, expected: tuple[int, .
     While all jobs have work, threads of capacity stand where max-min fairness says.
     """
     jobs = tuple(
-        JobSpec(name, (60,) * 3000, group=group)
+        SimulatedJob(name, (60,) * 3000, group=group)
         for name, group in (("M", "medium"), ("D1", None), ("D2", None))
     )
     groups = (GroupSpec("medium", weight * 1000),)
-    scenario = Scenario("", Capacity(60, changes=((600, 0),)), jobs, groups)
+    scenario = QueueScenario("", ThreadCapacity(60, changes=((600, 0),)), jobs, groups)
     tree = [
-        ShareDemand("medium", weight * 1000, (ShareDemand("M"),)),
-        ShareDemand("default", 1000, (ShareDemand("D1"), ShareDemand("D2"))),
+        FlowDemand("medium", weight * 1000, (FlowDemand("M"),)),
+        FlowDemand("default", 1000, (FlowDemand("D1"), FlowDemand("D2"))),
     ]
 
     result = simulate(scenario)

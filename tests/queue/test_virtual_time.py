@@ -4,16 +4,16 @@ from itertools import pairwise
 
 from placer.queue.fair import FairQueue
 from placer.queue.fairness import FairnessMeter
-from placer.queue.model import Ticket, WorkUnit, service_at
+from placer.queue.model import QueueTicket, WorkUnit, service_at
 
 
-def take(queue: FairQueue, count: int, now_us: int = 0) -> list[Ticket]:
+def take(queue: FairQueue, count: int, now_us: int = 0) -> list[QueueTicket]:
     """Dispatch so many units at one moment."""
     tickets = [queue.next(now_us) for _ in range(count)]
     return [ticket for ticket in tickets if ticket is not None]
 
 
-def jobs_of(tickets: list[Ticket]) -> str:
+def jobs_of(tickets: list[QueueTicket]) -> str:
     return " ".join(ticket.job for ticket in tickets)
 
 

@@ -5,10 +5,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from placer.quota.filter import ClassRequest, Decoded, Packed, Sorted, quotas_of, schedulable
+from placer.quota.filter import (
+    ClassRequest,
+    DecodedQuotas,
+    PackedQuotas,
+    SortedQuotas,
+    quotas_of,
+    schedulable,
+)
 from placer_models.quota import EncodedClass, QuotaError
 
-FORMS = (Decoded, Packed, Sorted)
+FORMS = (DecodedQuotas, PackedQuotas, SortedQuotas)
 
 
 @st.composite
@@ -44,7 +51,7 @@ def test_a_class_that_is_missing_is_not_enough() -> None:
     """
     A node passes only if every class asked for has enough; nothing of a class always is.
     """
-    gpus = Sorted(*quotas_of([EncodedClass.of(node, 5) for node in ([20, 3], [20, 20])]))
+    gpus = SortedQuotas(*quotas_of([EncodedClass.of(node, 5) for node in ([20, 3], [20, 20])]))
 
     assert schedulable({"gpu": gpus}, {"gpu": ClassRequest(2, 10)}, 2).tolist() == [False, True]
     assert (
@@ -76,6 +83,6 @@ def test_nodes_that_disagree_about_the_width_are_refused() -> None:
         quotas_of(nodes)
     with pytest.raises(QuotaError, match="fields of 64 bits; nodes are filtered by 63 at most"):
         quotas_of([EncodedClass.of([1], 64)])
-    for form in (Decoded, Packed):
+    for form in (DecodedQuotas, PackedQuotas):
         with pytest.raises(QuotaError, match="a quota is outside 0 to 31"):
             form(np.array([[32]]), 5)

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from placer.quota.filter import ClassRequest
-from placer.quota.ledger import Grant, NotEnoughError, QuotaLedger
+from placer.quota.ledger import NotEnoughError, QuotaGrant, QuotaLedger
 from placer.quota.store import ClassQuotas, QuotaStore
 from placer_models.policy import DeviceChoice
 from placer_models.quota import EncodedClass, QuotaError
@@ -143,7 +143,7 @@ def test_any_sequence_leaves_a_fresh_encoding(data: st.DataObject) -> None:
     )
     for index, cards in enumerate(totals):
         ledger.add_node(f"n{index}", {"gpu.memory": cards, "address": [3]})
-    grants: list[Grant] = []
+    grants: list[QuotaGrant] = []
     for _ in range(data.draw(st.integers(0, 12))):
         if grants and data.draw(st.booleans()):
             ledger.take_back(grants.pop(data.draw(st.integers(0, len(grants) - 1))))

@@ -9,12 +9,19 @@ import pytest
 
 from placer.quota.choose import (
     SCORED,
-    Use,
+    ClassUse,
     choose_device,
     choose_node,
     score_of,
 )
-from placer.quota.filter import ClassRequest, Decoded, FreeQuotas, Packed, Sorted, quotas_of
+from placer.quota.filter import (
+    ClassRequest,
+    DecodedQuotas,
+    FreeQuotas,
+    PackedQuotas,
+    SortedQuotas,
+    quotas_of,
+)
 from placer.scheduling.decision import lone_gang
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
@@ -99,7 +106,7 @@ def test_a_field_is_as_wide_as_the_largest_quota(row: dict[str, Any]) -> None:
 
 
 @rows("filter")
-@pytest.mark.parametrize("form", [Decoded, Packed, Sorted])
+@pytest.mark.parametrize("form", [DecodedQuotas, PackedQuotas, SortedQuotas])
 def test_enough_devices_have_enough(row: dict[str, Any], form: Any) -> None:
     """
     B10, B11: devices that have the amount free count, the sum over devices does not.
@@ -127,7 +134,7 @@ def test_all_fields_of_a_word_are_compared_at_once(row: dict[str, Any]) -> None:
     assert hex(guards) == row["guards"]
     assert hex(repeated) == row["repeated"]
     assert hex((free | guards) - repeated & guards) == row["kept"]
-    packed = Packed(*quotas_of([EncodedClass.of(row["free"], bits)]))
+    packed = PackedQuotas(*quotas_of([EncodedClass.of(row["free"], bits)]))
     for asked, passes in ((row["fitting"], True), (row["fitting"] + 1, False)):
         assert packed.passing(ClassRequest(asked, row["amount"])).tolist() == [passes]
 
@@ -149,7 +156,7 @@ def test_the_node_with_the_best_score(row: dict[str, Any], strategy: NodeStrateg
     B12, B13: the two strategies may disagree about the same nodes.
     """
     nodes = {
-        name: {of: Use(total, used) for of, (total, used) in classes.items()}
+        name: {of: ClassUse(total, used) for of, (total, used) in classes.items()}
         for name, classes in row["nodes"].items()
     }
 

@@ -9,7 +9,7 @@ from placer.packing.bins import Bin, Packing
 from placer.packing.dive import completed
 from placer.packing.fewest import fewest_new_bins, pack_into
 from placer.packing.knapsack import dearest, full_patterns
-from placer.packing.prices import Prices, Pricing
+from placer.packing.prices import BinPrices, PackingProgram
 from placer.packing.simplex import maximise
 from placer.packing.step_limit import StepLimit
 
@@ -83,7 +83,7 @@ def test_prices_bound_what_any_bin_holds(
     fresh = Bin((9, 9), tuple(sizes))
     bins = tuple(Bin(room, tuple(sizes)) for room in rooms)
 
-    pricing = Pricing(Packing(bins, fresh, counts), StepLimit(10**6))
+    pricing = PackingProgram(Packing(bins, fresh, counts), StepLimit(10**6))
     prices, _ = pricing.best(counts, range(len(bins)))
 
     assert max(map(prices.worth, choices(fresh, counts))) <= prices.fresh
@@ -91,7 +91,7 @@ def test_prices_bound_what_any_bin_holds(
         assert max(map(prices.worth, choices(bin, counts))) <= most
 
 
-FREE = Prices((0, 0, 0), 0, (0, 0, 0))
+FREE = BinPrices((0, 0, 0), 0, (0, 0, 0))
 """Prices that say nothing, so that the search has to try everything."""
 
 

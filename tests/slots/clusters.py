@@ -16,10 +16,10 @@ from placer.slots.resources import (
 from placer.slots.workers.default_slots import default_slot
 from placer.slots.workers.model import (
     JobNeeds,
-    Need,
     RequestedWorker,
-    Reserve,
+    SlotNeed,
     Worker,
+    WorkerReserve,
     Workers,
     WorkerSpec,
 )
@@ -54,7 +54,7 @@ def workers(row: Row) -> Workers:
         WorkerSpec(total, default_slot(total, slots)),
         tuple(_registered(worker, total) for worker in row.get("registered", ())),
         tuple(_pending(worker, total) for worker in row.get("pending", ())),
-        Reserve(
+        WorkerReserve(
             row.get("redundantWorkers", 0),
             parse_e8(row.get("minCpu", "0")),
             row.get("minMemory", 0),
@@ -85,6 +85,6 @@ def _pending(row: Row, like: ResourceAmounts) -> RequestedWorker:
 def jobs(row: Row) -> list[JobNeeds]:
     """Return what the jobs of a row ask for."""
     return [
-        JobNeeds(name, tuple(Need(profile(p), count) for p, count in needs))
+        JobNeeds(name, tuple(SlotNeed(profile(p), count) for p, count in needs))
         for name, needs in row["jobs"]
     ]

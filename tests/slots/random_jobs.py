@@ -4,13 +4,13 @@ from hypothesis import strategies as st
 
 from placer.slots.graph import (
     Chaining,
-    Exchange,
+    EdgeExchange,
+    EdgePartition,
+    ExecutionMode,
     JobGraph,
-    Mode,
+    MemoryShare,
     Operator,
     OperatorEdge,
-    Partition,
-    Share,
     SharingGroup,
 )
 from placer.slots.resources import UNKNOWN, ResourceAmounts
@@ -31,7 +31,7 @@ def job_graphs(draw: st.DrawFn, *, known: bool | None = None) -> JobGraph:
     return JobGraph(
         operators,
         tuple(edges),
-        mode=draw(st.sampled_from(Mode)),
+        mode=draw(st.sampled_from(ExecutionMode)),
         one_default_group=draw(st.sampled_from([None, True, False])),
         groups=tuple(map(SharingGroup, GROUPS)),
     )
@@ -46,14 +46,14 @@ def _operator(draw: st.DrawFn, name: str, known: bool) -> Operator:
         draw(st.sampled_from([None, None, "default", *GROUPS])),
         draw(st.sampled_from([Chaining.ALWAYS, Chaining.ALWAYS, Chaining.HEAD, Chaining.NEVER])),
         resources=ResourceAmounts(1, 1, 0, draw(amount), draw(amount)) if known else UNKNOWN,
-        on_heap=Share() if known else Share(draw(amount)),
-        off_heap=Share() if known else Share(draw(amount)),
+        on_heap=MemoryShare() if known else MemoryShare(draw(amount)),
+        off_heap=MemoryShare() if known else MemoryShare(draw(amount)),
     )
 
 
 def _edge(draw: st.DrawFn, producer: Operator, consumer: Operator) -> OperatorEdge:
-    partitions = [None, Partition.HASH, Partition.RESCALE]
-    exchanges = [Exchange.UNDEFINED, Exchange.PIPELINED, Exchange.BLOCKING]
+    partitions = [None, EdgePartition.HASH, EdgePartition.RESCALE]
+    exchanges = [EdgeExchange.UNDEFINED, EdgeExchange.PIPELINED, EdgeExchange.BLOCKING]
     return OperatorEdge(
         producer.name,
         consumer.name,

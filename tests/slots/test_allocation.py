@@ -19,14 +19,14 @@ from placer.slots.resources import (
 from placer.slots.workers.allocate import allocate, allocate_in_order
 from placer.slots.workers.default_slots import worker_spec
 from placer.slots.workers.model import (
-    Allocation,
     JobNeeds,
-    Matching,
-    Need,
     RequestedWorker,
-    Reserve,
+    SlotAllocation,
     SlotGrant,
+    SlotNeed,
     Worker,
+    WorkerMatching,
+    WorkerReserve,
     Workers,
 )
 from slots.clusters import amounts, jobs, workers
@@ -41,7 +41,7 @@ def test_slots_in_order_go_where_the_peer_puts_them(row: Row) -> None:
     """
     The same slots on the same workers, and as many new ones; ties may fall otherwise.
     """
-    found = allocate_in_order(workers(row), jobs(row), Matching(row["matching"]))
+    found = allocate_in_order(workers(row), jobs(row), WorkerMatching(row["matching"]))
 
     assert found.new_workers == row["new"]
     if "registeredGrants" in row:
@@ -88,7 +88,7 @@ def peers(grants: list[Any]) -> Counter[tuple[int, str, ResourceAmounts]]:
     return found
 
 
-def assert_all_served(found: Allocation, there: Workers, asked: list[JobNeeds]) -> None:
+def assert_all_served(found: SlotAllocation, there: Workers, asked: list[JobNeeds]) -> None:
     """Check that each job has its slots, and no worker more of them than it has room."""
     given = Counter[str]()
     for grant in (*found.on_registered, *found.on_pending):
@@ -113,7 +113,7 @@ def heap(size_gib: int) -> ResourceAmounts:
 
 
 def job(name: str, *sizes: int) -> JobNeeds:
-    return JobNeeds(name, tuple(Need(heap(size), 1) for size in sizes))
+    return JobNeeds(name, tuple(SlotNeed(heap(size), 1) for size in sizes))
 
 
 TEN = worker_spec(ResourceAmounts(cpu_e8=100, heap_bytes=10 * GIB), slots=2)
@@ -160,7 +160,7 @@ def test_an_unknown_need_takes_the_workers_own_default_slot() -> None:
     """
     small = Worker(heap(10), heap(2), default_slot=heap(2))
 
-    found = allocate(Workers(TEN, (small,)), [JobNeeds("j", (Need(UNKNOWN, 3),))])
+    found = allocate(Workers(TEN, (small,)), [JobNeeds("j", (SlotNeed(UNKNOWN, 3),))])
 
     assert [(g.slot, g.count) for g in found.on_registered] == [(heap(2), 1)]
     assert [(g.slot, g.count) for g in found.on_pending] == [(TEN.default_slot, 2)]
@@ -173,10 +173,12 @@ def test_the_reserve_comes_on_top() -> None:
     """
     asked = [job("j", 10)]
 
-    assert allocate(Workers(TEN, reserve=Reserve(redundant_workers=1)), asked).new_workers == 2
-    found = allocate(Workers(TEN, reserve=Reserve(1, min_cpu_e8=300)), asked)
+    assert (
+        allocate(Workers(TEN, reserve=WorkerReserve(redundant_workers=1)), asked).new_workers == 2
+    )
+    found = allocate(Workers(TEN, reserve=WorkerReserve(1, min_cpu_e8=300)), asked)
     assert (found.new_workers, found.proven) == (3, True)
-    least = Reserve(min_memory_bytes=41 * GIB)
+    least = WorkerReserve(min_memory_bytes=41 * GIB)
     assert allocate(Workers(TEN, reserve=least), asked).new_workers == 5
 
 
@@ -186,9 +188,9 @@ def test_the_bound_counts_the_reserve_where_default_slots_differ() -> None:
     would take more, so the one worker that the reserve wants is the fewest.
     """
     small = Worker(heap(10), ResourceAmounts(cpu_e8=2, heap_bytes=4 * GIB), default_slot=heap(2))
-    there = Workers(TEN, (small,), reserve=Reserve(redundant_workers=1))
+    there = Workers(TEN, (small,), reserve=WorkerReserve(redundant_workers=1))
 
-    found = allocate(there, [JobNeeds("j", (Need(UNKNOWN, 2),))])
+    found = allocate(there, [JobNeeds("j", (SlotNeed(UNKNOWN, 2),))])
 
     assert (found.new_workers, found.bound, found.proven) == (1, 1, True)
 
@@ -216,7 +218,7 @@ def test_a_reserve_that_no_worker_makes_up_is_refused() -> None:
     spec = worker_spec(ResourceAmounts(heap_bytes=GIB), slots=1)
 
     with pytest.raises(ValueError, match="cpu_e8: the reserve lacks 1, and a new worker has none"):
-        allocate(Workers(spec, reserve=Reserve(min_cpu_e8=1)), [])
+        allocate(Workers(spec, reserve=WorkerReserve(min_cpu_e8=1)), [])
 
 
 def test_little_work_gives_a_start_and_an_honest_bound() -> None:
@@ -247,7 +249,7 @@ def test_the_fewest_is_what_trying_everything_finds(
     pending = tuple(
         RequestedWorker(ResourceAmounts(*room), ResourceAmounts(*room)) for room in rooms
     )
-    asked = [JobNeeds("j", tuple(Need(ResourceAmounts(*slot), 1) for slot in slots))]
+    asked = [JobNeeds("j", tuple(SlotNeed(ResourceAmounts(*slot), 1) for slot in slots))]
 
     found = allocate(Workers(spec, pending=pending), asked, work_limit=work_limit)
 
@@ -255,7 +257,7 @@ def test_the_fewest_is_what_trying_everything_finds(
     assert found.bound is not None
     assert found.bound <= fewest <= found.new_workers
     assert found.proven or not work_limit
-    usual = [allocate_in_order(Workers(spec, pending=pending), asked, m) for m in Matching]
+    usual = [allocate_in_order(Workers(spec, pending=pending), asked, m) for m in WorkerMatching]
     assert found.new_workers <= min(other.new_workers for other in usual)
     assert_all_served(found, Workers(spec, pending=pending), asked)
 
@@ -283,15 +285,15 @@ def test_many_slots_are_no_matter() -> None:
     """
     600 slots of three sizes on hundreds of workers: proven without a deep recursion.
     """
-    sizes = JobNeeds("j", tuple(Need(heap(size), 200) for size in (3, 5, 7)))
+    sizes = JobNeeds("j", tuple(SlotNeed(heap(size), 200) for size in (3, 5, 7)))
 
     found = allocate(Workers(TEN), [sizes])
 
     assert (found.new_workers, found.proven) == (300, True)
 
 
-@pytest.mark.parametrize("matching", Matching)
-def test_running_workers_are_matched_as_told(matching: Matching) -> None:
+@pytest.mark.parametrize("matching", WorkerMatching)
+def test_running_workers_are_matched_as_told(matching: WorkerMatching) -> None:
     """
     Workers are used by 0, 50 and 25 %; three default slots find their way.
     """
@@ -302,11 +304,11 @@ def test_running_workers_are_matched_as_told(matching: Matching) -> None:
     )
 
     found = allocate_in_order(
-        Workers(spec, running), [JobNeeds("j", (Need(UNKNOWN, 3),))], matching
+        Workers(spec, running), [JobNeeds("j", (SlotNeed(UNKNOWN, 3),))], matching
     )
 
     assert [counted(found.on_registered)[i, "j", spec.default_slot] for i in range(3)] == {
-        Matching.FIRST_FIT: [3, 0, 0],
-        Matching.LEAST_UTILIZED: [2, 0, 1],
-        Matching.MOST_UTILIZED: [0, 2, 1],
+        WorkerMatching.FIRST_FIT: [3, 0, 0],
+        WorkerMatching.LEAST_UTILIZED: [2, 0, 1],
+        WorkerMatching.MOST_UTILIZED: [0, 2, 1],
     }[matching]

@@ -11,10 +11,10 @@ from placer.slots.file import compile_file
 from placer.slots.graph import (
     JobGraph,
     ManagedMemoryUse,
+    MemoryShare,
     NetworkBuffers,
     Operator,
     OperatorEdge,
-    Share,
     SharingGroup,
 )
 from placer.slots.resources import ANY, ResourceAmounts
@@ -304,7 +304,7 @@ GRAPHS = {
         "operators[0].name: got '\x07'; expected text that shows",
     ),
     "a weight beyond counting": (
-        JobGraph((Operator("a", on_heap=Share(2**31)),)),
+        JobGraph((Operator("a", on_heap=MemoryShare(2**31)),)),
         "operators[0].managed.onHeap.weight: got 2147483648",
     ),
     "buffers of negative size": (

@@ -10,22 +10,22 @@ from placer.slots.compiled import ChainLink, CompiledJob, KindFractions
 from placer.slots.compiler import compile_job
 from placer.slots.graph import (
     Chaining,
-    Exchange,
+    EdgeExchange,
+    EdgePartition,
+    ExecutionMode,
     JobGraph,
     ManagedMemoryUse,
-    Mode,
+    MemoryShare,
     NetworkBuffers,
     Operator,
     OperatorEdge,
-    Partition,
-    Semantics,
-    Share,
+    RuntimeSemantics,
     SharingGroup,
 )
 from placer.slots.network_memory import network_bytes
 from placer.slots.resources import UNKNOWN, ResourceAmounts
 
-PIPELINED, BLOCKING = Exchange.PIPELINED, Exchange.BLOCKING
+PIPELINED, BLOCKING = EdgeExchange.PIPELINED, EdgeExchange.BLOCKING
 
 
 def chains(job: CompiledJob) -> list[list[str]]:
@@ -38,7 +38,7 @@ def kinds(job: CompiledJob) -> list[tuple[float, float]]:
     ]
 
 
-def line(*operators: Operator, exchange: Exchange = PIPELINED) -> JobGraph:
+def line(*operators: Operator, exchange: EdgeExchange = PIPELINED) -> JobGraph:
     """Return a job whose operators read one from another."""
     edges = (OperatorEdge(a.name, b.name, exchange=exchange) for a, b in pairwise(operators))
     return JobGraph(operators, tuple(edges), groups=(SharingGroup("g"), SharingGroup("h")))
@@ -68,11 +68,11 @@ def test_what_breaks_a_chain(middle: Operator, expected: list[list[str]]) -> Non
 @pytest.mark.parametrize(
     ("edge", "expected"),
     [
-        (OperatorEdge("a", "b", Partition.FORWARD), [["a", "b"]]),
-        (OperatorEdge("a", "b", Partition.HASH), [["a"], ["b"]]),
-        (OperatorEdge("a", "b", Partition.RESCALE), [["a"], ["b"]]),
+        (OperatorEdge("a", "b", EdgePartition.FORWARD), [["a", "b"]]),
+        (OperatorEdge("a", "b", EdgePartition.HASH), [["a"], ["b"]]),
+        (OperatorEdge("a", "b", EdgePartition.RESCALE), [["a"], ["b"]]),
         (OperatorEdge("a", "b", exchange=BLOCKING), [["a"], ["b"]]),
-        (OperatorEdge("a", "b", exchange=Exchange.HYBRID_FULL), [["a", "b"]]),
+        (OperatorEdge("a", "b", exchange=EdgeExchange.HYBRID_FULL), [["a", "b"]]),
     ],
 )
 def test_which_edges_chain(edge: OperatorEdge, expected: list[list[str]]) -> None:
@@ -130,7 +130,7 @@ def test_groups_are_inherited_where_inputs_agree() -> None:
     assert names == ["g", "h", "g", "default", "default"]
 
 
-def components(together: bool, mode: Mode = Mode.STREAMING) -> JobGraph:
+def components(together: bool, mode: ExecutionMode = ExecutionMode.STREAMING) -> JobGraph:
     """Return two components, of parallelism 4 and 2, and 3 and 5."""
     return JobGraph(
         tuple(Operator(n, p) for n, p in (("a", 4), ("b", 2), ("c", 3), ("d", 5))),
@@ -155,7 +155,7 @@ def test_components_apart_need_the_sum_if_they_run_at_once() -> None:
     4 + 5 slots for a stream, which has no end; 5 for a batch, one part after the other.
     """
     assert compile_job(components(together=False)).slots_needed == 9
-    assert compile_job(components(together=False, mode=Mode.BATCH)).slots_needed == 5
+    assert compile_job(components(together=False, mode=ExecutionMode.BATCH)).slots_needed == 5
 
 
 def test_what_nobody_says_is_one_group_of_default_slots() -> None:
@@ -173,8 +173,8 @@ def test_blocking_edges_cut_a_batch_job_into_regions_with_groups() -> None:
     Each region has a group of its own, so its operators share the slot only with those
     that run at the same time (F13, F14).
     """
-    sorts = [Operator(name, off_heap=Share(1)) for name in ("a", "b", "c")]
-    graph = replace(line(*sorts, exchange=BLOCKING), mode=Mode.BATCH)
+    sorts = [Operator(name, off_heap=MemoryShare(1)) for name in ("a", "b", "c")]
+    graph = replace(line(*sorts, exchange=BLOCKING), mode=ExecutionMode.BATCH)
 
     job = compile_job(graph)
 
@@ -193,7 +193,7 @@ def test_later_releases_let_streams_block_nowhere() -> None:
     graph = line(A, replace(B, parallelism=2), exchange=BLOCKING)
 
     assert len(compile_job(graph).regions) == 2
-    later = compile_job(replace(graph, semantics=Semantics.FLIP_141))
+    later = compile_job(replace(graph, semantics=RuntimeSemantics.FLIP_141))
     assert [link.exchange for link in later.links] == [PIPELINED]
 
 
@@ -205,11 +205,11 @@ def test_regions_that_wait_for_one_another_are_one_gang() -> None:
     graph = JobGraph(
         (source, sort, join),
         (
-            OperatorEdge("s", "j", Partition.HASH, PIPELINED),
-            OperatorEdge("s", "l", Partition.HASH, BLOCKING),
-            OperatorEdge("l", "j", Partition.HASH, BLOCKING),
+            OperatorEdge("s", "j", EdgePartition.HASH, PIPELINED),
+            OperatorEdge("s", "l", EdgePartition.HASH, BLOCKING),
+            OperatorEdge("l", "j", EdgePartition.HASH, BLOCKING),
         ),
-        mode=Mode.BATCH,
+        mode=ExecutionMode.BATCH,
     )
 
     job = compile_job(graph)
@@ -228,7 +228,7 @@ def test_a_region_may_wait_for_itself() -> None:
     graph = JobGraph(
         (A, B),
         (
-            OperatorEdge("a", "b", Partition.HASH, PIPELINED),
+            OperatorEdge("a", "b", EdgePartition.HASH, PIPELINED),
             OperatorEdge("a", "b", exchange=BLOCKING),
         ),
     )
@@ -241,7 +241,9 @@ def test_a_hybrid_exchange_neither_joins_regions_nor_makes_them_wait() -> None:
     The consumer may start now or later, so nothing can deadlock.
     """
     graph = JobGraph(
-        (A, B), (OperatorEdge("a", "b", Partition.HASH, Exchange.HYBRID_FULL),), mode=Mode.BATCH
+        (A, B),
+        (OperatorEdge("a", "b", EdgePartition.HASH, EdgeExchange.HYBRID_FULL),),
+        mode=ExecutionMode.BATCH,
     )
 
     job = compile_job(graph)
@@ -256,11 +258,11 @@ def test_what_is_read_through_a_hybrid_exchange_is_not_waited_for() -> None:
     graph = JobGraph(
         (A, B, C),
         (
-            OperatorEdge("a", "c", Partition.HASH, PIPELINED),
-            OperatorEdge("a", "b", Partition.HASH, Exchange.HYBRID_FULL),
-            OperatorEdge("b", "c", Partition.HASH, BLOCKING),
+            OperatorEdge("a", "c", EdgePartition.HASH, PIPELINED),
+            OperatorEdge("a", "b", EdgePartition.HASH, EdgeExchange.HYBRID_FULL),
+            OperatorEdge("b", "c", EdgePartition.HASH, BLOCKING),
         ),
-        mode=Mode.BATCH,
+        mode=ExecutionMode.BATCH,
     )
 
     job = compile_job(graph)
@@ -301,16 +303,16 @@ def test_a_known_slot_is_the_sum_of_its_tasks_and_their_network() -> None:
 @pytest.mark.parametrize(
     ("partition", "exchange", "up", "down"),
     [
-        (Partition.FORWARD, PIPELINED, 10, 10),
-        (Partition.HASH, PIPELINED, 3 * 2 + 8, 7 * 2 + 8),
-        (Partition.BROADCAST, BLOCKING, 3 + 1, 7 * 2 + 8),
-        (Partition.RESCALE, PIPELINED, 1 * 2 + 8, 3 * 2 + 8),
-        (Partition.RESCALE, BLOCKING, 1 + 1, 3 * 2 + 8),
-        (Partition.HASH, Exchange.HYBRID_FULL, 3 * 2 + 8, 7 * 2 + 8),
+        (EdgePartition.FORWARD, PIPELINED, 10, 10),
+        (EdgePartition.HASH, PIPELINED, 3 * 2 + 8, 7 * 2 + 8),
+        (EdgePartition.BROADCAST, BLOCKING, 3 + 1, 7 * 2 + 8),
+        (EdgePartition.RESCALE, PIPELINED, 1 * 2 + 8, 3 * 2 + 8),
+        (EdgePartition.RESCALE, BLOCKING, 1 + 1, 3 * 2 + 8),
+        (EdgePartition.HASH, EdgeExchange.HYBRID_FULL, 3 * 2 + 8, 7 * 2 + 8),
     ],
 )
 def test_network_memory_follows_from_channels(
-    partition: Partition, exchange: Exchange, up: int, down: int
+    partition: EdgePartition, exchange: EdgeExchange, up: int, down: int
 ) -> None:
     """
     From 7 subtasks to 3: channels of one reader, subpartitions of one writer (F2).
@@ -328,9 +330,9 @@ def test_own_fractions_pass_through_and_leave_the_rest() -> None:
     """
     job = compile_job(
         line(
-            replace(A, off_heap=Share(fraction=Decimal("0.4"))),
-            replace(B, off_heap=Share(2)),
-            replace(C, off_heap=Share(1), on_heap=Share(fraction=Decimal(1))),
+            replace(A, off_heap=MemoryShare(fraction=Decimal("0.4"))),
+            replace(B, off_heap=MemoryShare(2)),
+            replace(C, off_heap=MemoryShare(1), on_heap=MemoryShare(fraction=Decimal(1))),
         )
     )
 
@@ -345,7 +347,7 @@ def test_groups_own_resources_under_flip_141() -> None:
     graph = JobGraph(
         (Operator("a", 3), Operator("b", 2, slot_use_cases=frozenset([ManagedMemoryUse.PYTHON]))),
         (OperatorEdge("a", "b"),),
-        semantics=Semantics.FLIP_141,
+        semantics=RuntimeSemantics.FLIP_141,
         groups=(SharingGroup("default", slot),),
     )
 
@@ -359,7 +361,7 @@ def test_a_deep_job_is_no_matter() -> None:
     5,000 regions in a row are ordered without recursion.
     """
     operators = [Operator(f"op{i}") for i in range(5000)]
-    graph = replace(line(*operators, exchange=BLOCKING), mode=Mode.BATCH)
+    graph = replace(line(*operators, exchange=BLOCKING), mode=ExecutionMode.BATCH)
 
     job = compile_job(graph)
 

@@ -12,8 +12,8 @@ from typer.testing import CliRunner, Result
 from placer.slots.resources import E8, ResourceAmounts
 from placer.slots.workers.default_slots import worker_spec
 from placer.slots.workers.file import read_workers
-from placer.slots.workers.lacks import Lack, LimitReached, SearchTimeout, SlotTooLarge, lack_of
-from placer.slots.workers.model import Allocation, Workers
+from placer.slots.workers.lacks import LimitReached, SearchTimeout, SlotLack, SlotTooLarge, lack_of
+from placer.slots.workers.model import SlotAllocation, Workers
 from placer_cli.slots import slots_app
 from placer_models.files.errors import InputError
 from slots.job_files import compiled, job_file
@@ -328,7 +328,7 @@ def test_a_region_may_be_left_out_for_want_of_time(tmp_path: Path) -> None:
     """
     Where nothing is proven the limit is not blamed; where a slot fits nowhere it is the slot.
     """
-    nothing = Allocation((), (), 0, 0, ("0",), settled=False)
+    nothing = SlotAllocation((), (), 0, 0, ("0",), settled=False)
     unknown = compiled(tmp_path, {"operators": [operator("a", 9)]})
     gpus = compiled(
         tmp_path, {"operators": [operator("a", 9, cpu=1, heap="1Gi", extended={"gpu": 1})]}
@@ -336,8 +336,10 @@ def test_a_region_may_be_left_out_for_want_of_time(tmp_path: Path) -> None:
     workers = Workers(worker_spec(ResourceAmounts(4 * E8, 2**32), slots=4))
     limit = LimitReached("maxCpu", 2)
 
-    assert lack_of(unknown, 0, workers, limit, nothing) == Lack(0, SearchTimeout())
-    assert lack_of(gpus, 0, workers, limit, nothing) == Lack(0, SlotTooLarge(0, (("gpu", E8, 0),)))
+    assert lack_of(unknown, 0, workers, limit, nothing) == SlotLack(0, SearchTimeout())
+    assert lack_of(gpus, 0, workers, limit, nothing) == SlotLack(
+        0, SlotTooLarge(0, (("gpu", E8, 0),))
+    )
 
 
 def test_a_worker_in_reserve_has_a_row_of_its_own(tmp_path: Path) -> None:

@@ -9,7 +9,15 @@ from hypothesis import strategies as st
 
 from placer.slots.compiled import CompiledJob, KindFractions
 from placer.slots.compiler import compile_job
-from placer.slots.graph import Exchange, JobGraph, Mode, Operator, OperatorEdge, Share, SharingGroup
+from placer.slots.graph import (
+    EdgeExchange,
+    ExecutionMode,
+    JobGraph,
+    MemoryShare,
+    Operator,
+    OperatorEdge,
+    SharingGroup,
+)
 from placer.slots.resources import UNKNOWN, ResourceAmounts, merge_all
 from placer.slots.slot_memory import SlotMemory
 from slots.random_jobs import job_graphs
@@ -113,7 +121,9 @@ def test_an_operator_elsewhere_changes_no_fraction(graph: JobGraph, weight: int)
     """
     Fractions depend on the group alone: whoever joins another one disturbs nobody (F10).
     """
-    more = Operator("more", 1, "elsewhere", on_heap=Share(weight), off_heap=Share(weight))
+    more = Operator(
+        "more", 1, "elsewhere", on_heap=MemoryShare(weight), off_heap=MemoryShare(weight)
+    )
     larger = replace(
         graph,
         operators=(*graph.operators, more),
@@ -165,7 +175,7 @@ def test_default_groups_follow_the_option(graph: JobGraph) -> None:
     regions = {job.region_of[chain] for chain in default}
     shared = graph.one_default_group
     if shared is None:
-        shared = graph.mode is Mode.STREAMING
+        shared = graph.mode is ExecutionMode.STREAMING
     assert len(groups) == (min(1, len(default)) if shared else len(regions))
 
 
@@ -199,7 +209,7 @@ def test_whoever_shares_a_pipelined_link_is_in_one_gang(graph: JobGraph) -> None
     for link in job.links:
         producer = gang_of[job.region_of[link.producer]]
         consumer = gang_of[job.region_of[link.consumer]]
-        if link.exchange is Exchange.PIPELINED:
+        if link.exchange is EdgeExchange.PIPELINED:
             assert job.region_of[link.producer] == job.region_of[link.consumer]
         elif producer != consumer:
             assert producer < consumer
@@ -215,7 +225,7 @@ def test_cycles_are_the_regions_that_reach_themselves(graph: JobGraph) -> None:
     waits = {
         (job.region_of[link.consumer], job.region_of[link.producer])
         for link in job.links
-        if link.exchange is Exchange.BLOCKING
+        if link.exchange is EdgeExchange.BLOCKING
     }
     for middle in range(len(job.regions)):
         before = [a for a, b in waits if b == middle]

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from placer.slots.fractions import rounded_down
-from placer.slots.slot_memory import MAX_SLOT_BYTES, Quota, SlotMemory, SlotQuotaError
+from placer.slots.slot_memory import MAX_SLOT_BYTES, OperatorMemory, SlotMemory, SlotQuotaError
 from slots.job_files import Row, row_id, rows
 
 
@@ -19,7 +19,7 @@ def test_quotas_are_the_peers(row: Row) -> None:
     memory = SlotMemory(row["size_bytes"], row["page_bytes"])
 
     assert memory.pages == row["total_pages"]
-    assert memory.quota(row["fraction"]) == Quota(*row["quota"])
+    assert memory.quota(row["fraction"]) == OperatorMemory(*row["quota"])
 
 
 @given(
@@ -104,7 +104,7 @@ def test_memory_is_had_after_registration_only() -> None:
     memory.unregister("sort")
 
     assert memory.free_bytes == 1000
-    assert memory.register("join", 0.6) == Quota(600, 0)
+    assert memory.register("join", 0.6) == OperatorMemory(600, 0)
 
 
 @pytest.mark.parametrize(

@@ -85,7 +85,7 @@ def agent(
             raise typer.BadParameter(f"{option}: got {value!r}; expected {', '.join(words)}")
     from placer.node.agent.agent import OnDrift
     from placer.node.agent.logs import log_to_stderr
-    from placer.node.agent.run import Options, run
+    from placer.node.agent.run import AgentOptions, run
     from placer.node.agent.serve import check_address
     from placer.node.container_roots import CONTAINER_ROOTS, check_root
     from placer.node.errors import DocumentError, RefusedError
@@ -100,7 +100,7 @@ def agent(
     except (DocumentError, ValueError) as error:
         raise typer.BadParameter(str(error)) from None
     log_to_stderr(log_level, log_format == "json")
-    options = Options(
+    options = AgentOptions(
         documents,
         state,
         node or socket.gethostname(),

@@ -24,7 +24,7 @@ from placer_models.node_placement import MAX_GENERATION
 if TYPE_CHECKING:
     from placer.node.cgroups import Cgroups
     from placer.node.host import Host
-    from placer.node.plan import Plan
+    from placer.node.plan import NodePlan
     from placer.node.state import AppliedState
     from placer_models.node_placement import NodePlacement
 
@@ -399,7 +399,7 @@ def _numbered(wanted: "NodePlacement", kept: "AppliedState") -> "NodePlacement":
 
 def _print(
     wanted: "NodePlacement",
-    plan: "Plan",
+    plan: "NodePlan",
     done: str,
     form: Format,
     *,

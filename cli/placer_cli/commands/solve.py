@@ -11,7 +11,7 @@ import typer
 
 from placer.search.options import Engine, SolveOptions
 from placer_cli.console import err, note, note_summary, out
-from placer_cli.emit import Emission, emission_of
+from placer_cli.emit import EmittedObjects, emission_of
 from placer_cli.exits import Exit
 from placer_cli.expected_pods import ExpectedPods
 from placer_cli.illegal import SkipIllegal, read_instance
@@ -175,7 +175,7 @@ def _solve(
     options: SolveOptions,
     form: Format,
     output: Path | None,
-    emission: Emission | None,
+    emission: EmittedObjects | None,
     *,
     skip_illegal: bool,
     who: WhoWaits,

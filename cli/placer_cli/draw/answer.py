@@ -9,7 +9,7 @@ from rich.text import Text
 
 from placer.search.options import SolveOptions
 from placer_cli.draw.bounds import bounds_said
-from placer_cli.draw.breaking import Breaking
+from placer_cli.draw.breaking import BreakingText
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import BAD, GOOD, STRONG
 from placer_cli.draw.places import draw_moves, draw_places, draw_unplaced
@@ -36,7 +36,7 @@ def draw_answer(
 def _parts(
     answer: Answer, instance: Instance, options: SolveOptions, canvas: Canvas, *, every_tier: bool
 ) -> Iterator[RenderableType]:
-    yield Breaking(Text(verdict(answer, instance, options), _style(answer)))
+    yield BreakingText(Text(verdict(answer, instance, options), _style(answer)))
     match answer:
         case Placed() | PartlyPlaced():
             if answer.placement.pods:
@@ -48,7 +48,7 @@ def _parts(
             yield ""
             heading = f"How good it is (strategy: {instance.strategy})"
             yield titled(heading, draw_tiers(answer.tiers, canvas, every=every_tier))
-            yield from map(Breaking, map(Text, bounds_said(answer.tiers, instance)))
+            yield from map(BreakingText, map(Text, bounds_said(answer.tiers, instance)))
         case Infeasible() | GaveUp():
             pass
         case _:
@@ -58,7 +58,7 @@ def _parts(
         yield titled("Without a place", draw_unplaced(answer.unplaced, canvas))
     for place in answer.rejected:
         yield ""
-        yield Breaking(Text(place.text, BAD))
+        yield BreakingText(Text(place.text, BAD))
 
 
 def _style(answer: Answer) -> Style:

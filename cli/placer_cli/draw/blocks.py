@@ -12,7 +12,7 @@ CoreCpus = tuple[Cpu, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class DrawnBlock:
     """What one box shows.
 
     Attributes:
@@ -29,7 +29,7 @@ class Block:
     devices: tuple[Device, ...] = ()
 
 
-def blocks_of(machine: Machine) -> tuple[Block, ...]:
+def blocks_of(machine: Machine) -> tuple[DrawnBlock, ...]:
     """Return the blocks of a machine, by package and NUMA node; CPU-less ones last."""
     topology = machine.topology
     nodes = {node.id: node for node in topology.numa_nodes}
@@ -43,19 +43,19 @@ def blocks_of(machine: Machine) -> tuple[Block, ...]:
     for (package, numa), cores in sorted(by_place.items(), key=lambda item: _order(*item[0])):
         devices = tuple(at_node.pop(numa, ())) if numa is not None else ()
         node = None if numa is None else nodes[numa]
-        blocks.append(Block(package, node, _groups(cores), devices))
+        blocks.append(DrawnBlock(package, node, _groups(cores), devices))
     shown = {numa for _, numa in by_place}
     blocks.extend(
-        Block(None, node, devices=tuple(at_node.pop(node.id, ())))
+        DrawnBlock(None, node, devices=tuple(at_node.pop(node.id, ())))
         for node in topology.numa_nodes
         if node.id not in shown
     )
     return tuple(blocks)
 
 
-def blocks_by_package(machine: Machine) -> dict[int, list[Block]]:
+def blocks_by_package(machine: Machine) -> dict[int, list[DrawnBlock]]:
     """Return the blocks of each package; those that belong to none are left out."""
-    packages: dict[int, list[Block]] = {}
+    packages: dict[int, list[DrawnBlock]] = {}
     for block in blocks_of(machine):
         if block.package is not None:
             packages.setdefault(block.package, []).append(block)

@@ -21,7 +21,7 @@ from placer_cli.draw.palette import (
     owner_style,
 )
 from placer_cli.draw.plain import asked_gpus, cpu_milli_of, gpus_in, others_in, zone_of
-from placer_cli.draw.residents import Resident, amount_taken, is_pod, pods_on
+from placer_cli.draw.residents import DrawnPod, amount_taken, is_pod, pods_on
 from placer_cli.draw.tables import column_count, table
 from placer_cli.draw.text_flow import columns_of, flow
 from placer_cli.draw.texts import by_default, count, cpus, fold_names, memory, named, plain
@@ -39,14 +39,14 @@ BAR_COLUMNS = range(4, 21)
 
 
 def draw_cluster(
-    instance: Instance, residents: Mapping[str, Sequence[Resident]], canvas: Canvas
+    instance: Instance, residents: Mapping[str, Sequence[DrawnPod]], canvas: Canvas
 ) -> RenderableType:
     """Draw all nodes of an instance with who is there, and then who waits."""
     return Group(*_parts(instance, residents, canvas))
 
 
 def _parts(
-    instance: Instance, residents: Mapping[str, Sequence[Resident]], canvas: Canvas
+    instance: Instance, residents: Mapping[str, Sequence[DrawnPod]], canvas: Canvas
 ) -> Iterator[RenderableType]:
     parties = _parties(instance, residents)
     yield _headline(instance, residents, canvas)
@@ -63,7 +63,7 @@ def _parts(
 
 def _nodes_with_bars(
     instance: Instance,
-    residents: Mapping[str, Sequence[Resident]],
+    residents: Mapping[str, Sequence[DrawnPod]],
     parties: Mapping[str, StyledMark],
     canvas: Canvas,
 ) -> RenderableType:
@@ -84,7 +84,7 @@ def _nodes_with_bars(
 
 
 def _headline(
-    instance: Instance, residents: Mapping[str, Sequence[Resident]], canvas: Canvas
+    instance: Instance, residents: Mapping[str, Sequence[DrawnPod]], canvas: Canvas
 ) -> Text:
     machines = {node.machine.name for node in instance.nodes}
     nodes = count(len(instance.nodes), "node")
@@ -102,7 +102,7 @@ def _headline(
 
 def _nodes(
     instance: Instance,
-    residents: Mapping[str, Sequence[Resident]],
+    residents: Mapping[str, Sequence[DrawnPod]],
     parties: Mapping[str, StyledMark],
     bars: "_Bars",
     width: int,
@@ -129,7 +129,7 @@ def _nodes(
 
 
 def _parties(
-    instance: Instance, residents: Mapping[str, Sequence[Resident]]
+    instance: Instance, residents: Mapping[str, Sequence[DrawnPod]]
 ) -> dict[str, StyledMark]:
     """Give each gang and each set of replicas that holds GPUs a mark, in node order."""
     names = [
@@ -162,7 +162,7 @@ class _Bars:
 
 def _cells(
     node: Node,
-    tenants: Sequence[Resident],
+    tenants: Sequence[DrawnPod],
     parties: Mapping[str, StyledMark],
     bars: _Bars,
     more_machines: bool,
@@ -183,14 +183,14 @@ def _cells(
     )
 
 
-def _cpu_amount(node: Node, tenants: Sequence[Resident], bars: _Bars) -> Text:
+def _cpu_amount(node: Node, tenants: Sequence[DrawnPod], bars: _Bars) -> Text:
     """Draw what pods ask for of the CPUs of a node whose inside is not known."""
     asked, has = cpu_milli_of(node, tenants)
     return bars.draw([(asked, StyledMark(bars.marks.full, ACCENT))], has, cpus(asked), cpus(has))
 
 
 def _gpu_amount(
-    node: Node, tenants: Sequence[Resident], parties: Mapping[str, StyledMark], marks: Marks
+    node: Node, tenants: Sequence[DrawnPod], parties: Mapping[str, StyledMark], marks: Marks
 ) -> Text:
     """Draw as many cells as a node has GPUs, and who has how many of them."""
     total = gpus_in(node)
@@ -207,7 +207,7 @@ def _machine(node: Node) -> str:
     return node.machine.name if named else ""
 
 
-def _cpu(node: Node, tenants: Sequence[Resident], bars: _Bars) -> Text:
+def _cpu(node: Node, tenants: Sequence[DrawnPod], bars: _Bars) -> Text:
     """Draw the CPUs that pods own, then those that the pods of the pools ask for."""
     allocatable = node.machine.topology.online - node.reserved_cpus
     owned = 1000 * len({cpu for t in tenants if t.owns_cpus for cpu in t.place.cpuset})
@@ -223,7 +223,7 @@ def _cpu(node: Node, tenants: Sequence[Resident], bars: _Bars) -> Text:
     return bars.draw(parts, 1000 * len(allocatable), cpus(owned + ls), str(len(allocatable)))
 
 
-def _memory(node: Node, tenants: Sequence[Resident], bars: _Bars) -> Text:
+def _memory(node: Node, tenants: Sequence[DrawnPod], bars: _Bars) -> Text:
     total = node.machine.topology.memory_bytes
     taken = sum(amount for t in tenants for _, amount in t.place.memory_bytes)
     parts = [(taken, StyledMark(bars.marks.full, ACCENT))]
@@ -231,7 +231,7 @@ def _memory(node: Node, tenants: Sequence[Resident], bars: _Bars) -> Text:
 
 
 def _gpus(
-    node: Node, tenants: Sequence[Resident], parties: Mapping[str, StyledMark], marks: Marks
+    node: Node, tenants: Sequence[DrawnPod], parties: Mapping[str, StyledMark], marks: Marks
 ) -> Text:
     holder = {minor: parties[t.party] for t in tenants for minor in t.place.minors(GPU)}
     width = max((len(cell.mark) for cell in parties.values()), default=1)
@@ -248,7 +248,7 @@ def _gpus(
     return text
 
 
-def _pods(node: Node, tenants: Sequence[Resident], bars: _Bars) -> Text:
+def _pods(node: Node, tenants: Sequence[DrawnPod], bars: _Bars) -> Text:
     """Count the pods, of as many as the node takes where it says so."""
     pods, most = pods_on(node, tenants)
     if most is None:
@@ -268,7 +268,7 @@ def _standing(node: Node) -> Text:
     return Text(kept_out, BAD)
 
 
-def _others(tenants: Sequence[Resident], node: Node) -> Text:
+def _others(tenants: Sequence[DrawnPod], node: Node) -> Text:
     """Count the devices of other types, where pods hold any of them, and plain amounts."""
     held = {(g.type, g.minor) for t in tenants for g in t.place.devices if g.type != GPU}
     taken = Counter(kind for kind, _ in held)

@@ -7,7 +7,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from placer.node.discover.machine import Discovered
+from placer.node.discover.machine import DiscoveredMachine
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.machine import draw_machine
 from placer_cli.draw.palette import BAD, QUIET, STRONG
@@ -17,7 +17,7 @@ from placer_models.cpuset import CpuSet, format_cpu_list
 from placer_models.device import Device
 
 
-def draw_discovered(found: Discovered, canvas: Canvas) -> RenderableType:
+def draw_discovered(found: DiscoveredMachine, canvas: Canvas) -> RenderableType:
     """Draw the machine, then its devices and the rest."""
     plain = replace(found.machine, notes="", sources=())
     parts: list[RenderableType] = [draw_machine(plain, canvas), "", _rest(found)]
@@ -26,7 +26,7 @@ def draw_discovered(found: Discovered, canvas: Canvas) -> RenderableType:
     return Group(*parts)
 
 
-def _rest(found: Discovered) -> Table:
+def _rest(found: DiscoveredMachine) -> Table:
     """Return what the picture does not show, a line for each fact that there is."""
     grid = Table.grid(padding=(0, 2, 0, 0))
     grid.add_column(style=QUIET, no_wrap=True)
@@ -36,7 +36,7 @@ def _rest(found: Discovered) -> Table:
     return grid
 
 
-def _facts(found: Discovered) -> Iterator[tuple[str, Text]]:
+def _facts(found: DiscoveredMachine) -> Iterator[tuple[str, Text]]:
     inventory = found.inventory
     present = frozenset(cpu.id for cpu in inventory.cpus)
     parts = [

@@ -8,7 +8,7 @@ from rich.tree import Tree
 
 from placer.explain.acts import acts_of
 from placer.explain.explanation import Explanation, NearMiss, NodeLack, ProposedChange, Winner
-from placer_cli.draw.breaking import Breaking
+from placer_cli.draw.breaking import BreakingText
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.node import draw_node
 from placer_cli.draw.palette import BAD, GOOD, QUIET, STRONG
@@ -221,7 +221,7 @@ def draw_best_changes(
             act = f" ({acts[0]})" if len(acts) == 1 else ""
             who = f"gang {one.gang}" if one.gang else names
             lines.append(Text.assemble((who, STRONG), ": ", (_parts(change), GOOD), (act, QUIET)))
-    return Group(*map(Breaking, lines))
+    return Group(*map(BreakingText, lines))
 
 
 def _what(change: ProposedChange) -> str:

@@ -9,7 +9,7 @@ from rich.text import Text
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.links import pair_bandwidths
 from placer_cli.draw.palette import QUIET, owner_marks, owner_style
-from placer_cli.draw.residents import Resident
+from placer_cli.draw.residents import DrawnPod
 from placer_cli.draw.shares import devices_of
 from placer_cli.draw.tables import table
 from placer_cli.draw.texts import gb_per_s, memory, short_list
@@ -43,7 +43,7 @@ class MarkedPod:
     """A pod of the picture, with the mark that stands for it."""
 
     cell: StyledMark
-    resident: Resident
+    resident: DrawnPod
 
     @property
     def cpuset(self) -> CpuSet:
@@ -51,7 +51,7 @@ class MarkedPod:
         return self.resident.place.cpuset if self.resident.owns_cpus else frozenset()
 
 
-def tenants_of(residents: Sequence[Resident]) -> tuple[MarkedPod, ...]:
+def tenants_of(residents: Sequence[DrawnPod]) -> tuple[MarkedPod, ...]:
     """Give each pod of a node a mark; those with CPUs or devices of their own come first."""
     ordered = sorted(residents, key=lambda r: not (r.owns_cpus or r.place.devices))
     marks = owner_marks(len(ordered))
@@ -137,7 +137,7 @@ def held_of(place: _Held, node: Node, canvas: Canvas, *, own: bool) -> tuple[str
     )
 
 
-def containers_of(resident: Resident, node: Node, canvas: Canvas) -> list[tuple[str, ...]]:
+def containers_of(resident: DrawnPod, node: Node, canvas: Canvas) -> list[tuple[str, ...]]:
     """Return the name of each container and what it has, where that is not all of the pod's.
 
     This is so if each is aligned by itself, or if several have devices.

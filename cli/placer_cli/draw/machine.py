@@ -10,7 +10,7 @@ from rich.text import Text
 from placer_cli.draw.blocks import blocks_of, cores_of
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.links import draw_links
-from placer_cli.draw.packages import Paint, draw_packages
+from placer_cli.draw.packages import MachinePaint, draw_packages
 from placer_cli.draw.palette import ACCENT, BAD, QUIET, STRONG
 from placer_cli.draw.text_flow import beside, flow, titled
 from placer_cli.draw.texts import count, memory, quantity_text, short_list
@@ -89,7 +89,7 @@ def _parts(machine: Machine, canvas: Canvas) -> Iterator[RenderableType]:
         yield Text("Sources: " + "; ".join(machine.sources), QUIET)
 
 
-def _paint(canvas: Canvas) -> Paint:
+def _paint(canvas: Canvas) -> MachinePaint:
     marks = canvas.marks
 
     def cpu(cpu: Cpu) -> StyledMark:
@@ -106,7 +106,7 @@ def _paint(canvas: Canvas) -> Paint:
     def holders(device: Device) -> list[StyledMark]:
         return [] if device.healthy else [StyledMark(marks.broken, BAD)]
 
-    return Paint(cpu, 1, lambda node, columns: None, device, lambda node: None, holders)
+    return MachinePaint(cpu, 1, lambda node, columns: None, device, lambda node: None, holders)
 
 
 def _marks_line(machine: Machine, canvas: Canvas) -> Text:

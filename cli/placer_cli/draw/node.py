@@ -12,10 +12,10 @@ from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.legend import MarkedPod, legend, tenants_of
 from placer_cli.draw.links import draw_links
 from placer_cli.draw.mig import IN_MIG_MODE, broken_words, has_broken
-from placer_cli.draw.packages import Paint, device_lines, draw_packages
+from placer_cli.draw.packages import MachinePaint, device_lines, draw_packages
 from placer_cli.draw.palette import BAD, FRAME, QUIET, STRONG
 from placer_cli.draw.plain import draw_amounts
-from placer_cli.draw.residents import Resident, amount_taken, pods_on
+from placer_cli.draw.residents import DrawnPod, amount_taken, pods_on
 from placer_cli.draw.shares import left_of
 from placer_cli.draw.text_flow import flow, titled
 from placer_cli.draw.texts import by_default, count, cpus, memory, named, plain
@@ -32,12 +32,12 @@ MEMORY_COLUMNS = 24
 """Width of a NUMA node's memory bar, where there is room."""
 
 
-def draw_node(node: Node, residents: Sequence[Resident], canvas: Canvas) -> RenderableType:
+def draw_node(node: Node, residents: Sequence[DrawnPod], canvas: Canvas) -> RenderableType:
     """Draw the inside of a node, its owners' legend, and its links."""
     return Group(*_parts(node, residents, canvas))
 
 
-def _parts(node: Node, residents: Sequence[Resident], canvas: Canvas) -> Iterator[RenderableType]:
+def _parts(node: Node, residents: Sequence[DrawnPod], canvas: Canvas) -> Iterator[RenderableType]:
     yield _headline(node, canvas)
     if not knows_insides(node):
         tenants = tenants_of([resident for resident in residents if resident.is_pod])
@@ -142,7 +142,7 @@ def _headline(node: Node, canvas: Canvas) -> Text:
     return flow(pieces, canvas.width, f" {canvas.marks.dot} ")
 
 
-def _paint(node: Node, claims: _Claims, canvas: Canvas) -> Paint:
+def _paint(node: Node, claims: _Claims, canvas: Canvas) -> MachinePaint:
     marks = canvas.marks
     cells = [tenant.cell for holders in claims.cpus.values() for tenant in holders]
     free, twice = StyledMark(marks.free, QUIET), StyledMark(marks.broken, BAD)
@@ -187,7 +187,7 @@ def _paint(node: Node, claims: _Claims, canvas: Canvas) -> Paint:
         return Text.assemble((f"{device.minor}:", QUIET), *pieces)
 
     widest = max((len(cell.mark) for cell in cells), default=1)
-    return Paint(cpu, widest, amount, device, held, holders)
+    return MachinePaint(cpu, widest, amount, device, held, holders)
 
 
 def _marks_line(node: Node, claims: _Claims, canvas: Canvas) -> Text:
@@ -206,7 +206,7 @@ def _marks_line(node: Node, claims: _Claims, canvas: Canvas) -> Text:
     return flow(pieces, canvas.width)
 
 
-def _parts_line(node: Node, claims: _Claims, residents: Sequence[Resident], canvas: Canvas) -> Text:
+def _parts_line(node: Node, claims: _Claims, residents: Sequence[DrawnPod], canvas: Canvas) -> Text:
     """Say what is left of the devices that pods share."""
     shares: dict[tuple[str, int], list[DeviceShare]] = defaultdict(list)
     for resident in residents:
@@ -223,7 +223,7 @@ def _parts_line(node: Node, claims: _Claims, residents: Sequence[Resident], canv
     return flow((Text(word, QUIET) for word in words), canvas.width, f" {canvas.marks.dot} ")
 
 
-def _free_line(node: Node, claims: _Claims, residents: Sequence[Resident], canvas: Canvas) -> Text:
+def _free_line(node: Node, claims: _Claims, residents: Sequence[DrawnPod], canvas: Canvas) -> Text:
     """Say what is left, and what the pools of pods without CPUs of their own carry."""
     topology = node.machine.topology
     allocatable = topology.online - node.reserved_cpus

@@ -10,7 +10,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from placer_cli.draw.blocks import Block, blocks_by_package, blocks_of, homeless
+from placer_cli.draw.blocks import DrawnBlock, blocks_by_package, blocks_of, homeless
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import FRAME, QUIET, STRONG
 from placer_cli.draw.texts import joined, memory, short_list
@@ -24,7 +24,7 @@ FRAME_COLUMNS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Paint:
+class MachinePaint:
     """How the parts of a machine look.
 
     Attributes:
@@ -45,11 +45,11 @@ class Paint:
 
 
 @dataclass(frozen=True, slots=True)
-class Packages:
+class DrawnPackages:
     """The packages of a machine: in a terminal boxes of lines, in a picture rectangles."""
 
     machine: Machine
-    paint: Paint
+    paint: MachinePaint
     canvas: Canvas
 
     def __rich_console__(
@@ -80,11 +80,11 @@ class Packages:
         yield _grid(boxes, per_row)
 
 
-def draw_packages(machine: Machine, paint: Paint, canvas: Canvas) -> RenderableType:
+def draw_packages(machine: Machine, paint: MachinePaint, canvas: Canvas) -> RenderableType:
     """Draw every package of a machine, and what belongs to none."""
     apart = [block for block in blocks_of(machine) if block.package is None]
     return Group(
-        Packages(machine, paint, canvas),
+        DrawnPackages(machine, paint, canvas),
         *_without_cpus(apart, paint),
         *_homeless(machine, paint),
     )
@@ -95,7 +95,7 @@ def kind_title(kind: str) -> str:
     return kind.upper() if kind == GPU else kind
 
 
-def device_lines(devices: Sequence[Device], paint: Paint, width: int) -> list[Text]:
+def device_lines(devices: Sequence[Device], paint: MachinePaint, width: int) -> list[Text]:
     """Draw devices, a line or more for each type, cut at the width."""
     lines: list[Text] = []
     for kind, members in groupby(devices, lambda device: device.type):
@@ -110,7 +110,7 @@ def device_lines(devices: Sequence[Device], paint: Paint, width: int) -> list[Te
     return lines
 
 
-def _natural(blocks: Sequence[Block], paint: Paint) -> int:
+def _natural(blocks: Sequence[DrawnBlock], paint: MachinePaint) -> int:
     """Return the width that the widest NUMA node's box would like."""
     lines = (natural_columns(block.groups, paint.cell_columns) for block in blocks)
     return max(lines) + FRAME_COLUMNS
@@ -122,11 +122,11 @@ def _per_row(boxes: int, natural: int, width: int) -> int:
     return max(1, ceil(boxes / ceil(boxes / most))) if boxes else 1
 
 
-_Row = list[tuple[Block, list[Text]]]
+_Row = list[tuple[DrawnBlock, list[Text]]]
 """NUMA nodes side by side, with the lines inside their boxes."""
 
 
-def _rows(blocks: Sequence[Block], paint: Paint, width: int) -> list[_Row]:
+def _rows(blocks: Sequence[DrawnBlock], paint: MachinePaint, width: int) -> list[_Row]:
     per_row = _per_row(len(blocks), _natural(blocks, paint), width)
     inside = (width - (per_row - 1)) // per_row - FRAME_COLUMNS
     drawn = [(block, _lines(block, paint, inside)) for block in blocks]
@@ -160,12 +160,12 @@ def _grid(boxes: Sequence[RenderableType], per_row: int) -> Table:
     return grid
 
 
-def _title(block: Block, canvas: Canvas) -> Text:
+def _title(block: DrawnBlock, canvas: Canvas) -> Text:
     name, facts = title_of_block(block, canvas)
     return Text.assemble((name, STRONG), (f" {facts}" if facts else "", QUIET))
 
 
-def title_of_block(block: Block, canvas: Canvas) -> tuple[str, str]:
+def title_of_block(block: DrawnBlock, canvas: Canvas) -> tuple[str, str]:
     """Return the name of a NUMA node, and what memory it has."""
     node = block.numa_node
     if node is None:
@@ -174,7 +174,7 @@ def title_of_block(block: Block, canvas: Canvas) -> tuple[str, str]:
     return f"NUMA {node.id}", joined([memory(node.memory_bytes), *pages], canvas.marks.dot)
 
 
-def _lines(block: Block, paint: Paint, width: int) -> list[Text]:
+def _lines(block: DrawnBlock, paint: MachinePaint, width: int) -> list[Text]:
     lines = thread_rows(block.groups, paint.cpu, paint.cell_columns, width)
     if block.numa_node is not None:
         line = paint.memory(block.numa_node, width)
@@ -182,7 +182,7 @@ def _lines(block: Block, paint: Paint, width: int) -> list[Text]:
     return lines + device_lines(block.devices, paint, width)
 
 
-def _without_cpus(blocks: Sequence[Block], paint: Paint) -> Iterator[RenderableType]:
+def _without_cpus(blocks: Sequence[DrawnBlock], paint: MachinePaint) -> Iterator[RenderableType]:
     """Draw NUMA nodes without CPUs; equal empty ones share a line."""
     plain = [b for b in blocks if b.numa_node and not b.numa_node.memory_bytes and not b.devices]
     for block in blocks:
@@ -199,11 +199,11 @@ def _without_cpus(blocks: Sequence[Block], paint: Paint) -> Iterator[RenderableT
         yield Text.assemble((f"NUMA {ids}", STRONG), (" no CPUs and no memory for pods", QUIET))
 
 
-def _chips(devices: Sequence[Device], paint: Paint) -> list[Text]:
+def _chips(devices: Sequence[Device], paint: MachinePaint) -> list[Text]:
     return device_lines(devices, paint, 10_000)
 
 
-def _homeless(machine: Machine, paint: Paint) -> Iterator[RenderableType]:
+def _homeless(machine: Machine, paint: MachinePaint) -> Iterator[RenderableType]:
     devices = homeless(machine)
     if devices:
         chips = Text("  ").join(_chips(devices, paint))

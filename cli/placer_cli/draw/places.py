@@ -11,7 +11,7 @@ from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.legend import PLACE_WRAPS, containers_of, held_of
 from placer_cli.draw.palette import QUIET, STRONG
 from placer_cli.draw.plain import PLAIN_HEAD, asked_cells, has_classes, zone_of
-from placer_cli.draw.residents import Resident
+from placer_cli.draw.residents import DrawnPod
 from placer_cli.draw.tables import table
 from placer_cli.draw.texts import count, fold_names, stem, title_of
 from placer_cli.draw.waiting import asked
@@ -58,7 +58,7 @@ class _View:
 
 
 def draw_places(
-    instance: Instance, residents: Mapping[str, Sequence[Resident]], canvas: Canvas
+    instance: Instance, residents: Mapping[str, Sequence[DrawnPod]], canvas: Canvas
 ) -> RenderableType:
     """Return a table of the newly placed pods, in the order in which they waited."""
     order = {pod.key: i for i, pod in enumerate(pods_of(instance.gangs))}
@@ -87,7 +87,7 @@ def draw_moves(instance: Instance, moves: Sequence[Move], canvas: Canvas) -> Ren
     mending = any(move.mends for move in moves)
     for home, place, mends in moves:
         pod = pods[place.key]
-        resident = Resident(pod, place, stem(pod.name), running=True)
+        resident = DrawnPod(pod, place, stem(pod.name), running=True)
         (node, zone, _, *held), _ = _where(resident, (), view)
         mended = (", ".join(mends),) if mending else ()
         rows.append([Text(word) for word in (pod.title, home.node, node, zone, *mended, *held)])
@@ -110,7 +110,7 @@ def draw_unplaced(unplaced: Sequence[Unplaced], canvas: Canvas) -> RenderableTyp
 
 
 def _one_by_one(
-    placed: Sequence[Resident],
+    placed: Sequence[DrawnPod],
     levels: Mapping[tuple[str, str], Sequence[str]],
     view: _View,
 ) -> RenderableType:
@@ -145,7 +145,7 @@ def _levels_of(gang: Gang) -> tuple[str, ...]:
 
 
 def _where(
-    resident: Resident, levels: Sequence[str], view: _View
+    resident: DrawnPod, levels: Sequence[str], view: _View
 ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Return the cells of a pod, and what each of its containers has where that is told."""
     node = view.nodes[resident.place.node]
@@ -165,19 +165,19 @@ def _where(
     return (*place, cpu, memory, gpus, "", other), []
 
 
-def _kind(resident: Resident) -> tuple[Hashable, ...]:
+def _kind(resident: DrawnPod) -> tuple[Hashable, ...]:
     pod = resident.pod
     return resident.place.gang or stem(pod.name), pod.namespace, pod.spec
 
 
-def _fold(placed: Sequence[Resident], key: Callable[[Resident], Hashable]) -> list[list[Resident]]:
-    groups: dict[Hashable, list[Resident]] = {}
+def _fold(placed: Sequence[DrawnPod], key: Callable[[DrawnPod], Hashable]) -> list[list[DrawnPod]]:
+    groups: dict[Hashable, list[DrawnPod]] = {}
     for resident in placed:
         groups.setdefault(key(resident), []).append(resident)
     return list(groups.values())
 
 
-def _folded(groups: Sequence[Sequence[Resident]], view: _View) -> RenderableType:
+def _folded(groups: Sequence[Sequence[DrawnPod]], view: _View) -> RenderableType:
     rows = []
     for members in groups:
         first = members[0]

@@ -9,7 +9,7 @@ from rich.text import Text
 from placer_cli.draw.bars import bar
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import ACCENT, QUIET
-from placer_cli.draw.residents import Resident, amount_taken, pods_on
+from placer_cli.draw.residents import DrawnPod, amount_taken, pods_on
 from placer_cli.draw.shares import devices_of
 from placer_cli.draw.tables import table
 from placer_cli.draw.texts import cpus, memory, named, plain
@@ -57,7 +57,7 @@ def others_in(amounts: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
     return [one for one in named(amounts) if one[0] not in WHOLE_GPUS]
 
 
-def asked_cells(resident: Resident, node: Node) -> tuple[str, ...]:
+def asked_cells(resident: DrawnPod, node: Node) -> tuple[str, ...]:
     """Say what a pod asks for, in the columns of ``PLAIN_HEAD``; known devices by their ids."""
     need, place = resident.pod.spec.requests, resident.place
     others = [f"{pages.count}x{memory(pages.page_bytes)} pages" for pages in need.hugepages]
@@ -77,7 +77,7 @@ def asked_cells(resident: Resident, node: Node) -> tuple[str, ...]:
     )
 
 
-def cpu_milli_of(node: Node, residents: Sequence[Resident]) -> tuple[int, int]:
+def cpu_milli_of(node: Node, residents: Sequence[DrawnPod]) -> tuple[int, int]:
     """Return what the pods ask for, and what the node has for pods: without its system's part."""
     asked = sum(r.pod.spec.requests.cpu_milli for r in residents if r.is_pod)
     kept = sum(r.pod.spec.requests.cpu_milli for r in residents if not r.is_pod)
@@ -85,12 +85,12 @@ def cpu_milli_of(node: Node, residents: Sequence[Resident]) -> tuple[int, int]:
     return asked, max(0, node.milli_per_cpu * given - kept)
 
 
-MarkedPods = Sequence[tuple[StyledMark, Resident]]
+MarkedPods = Sequence[tuple[StyledMark, DrawnPod]]
 """The pods of a node, each with the mark that stands for it."""
 
 
 def draw_amounts(
-    node: Node, residents: Sequence[Resident], pods: MarkedPods, canvas: Canvas
+    node: Node, residents: Sequence[DrawnPod], pods: MarkedPods, canvas: Canvas
 ) -> RenderableType:
     """Draw a bar for each resource of a node: how much of it who asks for; and who they are."""
     grid = Table.grid(padding=(0, 2, 0, 0))
@@ -116,7 +116,7 @@ _Parts = list[tuple[int, StyledMark]]
 
 
 def _bars(
-    node: Node, residents: Sequence[Resident], pods: MarkedPods, canvas: Canvas
+    node: Node, residents: Sequence[DrawnPod], pods: MarkedPods, canvas: Canvas
 ) -> Iterable[tuple[str, _Parts, int, str]]:
     """Yield each resource: its name, who asks for how much, how much there is, and words."""
     asked, has = cpu_milli_of(node, residents)

@@ -13,7 +13,7 @@ from placer_models.pod import Pod
 
 
 @dataclass(frozen=True, slots=True)
-class Resident:
+class DrawnPod:
     """A pod in its place.
 
     Attributes:
@@ -43,7 +43,7 @@ def is_pod(pod: Pod) -> bool:
     return pod.namespace != SYSTEM_NAMESPACE
 
 
-def pods_on(node: Node, residents: Sequence[Resident]) -> tuple[int, int | None]:
+def pods_on(node: Node, residents: Sequence[DrawnPod]) -> tuple[int, int | None]:
     """Return how many pods of the cluster are on a node, and the most it takes; None: any number.
 
     What stands for its system is none, and where a dump has it the node's limit is one more.
@@ -53,7 +53,7 @@ def pods_on(node: Node, residents: Sequence[Resident]) -> tuple[int, int | None]
     return pods, None if most is None else max(0, most - (len(residents) - pods))
 
 
-def amount_taken(residents: Iterable[Resident], name: str) -> int:
+def amount_taken(residents: Iterable[DrawnPod], name: str) -> int:
     """Return how much of an extended resource the pods ask for together."""
     return sum(resident.pod.spec.requests.amount_of(name) for resident in residents)
 
@@ -62,7 +62,7 @@ class UnknownNameError(ValueError):
     """A placement speaks of a pod or a node that the instance does not have."""
 
 
-def residents_of(instance: Instance, placement: Placement) -> Mapping[str, tuple[Resident, ...]]:
+def residents_of(instance: Instance, placement: Placement) -> Mapping[str, tuple[DrawnPod, ...]]:
     """Return the pods of every node that has any, running ones first.
 
     A running pod that the placement moves is where it goes to.
@@ -73,7 +73,7 @@ def residents_of(instance: Instance, placement: Placement) -> Mapping[str, tuple
     """
     nodes = {node.name for node in instance.nodes}
     waiting = {pod.key: (pod, gang) for gang in instance.gangs for pod in gang.pods}
-    found: dict[str, list[Resident]] = defaultdict(list)
+    found: dict[str, list[DrawnPod]] = defaultdict(list)
     goes_to = {move.place.key: move.place for move in movers(instance, placement)}
     for running in instance.running:
         place = running.placement
@@ -81,7 +81,7 @@ def residents_of(instance: Instance, placement: Placement) -> Mapping[str, tuple
             place = goes_to[running.pod.key]
             _known(place, nodes)
         party = place.gang or stem(place.name)
-        found[place.node].append(Resident(running.pod, place, party, running=True))
+        found[place.node].append(DrawnPod(running.pod, place, party, running=True))
     for place in placement.pods:
         if place.key in goes_to:
             continue
@@ -92,7 +92,7 @@ def residents_of(instance: Instance, placement: Placement) -> Mapping[str, tuple
         _known(place, nodes)
         pod, gang = waiting[place.key]
         party = stem(pod.name) if gang.lone else gang.name
-        found[place.node].append(Resident(pod, place, party, running=False))
+        found[place.node].append(DrawnPod(pod, place, party, running=False))
     return {node: tuple(pods) for node, pods in found.items()}
 
 

@@ -7,7 +7,7 @@ from html import escape
 from rich.console import Console, Group, RenderableType
 
 from placer_cli.draw.canvas import Canvas
-from placer_cli.draw.packages import Packages
+from placer_cli.draw.packages import DrawnPackages
 from placer_cli.draw.svg_packages import draw_packages_svg
 from placer_cli.draw.svg_shapes import COLUMN, INK, MARGIN, PAPER
 from placer_cli.draw.svg_text import text_elements
@@ -52,7 +52,7 @@ def svg(draw: Callable[[Canvas], RenderableType], title: str) -> str:
         emoji=False,
     )
     for part in _parts(draw(Canvas(COLUMNS))):
-        if isinstance(part, Packages):
+        if isinstance(part, DrawnPackages):
             found, height = draw_packages_svg(part, y, width - 2 * MARGIN)
         else:
             found, height = text_elements(part, console, y)

@@ -7,8 +7,8 @@ from math import ceil
 
 from rich.style import Style
 
-from placer_cli.draw.blocks import Block, CoreCpus, blocks_by_package
-from placer_cli.draw.packages import Packages, Paint, kind_title, title_of_block
+from placer_cli.draw.blocks import CoreCpus, DrawnBlock, blocks_by_package
+from placer_cli.draw.packages import DrawnPackages, MachinePaint, kind_title, title_of_block
 from placer_cli.draw.palette import QUIET, STRONG
 from placer_cli.draw.svg_shapes import (
     COLUMN,
@@ -63,7 +63,7 @@ class _Box:
         return f'<g transform="translate({x:g} {y:g})">{inside}</g>'
 
 
-def draw_packages_svg(packages: Packages, top: float, width: float) -> tuple[list[str], float]:
+def draw_packages_svg(packages: DrawnPackages, top: float, width: float) -> tuple[list[str], float]:
     """Return the elements of a machine's packages below ``top``, and their height."""
     by_package = blocks_by_package(packages.machine)
     paint = packages.paint
@@ -102,7 +102,7 @@ def _per_row(boxes: int, natural: float, width: float) -> int:
     return ceil(boxes / ceil(boxes / most))
 
 
-def _natural(blocks: Sequence[Block], paint: Paint) -> float:
+def _natural(blocks: Sequence[DrawnBlock], paint: MachinePaint) -> float:
     """Return the width that the widest NUMA node would like."""
     label = LABEL_COLUMNS * COLUMN + PAD
     return max(_cells_wide(block.groups) + label for block in blocks) + 2 * PAD
@@ -113,7 +113,11 @@ def _cells_wide(line: Sequence[Sequence[CoreCpus]]) -> float:
 
 
 def _package(
-    number: int, blocks: Sequence[Block], paint: Paint, packages: Packages, width: float
+    number: int,
+    blocks: Sequence[DrawnBlock],
+    paint: MachinePaint,
+    packages: DrawnPackages,
+    width: float,
 ) -> _Box:
     inside = width - 2 * PAD
     per_row = _per_row(len(blocks), _natural(blocks, paint), inside)
@@ -125,7 +129,7 @@ def _package(
     return _Box([heading, *elements], width, height, PACKAGE_PAPER, 6)
 
 
-def _numa(block: Block, paint: Paint, packages: Packages, width: float) -> _Box:
+def _numa(block: DrawnBlock, paint: MachinePaint, packages: DrawnPackages, width: float) -> _Box:
     name, facts = title_of_block(block, packages.canvas)
     elements = [words(PAD, HEADING - 7, name, STRONG)]
     x = PAD + (len(name) + 1) * COLUMN
@@ -143,7 +147,9 @@ def _numa(block: Block, paint: Paint, packages: Packages, width: float) -> _Box:
     return _Box(elements, width, height, PAPER, 4)
 
 
-def _threads(block: Block, paint: Paint, width: float, y: float) -> tuple[list[str], float]:
+def _threads(
+    block: DrawnBlock, paint: MachinePaint, width: float, y: float
+) -> tuple[list[str], float]:
     """Return the cells of the cores, a column each, and where what comes next begins."""
     label = LABEL_COLUMNS * COLUMN + PAD
     room = max(1, int((width - 2 * PAD - label) // CELL))
@@ -215,7 +221,7 @@ def _memory(
 
 
 def _devices(
-    devices: Sequence[Device], paint: Paint, width: float, y: float
+    devices: Sequence[Device], paint: MachinePaint, width: float, y: float
 ) -> tuple[list[str], float]:
     """Return a chip for each device with the letters of its holders, a type a line."""
     elements: list[str] = []

@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from placer_cli.draw.breaking import Breaking, least_width
+from placer_cli.draw.breaking import BreakingText, least_width
 from placer_cli.draw.palette import FRAME, QUIET, STRONG
 
 GAP_COLUMNS = 2
@@ -155,7 +155,7 @@ class _Page:
                 width=wide,
             )
         for row in self.rows:
-            drawn.add_row(*(Breaking(row[i]) if self._wraps(i) else row[i] for i in least))
+            drawn.add_row(*(BreakingText(row[i]) if self._wraps(i) else row[i] for i in least))
         if not self.domains:
             return drawn
         return Group(drawn, *(Text(f"{SHORT} is {domain}", QUIET) for domain in self.domains))
@@ -231,7 +231,7 @@ def _as_list(
             indent = GAP_COLUMNS
             yield Text(name, QUIET)
         room = None if width is None else max(1, width - indent)
-        for i, line in enumerate(Breaking(cell).lines(room)):
+        for i, line in enumerate(BreakingText(cell).lines(room)):
             head = name if i == 0 and indent == label else ""
             parts = Text(head.ljust(indent), QUIET), line
             yield Text.assemble(*parts, no_wrap=True, overflow="ignore")

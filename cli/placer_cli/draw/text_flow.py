@@ -7,7 +7,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from placer_cli.draw.breaking import Breaking
+from placer_cli.draw.breaking import BreakingText
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import STRONG
 
@@ -22,7 +22,7 @@ def flow(pieces: Iterable[Text], width: int, between: str = "   ") -> Text:
         if lines and len(lines[-1]) + len(between) + len(piece) <= width:
             lines[-1] = Text.assemble(lines[-1], (between, piece.style), piece)
         else:
-            lines += Breaking(piece).lines(width)
+            lines += BreakingText(piece).lines(width)
     return Text("\n", overflow="ignore").join(lines)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from placer_cli.draw.breaking import Breaking
+from placer_cli.draw.breaking import BreakingText
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import BAD, GOOD, QUIET
 from placer_cli.draw.tables import table
@@ -40,7 +40,7 @@ def draw_tiers(tiers: Sequence[TierValue], canvas: Canvas, *, every: bool) -> Re
     if not folded:
         return drawn
     words = f"{count(folded, 'tier is', 'tiers are')} 0, and proven (--tiers shows all)"
-    said = Breaking(Text(f"and {words}" if shown else words, QUIET))
+    said = BreakingText(Text(f"and {words}" if shown else words, QUIET))
     return Group(drawn, said) if shown else said
 
 

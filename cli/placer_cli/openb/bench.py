@@ -9,7 +9,7 @@ from placer_cli.openb.files import NodesFile, PodsFile, SequenceFile
 from placer_cli.output import Format, document
 
 if TYPE_CHECKING:
-    from placer.openb.replay import Replayed
+    from placer.openb.replay import ReplayResult
 
 MOST_BATCH = 1_000_000
 
@@ -110,7 +110,7 @@ def openb(
     typer.echo(document(replay_to_json(found), form), nl=False)
 
 
-def replay_to_json(found: "Replayed") -> dict[str, object]:
+def replay_to_json(found: "ReplayResult") -> dict[str, object]:
     """Return the figures as a document: percent, pods, and milliseconds of a call."""
     figures: dict[str, object] = {
         "allocation": {str(mark): round(value, 4) for mark, value in found.allocation.items()},

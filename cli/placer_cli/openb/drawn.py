@@ -3,13 +3,13 @@
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from placer.openb.replay import Replayed
+from placer.openb.replay import ReplayResult
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import STRONG
 from placer_cli.draw.tables import table
 
 
-def draw_replay(found: Replayed, policy: str, canvas: Canvas) -> RenderableType:
+def draw_replay(found: ReplayResult, policy: str, canvas: Canvas) -> RenderableType:
     """Return the allocation at the marks, or over time, and how long calls took."""
     placed = found.pods - found.rejected
     first = f"{placed:,} of {found.pods:,} pods placed under {policy}."

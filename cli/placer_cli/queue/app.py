@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from placer.queue.model import Charge
+from placer.queue.model import ChargeTime
 from placer_cli.console import out
 from placer_cli.exits import Exit
 from placer_cli.output import Format, document, output_file, refuse_inputs, replacing
@@ -24,7 +24,7 @@ def simulate(
         Path, typer.Argument(metavar="FILE", help="A file of kind QueueSimulation; - is stdin.")
     ],
     charge: Annotated[
-        Charge | None,
+        ChargeTime | None,
         typer.Option(
             help="When flows pay, in place of what FILE says; running is the literal rule."
         ),

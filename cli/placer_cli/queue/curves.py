@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from rich.text import Text
 
 from placer.queue.simulation.curves import mean_in_bins, threads_in_use
-from placer.queue.simulation.result import Simulated
+from placer.queue.simulation.result import SimulationResult
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import QUIET
 from placer_cli.draw.threads import StyledMark
@@ -14,7 +14,7 @@ from placer_cli.queue.gantt import COUNT_COLUMNS, LABEL_COLUMNS, time_axis
 ROWS = 12
 
 
-def draw_curves(result: Simulated, cells: Mapping[str, StyledMark], canvas: Canvas) -> Text:
+def draw_curves(result: SimulationResult, cells: Mapping[str, StyledMark], canvas: Canvas) -> Text:
     """Draw the threads in use of each job, one job on top of the other."""
     columns = max(canvas.width - LABEL_COLUMNS - COUNT_COLUMNS, 10)
     in_use = threads_in_use(result)

@@ -7,8 +7,8 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from placer.queue.explain import sentence
-from placer.queue.model import ONE_MILLI, Charge
-from placer.queue.simulation.result import JobResult, Run, Simulated
+from placer.queue.model import ONE_MILLI, ChargeTime
+from placer.queue.simulation.result import JobResult, SimulationResult, ThreadRun
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import BAD, QUIET, STRONG, owner_marks, owner_style
 from placer_cli.draw.tables import table
@@ -19,7 +19,9 @@ from placer_cli.queue.gantt import draw_gantt
 from placer_cli.queue.times import percent, plain_seconds, seconds, weight
 
 
-def draw_simulated(result: Simulated, canvas: Canvas, most_rows: int, most_decisions: int) -> Group:
+def draw_simulated(
+    result: SimulationResult, canvas: Canvas, most_rows: int, most_decisions: int
+) -> Group:
     """Draw a simulation: at most so many threads of capacity, so many decisions."""
     marks = owner_marks(len(result.jobs))
     cells = {
@@ -41,7 +43,7 @@ def draw_simulated(result: Simulated, canvas: Canvas, most_rows: int, most_decis
     return Group(*parts)
 
 
-def _jobs(result: Simulated, cells: dict[str, StyledMark], width: int) -> RenderableType:
+def _jobs(result: SimulationResult, cells: dict[str, StyledMark], width: int) -> RenderableType:
     weights = {job.name: job.weight_milli for job in result.scenario.jobs}
     groups = {group.name: group.weight_milli for group in result.scenario.groups}
     rows = [
@@ -85,7 +87,7 @@ def _time(time_us: int) -> Text:
     return Text(plain_seconds(time_us))
 
 
-def _summary(result: Simulated) -> Iterator[Text]:
+def _summary(result: SimulationResult) -> Iterator[Text]:
     used = Fraction(result.service, max(result.capacity_us, 1))
     told = f"All ends at {seconds(result.makespan_us)}"
     if result.never_ran:
@@ -104,19 +106,19 @@ def _summary(result: Simulated) -> Iterator[Text]:
         yield Text(f"{count(threads, 'thread')} of {job} never ran: no room", BAD)
 
 
-def _fairness(result: Simulated) -> Iterator[Text]:
+def _fairness(result: SimulationResult) -> Iterator[Text]:
     lead = result.lead
     if lead is None or lead.flow is None:
         return
     ratio = f"{float(lead.ratio):.2f}".rstrip("0").rstrip(".")
-    told = "at dispatch" if result.scenario.charge is Charge.DISPATCH else "as threads run"
+    told = "at dispatch" if result.scenario.charge is ChargeTime.DISPATCH else "as threads run"
     yield Text(
         f"Charged {told}: the largest lead of a flow over a sibling that waited was {ratio} of its "
         f"longest thread ({lead.flow} over {lead.over}, at {seconds(lead.at_us)})."
     )
 
 
-def _waits(result: Simulated) -> Iterator[Text]:
+def _waits(result: SimulationResult) -> Iterator[Text]:
     """Say how long gangs waited once their turn had come."""
     waits = [(run.start_us - run.turn_us, run) for run in result.runs if run.turn_us is not None]
     if not waits:
@@ -131,11 +133,11 @@ def _waits(result: Simulated) -> Iterator[Text]:
     )
 
 
-def _was_a_choice(run: Run) -> bool:
+def _was_a_choice(run: ThreadRun) -> bool:
     return any(step.runner_up is not None for step in run.steps)
 
 
-def _decision(run: Run) -> Text:
+def _decision(run: ThreadRun) -> Text:
     where = ",".join(f"C{number}" for number in run.on)
     text = Text(f"{seconds(run.start_us):>9} ", QUIET)
     text.append(f"{where} takes {run.job} #{run.thread}: ")

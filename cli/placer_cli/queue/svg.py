@@ -5,7 +5,7 @@ from html import escape
 
 from placer.queue.model import ONE_MILLI, US_PER_S
 from placer.queue.simulation.curves import Curve, service_over_time, threads_in_use
-from placer.queue.simulation.result import Simulated
+from placer.queue.simulation.result import SimulationResult
 from placer_cli.draw.svg import COLOURS, svg_text
 from placer_cli.queue.times import plain_seconds, seconds
 
@@ -20,7 +20,7 @@ MOST_TIPS = 500
 """Up to this many runs each has its own bar and tip; beyond it a job's bars are one path."""
 
 
-def simulation_svg(result: Simulated) -> str:
+def simulation_svg(result: SimulationResult) -> str:
     """Return the picture of a simulation."""
     colours = {job.name: COLOURS[i % len(COLOURS)] for i, job in enumerate(result.jobs)}
     page = _Page(max(result.makespan_us, 1))
@@ -109,7 +109,7 @@ def _legend(page: _Page, colours: Mapping[str, str], top: float) -> float:
     return top + 34
 
 
-def _gantt(page: _Page, result: Simulated, colours: Mapping[str, str], top: float) -> float:
+def _gantt(page: _Page, result: SimulationResult, colours: Mapping[str, str], top: float) -> float:
     threads = result.scenario.capacity.most
     row = max(4, min(18, 400 // threads))
     page.frame(top, row * threads, "Threads of capacity: which thread of work ran when", "")

@@ -1,13 +1,13 @@
 """Results of the queue's commands as documents for programs; times are microseconds."""
 
-from placer.queue.file.history_file import History
+from placer.queue.file.history_file import ThreadHistory
 from placer.queue.model import US_PER_S, ChosenFlow
-from placer.queue.simulation.result import Run, Simulated
+from placer.queue.simulation.result import SimulationResult, ThreadRun
 
 API_VERSION = "placer/v1"
 
 
-def simulated_tree(result: Simulated) -> dict[str, object]:
+def simulated_tree(result: SimulationResult) -> dict[str, object]:
     """Return a simulation's document."""
     bound = result.upper_bound_us
     lead = result.lead
@@ -46,7 +46,7 @@ def simulated_tree(result: Simulated) -> dict[str, object]:
     }
 
 
-def advice_tree(history: History) -> dict[str, object]:
+def advice_tree(history: ThreadHistory) -> dict[str, object]:
     """Return the document of an advice."""
     return {
         "apiVersion": API_VERSION,
@@ -70,7 +70,7 @@ def advice_tree(history: History) -> dict[str, object]:
     }
 
 
-def _run(run: Run) -> dict[str, object]:
+def _run(run: ThreadRun) -> dict[str, object]:
     return {
         "job": run.job,
         "thread": run.thread,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from placer.slots.compiled import ChainLink, CompiledJob, Fractions, KindFractions
-from placer.slots.graph import Exchange
+from placer.slots.graph import EdgeExchange
 from placer_cli.draw.svg import COLOURS, svg_text
 from placer_cli.draw.texts import count
 
@@ -20,7 +20,11 @@ HEAD = 58
 
 _text = partial(svg_text, size=12, colour="#222")
 
-_DASHES = {Exchange.BLOCKING: "6 4", Exchange.HYBRID_FULL: "2 3", Exchange.HYBRID_SELECTIVE: "2 3"}
+_DASHES = {
+    EdgeExchange.BLOCKING: "6 4",
+    EdgeExchange.HYBRID_FULL: "2 3",
+    EdgeExchange.HYBRID_SELECTIVE: "2 3",
+}
 
 
 @dataclass(frozen=True, slots=True)

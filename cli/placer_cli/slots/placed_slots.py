@@ -9,8 +9,14 @@ from rich.text import Text
 
 from placer.slots.amount_text import FIELDS, format_e8
 from placer.slots.compiled import CompiledJob
-from placer.slots.workers.lacks import Lack, LimitReached, SearchTimeout, SlotTooLarge, WorkersTaken
-from placer.slots.workers.place import PlacedJob, Turn, WorkerPool
+from placer.slots.workers.lacks import (
+    LimitReached,
+    SearchTimeout,
+    SlotLack,
+    SlotTooLarge,
+    WorkersTaken,
+)
+from placer.slots.workers.place import GangTurn, PlacedJob, WorkerPool
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import BAD, QUIET, STRONG
 from placer_cli.draw.tables import table
@@ -68,7 +74,7 @@ def _regions(job: CompiledJob, gang: int) -> str:
     return f"region {'+'.join(map(str, numbers))}"
 
 
-def _why(job: CompiledJob, lack: Lack) -> str:
+def _why(job: CompiledJob, lack: SlotLack) -> str:
     """Say which amount or limit is short, and the mend."""
     match lack.reason:
         case SlotTooLarge(group, amounts):
@@ -98,7 +104,7 @@ def _amount(name: str, amount: int) -> str:
     return memory(amount) if name.endswith("_bytes") else format_e8(amount)
 
 
-def _rows(job: CompiledJob, turn: Turn) -> list[list[Text]]:
+def _rows(job: CompiledJob, turn: GangTurn) -> list[list[Text]]:
     return [
         [
             Text(slots.worker),

@@ -13,7 +13,7 @@ from placer_models.device_strategy import DeviceStrategy, Strategies
 from placer_models.pod import DeviceRequest
 
 
-class AllocateStrategy(StrEnum):
+class HintStrategy(StrEnum):
     """How many devices a request in percent is for."""
 
     DEFAULT = ""
@@ -91,7 +91,7 @@ class DeviceHint:
 
     selector: Selector = ()
     vf_selector: Selector | None = None
-    strategy: AllocateStrategy = AllocateStrategy.DEFAULT
+    strategy: HintStrategy = HintStrategy.DEFAULT
     exclusive: DeviceExclusivePolicy = DeviceExclusivePolicy.DEFAULT
     scope: TopologyScope = TopologyScope.DEFAULT
 
@@ -120,9 +120,9 @@ def with_hint_applied(
     if demand.type not in PERCENT_TYPES.values() or percent is None or demand.count > 1:
         return demand
     match hint.strategy:
-        case AllocateStrategy.DEFAULT:
+        case HintStrategy.DEFAULT:
             return demand
-        case AllocateStrategy.APPLY_FOR_ALL:
+        case HintStrategy.APPLY_FOR_ALL:
             count = sum(matches(hint.selector, labels) for labels in devices)
             if count == 0:
                 raise DeviceRequestError(
@@ -131,7 +131,7 @@ def with_hint_applied(
                     f"{demand.type} has the labels of the selector; change the selector",
                 )
             return replace(demand, count=count)
-        case AllocateStrategy.REQUESTS_AS_COUNT:
+        case HintStrategy.REQUESTS_AS_COUNT:
             alone = hint.exclusive is DeviceExclusivePolicy.DEVICE_LEVEL
             return DeviceRequest(
                 demand.type, percent, DeviceShare(percent=WHOLE_PERCENT if alone else 1)
@@ -165,7 +165,7 @@ def strategies_of(
         if kind not in PERCENT_TYPES.values() or demand.count > 1:
             continue
         match hint.strategy:
-            case AllocateStrategy.APPLY_FOR_ALL:
+            case HintStrategy.APPLY_FOR_ALL:
                 if hint.selector:
                     raise DeviceRequestError(
                         RequestRule.MATCH,
@@ -173,10 +173,10 @@ def strategies_of(
                         "different use types of their own, and leave the selector out",
                     )
                 found.append((kind, DeviceStrategy.APPLY_FOR_ALL))
-            case AllocateStrategy.DEFAULT:
+            case HintStrategy.DEFAULT:
                 if kind in together[1:] and together[0] in asked:
                     found.append((kind, DeviceStrategy.APPLY_FOR_EACH_GROUP))
-            case AllocateStrategy.REQUESTS_AS_COUNT:
+            case HintStrategy.REQUESTS_AS_COUNT:
                 pass  # a number of devices, as ``with_hint_applied`` says
             case _:
                 assert_never(hint.strategy)
@@ -208,7 +208,7 @@ def read_device_hints(text: str) -> dict[str, DeviceHint]:
         hints[kind] = DeviceHint(
             selector=_selector(selector) if selector else (),
             vf_selector=_selector(vf_selector) if vf_selector else None,
-            strategy=_word(strategy, AllocateStrategy),
+            strategy=_word(strategy, HintStrategy),
             exclusive=_word(exclusive, DeviceExclusivePolicy),
             scope=_word(scope, TopologyScope),
         )

@@ -278,7 +278,7 @@ def _beyond_first(
 
 
 @dataclass(frozen=True, slots=True)
-class Meeting:
+class MetPods:
     """What an assignment's pod meets in a known placement.
 
     Attributes:
@@ -296,7 +296,7 @@ class Meeting:
     fell: bool
 
 
-def meetings(problem: Problem, known: KnownPlaces) -> Iterator[Meeting]:
+def meetings(problem: Problem, known: KnownPlaces) -> Iterator[MetPods]:
     """Yield what each pod that keeps apart meets; it is the only one in its assignment."""
     on_node: defaultdict[int, list[tuple[Assignment, ExclusivityVars, Choice | None]]]
     on_node = defaultdict(list)
@@ -312,7 +312,7 @@ def meetings(problem: Problem, known: KnownPlaces) -> Iterator[Meeting]:
         for (assignment, guest, choice), used in zip(here, cells, strict=True):
             fell = any(guests[c] > 1 or node.cells[c].held is not None for c in used)
             counts = choice if guest.fell_back is None or fell else None
-            yield Meeting(assignment, guest, counts, used, fell)
+            yield MetPods(assignment, guest, counts, used, fell)
 
 
 def exclusivity_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Iterator[Hint]:

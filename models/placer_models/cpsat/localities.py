@@ -17,13 +17,13 @@ from placer_models.rule_family import RuleFamily
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class TouchedGroups:
     """The groups of core classes of a node that an assignment's only pod touches.
 
     Attributes:
         keys: The package, cache or cell that each group stands for.
         groups: The core classes of each group, by index.
-        touched: One literal per group: whether the pod owns CPUs of it (in `Spans.close`: has
+        touched: One literal per group: whether the pod owns CPUs of it (in the part `close`:
             anything there).
         fewest: How many groups the pod needs on the empty node.
 
@@ -36,7 +36,7 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Spans:
+class TouchedByLocality:
     """What an assignment's pod touches, each None if the pod has no such wish.
 
     An assignment whose pod has such a wish has at most one pod.
@@ -49,23 +49,23 @@ class Spans:
 
     """
 
-    packages: Span | None = None
-    caches: Span | None = None
-    cells: Span | None = None
-    close: Span | None = None
+    packages: TouchedGroups | None = None
+    caches: TouchedGroups | None = None
+    cells: TouchedGroups | None = None
+    close: TouchedGroups | None = None
 
 
-def spans_of(assignment: Assignment) -> Spans:
+def spans_of(assignment: Assignment) -> TouchedByLocality:
     """Return what the pod touches."""
-    return assignment.part(Spans) or Spans()
+    return assignment.part(TouchedByLocality) or TouchedByLocality()
 
 
-def spans(model: CpModel, problem: Problem, assignment: Assignment) -> Spans:
+def spans(model: CpModel, problem: Problem, assignment: Assignment) -> TouchedByLocality:
     """Create the literals of an assignment."""
     node, fit, name = problem.nodes[assignment.node], assignment.fit, assignment.name
     # A pod that owns no CPUs is where its memory and devices are.
     packages = [c.package for c in node.cores] if assignment.shape.owned_cpus else []
-    return Spans(
+    return TouchedByLocality(
         packages=_span(model, packages, fit.fewest_packages, f"package[{name}"),
         caches=_span(model, [c.cache for c in node.cores], fit.fewest_caches, f"cache[{name}"),
         cells=_span(model, [c.cell for c in node.cores], fit.fewest_cpu_cells, f"cell[{name}"),
@@ -85,13 +85,13 @@ def _span(
     fewest: int | None,
     name: str,
     also: Iterable[int | None] = (),
-) -> Span | None:
+) -> TouchedGroups | None:
     """Create a span of an assignment with its variables, or return None if there is no wish.
 
     Args:
         model: Gets the variables.
         keys: The group of each core class of the node.
-        fewest: As in ``Span``; None if there is no wish.
+        fewest: As in ``TouchedGroups``; None if there is no wish.
         name: Begins the names of the variables.
         also: Groups that the pod may touch other than by cores, even if they have no cores.
 
@@ -103,7 +103,7 @@ def _span(
         members[key].append(index)
     for key in also:
         members.setdefault(key, [])
-    return Span(
+    return TouchedGroups(
         keys=tuple(members),
         groups=tuple(map(tuple, members.values())),
         touched=tuple(model.new_bool_var(f"{name},{key}]") for key in members),
@@ -184,13 +184,13 @@ def caches(model: CpModel, problem: Problem, x: Variables) -> Expression:
     return LinearExpr.sum([_beyond(one, spans_of(one).caches) for one in x.assignments])
 
 
-def _beyond(assignment: Assignment, span: Span | None) -> Expression:
+def _beyond(assignment: Assignment, span: TouchedGroups | None) -> Expression:
     if span is None:
         return 0
     return LinearExpr.sum(list(span.touched)) - span.fewest * assignment.count
 
 
-def _spans(x: Variables) -> Iterator[tuple[Assignment, Span]]:
+def _spans(x: Variables) -> Iterator[tuple[Assignment, TouchedGroups]]:
     for assignment in x.assignments:
         spans = spans_of(assignment)
         for span in (spans.packages, spans.caches, spans.cells, spans.close):

@@ -27,19 +27,19 @@ Good = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Stays:
+class StayVariables:
     """Running pod that may move -> whether it stays; a pod that cannot stay has no entry."""
 
     of_pod: Mapping[int, IntVar]
 
 
-def stays(model: CpModel, problem: Problem, x: Variables) -> Stays:
+def stays(model: CpModel, problem: Problem, x: Variables) -> StayVariables:
     """Create a literal for each pod that could be at home."""
     if not problem.homes:
-        return Stays({})
+        return StayVariables({})
     at_home = {(pod, home.node) for pod, home in problem.homes if home is not None}
     pods = [(x.units[assignment.unit].pods[0], assignment.node) for assignment in x.assignments]
-    return Stays(
+    return StayVariables(
         {pod: model.new_bool_var(f"stays[{pod}]") for pod, node in pods if (pod, node) in at_home}
     )
 
@@ -85,7 +85,7 @@ def no_more_pods_move_than_may(model: CpModel, problem: Problem, x: Variables) -
 
 def pods_moved(model: CpModel, problem: Problem, x: Variables) -> Expression:
     """Count the running pods that do not stay (tier ``moves``)."""
-    return len(problem.homes) - LinearExpr.sum(list(x.part(Stays).of_pod.values()))
+    return len(problem.homes) - LinearExpr.sum(list(x.part(StayVariables).of_pod.values()))
 
 
 def _units_by_pod(x: Variables) -> dict[int, int]:
@@ -96,9 +96,9 @@ def _homes(problem: Problem, x: Variables) -> Iterator[tuple[IntVar, Assignment,
     """Yield, for each pod that could stay, its literal, its assignment at home, and its home."""
     unit_of = _units_by_pod(x)
     for pod, home in problem.homes:
-        if home is not None and pod in x.part(Stays).of_pod:
+        if home is not None and pod in x.part(StayVariables).of_pod:
             assignment = next(s for s in x.of_unit[unit_of[pod]] if s.node == home.node)
-            yield x.part(Stays).of_pod[pod], assignment, home
+            yield x.part(StayVariables).of_pod[pod], assignment, home
 
 
 def _amounts(assignment: Assignment, home: Choice) -> Iterator[tuple[Expression, int]]:
@@ -121,13 +121,13 @@ def _amounts(assignment: Assignment, home: Choice) -> Iterator[tuple[Expression,
 def stay_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Iterator[Hint]:
     """Yield hints for which running pods stay."""
     homes = dict(problem.homes)
-    for pod, literal in x.part(Stays).of_pod.items():
+    for pod, literal in x.part(StayVariables).of_pod.items():
         yield literal.index, int(known.choices.get(pod) == homes[pod])
 
 
 def stayers(problem: Problem, x: Variables, value: Value) -> Choices:
     """Return the homes of the running pods that stay in a solution."""
-    literals = x.part(Stays).of_pod
+    literals = x.part(StayVariables).of_pod
     return {
         pod: home
         for pod, home in problem.homes

@@ -9,7 +9,7 @@ from placer_models.cpsat.assignment import Assignment, Variables
 from placer_models.cpsat.cpus import cores_of
 from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.family import Family, always, never
-from placer_models.cpsat.localities import Span, spans_of
+from placer_models.cpsat.localities import TouchedGroups, spans_of
 from placer_models.goals import NUMA_STRATEGY
 from placer_models.policy import NumaStrategy
 from placer_models.problem.node_state import NodeState
@@ -17,7 +17,7 @@ from placer_models.problem.numa_strategy import CellStrategy, least_pairs, pairs
 from placer_models.problem.problem import Problem
 from placer_models.rule_family import RuleFamily
 
-Sharer = tuple[Assignment, Span]
+Sharer = tuple[Assignment, TouchedGroups]
 """A pod that owns CPUs on a node with a strategy, and the cells it touches."""
 
 

@@ -78,7 +78,7 @@ def kind_of(document: Document) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
+class PartsBeside:
     """What stands in a document of another kind, and belongs to the instance as well.
 
     Attributes:
@@ -89,12 +89,12 @@ class Beside:
     """
 
     nodes: tuple[tuple[NodePart, Place], ...]
-    demand: tuple["Waiting", ...]
+    demand: tuple["WaitingParts", ...]
     faults: Faults
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class WaitingParts:
     """What waits, as a part of a document says it, and where its lists stand."""
 
     pods: Sequence[PodPart]
@@ -108,7 +108,7 @@ def build_instance(
     find_machine: MachineFinder,
     *,
     skip_illegal: bool = False,
-    beside: Beside | None = None,
+    beside: PartsBeside | None = None,
 ) -> Instance:
     """Return the instance that the documents make together.
 
@@ -247,7 +247,7 @@ def _build(
     files: Sequence[tuple[InstanceFile, Place]],
     machines: dict[str, Machine],
     find_machine: MachineFinder,
-    beside: Beside | None,
+    beside: PartsBeside | None,
     faults: Faults,
     *,
     skip_illegal: bool,
@@ -298,7 +298,9 @@ def _build(
     )
     waiting = GangReader(pods, levels.known)
     gangs: list[Gang] = []
-    asked = [Waiting(file.pods, _with_places(file.gangs, place), place) for file, place in files]
+    asked = [
+        WaitingParts(file.pods, _with_places(file.gangs, place), place) for file, place in files
+    ]
     asked += beside.demand if beside else ()
     for one in asked:
         for i, pod in enumerate(one.pods):

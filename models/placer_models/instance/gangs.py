@@ -6,7 +6,7 @@ from placer_models.cluster import RunningGang
 from placer_models.files.errors import counted, shown
 from placer_models.files.faults import Place
 from placer_models.files.part import Json
-from placer_models.instance.pods import Names, PodReader, pod_to_dict
+from placer_models.instance.pods import GivenKeys, PodReader, pod_to_dict
 from placer_models.instance.schema import (
     GangGroupPart,
     GangPart,
@@ -32,9 +32,9 @@ class GangReader:
     def __init__(self, pods: PodReader, levels: Collection[str]) -> None:
         self._pods = pods
         self._levels = levels
-        self.names = Names("gang")
+        self.names = GivenKeys("gang")
         self._gangs: dict[NamespacedName, Gang] = {}
-        self._group_names = Names("gang group")
+        self._group_names = GivenKeys("gang group")
         self._group_of: dict[NamespacedName, str] = {}
 
     def lone(self, part: PodPart, place: Place) -> tuple[Gang, ...]:
@@ -99,7 +99,7 @@ class GangReader:
 class RunningGangReader:
     """Reads gangs that run; knows the levels of the network, and the names of other gangs."""
 
-    def __init__(self, names: Names, levels: Collection[str]) -> None:
+    def __init__(self, names: GivenKeys, levels: Collection[str]) -> None:
         self._names = names
         self._levels = levels
         self._gangs: dict[NamespacedName, tuple[RunningGang, Place]] = {}

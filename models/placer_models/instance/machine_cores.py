@@ -8,7 +8,7 @@ from placer_models.cpuset import CpuSet, format_cpu_list
 from placer_models.files.errors import counted, named_cpus
 
 
-class Numbering(StrEnum):
+class ThreadNumbering(StrEnum):
     """How the threads of a core are numbered."""
 
     STRIDED = "strided"
@@ -18,7 +18,7 @@ class Numbering(StrEnum):
     """The threads of a core follow each other (POWER, hybrid Intel)."""
 
 
-def split_cores(cpus: CpuSet, threads_per_core: int, numbering: Numbering) -> list[CpuSet]:
+def split_cores(cpus: CpuSet, threads_per_core: int, numbering: ThreadNumbering) -> list[CpuSet]:
     """Return the cores of a regular set of CPUs, ascending by their first thread."""
     ids = sorted(cpus)
     count, rest = divmod(len(ids), threads_per_core)
@@ -27,7 +27,7 @@ def split_cores(cpus: CpuSet, threads_per_core: int, numbering: Numbering) -> li
             f"{counted(len(ids), 'CPU')} "
             f"{'does' if len(ids) == 1 else 'do'} not make cores of {threads_per_core} threads each"
         )
-    if numbering is Numbering.STRIDED:
+    if numbering is ThreadNumbering.STRIDED:
         return [frozenset(ids[i::count]) for i in range(count)]
     starts = range(0, len(ids), threads_per_core)
     return [frozenset(ids[i : i + threads_per_core]) for i in starts]

@@ -10,7 +10,7 @@ from placer_models.capacity import Unit
 from placer_models.cpuset import MAX_CPU_ID
 from placer_models.files.part import Amount, Part
 from placer_models.instance.fields import Count, CpuList, Minor
-from placer_models.instance.machine_cores import Numbering
+from placer_models.instance.machine_cores import ThreadNumbering
 from placer_models.policy import CoreKind
 
 NumaId = Annotated[int, Field(ge=0, le=MAX_CPU_ID)]
@@ -76,7 +76,7 @@ class CoresPart(Part):
     cpus: CpuList | None = None
     threads: tuple[CpuList, ...] = ()
     threads_per_core: Annotated[int, Field(ge=1, le=8)] = 1
-    numbering: Numbering = Numbering.STRIDED
+    numbering: ThreadNumbering = ThreadNumbering.STRIDED
     kind: CoreKind = CoreKind.PERFORMANCE
     cores_per_llc: Count | None = None
 

@@ -16,7 +16,7 @@ from placer_models.instance.hosts import MAX_HOSTS, expand_hosts
 from placer_models.instance.hugepages import pages_by_numa_node, pages_to_dict
 from placer_models.instance.machine_partitions import read_partitions, write_partitions
 from placer_models.instance.network import LevelReader
-from placer_models.instance.pods import Names
+from placer_models.instance.pods import GivenKeys
 from placer_models.instance.requests import (
     check_extended,
     device_type_of,
@@ -52,7 +52,7 @@ class NodeReader:
         self._defaults = defaults
         self._levels = levels
         self._find = find
-        self._names = Names("node")
+        self._names = GivenKeys("node")
         self._count = 0
 
     def nodes(self, part: NodePart, place: Place) -> tuple[Node, ...]:

@@ -60,7 +60,7 @@ _FILE_FIELDS = {
 """Field of a spec -> field of files, where they differ."""
 
 
-class Names:
+class GivenKeys:
     """The keys given so far of one kind of thing, and where each is given."""
 
     def __init__(self, kind: str) -> None:
@@ -111,7 +111,7 @@ class PodReader:
         self._requests = requests
         self._device_choice = device_choice
         self._on_arm_alone = on_arm_alone
-        self._names = Names("pod")
+        self._names = GivenKeys("pod")
         self._uids: dict[str, Place] = {}
         self._count = 0
 

@@ -44,7 +44,7 @@ class NumaPart:
 
 
 @dataclass(frozen=True, slots=True)
-class Claimed:
+class ClaimedResources:
     """What a pod has by claims.
 
     Attributes:
@@ -67,7 +67,7 @@ class Claimed:
     chosen: Mapping[tuple[str, str], int] = field(default_factory=dict)
 
 
-def with_claimed(asked: AskedPod, claimed: Claimed) -> AskedPod:
+def with_claimed(asked: AskedPod, claimed: ClaimedResources) -> AskedPod:
     """Return what a pod asks for, including what its claims give it.
 
     If CPUs have to be of one NUMA node, each part of the claims is aligned by itself, and so is
@@ -102,7 +102,7 @@ def with_claimed(asked: AskedPod, claimed: Claimed) -> AskedPod:
     return replace(asked, spec=found)
 
 
-def _parts(claimed: Claimed) -> Iterator[tuple[str, Resources]]:
+def _parts(claimed: ClaimedResources) -> Iterator[tuple[str, Resources]]:
     """Yield the name and amounts of each container that stands for claimed resources.
 
     If some parts are each on one NUMA node, each other device is a part of its own, anywhere.

@@ -25,9 +25,9 @@ from placer_models.kubernetes.names import (
     GPU_PARTITIONS,
 )
 from placer_models.kubernetes.object_fields import (
-    Field,
-    Identity,
     Object,
+    ObjectField,
+    ObjectIdentity,
     annotation,
     identity_of,
     in_annotation,
@@ -68,7 +68,7 @@ class DevicePart:
 
     """
 
-    identity: Identity
+    identity: ObjectIdentity
     devices: tuple[Device, ...]
     partitions: PartitionTable | None = None
     partition_policy: PartitionPolicy | None = None
@@ -108,7 +108,7 @@ def device_part(found: Object) -> DevicePart:
     )
 
 
-def _device(part: Field, gpu_model: str) -> Device:
+def _device(part: ObjectField, gpu_model: str) -> Device:
     kind = _kind(part)
     resources, *again = _spelt(part, _RESOURCES, empty={})
     amounts = resources_in(resources)
@@ -134,7 +134,7 @@ def _device(part: Field, gpu_model: str) -> Device:
     )
 
 
-def _kind(part: Field) -> str:
+def _kind(part: ObjectField) -> str:
     said, *again = _spelt(part, _TYPE, empty="")
     if said.value in (None, ""):
         said.refuse("is missing; expected a type such as gpu or rdma")
@@ -145,25 +145,25 @@ def _kind(part: Field) -> str:
     return kind
 
 
-def _spelt(part: Field, tags: tuple[str, ...], *, empty: object) -> list[Field]:
+def _spelt(part: ObjectField, tags: tuple[str, ...], *, empty: object) -> list[ObjectField]:
     """Return what stands under each of the tags; the first one if there is nothing under any."""
     found = [part.get(tag) for tag in tags]
     return [one for one in found if one.value not in (None, empty)] or found[:1]
 
 
-def _place(part: Field) -> int | None:
+def _place(part: ObjectField) -> int | None:
     """Return a socket or a NUMA node, or None for -1, which stands for an unknown one."""
     return None if part.value in (None, -1) else part.integer()
 
 
-def _is_sick(part: Field) -> bool:
+def _is_sick(part: ObjectField) -> bool:
     return any(
         item.get("type").text("") == "Healthy" and item.get("status").text("") == "False"
         for item in part.items()
     )
 
 
-def _functions(part: Field) -> tuple[VirtualFunction, ...]:
+def _functions(part: ObjectField) -> tuple[VirtualFunction, ...]:
     found: dict[int, VirtualFunction] = {}
     for group in part.items():
         labels = tuple(sorted(group.get("labels").texts().items()))
@@ -177,7 +177,7 @@ def _functions(part: Field) -> tuple[VirtualFunction, ...]:
     return tuple(found[minor] for minor in sorted(found))
 
 
-def _capacity(kind: str, amounts: ResourceList, part: Field) -> tuple[Quantity, ...]:
+def _capacity(kind: str, amounts: ResourceList, part: ObjectField) -> tuple[Quantity, ...]:
     """Return the other quantities of a device that pods may take a part of."""
     found = []
     for name, amount in sorted(amounts.other.items()):
@@ -191,7 +191,7 @@ def _capacity(kind: str, amounts: ResourceList, part: Field) -> tuple[Quantity, 
     return tuple(found)
 
 
-def _partitions(part: Field) -> PartitionTable:
+def _partitions(part: ObjectField) -> PartitionTable:
     def read(whole: JsonPart) -> PartitionTable:
         found = set()
         for size, listed in whole.members().items():
@@ -234,7 +234,7 @@ def _response(part: JsonPart) -> AllocateResponse:
         part.refuse(f"{error}; expected it as the kubelet's checkpoint has it")
 
 
-def _holders(part: Field) -> list[DeviceHolderInStatus]:
+def _holders(part: ObjectField) -> list[DeviceHolderInStatus]:
     return [
         DeviceHolderInStatus(
             entry.get("namespace").text("default"),

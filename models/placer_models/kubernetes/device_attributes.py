@@ -11,7 +11,7 @@ _VERSION = re.compile(
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Version:
+class SemanticVersion:
     """A semantic version, without the build metadata after a plus sign.
 
     Attributes:
@@ -24,7 +24,7 @@ class Version:
     pre: tuple[object, ...]
 
 
-def parse_version(text: str) -> Version:
+def parse_version(text: str) -> SemanticVersion:
     """Read a semantic version, such as ``9.0.0`` or ``1.2.3-rc.1``.
 
     Raises:
@@ -36,13 +36,13 @@ def parse_version(text: str) -> Version:
         raise ValueError(f"got '{text}'; expected a version of three numbers, such as 9.0.0")
     major, minor, patch, pre = match.groups()
     if pre is None:
-        return Version((int(major), int(minor), int(patch)), (1,))
+        return SemanticVersion((int(major), int(minor), int(patch)), (1,))
     # Numbers come before words, and a longer list after a shorter one that it begins with.
     parts = tuple((0, int(one), "") if one.isdigit() else (1, 0, one) for one in pre.split("."))
-    return Version((int(major), int(minor), int(patch)), (0, parts))
+    return SemanticVersion((int(major), int(minor), int(patch)), (0, parts))
 
 
-AttributeScalar = bool | int | str | Version
+AttributeScalar = bool | int | str | SemanticVersion
 AttributeValue = AttributeScalar | tuple[AttributeScalar, ...]
 """An attribute: one value, or a list of them."""
 

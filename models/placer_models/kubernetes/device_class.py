@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from placer_models.kubernetes.object_fields import Field, Identity, Object, identity_of
+from placer_models.kubernetes.object_fields import Object, ObjectField, ObjectIdentity, identity_of
 
 KIND = "DeviceClass"
 
@@ -20,7 +20,7 @@ class DeviceClassPart:
 
     """
 
-    identity: Identity
+    identity: ObjectIdentity
     selectors: tuple[str, ...] = ()
     configs: tuple[Object, ...] = ()
     extended_resource: str = ""
@@ -48,7 +48,7 @@ def device_class_part(found: Object) -> DeviceClassPart:
     )
 
 
-def selectors_in(part: Field) -> tuple[str, ...]:
+def selectors_in(part: ObjectField) -> tuple[str, ...]:
     """Return the expressions of a list of selectors.
 
     Raises:

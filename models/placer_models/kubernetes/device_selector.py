@@ -15,7 +15,7 @@ from placer_models.kubernetes.device_attributes import AttributeScalar, ListedDe
 from placer_models.quantity import round_up
 
 
-class Subject(StrEnum):
+class ComparedPart(StrEnum):
     """The part of a device that is compared."""
 
     DRIVER = "driver"
@@ -50,7 +50,7 @@ class _Amount:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class DeviceComparison:
     """One comparison of a device with a value.
 
     Attributes:
@@ -58,7 +58,7 @@ class Comparison:
 
     """
 
-    subject: Subject
+    subject: ComparedPart
     name: str
     sign: str
     value: AttributeScalar | _Amount
@@ -67,9 +67,9 @@ class Comparison:
         """Return whether a device meets it, or None if comparing is an error, as in Kubernetes."""
         found: object = device.driver
         wanted: object = self.value
-        if self.subject is Subject.ATTRIBUTE:
+        if self.subject is ComparedPart.ATTRIBUTE:
             found = device.attributes.get(self.name)
-        elif self.subject is Subject.CAPACITY:
+        elif self.subject is ComparedPart.CAPACITY:
             found = device.capacity_milli.get(self.name)
             if found is not None and not isinstance(wanted, _Amount):
                 return None
@@ -84,7 +84,7 @@ class Comparison:
         return _ORDER[self.sign](found, wanted)
 
 
-CelSelector = tuple[Comparison, ...]
+CelSelector = tuple[DeviceComparison, ...]
 """Comparisons, all of which have to hold."""
 
 
@@ -124,7 +124,7 @@ def _tokens(expression: str) -> list[tuple[str, str]]:
 
 @dataclass(frozen=True, slots=True)
 class _Reference:
-    subject: Subject
+    subject: ComparedPart
     name: str = ""
 
 
@@ -142,13 +142,13 @@ class _Reader:
             self._refuse()
         return tuple(found)
 
-    def _all_of(self) -> list[Comparison]:
+    def _all_of(self) -> list[DeviceComparison]:
         found = self._one()
         while self._takes("&&"):
             found += self._one()
         return found
 
-    def _one(self) -> list[Comparison]:
+    def _one(self) -> list[DeviceComparison]:
         if self._takes("("):
             found = self._all_of()
             self._wants(")")
@@ -160,9 +160,9 @@ class _Reader:
         value = self._value()
         sign = self._sign()
         reference = self._reference()
-        return [Comparison(reference.subject, reference.name, _TURNED[sign], value)]
+        return [DeviceComparison(reference.subject, reference.name, _TURNED[sign], value)]
 
-    def _compared(self, reference: _Reference) -> Comparison:
+    def _compared(self, reference: _Reference) -> DeviceComparison:
         if self._takes("."):
             method = self._name()
             self._wants("(")
@@ -176,17 +176,17 @@ class _Reader:
                 sign = ">" if method == "isGreaterThan" else "<"
             else:
                 raise SelectorError(f"'{method}' is not understood")
-            return Comparison(reference.subject, reference.name, sign, value)
+            return DeviceComparison(reference.subject, reference.name, sign, value)
         if self._next()[1] not in _TURNED:
             return self._flag(reference, on=True)
         sign = self._sign()
-        return Comparison(reference.subject, reference.name, sign, self._value())
+        return DeviceComparison(reference.subject, reference.name, sign, self._value())
 
     @staticmethod
-    def _flag(reference: _Reference, *, on: bool) -> Comparison:
-        if reference.subject is not Subject.ATTRIBUTE:
+    def _flag(reference: _Reference, *, on: bool) -> DeviceComparison:
+        if reference.subject is not ComparedPart.ATTRIBUTE:
             raise SelectorError(f"device.{reference.subject} is compared with nothing")
-        return Comparison(reference.subject, reference.name, "==", on)
+        return DeviceComparison(reference.subject, reference.name, "==", on)
 
     def _reference(self) -> _Reference:
         if self._name() != "device":
@@ -194,9 +194,9 @@ class _Reader:
             self._refuse()
         self._wants(".")
         subject = self._name()
-        if subject == Subject.DRIVER:
-            return _Reference(Subject.DRIVER)
-        if subject not in (Subject.ATTRIBUTE, Subject.CAPACITY):
+        if subject == ComparedPart.DRIVER:
+            return _Reference(ComparedPart.DRIVER)
+        if subject not in (ComparedPart.ATTRIBUTE, ComparedPart.CAPACITY):
             raise SelectorError(f"'device.{subject}' is not understood")
         self._wants("[")
         domain = self._text()
@@ -207,7 +207,7 @@ class _Reader:
         else:
             self._wants(".")
             name = self._name()
-        return _Reference(Subject(subject), f"{domain}/{name}")
+        return _Reference(ComparedPart(subject), f"{domain}/{name}")
 
     def _value(self) -> AttributeScalar | _Amount:
         kind, text = self._next()

@@ -3,14 +3,14 @@
 from placer_models.device import GPU
 from placer_models.device_request import DEVICE_RESOURCES, PERCENT_TYPES, WHOLE_GPUS
 from placer_models.kubernetes.pod import KubePod
-from placer_models.kubernetes.pod_containers import Reading, containers_of, device_amounts
+from placer_models.kubernetes.pod_containers import RequestContext, containers_of, device_amounts
 from placer_models.kubernetes.pod_spec import AskedPod, exclusive_of, labels_of, limits_of, qos_of
 from placer_models.kubernetes.pod_terms import meant_by
 from placer_models.pod import PodSpec
 from placer_models.policy import AlignmentPolicy
 
 
-def asked_by_illegal(part: KubePod, reading: Reading, cpus: int) -> AskedPod:
+def asked_by_illegal(part: KubePod, reading: RequestContext, cpus: int) -> AskedPod:
     """Return what counts of what such a pod asks for: all but devices and CPUs of its own.
 
     These it has as far as somebody names them. Its wishes about other pods count, too.
@@ -38,7 +38,7 @@ def asked_by_illegal(part: KubePod, reading: Reading, cpus: int) -> AskedPod:
     return AskedPod(spec, limits_of(part), shared_milli=beyond)
 
 
-def device_types_asked(part: KubePod, reading: Reading) -> frozenset[str]:
+def device_types_asked(part: KubePod, reading: RequestContext) -> frozenset[str]:
     """Return the types of the devices that a pod asks for, whole or in part, rightly or not."""
     names = device_amounts(part, reading)
     return frozenset(map(_type_of, names))

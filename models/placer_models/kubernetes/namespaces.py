@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from placer_models.affinity import EVERY_NAMESPACE
 from placer_models.kubernetes.label_selectors import LabelSelector
-from placer_models.kubernetes.object_fields import Identity, Object, identity_of
+from placer_models.kubernetes.object_fields import Object, ObjectIdentity, identity_of
 from placer_models.selectors import Labels
 
 OF_NAMESPACES = "kubernetes.io/metadata.name"
@@ -16,7 +16,7 @@ OF_NAMESPACES = "kubernetes.io/metadata.name"
 class NamespacePart:
     """The contents of a Namespace object: its labels, in its identity."""
 
-    identity: Identity
+    identity: ObjectIdentity
 
 
 def namespace_part(found: Object) -> NamespacePart:

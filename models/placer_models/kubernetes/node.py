@@ -16,9 +16,9 @@ from placer_models.kubernetes.names import (
     SYSTEM_QOS,
 )
 from placer_models.kubernetes.object_fields import (
-    Field,
-    Identity,
     Object,
+    ObjectField,
+    ObjectIdentity,
     annotation,
     identity_of,
     in_annotation,
@@ -67,7 +67,7 @@ class KubeNode:
 
     """
 
-    identity: Identity
+    identity: ObjectIdentity
     capacity: ResourceList
     allocatable: ResourceList
     taints: tuple[Taint, ...] = ()
@@ -133,7 +133,7 @@ def node_part(found: Object) -> KubeNode:
     )
 
 
-def _taint(part: Field) -> Taint:
+def _taint(part: ObjectField) -> Taint:
     return Taint(
         part.get("key").text(),
         part.get("value").text(""),
@@ -141,7 +141,7 @@ def _taint(part: Field) -> Taint:
     )
 
 
-def _conditions(part: Field) -> list[str]:
+def _conditions(part: ObjectField) -> list[str]:
     found = []
     for item in part.items():
         kind, status = item.get("type").text(), item.get("status").text("Unknown")
@@ -152,7 +152,7 @@ def _conditions(part: Field) -> list[str]:
     return found
 
 
-def _reservation(root: Field) -> tuple[CpuSet, int, int]:
+def _reservation(root: ObjectField) -> tuple[CpuSet, int, int]:
     """Return the CPUs, milli CPUs and bytes that the annotation keeps for the system."""
     said = annotation(root, RESERVATION)
     if said is None:
@@ -174,7 +174,7 @@ def _reservation(root: Field) -> tuple[CpuSet, int, int]:
     return in_annotation(said, read)
 
 
-def _system_cpus(root: Field) -> CpuSet:
+def _system_cpus(root: ObjectField) -> CpuSet:
     said = annotation(root, SYSTEM_QOS)
     if said is None:
         return frozenset()
@@ -188,7 +188,7 @@ def _system_cpus(root: Field) -> CpuSet:
     return in_annotation(said, read)
 
 
-def _amplification(root: Field) -> tuple[int, tuple[tuple[str, str], ...]]:
+def _amplification(root: ObjectField) -> tuple[int, tuple[tuple[str, str], ...]]:
     """Return the milli per CPU, and other amplified resources; ratios up to 1 are ignored."""
     said = annotation(root, AMPLIFICATION)
     if said is None:

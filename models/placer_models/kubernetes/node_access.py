@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from placer_models.kubernetes.node_affinity import node_terms
-from placer_models.kubernetes.object_fields import Field
+from placer_models.kubernetes.object_fields import ObjectField
 from placer_models.node_affinity import NodeTerm
 from placer_models.selectors import Labels
 
@@ -32,7 +32,7 @@ class NodeAccess:
         return any(term.met_by(name, labels) for term in self.terms)
 
 
-def access_of(part: Field) -> NodeAccess | None:
+def access_of(part: ObjectField) -> NodeAccess | None:
     """Return the access that a ResourceSlice or a device in it gives, or None if it gives none.
 
     Raises:
@@ -54,7 +54,7 @@ def access_of(part: Field) -> NodeAccess | None:
     return NodeAccess(part.get("nodeName").text()) if said["nodeName"] else None
 
 
-def selected_by(selector: Field) -> NodeAccess:
+def selected_by(selector: ObjectField) -> NodeAccess:
     """Return the access of the nodes that a node selector includes.
 
     Raises:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from placer_models.kubernetes.node import KubeNode
 from placer_models.kubernetes.object_fields import ObjectError
-from placer_models.kubernetes.topology import Zone
+from placer_models.kubernetes.topology import NumaZone
 from placer_models.topology import Hugepages
 
 _MIB = 2**20
@@ -14,7 +14,7 @@ Room = tuple[int, tuple[Hugepages, ...]]
 
 
 def memory_of(
-    node: KubeNode, zones: Mapping[int, Zone], ids: Sequence[int], assumed: list[str]
+    node: KubeNode, zones: Mapping[int, NumaZone], ids: Sequence[int], assumed: list[str]
 ) -> dict[int, Room]:
     """Return the memory of each NUMA node.
 
@@ -54,7 +54,7 @@ def memory_of(
 
 
 def _pages(
-    node: KubeNode, zones: Mapping[int, Zone], ids: Sequence[int], assumed: list[str]
+    node: KubeNode, zones: Mapping[int, NumaZone], ids: Sequence[int], assumed: list[str]
 ) -> dict[int, tuple[Hugepages, ...]]:
     if any(zone.allocatable.hugepages for zone in zones.values()):
         held = {n: zones[n].allocatable.hugepages if n in zones else {} for n in ids}

@@ -40,7 +40,7 @@ class IllegalObjectError(ObjectError):
 
 
 @dataclass(frozen=True, slots=True)
-class Identity:
+class ObjectIdentity:
     """The identity of an object.
 
     Attributes:
@@ -75,7 +75,7 @@ def title_of(kind: str, namespace: str, name: str) -> str:
 
 
 @record(frozen=True, slots=True)
-class Field(Cursor):
+class ObjectField(Cursor):
     """One value of an object, with its path. null counts as left out."""
 
     title: str
@@ -109,7 +109,7 @@ class Field(Cursor):
         """
         raise ObjectError(self.title, self.path, message)
 
-    def get(self, *names: str) -> "Field":
+    def get(self, *names: str) -> "ObjectField":
         """Return the field that these steps lead to; its value is None if it is left out.
 
         Raises:
@@ -121,17 +121,17 @@ class Field(Cursor):
             if value is None:
                 break
             if not isinstance(value, dict):
-                here = Field(self.title, value, (*self.path, *names[:i]))
+                here = ObjectField(self.title, value, (*self.path, *names[:i]))
                 here.refuse(f"got {here.got}; expected a mapping")
             value = value.get(name)
-        return Field(self.title, value, (*self.path, *names))
+        return ObjectField(self.title, value, (*self.path, *names))
 
     @property
     def there(self) -> bool:
         """Whether the field is there and not null."""
         return self.value is not None
 
-    def items(self) -> list["Field"]:
+    def items(self) -> list["ObjectField"]:
         """Return the items of a list, or nothing if it is left out.
 
         Raises:
@@ -142,9 +142,9 @@ class Field(Cursor):
             return []
         if not isinstance(self.value, list):
             self.refuse(f"got {self.got}; expected a list")
-        return [Field(self.title, item, (*self.path, i)) for i, item in enumerate(self.value)]
+        return [ObjectField(self.title, item, (*self.path, i)) for i, item in enumerate(self.value)]
 
-    def members(self) -> dict[str, "Field"]:
+    def members(self) -> dict[str, "ObjectField"]:
         """Return the members of a mapping, without those that are null.
 
         Raises:
@@ -156,7 +156,7 @@ class Field(Cursor):
         if not isinstance(self.value, dict):
             self.refuse(f"got {self.got}; expected a mapping")
         return {
-            name: Field(self.title, value, (*self.path, name))
+            name: ObjectField(self.title, value, (*self.path, name))
             for name, value in self.value.items()
             if value is not None
         }
@@ -220,7 +220,9 @@ class Field(Cursor):
             self.refuse(str(error))
 
 
-def identity_of(found: Object, kind: str, *, namespaced: bool) -> tuple[Identity, Field]:
+def identity_of(
+    found: Object, kind: str, *, namespaced: bool
+) -> tuple[ObjectIdentity, ObjectField]:
     """Return the identity of an object, and its root field.
 
     Raises:
@@ -237,11 +239,11 @@ def identity_of(found: Object, kind: str, *, namespaced: bool) -> tuple[Identity
         else "",
         name if isinstance(name, str) else "without a name",
     )
-    root = Field(title, dict(found))
+    root = ObjectField(title, dict(found))
     part = root.get("metadata")
     if not part.get("name").text(""):
         part.get("name").refuse("is missing; every object has a name")
-    return Identity(
+    return ObjectIdentity(
         kind=kind,
         namespace=(part.get("namespace").text("") or "default") if namespaced else "",
         name=part.get("name").text(),
@@ -251,7 +253,7 @@ def identity_of(found: Object, kind: str, *, namespaced: bool) -> tuple[Identity
     ), root
 
 
-def _labels(part: Field) -> dict[str, str]:
+def _labels(part: ObjectField) -> dict[str, str]:
     """Return the labels of an object; none is like those that stand for what nodes have."""
     found = part.texts()
     for key in found:
@@ -260,22 +262,22 @@ def _labels(part: Field) -> dict[str, str]:
     return found
 
 
-def annotation(root: Field, *keys: str) -> Field | None:
+def annotation(root: ObjectField, *keys: str) -> ObjectField | None:
     """Return the first of these annotations that the object has; an empty one does not count."""
     return _first(root.get("metadata", "annotations"), keys)
 
 
-def label(root: Field, *keys: str) -> Field | None:
+def label(root: ObjectField, *keys: str) -> ObjectField | None:
     """Return the first of these labels that the object has; an empty one does not count."""
     return _first(root.get("metadata", "labels"), keys)
 
 
-def _first(part: Field, keys: tuple[str, ...]) -> Field | None:
+def _first(part: ObjectField, keys: tuple[str, ...]) -> ObjectField | None:
     texts = part.texts()
     return next((part.get(key) for key in keys if texts.get(key)), None)
 
 
-def in_annotation(part: Field, read: Callable[[JsonPart], Read]) -> Read:
+def in_annotation(part: ObjectField, read: Callable[[JsonPart], Read]) -> Read:
     """Return what a reader makes of an annotation that is a JSON document.
 
     Raises:

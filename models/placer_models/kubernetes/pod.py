@@ -31,9 +31,9 @@ from placer_models.kubernetes.names import (
     NUMA_TOPOLOGY_SPEC,
 )
 from placer_models.kubernetes.object_fields import (
-    Field,
-    Identity,
     Object,
+    ObjectField,
+    ObjectIdentity,
     annotation,
     identity_of,
     in_annotation,
@@ -42,7 +42,7 @@ from placer_models.kubernetes.pod_claims import PodClaim, pod_claims, resources_
 from placer_models.kubernetes.pod_class import PodClass, class_of
 from placer_models.kubernetes.pod_gang import GangRef, gang_of
 from placer_models.kubernetes.pod_volumes import NO_VOLUMES, PodVolumes, pod_volumes
-from placer_models.kubernetes.pod_wishes import Wishes, wishes_of
+from placer_models.kubernetes.pod_wishes import PlaceWishes, wishes_of
 from placer_models.kubernetes.resources import NOTHING, ResourceList, largest, resources_in
 from placer_models.pod import ContainerRole, JointAllocation
 from placer_models.policy import AlignmentPolicy, JointScope, Strength
@@ -121,10 +121,10 @@ class KubePod:
 
     """
 
-    identity: Identity
+    identity: ObjectIdentity
     containers: tuple[KubeContainer, ...]
     pod_class: PodClass
-    wishes: Wishes
+    wishes: PlaceWishes
     node: str = ""
     ended: bool = False
     gates: tuple[str, ...] = ()
@@ -218,14 +218,14 @@ def pod_part(found: Object) -> KubePod:
     )
 
 
-def _is_of_node(root: Field) -> bool:
+def _is_of_node(root: ObjectField) -> bool:
     """Return whether a DaemonSet or a node's own files made the pod."""
     owners = root.get("metadata", "ownerReferences").items()
     kinds = {owner.get("kind").text("") for owner in owners}
     return bool(kinds & _NODE_OWNERS) or annotation(root, CONFIG_MIRROR) is not None
 
 
-def _kubelet_uid(root: Field) -> str:
+def _kubelet_uid(root: ObjectField) -> str:
     """Return the uid by which the kubelet knows a pod.
 
     A static pod's uid is the hash of its file; the API server's object, its mirror, has another
@@ -242,11 +242,11 @@ def _kubelet_uid(root: Field) -> str:
         uid.refuse(str(error))
 
 
-def _priority(part: Field) -> int | None:
+def _priority(part: ObjectField) -> int | None:
     return part.integer(least=-(2**31)) if part.there else None
 
 
-def _container(part: Field, *, init: bool = False) -> KubeContainer:
+def _container(part: ObjectField, *, init: bool = False) -> KubeContainer:
     role = ContainerRole.APP
     if init:
         always = part.get("restartPolicy").text("") == "Always"
@@ -265,7 +265,7 @@ def without_claimed(one: KubeContainer, claimed: frozenset[tuple[str, str]]) -> 
     return replace(one, requests=less(one.requests), limits=less(one.limits))
 
 
-def _requests(part: Field) -> tuple[ResourceList, ResourceList]:
+def _requests(part: ObjectField) -> tuple[ResourceList, ResourceList]:
     """Return requests and limits; a resource that has only a limit is requested up to it."""
     asked = part.get("requests")
     requests, limits = resources_in(asked), resources_in(part.get("limits"))
@@ -294,7 +294,7 @@ def _requests(part: Field) -> tuple[ResourceList, ResourceList]:
 
 
 def _resized(
-    containers: tuple[KubeContainer, ...], spec: Field, status: Field
+    containers: tuple[KubeContainer, ...], spec: ObjectField, status: ObjectField
 ) -> tuple[KubeContainer, ...]:
     """Return the containers of a bound pod; during a resize the larger amounts count.
 
@@ -324,7 +324,7 @@ def _resized(
     return tuple(_counted(one, statuses.get(one.name), never=never) for one in containers)
 
 
-def _counted(one: KubeContainer, status: Field | None, *, never: bool) -> KubeContainer:
+def _counted(one: KubeContainer, status: ObjectField | None, *, never: bool) -> KubeContainer:
     if status is None:
         return one
     has = status.get("resources")
@@ -337,7 +337,7 @@ def _counted(one: KubeContainer, status: Field | None, *, never: bool) -> KubeCo
     )
 
 
-def _visible(part: Field) -> Env:
+def _visible(part: ObjectField) -> Env:
     """Return the variables that show GPUs; if one is there twice the last one counts."""
     found = {}
     for item in part.items():
@@ -353,7 +353,7 @@ def _alignment(whole: JsonPart) -> AlignmentPolicy | None:
     return said.word(AlignmentPolicy) if said is not None and said.value != "" else None
 
 
-def _device_wishes(root: Field) -> DeviceWishes:
+def _device_wishes(root: ObjectField) -> DeviceWishes:
     hints = annotation(root, DEVICE_ALLOCATE_HINT)
     joint = annotation(root, DEVICE_JOINT_ALLOCATE)
     return DeviceWishes(

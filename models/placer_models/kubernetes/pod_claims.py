@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from placer_models.kubernetes.object_fields import Field
+from placer_models.kubernetes.object_fields import ObjectField
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class PodClaim:
     source: str = ""
 
 
-def pod_claims(spec: Field, status: Field) -> tuple[PodClaim, ...]:
+def pod_claims(spec: ObjectField, status: ObjectField) -> tuple[PodClaim, ...]:
     """Return the claims of a pod.
 
     Raises:
@@ -71,7 +71,7 @@ def pod_claims(spec: Field, status: Field) -> tuple[PodClaim, ...]:
     return tuple(found)
 
 
-def resources_by_claim(status: Field) -> frozenset[tuple[str, str]]:
+def resources_by_claim(status: ObjectField) -> frozenset[tuple[str, str]]:
     """Return (container, resource) of the plain amounts that a claim gave to a pod.
 
     A scheduler makes such a claim if a DeviceClass has the resource as its extended name.

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from placer_models.kubernetes.names import PRIORITY_CLASS, QOS_CLASS
-from placer_models.kubernetes.object_fields import Field, label
+from placer_models.kubernetes.object_fields import ObjectField, label
 from placer_models.policy import QosClass
 
 
@@ -55,7 +55,7 @@ class PodClass:
         return self.priority in (PriorityClass.BATCH, PriorityClass.FREE)
 
 
-def class_of(root: Field) -> PodClass:
+def class_of(root: ObjectField) -> PodClass:
     """Return the classes of a pod.
 
     Raises:
@@ -70,7 +70,7 @@ def class_of(root: Field) -> PodClass:
     return PodClass(qos, priority)
 
 
-def _priority(root: Field) -> PriorityClass:
+def _priority(root: ObjectField) -> PriorityClass:
     said = label(root, PRIORITY_CLASS)
     if said is not None:
         return said.word(PriorityClass)

@@ -17,7 +17,7 @@ from placer_models.kubernetes.names import REQUESTED_CPU
 from placer_models.kubernetes.object_fields import IllegalObjectError
 from placer_models.kubernetes.pod import KubeContainer, KubePod
 from placer_models.kubernetes.pod_devices import heard
-from placer_models.kubernetes.pod_terms import ORDINARY, Surroundings
+from placer_models.kubernetes.pod_terms import ORDINARY, TermContext
 from placer_models.kubernetes.resources import ResourceList
 from placer_models.pod import Container, ContainerRole, DeviceRequest, Resources
 from placer_models.topology import Hugepages
@@ -31,7 +31,7 @@ _Amounts = Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class RequestContext:
     """The facts about a cluster that are needed to read its pods' requests.
 
     Attributes:
@@ -51,11 +51,11 @@ class Reading:
     sums_cpus: bool = False
     aligned_by_default: bool = False
     counted: frozenset[tuple[str, str]] = frozenset()
-    around: Surroundings = ORDINARY
+    around: TermContext = ORDINARY
 
 
 def containers_of(
-    part: KubePod, reading: Reading, *, with_limits: bool = False, with_devices: bool = True
+    part: KubePod, reading: RequestContext, *, with_limits: bool = False, with_devices: bool = True
 ) -> tuple[tuple[Container, ...], tuple[DeviceRequest, ...]]:
     """Return the containers of a pod, and what they ask of devices.
 
@@ -110,7 +110,7 @@ def containers_of(
     return tuple(containers), tuple(demands)
 
 
-def device_amounts(part: KubePod, reading: Reading) -> Counter[str]:
+def device_amounts(part: KubePod, reading: RequestContext) -> Counter[str]:
     """Return what a pod asks of devices, by name of the resource, summed over its containers."""
     found: Counter[str] = Counter()
     for one in _with_own(part):
@@ -148,7 +148,7 @@ def _with_own(part: KubePod) -> tuple[KubeContainer, ...]:
     return (KubeContainer(OF_THE_POD, role, itself, part.own_limits), *kept)
 
 
-def _devices(other: _Amounts, reading: Reading) -> dict[str, int]:
+def _devices(other: _Amounts, reading: RequestContext) -> dict[str, int]:
     """Return what is asked of devices that are known one by one, or of shares of them."""
     return {
         name: amount

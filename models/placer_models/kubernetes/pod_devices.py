@@ -3,10 +3,10 @@
 from collections.abc import Collection, Mapping, Sequence
 
 from placer_models.annotations.device_hint import (
-    AllocateStrategy,
     DeviceExclusivePolicy,
     DeviceHint,
     HintOperator,
+    HintStrategy,
     Selector,
     TopologyScope,
     with_hint_applied,
@@ -26,7 +26,7 @@ _SCOPES = {
 
 def heard(demand: DeviceRequest, hint: DeviceHint | None) -> DeviceRequest:
     """Return a demand, its percent turned into a number of devices if a hint says so."""
-    if hint is None or hint.strategy is not AllocateStrategy.REQUESTS_AS_COUNT:
+    if hint is None or hint.strategy is not HintStrategy.REQUESTS_AS_COUNT:
         return demand
     return with_hint_applied(demand, hint, ())
 
@@ -64,7 +64,7 @@ def unspoken(hints: Hints, asked: Collection[str]) -> tuple[str, ...]:
             found.append(f"{kind} with some labels")
         if hint.exclusive is DeviceExclusivePolicy.PCIE_LEVEL or (
             hint.exclusive is DeviceExclusivePolicy.DEVICE_LEVEL
-            and hint.strategy is not AllocateStrategy.REQUESTS_AS_COUNT
+            and hint.strategy is not HintStrategy.REQUESTS_AS_COUNT
         ):
             found.append(f"{kind} of its own ({hint.exclusive})")
         if hint.vf_selector is not None and _function_selector(hint.vf_selector) is None:

@@ -11,9 +11,9 @@ from placer_models.kubernetes.names import (
     POD_GROUP_LABELS,
 )
 from placer_models.kubernetes.object_fields import (
-    Field,
-    Identity,
     Object,
+    ObjectField,
+    ObjectIdentity,
     annotation,
     identity_of,
     label,
@@ -64,14 +64,14 @@ class PodGroupPart:
 
     """
 
-    identity: Identity
+    identity: ObjectIdentity
     is_kubernetes: bool
     minimum: int | None
     groups: tuple[NamespacedName, ...] = ()
     lacks: tuple[str, ...] = ()
 
 
-def gang_of(root: Field, namespace: str) -> GangRef | None:
+def gang_of(root: ObjectField, namespace: str) -> GangRef | None:
     """Return the gang that a pod names, or None if it belongs to none.
 
     Raises:
@@ -120,7 +120,7 @@ def pod_group_part(found: Object) -> PodGroupPart:
     )
 
 
-def _minimum(part: Field | None) -> int | None:
+def _minimum(part: ObjectField | None) -> int | None:
     if part is None:
         return None
     text = part.text()
@@ -129,7 +129,7 @@ def _minimum(part: Field | None) -> int | None:
     return int(text)
 
 
-def _groups(part: Field | None, namespace: str) -> tuple[NamespacedName, ...]:
+def _groups(part: ObjectField | None, namespace: str) -> tuple[NamespacedName, ...]:
     """Return the gangs that a text such as ``["ns/a","ns/b"]`` names."""
     if part is None:
         return ()
@@ -146,7 +146,7 @@ def _groups(part: Field | None, namespace: str) -> tuple[NamespacedName, ...]:
     return tuple(keys)
 
 
-def _lacks(root: Field) -> tuple[str, ...]:
+def _lacks(root: ObjectField) -> tuple[str, ...]:
     """Return a gang's demands on the network: Placer reads no network tree from a cluster yet."""
     part = annotation(root, GANG_NETWORK)
     if part is None:
@@ -154,7 +154,7 @@ def _lacks(root: Field) -> tuple[str, ...]:
     return (f"the annotation {GANG_NETWORK}",) if "MustGather" in part.text() else ()
 
 
-def _lacks_of_volcano(spec: Field) -> tuple[str, ...]:
+def _lacks_of_volcano(spec: ObjectField) -> tuple[str, ...]:
     """Return demands of Volcano's PodGroup beyond a minimum: on single tasks, on the network."""
     tasks = spec.get("minTaskMember").members().values()
     lacks = ("spec.minTaskMember",) if any(one.integer() for one in tasks) else ()

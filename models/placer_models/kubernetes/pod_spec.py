@@ -16,7 +16,7 @@ from placer_models.kubernetes.names import (
 )
 from placer_models.kubernetes.object_fields import IllegalObjectError
 from placer_models.kubernetes.pod import KubePod
-from placer_models.kubernetes.pod_containers import Reading, containers_of, device_amounts
+from placer_models.kubernetes.pod_containers import RequestContext, containers_of, device_amounts
 from placer_models.kubernetes.pod_devices import functions_of, scopes_of, unspoken
 from placer_models.kubernetes.pod_terms import meant_by, spread_meant_by
 from placer_models.legal import spec_faults
@@ -55,7 +55,7 @@ class AskedPod:
 
 def asked_by(
     part: KubePod,
-    reading: Reading,
+    reading: RequestContext,
     *,
     owns_cpus: bool = False,
     select: Iterable[tuple[str, str]] = (),
@@ -186,7 +186,7 @@ def exclusive_of(part: KubePod, qos: QosClass) -> tuple[ExclusivePolicy | None, 
     return ExclusivePolicy(policy.value), Strength.REQUIRED if required else Strength.PREFERRED
 
 
-def labels_of(part: KubePod, reading: Reading) -> Labels:
+def labels_of(part: KubePod, reading: RequestContext) -> Labels:
     """Return the labels of a pod that terms about other pods look at."""
     found = {k: v for k, v in part.identity.labels.items() if k in reading.label_keys}
     if part.leaving and reading.around.some_leave:
@@ -197,7 +197,7 @@ def labels_of(part: KubePod, reading: Reading) -> Labels:
 
 
 def _selector(
-    part: KubePod, qos: QosClass, more: Iterable[tuple[str, str]], reading: Reading
+    part: KubePod, qos: QosClass, more: Iterable[tuple[str, str]], reading: RequestContext
 ) -> tuple[tuple[str, str], ...]:
     """Return the labels that its node must have, those for known CPUs and NUMA nodes included."""
     selector = dict((*part.wishes.selector, *part.wishes.features, *more))

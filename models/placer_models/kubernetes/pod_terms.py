@@ -21,7 +21,7 @@ from placer_models.kubernetes.names import (
     NOMINATED,
 )
 from placer_models.kubernetes.namespaces import Namespaces, NamespaceScope, asks_for_names_alone
-from placer_models.kubernetes.object_fields import Field
+from placer_models.kubernetes.object_fields import ObjectField
 from placer_models.network import NODE_LEVEL
 from placer_models.policy import Strength
 from placer_models.selectors import LabelExpression, Labels, SelectorOperator
@@ -57,7 +57,7 @@ class WrittenTerm:
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class TermContext:
     """What a cluster has that decides what terms about other pods mean.
 
     Attributes:
@@ -86,12 +86,12 @@ class Surroundings:
                 yield self.topology(key), of_node[key]
 
 
-ORDINARY = Surroundings()
+ORDINARY = TermContext()
 """A cluster without pods that are being deleted, whose nodes all have host names."""
 
 
 def affinity_terms(
-    affinity: Field, namespace: str, own: Labels, lacks: list[str]
+    affinity: ObjectField, namespace: str, own: Labels, lacks: list[str]
 ) -> Iterator[WrittenTerm]:
     """Yield the terms of pod affinity, then of anti-affinity, the required ones first in each.
 
@@ -127,7 +127,7 @@ _MEANS_NO_POD = "required pod affinity that means no pod"
 
 
 def _written(
-    part: Field, selector: LabelSelector, namespace: str, strength: Strength, *, apart: bool
+    part: ObjectField, selector: LabelSelector, namespace: str, strength: Strength, *, apart: bool
 ) -> WrittenTerm:
     named = frozenset(item.text() for item in part.get("namespaces").items())
     others = selector_of(part.get("namespaceSelector"))
@@ -145,7 +145,7 @@ def _written(
 
 
 def meant_by(
-    written: Iterable[WrittenTerm], namespace: str, around: Surroundings
+    written: Iterable[WrittenTerm], namespace: str, around: TermContext
 ) -> tuple[tuple[AffinityTerm, ...], tuple[str, ...]]:
     """Return the terms of a pod as its cluster means them, and demands that nothing can meet.
 
@@ -206,7 +206,7 @@ def _said(names: frozenset[str], namespace: str) -> tuple[str, ...]:
     return () if names == {namespace} else tuple(sorted(names))
 
 
-def _topology_key(part: Field) -> str:
+def _topology_key(part: ObjectField) -> str:
     """Return the node label whose values are the domains; it must be given."""
     key = part.get("topologyKey")
     return key.text() or key.refuse(
@@ -214,7 +214,7 @@ def _topology_key(part: Field) -> str:
     )
 
 
-def spread_of(part: Field, own: Labels) -> SpreadConstraint:
+def spread_of(part: ObjectField, own: Labels) -> SpreadConstraint:
     """Return one of a pod's spread constraints, with the topology key that is written.
 
     Args:
@@ -249,7 +249,7 @@ def spread_of(part: Field, own: Labels) -> SpreadConstraint:
 
 
 def spread_meant_by(
-    written: Iterable[SpreadConstraint], around: Surroundings
+    written: Iterable[SpreadConstraint], around: TermContext
 ) -> tuple[SpreadConstraint, ...]:
     """Return the constraints of a pod as its cluster means them.
 

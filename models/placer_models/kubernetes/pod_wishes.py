@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from placer_models.host_ports import ANY_IP, HostPort, Protocol
 from placer_models.kubernetes.declared_features import needed_by
 from placer_models.kubernetes.node_affinity import node_affinity_of
-from placer_models.kubernetes.object_fields import Field
+from placer_models.kubernetes.object_fields import ObjectField
 from placer_models.kubernetes.pod_terms import WrittenTerm, affinity_terms, spread_of
 from placer_models.node_affinity import NodeAffinity
 from placer_models.selectors import Labels
@@ -15,7 +15,7 @@ from placer_models.topology_spread import SpreadConstraint
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
+class PlaceWishes:
     """The wishes of a pod for its place.
 
     Attributes:
@@ -44,12 +44,12 @@ class Wishes:
         keys = (*(one.term.keys for one in self.affinity), *(one.keys for one in self.spread))
         return frozenset[str]().union(*keys)
 
-    def lacking(self, what: str) -> "Wishes":
+    def lacking(self, what: str) -> "PlaceWishes":
         """Return the wishes with one more demand that Placer cannot express."""
         return replace(self, lacks=(*self.lacks, what))
 
 
-def wishes_of(spec: Field, namespace: str, labels: Labels = ()) -> Wishes:
+def wishes_of(spec: ObjectField, namespace: str, labels: Labels = ()) -> PlaceWishes:
     """Return the wishes of a pod for its place.
 
     Args:
@@ -65,7 +65,7 @@ def wishes_of(spec: Field, namespace: str, labels: Labels = ()) -> Wishes:
     lacks: list[str] = []
     terms = tuple(affinity_terms(affinity, namespace, labels, lacks))
     constraints = spec.get("topologySpreadConstraints").items()
-    return Wishes(
+    return PlaceWishes(
         tuple(sorted(spec.get("nodeSelector").texts().items())),
         needed_by(spec),
         node_affinity_of(affinity.get("nodeAffinity")),
@@ -77,7 +77,7 @@ def wishes_of(spec: Field, namespace: str, labels: Labels = ()) -> Wishes:
     )
 
 
-def _toleration(part: Field) -> Toleration:
+def _toleration(part: ObjectField) -> Toleration:
     operator, effect = part.get("operator"), part.get("effect")
     known = effect.word(TaintEffect) if effect.value not in (None, "") else None
     seconds = part.get("tolerationSeconds")
@@ -92,7 +92,7 @@ def _toleration(part: Field) -> Toleration:
     )
 
 
-def _host_ports(spec: Field) -> Iterator[HostPort]:
+def _host_ports(spec: ObjectField) -> Iterator[HostPort]:
     """Yield the ports of the node that app containers and sidecars have, as kube-scheduler does."""
     in_hosts_network = spec.get("hostNetwork").flag()
     sidecars = (

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from placer_models.kubernetes.object_fields import Identity, Object, identity_of
+from placer_models.kubernetes.object_fields import Object, ObjectIdentity, identity_of
 
 SYSTEM_PRIORITIES = {
     "system-cluster-critical": 2_000_000_000,
@@ -20,7 +20,7 @@ class PriorityClassPart:
 
     """
 
-    identity: Identity
+    identity: ObjectIdentity
     value: int
     is_default: bool = False
 

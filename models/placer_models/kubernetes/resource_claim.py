@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from placer_models.kubernetes.device_class import selectors_in
 from placer_models.kubernetes.node_access import NodeAccess, selected_by
-from placer_models.kubernetes.object_fields import Field, Identity, Object, identity_of
+from placer_models.kubernetes.object_fields import Object, ObjectField, ObjectIdentity, identity_of
 from placer_models.quantity import round_up
 
 KIND = "ResourceClaim"
@@ -104,7 +104,7 @@ class ClaimAllocation:
 
 
 @dataclass(frozen=True, slots=True)
-class ResourceByRequest:
+class ClaimedResource:
     """An extended resource that a container of a pod gets by a request of a claim."""
 
     container: str
@@ -124,19 +124,19 @@ class ClaimPart:
 
     """
 
-    identity: Identity
+    identity: ObjectIdentity
     spec: ClaimSpec
     allocation: ClaimAllocation | None = None
     reserved_for: tuple[Object, ...] = ()
     finalizers: tuple[str, ...] = ()
-    made_for: tuple[ResourceByRequest, ...] = ()
+    made_for: tuple[ClaimedResource, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimTemplatePart:
     """The contents of a ResourceClaimTemplate, from which one claim per pod is made."""
 
-    identity: Identity
+    identity: ObjectIdentity
     spec: ClaimSpec
 
 
@@ -170,7 +170,7 @@ def claim_template_part(found: Object) -> ClaimTemplatePart:
     return ClaimTemplatePart(identity, _spec(root.get("spec", "spec")))
 
 
-def _spec(part: Field) -> ClaimSpec:
+def _spec(part: ObjectField) -> ClaimSpec:
     devices = part.get("devices")
     requests: dict[str, tuple[ClaimRequest, ...]] = {}
     for item in devices.get("requests").items():
@@ -206,7 +206,7 @@ def _spec(part: Field) -> ClaimSpec:
     )
 
 
-def _alternatives(part: Field, name: str) -> tuple[ClaimRequest, ...]:
+def _alternatives(part: ObjectField, name: str) -> tuple[ClaimRequest, ...]:
     choices = part.get("firstAvailable").items()
     if choices:
         return tuple(_request(one, f"{name}/{one.get('name').text()}") for one in choices)
@@ -215,7 +215,7 @@ def _alternatives(part: Field, name: str) -> tuple[ClaimRequest, ...]:
     return (_request(exactly if exactly.there else part, name),)
 
 
-def _request(part: Field, name: str) -> ClaimRequest:
+def _request(part: ObjectField, name: str) -> ClaimRequest:
     mode = part.get("allocationMode").text("") or "ExactCount"
     if mode not in ("ExactCount", "All"):
         part.get("allocationMode").refuse(f"got '{mode}'; expected ExactCount or All")
@@ -231,7 +231,7 @@ def _request(part: Field, name: str) -> ClaimRequest:
     )
 
 
-def _allocation(part: Field) -> ClaimAllocation:
+def _allocation(part: ObjectField) -> ClaimAllocation:
     devices = part.get("devices")
     selector = part.get("nodeSelector")
     return ClaimAllocation(
@@ -250,11 +250,11 @@ def _allocation(part: Field) -> ClaimAllocation:
     )
 
 
-def _amounts(part: Field) -> dict[str, int]:
+def _amounts(part: ObjectField) -> dict[str, int]:
     return {
         name: one.amount(lambda text: round_up(text, 1000)) for name, one in part.members().items()
     }
 
 
-def _raw(part: Field) -> Object:
+def _raw(part: ObjectField) -> Object:
     return {name: one.value for name, one in part.members().items()}

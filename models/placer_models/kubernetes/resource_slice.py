@@ -9,7 +9,7 @@ from placer_models.kubernetes.device_attributes import (
     parse_version,
 )
 from placer_models.kubernetes.node_access import NodeAccess, access_of
-from placer_models.kubernetes.object_fields import Field, Identity, Object, identity_of
+from placer_models.kubernetes.object_fields import Object, ObjectField, ObjectIdentity, identity_of
 from placer_models.quantity import round_up
 
 KIND = "ResourceSlice"
@@ -42,7 +42,7 @@ class ResourceSlicePart:
 
     """
 
-    identity: Identity
+    identity: ObjectIdentity
     driver: str
     pool: str
     generation: int
@@ -92,7 +92,7 @@ def slice_part(found: Object) -> ResourceSlicePart:
     )
 
 
-def _device(part: Field, driver: str) -> tuple[ListedDevice, NodeAccess | None]:
+def _device(part: ObjectField, driver: str) -> tuple[ListedDevice, NodeAccess | None]:
     name = part.get("name").text()
     # In v1beta1 all other fields of a device stand one step below.
     body = part.get("basic") if part.get("basic").there else part
@@ -125,7 +125,7 @@ def _full(name: str, driver: str) -> str:
     return name if "/" in name else f"{driver}/{name}"
 
 
-def _attribute(part: Field) -> AttributeValue:
+def _attribute(part: ObjectField) -> AttributeValue:
     said = part.members()
     if len(said) != 1:
         part.refuse(
@@ -137,7 +137,7 @@ def _attribute(part: Field) -> AttributeValue:
     return _scalar(kind, value)
 
 
-def _scalar(kind: str, part: Field) -> AttributeScalar:
+def _scalar(kind: str, part: ObjectField) -> AttributeScalar:
     match kind:
         case "bool":
             return part.flag()
@@ -151,7 +151,7 @@ def _scalar(kind: str, part: Field) -> AttributeScalar:
             return part.refuse("expected int, bool, string, version, or a list of them")
 
 
-def _whole(part: Field) -> int:
+def _whole(part: ObjectField) -> int:
     """Return a whole number of 64 bits."""
     value = part.value
     if isinstance(value, bool) or not isinstance(value, int) or not -(2**63) <= value < 2**63:

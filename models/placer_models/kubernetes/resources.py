@@ -7,7 +7,7 @@ from functools import lru_cache, reduce
 from operator import or_
 
 from placer_models.device_request import DEVICE_RESOURCES, OTHER_SPELLINGS, WHOLE_GPUS
-from placer_models.kubernetes.object_fields import Field
+from placer_models.kubernetes.object_fields import ObjectField
 from placer_models.quantity import parse_bytes, round_up
 
 CPU = "cpu"
@@ -77,7 +77,7 @@ class ResourceList:
 NOTHING = ResourceList()
 
 
-def resources_in(part: Field, *, without: Collection[str] = ()) -> ResourceList:
+def resources_in(part: ObjectField, *, without: Collection[str] = ()) -> ResourceList:
     """Return the amounts of a list of resources, devices under their current names.
 
     Args:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from placer_models.kubernetes.label_selectors import LabelSelector, selector_of
-from placer_models.kubernetes.object_fields import Field, Identity, Object, identity_of
+from placer_models.kubernetes.object_fields import Object, ObjectField, ObjectIdentity, identity_of
 from placer_models.kubernetes.volume import IN_TREE_DRIVERS
 from placer_models.node_affinity import NodeTerm
 from placer_models.quantity import round_up
@@ -38,7 +38,7 @@ class StorageClassPart:
 
     """
 
-    identity: Identity
+    identity: ObjectIdentity
     provisioner: str = ""
     waits: bool = False
     topologies: tuple[NodeTerm, ...] = ()
@@ -58,7 +58,7 @@ class StorageClassPart:
 class CsiDriverPart:
     """The contents of a CSIDriver: whether it says how much can still be provisioned where."""
 
-    identity: Identity
+    identity: ObjectIdentity
     tells_capacity: bool = False
 
 
@@ -66,7 +66,7 @@ class CsiDriverPart:
 class CsiNodePart:
     """The contents of a CSINode: CSI driver -> how many of its volumes the node can attach."""
 
-    identity: Identity
+    identity: ObjectIdentity
     limits: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -81,7 +81,7 @@ class StorageCapacityPart:
 
     """
 
-    identity: Identity
+    identity: ObjectIdentity
     storage_class: str
     most_bytes: int = 0
     nodes: LabelSelector | None = None
@@ -91,7 +91,7 @@ class StorageCapacityPart:
 class AttachmentPart:
     """The contents of a VolumeAttachment: a volume that a node has, or is about to have."""
 
-    identity: Identity
+    identity: ObjectIdentity
     driver: str
     node: str
     volume: str = ""
@@ -114,7 +114,7 @@ def storage_class_part(found: Object) -> StorageClassPart:
     )
 
 
-def _topology(part: Field) -> NodeTerm:
+def _topology(part: ObjectField) -> NodeTerm:
     expressions = []
     for item in part.get("matchLabelExpressions").items():
         key, values = item.get("key").text(), item.get("values")

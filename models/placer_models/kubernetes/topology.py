@@ -21,7 +21,13 @@ from placer_models.annotations.node_topology import (
     read_pod_cpu_allocs,
 )
 from placer_models.cpuset import CpuSet
-from placer_models.kubernetes.object_fields import Field, Identity, Object, annotation, identity_of
+from placer_models.kubernetes.object_fields import (
+    Object,
+    ObjectField,
+    ObjectIdentity,
+    annotation,
+    identity_of,
+)
 from placer_models.kubernetes.resources import PODS, SUMS, ResourceList, resources_in
 from placer_models.policy import AlignmentPolicy, AlignmentScope
 
@@ -35,7 +41,7 @@ _POLICY = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Zone:
+class NumaZone:
     """The resources of a NUMA node.
 
     Attributes:
@@ -74,12 +80,12 @@ class TopologyPart:
 
     """
 
-    identity: Identity
+    identity: ObjectIdentity
     cpus: tuple[ReportedCpu, ...] = ()
     policy: CpuManagerPolicy | None = None
     allocs: tuple[PodCpuAlloc, ...] = ()
     shared_pools: tuple[SharedPool, ...] = ()
-    zones: Mapping[int, Zone] = field(default_factory=dict)
+    zones: Mapping[int, NumaZone] = field(default_factory=dict)
     alignment: AlignmentPolicy | None = None
     scope: AlignmentScope | None = None
     doubted: tuple[str, ...] = ()
@@ -145,7 +151,7 @@ def _beyond(known: Set[int], named: Mapping[str, Iterable[CpuSet]]) -> tuple[str
     return tuple(sorted(name for name, of in named.items() if any(cpus - known for cpus in of)))
 
 
-def _check_cores(cpus: tuple[ReportedCpu, ...], part: Field) -> None:
+def _check_cores(cpus: tuple[ReportedCpu, ...], part: ObjectField) -> None:
     """Check that the threads of each core are on one NUMA node."""
     first: dict[tuple[int, int], ReportedCpu] = {}
     for cpu in cpus:
@@ -157,7 +163,7 @@ def _check_cores(cpus: tuple[ReportedCpu, ...], part: Field) -> None:
             )
 
 
-def _check_allocs(allocs: tuple[PodCpuAlloc, ...], part: Field) -> None:
+def _check_allocs(allocs: tuple[PodCpuAlloc, ...], part: ObjectField) -> None:
     """Check that each CPU has at most one owner."""
     owners: dict[int, str] = {}
     for alloc in allocs:
@@ -169,8 +175,8 @@ def _check_allocs(allocs: tuple[PodCpuAlloc, ...], part: Field) -> None:
                 )
 
 
-def _zones(part: Field) -> dict[int, Zone]:
-    zones: dict[int, Zone] = {}
+def _zones(part: ObjectField) -> dict[int, NumaZone]:
+    zones: dict[int, NumaZone] = {}
     for item in part.items():
         match = _ZONE.fullmatch(item.get("name").text())
         if match is None or item.get("type").text("Node") != "Node":
@@ -179,7 +185,7 @@ def _zones(part: Field) -> dict[int, Zone]:
             item.get("name").refuse(f"zone {match[1]} is there twice; keep one of them")
         resources = item.get("resources")
         capacity = _amounts(resources, "capacity")
-        zones[int(match[1])] = Zone(
+        zones[int(match[1])] = NumaZone(
             capacity=capacity,
             allocatable=_amounts(resources, "allocatable"),
             available=_amounts(resources, "available", "allocatable"),
@@ -188,7 +194,7 @@ def _zones(part: Field) -> dict[int, Zone]:
     return dict(sorted(zones.items()))
 
 
-def _amounts(resources: Field, *columns: str) -> ResourceList:
+def _amounts(resources: ObjectField, *columns: str) -> ResourceList:
     """Return each resource of a zone, by the first of these columns that it has or its capacity."""
     amounts: dict[str, object] = {}
     for item in resources.items():
@@ -199,10 +205,10 @@ def _amounts(resources: Field, *columns: str) -> ResourceList:
             item.get("capacity").refuse("is missing; a zone says how much it has")
         said = [item.get(column).value for column in (*columns, "capacity")]
         amounts[name] = next(value for value in said if value is not None)
-    return resources_in(Field(resources.title, amounts, resources.path), without=SUMS)
+    return resources_in(ObjectField(resources.title, amounts, resources.path), without=SUMS)
 
 
-def _distances(part: Field) -> dict[int, int]:
+def _distances(part: ObjectField) -> dict[int, int]:
     distances = {}
     for item in part.items():
         if match := _ZONE.fullmatch(item.get("name").text()):
@@ -210,7 +216,7 @@ def _distances(part: Field) -> dict[int, int]:
     return distances
 
 
-def _alignment(root: Field) -> tuple[AlignmentPolicy | None, AlignmentScope | None]:
+def _alignment(root: ObjectField) -> tuple[AlignmentPolicy | None, AlignmentScope | None]:
     """Return the topology manager's policy and scope, which old objects give in one word.
 
     Attributes without a scope mean the kubelet's default. An old word without a scope gives

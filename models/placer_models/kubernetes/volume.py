@@ -7,9 +7,9 @@ from placer_models.kubernetes.label_selectors import LabelSelector, selector_of
 from placer_models.kubernetes.names import REGIONS, ZONES
 from placer_models.kubernetes.node_access import NodeAccess, selected_by
 from placer_models.kubernetes.object_fields import (
-    Field,
-    Identity,
     Object,
+    ObjectField,
+    ObjectIdentity,
     annotation,
     identity_of,
 )
@@ -65,7 +65,7 @@ class VolumePart:
 
     """
 
-    identity: Identity
+    identity: ObjectIdentity
     storage_class: str = ""
     capacity_bytes: int = 0
     modes: frozenset[str] = frozenset()
@@ -100,7 +100,7 @@ class VolumeClaimPart:
 
     """
 
-    identity: Identity
+    identity: ObjectIdentity
     volume: str = ""
     is_bound: bool = False
     is_lost: bool = False
@@ -207,12 +207,12 @@ def volume_claim_part(found: Object) -> VolumeClaimPart:
     )
 
 
-def _class_of(root: Field) -> str:
+def _class_of(root: ObjectField) -> str:
     old = annotation(root, _OLD_CLASS)
     return old.text() if old else root.get("spec", "storageClassName").text("")
 
 
-def _driven(spec: Field) -> tuple[str, str]:
+def _driven(spec: ObjectField) -> tuple[str, str]:
     """Return the CSI driver of a volume and the volume's name there, or nothing."""
     source = spec.get("csi")
     if source.there:
@@ -220,9 +220,9 @@ def _driven(spec: Field) -> tuple[str, str]:
     return next((IN_TREE_DRIVERS[name] for name in IN_TREE_DRIVERS if spec.get(name).there), ""), ""
 
 
-def _bytes(part: Field) -> int:
+def _bytes(part: ObjectField) -> int:
     return part.amount(round_up) if part.there else 0
 
 
-def _texts(part: Field) -> frozenset[str]:
+def _texts(part: ObjectField) -> frozenset[str]:
     return frozenset(item.text() for item in part.items())

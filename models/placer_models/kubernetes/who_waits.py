@@ -6,7 +6,7 @@ from enum import StrEnum
 from placer_models.typed import check_types
 
 
-class Ignored(StrEnum):
+class IgnoredWishes(StrEnum):
     """What pods ask for and nobody is to look at."""
 
     VOLUMES = "volumes"
@@ -27,7 +27,7 @@ class WhoWaits:
 
     schedulers: frozenset[str] = frozenset()
     gated: bool = False
-    ignored: frozenset[Ignored] = frozenset()
+    ignored: frozenset[IgnoredWishes] = frozenset()
 
     def __post_init__(self) -> None:
         check_types(self)

@@ -8,7 +8,7 @@ from placer_models.goals import USABLE_SET_SIZES
 from placer_models.links.board import Board, DeviceSelection
 from placer_models.links.cliques import best_minimum
 from placer_models.links.heaviest import best_sum, heaviest_sets
-from placer_models.links.merged import Merged, by_bandwidth
+from placer_models.links.merged import MergedClasses, by_bandwidth
 from placer_models.links.usable import disjoint_sets
 
 
@@ -53,7 +53,7 @@ def best_selection(board: Board, size: int, free: tuple[int, ...]) -> DeviceSele
     return DeviceSelection(nearest.counts, least, best_sum(merged, group_free, size, least))
 
 
-def _links_lost(merged: Merged, free: tuple[int, ...], chosen: tuple[int, ...]) -> int:
+def _links_lost(merged: MergedClasses, free: tuple[int, ...], chosen: tuple[int, ...]) -> int:
     """Return the bandwidth between the chosen devices and all free ones.
 
     Of sets with equal pair sums, the one that loses least leaves the largest pair sum.
@@ -90,7 +90,7 @@ class _Nearest:
     def __post_init__(self) -> None:
         self.places = (self.board.numa_nodes, self.board.packages, self.board.switches)
 
-    def search(self, merged: Merged, group_counts: tuple[int, ...], lost: int) -> None:
+    def search(self, merged: MergedClasses, group_counts: tuple[int, ...], lost: int) -> None:
         """Try each set that has ``group_counts`` devices in each group of classes."""
         group_of = {i: g for g, group in enumerate(merged.groups) for i in group}
         self._grow((), [group_of[i] for i in range(len(self.free))], list(group_counts), lost)

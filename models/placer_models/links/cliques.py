@@ -7,11 +7,11 @@ still has a clique of the size, and no set is ever listed.
 
 from functools import lru_cache
 
-from placer_models.links.merged import Merged
+from placer_models.links.merged import MergedClasses
 
 
 @lru_cache(maxsize=65536)
-def best_minimum(merged: Merged, counts: tuple[int, ...], size: int) -> int | None:
+def best_minimum(merged: MergedClasses, counts: tuple[int, ...], size: int) -> int | None:
     """Return the fastest slowest pair of ``size`` devices, or None if there are too few."""
     if size > sum(counts):
         return None
@@ -36,7 +36,7 @@ def best_minimum(merged: Merged, counts: tuple[int, ...], size: int) -> int | No
     return speeds[low]
 
 
-def neighbours(merged: Merged, counts: tuple[int, ...], least: int) -> list[int]:
+def neighbours(merged: MergedClasses, counts: tuple[int, ...], least: int) -> list[int]:
     """Return for each group a bit mask of the other groups to which its pairs are fast.
 
     Only groups that have devices count.
@@ -51,14 +51,14 @@ def neighbours(merged: Merged, counts: tuple[int, ...], least: int) -> list[int]
     ]
 
 
-def together(merged: Merged, counts: tuple[int, ...], least: int) -> tuple[int, ...]:
+def together(merged: MergedClasses, counts: tuple[int, ...], least: int) -> tuple[int, ...]:
     """Return how many devices of each group one clique can have."""
     return tuple(
         count if merged.weights[i][i] >= least else min(count, 1) for i, count in enumerate(counts)
     )
 
 
-def largest_clique(merged: Merged, counts: tuple[int, ...], least: int) -> int:
+def largest_clique(merged: MergedClasses, counts: tuple[int, ...], least: int) -> int:
     """Return the size of the largest set of devices in which no pair is slower than ``least``.
 
     Bron and Kerbosch with a pivot: at most 3 ** (groups / 3) leaves.

@@ -5,11 +5,11 @@ from functools import lru_cache
 
 from placer_models.links.board import pairs
 from placer_models.links.cliques import neighbours, together
-from placer_models.links.merged import Merged
+from placer_models.links.merged import MergedClasses
 
 
 @lru_cache(maxsize=65536)
-def best_sum(merged: Merged, counts: tuple[int, ...], size: int, least: int = 0) -> int:
+def best_sum(merged: MergedClasses, counts: tuple[int, ...], size: int, least: int = 0) -> int:
     """Return the largest pair sum of ``size`` devices of which no pair is below ``least``.
 
     Such a set must exist: ``least`` is at most what ``best_minimum`` says.
@@ -21,7 +21,7 @@ def best_sum(merged: Merged, counts: tuple[int, ...], size: int, least: int = 0)
 
 @lru_cache(maxsize=65536)
 def heaviest_sets(
-    merged: Merged, counts: tuple[int, ...], size: int, least: int
+    merged: MergedClasses, counts: tuple[int, ...], size: int, least: int
 ) -> tuple[tuple[int, ...], ...]:
     """Return every set that has the largest pair sum, as counts per group."""
     search = _Search(merged, counts, least, ties=True)
@@ -34,7 +34,7 @@ def heaviest_sets(
 class _Search:
     """One branch and bound: the most promising group is tried first, with high counts first."""
 
-    merged: Merged
+    merged: MergedClasses
     counts: tuple[int, ...]
     least: int
     ties: bool = False

@@ -8,7 +8,7 @@ from placer_models.goals import USABLE_SET_SIZES
 from placer_models.links.allowed import disjoint_partitions, partitions_of
 from placer_models.links.board import Board
 from placer_models.links.cliques import best_minimum, bits, neighbours, together
-from placer_models.links.merged import Merged, by_bandwidth, by_speed
+from placer_models.links.merged import MergedClasses, by_bandwidth, by_speed
 
 
 def usable_points(board: Board, free: tuple[int, ...]) -> int:
@@ -46,7 +46,7 @@ def disjoint_sets(board: Board, size: int, free: tuple[int, ...]) -> int:
 
 
 @lru_cache(maxsize=65536)
-def _most_cliques(fast: Merged, counts: tuple[int, ...], size: int) -> int:
+def _most_cliques(fast: MergedClasses, counts: tuple[int, ...], size: int) -> int:
     """Return how many disjoint cliques there can be, one connected part of the graph at a time.
 
     Groups that are in no clique are left out first. A part that is a single group is a clique
@@ -66,7 +66,7 @@ def _most_cliques(fast: Merged, counts: tuple[int, ...], size: int) -> int:
     return total
 
 
-def _search(fast: Merged, counts: tuple[int, ...], size: int) -> int:
+def _search(fast: MergedClasses, counts: tuple[int, ...], size: int) -> int:
     """Return how many disjoint cliques a connected part can have, by branching on one group.
 
     Either some clique of the best answer has a device of the group, or none has.
@@ -88,7 +88,7 @@ def _search(fast: Merged, counts: tuple[int, ...], size: int) -> int:
 
 
 def _cliques_with(
-    fast: Merged, counts: tuple[int, ...], near: list[int], pick: int, size: int
+    fast: MergedClasses, counts: tuple[int, ...], near: list[int], pick: int, size: int
 ) -> Iterator[tuple[int, ...]]:
     """Yield each clique of the size, as counts, that has a device of the group."""
     most = together(fast, counts, 1)
@@ -110,7 +110,9 @@ def _cliques_with(
         yield from extend(start, size - count, near[pick])
 
 
-def _core(fast: Merged, counts: tuple[int, ...], size: int) -> tuple[tuple[int, ...], list[int]]:
+def _core(
+    fast: MergedClasses, counts: tuple[int, ...], size: int
+) -> tuple[tuple[int, ...], list[int]]:
     """Return the counts, with 0 for groups that can be in no clique, and the graph of the rest."""
     while True:
         near = neighbours(fast, counts, 1)

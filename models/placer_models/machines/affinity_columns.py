@@ -9,7 +9,7 @@ from placer_models.cpuset import CpuSet, format_cpu_list
 
 
 @dataclass(frozen=True, slots=True)
-class Affinity:
+class GpuSurroundings:
     """What a text says about the surroundings of one GPU.
 
     Attributes:
@@ -25,7 +25,7 @@ class Affinity:
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class GpuPlaces:
     """NUMA nodes with their CPUs, and the NUMA node of each GPU, in order of the GPUs.
 
     Attributes:
@@ -40,12 +40,12 @@ class Places:
     note: str
 
 
-def find_places(affinities: Sequence[Affinity]) -> Places:
+def find_places(affinities: Sequence[GpuSurroundings]) -> GpuPlaces:
     """Return the NUMA nodes that the affinities tell of, or a single one if they tell of none."""
     cpus = frozenset().union(*(a.cpus or () for a in affinities))
     told = _told(affinities) if any(a.numa_nodes for a in affinities) else _by_cpus(affinities)
     if told is None:
-        return Places(
+        return GpuPlaces(
             {0: cpus},
             (None,) * len(affinities),
             frozenset(),
@@ -53,7 +53,7 @@ def find_places(affinities: Sequence[Affinity]) -> Places:
             "and no GPU has any.",
         )
     nodes, of_gpu, note = told
-    return Places(nodes, tuple(of_gpu), cpus.difference(*nodes.values()), note)
+    return GpuPlaces(nodes, tuple(of_gpu), cpus.difference(*nodes.values()), note)
 
 
 def find_cores(nodes: Mapping[int, CpuSet]) -> tuple[list[CpuSet], str]:
@@ -77,7 +77,7 @@ def find_cores(nodes: Mapping[int, CpuSet]) -> tuple[list[CpuSet], str]:
 
 
 def _told(
-    affinities: Sequence[Affinity],
+    affinities: Sequence[GpuSurroundings],
 ) -> tuple[dict[int, CpuSet], list[int | None], str] | None:
     """Return what the NUMA column says, or None if it is smeared or contradicts the CPUs."""
     spans = {a.numa_nodes for a in affinities if a.numa_nodes}
@@ -108,7 +108,7 @@ def _told(
 
 
 def _by_cpus(
-    affinities: Sequence[Affinity],
+    affinities: Sequence[GpuSurroundings],
 ) -> tuple[dict[int, CpuSet], list[int | None], str] | None:
     """Take each set of CPUs as a NUMA node, or return None if there are not two or they overlap."""
     groups = sorted({a.cpus for a in affinities if a.cpus}, key=min)

@@ -5,13 +5,13 @@ from collections.abc import Mapping, Sequence
 
 from placer_models.cluster import Machine
 from placer_models.instance.machine_links import SELF
-from placer_models.machines.affinity_columns import Affinity
+from placer_models.machines.affinity_columns import GpuSurroundings
 from placer_models.machines.other_topo import read_amd, read_slurmd
 from placer_models.machines.rates import UNLINKED
-from placer_models.machines.sketch import GpuSketch, Sketch, to_machine
+from placer_models.machines.sketch import GpuSketch, MachineSketch, to_machine
 from placer_models.machines.topo_text import (
+    DeviceTable,
     MatrixRow,
-    Table,
     clean_lines,
     gpu_number,
     is_gpu,
@@ -63,7 +63,7 @@ def read_topo(
         raise TopoError(None, str(error)) from error
 
 
-def _read_nvidia(lines: Sequence[str]) -> Sketch:
+def _read_nvidia(lines: Sequence[str]) -> MachineSketch:
     tables = [t for t in read_tables(lines) if is_gpu(t.columns[0])]
     if not tables:
         raise TopoError(
@@ -82,7 +82,7 @@ def _read_nvidia(lines: Sequence[str]) -> Sketch:
     matches = [match for line in lines if (match := _LEGEND.fullmatch(line))]
     legend = {match[1]: match[2] for match in matches}
     on_grace = any(affinity.memory_node is not None for affinity in affinities)
-    return Sketch(
+    return MachineSketch(
         gpus=tuple(GpuSketch(gpu_number(n), a) for n, a in zip(gpus, affinities, strict=True)),
         nics=tuple(legend.get(nic, nic) for nic in nics),
         kinds=tuple(tuple(_kind(table, a, b) for b in gpus + nics) for a in gpus + nics),
@@ -91,12 +91,12 @@ def _read_nvidia(lines: Sequence[str]) -> Sketch:
     )
 
 
-def _kind(table: Table, name: str, other: str) -> str | None:
+def _kind(table: DeviceTable, name: str, other: str) -> str | None:
     cell = table.cell(name, other) or table.cell(other, name)
     return None if cell == UNLINKED and not (is_gpu(name) and is_gpu(other)) else cell
 
 
-def _check_cells(table: Table) -> None:
+def _check_cells(table: DeviceTable) -> None:
     """Refuse cells that are not links, and links whose two directions differ."""
     dead = {
         name
@@ -125,7 +125,7 @@ def _check_cells(table: Table) -> None:
                 )
 
 
-def _affinity(name: str, row: MatrixRow, headings: Sequence[str]) -> Affinity:
+def _affinity(name: str, row: MatrixRow, headings: Sequence[str]) -> GpuSurroundings:
     """Return the affinity that follows a GPU's links in its row; blank cells say nothing."""
     cells = [word for cell in row.rest for word in cell.split() or [""]]
     if sum(cell != "" for cell in cells) > len(headings):
@@ -143,7 +143,7 @@ def _affinity(name: str, row: MatrixRow, headings: Sequence[str]) -> Affinity:
         read_cpus(row.line, f"{name}, {what}", found.get(key, ""), MAX_NUMA_NODE)
         for what, key in [("NUMA Affinity", "NUMA"), ("GPU NUMA ID", "GPU")]
     )
-    return Affinity(
+    return GpuSurroundings(
         cpus=read_cpus(row.line, f"{name}, CPU Affinity", found.get("CPU", "")),
         numa_nodes=near or frozenset(),
         memory_node=_single(own),

@@ -4,10 +4,10 @@ import re
 from collections.abc import Sequence
 
 from placer_models.instance.machine_links import SELF
-from placer_models.machines.affinity_columns import Affinity
-from placer_models.machines.sketch import GpuSketch, Sketch
+from placer_models.machines.affinity_columns import GpuSurroundings
+from placer_models.machines.sketch import GpuSketch, MachineSketch
 from placer_models.machines.topo_text import (
-    Table,
+    DeviceTable,
     TopoError,
     gpu_number,
     is_gpu,
@@ -25,7 +25,7 @@ _GRES = re.compile(r"\bName=gpu\b")
 _FIELD = re.compile(r"\b(Type|Index|File|Cores|Links)=(\S+)")
 
 
-def read_amd(lines: Sequence[str]) -> Sketch | None:
+def read_amd(lines: Sequence[str]) -> MachineSketch | None:
     """Read ``rocm-smi --showtopo`` or ``amd-smi topology``; return None if the text is neither.
 
     Raises:
@@ -53,12 +53,12 @@ def read_amd(lines: Sequence[str]) -> Sketch | None:
         minor = gpu_number(name) if is_gpu(name) else i
         near = frozenset({numa_of[minor]}) if minor in numa_of else frozenset()
         bus_id = "" if is_gpu(name) else name
-        gpus.append(GpuSketch(minor, Affinity(numa_nodes=near), bus_id=bus_id))
+        gpus.append(GpuSketch(minor, GpuSurroundings(numa_nodes=near), bus_id=bus_id))
     kinds = _amd_kinds(table, names)
-    return Sketch(tuple(gpus), (), kinds, "the topology that AMD's tools print")
+    return MachineSketch(tuple(gpus), (), kinds, "the topology that AMD's tools print")
 
 
-def read_slurmd(lines: Sequence[str]) -> Sketch | None:
+def read_slurmd(lines: Sequence[str]) -> MachineSketch | None:
     """Read ``slurmd -G`` or a gres.conf with links; return None if the text is neither.
 
     Raises:
@@ -92,7 +92,7 @@ def read_slurmd(lines: Sequence[str]) -> Sketch | None:
             )
         rows.append([_slurm_kind(number, minor, count, i == j) for j, count in enumerate(counts)])
         cpus = read_cpus(number, f"GPU {minor}, Cores", fields.get("Cores", ""))
-        gpus.append(GpuSketch(minor, Affinity(cpus=cpus), model=fields.get("Type", "")))
+        gpus.append(GpuSketch(minor, GpuSurroundings(cpus=cpus), model=fields.get("Type", "")))
     for i, row in enumerate(rows):
         for j in range(i):
             if row[j] != rows[j][i]:
@@ -102,14 +102,14 @@ def read_slurmd(lines: Sequence[str]) -> Sketch | None:
                     f"GPU {a} to GPU {b} is {row[j]}, but back it is {rows[j][i]}; "
                     "links are the same in both directions",
                 )
-    return Sketch(tuple(gpus), (), tuple(map(tuple, rows)), "slurmd -G")
+    return MachineSketch(tuple(gpus), (), tuple(map(tuple, rows)), "slurmd -G")
 
 
-def _has_link_types(table: Table) -> bool:
+def _has_link_types(table: DeviceTable) -> bool:
     return any(cell in _AMD_LINKS for row in table.rows.values() for cell in row.cells)
 
 
-def _amd_kinds(table: Table, names: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+def _amd_kinds(table: DeviceTable, names: Sequence[str]) -> tuple[tuple[str, ...], ...]:
     for name in names:
         if name not in table.rows:
             raise TopoError(table.line, f"{name} has a column but no row")

@@ -8,7 +8,12 @@ from placer_models.cpuset import format_cpu_list
 from placer_models.device import GPU, Device
 from placer_models.instance.machine_cores import key_by_cpu
 from placer_models.instance.machine_links import SELF, Kinds, link_matrix
-from placer_models.machines.affinity_columns import Affinity, Places, find_cores, find_places
+from placer_models.machines.affinity_columns import (
+    GpuPlaces,
+    GpuSurroundings,
+    find_cores,
+    find_places,
+)
 from placer_models.machines.rates import UNLINKED, assumed_gb_per_s, bonded_links
 from placer_models.topology import Cpu, NumaNode, Topology
 
@@ -24,13 +29,13 @@ class GpuSketch:
     """What a text says about one GPU."""
 
     minor: int
-    affinity: Affinity
+    affinity: GpuSurroundings
     model: str = ""
     bus_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Sketch:
+class MachineSketch:
     """What a text says about a machine.
 
     Attributes:
@@ -50,7 +55,7 @@ class Sketch:
 
 
 def to_machine(
-    sketch: Sketch,
+    sketch: MachineSketch,
     name: str,
     gb_per_s_per_link: float | None,
     gb_per_s_by_kind: Mapping[str, float],
@@ -92,7 +97,7 @@ def to_machine(
     )
 
 
-def _topology(architecture: str, places: Places, cores: Collection[frozenset[int]]) -> Topology:
+def _topology(architecture: str, places: GpuPlaces, cores: Collection[frozenset[int]]) -> Topology:
     numa_of = {cpu: node for node, cpus in places.nodes.items() for cpu in cpus}
     present = frozenset(numa_of) | places.loose
     core_of = key_by_cpu(cores, present, "core")
@@ -107,12 +112,12 @@ def _topology(architecture: str, places: Places, cores: Collection[frozenset[int
     )
 
 
-def _packages(places: Places) -> dict[int | None, int]:
+def _packages(places: GpuPlaces) -> dict[int | None, int]:
     """Return NUMA node -> package, for those that have CPUs."""
     return {node: i for i, node in enumerate(n for n, cpus in places.nodes.items() if cpus)}
 
 
-def _devices(sketch: Sketch, places: Places, dead: Collection[int]) -> tuple[Device, ...]:
+def _devices(sketch: MachineSketch, places: GpuPlaces, dead: Collection[int]) -> tuple[Device, ...]:
     count = len(sketch.gpus)
     switches = _groups(sketch.kinds, ("PIX",))
     roots = _groups(sketch.kinds, ("PIX", "PXB", "PSB"))

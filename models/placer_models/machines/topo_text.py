@@ -35,7 +35,7 @@ class MatrixRow:
 
 
 @dataclass(slots=True)
-class Table:
+class DeviceTable:
     """A table whose rows and columns are devices.
 
     Attributes:
@@ -86,15 +86,15 @@ def clean_lines(text: str) -> list[str]:
     return lines
 
 
-def read_tables(lines: Sequence[str]) -> list[Table]:
+def read_tables(lines: Sequence[str]) -> list[DeviceTable]:
     """Return the tables of devices, in order.
 
     Raises:
         TopoError: A row has no column, occurs twice, or is too short.
 
     """
-    tables: list[Table] = []
-    table: Table | None = None
+    tables: list[DeviceTable] = []
+    table: DeviceTable | None = None
     for number, line in enumerate(lines, start=1):
         header = _header(number, line)
         if header is not None:
@@ -135,7 +135,7 @@ def is_link(cell: str) -> bool:
     return _LINK.fullmatch(cell) is not None
 
 
-def _header(number: int, line: str) -> Table | None:
+def _header(number: int, line: str) -> DeviceTable | None:
     """Return the table that the line opens, or None if it is not a header."""
     found = _HEADING.search(line)
     names = line[: found.start()] if found else line
@@ -150,10 +150,10 @@ def _header(number: int, line: str) -> Table | None:
         if words.count(word) > 1:
             raise TopoError(number, f"the header names {word} twice")
     headings = tuple(" ".join(h.split()) for h in _HEADING.findall(line))
-    return Table(number, tuple(words), headings, found.start() if found else len(line))
+    return DeviceTable(number, tuple(words), headings, found.start() if found else len(line))
 
 
-def _add_row(table: Table, number: int, line: str) -> bool:
+def _add_row(table: DeviceTable, number: int, line: str) -> bool:
     """Add the line as a row and return True, or return False if it is not one: the table ends."""
     name, second = [*line.split(), ""][:2]
     if name.endswith(":") and is_link(second):  # else it is a legend: NIC0: mlx5_0

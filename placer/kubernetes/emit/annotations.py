@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from placer.kubernetes.emit.placed_pods import EmittedPod, PlacedDump, Written
+from placer.kubernetes.emit.placed_pods import EmittedPod, ObjectFile, PlacedDump
 from placer_models.annotations.device_allocated import allocations_of, write_device_allocated
 from placer_models.annotations.names import (
     DEVICE_ALLOCATED,
@@ -20,7 +20,7 @@ from placer_models.cluster import Node
 from placer_models.kubernetes.claimed import is_of_claims
 from placer_models.kubernetes.device import DevicePart
 from placer_models.kubernetes.names import BIND_GANG_GROUP, BIND_GANG_MEMBERS
-from placer_models.kubernetes.object_fields import Identity, Object
+from placer_models.kubernetes.object_fields import Object, ObjectIdentity
 from placer_models.kubernetes.pod import KubePod
 from placer_models.placement import PodPlacement
 from placer_models.pod import PodSpec
@@ -110,7 +110,7 @@ def annotations_by_pod(dump: PlacedDump) -> Iterator[tuple[EmittedPod, Annotatio
 
 
 def metadata_of(
-    identity: Identity, annotations: Annotations, *, with_version: bool = True
+    identity: ObjectIdentity, annotations: Annotations, *, with_version: bool = True
 ) -> Object:
     """Return metadata that identify an object, with annotations and the version that was read."""
     known = {
@@ -123,7 +123,7 @@ def metadata_of(
     return {**metadata, "annotations": dict(annotations)} if annotations else metadata
 
 
-def annotated_pod(identity: Identity, annotations: Annotations) -> Object:
+def annotated_pod(identity: ObjectIdentity, annotations: Annotations) -> Object:
     """Return a Pod with annotations and nothing else.
 
     It works as a merge patch and for ``kubectl apply --server-side``. It has the uid and
@@ -133,7 +133,7 @@ def annotated_pod(identity: Identity, annotations: Annotations) -> Object:
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata}
 
 
-def annotations(dump: PlacedDump) -> Iterator[Written]:
+def annotations(dump: PlacedDump) -> Iterator[ObjectFile]:
     """Yield one file with the annotations of all pods that get any."""
     pods = tuple(
         annotated_pod(one.part.identity, written)
@@ -141,13 +141,13 @@ def annotations(dump: PlacedDump) -> Iterator[Written]:
         if written
     )
     if pods:
-        yield Written("annotations.yaml", pods)
+        yield ObjectFile("annotations.yaml", pods)
 
 
-def patches(dump: PlacedDump) -> Iterator[Written]:
+def patches(dump: PlacedDump) -> Iterator[ObjectFile]:
     """Yield a merge patch for each pod that gets annotations."""
     for one, written in annotations_by_pod(dump):
         if written:
             identity = one.part.identity
             path = f"patches/{identity.namespace}/{identity.name}.yaml"
-            yield Written(path, (annotated_pod(identity, written),))
+            yield ObjectFile(path, (annotated_pod(identity, written),))

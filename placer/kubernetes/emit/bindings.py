@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 
 from placer.kubernetes.emit.annotations import Annotations, annotations_by_pod, metadata_of
-from placer.kubernetes.emit.placed_pods import PlacedDump, Written
-from placer_models.kubernetes.object_fields import Identity, Object
+from placer.kubernetes.emit.placed_pods import ObjectFile, PlacedDump
+from placer_models.kubernetes.object_fields import Object, ObjectIdentity
 
 
-def binding(identity: Identity, node: str, annotations: Annotations) -> Object:
+def binding(identity: ObjectIdentity, node: str, annotations: Annotations) -> Object:
     """Return a Binding of a pod, for ``POST pods/NAME/binding``.
 
     The cluster writes its annotations on the pod together with the node. It refuses the Binding
@@ -22,10 +22,10 @@ def binding(identity: Identity, node: str, annotations: Annotations) -> Object:
     }
 
 
-def bindings(dump: PlacedDump) -> Iterator[Written]:
+def bindings(dump: PlacedDump) -> Iterator[ObjectFile]:
     """Yield a Binding for each pod, in one folder with those of all pods bound together with it."""
     for one, written in annotations_by_pod(dump):
         identity = one.part.identity
         namespace, together = one.together[0]
         path = f"bindings/{namespace}.{together}/{identity.namespace}/{identity.name}.json"
-        yield Written(path, (binding(identity, one.node.name, written),))
+        yield ObjectFile(path, (binding(identity, one.node.name, written),))

@@ -5,12 +5,12 @@ Those for extended resources are created first.
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from placer.kubernetes.claims import Claims
+from placer.kubernetes.claims import WaitingClaims
 from placer.kubernetes.device_pools import DevicePools, PoolDevice
 from placer.kubernetes.emit.annotations import metadata_of
-from placer.kubernetes.emit.placed_pods import EmittedPod, PlacedDump, Written
+from placer.kubernetes.emit.placed_pods import EmittedPod, ObjectFile, PlacedDump
 from placer.kubernetes.objects import Objects
-from placer.kubernetes.pod_claims import Given, Label
+from placer.kubernetes.pod_claims import Label, ResolvedRequest
 from placer.kubernetes.shared_claims import held_claim
 from placer.kubernetes.summary import Summary
 from placer_models.cpuset import CpuSet
@@ -25,7 +25,7 @@ from placer_models.kubernetes.listed_devices import (
     CPU_TYPES,
     SEVERAL_CPUS,
 )
-from placer_models.kubernetes.object_fields import Identity, Object
+from placer_models.kubernetes.object_fields import Object, ObjectIdentity
 from placer_models.kubernetes.resource_claim import ClaimPart
 from placer_models.node_affinity import NAME_FIELD
 from placer_models.placement import DeviceGrant, NamespacedName
@@ -36,7 +36,7 @@ FINALIZER = "resource.kubernetes.io/delete-protection"
 EXTENDED = "resource.kubernetes.io/extended-resource-claim"
 """The annotation of a claim that was made for a pod's extended resources."""
 
-Handed = tuple[Given, tuple[PoolDevice, ...], CpuSet]
+Handed = tuple[ResolvedRequest, tuple[PoolDevice, ...], CpuSet]
 """A resolved request, its devices, and its CPUs if one device stands for several."""
 
 
@@ -58,7 +58,7 @@ def finalizer_patch(claim: ClaimPart) -> Object:
     return {**found, "metadata": metadata}
 
 
-def new_claim(claim: ClaimPart, owner: Identity) -> Object:
+def new_claim(claim: ClaimPart, owner: ObjectIdentity) -> Object:
     """Return a claim that a pod's extended resources need, to be created, with its finalizer."""
     controller = {"apiVersion": "v1", "kind": "Pod", "name": owner.name, "uid": owner.uid}
     requests = [
@@ -81,7 +81,7 @@ def new_claim(claim: ClaimPart, owner: Identity) -> Object:
     return {**found, "metadata": metadata, "spec": {"devices": {"requests": requests}}}
 
 
-def pod_patch(claim: ClaimPart, pod: Identity) -> Object:
+def pod_patch(claim: ClaimPart, pod: ObjectIdentity) -> Object:
     """Return a merge patch of a pod's status: by which claim it gets its extended resources."""
     mappings = [
         {
@@ -100,7 +100,7 @@ def pod_patch(claim: ClaimPart, pod: Identity) -> Object:
     }
 
 
-def consumer(pod: Identity) -> Object:
+def consumer(pod: ObjectIdentity) -> Object:
     """Return a pod as a consumer that a claim is reserved for."""
     return {"resource": "pods", "name": pod.name, "uid": pod.uid}
 
@@ -131,7 +131,7 @@ def allocation(node: str, given: Sequence[Handed], objects: Objects) -> Object:
     return {"devices": devices, "nodeSelector": {"nodeSelectorTerms": [{"matchFields": [here]}]}}
 
 
-def claims(dump: PlacedDump) -> Iterator[Written]:
+def claims(dump: PlacedDump) -> Iterator[ObjectFile]:
     """Yield a patch for each claim of a placed pod, and one more for its finalizer if needed.
 
     A claim for a pod's extended resources is created, and the pod is told of it.
@@ -141,9 +141,9 @@ def claims(dump: PlacedDump) -> Iterator[Written]:
 
     """
     pools = DevicePools.of(dump.objects, lambda _: None)
-    asked = Claims(dump.objects, pools, Summary(), _holders(dump))
+    asked = WaitingClaims(dump.objects, pools, Summary(), _holders(dump))
     statuses: dict[tuple[str, str], dict[str, object]] = {}
-    users: dict[tuple[str, str], list[Identity]] = {}
+    users: dict[tuple[str, str], list[ObjectIdentity]] = {}
     for one in dump.pods:
         if not one.part.claims:
             continue
@@ -169,12 +169,12 @@ def claims(dump: PlacedDump) -> Iterator[Written]:
         path = f"claims/{key[0]}/{key[1]}"
         if claim.made_for and not claim.identity.uid:
             (owner,) = users[key]
-            yield Written(f"{path}.new.yaml", (new_claim(claim, owner),))
+            yield ObjectFile(f"{path}.new.yaml", (new_claim(claim, owner),))
         elif FINALIZER not in claim.finalizers:
-            yield Written(f"{path}.finalizer.yaml", (finalizer_patch(claim),))
-        yield Written(f"{path}.status.yaml", (claim_patch(claim, status),))
+            yield ObjectFile(f"{path}.finalizer.yaml", (finalizer_patch(claim),))
+        yield ObjectFile(f"{path}.status.yaml", (claim_patch(claim, status),))
         for user in users[key] if claim.made_for else ():
-            yield Written(f"claims/{key[0]}/{user.name}.pod.yaml", (pod_patch(claim, user),))
+            yield ObjectFile(f"claims/{key[0]}/{user.name}.pod.yaml", (pod_patch(claim, user),))
 
 
 def _holders(dump: PlacedDump) -> dict[NamespacedName, NamespacedName]:
@@ -203,7 +203,7 @@ def _without_uid(title: str, objects: Objects) -> InputError:
     )
 
 
-def _claim(identity: Identity, *, with_version: bool) -> dict[str, object]:
+def _claim(identity: ObjectIdentity, *, with_version: bool) -> dict[str, object]:
     return {
         "apiVersion": "resource.k8s.io/v1",
         "kind": "ResourceClaim",
@@ -211,7 +211,7 @@ def _claim(identity: Identity, *, with_version: bool) -> dict[str, object]:
     }
 
 
-def _devices_of(one: EmittedPod, asked: Claims, pools: DevicePools) -> list[Handed]:
+def _devices_of(one: EmittedPod, asked: WaitingClaims, pools: DevicePools) -> list[Handed]:
     """Return each request of a pod's claims, resolved, with its devices."""
     on_node = {
         (device.device.type, device.device.minor): device

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from placer.kubernetes.emit.placed_pods import PlacedDump, Written
-from placer_models.kubernetes.object_fields import Identity, Object
+from placer.kubernetes.emit.placed_pods import ObjectFile, PlacedDump
+from placer_models.kubernetes.object_fields import Object, ObjectIdentity
 
 
-def eviction(identity: Identity) -> Object:
+def eviction(identity: ObjectIdentity) -> Object:
     """Return an Eviction of a pod, for ``POST pods/NAME/eviction``.
 
     The cluster holds it to the pod's disruption budgets, and refuses it if the uid differs.
@@ -18,9 +18,9 @@ def eviction(identity: Identity) -> Object:
     return found
 
 
-def evictions(dump: PlacedDump) -> Iterator[Written]:
+def evictions(dump: PlacedDump) -> Iterator[ObjectFile]:
     """Yield an Eviction for each pod that moves; names of files ascend in the order of moves."""
     digits = len(str(len(dump.leaving)))
     for number, identity in enumerate(dump.leaving, 1):
         name = f"{number:0{digits}}.{identity.namespace}.{identity.name}"
-        yield Written(f"evictions/{name}.json", (eviction(identity),))
+        yield ObjectFile(f"evictions/{name}.json", (eviction(identity),))

@@ -7,11 +7,11 @@ from placer.kubernetes.emit.bindings import bindings
 from placer.kubernetes.emit.claims import claims
 from placer.kubernetes.emit.evictions import evictions
 from placer.kubernetes.emit.kind import EmitKind
-from placer.kubernetes.emit.placed_pods import PlacedDump, Written
+from placer.kubernetes.emit.placed_pods import ObjectFile, PlacedDump
 from placer.kubernetes.emit.pods import pods
 from placer.kubernetes.emit.volumes import volumes
 
-KINDS: Mapping[EmitKind, Callable[[PlacedDump], Iterable[Written]]] = {
+KINDS: Mapping[EmitKind, Callable[[PlacedDump], Iterable[ObjectFile]]] = {
     EmitKind.EVICTIONS: evictions,
     EmitKind.ANNOTATIONS: annotations,
     EmitKind.PATCHES: patches,
@@ -23,6 +23,6 @@ KINDS: Mapping[EmitKind, Callable[[PlacedDump], Iterable[Written]]] = {
 """Kind -> a pure function that turns what was placed into files of objects."""
 
 
-def emitted(dump: PlacedDump, kinds: Iterable[EmitKind]) -> tuple[Written, ...]:
+def emitted(dump: PlacedDump, kinds: Iterable[EmitKind]) -> tuple[ObjectFile, ...]:
     """Return the files of the kinds, each kind once."""
     return tuple(file for kind in dict.fromkeys(kinds) for file in KINDS[kind](dump))

@@ -8,7 +8,7 @@ from placer.kubernetes.objects import Objects
 from placer.kubernetes.summary import Summary
 from placer_models.cluster import Instance, Node
 from placer_models.kubernetes.device import DevicePart
-from placer_models.kubernetes.object_fields import Identity, Object
+from placer_models.kubernetes.object_fields import Object, ObjectIdentity
 from placer_models.kubernetes.pod import KubePod
 from placer_models.placement import NamespacedName, Placement, PodPlacement
 from placer_models.pod import Gang, Pod
@@ -52,11 +52,11 @@ class PlacedDump:
     instance: Instance
     pods: tuple[EmittedPod, ...]
     held_back: tuple[EmittedPod, ...] = ()
-    leaving: tuple[Identity, ...] = ()
+    leaving: tuple[ObjectIdentity, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class ObjectFile:
     """A file for a cluster: objects, as YAML or JSON by its suffix.
 
     Attributes:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import cast
 
 from placer.kubernetes.emit.annotations import Annotations, annotations_by_pod
-from placer.kubernetes.emit.placed_pods import PlacedDump, Written
+from placer.kubernetes.emit.placed_pods import ObjectFile, PlacedDump
 from placer_models.kubernetes.object_fields import Object
 
 _OF_THE_CLUSTER = (
@@ -32,11 +32,11 @@ def placed_pod(pod: Object, node: str, annotations: Annotations) -> Object:
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
 
 
-def pods(dump: PlacedDump) -> Iterator[Written]:
+def pods(dump: PlacedDump) -> Iterator[ObjectFile]:
     """Yield one file with all pods that are placed."""
     whole = tuple(
         placed_pod(dump.objects.whole[one.part.identity.key], one.node.name, written)
         for one, written in annotations_by_pod(dump)
     )
     if whole:
-        yield Written("pods.yaml", whole)
+        yield ObjectFile("pods.yaml", whole)

@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping
 
 from placer.kubernetes.emit.annotations import metadata_of
-from placer.kubernetes.emit.placed_pods import PlacedDump, Written
+from placer.kubernetes.emit.placed_pods import ObjectFile, PlacedDump
 from placer.kubernetes.free_volumes import FreeVolumes
 from placer.kubernetes.volume_access import VolumeAccess
-from placer_models.kubernetes.object_fields import Identity, Object
+from placer_models.kubernetes.object_fields import Object, ObjectIdentity
 from placer_models.kubernetes.volume import (
     BOUND_BY_CONTROLLER,
     CLAIM_KIND,
@@ -43,7 +43,7 @@ def made_for(claim: VolumeClaimPart, node: str) -> Object:
     return _patch(claim.identity, {SELECTED_NODE: node})
 
 
-def volumes(dump: PlacedDump) -> Iterator[Written]:
+def volumes(dump: PlacedDump) -> Iterator[ObjectFile]:
     """Yield a patch for each claim of a placed pod that has no volume yet."""
     nodes: dict[NamespacedName, str] = {}
     for one in dump.pods:
@@ -63,12 +63,12 @@ def volumes(dump: PlacedDump) -> Iterator[Written]:
     for key, claim in claims.items():
         if key in chosen:
             volume = dump.objects.volumes[chosen[key]]
-            yield Written(
+            yield ObjectFile(
                 f"volumes/{VOLUME_KIND}/{volume.identity.name}.yaml", (kept_for(volume, claim),)
             )
         elif not claim.selected_node and nodes[key] in access.provisioned_for(claim):
             path = f"volumes/{CLAIM_KIND}/{key[0]}/{key[1]}.yaml"
-            yield Written(path, (made_for(claim, nodes[key]),))
+            yield ObjectFile(path, (made_for(claim, nodes[key]),))
 
 
 def _chosen(
@@ -102,6 +102,6 @@ def _chosen(
     return {key: name for name, key in holder.items()}
 
 
-def _patch(identity: Identity, annotations: Mapping[str, str]) -> dict[str, object]:
+def _patch(identity: ObjectIdentity, annotations: Mapping[str, str]) -> dict[str, object]:
     metadata = {key: value for key, value in metadata_of(identity, annotations).items() if value}
     return {"apiVersion": "v1", "kind": identity.kind, "metadata": metadata}

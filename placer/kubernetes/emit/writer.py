@@ -10,7 +10,7 @@ from pathlib import Path
 
 import yaml
 
-from placer.kubernetes.emit.placed_pods import Written
+from placer.kubernetes.emit.placed_pods import ObjectFile
 
 
 class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
@@ -40,7 +40,7 @@ def check_folder(folder: Path) -> None:
         raise FileNotFoundError(2, "the folder above it does not exist; make it first", str(folder))
 
 
-def write_folder(folder: Path, files: Iterable[Written]) -> None:
+def write_folder(folder: Path, files: Iterable[ObjectFile]) -> None:
     """Write the files into a new or empty folder, which appears with all of them at once.
 
     Raises:
@@ -62,7 +62,7 @@ def write_folder(folder: Path, files: Iterable[Written]) -> None:
         raise
 
 
-def text_of(file: Written) -> str:
+def text_of(file: ObjectFile) -> str:
     """Return a file's text: JSON if its name says so, else a YAML document for each object."""
     if file.path.endswith(".json"):
         return "".join(json.dumps(one, indent=2) + "\n" for one in file.objects)

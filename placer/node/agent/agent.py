@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from placer.node.agent.inbox import Inbox
-from placer.node.agent.owned import OwnedCpus
+from placer.node.agent.inbox import DocumentInbox
+from placer.node.agent.owned import CpusOfOwners
 from placer.node.agent.strays import bring_back
 from placer.node.apply import apply_here, recover, until_nothing_vanishes
 from placer.node.cgroups import CPUS, MEMS, Cgroups, parent
@@ -17,7 +17,7 @@ from placer.node.document import offline_owner
 from placer.node.errors import DocumentError, ObserveOnlyError, RefusedError
 from placer.node.host import Host
 from placer.node.operations import OperationKind
-from placer.node.plan import Plan, plan_of
+from placer.node.plan import NodePlan, plan_of
 from placer.node.state import AppliedState
 from placer_models.cpuset import CpuSet
 from placer_models.node_placement import NodePlacement
@@ -45,7 +45,7 @@ class OnDrift(StrEnum):
 
 
 @dataclass(slots=True)
-class Status:
+class AgentStatus:
     """The state of the node at the last look.
 
     Attributes:
@@ -68,7 +68,7 @@ class Status:
     offline: str = ""
     unhealthy: tuple[str, ...] = ()
     unknown_health: str = ""
-    plan: Plan = field(default_factory=Plan)
+    plan: NodePlan = field(default_factory=NodePlan)
 
     def refusals(self) -> tuple[str, ...]:
         """Return why the node refuses its document, or is only observed."""
@@ -109,13 +109,13 @@ class Agent:
         cgroups: Cgroups,
         read_host: Callable[[], Host],
         state: AppliedState,
-        inbox: Inbox,
+        inbox: DocumentInbox,
         *,
         root: str = OUR_ROOT,
         on_drift: OnDrift = OnDrift.REPAIR,
         unhealthy_devices: Callable[[], Mapping[str, str]] = dict,
         device_fault: Callable[[], str] = str,
-        owned: OwnedCpus | None = None,
+        owned: CpusOfOwners | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Take what the agent works with.
@@ -147,7 +147,7 @@ class Agent:
         self._disputed: frozenset[str] = frozenset()
         self._taken: NodePlacement | None = None
         self.document: NodePlacement | None = None
-        self.status = Status()
+        self.status = AgentStatus()
         self.counts = AgentCounts()
 
     def begin(self) -> None:
@@ -344,7 +344,7 @@ class Agent:
         host = self._read_host()
         return replace(host, disputed=self._disputed)
 
-    def _plan(self, document: NodePlacement) -> Plan:
+    def _plan(self, document: NodePlacement) -> NodePlan:
         return until_nothing_vanishes(
             lambda: plan_of(
                 document,
@@ -356,7 +356,7 @@ class Agent:
             )
         )
 
-    def _apply(self, document: NodePlacement, trusted: frozenset[str] = frozenset()) -> Plan:
+    def _apply(self, document: NodePlacement, trusted: frozenset[str] = frozenset()) -> NodePlan:
         # A new document must fit the CPUs that are online; the one in force makes do with them.
         return apply_here(
             document,
@@ -368,7 +368,7 @@ class Agent:
             trusted=trusted,
         ).plan
 
-    def _drift(self, plan: Plan) -> tuple[str, ...]:
+    def _drift(self, plan: NodePlan) -> tuple[str, ...]:
         """Return in words what a plan would change."""
         return tuple(
             f"/{one.cgroup}/{one.file}: {one.old!r}, to be {one.new!r}"
@@ -377,7 +377,7 @@ class Agent:
             for one in (*plan.operations, *plan.finish)
         )
 
-    def _count_repairs(self, plan: Plan) -> None:
+    def _count_repairs(self, plan: NodePlan) -> None:
         """Count repairs, and stop repairing cgroups that another writer changes back each time."""
         self.counts.repairs += 1
         now = self._clock()

@@ -21,7 +21,7 @@ SetAffinity = Callable[[int, Iterable[int]], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Cleared:
+class MovedStranger:
     """One stranger that was moved.
 
     Attributes:
@@ -44,7 +44,7 @@ class Cleared:
         return f"{self.kind} {self.name}"
 
 
-class Clearing:
+class StrangerMover:
     """Moves strangers, and knows what it moved."""
 
     def __init__(
@@ -69,7 +69,7 @@ class Clearing:
         self._moved = {one["key"]: _read(one) for one in state.cleared()}
 
     @property
-    def moved(self) -> tuple[Cleared, ...]:
+    def moved(self) -> tuple[MovedStranger, ...]:
         """What is moved at present."""
         return tuple(self._moved.values())
 
@@ -86,7 +86,7 @@ class Clearing:
 
         """
         self._online = online
-        wanted: dict[str, Cleared] = {}
+        wanted: dict[str, MovedStranger] = {}
         ours = set()
         for moved in self._moved.values():
             now = self._now(moved)
@@ -103,7 +103,9 @@ class Clearing:
                 # A task that may run anywhere may do so on CPUs that come later, too.
                 old = present if one.cpus == online else one.cpus
                 if left := self._left(old, owned):
-                    wanted[one.key] = Cleared(one.kind, one.key, one.name, old, one.cpus, left)
+                    wanted[one.key] = MovedStranger(
+                        one.kind, one.key, one.name, old, one.cpus, left
+                    )
         self._fixed = refused
         self._carry_out(wanted)
 
@@ -111,14 +113,14 @@ class Clearing:
         """Return the CPUs that are left to a stranger: of its own, or else all that are shared."""
         return (old - owned) & self._online or self._online - owned
 
-    def _is_ours(self, one: Cleared, now: CpuSet) -> bool:
+    def _is_ours(self, one: MovedStranger, now: CpuSet) -> bool:
         """Return whether something has the CPUs that we left it, or had before."""
         return any(self._same(now, cpus) for cpus in (one.new, one.was, one.old))
 
     def _same(self, cpus: CpuSet, others: CpuSet) -> bool:
         return cpus & self._online == others & self._online
 
-    def _carry_out(self, wanted: dict[str, Cleared]) -> None:
+    def _carry_out(self, wanted: dict[str, MovedStranger]) -> None:
         """Note old and new CPUs on disk, then write what is not so yet."""
         back = [one for key, one in self._moved.items() if key not in wanted]
         fresh = [one for one in wanted.values() if not self._same(one.was, one.new)]
@@ -143,10 +145,10 @@ class Clearing:
         self._moved = wanted
         self._note(wanted)
 
-    def _note(self, moved: dict[str, Cleared]) -> None:
+    def _note(self, moved: dict[str, MovedStranger]) -> None:
         self._state.note_cleared([_written(one) for one in moved.values()])
 
-    def _now(self, one: Cleared) -> CpuSet | None:
+    def _now(self, one: MovedStranger) -> CpuSet | None:
         """Return the CPUs that something may use now, or None if it is gone."""
         try:
             match one.kind:
@@ -162,7 +164,7 @@ class Clearing:
         except (OSError, ValueError):
             return None
 
-    def _write(self, one: Cleared, cpus: CpuSet) -> bool:
+    def _write(self, one: MovedStranger, cpus: CpuSet) -> bool:
         """Let something have CPUs, and return whether the kernel took that."""
         try:
             match one.kind:
@@ -182,11 +184,11 @@ class Clearing:
         return True
 
 
-def _written(one: Cleared) -> dict[str, str]:
+def _written(one: MovedStranger) -> dict[str, str]:
     sets = {name: format_cpu_list(getattr(one, name)) for name in ("old", "was", "new")}
     return {"kind": str(one.kind), "key": one.key, "name": one.name, **sets}
 
 
-def _read(tree: dict[str, str]) -> Cleared:
+def _read(tree: dict[str, str]) -> MovedStranger:
     old, was, new = (parse_cpu_list(tree[name]) for name in ("old", "was", "new"))
-    return Cleared(StrangerKind(tree["kind"]), tree["key"], tree["name"], old, was, new)
+    return MovedStranger(StrangerKind(tree["kind"]), tree["key"], tree["name"], old, was, new)

@@ -43,7 +43,7 @@ class _Seen:
     foreign: bool = False
 
 
-class Inbox:
+class DocumentInbox:
     """A reader of the folder, which does not read unchanged files again.
 
     Attributes:

@@ -10,7 +10,7 @@ from placer.node.agent.agent import Agent
 from placer.node.agent.strangers import StrangerKind
 
 
-class Metrics(Collector):
+class AgentMetrics(Collector):
     """A collector with a registry of its own, which also has the process's memory and CPU time."""
 
     def __init__(self, agent: Agent) -> None:

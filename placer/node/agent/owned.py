@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Iterable
 
-from placer.node.agent.clearing import Clearing
+from placer.node.agent.clearing import StrangerMover
 from placer.node.agent.strangers import Stranger, StrangerKind, in_words, strangers_on
 from placer.node.errors import ObserveOnlyError, RefusedError
 from placer.node.state import AppliedState
@@ -16,7 +16,7 @@ MOST_TOLD = 20
 """The most strangers that one line of the log lists one by one."""
 
 
-class OwnedCpus:
+class CpusOfOwners:
     """The CPUs of a node's owners, and who else may run on them.
 
     Attributes:
@@ -39,7 +39,7 @@ class OwnedCpus:
         self._version = version
         self._clears = clears
         self._looks = looks or clears
-        self._clearing: Clearing | None = None
+        self._clearing: StrangerMover | None = None
         self._fault = ""
         self._online: CpuSet = frozenset()
         self.strangers: tuple[Stranger, ...] = ()
@@ -91,7 +91,7 @@ class OwnedCpus:
     ) -> None:
         try:
             if self._clearing is None:
-                self._clearing = Clearing(self._state)
+                self._clearing = StrangerMover(self._state)
             self._clearing.clear(found, owned if self._clears else frozenset(), online, present)
         except (ObserveOnlyError, RefusedError) as error:
             self._tell(str(error))

@@ -10,13 +10,13 @@ from pathlib import Path
 
 from placer.node.agent.agent import Agent, OnDrift
 from placer.node.agent.gpus import GpuHealth
-from placer.node.agent.inbox import Inbox
-from placer.node.agent.metrics import Metrics
+from placer.node.agent.inbox import DocumentInbox
+from placer.node.agent.metrics import AgentMetrics
 from placer.node.agent.notify import notify, watchdog_s
-from placer.node.agent.owned import OwnedCpus
-from placer.node.agent.sentinel import Sentinel, allow_many_files
+from placer.node.agent.owned import CpusOfOwners
+from placer.node.agent.sentinel import FileSentinel, allow_many_files
 from placer.node.agent.serve import Server
-from placer.node.agent.watch import ANYTHING, Alarm, Watch, is_process_list, is_setting
+from placer.node.agent.watch import ANYTHING, CgroupWatch, WaitAlarm, is_process_list, is_setting
 from placer.node.cgroups import Cgroups
 from placer.node.container_roots import CONTAINER_ROOTS
 from placer.node.host import read_host
@@ -40,7 +40,7 @@ ONLINE = Path("/sys/devices/system/cpu/online")
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class AgentOptions:
     """Options of the command.
 
     Attributes:
@@ -68,7 +68,7 @@ class Options:
     kubelet_root: str = KUBELET_ROOT
 
 
-def run(options: Options) -> tuple[str, ...]:
+def run(options: AgentOptions) -> tuple[str, ...]:
     """Run until SIGTERM or SIGINT; then return why the node does not obey, empty if it does.
 
     Raises:
@@ -78,7 +78,7 @@ def run(options: Options) -> tuple[str, ...]:
     """
     stop, sick = threading.Event(), threading.Event()
     with ExitStack() as open_things:
-        alarm = Alarm()
+        alarm = WaitAlarm()
         open_things.callback(alarm.close)
 
         def end(*_: object) -> None:
@@ -93,7 +93,7 @@ def run(options: Options) -> tuple[str, ...]:
             signal.signal(number, end)
         allow_many_files()
         files = kernel_files()
-        inbox = Inbox(options.documents, options.node)
+        inbox = DocumentInbox(options.documents, options.node)
         inbox.check()
         state = AppliedState(options.state)
         units = SystemdUnits()
@@ -112,7 +112,7 @@ def run(options: Options) -> tuple[str, ...]:
             on_drift=options.on_drift,
             unhealthy_devices=gpus,
             device_fault=lambda: gpus.fault,
-            owned=OwnedCpus(
+            owned=CpusOfOwners(
                 state,
                 files.version,
                 clears=options.clear_owned,
@@ -127,7 +127,7 @@ def run(options: Options) -> tuple[str, ...]:
         agent.take()
         agent.look_at_devices()
         turns.settle()
-        watch = Watch(list(files.mounts.values()), options.documents, alarm)
+        watch = CgroupWatch(list(files.mounts.values()), options.documents, alarm)
         open_things.callback(watch.close)
         turns.turn(frozenset(), options.documents)  # for what came before the watch began
         notify("READY=1", f"STATUS={turns.in_words()}")
@@ -153,8 +153,8 @@ class _Turns:
         self._agent = agent
         self._mounts = mounts
         self._sick = sick  # set once a device turned ill, or well again
-        self.metrics = Metrics(agent)
-        self._few, self._all = Sentinel(), Sentinel()
+        self.metrics = AgentMetrics(agent)
+        self._few, self._all = FileSentinel(), FileSentinel()
         open_things.callback(self._few.close)
         open_things.callback(self._all.close)
         now = time.monotonic()

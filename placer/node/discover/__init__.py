@@ -7,9 +7,9 @@ from pathlib import Path
 from placer.node.discover.devices import merged, read_devices
 from placer.node.discover.hwloc_devices import places_in, read_hwloc_devices
 from placer.node.discover.hwloc_xml import read_hwloc, read_tree
-from placer.node.discover.inventory import FoundDevices, Inventory
+from placer.node.discover.inventory import FoundDevices, MachineInventory
 from placer.node.discover.kubelet import with_kubelet
-from placer.node.discover.machine import Discovered as Discovered
+from placer.node.discover.machine import DiscoveredMachine as DiscoveredMachine
 from placer.node.discover.machine import to_machine as to_machine
 from placer.node.discover.node_resource_topology import DOCUMENTS, read_node_resource_topology
 from placer.node.discover.nvidia_smi import is_smi_text, read_smi_file, smi_devices
@@ -24,7 +24,7 @@ HOST = Path("/")
 
 def take_inventory(
     root: Path = HOST, nvidia_smi: Sequence[Path] = (), *, kubelet_root: str = KUBELET_ROOT
-) -> Inventory:
+) -> MachineInventory:
     """Return everything that is found out about the machine whose files these are.
 
     Args:

@@ -26,7 +26,7 @@ _BROKEN = (
 )
 
 
-class Members:
+class ArchiveMembers:
     """The contents of an archive, in memory.
 
     Attributes:
@@ -38,9 +38,9 @@ class Members:
         self._found = found
         self._base = base
 
-    def below(self, folder: str) -> "Members":
+    def below(self, folder: str) -> "ArchiveMembers":
         """Return the part of the archive that lies in a folder."""
-        return Members(self._found, "/".join(filter(None, (self._base, folder))))
+        return ArchiveMembers(self._found, "/".join(filter(None, (self._base, folder))))
 
     def machines(self) -> list[str]:
         """Return the folders that hold a machine: the base itself, or else those below it."""
@@ -83,7 +83,7 @@ class Members:
         return "/".join(filter(None, (self._base, path)))
 
 
-def read_archive(path: Path) -> Members:
+def read_archive(path: Path) -> ArchiveMembers:
     """Return the contents of a tar archive.
 
     Raises:
@@ -110,7 +110,7 @@ def read_archive(path: Path) -> Members:
     except _BROKEN as error:
         message = f"is no tar archive, or a damaged one: {error}; {NOT_A_DUMP[19:]}"
         raise InputError(str(path), None, "", message) from None
-    return Members(found)
+    return ArchiveMembers(found)
 
 
 def _add(

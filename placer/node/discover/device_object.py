@@ -3,7 +3,7 @@
 import json
 
 from placer.node.discover.held import held_entries
-from placer.node.discover.machine import Discovered
+from placer.node.discover.machine import DiscoveredMachine
 from placer_models.cluster import Node
 from placer_models.device import GPU, Device
 from placer_models.device_request import GPU_CORE, GPU_MEMORY, GPU_MEMORY_RATIO, PERCENT_TYPES
@@ -17,7 +17,7 @@ _WHOLE = str(WHOLE_PERCENT)
 _PERCENT_OF = {kind: name for name, kind in PERCENT_TYPES.items()}
 
 
-def write_device_object(found: Discovered) -> Json:
+def write_device_object(found: DiscoveredMachine) -> Json:
     """Return the Device object of the node: its devices, with what pods may have of each.
 
     What device plugins have given to pods is in an annotation, by the ids of the object. A GPU

@@ -6,7 +6,7 @@ Held CPUs become reserved CPUs elsewhere; memory and devices are taken off here 
 from collections.abc import Sequence
 from dataclasses import replace
 
-from placer.node.discover.inventory import Inventory
+from placer.node.discover.inventory import MachineInventory
 from placer_models.cluster import Node
 from placer_models.cpuset import format_cpu_list
 from placer_models.device import Device, DeviceKey
@@ -20,7 +20,7 @@ from placer_models.quantity import format_bytes
 from placer_models.topology import NumaNode
 
 
-def without_held(node: Node, inventory: Inventory) -> Node:
+def without_held(node: Node, inventory: MachineInventory) -> Node:
     """Return a node that gives nobody the memory and the devices that pods hold."""
     held = _devices_held(inventory, node.machine.devices)
     node = replace(
@@ -43,7 +43,7 @@ def hugepages_name(page_bytes: int) -> str:
     return f"{HUGEPAGES}{format_bytes(page_bytes)}"
 
 
-def what_pods_hold(inventory: Inventory, devices: Sequence[Device]) -> list[str]:
+def what_pods_hold(inventory: MachineInventory, devices: Sequence[Device]) -> list[str]:
     """Return in words what pods hold, and by which rule a node of the machine goes without it."""
     said = []
     if owned := frozenset[int]().union(*(pod.cpuset for pod in inventory.pod_cpus)):
@@ -79,7 +79,7 @@ def what_pods_hold(inventory: Inventory, devices: Sequence[Device]) -> list[str]
     return said
 
 
-def held_entries(inventory: Inventory, devices: Sequence[Device]) -> list[Json]:
+def held_entries(inventory: MachineInventory, devices: Sequence[Device]) -> list[Json]:
     """Return what pods hold, in the form of the annotation of a Device object.
 
     Devices are named by their own ids, or by their plugin's ids if it is unknown which they are or
@@ -104,7 +104,7 @@ def held_entries(inventory: Inventory, devices: Sequence[Device]) -> list[Json]:
     return found
 
 
-def _devices_held(inventory: Inventory, devices: Sequence[Device]) -> frozenset[DeviceKey]:
+def _devices_held(inventory: MachineInventory, devices: Sequence[Device]) -> frozenset[DeviceKey]:
     """Return the devices that pods hold, or all of a type if it is unknown which of them."""
     held: set[DeviceKey] = set()
     for entry in inventory.plugin_devices:
@@ -117,7 +117,7 @@ def _devices_held(inventory: Inventory, devices: Sequence[Device]) -> frozenset[
 
 
 def _meant(
-    entry: HeldByKubelet, inventory: Inventory, devices: Sequence[Device]
+    entry: HeldByKubelet, inventory: MachineInventory, devices: Sequence[Device]
 ) -> frozenset[DeviceKey] | None:
     """Return the devices that an entry means, or None if it is unknown which of a type."""
     return devices_of(entry, devices, inventory.found.modes)

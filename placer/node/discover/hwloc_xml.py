@@ -9,7 +9,7 @@ from xml.etree.ElementTree import Element, ParseError
 from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import fromstring
 
-from placer.node.discover.inventory import FoundCpu, FoundNumaNode, Inventory
+from placer.node.discover.inventory import FoundCpu, FoundNumaNode, MachineInventory
 from placer_models.cpuset import MAX_CPU_ID, CpuSet
 from placer_models.files.documents import MAX_FILE_BYTES
 from placer_models.files.errors import InputError, shown
@@ -200,7 +200,7 @@ def _bridge(element: Element) -> str:
     return element.get("pci_busid") or behind.replace("[", "").partition("-")[0]
 
 
-def read_hwloc(tree: HwlocTree) -> Inventory:
+def read_hwloc(tree: HwlocTree) -> MachineInventory:
     """Return what the file says about a machine, without its devices.
 
     Raises:
@@ -215,7 +215,7 @@ def read_hwloc(tree: HwlocTree) -> Inventory:
     package = next(tree.of_type(*_PACKAGES), None)
     processor = infos(package[0]).get("CPUModel", "") if package else ""
     names = (said.get("DMIProductName", ""), processor or said.get("CPUModel", ""))
-    return Inventory(
+    return MachineInventory(
         source=tree.file,
         host=said.get("HostName", ""),
         architecture=said.get("Architecture", ""),

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeVar
 
-from placer.node.discover.inventory import Inventory
+from placer.node.discover.inventory import MachineInventory
 from placer.node.discover.machine_files import MachineFiles, UnreadableError
 from placer_models.annotations.node_topology import CpuManagerPolicy, PodCpuAlloc
 from placer_models.kubernetes.checkpoints.checkpoint_files import KUBELET_ROOT, path_below
@@ -26,8 +26,8 @@ _State = TypeVar("_State")
 
 
 def with_kubelet(
-    files: MachineFiles, inventory: Inventory, kubelet_root: str = KUBELET_ROOT
-) -> Inventory:
+    files: MachineFiles, inventory: MachineInventory, kubelet_root: str = KUBELET_ROOT
+) -> MachineInventory:
     """Return the inventory with what the kubelet has given to pods: CPUs, memory, devices.
 
     Args:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath
 
 from placer.node.discover.held import what_pods_hold, without_held
-from placer.node.discover.inventory import FoundCpu, FoundNumaNode, Inventory
+from placer.node.discover.inventory import FoundCpu, FoundNumaNode, MachineInventory
 from placer_models.cluster import Instance, Machine, Node
 from placer_models.cpuset import CpuSet, format_cpu_list
 from placer_models.device import GPU
@@ -24,7 +24,7 @@ _NO_NAME = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Discovered:
+class DiscoveredMachine:
     """A discovered machine in our words.
 
     Attributes:
@@ -33,7 +33,7 @@ class Discovered:
 
     """
 
-    inventory: Inventory
+    inventory: MachineInventory
     machine: Machine
     warnings: tuple[str, ...]
 
@@ -78,7 +78,7 @@ def as_name(text: str) -> str:
     return _NO_NAME.sub("-", text).strip("-._")[:63].strip("-._")
 
 
-def to_machine(inventory: Inventory, name: str = "") -> Discovered:
+def to_machine(inventory: MachineInventory, name: str = "") -> DiscoveredMachine:
     """Return the machine that the inventory describes.
 
     Args:
@@ -120,10 +120,10 @@ def to_machine(inventory: Inventory, name: str = "") -> Discovered:
         sources=(f"placer discover{root}",),
         notes=" ".join(f"{note[:1].upper()}{note[1:]}." for note in (*found.notes, *warnings)),
     )
-    return Discovered(inventory, machine, tuple(warnings))
+    return DiscoveredMachine(inventory, machine, tuple(warnings))
 
 
-def _with_gpu_memory(inventory: Inventory) -> Inventory:
+def _with_gpu_memory(inventory: MachineInventory) -> MachineInventory:
     """Return the inventory with `of_gpu` set on NUMA nodes as large as a GPU's memory, to the byte.
 
     Dumps do not always say so. A NUMA node with CPUs is not marked.
@@ -141,7 +141,7 @@ def _with_gpu_memory(inventory: Inventory) -> Inventory:
 
 
 def _numa_nodes(
-    inventory: Inventory, warnings: list[str]
+    inventory: MachineInventory, warnings: list[str]
 ) -> tuple[tuple[NumaNode, ...], dict[int, int]]:
     """Return the NUMA nodes, and CPU -> its NUMA node."""
     present = {cpu.id for cpu in inventory.cpus}
@@ -197,7 +197,7 @@ def _numa_node(node: FoundNumaNode, warnings: list[str]) -> NumaNode:
     return NumaNode(node.id, memory_bytes, pages)
 
 
-def _distances(inventory: Inventory, warnings: list[str]) -> tuple[tuple[int, ...], ...]:
+def _distances(inventory: MachineInventory, warnings: list[str]) -> tuple[tuple[int, ...], ...]:
     rows = tuple(node.distances for node in inventory.numa_nodes)
     if not any(rows):
         return ()
@@ -207,7 +207,9 @@ def _distances(inventory: Inventory, warnings: list[str]) -> tuple[tuple[int, ..
     return rows
 
 
-def _cpus(inventory: Inventory, numa_of: Mapping[int, int], warnings: list[str]) -> tuple[Cpu, ...]:
+def _cpus(
+    inventory: MachineInventory, numa_of: Mapping[int, int], warnings: list[str]
+) -> tuple[Cpu, ...]:
     cores = _cores(inventory, warnings)
     package_of = _packages(inventory, numa_of, warnings)
     efficient = _efficient(inventory, warnings)
@@ -246,7 +248,7 @@ def _cpus(inventory: Inventory, numa_of: Mapping[int, int], warnings: list[str])
     )
 
 
-def _cores(inventory: Inventory, warnings: list[str]) -> list[CpuSet]:
+def _cores(inventory: MachineInventory, warnings: list[str]) -> list[CpuSet]:
     """Return the cores: CPUs that name the same threads. Offline CPUs join the core they name."""
     online = inventory.online
     cores = dict(inventory.cores)
@@ -275,7 +277,7 @@ def _cores(inventory: Inventory, warnings: list[str]) -> list[CpuSet]:
 
 
 def _packages(
-    inventory: Inventory, numa_of: Mapping[int, int], warnings: list[str]
+    inventory: MachineInventory, numa_of: Mapping[int, int], warnings: list[str]
 ) -> dict[int, int]:
     """Return CPU -> package, numbered as the kernel does where that tells packages apart."""
     # Where every set is a core alone, the kernel knows nothing of packages.
@@ -323,7 +325,7 @@ def _package_key(cpu: FoundCpu, known: bool) -> tuple[int, ...]:
     return (*outer, number)
 
 
-def _efficient(inventory: Inventory, warnings: list[str]) -> CpuSet:
+def _efficient(inventory: MachineInventory, warnings: list[str]) -> CpuSet:
     """Return the CPUs of efficiency cores."""
     if any(cpu.efficient is not None for cpu in inventory.cpus):
         return frozenset(cpu.id for cpu in inventory.cpus if cpu.efficient)

@@ -50,7 +50,7 @@ class UnreadableError(InputError):
     """A file may not be read."""
 
 
-class Entries(Protocol):
+class MachineFolder(Protocol):
     """The place where files lie. Only the last part of a path may be a link."""
 
     def kind(self, path: str) -> EntryKind | None:
@@ -75,7 +75,7 @@ class MachineFiles:
 
     """
 
-    def __init__(self, source: str, entries: Entries, *, is_host: bool = False) -> None:
+    def __init__(self, source: str, entries: MachineFolder, *, is_host: bool = False) -> None:
         self.source = source
         self.is_host = is_host
         self._entries = entries

@@ -11,8 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from placer.node.discover.held import hugepages_name
-from placer.node.discover.inventory import FoundCpu, FoundDevices, FoundNumaNode, Inventory
-from placer.node.discover.machine import Discovered
+from placer.node.discover.inventory import FoundCpu, FoundDevices, FoundNumaNode, MachineInventory
+from placer.node.discover.machine import DiscoveredMachine
 from placer_models.annotations.names import (
     CPU_MANAGER_POLICY,
     CPU_SHARED_POOLS,
@@ -36,7 +36,13 @@ from placer_models.files.tree import field_name
 from placer_models.kubernetes.object_fields import ObjectError
 from placer_models.kubernetes.resources import NOTHING
 from placer_models.kubernetes.stream import read_objects
-from placer_models.kubernetes.topology import KIND, TopologyPart, Zone, topology_part, zone_devices
+from placer_models.kubernetes.topology import (
+    KIND,
+    NumaZone,
+    TopologyPart,
+    topology_part,
+    zone_devices,
+)
 from placer_models.machines.sketch import RDMA
 from placer_models.policy import AlignmentPolicy
 from placer_models.quantity import format_bytes
@@ -55,11 +61,11 @@ DEVICE_TYPES: Mapping[str, str] = {
 MOST_DEVICES = 1024
 """The most devices of one type that a machine has."""
 
-_NO_ZONE = Zone(NOTHING, NOTHING, NOTHING)
+_NO_ZONE = NumaZone(NOTHING, NOTHING, NOTHING)
 _RESOURCE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,252}")
 
 
-def read_node_resource_topology(path: Path) -> Inventory:
+def read_node_resource_topology(path: Path) -> MachineInventory:
     """Return what a NodeResourceTopology says about its node.
 
     Raises:
@@ -80,12 +86,12 @@ def read_node_resource_topology(path: Path) -> Inventory:
         raise InputError(str(path), line, field, f"{error.title}: {error.message}") from None
 
 
-def _inventory(part: TopologyPart, source: str) -> Inventory:
+def _inventory(part: TopologyPart, source: str) -> MachineInventory:
     if not part.cpus:
         at = ("metadata", "annotations", CPU_TOPOLOGY)
         raise ObjectError(part.identity.title, at, "names no CPU; it says where CPUs are")
     known = frozenset(cpu.id for cpu in part.cpus)
-    return Inventory(
+    return MachineInventory(
         source=source,
         host=part.identity.name,
         cpus=_cpus(part.cpus),
@@ -160,7 +166,7 @@ def _devices(part: TopologyPart) -> tuple[Device, ...]:
     )
 
 
-def write_node_resource_topology(found: Discovered) -> Json:
+def write_node_resource_topology(found: DiscoveredMachine) -> Json:
     """Return such an object; what is reserved on the node is capacity, but not allocatable."""
     topology, inventory = found.machine.topology, found.inventory
     owned = frozenset[int]().union(*(pod.cpuset for pod in inventory.pod_cpus))
@@ -189,7 +195,7 @@ def write_node_resource_topology(found: Discovered) -> Json:
     }
 
 
-def _zone(found: Discovered, i: int) -> Json:
+def _zone(found: DiscoveredMachine, i: int) -> Json:
     topology = found.machine.topology
     numa = topology.numa_nodes[i]
     here = {cpu.id for cpu in topology.cpus if cpu.online and cpu.numa_node == numa.id}

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from enum import StrEnum
 
 from placer.node.discover.device_object import write_device_object
-from placer.node.discover.inventory import Inventory
-from placer.node.discover.machine import Discovered
+from placer.node.discover.inventory import MachineInventory
+from placer.node.discover.machine import DiscoveredMachine
 from placer.node.discover.node_resource_topology import write_node_resource_topology
 from placer_models.cpuset import CpuSet, format_cpu_list
 from placer_models.device import Device
@@ -35,7 +35,7 @@ class DocumentKind(StrEnum):
     """What the kernel and the drivers say, before it is made to fit our words."""
 
 
-def to_document(found: Discovered, kind: DocumentKind) -> Json:
+def to_document(found: DiscoveredMachine, kind: DocumentKind) -> Json:
     """Return a document that says what was found."""
     match kind:
         case DocumentKind.INSTANCE:
@@ -51,12 +51,12 @@ def to_document(found: Discovered, kind: DocumentKind) -> Json:
             return {**_inventory(found.inventory), "warnings": list(found.warnings)}
 
 
-def _inventory(inventory: Inventory) -> Json:
+def _inventory(inventory: MachineInventory) -> Json:
     present = frozenset(cpu.id for cpu in inventory.cpus)
     efficient = frozenset(cpu.id for cpu in inventory.cpus if cpu.efficient)
     return {
         "apiVersion": API_VERSION,
-        "kind": "Inventory",
+        "kind": "MachineInventory",
         "source": inventory.source,
         "host": inventory.host,
         "architecture": inventory.architecture,

@@ -3,7 +3,7 @@
 import platform
 import re
 
-from placer.node.discover.inventory import FoundCpu, FoundNumaNode, Inventory
+from placer.node.discover.inventory import FoundCpu, FoundNumaNode, MachineInventory
 from placer.node.discover.machine_files import CPU, NODE, NOT_A_DUMP, MachineFiles
 from placer_models.cpuset import MAX_CPU_ID, CpuSet
 from placer_models.files.errors import named_cpus
@@ -27,7 +27,7 @@ _ARCHITECTURES = (
 _MODEL_LINES = ("model name", "Model Name", "cpu model", "cpu", "processor 0")
 
 
-def read_sysfs(files: MachineFiles) -> Inventory:
+def read_sysfs(files: MachineFiles) -> MachineInventory:
     """Return what the files say about a machine, without its devices.
 
     Raises:
@@ -40,7 +40,7 @@ def read_sysfs(files: MachineFiles) -> Inventory:
         raise files.wrong("", NOT_A_DUMP)
     cpuinfo = files.read("proc/cpuinfo") or ""
     allowed = _allowed(files, "Cpus_allowed_list", "cpus")
-    return Inventory(
+    return MachineInventory(
         source=files.source,
         host=_host(files),
         architecture=_architecture(files, cpuinfo),

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 
 from placer.node.render.environment import environment_of
-from placer.node.targets import Target
+from placer.node.targets import ContainerTarget
 from placer_models.cluster import Node
 
 CDI_VERSION = "1.0.0"
@@ -18,7 +18,7 @@ KIND = "placer.dev/container"
 _NO_NAME = re.compile(r"[^A-Za-z0-9_.:-]+")
 
 
-def cdi_spec(targets: Sequence[Target], node: Node) -> dict[str, object]:
+def cdi_spec(targets: Sequence[ContainerTarget], node: Node) -> dict[str, object]:
     """Return the spec in which each container of a node is a device of its own.
 
     A runtime is given one by ``--device placer.dev/container=NAMESPACE:POD:CONTAINER``.
@@ -38,7 +38,7 @@ def cdi_spec(targets: Sequence[Target], node: Node) -> dict[str, object]:
     }
 
 
-def device_name(target: Target) -> str:
+def device_name(target: ContainerTarget) -> str:
     """Return the name of a container's device."""
     pod = target.one.pod
     return _NO_NAME.sub("-", f"{pod.namespace}:{pod.name}:{target.container}")

@@ -17,7 +17,7 @@ from placer.node.cgroups import (
     PIDS,
     as_text,
 )
-from placer.node.targets import Target
+from placer.node.targets import ContainerTarget
 from placer_models.limits import Limits
 
 PERIOD_US = 100_000
@@ -37,7 +37,7 @@ UNLIMITED_BYTES = 2**62
 """Memory limits beyond this mean no limit, for which version 1 has no word."""
 
 
-class Setting(NamedTuple):
+class CgroupSetting(NamedTuple):
     """One file of a cgroup and what it is to say."""
 
     controller: str
@@ -46,7 +46,9 @@ class Setting(NamedTuple):
     why: str
 
 
-def settings(target: Target, version: Literal[1, 2], *, ours: bool) -> tuple[Setting, ...]:
+def settings(
+    target: ContainerTarget, version: Literal[1, 2], *, ours: bool
+) -> tuple[CgroupSetting, ...]:
     """Return what the files of a container's cgroup are to say, cpuset first.
 
     In a cgroup that the kubelet made, weights and limits are the kubelet's: there only the
@@ -54,10 +56,12 @@ def settings(target: Target, version: Literal[1, 2], *, ours: bool) -> tuple[Set
     """
     found = []
     if version == 1:
-        found.append(Setting(CPUSET, MIGRATE, "1", "its memory moves with it, as on version 2"))
+        found.append(
+            CgroupSetting(CPUSET, MIGRATE, "1", "its memory moves with it, as on version 2")
+        )
     found += [
-        Setting(CPUSET, MEMS, as_text(target.mems), "memory beside its CPUs"),
-        Setting(CPUSET, CPUS, as_text(target.cpus), _why_cpus(target)),
+        CgroupSetting(CPUSET, MEMS, as_text(target.mems), "memory beside its CPUs"),
+        CgroupSetting(CPUSET, CPUS, as_text(target.cpus), _why_cpus(target)),
     ]
     if target.pinned:
         found.append(_quota(None, version, "its CPUs are its own: a quota would throttle it"))
@@ -66,18 +70,20 @@ def settings(target: Target, version: Literal[1, 2], *, ours: bool) -> tuple[Set
     limits = target.limits
     if not target.pinned:
         if version == 1 and limits.cpu_milli is not None:
-            found.append(Setting(CPU, "cpu.cfs_period_us", str(PERIOD_US), "its CPU limit"))
+            found.append(CgroupSetting(CPU, "cpu.cfs_period_us", str(PERIOD_US), "its CPU limit"))
         why = "its CPU limit" if limits.cpu_milli is not None else "it has no CPU limit"
         found.append(_quota(limits.cpu_milli, version, why))
     found.append(_weight(target.cpu_milli, version))
     found += _memory(limits, version)
     for page_bytes, size in target.hugepages:
         why = "the hugepages that it asks for" if size else "it asks for no hugepages of this size"
-        found += [Setting(HUGETLB, f, str(size), why) for f in hugetlb_files(page_bytes, version)]
+        found += [
+            CgroupSetting(HUGETLB, f, str(size), why) for f in hugetlb_files(page_bytes, version)
+        ]
     text, why = NO_LIMIT[0], "it has no limit of processes"
     if limits.pids is not None:
         text, why = str(limits.pids), "its limit of processes"
-    found.append(Setting(PIDS, "pids.max", text, why))
+    found.append(CgroupSetting(PIDS, "pids.max", text, why))
     return tuple(found)
 
 
@@ -139,18 +145,18 @@ def _bytes(words: list[str]) -> int | None:
     return None if size < 0 or size > UNLIMITED_BYTES else size
 
 
-def _memory(limits: Limits, version: Literal[1, 2]) -> Iterator[Setting]:
+def _memory(limits: Limits, version: Literal[1, 2]) -> Iterator[CgroupSetting]:
     """Yield the limits of memory and of swap; version 1 limits both together."""
     memory, swap = limits.memory_bytes, limits.swap_bytes
     why = "its memory limit" if memory is not None else "it has no memory limit"
     file = "memory.max" if version == 2 else _MEMORY_V1
-    yield Setting(MEMORY, file, _pages(memory, version, least=1), why)
+    yield CgroupSetting(MEMORY, file, _pages(memory, version, least=1), why)
     why = "its swap limit" if swap is not None else "it has no swap limit"
     if version == 2:
-        yield Setting(MEMORY, SWAP, _pages(swap, version), why)
+        yield CgroupSetting(MEMORY, SWAP, _pages(swap, version), why)
         return
     both = None if memory is None or swap is None else memory + swap
-    yield Setting(MEMORY, MEMSW, _pages(both, version, least=1), why)
+    yield CgroupSetting(MEMORY, MEMSW, _pages(both, version, least=1), why)
 
 
 def _pages(limit_bytes: int | None, version: Literal[1, 2], least: int = 0) -> str:
@@ -160,22 +166,22 @@ def _pages(limit_bytes: int | None, version: Literal[1, 2], least: int = 0) -> s
     return str(max(least, limit_bytes // mmap.PAGESIZE) * mmap.PAGESIZE)
 
 
-def _quota(limit_milli: int | None, version: Literal[1, 2], why: str) -> Setting:
+def _quota(limit_milli: int | None, version: Literal[1, 2], why: str) -> CgroupSetting:
     if version == 1:
         text = "-1" if limit_milli is None else str(quota_us(limit_milli))
-        return Setting(CPU, "cpu.cfs_quota_us", text, why)
+        return CgroupSetting(CPU, "cpu.cfs_quota_us", text, why)
     text = "max" if limit_milli is None else f"{quota_us(limit_milli)} {PERIOD_US}"
-    return Setting(CPU, "cpu.max", text, why)
+    return CgroupSetting(CPU, "cpu.max", text, why)
 
 
-def _weight(cpu_milli: int, version: Literal[1, 2]) -> Setting:
+def _weight(cpu_milli: int, version: Literal[1, 2]) -> CgroupSetting:
     shares = shares_of(cpu_milli)
     if version == 1:
-        return Setting(CPU, "cpu.shares", str(shares), "its CPU request")
-    return Setting(CPU, "cpu.weight", str(weight_of(shares)), "its CPU request")
+        return CgroupSetting(CPU, "cpu.shares", str(shares), "its CPU request")
+    return CgroupSetting(CPU, "cpu.weight", str(weight_of(shares)), "its CPU request")
 
 
-def _why_cpus(target: Target) -> str:
+def _why_cpus(target: ContainerTarget) -> str:
     match target.qos.value:
         case "LSE":
             return "CPUs that are shared with nobody"

@@ -2,7 +2,7 @@
 
 from placer.node.render.cgroup import PERIOD_US, quota_us, shares_of
 from placer.node.render.environment import grants_of
-from placer.node.targets import Target
+from placer.node.targets import ContainerTarget
 from placer_models.cluster import Node
 from placer_models.cpuset import format_cpu_list
 from placer_models.device import GPU
@@ -11,18 +11,18 @@ from placer_models.visible_devices import GpuVendor, has_readable_id, vendor_of
 _CDI_KIND = {GpuVendor.NVIDIA: "nvidia.com/gpu", GpuVendor.AMD: "amd.com/gpu"}
 
 
-def numactl_line(target: Target) -> str:
+def numactl_line(target: ContainerTarget) -> str:
     """Return the words before a command that keep it to the container's CPUs and memory."""
     cpus, mems = format_cpu_list(target.cpus), format_cpu_list(target.mems)
     return f"numactl --physcpubind={cpus} --membind={mems} --"
 
 
-def taskset_line(target: Target) -> str:
+def taskset_line(target: ContainerTarget) -> str:
     """Return the words before a command that keep it to the CPUs; its memory may be anywhere."""
     return f"taskset --cpu-list {format_cpu_list(target.cpus)}"
 
 
-def runtime_flags(target: Target, node: Node) -> tuple[str, ...]:
+def runtime_flags(target: ContainerTarget, node: Node) -> tuple[str, ...]:
     """Return the flags of ``docker run`` and ``podman run``; the environment is in its file."""
     limits = target.limits
     found = [

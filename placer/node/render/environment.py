@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from placer.judge.container_parts import devices_of
 from placer.judge.scene import placed_pod_of
-from placer.node.targets import Target
+from placer.node.targets import ContainerTarget
 from placer_models.cluster import Node
 from placer_models.cpuset import format_cpu_list
 from placer_models.device import GPU, Device
@@ -40,7 +40,7 @@ _OF_PROCESSES = {
 """Vendor -> the variable that its programs read themselves."""
 
 
-def environment_of(target: Target, node: Node) -> Env:
+def environment_of(target: ContainerTarget, node: Node) -> Env:
     """Return the environment of one container, ascending by variable.
 
     What its placement says takes precedence over what follows from its devices and CPUs.
@@ -82,7 +82,7 @@ def systemd_environment_file(env: Env) -> str:
     return "".join(f"{name}={_quoted(value)}\n" for name, value in env)
 
 
-def grants_of(target: Target) -> tuple[DeviceGrant, ...]:
+def grants_of(target: ContainerTarget) -> tuple[DeviceGrant, ...]:
     """Return the devices of one container."""
     one = target.one
     seat = one.placement
@@ -113,7 +113,7 @@ def _for_processes(
     return found
 
 
-def _threads(target: Target) -> dict[str, str]:
+def _threads(target: ContainerTarget) -> dict[str, str]:
     """Say how many threads OpenMP may start and, if the CPUs are its own, where each belongs."""
     if not target.pinned:
         return {"OMP_NUM_THREADS": str(max(1, -(-target.cpu_milli // 1000)))}

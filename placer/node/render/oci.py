@@ -5,7 +5,7 @@ from copy import deepcopy
 from typing import Any
 
 from placer.node.render.cgroup import PERIOD_US, page_size_name, quota_us, shares_of
-from placer.node.targets import Target
+from placer.node.targets import ContainerTarget
 from placer_models.cpuset import format_cpu_list
 from placer_models.environment import Env
 
@@ -16,7 +16,7 @@ BIND = "MPOL_BIND"
 
 def edited_config(
     config: Mapping[str, Any],
-    target: Target,
+    target: ContainerTarget,
     env: Env,
     cgroup: str | None,
     features: Mapping[str, Any] | None = None,

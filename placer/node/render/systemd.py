@@ -5,8 +5,8 @@ its sets from systemd. systemd wants whole sets: resetting one to nothing leaves
 """
 
 from placer.node.render.cgroup import NO_LIMIT, PERIOD_US, quota_us, shares_of, weight_of
-from placer.node.systemd_units import CPUSET_SINCE, Property
-from placer.node.targets import Target
+from placer.node.systemd_units import CPUSET_SINCE, UnitProperty
+from placer.node.targets import ContainerTarget
 from placer_models.cpuset import CpuSet, format_cpu_list, parse_cpu_list
 
 PARTITION_SINCE = 261
@@ -20,8 +20,8 @@ INFINITY = 2**64 - 1
 
 
 def properties_of(
-    target: Target, systemd: int = CPUSET_SINCE, *, partition: str | None = None
-) -> tuple[Property, ...]:
+    target: ContainerTarget, systemd: int = CPUSET_SINCE, *, partition: str | None = None
+) -> tuple[UnitProperty, ...]:
     """Return the properties of a container's unit.
 
     Args:
@@ -44,7 +44,7 @@ def properties_of(
         _set("AllowedMemoryNodes", target.mems),
     ]
     if partition is not None and systemd >= PARTITION_SINCE:
-        found.append(Property("CPUSetPartition", partition, "CPUSetPartition", "s", partition))
+        found.append(UnitProperty("CPUSetPartition", partition, "CPUSetPartition", "s", partition))
     limits = target.limits
     if target.pinned:
         found.append(_quota(None))
@@ -63,7 +63,7 @@ def properties_of(
     return tuple(found)
 
 
-def property_for(file: str, text: str) -> Property:
+def property_for(file: str, text: str) -> UnitProperty:
     """Return the property by which systemd writes a text to a file of version 2.
 
     Args:
@@ -93,11 +93,11 @@ def bits_of(ids: CpuSet) -> bytes:
     return bytes(bits)
 
 
-def _set(name: str, ids: CpuSet) -> Property:
-    return Property(name, format_cpu_list(ids), name, "ay", bits_of(ids))
+def _set(name: str, ids: CpuSet) -> UnitProperty:
+    return UnitProperty(name, format_cpu_list(ids), name, "ay", bits_of(ids))
 
 
-def _quota(second_us: int | None) -> Property:
+def _quota(second_us: int | None) -> UnitProperty:
     """Return the property for CPU time per second, in microseconds; None means no limit."""
     if second_us is None:
         return _number("CPUQuota", "", "CPUQuotaPerSecUSec", INFINITY)
@@ -106,5 +106,5 @@ def _quota(second_us: int | None) -> Property:
     return _number("CPUQuota", text, "CPUQuotaPerSecUSec", second_us)
 
 
-def _number(name: str, text: str, bus_name: str, value: int) -> Property:
-    return Property(name, text, bus_name, "t", value)
+def _number(name: str, text: str, bus_name: str, value: int) -> UnitProperty:
+    return UnitProperty(name, text, bus_name, "t", value)

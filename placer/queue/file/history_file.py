@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from placer.queue.advice import Advice, advise
+from placer.queue.advice import QueueAdvice, advise
 from placer.queue.file.flows import take_name
 from placer.queue.file.schema import QueueHistoryFile
 from placer_models.files.faults import Place
@@ -20,7 +20,7 @@ class JobHistory:
 
 
 @dataclass(frozen=True, slots=True)
-class History:
+class ThreadHistory:
     """The lengths of the threads of jobs, and the target that they should meet."""
 
     title: str
@@ -28,7 +28,7 @@ class History:
     target_us: int
     majority_permille: int
 
-    def advice(self) -> tuple[Advice, ...]:
+    def advice(self) -> tuple[QueueAdvice, ...]:
         """Return the advice for each job."""
         return tuple(
             advise(
@@ -42,7 +42,7 @@ class History:
         )
 
 
-def read_history(path: Path) -> History:
+def read_history(path: Path) -> ThreadHistory:
     """Return the history of a file.
 
     Raises:
@@ -59,7 +59,7 @@ def read_history(path: Path) -> History:
     if not file.jobs:
         place.at("jobs").fault("names no job; add one")
     place.faults.raise_first()
-    return History(
+    return ThreadHistory(
         title=file.metadata.name or path.stem,
         jobs=tuple(JobHistory(job.name, job.durations, job.splittable) for job in file.jobs),
         target_us=file.target,

@@ -11,7 +11,7 @@ from placer.queue.file.amount_text import (
     parse_sigma,
     parse_weight_milli,
 )
-from placer.queue.model import ONE_MILLI, US_PER_S, Charge
+from placer.queue.model import ONE_MILLI, US_PER_S, ChargeTime
 from placer_models.files.part import Field, MetadataPart, Part, text_read_by
 
 MAX_CAPACITY = 10_000
@@ -109,7 +109,7 @@ class QueueSimulationFile(Part):
     kind: Literal["QueueSimulation"]
     metadata: MetadataPart = MetadataPart()
     seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = 0
-    charge: Charge = Charge.DISPATCH
+    charge: ChargeTime = ChargeTime.DISPATCH
     guess: Length = 60 * US_PER_S
     bypass_limit: Annotated[int, Field(ge=0, le=1_000_000)] = 8
     hold: Duration = 600 * US_PER_S

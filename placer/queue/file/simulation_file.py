@@ -5,13 +5,13 @@ from pathlib import Path
 from placer.queue.file.flows import group_of, read_groups, take_name
 from placer.queue.file.lengths import read_lengths
 from placer.queue.file.schema import MAX_THREADS, CapacityPart, JobPart, QueueSimulationFile
-from placer.queue.simulation.scenario import Capacity, GroupSpec, JobSpec, Scenario
+from placer.queue.simulation.scenario import GroupSpec, QueueScenario, SimulatedJob, ThreadCapacity
 from placer_models.files.errors import shown
 from placer_models.files.faults import Place
 from placer_models.files.validate import read_only_document
 
 
-def read_simulation(path: Path, *, seed: int | None = None) -> Scenario:
+def read_simulation(path: Path, *, seed: int | None = None) -> QueueScenario:
     """Return the simulation of a file; ``seed`` replaces the file's own.
 
     Raises:
@@ -21,7 +21,7 @@ def read_simulation(path: Path, *, seed: int | None = None) -> Scenario:
     file, place = read_only_document(path, QueueSimulationFile)
     capacity = _capacity(file.capacity, place.at("capacity"))
     groups = read_groups(file.groups, place.at("groups"))
-    scenario = Scenario(
+    scenario = QueueScenario(
         title=file.metadata.name or path.stem,
         capacity=capacity,
         jobs=_jobs(file, groups, capacity, place, file.seed if seed is None else seed),
@@ -35,19 +35,19 @@ def read_simulation(path: Path, *, seed: int | None = None) -> Scenario:
     return scenario
 
 
-def _capacity(part: int | CapacityPart | None, place: Place) -> Capacity:
+def _capacity(part: int | CapacityPart | None, place: Place) -> ThreadCapacity:
     if part is None:
         place.fault("is missing; say how many threads of capacity there are")
-        return Capacity(1)
+        return ThreadCapacity(1)
     if isinstance(part, int):
-        return Capacity(part)
+        return ThreadCapacity(part)
     changes: list[tuple[int, int]] = []
     for i, change in enumerate(part.changes):
         if changes and change.at <= changes[-1][0]:
             message = "is not after the change before it; put changes in order"
             place.at("changes", i, "at").fault(message)
         changes.append((change.at, change.threads))
-    most = Capacity(part.threads, tuple(changes)).most
+    most = ThreadCapacity(part.threads, tuple(changes)).most
     slow: list[tuple[int, int]] = []
     for key, milli in part.slow.items():
         if key.isascii() and key.isdigit() and len(key) < 10 and 1 <= int(key) <= most:
@@ -55,17 +55,17 @@ def _capacity(part: int | CapacityPart | None, place: Place) -> Capacity:
         else:
             message = f"got '{key}'; expected the number of a thread, 1 to {most}"
             place.at("slow", key).fault(message)
-    return Capacity(part.threads, tuple(changes), tuple(slow))
+    return ThreadCapacity(part.threads, tuple(changes), tuple(slow))
 
 
 def _jobs(
     file: QueueSimulationFile,
     groups: dict[str, GroupSpec],
-    capacity: Capacity,
+    capacity: ThreadCapacity,
     place: Place,
     seed: int,
-) -> tuple[JobSpec, ...]:
-    jobs: list[JobSpec] = []
+) -> tuple[SimulatedJob, ...]:
+    jobs: list[SimulatedJob] = []
     names: dict[str, Place] = {}
     busy: set[int] = set()
     threads = 0
@@ -87,11 +87,11 @@ def _jobs(
 
 
 def _job(
-    part: JobPart, groups: dict[str, GroupSpec], capacity: Capacity, place: Place, seed: str
-) -> JobSpec:
+    part: JobPart, groups: dict[str, GroupSpec], capacity: ThreadCapacity, place: Place, seed: str
+) -> SimulatedJob:
     if part.width > capacity.most:
         place.at("width").fault(f"got '{part.width}'; expected {capacity.most} at most")
-    return JobSpec(
+    return SimulatedJob(
         name=part.name,
         lengths_us=read_lengths(part, place, seed),
         group=group_of(part.group, groups, place.at("group")),
@@ -105,7 +105,9 @@ def _job(
     )
 
 
-def _check_running_on(job: JobSpec, capacity: Capacity, busy: set[int], place: Place) -> None:
+def _check_running_on(
+    job: SimulatedJob, capacity: ThreadCapacity, busy: set[int], place: Place
+) -> None:
     at = place.at("runningOn")
     for i, number in enumerate(job.running_on):
         got = f"got {shown(str(number))}"

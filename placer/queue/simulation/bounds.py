@@ -4,10 +4,10 @@ from fractions import Fraction
 from itertools import pairwise
 
 from placer.queue.model import ONE_MILLI
-from placer.queue.simulation.scenario import Capacity, Scenario
+from placer.queue.simulation.scenario import QueueScenario, ThreadCapacity
 
 
-def lower_bound_us(scenario: Scenario) -> int:
+def lower_bound_us(scenario: QueueScenario) -> int:
     """Return a time before which no order of the threads of work can end.
 
     The work cannot outrun the capacity, and no thread of work ends before its arrival
@@ -26,7 +26,7 @@ def lower_bound_us(scenario: Scenario) -> int:
     return max(path, time_for(capacity, bounded))
 
 
-def upper_bound_us(scenario: Scenario) -> Fraction | None:
+def upper_bound_us(scenario: QueueScenario) -> Fraction | None:
     """Return Graham's bound W/C + (1 - 1/C) Lmax (Q3), or None where it does not hold."""
     capacity = scenario.capacity
     simple = all(
@@ -39,7 +39,7 @@ def upper_bound_us(scenario: Scenario) -> Fraction | None:
     return Fraction(sum(lengths), threads) + Fraction(threads - 1, threads) * max(lengths)
 
 
-def time_for(capacity: Capacity, work: int) -> int:
+def time_for(capacity: ThreadCapacity, work: int) -> int:
     """Return the earliest time by which the capacity can have done this much work."""
     time_us, threads = 0, capacity.threads
     for change_us, after in capacity.changes:

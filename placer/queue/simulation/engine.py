@@ -12,12 +12,12 @@ from typing import NamedTuple
 
 from placer.queue.fair import FairQueue
 from placer.queue.fairness import FairnessMeter
-from placer.queue.model import DEFAULT_GROUP, ChosenFlow, ReservedUnit, Ticket, WorkUnit
+from placer.queue.model import DEFAULT_GROUP, ChosenFlow, QueueTicket, ReservedUnit, WorkUnit
 from placer.queue.simulation.bounds import lower_bound_us, upper_bound_us
-from placer.queue.simulation.floor import Floor
+from placer.queue.simulation.floor import ThreadFloor
 from placer.queue.simulation.forecast import FloorForecast, HeldThreads
-from placer.queue.simulation.result import JobResult, Run, Simulated
-from placer.queue.simulation.scenario import JobSpec, Scenario
+from placer.queue.simulation.result import JobResult, SimulationResult, ThreadRun
+from placer.queue.simulation.scenario import QueueScenario, SimulatedJob
 
 MOST_FLOWS_MEASURED = 256
 """Up to this many flows, every dispatch is compared with all siblings."""
@@ -39,26 +39,26 @@ class _Event(NamedTuple):
     """The ticket's sequence number, the new capacity, or the job's index."""
 
 
-def simulate(scenario: Scenario) -> Simulated:
+def simulate(scenario: QueueScenario) -> SimulationResult:
     """Run the scenario to its end."""
     return _Engine(scenario).run()
 
 
 class _Engine:
-    def __init__(self, scenario: Scenario) -> None:
+    def __init__(self, scenario: QueueScenario) -> None:
         self._scenario = scenario
         self._specs = {job.name: job for job in scenario.jobs}
         self._queue = _queue_of(scenario)
         self._meter = _meter_of(scenario)
-        self._floor = Floor(scenario.capacity)
+        self._floor = ThreadFloor(scenario.capacity)
         self._gangs = any(job.width > 1 for job in scenario.jobs)
         self._events: list[_Event] = []
-        self._running: dict[int, tuple[Ticket, Run]] = {}
-        self._runs: list[Run] = []
+        self._running: dict[int, tuple[QueueTicket, ThreadRun]] = {}
+        self._runs: list[ThreadRun] = []
         self._capacity_us = 0
         self._look_again_us = -1
 
-    def run(self) -> Simulated:
+    def run(self) -> SimulationResult:
         for at_us, threads in self._scenario.capacity.changes:
             self._push(at_us, _Kind.CAPACITY, threads)
         for index, job in enumerate(self._scenario.jobs):
@@ -131,18 +131,20 @@ class _Engine:
         return max(now_us, due_us or 0) + self._scenario.hold_us
 
     def _start(
-        self, ticket: Ticket, on: tuple[int, ...], now_us: int, steps: tuple[ChosenFlow, ...]
-    ) -> Run:
+        self, ticket: QueueTicket, on: tuple[int, ...], now_us: int, steps: tuple[ChosenFlow, ...]
+    ) -> ThreadRun:
         thread = int(ticket.unit.key)
         length_us = self._specs[ticket.job].lengths_us[thread]
         end_us = now_us + self._floor.duration_us(length_us, on)
-        run = Run(ticket.job, thread + 1, on, now_us, end_us, ticket.passes, steps, ticket.turn_us)
+        run = ThreadRun(
+            ticket.job, thread + 1, on, now_us, end_us, ticket.passes, steps, ticket.turn_us
+        )
         self._runs.append(run)
         self._running[ticket.sequence] = (ticket, run)
         self._push(end_us, _Kind.END, ticket.sequence)
         return run
 
-    def _adopt(self, job: JobSpec) -> None:
+    def _adopt(self, job: SimulatedJob) -> None:
         numbers = iter(job.running_on)
         for i in range(len(job.lengths_us)):
             on = self._floor.take_these([next(numbers) for _ in range(job.width)])
@@ -158,13 +160,13 @@ class _Engine:
             self._look_again_us = at_us
             self._push(at_us, _Kind.LOOK_AGAIN, 0)
 
-    def _result(self) -> Simulated:
+    def _result(self) -> SimulationResult:
         left = {job.name: len(job.lengths_us) for job in self._scenario.jobs}
-        by_job: dict[str, list[Run]] = defaultdict(list)
+        by_job: dict[str, list[ThreadRun]] = defaultdict(list)
         for run in self._runs:
             left[run.job] -= 1
             by_job[run.job].append(run)
-        return Simulated(
+        return SimulationResult(
             scenario=self._scenario,
             runs=tuple(self._runs),
             jobs=tuple(_job_result(job, by_job[job.name]) for job in self._scenario.jobs),
@@ -177,7 +179,7 @@ class _Engine:
         )
 
 
-def _queue_of(scenario: Scenario) -> FairQueue:
+def _queue_of(scenario: QueueScenario) -> FairQueue:
     queue = FairQueue(
         charge=scenario.charge,
         guess_us=scenario.guess_us,
@@ -191,7 +193,7 @@ def _queue_of(scenario: Scenario) -> FairQueue:
     return queue
 
 
-def _meter_of(scenario: Scenario) -> FairnessMeter | None:
+def _meter_of(scenario: QueueScenario) -> FairnessMeter | None:
     if len(scenario.groups) + len(scenario.jobs) > MOST_FLOWS_MEASURED:
         return None
     queue = _queue_of(scenario)
@@ -206,7 +208,7 @@ def _meter_of(scenario: Scenario) -> FairnessMeter | None:
     return meter
 
 
-def _job_result(job: JobSpec, runs: list[Run]) -> JobResult:
+def _job_result(job: SimulatedJob, runs: list[ThreadRun]) -> JobResult:
     complete = len(runs) == len(job.lengths_us)
     return JobResult(
         name=job.name,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from placer.queue.model import WorkUnit
-from placer.queue.simulation.floor import Floor
+from placer.queue.simulation.floor import ThreadFloor
 
 
 class HeldThreads(NamedTuple):
@@ -21,13 +21,13 @@ class HeldThreads(NamedTuple):
 
 
 class FloorForecast:
-    """What is known of the threads at one moment (`placer.queue.reservation.Forecast`).
+    """What is known of the threads at one moment (`placer.queue.reservation.EndForecast`).
 
     Any thread of capacity suits any unit, so counts say it all. Capacity that comes and goes
     later is not foreseen.
     """
 
-    def __init__(self, floor: Floor, held: Sequence[HeldThreads], now_us: int) -> None:
+    def __init__(self, floor: ThreadFloor, held: Sequence[HeldThreads], now_us: int) -> None:
         self._free = floor.free
         self._now_us = now_us
         self._back = sorted(

@@ -3,13 +3,13 @@
 from dataclasses import dataclass
 from fractions import Fraction
 
-from placer.queue.fairness import Lead
+from placer.queue.fairness import LargestLead
 from placer.queue.model import ChosenFlow
-from placer.queue.simulation.scenario import Scenario
+from placer.queue.simulation.scenario import QueueScenario
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class ThreadRun:
     """One thread of work on its threads of capacity.
 
     Attributes:
@@ -57,7 +57,7 @@ class JobResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Simulated:
+class SimulationResult:
     """A whole simulation.
 
     Attributes:
@@ -74,14 +74,14 @@ class Simulated:
 
     """
 
-    scenario: Scenario
-    runs: tuple[Run, ...]
+    scenario: QueueScenario
+    runs: tuple[ThreadRun, ...]
     jobs: tuple[JobResult, ...]
     makespan_us: int
     lower_bound_us: int
     upper_bound_us: Fraction | None
     capacity_us: int
-    lead: Lead | None
+    lead: LargestLead | None
     never_ran: tuple[tuple[str, int], ...]
 
     @property

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from placer.queue.model import ONE_MILLI, US_PER_S, Charge
+from placer.queue.model import ONE_MILLI, US_PER_S, ChargeTime
 
 
 @dataclass(frozen=True, slots=True)
-class Capacity:
+class ThreadCapacity:
     """Threads of capacity, numbered from 1.
 
     Attributes:
@@ -39,7 +39,7 @@ class GroupSpec:
 
 
 @dataclass(frozen=True, slots=True)
-class JobSpec:
+class SimulatedJob:
     """A job and its threads of work.
 
     Attributes:
@@ -73,14 +73,14 @@ class JobSpec:
 
 
 @dataclass(frozen=True, slots=True)
-class Scenario:
+class QueueScenario:
     """One simulation."""
 
     title: str
-    capacity: Capacity
-    jobs: tuple[JobSpec, ...]
+    capacity: ThreadCapacity
+    jobs: tuple[SimulatedJob, ...]
     groups: tuple[GroupSpec, ...] = ()
-    charge: Charge = Charge.DISPATCH
+    charge: ChargeTime = ChargeTime.DISPATCH
     guess_us: int = 60 * US_PER_S
     bypass_limit: int = 8
     hold_us: int = 600 * US_PER_S

@@ -17,7 +17,7 @@ from placer.search.reasons.question import OtherPods, PodOnNode
 from placer.search.reasons.register import demands_of, lacks
 from placer.state.asks import Ask
 from placer.state.fits import fit_of
-from placer.state.node_states import Encoding
+from placer.state.node_states import StateEncoding
 from placer.state.out_of_time import OutOfTimeError, Stop, go_on
 from placer.state.problem_cache import ProblemCache
 from placer_models.cluster import Instance, Node, Nodes, RunningPod
@@ -239,7 +239,7 @@ def stages_of(
     nodes, accounts, cache = Nodes.of(instance.nodes), before.accounts, before.cache
     affine = cache.problems.sums_of(accounts).affine
     keys = _keys(accounts if affine else (), pods_of(asked.gangs))
-    assert isinstance(problem.encoding, Encoding)
+    assert isinstance(problem.encoding, StateEncoding)
     all_kinds, number_of = cache.problems.kinds_of(instance.nodes, problem.encoding.relevant)
     kinds = [all_kinds[number] for number in number_of]
     empty: dict[int, Account] = {}

@@ -2,11 +2,11 @@
 
 from placer.slots.workers.default_slots import default_slot as default_slot
 from placer.slots.workers.default_slots import worker_spec as worker_spec
-from placer.slots.workers.model import Allocation as Allocation
 from placer.slots.workers.model import JobNeeds as JobNeeds
-from placer.slots.workers.model import Matching as Matching
-from placer.slots.workers.model import Need as Need
-from placer.slots.workers.model import Reserve as Reserve
+from placer.slots.workers.model import SlotAllocation as SlotAllocation
+from placer.slots.workers.model import SlotNeed as SlotNeed
 from placer.slots.workers.model import Worker as Worker
+from placer.slots.workers.model import WorkerMatching as WorkerMatching
+from placer.slots.workers.model import WorkerReserve as WorkerReserve
 from placer.slots.workers.model import Workers as Workers
 from placer.slots.workers.model import WorkerSpec as WorkerSpec

@@ -12,7 +12,7 @@ from placer.search.solver import solve
 from placer.slots.resources import ResourceAmounts, ResourceProfile, add
 from placer.slots.workers.as_instance import SlotProblem, enough_offers, slot_problem
 from placer.slots.workers.in_order import InOrder
-from placer.slots.workers.model import Allocation, JobNeeds, Matching, SlotGrant, Workers
+from placer.slots.workers.model import JobNeeds, SlotAllocation, SlotGrant, WorkerMatching, Workers
 from placer.slots.workers.packing import open_workers, packing_of
 from placer.slots.workers.reserve import least_new_workers, stock_of, workers_short
 from placer_models.goals import OPENED
@@ -37,7 +37,7 @@ def allocate(
     weights: Sequence[int] | None = None,
     work_limit: int = WORK_LIMIT,
     time_limit_s: float | None = None,
-) -> Allocation:
+) -> SlotAllocation:
     """Give jobs their slots with as few new workers as can be (F27).
 
     The placement solver does it: workers are nodes, those that could be started are
@@ -101,9 +101,9 @@ def _left_s(limit_s: float, started_s: float) -> float:
 
 def _best_in_order(
     workers: Workers, jobs: Sequence[JobNeeds], most_new: int | None
-) -> Allocation | None:
+) -> SlotAllocation | None:
     """Return the best of the usual ways that serves all jobs; None: none does."""
-    found = [allocate_in_order(workers, jobs, matching) for matching in Matching]
+    found = [allocate_in_order(workers, jobs, matching) for matching in WorkerMatching]
     served = [
         way
         for way in found
@@ -112,7 +112,7 @@ def _best_in_order(
     return min(served, key=lambda way: way.new_workers, default=None)
 
 
-def _started(workers: Workers, allocation: Allocation) -> int:
+def _started(workers: Workers, allocation: SlotAllocation) -> int:
     """Return how many new workers have slots; the reserve may want more."""
     there = len(workers.pending)
     return max((grant.worker - there + 1 for grant in allocation.on_pending), default=0)
@@ -162,8 +162,8 @@ def _slots(job: JobNeeds) -> int:
 
 
 def allocate_in_order(
-    workers: Workers, jobs: Sequence[JobNeeds], matching: Matching = Matching.FIRST_FIT
-) -> Allocation:
+    workers: Workers, jobs: Sequence[JobNeeds], matching: WorkerMatching = WorkerMatching.FIRST_FIT
+) -> SlotAllocation:
     """Give jobs their slots one after another, as dataflow runtimes do today.
 
     Running workers are matched as told, pending and new ones first fit. A job of which
@@ -211,7 +211,7 @@ def _allocation(
     bound: int | None,
     unfulfillable: tuple[str, ...],
     settled: bool = True,
-) -> Allocation:
+) -> SlotAllocation:
     """Return grants by worker, with what the reserve wants on top."""
     running = open_workers(workers)
     spec = workers.spec
@@ -239,6 +239,6 @@ def _allocation(
         for _, _, profile, count in given:
             needs[profile] += count
         bound = max(bound, least_new_workers(workers, needs))
-    return Allocation(
+    return SlotAllocation(
         tuple(on_registered), tuple(on_pending), new + extra, bound, unfulfillable, settled
     )

@@ -6,7 +6,7 @@ from pathlib import Path
 from placer.slots.amount_text import FIELDS, format_e8
 from placer.slots.resources import ZERO, add, short
 from placer.slots.workers.default_slots import worker_spec
-from placer.slots.workers.model import RequestedWorker, Reserve, Worker, Workers, WorkerSpec
+from placer.slots.workers.model import RequestedWorker, Worker, WorkerReserve, Workers, WorkerSpec
 from placer.slots.workers.place import WorkerPool
 from placer.slots.workers.schema import (
     RegisteredPart,
@@ -114,7 +114,7 @@ class _Builder:
             size.fault("nothing is left for one slot; make slots fewer and larger")
         return spec
 
-    def _reserve(self, part: WorkersFile, spec: WorkerSpec) -> Reserve:
+    def _reserve(self, part: WorkersFile, spec: WorkerSpec) -> WorkerReserve:
         place = self.place.at("reserve")
         its = part.reserve
         if its.redundant_workers < 0:
@@ -125,7 +125,7 @@ class _Builder:
         ):
             if least and not each:
                 place.at(field).fault("a new worker has none of it; raise worker.resources")
-        return Reserve(max(its.redundant_workers, 0), its.min_cpu, its.min_memory)
+        return WorkerReserve(max(its.redundant_workers, 0), its.min_cpu, its.min_memory)
 
     def _check_limits(self, pool: WorkerPool) -> None:
         reserve = pool.workers.reserve

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 
 from placer.packing.bins import Filling, Vector
-from placer.slots.workers.model import Matching
+from placer.slots.workers.model import WorkerMatching
 from placer.slots.workers.packing import WorkerPacking
 
 
@@ -39,11 +39,11 @@ class InOrder:
         self.filling[number][item] += done
         return done
 
-    def onto_running(self, item: int, count: int, matching: Matching) -> int:
+    def onto_running(self, item: int, count: int, matching: WorkerMatching) -> int:
         """Put things onto workers that run; return how many are left over."""
-        if matching is Matching.FIRST_FIT:
+        if matching is WorkerMatching.FIRST_FIT:
             return self._first_fit(range(self._running), item, count)
-        sign = 1 if matching is Matching.LEAST_UTILIZED else -1
+        sign = 1 if matching is WorkerMatching.LEAST_UTILIZED else -1
         queue = [(sign * self._utilization(i), i) for i in range(self._running)]
         heapq.heapify(queue)
         while count and queue:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from placer.slots.compiled import CompiledJob, RegionGang
 from placer.slots.resources import ZERO, ResourceAmounts, ResourceProfile, short
 from placer.slots.workers.default_slots import slots_of
-from placer.slots.workers.model import Allocation, Workers
+from placer.slots.workers.model import SlotAllocation, Workers
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ LackReason = SlotTooLarge | LimitReached | WorkersTaken | SearchTimeout
 
 
 @dataclass(frozen=True, slots=True)
-class Lack:
+class SlotLack:
     """A gang without slots, and why.
 
     Attributes:
@@ -78,8 +78,8 @@ def lack_of(
     gang: int,
     workers: Workers,
     limit: LimitReached | None,
-    allocation: Allocation,
-) -> Lack:
+    allocation: SlotAllocation,
+) -> SlotLack:
     """Return why the allocation has no slots for the gang.
 
     Args:
@@ -96,13 +96,13 @@ def lack_of(
         assert isinstance(slot, ResourceAmounts)  # A default slot fits every worker.
         if _held(workers, slot) < count:
             amounts = tuple((n, wants, has) for n, has, wants in short(workers.spec.total, slot))
-            return Lack(gang, SlotTooLarge(group, amounts))
+            return SlotLack(gang, SlotTooLarge(group, amounts))
     if not allocation.settled:
-        return Lack(gang, SearchTimeout())
+        return SlotLack(gang, SearchTimeout())
     if misfits:
-        return Lack(gang, WorkersTaken(misfits[0][0], limit))
+        return SlotLack(gang, WorkersTaken(misfits[0][0], limit))
     assert limit is not None  # New workers without end hold everything that fits one.
-    return Lack(gang, limit)
+    return SlotLack(gang, limit)
 
 
 def _misfits(job: CompiledJob, gang: RegionGang, workers: Workers) -> Sequence[tuple[int, int]]:

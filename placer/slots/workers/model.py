@@ -52,7 +52,7 @@ class RequestedWorker:
 
 
 @dataclass(frozen=True, slots=True)
-class Reserve:
+class WorkerReserve:
     """What is kept beyond what jobs ask for.
 
     Attributes:
@@ -74,11 +74,11 @@ class Workers:
     spec: WorkerSpec
     registered: tuple[Worker, ...] = ()
     pending: tuple[RequestedWorker, ...] = ()
-    reserve: Reserve = Reserve()
+    reserve: WorkerReserve = WorkerReserve()
 
 
 @dataclass(frozen=True, slots=True)
-class Need:
+class SlotNeed:
     """Slots of one size; UNKNOWN is served by the default slot of whichever worker."""
 
     profile: ResourceProfile
@@ -90,10 +90,10 @@ class JobNeeds:
     """The slots that a job asks for: all of them, or the job cannot run."""
 
     job: str
-    needs: tuple[Need, ...]
+    needs: tuple[SlotNeed, ...]
 
 
-class Matching(StrEnum):
+class WorkerMatching(StrEnum):
     """Which running worker is asked first. The value is the word in files."""
 
     FIRST_FIT = "first-fit"
@@ -124,7 +124,7 @@ class SlotGrant:
 
 
 @dataclass(frozen=True, slots=True)
-class Allocation:
+class SlotAllocation:
     """Who gets which slots, and how many workers that takes.
 
     Attributes:

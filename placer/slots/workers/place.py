@@ -5,11 +5,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from placer.slots.compiled import CompiledJob
-from placer.slots.graph import Mode
+from placer.slots.graph import ExecutionMode
 from placer.slots.resources import UNKNOWN, ResourceAmounts, ResourceProfile
 from placer.slots.workers.allocate import allocate
-from placer.slots.workers.lacks import Lack, LimitReached, lack_of
-from placer.slots.workers.model import Allocation, JobNeeds, Need, SlotGrant, Workers
+from placer.slots.workers.lacks import LimitReached, SlotLack, lack_of
+from placer.slots.workers.model import JobNeeds, SlotAllocation, SlotGrant, SlotNeed, Workers
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class PlacedSlots:
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class GangTurn:
     """Gangs that run at the same time.
 
     Attributes:
@@ -87,7 +87,7 @@ class Turn:
     """
 
     placed: tuple[int, ...]
-    lacks: tuple[Lack, ...]
+    lacks: tuple[SlotLack, ...]
     slots: tuple[PlacedSlots, ...]
 
     @property
@@ -108,7 +108,7 @@ class PlacedJob:
 
     """
 
-    turns: tuple[Turn, ...]
+    turns: tuple[GangTurn, ...]
     new_workers: int
     bound: int
     reserve_lacks: int
@@ -164,7 +164,7 @@ def place_job(
 
     """
     gangs = range(len(job.gangs))
-    at_once = [list(gangs)] if job.mode is Mode.STREAMING else [[gang] for gang in gangs]
+    at_once = [list(gangs)] if job.mode is ExecutionMode.STREAMING else [[gang] for gang in gangs]
     time_left = _Time(time_limit_s)
     turns, allocations = [], []
     for number, together in enumerate(at_once):
@@ -181,7 +181,7 @@ def place_job(
 
 def _turn(
     job: CompiledJob, pool: WorkerPool, gangs: Sequence[int], time_left: _Time
-) -> tuple[Turn, Allocation]:
+) -> tuple[GangTurn, SlotAllocation]:
     """Return as many gangs as have a place together, and their allocation.
 
     Gangs that share groups are tried one by one, earlier ones first: what such a gang
@@ -223,11 +223,11 @@ def _turn_of(
     job: CompiledJob,
     pool: WorkerPool,
     placed: Sequence[int],
-    lacks: Sequence[Lack],
-    allocation: Allocation,
-) -> Turn:
+    lacks: Sequence[SlotLack],
+    allocation: SlotAllocation,
+) -> GangTurn:
     slots = _slots(job, pool, placed, allocation)
-    return Turn(tuple(placed), tuple(sorted(lacks, key=lambda lack: lack.gang)), slots)
+    return GangTurn(tuple(placed), tuple(sorted(lacks, key=lambda lack: lack.gang)), slots)
 
 
 def _alike(needs: Sequence[JobNeeds]) -> list[int]:
@@ -252,14 +252,14 @@ def _new_slots(job: CompiledJob, gangs: Sequence[int]) -> Iterator[tuple[int, in
 
 
 def _needs(job: CompiledJob, gangs: Sequence[int]) -> list[JobNeeds]:
-    needs: dict[int, list[Need]] = {}
+    needs: dict[int, list[SlotNeed]] = {}
     for gang, group, slots in _new_slots(job, gangs):
-        needs.setdefault(gang, []).append(Need(job.groups[group].slot, len(slots)))
+        needs.setdefault(gang, []).append(SlotNeed(job.groups[group].slot, len(slots)))
     return [JobNeeds(str(gang), tuple(wants)) for gang, wants in needs.items()]
 
 
 def _slots(
-    job: CompiledJob, pool: WorkerPool, gangs: Sequence[int], allocation: Allocation
+    job: CompiledJob, pool: WorkerPool, gangs: Sequence[int], allocation: SlotAllocation
 ) -> tuple[PlacedSlots, ...]:
     """Return which slots of which group the grants are."""
     waiting: dict[tuple[str, ResourceProfile], list[tuple[int, range]]] = {}
@@ -285,7 +285,7 @@ def _slots(
 
 
 def _grants(
-    pool: WorkerPool, allocation: Allocation
+    pool: WorkerPool, allocation: SlotAllocation
 ) -> Iterator[tuple[str, int | None, bool, SlotGrant]]:
     """Yield (worker's name, its number if it is new, whether it is a default slot, grant)."""
     workers = pool.workers

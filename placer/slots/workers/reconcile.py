@@ -9,7 +9,7 @@ from placer.slots.workers.reserve import stock_of, workers_short
 
 
 @dataclass(frozen=True, slots=True)
-class Reconciled:
+class WorkerChanges:
     """What to do with the workers.
 
     Attributes:
@@ -24,7 +24,7 @@ class Reconciled:
     new_workers: int
 
 
-def reconcile(workers: Workers) -> Reconciled:
+def reconcile(workers: Workers) -> WorkerChanges:
     """Return which workers go and how many come, so that the reserve is just kept.
 
     Workers in use stay. If they do not make up the reserve, pending workers in use count
@@ -54,7 +54,7 @@ def reconcile(workers: Workers) -> Reconciled:
             release_pending.append(i)
         else:
             stock = stock.plus(waiting.total, waiting.total)
-    return Reconciled(
+    return WorkerChanges(
         tuple(release_registered),
         tuple(release_pending),
         workers_short(stock, workers.spec, workers.reserve),

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 from placer.slots.resources import PLAIN, ZERO, ResourceAmounts, ResourceProfile, add
 from placer.slots.workers.default_slots import slots_of
-from placer.slots.workers.model import Reserve, Workers, WorkerSpec
+from placer.slots.workers.model import WorkerReserve, Workers, WorkerSpec
 
 
 @dataclass(frozen=True, slots=True)
-class Stock:
+class WorkerStock:
     """Resources of workers, added up.
 
     Attributes:
@@ -21,20 +21,20 @@ class Stock:
     free: ResourceAmounts = ZERO
     total: ResourceAmounts = ZERO
 
-    def plus(self, free: ResourceAmounts, total: ResourceAmounts) -> "Stock":
+    def plus(self, free: ResourceAmounts, total: ResourceAmounts) -> "WorkerStock":
         """Return the stock with one more worker."""
-        return Stock(add(self.free, free), add(self.total, total))
+        return WorkerStock(add(self.free, free), add(self.total, total))
 
 
-def stock_of(parts: Iterable[tuple[ResourceAmounts, ResourceAmounts]]) -> Stock:
+def stock_of(parts: Iterable[tuple[ResourceAmounts, ResourceAmounts]]) -> WorkerStock:
     """Return the stock of workers, each given as (free, total)."""
-    stock = Stock()
+    stock = WorkerStock()
     for free, total in parts:
         stock = stock.plus(free, total)
     return stock
 
 
-def workers_short(stock: Stock, spec: WorkerSpec, reserve: Reserve) -> int:
+def workers_short(stock: WorkerStock, spec: WorkerSpec, reserve: WorkerReserve) -> int:
     """Return how many new workers the stock needs to make up the reserve.
 
     Raises:

@@ -6,7 +6,13 @@ from placer.slots.amount_text import FIELDS
 from placer.slots.compiled import CompiledJob
 from placer.slots.resources import E8
 from placer.slots.to_json import profile_to_json
-from placer.slots.workers.lacks import Lack, LimitReached, SearchTimeout, SlotTooLarge, WorkersTaken
+from placer.slots.workers.lacks import (
+    LimitReached,
+    SearchTimeout,
+    SlotLack,
+    SlotTooLarge,
+    WorkersTaken,
+)
 from placer.slots.workers.place import PlacedJob
 
 
@@ -44,7 +50,7 @@ def placed_to_json(job: CompiledJob, placed: PlacedJob) -> dict[str, object]:
     }
 
 
-def _lack(job: CompiledJob, lack: Lack) -> dict[str, object]:
+def _lack(job: CompiledJob, lack: SlotLack) -> dict[str, object]:
     """Return why a gang has no slots; a word of ours says of which kind the reason is."""
     regions = list(job.gangs[lack.gang].regions)
     match lack.reason:
