@@ -218,8 +218,10 @@ def _short(
 
 
 def _apart(spec: PodSpec, node: Node) -> ExclusivePolicy:
-    """Return the exclusive policy, or none where the bind policy ensures it anyway."""
+    """Return the exclusive policy, or none without CPUs, or where the bind policy ensures it."""
     policy = effective_exclusive(spec, node)
+    if not spec.requests.cpu_milli:  # reasons ask for pods without their CPUs
+        return ExclusivePolicy.NONE
     whole_only = spec.bind_required and spec.bind is BindPolicy.FULL_PCPUS
     ensured = whole_only and policy is ExclusivePolicy.PCPU_LEVEL
     return ExclusivePolicy.NONE if ensured else policy

@@ -5,11 +5,12 @@ import pytest
 from exact_checks import check_worlds
 from features.exclusivity import apart_instance
 from judge.cases_apart import NUMA, PCPU, apart
+from mixed_worlds import mixed_instance
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.goals import BIND, SHARED_CORES, SHARED_NUMA_NODES
-from placer_models.placement import Answer, PartlyPlaced, Placed, PodPlacement
+from placer_models.placement import Answer, Infeasible, PartlyPlaced, Placed, PodPlacement
 from placer_models.pod import Pod
 from placer_models.topology import Cpu, NumaNode, Topology
 from tiny_pods import lone
@@ -160,3 +161,17 @@ def test_the_reason_names_the_rule(policy: object, rule: str) -> None:
 
     assert rule in str(found)
     assert "not now: running pods leave no room" in str(found)
+
+
+def test_who_owns_no_cpu_keeps_apart_from_nobody() -> None:
+    """
+    Reasons ask for a pod without its CPUs, on a node whose pods keep apart by default.
+    """
+    world = mixed_instance(10_198)
+    found = solve(world, SolveOptions(engine=Engine.EXACT, workers=1, seed=1))
+
+    (node, *_), (gang, *_) = world.nodes, world.gangs
+    assert node.default_exclusive is PCPU
+    assert gang.pods[0].spec.exclusive is None
+    assert isinstance(found, Infeasible)
+    assert found.unplaced[0].reasons
