@@ -11,17 +11,15 @@ That is looked into only where sums say that not all pods have places, and takes
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 from placer.search.budget import Budget
 from placer.search.cp import optimise
-from placer.search.exchanges.room_columns import NodeColumns, columns_of
+from placer.search.exchanges.node_sums import NodeSum, node_sums
+from placer.search.exchanges.room_columns import columns_of
 from placer_models.goals import MEMBER_ABOVE_POINTS, MEMBER_OF_MINIMUM_POINTS, Sense
 from placer_models.placement import Bottleneck
 from placer_models.problem.problem import Problem
@@ -29,25 +27,7 @@ from placer_models.problem.problem import Problem
 MOST_GANGS = 2_000
 """The most gangs of several pods that are told apart."""
 
-MOST_CONFINES = 20
-"""The most sets of nodes beside all that are summed over: those that most pods are confined to."""
-
 PlacedCount = LinearExpr | IntVar | int
-
-
-class NodeSum(NamedTuple):
-    """A sum that all placements keep.
-
-    Attributes:
-        what: The resource and the nodes.
-        sizes: (shape, what a pod of it takes) for all pods that can only be on these nodes.
-        room: What the nodes have.
-
-    """
-
-    what: Bottleneck
-    sizes: tuple[tuple[int, int], ...]
-    room: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +68,7 @@ def bound_by_sums(
     columns = columns_of(problem, problem.nodes, range(len(problem.pods)))
     if columns is None:
         return found
-    sums = list(_sums(problem, columns))
+    sums = list(node_sums(problem, columns, Counter(problem.pods)))
     for level in range(levels):
         if values[level] != found.bounds[level] and not budget.over:
             share = budget.slice(levels - level)
@@ -185,35 +165,3 @@ def _model(problem: Problem, sums: Sequence[NodeSum]) -> tuple[CpModel, list[Lin
             sum(size * count for shape, size in each.sizes for count in placed[shape]) <= each.room
         )
     return model, [LinearExpr.sum(of_level) for of_level in points]
-
-
-def _sums(problem: Problem, columns: NodeColumns) -> Iterator[NodeSum]:
-    """Yield a sum for each column over all nodes, and over nodes that pods are confined to."""
-    shapes = Counter(problem.pods)
-    takes = {shape: columns.takes(shape) for shape in shapes}
-    everywhere: NDArray[np.bool_] = np.ones(len(problem.nodes), dtype=np.bool_)
-    yield from _sums_over(problem, columns, everywhere, shapes)
-    confines: Counter[bytes] = Counter()
-    for shape, count in shapes.items():
-        if not takes[shape].all():
-            confines[takes[shape].tobytes()] += count
-    for key, _ in confines.most_common(MOST_CONFINES):
-        nodes = np.frombuffer(key, dtype=np.bool_)
-        confined = [shape for shape, mine in takes.items() if not (mine & ~nodes).any()]
-        yield from _sums_over(problem, columns, nodes, confined)
-
-
-def _sums_over(
-    problem: Problem, columns: NodeColumns, nodes: NDArray[np.bool_], shapes: Collection[int]
-) -> Iterator[NodeSum]:
-    """Yield a sum over some nodes for each column that pods of the shapes take of."""
-    for d, resource in enumerate(columns.resources):
-        sizes = columns.sizes[:, d]
-        taken = tuple((shape, int(sizes[shape])) for shape in shapes if sizes[shape])
-        if taken:
-            room = columns.room[:, d]
-            having = nodes & (room > 0)
-            having = having if having.any() else nodes
-            names = tuple(problem.nodes[i].name for i in np.flatnonzero(having).tolist())
-            what = Bottleneck(resource, None if len(names) == len(problem.nodes) else names)
-            yield NodeSum(what, taken, int(room[nodes].sum()))

@@ -50,6 +50,31 @@ def _draw(stream, number):  # type: ignore[no-untyped-def]
     return z ^ (z >> _31)
 
 
+@numba.njit(cache=True, nogil=True, inline="always")
+def _looked_at(slots, stream, known, first):  # type: ignore[no-untyped-def]
+    """Write the slots of a bin that are looked at, the last known one first; return how many."""
+    taken = len(slots)
+    slots[0] = known - 1
+    for k in range(1, taken):
+        slots[k] = k - 1
+        if known > taken:
+            slots[k] = np.int64(_draw(stream, np.uint64(k) + first) % np.uint64(known - 1))
+    return min(known, taken)
+
+
+@numba.njit(cache=True, nogil=True, inline="always")
+def _put(slots, held, where, at, item, gap):  # type: ignore[no-untyped-def]
+    """Put an item, or a gap, into a slot of a bin; gaps stay behind all items."""
+    was_gap = slots[where, at] == gap
+    slots[where, at] = item
+    if was_gap and item != gap:
+        held[where] += 1
+    elif item == gap and not was_gap:
+        held[where] -= 1
+        slots[where, at] = slots[where, held[where]]
+        slots[where, held[where]] = gap
+
+
 @numba.njit(cache=True, nogil=True)
 def _sweeps(  # type: ignore[no-untyped-def]
     sizes,
@@ -69,6 +94,11 @@ def _sweeps(  # type: ignore[no-untyped-def]
     gumbel,
 ):
     count, width = slots.shape
+    gap = len(sizes) - 1
+    held = np.zeros(count, dtype=np.int64)
+    for b in range(count):
+        for k in range(width):
+            held[b] += slots[b, k] != gap
     resources = sizes.shape[1]
     keys = np.empty(count, dtype=np.uint64)
     at = np.arange(taken)
@@ -84,21 +114,18 @@ def _sweeps(  # type: ignore[no-untyped-def]
         for pair in range(pairs):
             here, there = drawn[pair], drawn[pairs + pair]
             mine_of = _draw(own, np.uint64(pair) + _PAIRS)
-            if taken < width:
-                for k in range(taken):
-                    number = np.uint64(k)
-                    at[k] = np.int64(_draw(mine_of, number) % np.uint64(width))
-                    to[k] = np.int64(_draw(mine_of, number + _THEIRS) % np.uint64(width))
+            at_known = _looked_at(at, mine_of, min(held[here] + 1, width), np.uint64(0))
+            to_known = _looked_at(to, mine_of, min(held[there] + 1, width), _THEIRS)
             apart = endless[here] != endless[there]
             for d in range(resources):
                 above[d] = loads[here, d] - room[here, d]
                 beyond[d] = loads[there, d] - room[there, d]
             home, away = kinds[here], kinds[there]
             least, best_p, best_q = np.inf, -1, -1
-            for p in range(taken):
+            for p in range(at_known):
                 mine = slots[here, at[p]]
                 mine_barred = barred[mine, away] - barred[mine, home]
-                for q in range(taken):
+                for q in range(to_known):
                     theirs = slots[there, to[q]]
                     if apart and likes[mine] != likes[theirs]:
                         continue
@@ -120,5 +147,5 @@ def _sweeps(  # type: ignore[no-untyped-def]
                 shift = sizes[back, d] - sizes[out, d]
                 loads[here, d] += shift
                 loads[there, d] -= shift
-            slots[here, at[best_p]] = back
-            slots[there, to[best_q]] = out
+            _put(slots, held, here, at[best_p], back, gap)
+            _put(slots, held, there, to[best_q], out, gap)

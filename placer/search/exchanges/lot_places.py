@@ -1,6 +1,6 @@
 """Lots and the nodes where their pods are: what fits by sums is laid there by every rule."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Sequence
 
 import numpy as np
@@ -8,6 +8,7 @@ import numpy as np
 from placer.search.budget import Budget
 from placer.search.exchanges.lots import Lot, lots_of
 from placer.search.exchanges.mending import Mender
+from placer.search.exchanges.node_sums import as_columns, node_sums
 from placer.search.exchanges.on_nodes import NodeLayer, OnNodes
 from placer.search.exchanges.room_columns import NodeColumns, columns_of
 from placer.search.exchanges.swaps import EXCHANGES_A_SECOND
@@ -37,6 +38,7 @@ class LotPlaces:
         all_plain: Whether the sums say all: nothing needs to be laid.
         takes: shape -> whether some node has a place for such a pod while no other comes.
         best_laid: The best places so far of pods that are not plain.
+        room: What the nodes have for the pods, sum by sum: those of `node_sums`.
 
     """
 
@@ -68,6 +70,8 @@ class LotPlaces:
             for shape in sorted(asked - hosted):
                 self.takes[shape] = self.takes[shape] and layer.hosts(shape, MOST_STATES)
         self.best_laid: Choices = {}
+        sums = list(node_sums(problem, columns, Counter(self.thing_of[pod] for pod in pods)))
+        self._sum_sizes, self.room = as_columns(sums, len(problem.shapes))
         self._mender = Mender(columns, layer, self.thing_of.__getitem__, rng, self._stop)
 
     def able(self, level: int) -> list[int]:
@@ -92,12 +96,12 @@ class LotPlaces:
         return dict(sorted(found.items()))
 
     def sizes_of(self, chosen: Sequence[int]) -> Loads:
-        """Return what each of the lots takes."""
-        sizes = self.columns.sizes
+        """Return what each of the lots takes, sum by sum."""
         rows = [
-            sizes[[self.thing_of[pod] for pod in self.lots[i].pods]].sum(axis=0) for i in chosen
+            self._sum_sizes[[self.thing_of[pod] for pod in self.lots[i].pods]].sum(axis=0)
+            for i in chosen
         ]
-        return np.array(rows).reshape(len(chosen), sizes.shape[1])
+        return np.array(rows).reshape(len(chosen), len(self.room))
 
     def trimmed(self, level: int, held: PodNodes) -> PodNodes | None:
         """Return the places without some lots of one pod, so that no node is too full.

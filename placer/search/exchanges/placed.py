@@ -16,6 +16,7 @@ import numpy as np
 
 from placer.search.budget import Budget
 from placer.search.exchanges.lot_places import LotPlaces, PodNodes, lot_places
+from placer.search.exchanges.roomiest import RoomiestChoice
 from placer.search.exchanges.swaps import BinContents, fastest_sweeps, settle_in_threads
 from placer.search.exchanges.sweeps import array_sweeps
 from placer.search.exchanges.wanted import LeftOutLots, offers_of
@@ -29,8 +30,14 @@ FEW_PODS = 100
 FEW_SWEEPS = 1_000
 """With fewer than FEW_PODS pods, attempts take FEW_SWEEPS at most: a model does as well."""
 
+MORE_PODS = 12
+"""How many pods more than on the fullest node at first a node may hold on the way."""
+
 LOOSE = 0.015
 """The share of the room of all nodes that is left free at the first attempt."""
+
+NEARLY = 0.02
+"""How much less than nothing may be left by a mixture of resources, where a model is asked, too."""
 
 MOST_UNLAID = 20
 """How many ways that the sums allow, but other rules do not, are tried in a row without gain."""
@@ -129,7 +136,7 @@ class _Search:
         before = [i for i, lot in enumerate(lots) if lot.level < level and lot.pods[0] in held]
         if not able:
             return best
-        room = places.columns.room.sum(axis=0) - places.sizes_of(before).sum(axis=0)
+        room = places.room - places.sizes_of(before).sum(axis=0)
         sizes = places.sizes_of(able)
 
         def useful() -> list[LeftOutLots]:
@@ -137,11 +144,12 @@ class _Search:
             return [
                 offer
                 for offer in offers_of(lots, able, sizes, room, self.rng)
-                if offer.slack >= 0
+                if offer.slack >= -NEARLY
                 and offer.points > least
                 and (most is None or offer.points <= most)
             ]
 
+        roomiest = RoomiestChoice(lots, able, sizes, room)
         near, sweeps, unlaid = best or held, self.first_sweeps, 0
         offers = useful()
         at = next((i for i, o in enumerate(offers) if o.slack >= LOOSE), len(offers) - 1)
@@ -151,7 +159,13 @@ class _Search:
             and unlaid < MOST_UNLAID
             and not places.budget.over
         ):
-            out = set(offers[at].out)
+            offer = roomiest.choice(offers[at].points, places.budget) or offers[at]
+            if offer.slack < offers[at].slack:
+                offer = offers[at]
+            if offer.slack < 0:
+                at = min(at + 1, len(offers) - 1)
+                continue
+            out = set(offer.out)
             kept = [*before, *(i for i in able if i not in out)]
             parted = self._parted(level, kept, near, sweeps)
             # Lots may have been exchanged for their like, so the number says whether all are there.
@@ -213,14 +227,14 @@ class _Search:
         bins = self._spread(pods, near)
         if bins is None:
             return None
-        width = 2 + max(map(len, bins))
+        width = MORE_PODS + max(map(len, bins))
         if width * (len(bins) + len(out)) > MOST_PLACES:
             return None
         spare = [lot.pods[0] for lot in out]
         every = [*pods, *spare]
         bins += [
-            list(range(first, min(first + width, len(every))))
-            for first in range(len(pods), len(every), width)
+            list(range(first, min(first + width - 1, len(every))))
+            for first in range(len(pods), len(every), width - 1)
         ]
         numbers: dict[tuple[int, int], int] = {}
         likes += [(lot.level, lot.points) for lot in out]

@@ -26,7 +26,7 @@ MOST_PAIRS = 256
 """The most pairs of nodes that meet in one sweep."""
 
 MOST_SLOTS = 12
-"""The most items of a node, gaps included, that are looked at when it meets another one."""
+"""The most items of a node, one gap included, that are looked at when it meets another one."""
 
 _LOOKS_EVERY = 8
 """Sweeps between two looks at whether all is done, or the time is over."""
@@ -71,7 +71,8 @@ class BinContents:
             exchanged for each other between spare bins and others.
         kinds: The kind of each bin.
         barred: (item, kind of bin) -> whether the item must not be there.
-        slots: (bin, position) -> the item there, or the gap.
+        slots: (bin, position) -> the item there, or the gap; gaps come last, and each bin has one
+            at least, so that nothing at all may be exchanged.
 
     """
 

@@ -36,7 +36,7 @@ class Bins:
         kinds: The kind of each bin.
         barred: (item, kind of bin) -> 1.0 where the item must not be there.
         endless: Whether each bin is a spare one.
-        slots: (bin, position) -> the item there; changed by sweeps.
+        slots: (bin, position) -> the item there, gaps last; changed by sweeps.
         loads: (bin, resource) -> what is there; changed by sweeps.
 
     """
@@ -63,28 +63,26 @@ def array_sweeps(
         first: The number of the first sweep.
         heats: For each sweep, how much too much hardly counts.
         pairs: How many pairs of bins meet in a sweep.
-        taken: How many slots of a bin are looked at.
+        taken: How many slots of a bin are looked at, of those with items and one gap.
 
     """
     count, width = bins.slots.shape
+    gap = len(bins.sizes) - 1
     resources = bins.sizes.shape[1]
     some_barred = bool(bins.barred.any())
     rows = np.arange(pairs)
-    every = np.broadcast_to(np.arange(width), (pairs, width))
     base = np.array([stream], dtype=np.uint64)
     of_bins = np.arange(count, dtype=np.uint64)
     of_pairs = np.arange(pairs, dtype=np.uint64) + np.uint64(PAIRS)
-    of_slots = np.arange(taken, dtype=np.uint64)
     of_exchanges = np.arange(taken * taken, dtype=np.uint64) + np.uint64(EXCHANGES)
+    held = (bins.slots != gap).sum(axis=1)
     for number, heat in enumerate(heats.tolist(), first):
         own = draws(base, np.array([number], dtype=np.uint64))
         drawn = np.argsort(draws(own, of_bins), kind="stable")[: 2 * pairs]
         here, there = drawn[:pairs], drawn[pairs:]
         streams = draws(own, of_pairs)[:, None]
-        at = to = every
-        if taken < width:
-            at = (draws(streams, of_slots) % np.uint64(width)).astype(np.intp)
-            to = (draws(streams, of_slots + np.uint64(THEIRS)) % np.uint64(width)).astype(np.intp)
+        at, is_at = _looked_at(streams, np.minimum(held[here] + 1, width), taken, 0)
+        to, is_to = _looked_at(streams, np.minimum(held[there] + 1, width), taken, THEIRS)
         mine, theirs = bins.slots[here[:, None], at], bins.slots[there[:, None], to]
         cost = np.zeros((pairs, taken, taken))
         for d in range(resources):
@@ -98,6 +96,7 @@ def array_sweeps(
             home, away = bins.kinds[here][:, None], bins.kinds[there][:, None]
             cost += (bins.barred[mine, away] - bins.barred[mine, home])[:, :, None]
             cost += (bins.barred[theirs, home] - bins.barred[theirs, away])[:, None, :]
+        cost[~(is_at[:, :, None] & is_to[:, None, :])] = np.inf
         apart = bins.endless[here] != bins.endless[there]
         if apart.any():
             unlike = bins.likes[mine][:, :, None] != bins.likes[theirs][:, None, :]
@@ -113,5 +112,49 @@ def array_sweeps(
         shift = bins.sizes[back] - bins.sizes[out]
         bins.loads[here] += shift
         bins.loads[there] -= shift
-        bins.slots[here, at[met, p]] = back
-        bins.slots[there, to[met, q]] = out
+        _put(bins.slots, held, here, at[met, p], back, gap)
+        _put(bins.slots, held, there, to[met, q], out, gap)
+
+
+def _looked_at(
+    streams: NDArray[np.uint64], known: NDArray[np.intp], taken: int, first: int
+) -> tuple[Slots, NDArray[np.bool_]]:
+    """Return the slots of each bin that are looked at, and which of them there are.
+
+    The first is the last one known: a gap, so that nothing at all may be exchanged, too.
+
+    Args:
+        streams: What draws come from, bin by bin.
+        known: How many slots a bin has: those with items, and a gap.
+        taken: How many are looked at: all, or drawn ones where there are more.
+        first: Where the numbers of draws begin.
+
+    """
+    every = np.arange(taken)
+    exists = every < known[:, None]
+    many = known > taken
+    looked_at = np.where(every > 0, every - 1, known[:, None] - 1)
+    if many.any():
+        numbers = np.arange(1, taken, dtype=np.uint64) + np.uint64(first)
+        drawn = draws(streams[many], numbers) % (known[many, None] - 1).astype(np.uint64)
+        looked_at[many, 1:] = drawn.astype(np.intp)
+    return np.where(exists, looked_at, 0), exists
+
+
+def _put(
+    slots: Slots,
+    held: NDArray[np.intp],
+    where: NDArray[np.intp],
+    at: NDArray[np.intp],
+    item: NDArray[np.intp],
+    gap: int,
+) -> None:
+    """Put an item, or a gap, into a slot of each bin; gaps stay behind all items."""
+    was_gap, is_gap = slots[where, at] == gap, item == gap
+    slots[where, at] = item
+    held[where[was_gap & ~is_gap]] += 1
+    emptied, hole = where[is_gap & ~was_gap], at[is_gap & ~was_gap]
+    held[emptied] -= 1
+    last = held[emptied]
+    slots[emptied, hole] = slots[emptied, last]
+    slots[emptied, last] = gap

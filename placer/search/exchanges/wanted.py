@@ -54,6 +54,10 @@ def offers_of(
         rng: Draws the mixtures.
 
     """
+    # Sums that all have room in decide nothing.
+    short = sizes.sum(axis=0) > room
+    if short.any():
+        sizes, room = sizes[:, short], room[short]
     count, resources = sizes.shape
     points = np.array([lots[i].points for i in mine], dtype=np.int64)
     at = {index: position for position, index in enumerate(mine)}
