@@ -59,6 +59,38 @@ def test_compiled_sweeps_do_what_those_of_numpy_do(seed: int, stream: int, first
     assert (mine.loads == theirs.loads).all()
     assert not (mine.slots == some_bins(seed).slots).all()
     assert (mine.loads == mine.sizes[mine.slots].sum(axis=1)).all()
+    gap = len(mine.sizes) - 1
+    assert sorted(mine.slots.ravel()) == sorted(some_bins(seed).slots.ravel())
+    assert not ((mine.slots[:, :-1] == gap) & (mine.slots[:, 1:] != gap)).any()
+
+
+def unequal(seed: int) -> BinContents:
+    """Return 8 small and 4 large nodes, and pods that take 98.5 % of two resources, anywhere."""
+    rng = np.random.default_rng(seed)
+    pods = 8 * 4 + 4 * 12
+    sizes = np.vstack([rng.integers(100, 1000, (pods, 2)), np.zeros((1, 2))]).astype(float)
+    small = np.floor(sizes.sum(axis=0) / (8 + 4 * 3) / 0.985)
+    slots = np.full((12, 30), pods)
+    for pod in range(pods):
+        slots[pod % 12, pod // 12] = pod
+    return BinContents(
+        sizes=sizes,
+        room=np.array([small] * 8 + [3 * small] * 4),
+        likes=np.append(np.arange(pods), -1),
+        kinds=np.zeros(12, dtype=np.intp),
+        barred=np.zeros((pods + 1, 1), dtype=np.bool_),
+        slots=slots,
+    )
+
+
+def test_unequal_nodes_settle_in_few_sweeps() -> None:
+    """
+    However many gaps there are: two nodes that hold what they should may always exchange nothing.
+    """
+    run = compiled_sweeps
+    settled = [settle(unequal(seed), 500, seed, lambda _: False, run) for seed in range(16)]
+
+    assert sum(settled) >= 15
 
 
 def test_draws_are_those_of_splitmix64() -> None:

@@ -108,7 +108,8 @@ class _Search:
         self.threads = 1 if alone else min(MOST_THREADS, budget.options.workers)
         pods = sum(len(lot.pods) for lot in places.lots)
         self.first_sweeps = min(FIRST_SWEEPS, SWEEPS_A_POD * pods)
-        self.most_sweeps = FEW_SWEEPS if pods < FEW_PODS else math.inf
+        self.is_small = pods < FEW_PODS
+        self.most_sweeps = FEW_SWEEPS if self.is_small else math.inf
 
     def fill(
         self, level: int, held: PodNodes, reached: int | None, most: int | None
@@ -150,7 +151,7 @@ class _Search:
             ]
 
         roomiest = RoomiestChoice(lots, able, sizes, room)
-        near, sweeps, unlaid = best or held, self.first_sweeps, 0
+        near, sweeps, unlaid, tries = best or held, self.first_sweeps, 0, 0
         offers = useful()
         at = next((i for i, o in enumerate(offers) if o.slack >= LOOSE), len(offers) - 1)
         while (
@@ -159,12 +160,15 @@ class _Search:
             and unlaid < MOST_UNLAID
             and not places.budget.over
         ):
-            offer = roomiest.choice(offers[at].points, places.budget) or offers[at]
-            if offer.slack < offers[at].slack:
-                offer = offers[at]
+            offer = offers[at]
+            by_mixture = self.is_small and tries % 2 and offer.slack >= 0
+            if not by_mixture:
+                offer = roomiest.choice(offer.points, places.budget) or offer
             if offer.slack < 0:
-                at = min(at + 1, len(offers) - 1)
+                del offers[at]
+                at = min(at, len(offers) - 1)
                 continue
+            tries += 1
             out = set(offer.out)
             kept = [*before, *(i for i in able if i not in out)]
             parted = self._parted(level, kept, near, sweeps)
@@ -188,7 +192,7 @@ class _Search:
                 at = len(offers) - 1
             else:
                 # More sweeps help where sums are not kept; other rules need another try.
-                sweeps *= 1 if by_sums else 2
+                sweeps *= 1 if by_sums or (self.is_small and tries % 2) else 2
                 offers = useful()
                 at = min(at + 1, len(offers) - 1)
         return best

@@ -1,8 +1,8 @@
 """The roomiest choice of lots: those that leave most of what is shortest, while they count so much.
 
 Mixtures of resources find good choices for all numbers of points at once (`wanted`). For one number
-a model in how many equal lots go finds the best of all, in 10 to 50 ms, which decides where exchanges
-have little room: with 95 % of what all ask for it leaves up to four times as much.
+a model in how many equal lots go finds the best of all in 10 to 50 ms. That decides where room is
+short: on three kinds of nodes it leaves up to four times as much of what is shortest.
 """
 
 import math
@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 import numpy as np
-from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
+from ortools.sat.python.cp_model import CpModel, LinearExpr
 
 from placer.search.budget import Budget
 from placer.search.cp import optimise
@@ -39,37 +39,31 @@ class RoomiestChoice:
             room: What there is for them.
 
         """
-        self._lots, self._mine, self._sizes, self._room = lots, mine, sizes, room
+        self._mine, self._sizes, self._room = mine, sizes, room
         self._found: dict[int, LeftOutLots | None] = {}
         self._model = model = CpModel()
         needed = {lots[i].needs for i in mine}
         groups: defaultdict[object, list[int]] = defaultdict(list)
         for at, i in enumerate(mine):
             lot = lots[i]
-            same = i not in needed and lot.needs is None
-            groups[(lot.points, sizes[at].tobytes()) if same else i].append(at)
+            alike = lot.needs is None and i not in needed
+            groups[(lot.points, sizes[at].tobytes()) if alike else i].append(at)
         self._groups = list(groups.values())
         self._kept = [model.new_int_var(0, len(group), "") for group in self._groups]
-        group_of = {mine[group[0]]: kept for group, kept in zip(self._groups, self._kept, strict=True)}
-        for group, kept in zip(self._groups, self._kept, strict=True):
-            needs = lots[mine[group[0]]].needs
+        firsts = [mine[group[0]] for group in self._groups]
+        kept_of = dict(zip(firsts, self._kept, strict=True))
+        for first, kept in kept_of.items():
+            needs = lots[first].needs
             if needs is not None:
-                if needs in group_of:
-                    model.add(kept <= group_of[needs])
-                else:
-                    model.add(kept == 0)
-        points = [lots[mine[group[0]]].points for group in self._groups]
-        self._points = LinearExpr.weighted_sum(self._kept, points)
+                model.add(kept <= kept_of.get(needs, 0))
+        self._points = LinearExpr.weighted_sum(self._kept, [lots[i].points for i in firsts])
         self._slack = model.new_int_var(-WHOLE, WHOLE, "")
-        short = np.flatnonzero(sizes.sum(axis=0) > room).tolist()
-        for d in short:
+        for d in range(len(room)):
             scale = WHOLE / max(room[d], 1.0)
             parts = [math.ceil(sizes[group[0], d] * scale) for group in self._groups]
-            model.add(
-                LinearExpr.weighted_sum(self._kept, parts) + self._slack
-                <= int(room[d] * scale)
-            )
-        self._is_short = bool(short)
+            taken = LinearExpr.weighted_sum(self._kept, parts)
+            model.add(taken + self._slack <= int(room[d] * scale))
+        self._is_short = bool((sizes.sum(axis=0) > room).any())
 
     def choice(self, points: int, budget: Budget) -> LeftOutLots | None:
         """Return which lots to leave out so that the others count exactly so much, or None."""

@@ -54,11 +54,10 @@ def offers_of(
         rng: Draws the mixtures.
 
     """
-    # Sums that all have room in decide nothing.
-    short = sizes.sum(axis=0) > room
-    if short.any():
-        sizes, room = sizes[:, short], room[short]
-    count, resources = sizes.shape
+    # Sums in which all have room decide nothing.
+    short = np.flatnonzero(sizes.sum(axis=0) > room)
+    mixed = short if len(short) else np.arange(len(room))
+    count, resources = len(sizes), len(mixed)
     points = np.array([lots[i].points for i in mine], dtype=np.int64)
     at = {index: position for position, index in enumerate(mine)}
     above = [(at[needs], p) for p, i in enumerate(mine) if (needs := lots[i].needs) is not None]
@@ -69,7 +68,7 @@ def offers_of(
     for number in range(min(MIXTURES, 1 + MOST_NUMBERS // (count * resources))):
         plain = number < resources
         mixture = np.eye(resources)[number] if plain else rng.dirichlet(np.ones(resources))
-        keys = sizes @ (mixture * scale) / points
+        keys = sizes[:, mixed] @ (mixture * scale[mixed]) / points
         if number % 2:
             keys *= rng.uniform(1 - NOISE, 1 + NOISE, count)
         for minimum, member in above:
@@ -77,7 +76,7 @@ def offers_of(
         # Members above a minimum go before it.
         order = np.lexsort((minima, -keys))
         orders.append(order)
-        gone = np.vstack([np.zeros(resources), sizes[order].cumsum(axis=0)])
+        gone = np.vstack([np.zeros(len(room)), sizes[order].cumsum(axis=0)])
         slacks.append(((lacking + gone) * scale).min(axis=1))
         kept.append(points.sum() - np.append(0, points[order].cumsum()))
     by_points = np.concatenate(kept)
