@@ -4,7 +4,7 @@ Patterns that are used whole are bought as often; the rest is filled greedily by
 hold of what is left, and completed. Then each bin becomes the cheapest that holds what is in it.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -16,6 +16,8 @@ from placer.plan.market import Market
 from placer.plan.master import Master, Proposal
 
 _NEARLY = 1e-6
+_OWNED = 1e-3
+"""Bins that are bought already count so much of their price in the choice of the next one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +96,7 @@ class Rounding:
 
     def once(self, proposal: Proposal, rng: np.random.Generator | None) -> MarketPlan | None:
         """Return a plan; with a generator, items are worth a little more or less."""
-        stock = OfferStock(self.market, self.barred)
+        stock = OfferStock(self.market, self.barred, self._planned(proposal))
         fillings: list[tuple[Filled, ...]] = [()] * len(self.market.blocks)
         hardest = (proposal.values * np.array(self.market.blocks)).sum(axis=1).argsort()[::-1]
         for block in hardest.tolist():
@@ -109,6 +111,13 @@ class Rounding:
         bought = stock.bought
         price = sum(n * kind.price for n, kind in zip(bought, self.market.kinds, strict=True))
         return MarketPlan(bought, price, tuple(fillings))
+
+    def _planned(self, proposal: Proposal) -> list[int]:
+        """Return how many bins of each kind are bought anyway, where blocks share them."""
+        if len(self.market.blocks) == 1:
+            return [0] * len(self.market.kinds)
+        planned: list[int] = np.floor(proposal.bins + _NEARLY).astype(int).tolist()
+        return planned
 
     def _block(
         self, block: int, proposal: Proposal, values: FloatArray, stock: "OfferStock"
@@ -145,7 +154,7 @@ class Rounding:
         worths = np.where(can, held @ values, 0.0)
         if not worths.any():
             return None
-        per_price = worths / np.maximum(stock.cost[kinds], _NEARLY)
+        per_price = worths / np.maximum(stock.weight[kinds], _NEARLY)
         best = int(per_price.argmax())
         counts = self.filler.completed(int(kinds[best]), held[best], values, left)
         return int(kinds[best]), counts
@@ -159,14 +168,19 @@ class Rounding:
             if not counts.any():
                 stock.give_back(kind)
                 continue
+            saved = stock.saved(kind)
+            if not saved:
+                yield Filled(kind, tuple(counts.tolist()))
+                continue
             key = kind, counts.tobytes()
             if key not in known:
                 known[key] = [
                     other
                     for other in order
-                    if prices[other] < prices[kind] and self.filler.holds(other, counts)
+                    if other != kind and prices[other] <= saved and self.filler.holds(other, counts)
                 ]
-            other = next((one for one in known[key] if stock.can[one]), kind)
+            can = [one for one in known[key] if stock.can[one] and stock.cost(one) < saved]
+            other = min(can, key=stock.cost, default=kind)
             if other != kind:
                 stock.give_back(kind)
                 stock.take(other, 1)
@@ -178,19 +192,30 @@ class OfferStock:
 
     Attributes:
         can: For each kind, whether a bin can be had.
-        cost: What the next bin costs: nothing if it is there or is bought already.
+        weight: What the next bin counts in the choice of what to fill next: its price, and little
+            of it if it is bought already.
 
     """
 
-    def __init__(self, market: Market, barred: frozenset[int]) -> None:
-        """Begin with nothing bought."""
+    def __init__(
+        self, market: Market, barred: frozenset[int], planned: Sequence[int] | None = None
+    ) -> None:
+        """Begin with nothing bought.
+
+        Args:
+            market: The market.
+            barred: Kinds that are not to be bought.
+            planned: How many of each kind count as bought from the beginning on.
+
+        """
         self._kinds = market.kinds
         self._barred = barred
+        self._planned = [0] * len(market.kinds) if planned is None else list(planned)
         self._bought = [0] * len(market.kinds)
         self._used = [0] * len(market.kinds)
         self._before = [0] * len(market.kinds)
         self.can: NDArray[np.bool_] = np.zeros(len(market.kinds), np.bool_)
-        self.cost: FloatArray = np.zeros(len(market.kinds), np.float64)
+        self.weight: FloatArray = np.zeros(len(market.kinds), np.float64)
 
     @property
     def bought(self) -> tuple[int, ...]:
@@ -227,8 +252,21 @@ class OfferStock:
             self._bought[kind] = max(self._before[kind], self._used[kind])
         self._look_at(kind)
 
+    def cost(self, kind: int) -> int:
+        """Return what the next bin costs: nothing if it is there or is bought already."""
+        return 0 if self._used[kind] < self._owned(kind) else self._kinds[kind].price
+
+    def saved(self, kind: int) -> int:
+        """Return what is saved by using one bin less."""
+        kept = max(self._before[kind], self._planned[kind])
+        return self._kinds[kind].price if self._used[kind] > kept else 0
+
+    def _owned(self, kind: int) -> int:
+        pack = self._kinds[kind].pack
+        return -(-max(self._bought[kind], self._planned[kind]) // pack) * pack
+
     def _look_at(self, kind: int) -> None:
         buyable, used = self._kinds[kind].buyable, self._used[kind]
         self.can[kind] = kind not in self._barred and (buyable is None or used < buyable)
-        owned = -(-self._bought[kind] // self._kinds[kind].pack) * self._kinds[kind].pack
-        self.cost[kind] = 0 if used < owned else self._kinds[kind].price
+        price = self._kinds[kind].price
+        self.weight[kind] = price if self.cost(kind) else price * _OWNED
