@@ -2,7 +2,8 @@
 
 A random mix (`_random_mixes`, seed 0) on a cluster of three zones, each with a few nodes of its
 types: nothing fails, or the first zone is lost, or the second one. Each plan has one thread and a
-work limit, so that both curves have to be the same.
+work limit, so that both curves have to be the same. CPU time is told apart for this process, which
+hands out the plans, and for those that solve them: what this one takes is what cannot be shared.
 
 Run: python benchmarks/plan_growth.py [STEPS] [WORK]
 """
@@ -13,6 +14,7 @@ import sys
 import time
 from dataclasses import replace
 from fractions import Fraction
+from resource import RUSAGE_CHILDREN, RUSAGE_SELF, getrusage
 
 from _random_mixes import random_mix
 
@@ -39,6 +41,12 @@ def case(lost: str) -> PlanQuestion:
     return replace(question, instance=replace(question.instance, nodes=nodes))
 
 
+def cpu_s(whose: int) -> float:
+    """Return the CPU time of this process, or of all others that it has started and that ended."""
+    usage = getrusage(whose)
+    return usage.ru_utime + usage.ru_stime
+
+
 def main() -> None:
     steps = int(sys.argv[1]) if len(sys.argv) > 1 else 20
     work = int(sys.argv[2]) if len(sys.argv) > 2 else 4
@@ -48,12 +56,20 @@ def main() -> None:
     seconds: dict[int, float] = {}
     curves: list[GrowthCurve] = []
     for processes in (1, 2):
-        started_s = time.perf_counter()
+        started_s, own_s, theirs_s = time.perf_counter(), cpu_s(RUSAGE_SELF), cpu_s(RUSAGE_CHILDREN)
         # One process of its own each time: starting it is part of the time.
-        curve = grow(cases, scales, work_limit=work, workers=LocalProcesses(processes))
+        workers = LocalProcesses(processes)
+        curve = grow(cases, scales, work_limit=work, workers=workers)
+        workers.close()
         seconds[processes] = time.perf_counter() - started_s
+        own_s, theirs_s = cpu_s(RUSAGE_SELF) - own_s, cpu_s(RUSAGE_CHILDREN) - theirs_s
         curves.append(curve)
-        print(f"{processes} processes: {len(curve.steps)} plans in {seconds[processes]:.1f} s")
+        print(
+            f"{processes} processes: {len(curve.steps)} plans in {seconds[processes]:.1f} s; "
+            f"CPU {own_s:.1f} s here, {theirs_s:.1f} s there "
+            f"({100 * own_s / (own_s + theirs_s):.1f} % here)",
+            flush=True,
+        )
     one, two = (json.dumps(growth_to_json(cases["all"], curve)) for curve in curves)
     print(f"ratio {seconds[1] / seconds[2]:.2f}; the same bytes: {one == two}")
 
