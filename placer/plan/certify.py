@@ -5,7 +5,7 @@ swing. Cheap greedy fillings come first; when they find nothing, the pricing pro
 and their bounds give a proof.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -17,7 +17,7 @@ from placer.plan.aggregate import Aggregate, aggregate
 from placer.plan.arrays import FloatArray
 from placer.plan.clock import PlanClock
 from placer.plan.filler import Filler
-from placer.plan.market import Market
+from placer.plan.market import BinKind, Market
 from placer.plan.master import Master, Pattern, Proposal, exchanges, makes_room_for
 from placer.plan.pricing import Fullest, Pricer
 from placer.plan.proof import PriceBound, Values, bound_of
@@ -70,6 +70,30 @@ class Certificate:
     by_sums: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class _Alike:
+    """Kinds of bins that a block can fill in the same ways, in three zones, say."""
+
+    pricer: Pricer
+    kinds: list[int]
+
+
+def _alike_kinds(kinds: Sequence[BinKind], most: Sequence[Sequence[int]]) -> list[_Alike]:
+    """Return the kinds that are alike in a block.
+
+    Args:
+        kinds: The kinds of bins.
+        most: For each kind, how many items of each kind it may hold in the block.
+
+    """
+    found: dict[object, list[int]] = {}
+    for number, (kind, mine) in enumerate(zip(kinds, most, strict=True)):
+        sizes = tuple((item, kind.sizes[item]) for item, count in enumerate(mine) if count)
+        key = kind.room, sizes, kind.devices, tuple(mine)
+        found.setdefault(key, []).append(number)
+    return [_Alike(Pricer(kinds[some[0]], most[some[0]]), some) for some in found.values()]
+
+
 @dataclass(slots=True)
 class Certifier:
     """Adds patterns until bound and master problem are close, or the time is over.
@@ -97,7 +121,7 @@ class Certifier:
     master: Master = field(init=False)
     filler: Filler = field(init=False)
     start: Aggregate = field(init=False)
-    _pricers: list[list[Pricer]] = field(init=False)
+    _alike: list[list[_Alike]] = field(init=False)
     _rng: np.random.Generator = field(init=False)
     _scale: int = field(init=False)
     _best: tuple[PriceBound, Values] = field(init=False)
@@ -112,10 +136,7 @@ class Certifier:
         most = [
             [market.most_of(kind, b) for kind in market.kinds] for b in range(len(market.blocks))
         ]
-        self._pricers = [
-            [Pricer(kind, mine) for kind, mine in zip(market.kinds, of_block, strict=True)]
-            for of_block in most
-        ]
+        self._alike = [_alike_kinds(market.kinds, of_block) for of_block in most]
         dearest = max(kind.price for kind in market.kinds) or 1
         items = sum(map(sum, market.blocks)) or 1
         self._scale = max(1, min(_SCALE, _EXACT_DIGITS // (dearest * items)))
@@ -144,7 +165,7 @@ class Certifier:
             proposal = self._improve(pool)
         self.master.end_exchanges()
         proposal = self._settle(proposal)
-        by_sums = any(pricer.by_sums for of_block in self._pricers for pricer in of_block)
+        by_sums = any(alike.pricer.by_sums for of_block in self._alike for alike in of_block)
         return Certificate(*self._best, proposal, by_sums)
 
     def _begin_greedily(self) -> None:
@@ -249,22 +270,23 @@ class Certifier:
         for block, counts in enumerate(self.market.blocks):
             whole = self._whole(values)[block]
             rents = proposal.rents[block]
-            hot = [
-                kind
-                for kind, pricer in enumerate(self._pricers[block])
-                if pricer.quick_bound(whole) > rents[kind] * self._scale
-            ]
+            hot = {
+                alike.kinds[0]: alike.kinds
+                for alike in self._alike[block]
+                if alike.pricer.quick_bound(whole) > rents[alike.kinds].min() * self._scale
+            }
             if not hot:
                 continue
             most = np.array(counts, np.int64)
             rows = max(_LEAST_FILLINGS, _FILLINGS // len(hot))
-            kinds, found = self.filler.fill(hot, values[block], most, self._rng, rows)
-            over = found @ proposal.values[block] - rents[kinds] * (1 + _TINY) - _TINY
-            for kind in hot:
+            kinds, found = self.filler.fill([*hot], values[block], most, self._rng, rows)
+            worths = found @ proposal.values[block]
+            for kind, alike in hot.items():
                 mine = (kinds == kind).nonzero()[0]
-                for row in mine[over[mine].argsort()[::-1][:_KEPT]]:
-                    if over[row] > 0:
-                        new += self.master.add(Pattern(block, kind, found[row]))
+                best = mine[worths[mine].argsort()[::-1][:_KEPT]]
+                for other in alike:
+                    for row in best[worths[best] > rents[other] * (1 + _TINY) + _TINY]:
+                        new += self.master.add(Pattern(block, other, found[row]))
         return new
 
     def _prove(
@@ -276,32 +298,39 @@ class Certifier:
         """Price all kinds, keep the bound if it is better, add patterns; count the new ones."""
         whole = self._whole(values)
         blocks, kinds = range(len(self.market.blocks)), self.market.kinds
-        quick = [[p.quick_bound(whole[b]) for p in self._pricers[b]] for b in blocks]
+        fullest = [[0] * len(self.market.blocks) for _ in kinds]
+        for block in blocks:
+            for alike in self._alike[block]:
+                quick = alike.pricer.quick_bound(whole[block])
+                for kind in alike.kinds:
+                    fullest[kind][block] = quick
         jobs = [
-            (block, kind)
+            (block, alike)
             for block in blocks
-            for kind in range(len(kinds))
-            if sum(q[kind] for q in quick) > kinds[kind].price * self._scale
+            for alike in self._alike[block]
+            if any(sum(fullest[k]) > kinds[k].price * self._scale for k in alike.kinds)
         ]
 
-        def solve(job: tuple[int, int]) -> Fullest:
-            block, kind = job
+        def solve(job: tuple[int, _Alike]) -> Fullest | None:
+            block, alike = job
             # Whoever comes after the end has no time left, and the quick bounds hold.
             if self._late:
-                return Fullest(quick[block][kind])
+                return None
             wall_s = self.clock.wall_s(self.deadline)
-            return self._pricers[block][kind].fullest(whole[block], _WORK, wall_s)
+            return alike.pricer.fullest(whole[block], _WORK, wall_s)
 
-        fullest = [list(row) for row in zip(*quick, strict=True)]
         new = 0
-        for (block, kind), found in zip(jobs, pool.map(solve, jobs), strict=True):
-            fullest[kind][block] = min(fullest[kind][block], found.bound)
+        for (block, alike), found in zip(jobs, pool.map(solve, jobs), strict=True):
+            if found is None:
+                continue
             self.clock.count(found.work)
-            rent = proposal.rents[block, kind]
-            for filling in found.fillings:
-                counts = np.array(filling, np.int64)
-                if float(counts @ proposal.values[block]) > rent * (1 + _TINY) + _TINY:
-                    new += self._add_found(block, kind, counts)
+            for kind in alike.kinds:
+                fullest[kind][block] = min(fullest[kind][block], found.bound)
+                rent = proposal.rents[block, kind]
+                for filling in found.fillings:
+                    counts = np.array(filling, np.int64)
+                    if float(counts @ proposal.values[block]) > rent * (1 + _TINY) + _TINY:
+                        new += self._add_found(block, kind, counts)
         self._keep(values, Values(whole, tuple(map(tuple, fullest))))
         return new
 

@@ -4,7 +4,7 @@ If the patterns are all that there are, its bound is one for every plan of the m
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,7 +43,19 @@ def buy_whole(
     hint: MarketPlan | None = None,
     barred: frozenset[int] = frozenset(),
 ) -> WholeAnswer:
-    """Return the cheapest plan by the patterns that so much time of the clock allows."""
+    """Return the cheapest plan by the patterns that so much time of the clock allows.
+
+    Args:
+        market: The market.
+        patterns: The patterns.
+        clock: What time is measured by.
+        time: How much of it there is.
+        threads: How many searches run at a time.
+        hint: A plan to begin with; its fillings are patterns, too.
+        barred: Kinds that are not to be bought.
+
+    """
+    patterns = [*patterns, *_further(patterns, hint)]
     model = cp_model.CpModel()
     packs = [
         model.new_int_var(0, _most_packs(market, number), "") for number in range(len(market.kinds))
@@ -90,6 +102,17 @@ def buy_whole(
     plan = _plan(market, [solver.value(v) for v in packs], chosen)
     bound = max(0, int(-(-(solver.best_objective_bound - _NEARLY) // 1)))
     return WholeAnswer(plan, bound)
+
+
+def _further(patterns: Sequence[Pattern], hint: MarketPlan | None) -> Iterator[Pattern]:
+    """Yield the fillings of a plan that are no patterns yet: parts of patterns, most of them."""
+    known = {pattern.key for pattern in patterns}
+    for block, fillings in enumerate(hint.fillings if hint else ()):
+        for filled in fillings:
+            pattern = Pattern(block, filled.kind, np.array(filled.counts, np.int64))
+            if pattern.key not in known:
+                known.add(pattern.key)
+                yield pattern
 
 
 def _most_packs(market: Market, number: int) -> int:

@@ -1,9 +1,13 @@
 """Rounding to whole bins, where several scenarios share what is bought."""
 
+import numpy as np
+
 from placer.plan.certify import Certifier
 from placer.plan.clock import WorkClock
 from placer.plan.market import BinKind, Market
-from placer.plan.rounding import Rounding
+from placer.plan.master import Pattern
+from placer.plan.rounding import Filled, MarketPlan, Rounding
+from placer.plan.whole import buy_whole
 
 
 def test_what_one_scenario_buys_the_next_one_uses() -> None:
@@ -21,3 +25,21 @@ def test_what_one_scenario_buys_the_next_one_uses() -> None:
 
     assert plan is not None
     assert (plan.bought, plan.price) == ((5, 0), 50)
+
+
+def test_a_plan_to_begin_with_is_never_made_worse() -> None:
+    """
+    Its fillings are parts of patterns, which the whole numbers would not know by themselves.
+    """
+    kind = BinKind((10,), ((3,), (4,)), price=10)
+    market = Market((kind,), ((2, 1),))
+    hint = MarketPlan((1,), 10, ((Filled(0, (2, 1)),),))
+    alone = [Pattern(0, 0, np.array(counts, np.int64)) for counts in ((3, 0), (0, 2))]
+
+    without = buy_whole(market, alone, WorkClock(), 1.0, 1)
+    found = buy_whole(market, alone, WorkClock(), 1.0, 1, hint)
+
+    assert without.plan is not None
+    assert without.plan.price == 20
+    assert found.plan is not None
+    assert found.plan.price == 10
