@@ -2,14 +2,15 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import NamedTuple
 
-from placer.judge.device_strategy import asked_here
 from placer.judge.scene import CellId, JudgedNode, NodeCapacity, PlacedPod
 from placer_models.alignment import CellAmounts, effective_scope
 from placer_models.cluster import Node
 from placer_models.cpuset import NO_CPUS, CpuSet
+from placer_models.device_strategy import DeviceStrategy
 from placer_models.placement import ContainerPlacement, DeviceGrant, PodPlacement
 from placer_models.pod import Resources
 from placer_models.policy import BINDING, AlignmentPolicy, AlignmentScope
@@ -100,7 +101,7 @@ def whole_claim(site: JudgedNode, tenant: PlacedPod) -> AlignedClaim:
     place, spec = tenant.place, tenant.pod.spec
     held = (tenant.owned, _NO_HOMES, place.memory_bytes, place.hugepages, place.devices)
     each = _held_by_cpu(site, tenant)
-    claim = AlignedClaim("", asked_here(site, tenant), tenant.qos.owns_cpus, *held, each)
+    claim = AlignedClaim("", _asked_here(site, tenant), tenant.qos.owns_cpus, *held, each)
     if not spec.constrained_burst:
         return claim
     return claim._replace(
@@ -246,3 +247,21 @@ def empty_cells(
             need.append(claim.requests.count_of(kind))
             columns.append([homes.get(cell, 0) for cell in cells])
     return tuple(zip(*columns, strict=True)), tuple(need)
+
+
+def _asked_here(site: JudgedNode, tenant: PlacedPod) -> Resources:
+    """Return what the pod asks of its node, as far as that is known before it is placed.
+
+    Nothing is known of a type that follows the groups of another type.
+    """
+    strategies = dict(tenant.pod.spec.strategies)
+    if not strategies:
+        return tenant.requests
+    devices = []
+    for request in tenant.requests.devices:
+        if request.type not in strategies:
+            devices.append(request)
+        elif strategies[request.type] is DeviceStrategy.APPLY_FOR_ALL:
+            count = len(site.inside.healthy.get(request.type, ()))
+            devices.append(replace(request, count=count))
+    return replace(tenant.requests, devices=tuple(devices))

@@ -1,14 +1,12 @@
 """Device strategies, which say how many devices of a type a pod has (D9)."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from placer.judge.family import JudgedFamily
 from placer.judge.finding import Finding
 from placer.judge.joint import PLACE_NAMES, held_by_place
 from placer.judge.scene import JudgedNode, PlacedPod, Scene
 from placer_models.device_strategy import DeviceStrategy
-from placer_models.pod import Resources
 
 
 def device_strategy(scene: Scene) -> Iterator[Finding]:
@@ -26,24 +24,6 @@ def device_strategy(scene: Scene) -> Iterator[Finding]:
                     f"pod {tenant.title!r} on node {site.node.name!r} holds {kind} "
                     f"{_named(tenant, kind)}; {strategy}: {fault}",
                 )
-
-
-def asked_here(site: JudgedNode, tenant: PlacedPod) -> Resources:
-    """Return what the pod asks of its node, as far as that is known before it is placed.
-
-    Nothing is known of a type that follows the groups of another type.
-    """
-    strategies = dict(tenant.pod.spec.strategies)
-    if not strategies:
-        return tenant.requests
-    devices = []
-    for request in tenant.requests.devices:
-        if request.type not in strategies:
-            devices.append(request)
-        elif strategies[request.type] is DeviceStrategy.APPLY_FOR_ALL:
-            count = len(site.inside.healthy.get(request.type, ()))
-            devices.append(replace(request, count=count))
-    return replace(tenant.requests, devices=tuple(devices))
 
 
 def _not_all(site: JudgedNode, tenant: PlacedPod, kind: str) -> str | None:

@@ -11,6 +11,9 @@ from placer_models.cpsat.places import choices_of, hint_of
 from placer_models.goals import NOT_MODELLED, Sense
 from placer_models.problem.problem import Choices, Problem
 
+MOST_ASSIGNMENTS = 4_000
+"""(unit, node) pairs up to which the tiers before the links are one model."""
+
 
 def limits_of(problem: Problem) -> list[int | None]:
     """Return a value per tier that nothing can beat, or None, without solving anything."""

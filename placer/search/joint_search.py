@@ -19,7 +19,7 @@ from placer.search.budget import Budget
 from placer.search.coarse import links_matter, refine, without_links
 from placer.search.default_locality import without_choices, without_locality
 from placer.search.equal_pods import part
-from placer.search.exact import search_exactly
+from placer.search.exact import MOST_ASSIGNMENTS, search_exactly
 from placer.search.exchanges.lots import lots_of
 from placer.search.exchanges.placed import place_most
 from placer.search.first_tier_bounds import bound_first_tiers, bounded_tiers
@@ -48,9 +48,6 @@ from placer_models.goals import (
 )
 from placer_models.placement import BoundSource, Placement, RejectedPlace
 from placer_models.problem.problem import Choices, Problem
-
-MOST_ASSIGNMENTS = 4_000
-"""(unit, node) pairs up to which the tiers before the links are one model."""
 
 MOST_LINKED_ASSIGNMENTS = 400
 """The same for all tiers: GPU sets make the model much larger."""

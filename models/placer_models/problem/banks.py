@@ -2,7 +2,7 @@
 
 from dataclasses import field
 
-from placer_models.links import Board
+from placer_models.links.board import Board
 from placer_models.mig import MigPlacement
 from placer_models.problem.shares import ShareableDevice
 from placer_models.records import record

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from placer_models.device import GPU
 from placer_models.goals import Tier, before_links, tiers_for
-from placer_models.links import Board
+from placer_models.links.board import Board
 from placer_models.node_strategy import LoadAsk
 from placer_models.policy import (
     BINDING,

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from placer_models.device import FunctionSelector, selects
 from placer_models.device_share import DeviceShare, DeviceTotals, ShareAmounts, fits, taken
 from placer_models.device_strategy import DeviceStrategy
-from placer_models.links import Board
+from placer_models.links.board import Board
 from placer_models.policy import DeviceChoice
 from placer_models.selectors import Labels
 

@@ -11,10 +11,9 @@ from placer.counting.account import Account
 from placer.greedy.place import place_greedily
 from placer.search.assignments import assignments_of
 from placer.search.budget import Budget
-from placer.search.exact import limits_of, search_exactly
+from placer.search.exact import MOST_ASSIGNMENTS, limits_of, search_exactly
 from placer.search.first_tier_bounds import bound_first_tiers
 from placer.search.halt import Halt
-from placer.search.joint_search import MOST_ASSIGNMENTS
 from placer.search.reasons.question import PodOnNode
 from placer.search.tiers import silent
 from placer.state.batch import build_problem
