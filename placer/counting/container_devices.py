@@ -8,8 +8,15 @@ from itertools import islice, product
 from placer_models.cluster import Node
 from placer_models.device import GPU, Device
 from placer_models.device_share import DeviceShare, part_of
-from placer_models.links import Board, counts_of, distance, minors_of, pair_minimum, pair_sum
-from placer_models.links.board import splits
+from placer_models.links.board import (
+    Board,
+    counts_of,
+    distance,
+    minors_of,
+    pair_minimum,
+    pair_sum,
+    splits,
+)
 from placer_models.placement import ContainerPlacement, DeviceGrant
 from placer_models.pod import Container, ContainerRole, PodSpec
 from placer_models.problem.banks import DeviceBank

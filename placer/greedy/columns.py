@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from placer.greedy.bound import milli_left
-from placer.greedy.node_strategy import rooms_left
 from placer_models.device import GPU
 from placer_models.goals import USABLE_SET_SIZES, strategy_of
-from placer_models.links import usable_sets
+from placer_models.links.usable import usable_sets
 from placer_models.mig import is_instance
 from placer_models.node_strategy import NodeLoad, NodeStrategy
 from placer_models.policy import QosClass
@@ -257,7 +256,7 @@ class Columns:
             len(shared),
             max((device.left[0] for device in shared), default=0),
             0 if node.load is None else node.load.running + node.load.newcomers,
-            rooms_left(node),
+            node.room_points,
             0 if node.load is None else node.load.newcomers,
             *_beside_rooms(node),
             *devices,

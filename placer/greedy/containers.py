@@ -16,7 +16,8 @@ from placer.greedy.inside import DevicesTaken
 from placer.greedy.masks import masks
 from placer_models.alignment import width
 from placer_models.device import GPU
-from placer_models.links import DeviceSelection, best_selection, pair_minimum, pair_sum
+from placer_models.links.best import best_selection
+from placer_models.links.board import DeviceSelection, pair_minimum, pair_sum
 from placer_models.policy import AlignmentPolicy
 from placer_models.problem.container_fit import ContainerFit, pools_of
 from placer_models.problem.dimensions import Amounts

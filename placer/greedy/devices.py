@@ -8,14 +8,10 @@ from placer.greedy.mig import after_devices, instance_points, overlap, pick_inst
 from placer.greedy.shares import fitting_counts, pick_shares
 from placer_models.device import GPU
 from placer_models.goals import GPU_POINTS
-from placer_models.links import (
-    DeviceSelection,
-    best_permitted,
-    pair_minimum,
-    pair_sum,
-    rooms,
-    usable_points,
-)
+from placer_models.links.allowed import rooms
+from placer_models.links.board import DeviceSelection, pair_minimum, pair_sum
+from placer_models.links.permitted import best_permitted
+from placer_models.links.usable import usable_points
 from placer_models.problem.banks import DeviceBank
 from placer_models.problem.joint_fit import JointFit
 from placer_models.problem.node_state import NodeState

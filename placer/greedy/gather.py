@@ -10,7 +10,8 @@ from placer.greedy.offer import NO_PRICE
 from placer.greedy.switches import SwitchTaker, points_broken
 from placer.state.out_of_time import go_on
 from placer_models.device import GPU
-from placer_models.links import best_pair_sum, best_selection, pair_sum
+from placer_models.links.best import best_pair_sum, best_selection
+from placer_models.links.board import pair_sum
 from placer_models.problem.problem import Choice
 
 

@@ -9,14 +9,9 @@ from placer.greedy.masks import masks
 from placer_models.alignment import fewest_cells
 from placer_models.device import GPU
 from placer_models.goals import JOINT
-from placer_models.links import (
-    Board,
-    best_permitted,
-    is_partition,
-    offered,
-    offered_count,
-    rooms,
-)
+from placer_models.links.allowed import is_partition, offered, offered_count, rooms
+from placer_models.links.board import Board
+from placer_models.links.permitted import best_permitted
 from placer_models.policy import DeviceScope
 from placer_models.problem.joint_fit import JointFit
 

@@ -3,7 +3,7 @@
 from placer.greedy.inside import PlaceInside, TierCosts
 from placer_models.device import GPU
 from placer_models.goals import PARTITIONS, POD_PAIR_MINIMUM, POD_PAIR_SUM
-from placer_models.links import is_partition
+from placer_models.links.allowed import is_partition
 
 
 def _outside_partitions(place: PlaceInside) -> int:

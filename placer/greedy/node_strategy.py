@@ -17,7 +17,7 @@ def cost_of(place: PlaceInside) -> int:
     if node.load is not None and fit.ask is not None:
         return cost(node.load, fit.ask)
     left = less(node.amounts, shape.amounts_on(node))
-    lost = rooms_left(node) - room_points(node.rooms, left[SHARED_POOL], left[MEMORY])
+    lost = node.room_points - room_points(node.rooms, left[SHARED_POOL], left[MEMORY])
     lost += points_lost(node, devices.counts, devices.shares)
     if node.switches and (shape.devices or shape.shares):
         lost += points_broken(node, [SwitchTaker.of(shape, devices)])
@@ -27,9 +27,4 @@ def cost_of(place: PlaceInside) -> int:
 def usable_left(node: NodeState) -> int:
     """Return the points of tier ``usable`` that the node has, without those of its switches."""
     cores = WHOLE_CORE_POINTS * whole_cores_free(node)
-    return points_of(node) + cores + rooms_left(node)
-
-
-def rooms_left(node: NodeState) -> int:
-    """Return the points of tier ``usable`` for the free rooms of the node."""
-    return room_points(node.rooms, node.pool_milli, node.memory)
+    return points_of(node) + cores + node.room_points

@@ -9,7 +9,7 @@ from placer.greedy.columns import CellColumn, Columns, Indices, Mask, Numbers
 from placer.greedy.node_rows import NodeRows
 from placer_models.device import GPU
 from placer_models.goals import ALIGNMENT, LOCALITY_NUMA_NODES, Tier
-from placer_models.links import best_permitted_minimum
+from placer_models.links.permitted import best_permitted_minimum
 from placer_models.policy import AlignmentPolicy, BindPolicy
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Fit, Shape

@@ -12,7 +12,9 @@ from placer.greedy.inside import PlaceInside, TierCosts
 from placer_models.device import GPU, FunctionSelector, selects
 from placer_models.device_share import ShareAmounts, less, room, used_millionths
 from placer_models.goals import DEVICE_CHOICE
-from placer_models.links import best_permitted, rooms, tells_apart, usable_points
+from placer_models.links.allowed import rooms, tells_apart
+from placer_models.links.permitted import best_permitted
+from placer_models.links.usable import usable_points
 from placer_models.policy import DeviceChoice, DeviceScope
 from placer_models.problem.banks import DeviceBank
 from placer_models.problem.node_state import NodeState

@@ -13,7 +13,7 @@ from dataclasses import replace
 from placer.search.default_locality import without_locality
 from placer_models.cpsat.families import sees_links
 from placer_models.device import GPU
-from placer_models.links import Board, selection_count, selections
+from placer_models.links.board import Board, selection_count, selections
 from placer_models.problem.banks import DeviceBank
 from placer_models.problem.joint_fit import JointFit
 from placer_models.problem.node_state import NodeState

@@ -21,7 +21,7 @@ from placer.state.out_of_time import Stop
 from placer_models.cluster import Instance, Nodes
 from placer_models.cpsat.families import is_exchangeable
 from placer_models.device import GPU
-from placer_models.links import (
+from placer_models.links.board import (
     counts_of,
     distance,
     minors_of,
@@ -29,8 +29,8 @@ from placer_models.links import (
     pair_sum,
     selection_count,
     selections,
-    usable_points,
 )
+from placer_models.links.usable import usable_points
 from placer_models.placement import (
     DeviceGrant,
     NamespacedName,

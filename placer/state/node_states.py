@@ -14,7 +14,7 @@ from placer.counting.pools import with_bound
 from placer.state.strategies import cell_strategy_of
 from placer_models.cluster import Machine, Node
 from placer_models.goals import CACHES, LOCALITY_PACKAGES, PACKAGES, Tier
-from placer_models.links import counts_of
+from placer_models.links.board import counts_of
 from placer_models.pod import PodSpec
 from placer_models.problem.banks import DeviceBank
 from placer_models.problem.core_granularity import CoreGranularity

@@ -11,14 +11,8 @@ from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.family import Family, Hint, KnownPlaces, Value, hints
 from placer_models.cpsat.shares import OpenedDevices, opened_in, reach_of, shares_of
 from placer_models.device import GPU
-from placer_models.links import (
-    Board,
-    DeviceSelection,
-    offered,
-    offered_count,
-    place_keys,
-    tells_apart,
-)
+from placer_models.links.allowed import offered, offered_count, place_keys, tells_apart
+from placer_models.links.board import Board, DeviceSelection
 from placer_models.problem.banks import DeviceBank
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Choice, Fit, Problem, Shape

@@ -20,7 +20,10 @@ from placer_models.goals import (
     POD_PAIR_SUM,
     USABLE,
 )
-from placer_models.links import Board, best_pair_sum, is_partition, pair_sum, usable_points
+from placer_models.links.allowed import is_partition
+from placer_models.links.best import best_pair_sum
+from placer_models.links.board import Board, pair_sum
+from placer_models.links.usable import usable_points
 from placer_models.problem.banks import DeviceBank
 from placer_models.problem.problem import Fit, Problem, Shape
 from placer_models.problem.tasks import GangTask

@@ -7,7 +7,7 @@ from placer_models.cpsat.node_strategy import products_of, rows_of
 from placer_models.cpsat.shares import reach_of
 from placer_models.device import GPU
 from placer_models.goals import DEVICE_CHOICE, LEAST_REQUESTED, MOST_BALANCED, NOT_MODELLED
-from placer_models.links import offered_count
+from placer_models.links.allowed import offered_count
 from placer_models.problem.banks import DeviceBank
 from placer_models.problem.problem import Problem
 

@@ -10,6 +10,7 @@ from placer_models.problem.banks import DeviceBank
 from placer_models.problem.dimensions import MEMORY, SHARED_POOL, Amounts
 from placer_models.problem.numa_strategy import CellStrategy
 from placer_models.problem.pools import NO_POOL, Bound, CellPool
+from placer_models.problem.rooms import room_points
 from placer_models.problem.switches import ClassesBelow
 from placer_models.records import record
 
@@ -165,6 +166,11 @@ class NodeState:
     def pool_milli(self) -> int:
         """What LS requests and newly owned CPUs, at ``milli_per_cpu`` each, may sum to."""
         return self.amounts[SHARED_POOL]
+
+    @property
+    def room_points(self) -> int:
+        """What its free rooms are worth in tier ``usable``."""
+        return room_points(self.rooms, self.pool_milli, self.memory)
 
     def bank(self, device_type: str) -> DeviceBank | None:
         """Return the bank of the type, if the node has such devices."""
