@@ -28,8 +28,9 @@ from placer_models.affinity import AffinityLevel
 from placer_models.bound import binds
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.cpuset import CpuSet
+from placer_models.device import is_instance
 from placer_models.goals import ALIGNMENT, LOCALITY_NUMA_NODES, LOCALITY_PACKAGES
-from placer_models.mig import covered, gpu_of, is_instance
+from placer_models.mig import covered, gpu_of
 from placer_models.placement import DeviceGrant, Placement, PodPlacement
 from placer_models.pod import DeviceRequest, Pod, PodSpec
 from placer_models.policy import ExclusivePolicy

@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 from placer_models.cpuset import CpuSet
 from placer_models.defaults import NO_DEFAULTS, Defaults
 from placer_models.demand import ExpectedDemand
-from placer_models.device import GPU, Device, LinkMatrix, PartitionTable
+from placer_models.device import GPU, Device, LinkMatrix, PartitionTable, is_instance
 from placer_models.left_out import LeftOut
-from placer_models.mig import Modes, gpu_of, is_instance, with_instances
+from placer_models.mig import Modes, gpu_of, with_instances
 from placer_models.network import NODE_LEVEL, LevelRule
 from placer_models.node_strategy import NodeStrategy
 from placer_models.placement import PodPlacement

@@ -9,6 +9,9 @@ from placer_models.typed import check_types
 GPU = "gpu"
 """The device type that has links."""
 
+INSTANCE_PREFIX = "mig-"
+"""The beginning of the device types of MIG instances, as in ``nvidia.com/mig-3g.20gb``."""
+
 DeviceKey = tuple[str, int]
 """Type and minor of a device."""
 
@@ -110,3 +113,8 @@ class LinkMatrix:
                     )
                 if i == j and value:
                     raise ValueError(f"GPU {a} has a link to itself")
+
+
+def is_instance(device_type: str) -> bool:
+    """Return whether devices of the type are MIG instances."""
+    return device_type.startswith(INSTANCE_PREFIX)

@@ -3,8 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from enum import StrEnum
 
-from placer_models.device import GPU
-from placer_models.mig import is_instance
+from placer_models.device import GPU, is_instance
 
 
 class DeviceStrategy(StrEnum):

@@ -4,9 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from placer_models.capacity import MAX_QUANTITY, MEMORY, PERCENT, Quantity, Unit, format_amount
 from placer_models.cluster import Machine, Node
-from placer_models.device import GPU, Device
+from placer_models.device import GPU, Device, is_instance
 from placer_models.device_share import WHOLE_PERCENT, DeviceShare
-from placer_models.mig import is_instance
 
 FaultPath = tuple[str | int, ...]
 """Path to a value from the spec: names of attributes and indices."""

@@ -13,16 +13,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
-from placer_models.device import GPU, Device
+from placer_models.device import GPU, INSTANCE_PREFIX, Device
 
 SLICES = 8
 """Memory slices of a GPU."""
 
 MEDIA = SLICES
 """The GPU's media engine, counted as one more slice: a single instance has it, at any start."""
-
-PREFIX = "mig-"
-"""The beginning of the device types of instances, as in ``nvidia.com/mig-3g.20gb``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +63,7 @@ class MigProfile:
     @property
     def type(self) -> str:
         """The device type of its instances."""
-        return PREFIX + self.name
+        return INSTANCE_PREFIX + self.name
 
     def covers(self, start: int) -> tuple[int, ...]:
         """Return what an instance takes of its GPU: slices, and MEDIA."""
@@ -96,11 +93,6 @@ TABLES: Mapping[str, tuple[MigProfile, ...]] = {
 
 Modes = tuple[tuple[int, str], ...]
 """(GPU minor, table) of the GPUs of a node that are in MIG mode, ascending."""
-
-
-def is_instance(device_type: str) -> bool:
-    """Return whether devices of the type are instances."""
-    return device_type.startswith(PREFIX)
 
 
 def gpu_of(minor: int) -> int:

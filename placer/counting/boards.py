@@ -3,10 +3,10 @@
 from itertools import count
 
 from placer_models.cluster import Node
-from placer_models.device import GPU, Device
+from placer_models.device import GPU, Device, is_instance
 from placer_models.goals import MIG_POINTS
 from placer_models.links.board import Board, board_of
-from placer_models.mig import TABLES, MigPlacement, covered, gpu_of, is_instance
+from placer_models.mig import TABLES, MigPlacement, covered, gpu_of
 
 
 def healthy(node: Node, device_type: str) -> tuple[Device, ...]:

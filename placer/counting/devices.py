@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from placer.counting.functions import free_functions, given_functions
 from placer_models.cluster import Node, RunningPod
-from placer_models.device import GPU, Device, DeviceKey
+from placer_models.device import GPU, Device, DeviceKey, is_instance
 from placer_models.device_share import DeviceShare, ShareAmounts, room, taken, totals_of
 from placer_models.links.board import Board, counts_of, minors_of
-from placer_models.mig import MEDIA, covered, gpu_of, is_instance
+from placer_models.mig import MEDIA, covered, gpu_of
 from placer_models.placement import DeviceGrant, PodPlacement
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Choice, Shape

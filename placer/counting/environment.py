@@ -3,9 +3,8 @@
 from dataclasses import replace
 
 from placer_models.cluster import Node
-from placer_models.device import GPU
+from placer_models.device import GPU, is_instance
 from placer_models.environment import Env
-from placer_models.mig import is_instance
 from placer_models.placement import ContainerPlacement
 from placer_models.visible_devices import UNNAMED_GPUS, gpu_environment
 

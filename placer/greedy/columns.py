@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from placer.greedy.bound import milli_left
-from placer_models.device import GPU
+from placer_models.device import GPU, is_instance
 from placer_models.goals import USABLE_SET_SIZES, strategy_of
 from placer_models.links.usable import usable_sets
-from placer_models.mig import is_instance
 from placer_models.node_strategy import NodeLoad, NodeStrategy
 from placer_models.policy import QosClass
 from placer_models.problem.dimensions import BEST_EFFORT_POOL, MEMORY, SHARED_POOL

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Iterable
 
-from placer_models.device import GPU
+from placer_models.device import GPU, is_instance
 from placer_models.goals import MEMBER_OF_MINIMUM_POINTS
-from placer_models.mig import is_instance, slices_of
+from placer_models.mig import slices_of
 from placer_models.problem.dimensions import Amounts
 from placer_models.problem.problem import Problem
 from placer_models.problem.tasks import GangTask

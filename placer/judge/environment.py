@@ -6,8 +6,7 @@ from placer.judge.container_parts import devices_of
 from placer.judge.family import JudgedFamily
 from placer.judge.finding import Finding
 from placer.judge.scene import JudgedNode, PlacedPod, Scene
-from placer_models.device import GPU
-from placer_models.mig import PREFIX
+from placer_models.device import GPU, INSTANCE_PREFIX
 from placer_models.placement import DeviceGrant
 from placer_models.visible_devices import NO_GPU, UNNAMED_GPUS, GpuVendor
 
@@ -48,7 +47,9 @@ def _fault(
     if minors and not minors <= frozenset().union(*inside.gpus_of.values()):
         return None  # rule device-known
     held = sorted(minors & gpus)
-    if vendor is GpuVendor.NVIDIA and any(grant.type.startswith(PREFIX) for grant in grants):
+    if vendor is GpuVendor.NVIDIA and any(
+        grant.type.startswith(INSTANCE_PREFIX) for grant in grants
+    ):
         if said is None:
             return None
         return (

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from placer.judge.family import JudgedFamily
 from placer.judge.finding import Finding
 from placer.judge.scene import JudgedNode, PlacedPod, Scene
-from placer_models.device import GPU
+from placer_models.device import GPU, INSTANCE_PREFIX
 from placer_models.goals import MIG_POINTS
-from placer_models.mig import PREFIX, TABLES, MigProfile
+from placer_models.mig import TABLES, MigProfile
 from placer_models.placement import DeviceGrant
 
 SLICES = 8
@@ -77,10 +77,10 @@ def instance_points(site: JudgedNode) -> int:
 def _parts(site: JudgedNode, grant: DeviceGrant) -> tuple[int, tuple[_Part, ...]]:
     """Return the GPU in MIG mode that a device is part of, and the parts that it takes."""
     tables = dict(site.node.mig)
-    if grant.type.startswith(PREFIX):
+    if grant.type.startswith(INSTANCE_PREFIX):
         gpu, start = divmod(grant.minor, SLICES)
         for profile in TABLES.get(tables.get(gpu, ""), ()):
-            if grant.type == PREFIX + profile.name and start in profile.starts:
+            if grant.type == INSTANCE_PREFIX + profile.name and start in profile.starts:
                 return gpu, _parts_of(profile, start)
         return gpu, ()
     if grant.type == GPU and grant.minor in tables:

@@ -6,7 +6,7 @@ from weakref import WeakKeyDictionary
 from placer.judge.family import JudgedFamily
 from placer.judge.mig import instance_points
 from placer.judge.scene import JudgedNode, NodeCapacity, PlacedPod, Scene
-from placer_models.device import GPU
+from placer_models.device import GPU, is_instance
 from placer_models.goals import (
     GPU_POINTS,
     PACK_NODES,
@@ -18,7 +18,6 @@ from placer_models.goals import (
     WORTH,
 )
 from placer_models.links import counts_of, usable_points
-from placer_models.mig import is_instance
 from placer_models.node_strategy import NodeLoad
 from placer_models.policy import QosClass
 from placer_models.resource_classes import ask_of, classes_of, load_of, totals_of

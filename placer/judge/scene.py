@@ -9,11 +9,10 @@ from placer.judge.homes import stays
 from placer.judge.open_nodes import asked_of_nodes, is_open
 from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.cpuset import NO_CPUS, CpuSet
-from placer_models.device import GPU, Device
+from placer_models.device import GPU, Device, is_instance
 from placer_models.illegal_running import as_counted
 from placer_models.incremental import PersistentMap, PersistentTuple, changed_indices
 from placer_models.links import Board, best_permitted_minimum, board_of
-from placer_models.mig import is_instance
 from placer_models.placement import NamespacedName, Placement, PodPlacement
 from placer_models.pod import Gang, Pod, PodSpec, Resources
 from placer_models.policy import CoreKind, DeviceScope, QosClass

@@ -6,6 +6,7 @@ from functools import cached_property
 
 from placer.kubernetes.device_pools import DevicePools, PoolDevice
 from placer.kubernetes.objects import Objects
+from placer_models.device import is_instance
 from placer_models.kubernetes.device_selector import (
     CelSelector,
     SelectorError,
@@ -14,7 +15,6 @@ from placer_models.kubernetes.device_selector import (
 )
 from placer_models.kubernetes.listed_devices import CPU_TYPES
 from placer_models.kubernetes.resource_claim import ClaimRequest
-from placer_models.mig import is_instance
 
 
 @dataclass(frozen=True)  # without slots, because it caches what nodes have

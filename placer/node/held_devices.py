@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 
-from placer_models.device import GPU, DeviceKey
+from placer_models.device import GPU, DeviceKey, is_instance
 from placer_models.files.errors import shown
 from placer_models.kubernetes.checkpoints.device_manager import (
     DEVICE_MANAGER_CHECKPOINT,
     HeldByKubelet,
 )
 from placer_models.kubernetes.plugin_devices import devices_of, type_of
-from placer_models.mig import gpu_of, is_instance
+from placer_models.mig import gpu_of
 from placer_models.node_placement import NodePlacement, NodePod
 
 

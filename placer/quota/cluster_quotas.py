@@ -7,9 +7,8 @@ from placer.quota.store import ClassQuotas, QuotaStore
 from placer.scheduler import Scheduler
 from placer_models.capacity import MEMORY, PERCENT
 from placer_models.cluster import Node
-from placer_models.device import Device
+from placer_models.device import Device, is_instance
 from placer_models.device_share import DeviceTotals, ShareAmounts, room, totals_of
-from placer_models.mig import is_instance
 from placer_models.quantity import format_bytes
 
 

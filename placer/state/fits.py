@@ -24,12 +24,11 @@ from placer_models.alignment import (
     width,
 )
 from placer_models.cluster import Node
-from placer_models.device import GPU
+from placer_models.device import GPU, is_instance
 from placer_models.device_strategy import DeviceStrategy
 from placer_models.effective import effective_alignment, effective_exclusive
 from placer_models.links.allowed import has_set
 from placer_models.links.permitted import best_permitted_minimum, best_permitted_sum
-from placer_models.mig import is_instance
 from placer_models.node_rules import NODE_RULES, admits, weight_missed
 from placer_models.pod import DeviceRequest, PodSpec
 from placer_models.policy import (

@@ -5,8 +5,8 @@ from random import Random
 
 from features.feature import Feature
 from placer_models.cluster import Instance, Node, RunningPod
-from placer_models.device import GPU
-from placer_models.mig import TABLES, covered, gpu_of, is_instance
+from placer_models.device import GPU, is_instance
+from placer_models.mig import TABLES, covered, gpu_of
 from placer_models.placement import DeviceGrant, PodPlacement
 from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
 from placer_models.policy import QosClass

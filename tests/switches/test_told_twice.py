@@ -10,8 +10,8 @@ from placer.judge.measure import measure
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import Instance, Node
+from placer_models.device import is_instance
 from placer_models.goals import USABLE
-from placer_models.mig import is_instance
 from placer_models.placement import (
     NamespacedName,
     PartlyPlaced,

@@ -3,7 +3,8 @@
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from placer_models.device import GPU
+from placer_models.device import GPU, is_instance
+from placer_models.device import INSTANCE_PREFIX as MIG
 from placer_models.device_request import (
     DEVICE_RESOURCES,
     FPGA,
@@ -34,8 +35,7 @@ from placer_models.instance.schema import SharePart
 from placer_models.instance.unsupported import unsupported_resource
 from placer_models.legal_shares import Offers
 from placer_models.limits import Limits
-from placer_models.mig import PREFIX as MIG
-from placer_models.mig import is_instance, profile_types
+from placer_models.mig import profile_types
 from placer_models.pod import Container, DeviceRequest, Resources
 from placer_models.quantity import format_bytes, parse_bytes, parse_milli
 

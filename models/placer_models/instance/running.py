@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from placer_models.bound import binds, bound_to, numa_nodes_of, within
 from placer_models.cluster import Node, RunningPod
 from placer_models.cpuset import CpuSet, format_cpu_list, parse_cpu_list
-from placer_models.device import GPU, Device
+from placer_models.device import GPU, Device, is_instance
 from placer_models.device_share import DeviceShare
 from placer_models.files.errors import counted, cpus_are, shown
 from placer_models.files.faults import Place
@@ -25,7 +25,7 @@ from placer_models.instance.running_defaults import (
 )
 from placer_models.instance.running_pages import pages_given
 from placer_models.instance.schema import RunningPart
-from placer_models.mig import covered, gpu_of, is_instance
+from placer_models.mig import covered, gpu_of
 from placer_models.placement import DeviceGrant, PodPlacement
 from placer_models.pod import Pod
 from placer_models.policy import QosClass

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from placer_models.cpuset import format_cpu_list
-from placer_models.device import GPU, Device, LinkMatrix, PartitionTable
+from placer_models.device import GPU, Device, LinkMatrix, PartitionTable, is_instance
 from placer_models.links.table import interchangeable, of_devices
-from placer_models.mig import is_instance
 from placer_models.records import CachedHash, record
 
 

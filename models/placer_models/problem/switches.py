@@ -8,8 +8,7 @@ devices of a type breaks none: that its own are near each other says more (D7).
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 
-from placer_models.device import GPU
-from placer_models.mig import is_instance
+from placer_models.device import GPU, is_instance
 from placer_models.problem.banks import DeviceBank
 
 ClassesBelow = tuple[tuple[int, int], ...]

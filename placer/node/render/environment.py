@@ -13,9 +13,8 @@ from placer.judge.scene import placed_pod_of
 from placer.node.targets import ContainerTarget
 from placer_models.cluster import Node
 from placer_models.cpuset import format_cpu_list
-from placer_models.device import GPU, Device
+from placer_models.device import GPU, Device, is_instance
 from placer_models.environment import Env, name_fault, value_fault
-from placer_models.mig import is_instance
 from placer_models.placement import DeviceGrant
 from placer_models.visible_devices import (
     UNNAMED_GPUS,

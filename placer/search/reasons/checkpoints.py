@@ -4,8 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from placer.search.reasons.register import REASON_RULES
 from placer_models.cluster import Node
-from placer_models.device import GPU
-from placer_models.mig import is_instance
+from placer_models.device import GPU, is_instance
 from placer_models.pod import PodSpec
 from placer_models.reasons import Blocked, KeptByCheckpoint, OutOfTime, Reason
 

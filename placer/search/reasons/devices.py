@@ -9,10 +9,9 @@ from placer.counting.functions import free_functions
 from placer.search.reasons.question import PodOnNode
 from placer.search.reasons.rule import AskedAndLeft, PerNumaNode, ReasonRule, Said, listed, of_type
 from placer.state.fits import device_demanded
-from placer_models.device import GPU, FunctionSelector
+from placer_models.device import GPU, FunctionSelector, is_instance
 from placer_models.device_share import DeviceShare, room, totals_of
 from placer_models.device_strategy import DeviceStrategy
-from placer_models.mig import is_instance
 from placer_models.pod import DeviceRequest, PodSpec
 from placer_models.policy import DeviceScope, Strength
 from placer_models.problem.shares import ShareableDevice
