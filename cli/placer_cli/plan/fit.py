@@ -1,42 +1,36 @@
 """``placer plan fit``: how many more pods of a shape fit, as it is and after each change."""
 
 from collections.abc import Sequence
-from pathlib import Path
-from time import monotonic
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from placer_cli.commands.solve import LONGEST_S
-from placer_cli.console import err, note_summary, out
 from placer_cli.exits import Exit
-from placer_cli.illegal import SkipIllegal, read_instance
-from placer_cli.output import Format, document, refuse_inputs
-from placer_cli.plan.sweeping import ExecutorAddress, Processes, told_as_usage, workers_named
-from placer_cli.report.option import ReportFile, foot_of, write_report
+from placer_cli.illegal import SkipIllegal
+from placer_cli.output import Format
+from placer_cli.plan.cluster_question import AnswerFormat, ClusterQuestion, InstanceFiles, answered
+from placer_cli.plan.sweeping import ExecutorAddress, Processes, workers_named
+from placer_cli.report.option import ReportFile
 from placer_cli.what_if import changes_in
 from placer_cli.who_waits import Gated, Ignore, SchedulerNames, who_waits
 from placer_models.cluster import Instance
-from placer_models.kubernetes.who_waits import WhoWaits
 from placer_models.pod import Pod
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from placer.plan.fit import FitTask
     from placer.plan.fit_answer import FitCount
     from placer.sweep.workers import SweepWorkers
+    from placer_cli.draw.canvas import Canvas
     from placer_models.whatif.change import InstanceChange
 
 LEAST_S = 0.1
 
 
 def fit(
-    instance: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="INSTANCE",
-            help="Files of one instance, or of one cluster's objects; - is standard input.",
-        ),
-    ],
+    instance: InstanceFiles,
     pod: Annotated[
         str,
         typer.Option(
@@ -68,7 +62,7 @@ def fit(
     processes: Processes = None,
     executor: ExecutorAddress = None,
     report: ReportFile = None,
-    form: Annotated[Format, typer.Option("--format", help="How it is printed.")] = Format.TABLE,
+    form: AnswerFormat = Format.TABLE,
     skip_illegal: SkipIllegal = False,
     scheduler_name: SchedulerNames = None,
     gated: Gated = False,
@@ -80,90 +74,66 @@ def fit(
     at, and the count has a proven upper bound. Exit codes: 0 one or more fit; 1 none does; 2 bad
     input.
     """
-    from placer_cli.interrupt import NoAnswerError
-
     who = who_waits(scheduler_name, gated=gated, ignore=ignore)
-    try:
-        steps = _fit(
-            instance,
-            pod,
-            exclude_nodes or [],
-            what_if or [],
-            seconds,
-            form,
-            workers_named(processes, executor),
-            report,
-            skip_illegal=skip_illegal,
-            who=who,
-        )
-    except KeyboardInterrupt:
-        raise NoAnswerError from None
+    question = ClusterQuestion(instance, form, report, who, skip_illegal)
+    workers = workers_named(processes, executor)
+    steps = answered(
+        lambda: _fit(question, pod, exclude_nodes or [], what_if or [], seconds, workers)
+    )
     raise typer.Exit(Exit.DONE if steps[0].count else Exit.NOT_ALL)
 
 
 def _fit(
-    paths: list[Path],
+    question: ClusterQuestion,
     shape: str,
     excluded: Sequence[str],
     texts: Sequence[str],
     seconds: float,
-    form: Format,
     workers: "SweepWorkers",
-    report: Path | None,
-    *,
-    skip_illegal: bool,
-    who: WhoWaits,
 ) -> "list[FitCount]":
     """Read, count and print; return what was counted."""
     from placer.pod_shape import load_shape
-    from placer_cli.interrupt import halted_by_ctrl_c
-    from placer_cli.progress import progress
 
-    refuse_inputs("--report", report, paths)
-    started_s = monotonic()
     changes = [changes_in([text]) for text in texts]
-    instance = read_instance(
-        paths, note_summary, skip_illegal=skip_illegal, who=who, bears_faults=True
-    )
+    instance = question.read()
     try:
-        pod, asked = load_shape(shape, paths, instance, who)
+        pod, asked = load_shape(shape, question.paths, instance, question.who)
     except ValueError as error:
         raise typer.BadParameter(f"--pod: {error}") from None
     tasks = _tasks(asked, pod, excluded, changes, seconds)
     found: dict[int, FitCount] = {}
-    with told_as_usage(), halted_by_ctrl_c() as halt, progress(err()) as tell:
+    with question.asking("counting how many fit") as (tell, stop):
         from placer.plan.fit import BoundlessShapeError
         from placer.plan.fit import fit as count
         from placer.sweep.sweep import each_result
 
-        tell("counting how many fit")
         try:
-            for index, step in each_result(
-                count, tasks, workers, lambda: halt.called_s is not None
-            ):
+            for index, step in each_result(count, tasks, workers, stop):
                 found[index] = step
                 tell(f"{len(found)} of {len(tasks)} are counted")
         except BoundlessShapeError as error:
             raise typer.BadParameter(f"--pod: {error}") from None
-    steps = [found[index] for index in sorted(found)]
     if 0 not in found:
         raise KeyboardInterrupt
+    steps = [found[index] for index in sorted(found)]
     waiting = sum(len(gang.pods) for gang in instance.gangs)
-    if form is Format.TABLE:
-        from placer_cli.draw.canvas import canvas_of
+
+    def draw(canvas: "Canvas") -> "RenderableType":
         from placer_cli.plan.draw_fit import draw_fit
 
-        console = out()
-        console.print(draw_fit(steps, shape, waiting, canvas_of(console)))
-    else:
+        return draw_fit(steps, shape, waiting, canvas)
+
+    def tree() -> object:
         from placer.plan.fit_json import fit_to_json
 
-        typer.echo(document(fit_to_json(steps, waiting), form), nl=False)
-    if report is not None:
+        return fit_to_json(steps, waiting)
+
+    def page(foot: str) -> str:
         from placer_cli.plan.pages import fit_page
 
-        write_report(report, fit_page(steps, shape, waiting, foot_of("What placer plan fit says")))
-    err().print(f"counted in {monotonic() - started_s:.2f} s", style="dim")
+        return fit_page(steps, shape, waiting, foot)
+
+    question.tell("placer plan fit", "counted", draw, tree, page)
     return steps
 
 

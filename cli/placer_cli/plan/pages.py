@@ -20,9 +20,8 @@ from placer_cli.plan.draw_survival import draw_survival
 from placer_cli.plan.drawn import draw_plan
 from placer_cli.plan.drawn_growth import draw_growth, told_stretch
 from placer_cli.report.charts import Bar, CurvePoint, bars, curve
+from placer_cli.report.from_drawings import busiest, insides, lead_of
 from placer_cli.report.html import Html
-from placer_cli.report.insides import busiest, insides
-from placer_cli.report.lead import lead_of
 from placer_cli.report.page import SortCell, page, paragraphs, section, sorted_table, tiles
 from placer_models.cluster import Node
 from placer_models.placement import PodPlacement

@@ -8,9 +8,8 @@ from placer.search.options import SolveOptions
 from placer_cli.draw.answer import draw_answer
 from placer_cli.draw.canvas import Canvas
 from placer_cli.report.charts import Bar, bars
+from placer_cli.report.from_drawings import insides, lead_of
 from placer_cli.report.html import Html
-from placer_cli.report.insides import insides
-from placer_cli.report.lead import lead_of
 from placer_cli.report.page import SortCell, page, section, sorted_table, tiles
 from placer_models.cluster import Instance
 from placer_models.instance.placement_file import answer_to_json

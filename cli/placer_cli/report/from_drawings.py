@@ -1,8 +1,11 @@
-"""Insides of chosen nodes in a report, as ``placer show --svg`` draws them."""
+"""Parts of a report that drawings have already: the lead, and insides of chosen nodes."""
 
+import io
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import partial
+
+from rich.console import Console, RenderableType
 
 from placer_cli.draw.node import draw_node
 from placer_cli.draw.residents import residents_of
@@ -14,6 +17,22 @@ from placer_models.placement import Placement
 
 _MOST = 4
 """So many nodes are drawn."""
+
+_COLUMNS = 4_000
+"""So wide that no sentence of a lead is broken."""
+
+
+def lead_of(drawing: RenderableType) -> list[str]:
+    """Return the lines of a drawing up to its first empty one."""
+    text = io.StringIO()
+    console = Console(file=text, width=_COLUMNS, markup=False, highlight=False, emoji=False)
+    console.print(drawing)
+    found = []
+    for line in text.getvalue().splitlines():
+        if not line.strip():
+            break
+        found.append(line.rstrip())
+    return found
 
 
 def busiest(placement: Placement, nodes: Iterable[str]) -> str | None:

@@ -1,0 +1,126 @@
+"""The frame of questions about a cluster that runs: it is read, asked about, and told of."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+import typer
+
+from placer_cli.console import err, note_summary, out
+from placer_cli.illegal import read_instance
+from placer_cli.output import Format, document, refuse_inputs
+from placer_cli.plan.sweeping import told_as_usage
+from placer_cli.report.option import foot_of, write_report
+from placer_models.cluster import Instance
+from placer_models.kubernetes.who_waits import WhoWaits
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from placer_cli.draw.canvas import Canvas
+
+_Answer = TypeVar("_Answer")
+
+InstanceFiles = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="INSTANCE",
+        help="Files of one instance, or of one cluster's objects; - is standard input.",
+    ),
+]
+
+AnswerFormat = Annotated[Format, typer.Option("--format", help="How it is printed.")]
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterQuestion:
+    """The options that such questions have in common.
+
+    Attributes:
+        paths: The files of the instance.
+        form: How the answer is printed.
+        report: The file to which a page for a browser is written, if any.
+        who: Which pods of a dump wait.
+        skip_illegal: Whether pods that ask for what no pod may ask for are left out.
+
+    """
+
+    paths: list[Path]
+    form: Format
+    report: Path | None
+    who: WhoWaits
+    skip_illegal: bool
+    _started_s: float = field(default_factory=monotonic)
+
+    def read(self) -> Instance:
+        """Read the instance.
+
+        Raises:
+            InputError: Something is wrong with a file.
+
+        """
+        refuse_inputs("--report", self.report, self.paths)
+        return read_instance(
+            self.paths,
+            note_summary,
+            skip_illegal=self.skip_illegal,
+            who=self.who,
+            bears_faults=True,
+        )
+
+    @contextmanager
+    def asking(self, what: str) -> Iterator[tuple[Callable[[str], None], Callable[[], bool]]]:
+        """Show what is done; yield who is told of it, and whom to ask whether to end."""
+        from placer_cli.interrupt import halted_by_ctrl_c
+        from placer_cli.progress import progress
+
+        with told_as_usage(), halted_by_ctrl_c() as halt, progress(err()) as tell:
+            tell(what)
+            yield tell, lambda: halt.called_s is not None
+
+    def tell(
+        self,
+        command: str,
+        did: str,
+        draw: "Callable[[Canvas], RenderableType]",
+        tree: Callable[[], object],
+        page: Callable[[str], str],
+    ) -> None:
+        """Print the answer, write the report, and say how long it took.
+
+        Args:
+            command: The command as it is typed.
+            did: What it did, for the last line.
+            draw: Draws the answer for a terminal.
+            tree: Returns it as JSON has it.
+            page: Returns it as a page with this last line.
+
+        """
+        if self.form is Format.TABLE:
+            from placer_cli.draw.canvas import canvas_of
+
+            console = out()
+            console.print(draw(canvas_of(console)))
+        else:
+            typer.echo(document(tree(), self.form), nl=False)
+        if self.report is not None:
+            write_report(self.report, page(foot_of(f"What {command} says")))
+        err().print(f"{did} in {monotonic() - self._started_s:.2f} s", style="dim")
+
+
+def answered(ask: Callable[[], _Answer]) -> _Answer:
+    """Return the answer; Ctrl-C before there is one is told as such.
+
+    Raises:
+        NoAnswerError: There is none.
+
+    """
+    from placer_cli.interrupt import NoAnswerError
+
+    try:
+        return ask()
+    except KeyboardInterrupt:
+        raise NoAnswerError from None
