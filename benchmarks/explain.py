@@ -53,7 +53,7 @@ def pod(name: str, gpus: int, gib: int = 1, **more: object) -> Pod:
     return Pod(
         name,
         "default",
-        PodSpec((Container("main", requests),), QosClass.LS, **more),  # type: ignore[arg-type]
+        PodSpec((Container("main", requests),), QosClass.LS, **more),
     )
 
 

@@ -208,11 +208,11 @@ def solved(instance: Instance, limit_s: float, slower: float) -> dict[str, float
 
     modules: Sequence[Any] = (budget_module, halt_module)
     begin = Budget.__init__
-    Budget.__init__ = started  # type: ignore[method-assign, assignment]
+    Budget.__init__ = started
     for module in modules:
         module.time = clock
-    cp_model.CpSolver.solve = work  # type: ignore[method-assign, assignment]
-    solver.Budget = watched  # type: ignore[misc, assignment, attr-defined]
+    cp_model.CpSolver.solve = work
+    solver.Budget = watched
     options = SolveOptions(Engine.AUTO, limit_s, workers=1, seed=1)
     begun_s = clock.monotonic()
     answer = solver.solve(instance, options)

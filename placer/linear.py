@@ -3,7 +3,7 @@
 Whatever comes out of here only proposes; nothing is proven by it.
 """
 
-from ortools.linear_solver import pywraplp  # type: ignore[import-untyped]
+from ortools.linear_solver import pywraplp  # type: ignore[import-untyped]  # no stubs
 
 
 class LinearProgram:

@@ -121,7 +121,7 @@ def suggests_names(kind: type[T]) -> type[T]:
                 raise
             raise _unknown_argument(kind.__name__, kwargs, names) from None
 
-    kind.__init__ = careful  # type: ignore[method-assign]
+    kind.__init__ = careful  # type: ignore[method-assign]  # of any class, whatever its own takes
     return kind
 
 

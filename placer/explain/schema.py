@@ -61,7 +61,7 @@ class WinnerPart(Part):
 class ProposedChangePart(Part):
     """A change that would do, in the words of ``--what-if``."""
 
-    kind: Literal[CHANGE_KINDS]  # type: ignore[valid-type]
+    kind: Literal[CHANGE_KINDS]  # type: ignore[valid-type]  # told in one place only
     what: tuple[str, ...]
     confirmed: Literal[True]
     act: tuple[str, ...]
@@ -77,7 +77,7 @@ class ExplanationPart(Part):
     count: int
     pods: tuple[NamePart, ...]
     token: str
-    verdict: Literal[tuple(one.value for one in Verdict)] | None  # type: ignore[valid-type]
+    verdict: Literal[tuple(one.value for one in Verdict)] | None  # type: ignore[valid-type]  # told in one place only
     sentence: str
     more: tuple[str, ...]
     funnel: tuple[FunnelStepPart, ...]

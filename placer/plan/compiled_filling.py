@@ -39,7 +39,7 @@ def compiled_filled(tables: BinTables, kind: IntArray, passes: Sequence[Pass]) -
 
 
 @numba.njit(cache=True, nogil=True)
-def _take(shares, whole, share, count, largest, rooms, free, taken):  # type: ignore[no-untyped-def]
+def _take(shares, whole, share, count, largest, rooms, free, taken):
     """Take devices of one type for one item; return whether there was all of it."""
     devices, quantities = rooms.shape
     taken[:] = False
@@ -75,7 +75,7 @@ def _take(shares, whole, share, count, largest, rooms, free, taken):  # type: ig
 
 
 @numba.njit(cache=True, nogil=True)
-def _pass(  # type: ignore[no-untyped-def]
+def _pass(
     may,
     sizes,
     shares,

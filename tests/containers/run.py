@@ -12,7 +12,7 @@ from pathlib import Path
 CHECKOUT = Path(__file__).parents[2]
 sys.path.insert(0, str(CHECKOUT / "tests"))
 
-from containers.runtimes import MissingError, need_cdi_reader, need_program, need_runc  # noqa: E402
+from containers.runtimes import MissingError, need_cdi_reader, need_program, need_runc
 
 TESTS = ("tests/containers", "tests/node/test_systemd_units.py", "tests/node/test_unit_file.py")
 

@@ -380,4 +380,4 @@ def test_a_default_is_of_its_type() -> None:
     As with every word: a text in place of a policy is refused at once.
     """
     with pytest.raises(TypeError, match="Defaults: alignment is 'SingleNUMANode'"):
-        Defaults(alignment="SingleNUMANode")  # type: ignore[arg-type]
+        Defaults(alignment="SingleNUMANode")

@@ -237,7 +237,7 @@ class ControlPlane(AbstractContextManager["ControlPlane"]):
         """Return status and body of an answer, over one connection that is kept."""
         if self._connection is None:
             # The server's certificate is made anew at each start, and signed by nobody.
-            context = ssl._create_unverified_context()  # noqa: SLF001
+            context = ssl._create_unverified_context()
             self._connection = http.client.HTTPSConnection(
                 "127.0.0.1", self.port, context=context, timeout=60
             )

@@ -12,8 +12,8 @@ from pathlib import Path
 CHECKOUT = Path(__file__).parents[2]
 sys.path.insert(0, str(CHECKOUT / "tests"))
 
-from containers.runtimes import MissingError  # noqa: E402
-from e2e.binaries import BuildError, cache_folder, missing, need_filter, need_programs  # noqa: E402
+from containers.runtimes import MissingError
+from e2e.binaries import BuildError, cache_folder, missing, need_filter, need_programs
 
 FILTER_LIMIT_S = 240.0
 TESTS_LIMIT_S = 1500.0

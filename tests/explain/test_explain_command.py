@@ -50,7 +50,7 @@ def test_programs_get_each_change_in_the_words_of_what_if(
 
     tree = json.loads(capsys.readouterr().out)
     schema = schema_of(SchemaKind.EXPLANATIONS)
-    assert faults(tree, schema, schema["$defs"]) == []  # type: ignore[arg-type]
+    assert faults(tree, schema, schema["$defs"]) == []
     (one,) = tree["explanations"]
     assert (one["count"], one["token"]) == (1, "outvoted/shared-pool")
     assert [near["node"] for near in one["nearest"]] == ["a", "b"]

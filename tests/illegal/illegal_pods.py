@@ -17,12 +17,12 @@ LSE, LSR, LS = QosClass.LSE, QosClass.LSR, QosClass.LS
 
 def asking(**amounts: object) -> PodSpec:
     """Return a pod of one container."""
-    return PodSpec((Container("main", Resources(**amounts)),))  # type: ignore[arg-type]
+    return PodSpec((Container("main", Resources(**amounts)),))
 
 
 def share_of(kind: str, **share: object) -> PodSpec:
     """Return a pod that asks for a share of one device."""
-    return asking(devices=(DeviceRequest(kind, 1, DeviceShare(**share)),))  # type: ignore[arg-type]
+    return asking(devices=(DeviceRequest(kind, 1, DeviceShare(**share)),))
 
 
 INSIDE = AffinityTerm((("app", "db"),), apart=True, level=AffinityLevel.NUMA)

@@ -56,13 +56,13 @@ BATCHES = 10
 def running(spec: PodSpec, name: str = "bad", **held: object) -> RunningPod:
     """Return a pod of the spec that runs on the node and holds so much."""
     held = {"cpuset": frozenset(), **held}
-    place = PodPlacement(name, "default", None, "n", **held)  # type: ignore[arg-type]
+    place = PodPlacement(name, "default", None, "n", **held)
     return RunningPod(Pod(name, "default", spec), place)
 
 
 def one(requests: Resources, qos: QosClass = LS, **wishes: object) -> PodSpec:
     spec = PodSpec((Container("main", requests),), qos)
-    return replace(spec, **wishes)  # type: ignore[arg-type]
+    return replace(spec, **wishes)
 
 
 def waiting(name: str, requests: Resources, qos: QosClass = LS) -> Pod:
@@ -277,7 +277,7 @@ def test_it_keeps_apart_by_the_cpus_that_it_owns() -> None:
         "exclusive": ExclusivePolicy.NUMA_NODE_LEVEL,
         "exclusive_strength": one(Resources(), LSR).bind_strength.REQUIRED,
     }
-    bad = running(replace(ILLEGAL["half a CPU of its own"], **apart), cpuset=frozenset({0, 128}))  # type: ignore[arg-type]
+    bad = running(replace(ILLEGAL["half a CPU of its own"], **apart), cpuset=frozenset({0, 128}))
     asked = Pod("p", "default", one(Resources(1000), LSR, **apart))
 
     answer = answer_to(asked, beside=bad)

@@ -17,7 +17,7 @@ class _Failing:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._solver, name)
 
-    def Solve(self, *parameters: Any) -> int:  # noqa: N802
+    def Solve(self, *parameters: Any) -> int:
         self._times -= 1
         self.anew += bool(parameters)
         failed = self._times >= 0

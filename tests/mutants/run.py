@@ -21,7 +21,7 @@ from typing import NamedTuple
 CHECKOUT = Path(__file__).parents[2]
 sys.path.insert(0, str(CHECKOUT / "tests"))
 
-from mutants.operators import Mutant, mutants_of  # noqa: E402
+from mutants.operators import Mutant, mutants_of
 
 MODELS = "models/placer_models"
 SHARED_WORDS = (

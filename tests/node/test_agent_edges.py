@@ -219,13 +219,13 @@ class TestServer:
         """
         monkeypatch.setattr(serve, "DEADLINE_S", 0.2)
         streams = []
-        takes = serve._Connections.handle_stream  # noqa: SLF001
+        takes = serve._Connections.handle_stream
 
         def taken(server: object, stream: object, address: object) -> None:
             streams.append(stream)
             takes(server, stream, address)
 
-        monkeypatch.setattr(serve._Connections, "handle_stream", taken)  # noqa: SLF001
+        monkeypatch.setattr(serve._Connections, "handle_stream", taken)
         says = {"trouble": lambda: ["x" * 1000] * 30_000}
         with (
             serving("127.0.0.1:0", **says) as server,
@@ -528,7 +528,7 @@ class TestWatch:
         """
         Once; from another thread.
         """
-        alarm = watch._alarm  # noqa: SLF001
+        alarm = watch._alarm
         began_s = time.monotonic()
         threading.Timer(0.02, alarm.ring).start()
         assert watch.changes(60) == set()

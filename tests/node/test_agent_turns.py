@@ -57,9 +57,7 @@ def turns(tmp_path, monkeypatch):
     (tmp_path / "cgroup/placer/other/cpuset.cpus.effective").write_text("4-5\n")
     agent = Watched()
     with run.ExitStack() as open_things:
-        found = run._Turns(  # noqa: SLF001
-            agent, {"": tmp_path / "cgroup"}, threading.Event(), open_things
-        )
+        found = run._Turns(agent, {"": tmp_path / "cgroup"}, threading.Event(), open_things)
         found.settle()
         found.turn(frozenset(), tmp_path / "documents")
         first = agent.asked[:]
@@ -110,7 +108,7 @@ def test_a_cpu_that_goes_is_seen_without_being_told(turns):
 
 def test_a_device_that_turned_ill_is_looked_at_without_a_change(turns):
     found, done, folder, *_ = turns
-    found._sick.set()  # noqa: SLF001
+    found._sick.set()
 
     for _ in range(2):
         found.turn(frozenset(), folder / "documents")
@@ -162,7 +160,7 @@ def test_what_was_left_alone_is_tried_again_at_each_sweep(turns, monkeypatch):
     monkeypatch.setattr(run, "SWEEP_S", 0)
 
     found.turn(frozenset(), folder / "documents")
-    found._agent.status.plan = NodePlan(left_alone=("a/main is left alone: ...",))  # noqa: SLF001
+    found._agent.status.plan = NodePlan(left_alone=("a/main is left alone: ...",))
     found.turn(frozenset(), folder / "documents")
 
     usual = ["take", "devices", "strangers"]

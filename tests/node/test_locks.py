@@ -90,7 +90,7 @@ def test_a_killed_one_holds_nothing(locked: Locked, tmp_path: Path) -> None:
     )
     subprocess.run([sys.executable, "-c", script], check=False)
     tree = FakeV2()
-    tree.identity = lambda: "x"  # type: ignore[method-assign]
+    tree.identity = lambda: "x"
 
     left = sorted(path.name for path in tmp_path.glob("*/*.lock"))
     with locked("a/b", Cgroups(tree)):

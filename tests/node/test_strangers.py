@@ -176,7 +176,7 @@ def test_an_agent_that_dies_between_any_two_writes_loses_nothing(machine, seed):
 
     for _ in range(6):
         clearing, left = machine.clearing(), draw.randint(0, 7)
-        write = clearing._write  # noqa: SLF001
+        write = clearing._write
 
         def dying(one, cpus, write=write):
             nonlocal left
@@ -185,7 +185,7 @@ def test_an_agent_that_dies_between_any_two_writes_loses_nothing(machine, seed):
             left -= 1
             return write(one, cpus)
 
-        clearing._write = dying  # noqa: SLF001
+        clearing._write = dying
         try:
             machine.clear(clearing, draw.choice(["", "2-3", "0-1,5", "3-6"]))
         except KilledError:

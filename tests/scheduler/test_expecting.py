@@ -275,7 +275,7 @@ def test_contradictions_in_a_demand_are_refused(bad: dict[str, object], said: st
     """
     good = ExpectedDemand((ExpectedShape(1, 1), ExpectedShape(2, 1)), (1, 1))
     with pytest.raises(ValueError, match=said):
-        replace(good, **bad)  # type: ignore[arg-type]
+        replace(good, **bad)
 
 
 def test_instances_without_a_demand_expect_what_runs_and_waits() -> None:

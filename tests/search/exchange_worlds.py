@@ -127,7 +127,7 @@ def gpu_machine(gpus: int, cpus: int = 16) -> Machine:
 
 def asking(name: str, resources: Resources, *, priority: int = 0, **words: object) -> Gang:
     qos = QosClass.LSR if words else QosClass.LS
-    spec = replace(PodSpec((Container("main", resources),), qos), **words)  # type: ignore[arg-type]
+    spec = replace(PodSpec((Container("main", resources),), qos), **words)
     return Gang(name, "default", (Pod(name, "default", spec),), 1, priority=priority, lone=True)
 
 

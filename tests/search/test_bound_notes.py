@@ -42,7 +42,7 @@ def pods(count: int, cpus: int, memory_gib: int, **words: object) -> tuple[Gang,
     found = []
     for i in range(count):
         gang = asking(f"p{cpus}-{memory_gib}-{i}", Resources(1000 * cpus, memory_gib * GIB))
-        spec: PodSpec = replace(gang.pods[0].spec, **words)  # type: ignore[arg-type]
+        spec: PodSpec = replace(gang.pods[0].spec, **words)
         found.append(replace(gang, pods=(replace(gang.pods[0], spec=spec),)))
     return tuple(found)
 

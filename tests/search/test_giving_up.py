@@ -102,7 +102,7 @@ def test_a_model_is_written_whole_or_not_at_all(seed: int) -> None:
     *stopped, last = many_looks(lambda stop: build_batch_model(problem, stop=stop), 7)
 
     assert all(model is None for model in stopped)
-    assert str(last.model.proto) == str(whole.model.proto)  # type: ignore[attr-defined]
+    assert str(last.model.proto) == str(whole.model.proto)
     *stopped, last = many_looks(lambda stop: build_relaxed_model(problem, stop), 1)
     assert all(model is None for model in stopped)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 SOURCES = """\
 deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian bookworm main
 deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian bookworm-backports main
-"""  # noqa: E501
+"""  # noqa: E501 - a source is one line
 """6.1 is in main; 6.12, the first here with cpuset.cpus.exclusive, in backports."""
 
 QEMU = "qemu-system-x86_64"

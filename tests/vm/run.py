@@ -14,8 +14,8 @@ HERE = Path(__file__).parent
 CHECKOUT = HERE.parents[1]
 sys.path.insert(0, str(HERE.parent))
 
-from vm.kernels import CannotBootError, kernel, need_qemu  # noqa: E402
-from vm.machine import NoAnswerError, Run, boot  # noqa: E402
+from vm.kernels import CannotBootError, kernel, need_qemu
+from vm.machine import NoAnswerError, Run, boot
 
 MACHINES = (("6.12", "v2"), ("6.1", "v1"))
 """Series of the kernel, version of the cgroups. 6.1 lacks cpuset.cpus.exclusive; version 1 is

@@ -62,7 +62,7 @@ def test_what_is_worked_out_of_a_machine_comes_along(name: str, copier: Copier) 
     for field in ("cores", "core_facts", "cpu", "online", "package_in", "packages"):
         assert getattr(copied, field) == getattr(topology, field)
     with pytest.raises(TypeError):
-        copied.cores[0] = frozenset()  # type: ignore[index] # it is still read only
+        copied.cores[0] = frozenset()  # it is still read only
 
 
 def test_nodes_of_one_machine_share_it_when_they_arrive() -> None:

@@ -49,7 +49,7 @@ def test_a_remembered_hash_is_worked_out_once() -> None:
             Part.asked += 1
             return 7
 
-    keyed = _Keyed(Part())  # type: ignore[arg-type]
+    keyed = _Keyed(Part())
     assert len({hash(keyed), hash(keyed), hash(keyed)}) == 1
 
     assert Part.asked == 1
@@ -105,4 +105,4 @@ def test_what_callers_hold_stays_frozen() -> None:
     spec = PodSpec((Container("main", Resources(cpu_milli=500)),))
 
     with pytest.raises(FrozenInstanceError):
-        spec.labels = (("a", "b"),)  # type: ignore[misc]
+        spec.labels = (("a", "b"),)

@@ -10,20 +10,16 @@ import placer
 from placer import PodSpec, Resources, Scheduler, SolveOptions, solve
 
 GUESSES: dict[str, Callable[[], object]] = {
-    "Resources has no argument 'memory'; did you mean memory_bytes?": lambda: Resources(memory=1),  # type: ignore[call-arg]
-    "Resources has no argument 'cpu'; did you mean cpu_milli?": lambda: Resources(cpu=1),  # type: ignore[call-arg]
+    "Resources has no argument 'memory'; did you mean memory_bytes?": lambda: Resources(memory=1),
+    "Resources has no argument 'cpu'; did you mean cpu_milli?": lambda: Resources(cpu=1),
     "SolveOptions has no argument 'timelimit'; did you mean time_limit_s?": (
-        lambda: SolveOptions(timelimit=1)  # type: ignore[call-arg]
+        lambda: SolveOptions(timelimit=1)
     ),
     "PodSpec has no argument 'nodeSelector'; did you mean node_selector?": (
-        lambda: PodSpec(nodeSelector={})  # type: ignore[call-arg]
+        lambda: PodSpec(nodeSelector={})
     ),
-    "solve has no argument 'instances'; did you mean instance?": (
-        lambda: solve(instances=[])  # type: ignore[call-arg]
-    ),
-    "Scheduler has no argument 'node'; did you mean nodes?": (
-        lambda: Scheduler(node=[])  # type: ignore[call-arg]
-    ),
+    "solve has no argument 'instances'; did you mean instance?": (lambda: solve(instances=[])),
+    "Scheduler has no argument 'node'; did you mean nodes?": (lambda: Scheduler(node=[])),
 }
 
 
@@ -37,17 +33,17 @@ def test_a_guessed_argument_is_answered_with_the_nearest(said: str) -> None:
 
 def test_without_a_near_name_all_are_named() -> None:
     with pytest.raises(TypeError, match="no argument 'colour'; there are: cpu_milli, memory_bytes"):
-        Resources(colour="red")  # type: ignore[call-arg]
+        Resources(colour="red")
 
 
 def test_a_guessed_name_of_the_package_is_answered() -> None:
     with pytest.raises(AttributeError, match=r"'Schedular'; did you mean Scheduler\?"):
-        placer.Schedular  # type: ignore[attr-defined]  # noqa: B018
+        placer.Schedular  # noqa: B018 - the look is refused
 
 
 def test_other_errors_of_types_stay_as_they_are() -> None:
     with pytest.raises(TypeError, match="cpu_milli is '2', of type str; expected int"):
-        Resources("2")  # type: ignore[arg-type]
+        Resources("2")
 
 
 def test_such_words_are_copied_and_pickled_as_before() -> None:

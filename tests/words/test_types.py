@@ -197,67 +197,67 @@ def _desk() -> Admission:
 
 SLIPS: dict[str, tuple[Callable[[], object], str]] = {
     "a machine by its name": (
-        lambda: Node("a", "dgx-a100"),  # type: ignore[arg-type]
+        lambda: Node("a", "dgx-a100"),
         "Node: machine is 'dgx-a100', of type str; expected Machine",
     ),
     "a pod by its title": (
-        lambda: Scheduler().release(["x/a1"]),  # type: ignore[list-item]
+        lambda: Scheduler().release(["x/a1"]),
         "Scheduler.release: pods[0] is 'x/a1', of type str; expected an iterable of (str, str)",
     ),
     "one pod for many": (
-        lambda: Scheduler().release(("x", "a1")),  # type: ignore[arg-type]
+        lambda: Scheduler().release(("x", "a1")),
         "Scheduler.release: pods[0] is 'x', of type str",
     ),
     "a title where a pod runs": (
-        lambda: Scheduler().placement_of("x/a1"),  # type: ignore[arg-type]
+        lambda: Scheduler().placement_of("x/a1"),
         "Scheduler.placement_of: pod is 'x/a1', of type str; expected a tuple (str, str)",
     ),
     "one file for many": (
-        lambda: load_instance("instances/hello.yaml"),  # type: ignore[arg-type]
+        lambda: load_instance("instances/hello.yaml"),
         "load_instance: paths is 'instances/hello.yaml', of type str; expected a sequence of Path",
     ),
     "an engine by its name": (
-        lambda: SolveOptions("greedy"),  # type: ignore[arg-type]
+        lambda: SolveOptions("greedy"),
         "SolveOptions: engine is 'greedy', of type str; expected Engine",
     ),
     "CPUs as a list": (
-        lambda: Node("a", load_machine("dgx-a100"), reserved_cpus=[0, 1]),  # type: ignore[arg-type]
+        lambda: Node("a", load_machine("dgx-a100"), reserved_cpus=[0, 1]),
         "Node: reserved_cpus is [0, 1], of type list; expected a frozenset of int",
     ),
     "CPUs as texts": (
-        lambda: Node("a", load_machine("dgx-a100"), reserved_cpus=frozenset({"0"})),  # type: ignore[arg-type]
+        lambda: Node("a", load_machine("dgx-a100"), reserved_cpus=frozenset({"0"})),
         "Node: reserved_cpus (one of them) is '0', of type str; expected a frozenset of int",
     ),
     "files for an instance": (
-        lambda: solve([Path("instances/hello.yaml")]),  # type: ignore[arg-type]
+        lambda: solve([Path("instances/hello.yaml")]),
         "solve: instance is [PosixPath('instances/hello.yaml')], of type list; expected Instance",
     ),
     "a pod for a workload": (
-        lambda: _desk().submit("a", POD, now_us=0),  # type: ignore[arg-type]
+        lambda: _desk().submit("a", POD, now_us=0),
         "Admission.submit: workloads is Pod(",
     ),
     "a gang for the second of two workloads": (
-        lambda: _desk().submit("a", Workload("w", ()), lone_gang(POD), now_us=0),  # type: ignore[arg-type]
+        lambda: _desk().submit("a", Workload("w", ()), lone_gang(POD), now_us=0),
         "Admission.submit: workloads is Gang(",
     ),
     "a pod for a workload's gang": (
-        lambda: Workload("w", (POD,)),  # type: ignore[arg-type]
+        lambda: Workload("w", (POD,)),
         "Workload: gangs[0] is Pod(",
     ),
     "a time in words": (
-        lambda: _desk().step("now", 1),  # type: ignore[arg-type]
+        lambda: _desk().step("now", 1),
         "Admission.step: now_us is 'now', of type str; expected int",
     ),
     "a number for a workload": (
-        lambda: _desk().finish(3, 0),  # type: ignore[arg-type]
+        lambda: _desk().finish(3, 0),
         "Admission.finish: key is 3, of type int; expected str",
     ),
     "a queue in place of the Scheduler": (
-        lambda: Admission(Scheduler(), FairQueue()),  # type: ignore[arg-type]
+        lambda: Admission(Scheduler(), FairQueue()),
         "Admission: queue is <placer.scheduler.Scheduler",
     ),
     "a deadline in words": (
-        lambda: solve(Instance((), ()), SolveOptions(time_limit_s="5")),  # type: ignore[arg-type]
+        lambda: solve(Instance((), ()), SolveOptions(time_limit_s="5")),
         "SolveOptions: time_limit_s is '5', of type str; expected a number",
     ),
 }

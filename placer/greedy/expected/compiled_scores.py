@@ -115,7 +115,7 @@ _SHIFT = np.uint64(29)
 
 
 @numba.njit(cache=True, nogil=True)
-def _slot(states, key):  # type: ignore[no-untyped-def]
+def _slot(states, key):
     """Return where the state is, or the empty slot where it would be; row 0 of a key is not 0."""
     code = np.uint64(0)
     for part in key:
@@ -138,7 +138,7 @@ def _slot(states, key):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, nogil=True)
-def _fill(cpu, gpus, count, may, s_cpu, s_milli, s_gpus, streams):  # type: ignore[no-untyped-def]
+def _fill(cpu, gpus, count, may, s_cpu, s_milli, s_gpus, streams):
     """Return what all streams place; the GPUs are the first ``count``, ascending."""
     left = np.empty(count, np.int64)
     placed = 0
@@ -169,7 +169,7 @@ def _fill(cpu, gpus, count, may, s_cpu, s_milli, s_gpus, streams):  # type: igno
 
 
 @numba.njit(cache=True, nogil=True)
-def _worth(  # type: ignore[no-untyped-def]
+def _worth(
     key,
     may,
     s_cpu,
@@ -217,7 +217,7 @@ def _worth(  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, nogil=True)
-def _sort(key):  # type: ignore[no-untyped-def]
+def _sort(key):
     """Sort the GPUs of a key, ascending; they are few."""
     for i in range(3, key.shape[0]):
         has = key[i]
@@ -229,7 +229,7 @@ def _sort(key):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, nogil=True)
-def _lost(  # type: ignore[no-untyped-def]
+def _lost(
     cpu,
     gpus,
     each,

@@ -13,7 +13,7 @@ import yaml
 from placer.kubernetes.emit.placed_pods import ObjectFile
 
 
-class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
+class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]  # which of them there is
     """Writes out what stands in several places: not everyone reads aliases."""
 
     def ignore_aliases(self, data: object) -> bool:

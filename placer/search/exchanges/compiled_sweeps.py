@@ -43,7 +43,7 @@ def compiled_sweeps(
 
 
 @numba.njit(cache=True, nogil=True, inline="always")
-def _draw(stream, number):  # type: ignore[no-untyped-def]
+def _draw(stream, number):
     z = stream + (number + _ONE) * _GOLDEN
     z = (z ^ (z >> _30)) * _FIRST
     z = (z ^ (z >> _27)) * _SECOND
@@ -51,7 +51,7 @@ def _draw(stream, number):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, nogil=True, inline="always")
-def _looked_at(slots, stream, known, first):  # type: ignore[no-untyped-def]
+def _looked_at(slots, stream, known, first):
     """Write the slots of a bin that are looked at, the last known one first; return how many."""
     taken = len(slots)
     slots[0] = known - 1
@@ -63,7 +63,7 @@ def _looked_at(slots, stream, known, first):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, nogil=True, inline="always")
-def _put(slots, held, where, at, item, gap):  # type: ignore[no-untyped-def]
+def _put(slots, held, where, at, item, gap):
     """Put an item, or a gap, into a slot of a bin; gaps stay behind all items."""
     was_gap = slots[where, at] == gap
     slots[where, at] = item
@@ -76,7 +76,7 @@ def _put(slots, held, where, at, item, gap):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, nogil=True)
-def _sweeps(  # type: ignore[no-untyped-def]
+def _sweeps(
     sizes,
     room,
     weights,

@@ -15,7 +15,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parents[1]))
 
-from containers.runtimes import need_go, run_program  # noqa: E402
+from containers.runtimes import need_go, run_program
 
 ROWS = HERE.parent / "data" / "kubelet_checkpoints.json"
 PROGRAMS = {f"v{path.stem[1:].replace('_', '.')}": path for path in sorted(HERE.glob("v*.go"))}

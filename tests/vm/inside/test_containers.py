@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from containers.bundles import running
-from containers.test_real_containers import Machine, machine, runtime  # noqa: F401
+from containers.test_real_containers import Machine, machine, runtime
 from node.kernel_machine import KernelMachine
 from node.node_documents import a_pod
 from placer_models.policy import QosClass
@@ -23,8 +23,8 @@ def handed_down() -> None:
 
 
 def test_a_container_moves_to_another_numa_node(
-    machine: Machine,  # noqa: F811
-    runtime: Path,  # noqa: F811
+    machine: Machine,
+    runtime: Path,
     tmp_path: Path,
 ) -> None:
     """

@@ -12,14 +12,14 @@ from node.kernel_machine import SLEEP
 from placer.node.agent.strangers import StrangerKind, read_mask, strangers_on
 from placer.node.state import CLEARED
 from placer_models.cpuset import format_cpu_list, parse_cpu_list
-from vm.inside.test_agent import VERSION, World, node, pods  # noqa: F401 - a fixture
+from vm.inside.test_agent import VERSION, World, node, pods
 
 QUEUES = Path("/sys/devices/virtual/workqueue")
 KTHREADD, SERIAL_IRQ = 2, 4
 
 
 @pytest.fixture
-def world(node, tmp_path):  # noqa: F811 - the fixture
+def world(node, tmp_path):
     """This machine without a document; nothing is left of it."""
     found = World(node, tmp_path)
     yield found

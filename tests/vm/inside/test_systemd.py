@@ -37,7 +37,7 @@ if os.environ["PLACER_VM"] != "v2":
     pytest.skip("systemd sets CPUs on version 2 only", allow_module_level=True)
 dbus_fast = pytest.importorskip("dbus_fast")
 
-from node.systemd_stand_in import CONFIG  # noqa: E402
+from node.systemd_stand_in import CONFIG
 
 MANAGER, DAEMON = Path("/usr/lib/systemd/systemd"), Path("/usr/bin/dbus-daemon")
 PATIENCE = float(os.environ["PLACER_VM_PATIENCE"])
@@ -103,7 +103,7 @@ class Manager:
 
     def call(self, member: str, signature: str = "", *body: Any) -> None:
         """Call a method of the manager."""
-        self.asks._ask("org.freedesktop.systemd1.Manager", member, signature, body)  # noqa: SLF001
+        self.asks._ask("org.freedesktop.systemd1.Manager", member, signature, body)
 
     def file(self, uid: str, name: str) -> str:
         """Return what a file of a container's cgroup says."""
