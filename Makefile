@@ -18,7 +18,7 @@ OLDEST_VENV := build/oldest-venv
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help setup demo test check slow mutants vm-test container-test e2e e2e-test bench lint hooks wheel oldest constraints clean
+.PHONY: help setup demo test check slow mutants refusals vm-test container-test e2e e2e-test bench lint hooks wheel oldest constraints clean
 .DELETE_ON_ERROR:
 
 help:
@@ -27,6 +27,7 @@ help:
 	@echo 'make check        the tests that take longer; .ci/run runs both'
 	@echo 'make slow         the tests that run for minutes'
 	@echo 'make mutants      small wrong changes of the source, each of which some test should notice'
+	@echo 'make refusals     500 random worlds in which pods have no place: what is said of them is so'
 	@echo 'make vm-test      tests inside emulated machines: cgroup v1 and v2, NUMA, SMT, CPUs that go'
 	@echo 'make container-test real containers of crun and runc, and systemd on a D-Bus of its own'
 	@echo 'make e2e          build a control plane of Kubernetes, once; make e2e-test uses it'
@@ -61,6 +62,11 @@ slow: $(READY)
 
 mutants: $(READY)
 	nice $(BIN)/python tests/mutants/run.py $(ARGS)
+
+WORLDS ?= 1 500
+
+refusals: $(READY)
+	nice $(BIN)/python tests/explain/random_refusals.py $(WORLDS) $(ARGS)
 
 vm-test: $(READY)
 	nice $(BIN)/python tests/vm/run.py $(ARGS)

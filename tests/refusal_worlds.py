@@ -1,9 +1,10 @@
 """Random refusals: worlds in which pods have no place, with the words of every family in them.
 
-A world is drawn by its number alone. Four of five are tiny worlds dressed with the words of some
-families (`mixed_worlds`), one of five is a small dump of a cluster (`dump_worlds`). In
-three of four some or all nodes are cordoned, lose a device, or are tainted, so that there is
-something to mend and to give up. Worlds in which all have a place are passed over.
+A world is drawn by its number alone. Of five, two are tiny worlds dressed with the words of some
+families (`mixed_worlds`), in two small running pods are in the way of large ones
+(`moving_worlds`), and one is a small dump of a cluster (`dump_worlds`). In three of four of the
+first and the last kind some or all nodes are cordoned, lose a device, or are tainted, so that there
+is something to mend and to give up. Worlds in which all have a place are passed over.
 """
 
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ from random import Random
 
 from dump_worlds import dump_world, objects_of
 from mixed_worlds import mixed_instance
+from moving_worlds import crowded_instance, mixed_moving_instance, moving_instance
 from placer.explain.explain import explain
 from placer.explain.explanation import Explanation
 from placer.explain.final_state import beside_placed
@@ -25,8 +27,8 @@ from placer_models.taints import Taint, TaintEffect
 LONG_S = 60.0
 """More than any explanation of so small a world takes, so that nothing ends for want of time."""
 
-DUMP_EACH = 5
-"""One world of so many is a dump."""
+WORLDS_ROUND = 5
+"""After so many worlds the same kinds of worlds come again; one of them is a dump."""
 
 
 @dataclass(frozen=True)
@@ -49,10 +51,13 @@ class Refusal:
 def refusal_world(number: int) -> Instance:
     """Draw the world of a number."""
     draw = Random(f"refusal-{number}")
-    if number % DUMP_EACH == 0:
-        instance, _ = instance_of(objects_of(dump_world(draw)))
-    else:
-        instance = mixed_instance(number)
+    match number % WORLDS_ROUND:
+        case 0:
+            instance, _ = instance_of(objects_of(dump_world(draw)))
+        case 1 | 2:
+            return replace(draw.choice(_CROWDS)(number), move_budget=0)
+        case _:
+            instance = mixed_instance(number)
     how = draw.choice((*_WEAR, None))
     if how is None:
         return replace(instance, move_budget=0)
@@ -78,6 +83,9 @@ def _tainted(_: Random, node: Node) -> Node:
     return replace(node, taints=(*node.taints, Taint("worn", "", TaintEffect.NO_SCHEDULE)))
 
 
+_CROWDS = (crowded_instance,) * 3 + (moving_instance, mixed_moving_instance)
+"""Worlds with running pods in the way; in those that come up most a move often makes room."""
+
 _WEAR = {"cordoned": _cordoned, "broken": _broken, "tainted": _tainted}
 """What may happen to nodes."""
 
@@ -94,4 +102,4 @@ def refusals(numbers: range) -> Iterator[Refusal]:
             asked = set(one.pods)
             gangs = [g for g in instance.gangs if any(pod.key in asked for pod in g.pods)]
             state = beside_placed(instance, placement, gangs)
-            yield Refusal(number, state, one, of_dump=number % DUMP_EACH == 0)
+            yield Refusal(number, state, one, of_dump=number % WORLDS_ROUND == 0)

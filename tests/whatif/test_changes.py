@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from moving_worlds import pinned_crowd
 from placer import Engine, Placed, SolveOptions, load_instance, solve
 from placer_models.cluster import Instance, Machine
 from placer_models.machines.catalogue import load_machine
@@ -149,6 +150,22 @@ def test_pods_that_may_move_make_room_and_others_stay(tmp_path: Path) -> None:
         answer = solve(apply_all([parse(f"move={name}")], instance), SolveOptions(workers=1))
         assert isinstance(answer, Placed)
         assert [move.home.name for move in answer.moves] == [name]
+
+
+def test_pods_that_are_named_one_by_one_may_move_together() -> None:
+    """
+    One pod of the second node may not move, and two of the first must: neither name alone would
+    do, and naming one does not keep the other where it is.
+    """
+    instance = pinned_crowd(0)
+    moves = [parse("move=a"), parse("move=b")]
+
+    for one in moves:
+        assert not isinstance(solve(apply_all([one], instance), SolveOptions(workers=1)), Placed)
+    for order in (moves, moves[::-1]):
+        answer = solve(apply_all(order, instance), SolveOptions(workers=1))
+        assert isinstance(answer, Placed)
+        assert {move.home.name for move in answer.moves} == {"a", "b"}
 
 
 def test_a_scaled_gang_keeps_what_its_minimum_meant(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from placer_models.whatif.pods import (
     Relax,
     Remove,
     Scale,
+    with_moves,
 )
 from placer_models.whatif.shares import is_bytes
 
@@ -75,7 +76,7 @@ def parse(text: str, find_machine: FindMachine = lambda name: None) -> InstanceC
 
 
 def apply_all(changes: Sequence[InstanceChange], instance: Instance) -> Instance:
-    """Return the instance with all changes made, one after the other.
+    """Return the instance with all changes made, one after the other, and moves together at last.
 
     Raises:
         ChangeError: Two of them decide the same, one has nothing to change, or a pod asks then
@@ -89,11 +90,16 @@ def apply_all(changes: Sequence[InstanceChange], instance: Instance) -> Instance
             if other is not change:
                 raise ChangeError(f"{other} and {change} contradict; leave one out")
     before = {id(pod) for gang in instance.gangs for pod in gang.pods}
+    moves = [change for change in changes if isinstance(change, MovePods)]
     for change in changes:
+        if isinstance(change, MovePods):
+            continue
         try:
             instance = change.apply(instance)
         except ChangeError as error:
             raise ChangeError(f"{change}: {error}") from None
+    if moves:
+        instance = with_moves(moves, instance)
     try:
         pods = (pod for gang in instance.gangs for pod in gang.pods if id(pod) not in before)
         check_pods(pods, instance.nodes)

@@ -1,7 +1,7 @@
 """Changes of pods and gangs: who runs or waits, how many, how much they ask, and of what."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from placer_models.cluster import Instance
@@ -77,23 +77,42 @@ class MovePods:
 
     def apply(self, instance: Instance) -> Instance:
         """Let these pods move; without a budget of the instance's own, no others may."""
-        keys = {pod.key for pod in running_named(instance, self.key)}
-        if not keys:
-            titles = [one.pod.title for one in instance.running]
-            raise unknown("running pod or gang", title_of(*self.key), titles)
-        running = []
-        for one in instance.running:
-            if one.pod.key in keys and not one.movable:
-                raise ChangeError(f"running pod '{one.pod.title}' may not move")
-            others_stay = not instance.move_budget and one.pod.key not in keys
-            running.append(replace(one, movable=False) if others_stay and one.movable else one)
-        return replace(
-            instance, running=tuple(running), move_budget=instance.move_budget + len(keys)
-        )
+        return with_moves([self], instance)
 
     def __str__(self) -> str:
         """Return it as people write it."""
         return f"move={_text(self.key)}"
+
+
+def with_moves(moves: Sequence[MovePods], instance: Instance) -> Instance:
+    """Return the instance in which the pods of all these may move, together.
+
+    Without a budget of the instance's own no others may, so that one alone would stop the next.
+
+    Raises:
+        ChangeError: One of them names nothing that runs, or a pod that may not move.
+
+    """
+    keys: set[NamespacedName] = set()
+    for move in moves:
+        named = {pod.key for pod in running_named(instance, move.key)}
+        if not named:
+            titles = [one.pod.title for one in instance.running]
+            raise ChangeError(
+                f"{move}: {unknown('running pod or gang', title_of(*move.key), titles)}"
+            )
+        for one in instance.running:
+            if one.pod.key in named and not one.movable:
+                raise ChangeError(f"{move}: running pod '{one.pod.title}' may not move")
+        keys |= named
+    others_stay = not instance.move_budget
+    running = tuple(
+        replace(one, movable=False)
+        if others_stay and one.movable and one.pod.key not in keys
+        else one
+        for one in instance.running
+    )
+    return replace(instance, running=running, move_budget=instance.move_budget + len(keys))
 
 
 @dataclass(frozen=True, slots=True)
