@@ -4,9 +4,10 @@ from collections.abc import Iterable, Sequence
 
 from placer.explain.explanation import ProposedChange
 from placer.explain.trial import Outcome, Trials, outcome_of
-from placer_models.cluster import Instance
+from placer_models.cluster import Instance, Nodes
 from placer_models.legal import IllegalPodError
 from placer_models.pod import pods_of
+from placer_models.policy import BINDING
 from placer_models.relations import domain_limits
 from placer_models.whatif.change import InstanceChange
 
@@ -68,8 +69,9 @@ def may_need_more(instance: Instance) -> bool:
 
 
 def _have_numa_policy(instance: Instance) -> bool:
-    nodes = any(node.alignment or node.defaults.alignment for node in instance.nodes)
-    return nodes or any(pod.spec.alignment for gang in instance.gangs for pod in gang.pods)
+    """Return whether a NUMA policy that may refuse a place is that of a pod or of a node."""
+    pods = (pod for gang in instance.gangs for pod in gang.pods)
+    return Nodes.of(instance.nodes).bind_pools or any(pod.spec.alignment in BINDING for pod in pods)
 
 
 def all_of(options: Iterable[Option]) -> Option:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from moving_worlds import pinned_crowd
 from placer import Engine, Infeasible, Placed, SolveOptions, load_instance, solve
 from placer.explain.explain import explain
 from placer.explain.explanation import CHANGE_KINDS, Explanation, ProposedChange
@@ -162,6 +163,33 @@ def test_a_node_with_the_label_is_added_though_the_machine_is_the_same(tmp_path:
 
     (one,) = explained(instance)
     assert {c.kind: said(c) for c in one.changes}["add-nodes"] == ("add=1:b",)
+
+
+def test_without_numa_policies_the_least_less_is_proven_by_what_does_not_fit(
+    tmp_path: Path,
+) -> None:
+    """
+    Of thousands of amounts not each is tried: where no policy binds anybody, what does not fit
+    rules out all that is more.
+    """
+    instance = read(
+        tmp_path,
+        "nodes: [{name: n, machine: small}]\n"
+        "pods: [{name: p, numaPolicy: BestEffort, requests: {cpu: 1, memory: 20Gi}}]",
+    )
+
+    (one,) = explained(instance)
+    less = next(change for change in one.changes if change.kind == "ask-less")
+    assert said(less) == ("ask-less=default/p:memory=16Gi",)
+    assert less.smallest
+
+
+def test_two_moves_are_named_where_one_does_not_do() -> None:
+    (one,) = explained(pinned_crowd(0))
+
+    (move,) = (change for change in one.changes if change.kind == "move")
+    assert set(said(move)) == {"move=default/a", "move=default/b"}
+    assert move.smallest
 
 
 def test_a_gang_of_a_group_is_promised_nothing(tmp_path: Path) -> None:
