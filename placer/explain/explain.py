@@ -3,8 +3,10 @@
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from time import monotonic
 
+from placer.explain.alike_nodes import FewAlike, sorts_of
 from placer.explain.explanation import (
     Explanation,
     FunnelStep,
@@ -14,7 +16,7 @@ from placer.explain.explanation import (
 )
 from placer.explain.final_state import beside_placed, with_only
 from placer.explain.kind_outcome import KindOutcome
-from placer.explain.nearest import nearest_misses
+from placer.explain.nearest import NodesBySort, by_sort, nearest_misses
 from placer.explain.nodes_after import NodesAfter
 from placer.explain.outvoted import winner_of
 from placer.explain.smallest_change import changes_for
@@ -89,22 +91,27 @@ def explain(
     ]
     nearest_s = max(LEAST_NEAREST_S, NEAREST_SHARE * seconds)
     near = _Nearest(instance, placement, nearest_s) if nearest and any(looked_for) else None
+    baseline = alike = None
+    # All trials begin with the same nodes, so these are counted once.
+    settled = with_counted(beside_placed(instance, placement, instance.gangs))
+    if any(looked_for) and (near or seconds > 0):
+        same = near is not None and not placement.pods and settled.running is instance.running
+        baseline = near.after.before if near and same else baseline_of(settled)
+        of_all = [gangs for (_, gangs), looked in zip(shapes, looked_for, strict=True) if looked]
+        sorts = sorts_of(with_only(settled, [*chain(*of_all)]), baseline)
+        alike = None if sorts is None else FewAlike(settled, baseline, sorts)
+    if near and alike is not None:
+        near.sorts = by_sort(instance.nodes, alike.sorts)
     misses = [
         near.of(some[0], gangs[0], len(shapes) - i) if near and looked else ((), None)
         for i, ((some, gangs), looked) in enumerate(zip(shapes, looked_for, strict=True))
     ]
-    # All trials begin with the same nodes, so these are counted once.
-    settled = with_counted(beside_placed(instance, placement, instance.gangs))
-    baseline = None
-    if seconds > 0 and any(looked_for):
-        same = near is not None and not placement.pods and settled.running is instance.running
-        baseline = near.after.before if near and same else baseline_of(settled)
     explained = []
     for i, (left_out, gangs) in enumerate(shapes):
         left_s = (seconds - (monotonic() - started_s)) / (len(shapes) - i)
         found: dict[str, KindOutcome] = {}
         if left_s > 0 and looked_for[i]:
-            found = changes_for(with_only(settled, gangs), left_s, most_changes, baseline)
+            found = changes_for(with_only(settled, gangs), left_s, most_changes, baseline, alike)
         explained.append(_explanation(left_out, found, len(instance.nodes), *misses[i]))
     return tuple(explained)
 
@@ -117,11 +124,13 @@ class _Nearest:
     placement: Placement
     budget: Budget
     after: NodesAfter
+    sorts: NodesBySort | None
 
     def __init__(self, instance: Instance, placement: Placement, seconds: float) -> None:
         self.instance, self.placement = instance, placement
-        self.budget = Budget(SolveOptions(time_limit_s=seconds))
         self.after = NodesAfter.of(instance, placement)
+        self.budget = Budget(SolveOptions(time_limit_s=seconds))
+        self.sorts = None
 
     def of(
         self, one: Unplaced, gang: Gang, left: int
@@ -147,7 +156,8 @@ class _Nearest:
         ask = Ask(pod.spec, required_levels(gang), pod.namespace)
         try:
             stage = self.after.stage(more, part)
-            near = nearest_misses(stage, ask, placed, part, barred)
+            sorts = self.sorts if gang.lone else None  # members have changed the nodes
+            near = nearest_misses(stage, ask, placed, part, barred, sorts)
         except OutOfTimeError:
             return (), None
         if verdict_of(one.why) is not Verdict.OUTVOTED:

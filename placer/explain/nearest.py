@@ -1,9 +1,10 @@
 """Nearest misses: the nodes that lack least for a pod, what they lack, and who has it (G7)."""
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
 from placer.counting.account import Account, account_of
+from placer.explain.alike_nodes import Sorts
 from placer.explain.explanation import NearMiss, NodeLack
 from placer.explain.holders import PlacedKeys, holders_of, in_the_way
 from placer.search.budget import Budget
@@ -22,6 +23,9 @@ MOST_NEAREST = 3
 
 MOST_LOOKED_INTO = 12
 """How many nodes that lack nothing that can be counted are looked into."""
+
+NodesBySort = Sequence[Sequence[int]]
+"""The indices of the nodes of each sort, ascending by name."""
 
 Barred = Callable[[Node], Blocker | None]
 """What else keeps a pod off a node."""
@@ -51,7 +55,12 @@ class _Candidate:
 
 
 def nearest_misses(
-    stage: Stage, ask: Ask, placed: PlacedKeys, budget: Budget, barred: Barred | None = None
+    stage: Stage,
+    ask: Ask,
+    placed: PlacedKeys,
+    budget: Budget,
+    barred: Barred | None = None,
+    sorts: NodesBySort | None = None,
 ) -> tuple[NearMiss, ...]:
     """Return the nodes that lack least for pods that ask alike.
 
@@ -61,12 +70,16 @@ def nearest_misses(
         placed: Keys of the pods that the answer places.
         budget: What looking may cost. Nodes for which it does not last are not named.
         barred: What keeps the pod off nodes because of where its gang is.
+        sorts: The nodes by their sorts, if those of one sort are alike to the pods at this stage,
+            and nothing else keeps them off.
 
     """
     found: list[NearMiss] = []
     looked_into = 0
     candidates = sorted(
-        _candidates(stage, ask, budget, barred),
+        _candidates(stage, ask, budget, barred)
+        if sorts is None
+        else _of_sorts(stage, ask, budget, sorts),
         key=lambda one: (*one.order, stage.nodes[one.index].name),
     )
     for one in candidates:
@@ -102,12 +115,35 @@ def _candidates(
         # Idle nodes that are alike share an account.
         key = id(stage.kinds[index]), id(stage.account_at(index))
         if key not in known or not everywhere:
-            lacks = tuple(stage.lacking(ask, index))
-            parts = [_part(demand, stage, ask, index) for demand in lacks]
-            known[key] = lacks, sum(beyond for beyond, _ in parts), sum(part for _, part in parts)
+            known[key] = _what_lacks(stage, ask, index)
         lacks, beyond, part = known[key]
         bar = barred(node) if barred else None
         yield _Candidate(index, lacks, bar, beyond, part + (1 if bar or not lacks else 0))
+
+
+def _of_sorts(stage: Stage, ask: Ask, budget: Budget, sorts: NodesBySort) -> Iterator[_Candidate]:
+    """Yield as many nodes of each sort as may be named or looked into, the first by their names."""
+    for number, indices in enumerate(sorts):
+        if number % NODES_AT_ONCE == 0 and budget.over:
+            return
+        lacks, beyond, part = _what_lacks(stage, ask, indices[0])
+        for index in indices[: MOST_NEAREST if lacks else MOST_LOOKED_INTO]:
+            yield _Candidate(index, lacks, None, beyond, part + (0 if lacks else 1))
+
+
+def _what_lacks(stage: Stage, ask: Ask, index: int) -> tuple[tuple[Demand, ...], int, float]:
+    """Return what a node lacks, and what `_Candidate` says of it."""
+    lacks = tuple(stage.lacking(ask, index))
+    parts = [_part(demand, stage, ask, index) for demand in lacks]
+    return lacks, sum(beyond for beyond, _ in parts), sum(part for _, part in parts)
+
+
+def by_sort(nodes: Sequence[Node], sorts: Sorts) -> NodesBySort:
+    """Return the indices of the nodes of each sort, ascending by name."""
+    found: dict[int, list[int]] = {}
+    for index in sorted(range(len(nodes)), key=lambda index: nodes[index].name):
+        found.setdefault(sorts[index], []).append(index)
+    return tuple(found.values())
 
 
 def _part(demand: Demand, stage: Stage, ask: Ask, index: int) -> tuple[bool, float]:

@@ -47,6 +47,10 @@ def _with_specs(instance: Instance, change: Callable[[PodSpec], PodSpec]) -> Ins
 
 
 def _without_policies_of_nodes(node: Node) -> Node:
+    aligned = node.alignment or node.defaults.alignment
+    bound = node.cpu_bind is not NodeBindPolicy.NONE or node.scope is not None
+    if aligned is AlignmentPolicy.NONE and not bound and node.partition_policy is None:
+        return node  # so that it does not have to be counted anew
     return replace(
         node,
         alignment=AlignmentPolicy.NONE,

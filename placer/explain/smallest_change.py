@@ -6,9 +6,9 @@ do are looked for, one by one, two by two. Smaller means fewer, or less, while a
 place; that no smaller one does is proven only where the solver ruled each smaller one out.
 """
 
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator
 
+from placer.explain.alike_nodes import FewAlike
 from placer.explain.explanation import ProposedChange
 from placer.explain.fewest import fewest
 from placer.explain.kind_outcome import (
@@ -20,10 +20,11 @@ from placer.explain.kind_outcome import (
     spreads,
 )
 from placer.explain.least_less import StepSearch, ask_less
+from placer.explain.making_room import end, move
 from placer.explain.relaxed import without_limits
 from placer.explain.trial import Outcome, Trials, outcome_of
 from placer.search.baseline import Baseline
-from placer_models.cluster import Instance, Node, RunningPod
+from placer_models.cluster import Instance, Node
 from placer_models.placement import Placed
 from placer_models.pod import Gang, PodSpec
 from placer_models.reach import any_reaches_beyond
@@ -31,16 +32,10 @@ from placer_models.taints import UNSCHEDULABLE, untolerated
 from placer_models.whatif.change import InstanceChange
 from placer_models.whatif.language import apply_all
 from placer_models.whatif.nodes import Add, Mend, Uncordon, as_another
-from placer_models.whatif.pods import POLICIES, GiveUpTerm, MovePods, Relax, Remove, Scale
+from placer_models.whatif.pods import POLICIES, GiveUpTerm, Relax, Scale
 
 LEAST_TRIAL_S, TRIALS_AT_LEAST = 1.0, 10
 """How long one trial may take at least, and how many of the longest there is time for."""
-
-MOST_MOVES = 8
-"""How many running pods a proposed change moves at most."""
-
-MOST_ENDED = 16
-"""Of how many running pods some may have to end where nodes cannot be looked at one by one."""
 
 MOST_TYPES = 6
 """How many types of nodes are tried as new nodes, those first of which there are most."""
@@ -127,60 +122,6 @@ def fewer_members(trials: Trials) -> KindOutcome:
     return ProposedChange("fewer-members", (Scale(gang.key, found),), certain)
 
 
-def move(trials: Trials) -> KindOutcome:
-    """Look for the fewest running pods whose move makes room."""
-    could = sum(one.movable for one in trials.instance.running)
-    if not could:
-        return Outcome.RULED_OUT
-    answer = trials.answer(replace(trials.instance, move_budget=MOST_MOVES))
-    if answer is None or not isinstance(answer, Placed):
-        known = Outcome.OPEN if answer is None else outcome_of(answer, trials.instance)
-        return known if could <= MOST_MOVES else Outcome.OPEN
-    if not answer.moves:
-        return Outcome.OPEN
-    changes = tuple(MovePods(one.home.key) for one in answer.moves)
-    if trials.outcome(changes) is not Outcome.FITS:
-        return Outcome.OPEN
-    proven = any(value.tier.name == "moves" and value.proven for value in answer.tiers)
-    return ProposedChange("move", changes, proven or len(changes) == 1)
-
-
-def end(trials: Trials) -> KindOutcome:
-    """Look for the fewest running pods whose end makes room.
-
-    For a lone pod each node is looked at by itself, which is the same question as long as no rule
-    looks beyond it. Else all running pods are, if there are few. Nobody says the priority of a
-    running pod, so of equally many the first ones win.
-    """
-    instance = trials.instance
-    pods = [pod for gang in instance.gangs for pod in gang.pods]
-    runners = [one.pod for one in instance.running]
-    if len(pods) != 1 or any_reaches_beyond((*pods, *runners)):
-        if len(runners) > MOST_ENDED:
-            return Outcome.OPEN
-        return fewest("end", [(Remove(pod.key),) for pod in runners], trials)
-    on_node: dict[str, list[RunningPod]] = {}
-    for one in instance.running:
-        on_node.setdefault(one.placement.node, []).append(one)
-    best: Option | None = None
-    outcomes: list[KindOutcome] = []
-    for node in sorted(instance.nodes, key=lambda node: len(on_node.get(node.name, ()))):
-        running = on_node.get(node.name, [])
-        if not running or (best is not None and len(best) == 1):
-            continue
-        alone = replace(instance, nodes=(node,), running=tuple(running), running_gangs=())
-        inside = Trials(alone, trials.left_s)
-        found = fewest("end", [(Remove(one.pod.key),) for one in running], inside)
-        outcomes.append(found)
-        if isinstance(found, ProposedChange) and (best is None or len(found.changes) < len(best)):
-            best = found.changes
-    if best is None:
-        return none_of(outcomes)
-    if trials.outcome(best) is not Outcome.FITS:
-        return Outcome.OPEN
-    return ProposedChange("end", best, len(best) == 1 or all_certain(outcomes))
-
-
 def add_nodes(trials: Trials) -> KindOutcome:
     """Look for the fewest new nodes, each like one that is there."""
     types: dict[Node, list[str]] = {}
@@ -200,24 +141,56 @@ def add_nodes(trials: Trials) -> KindOutcome:
 
 
 def _fewest_added(like: str, most: int, trials: Trials) -> KindOutcome:
-    """Look for how many nodes like one would do, doubling their number and then halving it."""
+    """Look for how many nodes like one would do."""
     pods = sum(len(gang.pods) for gang in trials.instance.gangs)
     enough, most = most >= pods or most < MOST_ADDED, min(most, pods)
     if most < 1:
         return Outcome.RULED_OUT
+    if spreads(trials.instance):
+        return _fewest_by_doubling(like, most, trials, enough=enough)
+    changed = apply_all((Add(most, like),), trials.instance)
+    answer = trials.answer(changed)
+    outcome = Outcome.OPEN if answer is None else outcome_of(answer, trials.instance)
+    if not isinstance(answer, Placed):
+        return outcome if enough else Outcome.OPEN
+    known = {node.name for node in trials.instance.nodes}
+    used = len({place.node for place in answer.placement.pods} - known)
+    # Where so many are used, one fewer often is too few, which is a proof.
+    return _halved(0, Outcome.RULED_OUT, most, (used, used - 1), like, trials)
+
+
+def _fewest_by_doubling(like: str, most: int, trials: Trials, *, enough: bool) -> KindOutcome:
+    """Look for how many nodes would do where one more may be another empty domain."""
     refused, beyond, count = 0, Outcome.RULED_OUT, 1
     while (outcome := trials.outcome((Add(count, like),))) is not Outcome.FITS:
         if count == most:
             if not enough:
                 return Outcome.OPEN
-            if not spreads(trials.instance):
-                return outcome
             changed = apply_all((Add(most, like),), without_limits(trials.instance))
             return Outcome.RULED_OUT if is_ruled_out(changed, trials) else Outcome.OPEN
         refused, beyond, count = count, outcome, min(2 * count, most)
-    fits = count
+    return _halved(refused, beyond, count, (), like, trials)
+
+
+def _halved(
+    refused: int, beyond: Outcome, fits: int, first: Iterable[int], like: str, trials: Trials
+) -> ProposedChange:
+    """Return the fewest nodes that do, of more than do not and no more than do.
+
+    Args:
+        refused: So many do not do.
+        beyond: What is known of them.
+        fits: So many do.
+        first: What is tried first.
+        like: What the nodes are like.
+        trials: The trials.
+
+    """
+    likely = list(first)
     while fits - refused > 1:
-        middle = (fits + refused) // 2
+        middle = likely.pop(0) if likely else (fits + refused) // 2
+        if not refused < middle < fits:
+            continue
         outcome = trials.outcome((Add(middle, like),))
         if outcome is Outcome.FITS:
             fits = middle
@@ -240,7 +213,11 @@ KINDS: dict[str, Callable[[Trials], KindOutcome]] = {
 
 
 def changes_for(
-    instance: Instance, seconds: float, most: int | None = None, baseline: Baseline | None = None
+    instance: Instance,
+    seconds: float,
+    most: int | None = None,
+    baseline: Baseline | None = None,
+    alike: FewAlike | None = None,
 ) -> dict[str, KindOutcome]:
     """Return what was found of each kind: a change that was tried, or that there is none.
 
@@ -249,9 +226,15 @@ def changes_for(
         seconds: How long that may take. What there is no time for is open.
         most: How many changes are enough; None: one of each kind.
         baseline: The nodes of the instance, if they have been counted.
+        alike: Its nodes, if those of a sort may stand for each other.
 
     """
-    trials = Trials(instance, seconds, max(LEAST_TRIAL_S, seconds / TRIALS_AT_LEAST), baseline)
+    longest_s = max(LEAST_TRIAL_S, seconds / TRIALS_AT_LEAST)
+    every = Trials(instance, seconds, longest_s, baseline)
+    trials = every
+    if alike is not None:
+        few, counted = alike.where_wait(every.instance.gangs)
+        trials = Trials(few, seconds, longest_s, counted, every)
     found: dict[str, KindOutcome] = {}
     for kind, look in KINDS.items():
         changes = sum(isinstance(one, ProposedChange) for one in found.values())

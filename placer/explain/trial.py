@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from time import monotonic
 
+from placer.explain.alike_nodes import recounted
 from placer.search.baseline import Baseline, baseline_of
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
@@ -46,6 +47,8 @@ class Trials:
         seconds: How long all trials together may take.
         most_s: How long one may take.
         baseline: The nodes of the instance, if they have been counted.
+        whole: The instance with all of its nodes, where `instance` has only the first few of each
+            sort (`alike_nodes`); None: it has all of them.
 
     """
 
@@ -53,6 +56,7 @@ class Trials:
     seconds: float
     most_s: float = 1.0
     baseline: Baseline | None = None
+    whole: "Trials | None" = None
     _started_s: float = field(default_factory=monotonic)
     _known: dict[tuple[str, ...], Outcome] = field(default_factory=dict)
 
@@ -90,7 +94,7 @@ class Trials:
         if self.left_s < LEAST_S:
             return None
         check_pods(pods_of(changed.gangs), changed.nodes)
-        before = self._counted(changed)
+        before = recounted(changed, self.instance, self.counted)
         fast = solve(
             changed, SolveOptions(Engine.GREEDY, time_limit_s=self.left_s), baseline=before
         )
@@ -101,12 +105,6 @@ class Trials:
         limit_s = min(self.most_s, self.left_s)
         options = SolveOptions(Engine.AUTO, time_limit_s=limit_s)
         return solve(changed, options, baseline=before)
-
-    def _counted(self, changed: Instance) -> Baseline | None:
-        """Return the nodes, counted once for all changes that leave them and what runs alone."""
-        if changed.nodes is not self.instance.nodes or changed.running is not self.instance.running:
-            return None
-        return self.counted
 
     @property
     def counted(self) -> Baseline:

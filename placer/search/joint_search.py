@@ -256,24 +256,22 @@ class JointSearch:
     def _counted_together(self, tiers: int) -> None:
         """Solve tiers without those that tell pods apart, which also bounds the last tier.
 
-        Tiers that tell pods apart count as perfect in that model, whatever they are in truth.
+        Tiers that tell pods apart count as perfect in that model, whatever they are in truth and
+        whatever is proven of them.
         """
         if self.budget.over:
             return
         apart = [i for i, (tier, _) in enumerate(self.best.worth) if tier in TELL_APART]
         before = min(apart, default=tiers)
+        limits = [None if i in apart else bound for i, bound in enumerate(self.bounds)]
         values = [0 if tier in TELL_APART else value for tier, value in self.best.worth[:tiers]]
+        start = recount(self.instance, self.baseline.accounts, self.plain, self.best.placement)
+        settled = min(self._settled(), before)
         found = search_exactly(
-            self.plain,
-            recount(self.instance, self.baseline.accounts, self.plain, self.best.placement),
-            values,
-            self.budget,
-            self.tell,
-            self.bounds,
-            min(self._settled(), before),
-            kept=1,
+            self.plain, start, values, self.budget, self.tell, limits, settled, kept=1
         )
-        self.bounds[:tiers] = found.bounds
+        old = self.bounds
+        self.bounds[:tiers] = [old[i] if i in apart else b for i, b in enumerate(found.bounds)]
         if found.solution is not None:
             self._take_found(self.plain, found.solution, found.values[:before])
 

@@ -1,0 +1,172 @@
+"""Room made by running pods: the fewest that have to move, or to end, for others to fit (G7)."""
+
+from dataclasses import dataclass, replace
+
+from placer.explain.alike_nodes import with_nodes
+from placer.explain.explanation import ProposedChange
+from placer.explain.fewest import fewest
+from placer.explain.kind_outcome import KindOutcome, Option, all_certain, is_ruled_out, none_of
+from placer.explain.trial import Outcome, Trials, outcome_of
+from placer_models.placement import Placed
+from placer_models.pod import Gang, pods_of
+from placer_models.reach import any_reaches_beyond
+from placer_models.relations import looks_at_others
+from placer_models.whatif.pods import MovePods, Remove
+
+MOST_MOVES = 8
+"""How many running pods a proposed change moves at most."""
+
+MOST_ENDED = 16
+"""Of how many running pods some may have to end where nodes cannot be looked at one by one."""
+
+MOST_LEFT, MOST_TAKEN = 8, 40
+"""On a large fleet moves are looked for from so many nodes more than pods wait, to so many."""
+
+SHARE_OF_PROOF = 0.5
+"""The share of the time that is left of what is spent on nodes that are no better, for a proof."""
+
+
+def move(trials: Trials) -> KindOutcome:
+    """Look for the fewest running pods whose move makes room."""
+    every = trials.whole or trials
+    could = sum(one.movable for one in every.instance.running)
+    if not could or _has_no_room_when_empty(trials):
+        return Outcome.RULED_OUT
+    among = _among_few_nodes(every) if trials.whole else every
+    answer = among.answer(replace(among.instance, move_budget=MOST_MOVES))
+    if answer is None or not isinstance(answer, Placed):
+        known = Outcome.OPEN if answer is None else outcome_of(answer, among.instance)
+        return known if could <= MOST_MOVES and among is every else Outcome.OPEN
+    if not answer.moves:
+        return Outcome.OPEN
+    changes = tuple(MovePods(one.home.key) for one in answer.moves)
+    if among.outcome(changes) is not Outcome.FITS:
+        return Outcome.OPEN
+    proven = among is every and any(
+        value.tier.name == "moves" and value.proven for value in answer.tiers
+    )
+    return ProposedChange("move", changes, proven or len(changes) == 1)
+
+
+def _has_no_room_when_empty(trials: Trials) -> bool:
+    """Return whether it is proven that not all fit even where nobody runs.
+
+    Only where nodes may stand for each other: then nobody who runs is company for who waits.
+    """
+    return trials.whole is not None and is_ruled_out(replace(trials.instance, running=()), trials)
+
+
+def _among_few_nodes(every: Trials) -> Trials:
+    """Return trials with the nodes that few pods have to leave, and with some that have room.
+
+    What fits there fits in the whole instance, where moved pods look at nothing beyond a node.
+    """
+    instance, running = every.instance, every.counted.running
+    waiting = sum(len(gang.pods) for gang in instance.gangs)
+    movers = [one for one in instance.running if one.movable]
+    most = waiting + MOST_LEFT + MOST_TAKEN
+    if len(instance.nodes) <= most or instance.running_gangs:
+        return every
+    if any(looks_at_others(one.pod.spec) for one in movers):
+        return every
+    crowded = [i for i, runners in enumerate(running) if any(one.movable for one in runners)]
+    leaving = sorted(crowded, key=lambda i: len(running[i]))[: waiting + MOST_LEFT]
+    roomy = sorted(range(len(instance.nodes)), key=lambda i: _room(every, i), reverse=True)
+    taking = [i for i in roomy if i not in leaving][:MOST_TAKEN]
+    few, counted = with_nodes(instance, every.counted, sorted({*leaving, *taking}))
+    return Trials(few, every.left_s, every.most_s, counted)
+
+
+def _room(every: Trials, index: int) -> tuple[int, int, int]:
+    """Return how much a node has left: devices, CPU, memory."""
+    account = every.counted.accounts[index]
+    memory = sum(account.memory.bytes_in.values())
+    return len(account.devices.free), account.pools.shared.left_milli, memory
+
+
+@dataclass(frozen=True, slots=True)
+class _RoomOnNode:
+    """What has to end on one node for one pod to fit there."""
+
+    index: int
+    ended: Option
+
+
+def end(trials: Trials) -> KindOutcome:
+    """Look for the fewest running pods whose end makes room.
+
+    For pods that ask for the same each node is looked at by itself, which is the same question as
+    long as no rule looks beyond it. Else all running pods are, if there are few. Nobody says the
+    priority of a running pod, so of equally many the first ones win.
+    """
+    every = trials.whole or trials
+    instance = every.instance
+    pods = list(pods_of(instance.gangs))
+    runners = [one.pod for one in instance.running]
+    if _has_no_room_when_empty(trials):
+        return Outcome.RULED_OUT
+    alone = len(pods) == 1 or (trials.whole is not None and _ask_alike(instance.gangs))
+    if not alone or any_reaches_beyond((*pods, *runners)):
+        if len(runners) > MOST_ENDED:
+            return Outcome.OPEN
+        return fewest("end", [(Remove(pod.key),) for pod in runners], every)
+    outcomes: list[KindOutcome] = []
+    rooms = _cheapest_rooms(every, len(pods), outcomes)
+    if len(rooms) < len(pods):
+        return none_of(outcomes) if len(pods) == 1 else Outcome.OPEN
+    among = every
+    if trials.whole is not None:
+        few, counted = with_nodes(instance, every.counted, sorted(room.index for room in rooms))
+        among = Trials(few, every.left_s, every.most_s, counted)
+    best = tuple(change for room in rooms for change in room.ended)
+    if among.outcome(best) is not Outcome.FITS:
+        return Outcome.OPEN
+    certain = len(best) == 1 or (len(pods) == 1 and all_certain(outcomes))
+    return ProposedChange("end", best, certain)
+
+
+def _ask_alike(gangs: tuple[Gang, ...]) -> bool:
+    """Return whether any node is as good for any pod as for the others."""
+    pods = list(pods_of(gangs))
+    return len({pod.spec for pod in pods}) == 1 and all(gang.gather is None for gang in gangs)
+
+
+def _cheapest_rooms(every: Trials, pods: int, outcomes: list[KindOutcome]) -> list[_RoomOnNode]:
+    """Return nodes, one for each pod, on which the fewest running pods have to end.
+
+    Args:
+        every: The trials of the whole instance.
+        pods: How many pods need a node.
+        outcomes: Gets what was found of each node; a node that was not looked at is open.
+
+    """
+    running = every.counted.running
+    rooms: list[_RoomOnNode] = []
+    order = sorted((i for i, there in enumerate(running) if there), key=lambda i: len(running[i]))
+    half_s = SHARE_OF_PROOF * every.left_s
+    for index in order:
+        worst = len(rooms[-1].ended) if len(rooms) == pods else None
+        if worst == 1:
+            break
+        if every.left_s < (half_s if worst and worst <= len(running[index]) else 0):
+            outcomes.append(Outcome.OPEN)
+            break
+        found = _ended_on(index, every)
+        outcomes.append(found)
+        if isinstance(found, ProposedChange):
+            changes = found.changes
+            rooms = sorted((*rooms, _RoomOnNode(index, changes)), key=lambda room: len(room.ended))
+            rooms = rooms[:pods]
+    return rooms
+
+
+def _ended_on(index: int, every: Trials) -> KindOutcome:
+    """Look for the fewest running pods of a node whose end lets one pod fit there."""
+    instance, counted = every.instance, every.counted
+    (pod, *_) = pods_of(instance.gangs)
+    gang = next(iter(instance.gangs))
+    one = replace(gang, pods=(pod,), minimum=1)
+    asked = replace(instance, gangs=(one,), running_gangs=())
+    node, there = with_nodes(asked, counted, [index])
+    options = [(Remove(runner.pod.key),) for runner in counted.running[index]]
+    return fewest("end", options, Trials(node, every.left_s, every.most_s, there))
