@@ -19,7 +19,7 @@ from placer.explain.kind_outcome import KindOutcome
 from placer.explain.nearest import NodesBySort, by_sort, nearest_misses
 from placer.explain.nodes_after import NodesAfter
 from placer.explain.outvoted import winner_of
-from placer.explain.smallest_change import changes_for
+from placer.explain.smallest_change import ChangeSearch
 from placer.explain.token import token_of
 from placer.explain.trial import Outcome
 from placer.search.baseline import baseline_of
@@ -106,14 +106,25 @@ def explain(
         near.of(some[0], gangs[0], len(shapes) - i) if near and looked else ((), None)
         for i, ((some, gangs), looked) in enumerate(zip(shapes, looked_for, strict=True))
     ]
-    explained = []
-    for i, (left_out, gangs) in enumerate(shapes):
-        left_s = (seconds - (monotonic() - started_s)) / (len(shapes) - i)
-        found: dict[str, KindOutcome] = {}
-        if left_s > 0 and looked_for[i]:
-            found = changes_for(with_only(settled, gangs), left_s, most_changes, baseline, alike)
-        explained.append(_explanation(left_out, found, len(instance.nodes), *misses[i]))
-    return tuple(explained)
+    searches: list[ChangeSearch | None] = [
+        ChangeSearch(with_only(settled, gangs), baseline, alike)
+        if looked and monotonic() - started_s < seconds
+        else None
+        for (_, gangs), looked in zip(shapes, looked_for, strict=True)
+    ]
+    # First a change for each, then more.
+    rounds = (1,) if most_changes == 1 else (1, most_changes)
+    for most in rounds:
+        for i, search in enumerate(searches):
+            left_s = (seconds - (monotonic() - started_s)) / (len(searches) - i)
+            if search is not None and left_s > 0:
+                search.go_on(left_s, most)
+    return tuple(
+        _explanation(
+            some, {} if search is None else search.outcomes, len(instance.nodes), *misses[i]
+        )
+        for i, ((some, _), search) in enumerate(zip(shapes, searches, strict=True))
+    )
 
 
 @dataclass(slots=True)

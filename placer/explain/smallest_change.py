@@ -212,32 +212,55 @@ KINDS: dict[str, Callable[[Trials], KindOutcome]] = {
 """All kinds of changes that are looked for, the cheapest for people first."""
 
 
-def changes_for(
-    instance: Instance,
-    seconds: float,
-    most: int | None = None,
-    baseline: Baseline | None = None,
-    alike: FewAlike | None = None,
-) -> dict[str, KindOutcome]:
-    """Return what was found of each kind: a change that was tried, or that there is none.
+class ChangeSearch:
+    """The search for changes that give some pods a place, which can be taken up again.
 
-    Args:
-        instance: All that wait in it are to have a place, and nothing else changes.
-        seconds: How long that may take. What there is no time for is open.
-        most: How many changes are enough; None: one of each kind.
-        baseline: The nodes of the instance, if they have been counted.
-        alike: Its nodes, if those of a sort may stand for each other.
+    Attributes:
+        found: What was found of each kind that was looked at: a change that was tried, or that
+            there is none, or that it is not known.
 
     """
-    longest_s = max(LEAST_TRIAL_S, seconds / TRIALS_AT_LEAST)
-    every = Trials(instance, seconds, longest_s, baseline)
-    trials = every
-    if alike is not None:
-        few, counted = alike.where_wait(every.instance.gangs)
-        trials = Trials(few, seconds, longest_s, counted, every)
-    found: dict[str, KindOutcome] = {}
-    for kind, look in KINDS.items():
-        changes = sum(isinstance(one, ProposedChange) for one in found.values())
-        enough = most is not None and changes >= most
-        found[kind] = look(trials) if trials.left_s > 0 and not enough else Outcome.OPEN
-    return found
+
+    def __init__(
+        self,
+        instance: Instance,
+        baseline: Baseline | None = None,
+        alike: FewAlike | None = None,
+    ) -> None:
+        """Look at nothing yet.
+
+        Args:
+            instance: All that wait in it are to have a place, and nothing else changes.
+            baseline: The nodes of the instance, if they have been counted.
+            alike: Its nodes, if those of a sort may stand for each other.
+
+        """
+        self.found: dict[str, KindOutcome] = {}
+        self._trials = every = Trials(instance, 0.0, baseline=baseline)
+        if alike is not None:
+            few, counted = alike.where_wait(every.instance.gangs)
+            self._trials = Trials(few, 0.0, baseline=counted, whole=every)
+
+    def go_on(self, seconds: float, most: int | None = None) -> None:
+        """Look at the kinds that were not looked at yet, the cheapest for people first.
+
+        Args:
+            seconds: How long that may take. What there is no time for is open.
+            most: How many changes are enough in all; None: one of each kind.
+
+        """
+        self._trials.give(seconds, max(LEAST_TRIAL_S, seconds / TRIALS_AT_LEAST))
+        for kind, look in KINDS.items():
+            changes = sum(isinstance(one, ProposedChange) for one in self.found.values())
+            if self._trials.left_s <= 0 or (most is not None and changes >= most):
+                return
+            if kind in self.found:
+                continue
+            outcome = look(self._trials)
+            if outcome is not Outcome.OPEN or self._trials.left_s > 0:
+                self.found[kind] = outcome
+
+    @property
+    def outcomes(self) -> dict[str, KindOutcome]:
+        """What is known of each kind."""
+        return {kind: self.found.get(kind, Outcome.OPEN) for kind in KINDS}

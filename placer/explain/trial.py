@@ -63,6 +63,12 @@ class Trials:
     def __post_init__(self) -> None:
         self.instance = with_counted(self.instance)
 
+    def give(self, seconds: float, most_s: float) -> None:
+        """Give these trials, and those of the whole, so much time from now on."""
+        self.seconds, self.most_s, self._started_s = seconds, most_s, monotonic()
+        if self.whole is not None:
+            self.whole.give(seconds, most_s)
+
     @property
     def left_s(self) -> float:
         """How much time is left."""

@@ -5,7 +5,7 @@ from dataclasses import replace
 from time import monotonic
 
 from placer.explain.explanation import ProposedChange
-from placer.explain.smallest_change import changes_for
+from placer.explain.smallest_change import ChangeSearch
 from placer.plan.answer import Bought, NoPlan, PlanAnswer, PlanMend
 from placer.plan.cases import PlanCase
 from placer.plan.question import PlanQuestion, SurvivalDemand
@@ -90,7 +90,9 @@ def mends_of_homeless(
             return
         gang = Gang(pod.name, pod.namespace, (pod,), 1, lone=True)
         alone = replace(instance, gangs=(gang,), groups=(), left_out=(), move_budget=0)
-        found = [one for one in changes_for(alone, left_s).values() if _names_pod(one)]
+        search = ChangeSearch(alone)
+        search.go_on(left_s)
+        found = [one for one in search.found.values() if _names_pod(one)]
         changes = [one for one in found if isinstance(one, ProposedChange)]
         changes.sort(key=lambda one: (not one.smallest, len(one.changes)))
         for one in changes[:_MOST_OF_A_POD]:

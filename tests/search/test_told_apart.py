@@ -1,4 +1,4 @@
-"""Models that count pods together: what is proven of tiers that tell pods apart is none of theirs."""
+"""Models that count pods together: what is proven of single pods is no limit there."""
 
 import pytest
 
