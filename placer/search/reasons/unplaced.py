@@ -6,7 +6,7 @@ this answer leave none (outvoted)? The same is asked of gangs and gang groups as
 Nothing is guessed: if the time is over before the answer is known, that is the reason.
 """
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -32,7 +32,6 @@ from placer_models.reasons import (
     GangAsks,
     GangMinimum,
     GroupIsWhole,
-    KeptByCheckpoint,
     MovesAllowed,
     NotFound,
     OutOfTime,
@@ -138,7 +137,6 @@ class _Reasons:
         self._unknown: dict[Hashable, tuple[tuple[str, ...], tuple[Reason, ...]]] = {}
         self._gangs: dict[Hashable, list[Short]] = {}
         self._names: KnownNames | None = None
-        self._kept: Mapping[str, KeptByCheckpoint] | None = None
         self._group_of = {key: group for group in instance.groups for key in group.gangs}
         nodes = Nodes.of(instance.nodes)
         node_of = {place.key: nodes[nodes.position[place.node]] for place in placement.pods}
@@ -203,10 +201,9 @@ class _Reasons:
         else:
             yield NotFound(gang=gang.name)
         if first is not None and pod.spec.requests.devices:
-            self._kept = (
-                kept_by_checkpoints(self._instance.nodes) if self._kept is None else self._kept
-            )
-            yield from kept_from(pod.spec, first.why, self._kept)
+            nodes = Nodes.of(self._instance.nodes)
+            kept = nodes.remembered(kept_by_checkpoints, partial(kept_by_checkpoints, nodes))
+            yield from kept_from(pod.spec, first.why, kept)
         if verdict.short is _NOT_LOOKED_AT:
             pass  # nor is there time for what else could be said
         elif verdict.short and verdict.short.when is When.EMPTY:
