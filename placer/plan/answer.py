@@ -126,11 +126,13 @@ class OffersRunOut:
     Attributes:
         pod: Some pod of it.
         count: How many have no place, at least.
+        reasons: Why no offer holds one of them at all; nothing: some offer does, or nobody looked.
 
     """
 
     pod: str
     count: int
+    reasons: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

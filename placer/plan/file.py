@@ -6,6 +6,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from placer.plan.cases import changed_by, domains_in
+from placer.plan.offers_like import names_there, nodes_of, of_machines
 from placer.plan.question import (
     NodeOffer,
     PlanQuestion,
@@ -127,8 +128,9 @@ def _read(
     waiting = WaitingParts(part.demand.pods, gangs, demand)
     spare = WaitingParts(_spare(part.headroom), (), place, "headroom")
     instance, broken = None, None
+    of_machine = tuple(of_machines(offers, names_there(documents, cluster)))
     try:
-        beside = PartsBeside(tuple(offers), (waiting, spare), faults)
+        beside = PartsBeside(of_machine, (waiting, spare), faults)
         instance = build_instance(documents, find_machine, beside=beside)
     except InputError as error:
         broken = error
@@ -151,8 +153,9 @@ def _read(
     if instance is None:
         assert broken is not None
         raise broken
-    first = len(instance.nodes) - len(offers)
-    found, nodes = instance.nodes[first:], instance.nodes[:first]
+    first = len(instance.nodes) - len(of_machine)
+    made, nodes = instance.nodes[first:], instance.nodes[:first]
+    found = nodes_of(offers, made, cluster.nodes if cluster else nodes)
     instance = replace(instance, nodes=nodes)
     instance, headroom = _without_headroom(instance, part.headroom)
     if cluster is not None:
@@ -166,6 +169,7 @@ def _read(
         tuple(
             NodeOffer(replace(node, offered=False), price, offer.most, offer.pack_of)
             for node, price, (offer, _) in zip(found, prices, offers, strict=True)
+            if node is not None
         ),
         scenarios or (PlanScenario("as asked"),),
         part.currency,

@@ -254,4 +254,5 @@ def _why(answer: NoPlan) -> Iterator[str]:
         yield f"{title_of(one.namespace, one.name)}: {' '.join(one.reasons)}"
     for short in answer.short:
         ends = ", ".join(f"{offer} ends at {most:,}" for offer, most in answer.ended)
-        yield f"too few nodes for {short.pod} ({ends})"
+        why = " ".join(short.reasons) or ends
+        yield f"too few nodes for {short.pod}" + (f" ({why})" if why else "")

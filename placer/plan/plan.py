@@ -12,7 +12,6 @@ from placer.plan.answer import (
     Bought,
     NoneFound,
     NoPlan,
-    OffersRunOut,
     PlanAnswer,
     PlanMend,
     Proof,
@@ -28,6 +27,7 @@ from placer.plan.mending import mends_of_homeless, pods_named, with_mends
 from placer.plan.proof import Values
 from placer.plan.question import NodeOffer, PlanQuestion, for_one_mix
 from placer.plan.relax import Relaxation, relaxed, with_offers
+from placer.plan.running_out import MOST_TOLD, no_plan
 from placer.plan.witness import (
     Missing,
     Placements,
@@ -48,9 +48,6 @@ _WITNESS = 0.2
 _ALONE = 5.0
 """So much time has the search for a place of one pod alone."""
 _LEAST = 0.1
-_MOST_TOLD = 20
-"""So many pods without a place are explained."""
-_SHORT = 1e-6
 _LEAST_MENDING = 1.0
 """So long a changed question is looked at, even if the time is over."""
 _MOST_CHOICES = 3
@@ -157,7 +154,7 @@ def _planned(question: PlanQuestion, relaxation: Relaxation, end: float, run: _R
     )
     deal = buyer.buy()
     if deal.bound is None:
-        return _no_plan(question, relaxation, deal)
+        return no_plan(question, relaxation, deal, run.clock)
     if deal.plan is None:
         return NoneFound(question.in_currency(deal.bound))
     run.tell("placing every pod on what is bought")
@@ -296,7 +293,7 @@ def _homeless_in(question: PlanQuestion, case: PlanCase, clock: PlanClock) -> It
     found = 0
     for index, pod in enumerate(pods):
         shape = problem.pods[index]
-        if shape in seen or found == _MOST_TOLD:
+        if shape in seen or found == MOST_TOLD:
             continue
         seen.add(shape)
         if any(table.bid(shape, state) is not None for state in states):
@@ -309,38 +306,12 @@ def _homeless_in(question: PlanQuestion, case: PlanCase, clock: PlanClock) -> It
             yield from answer.unplaced[:1]
 
 
-def _no_plan(question: PlanQuestion, relaxation: Relaxation, deal: Deal) -> NoPlan:
-    """Say for which pods too little can be bought."""
-    lacks: Counter[int] = Counter()
-    for of_block in deal.proposal.short.tolist():
-        for item, number in enumerate(of_block):
-            if number > _SHORT:
-                lacks[item] = max(lacks[item], -int(-number // 1))
-    title = {
-        items[pod.spec]: pod.title
-        for case, items in zip(relaxation.cases, relaxation.item_of, strict=True)
-        for pod in reversed(list(pods_of(case.instance.gangs)))
-    }
-    title |= dict.fromkeys(relaxation.lost, "a node that is lost")
-    ended = tuple(
-        (offer.name, kind.buyable)
-        for offer, kind in zip(
-            question.offers, relaxation.market.kinds[relaxation.there :], strict=True
-        )
-        if kind.buyable is not None
-    )
-    short = tuple(
-        OffersRunOut(title[item], number) for item, number in lacks.most_common(_MOST_TOLD)
-    )
-    return NoPlan(short=short, ended=ended)
-
-
 def _none_found(question: PlanQuestion, deal: Deal, missing: Missing) -> NoneFound:
     assert deal.bound is not None
     return NoneFound(
         question.in_currency(deal.bound),
         missing.scenario,
-        missing.unplaced[:_MOST_TOLD],
+        missing.unplaced[:MOST_TOLD],
         len(missing.pods),
     )
 

@@ -20,6 +20,13 @@ Number = Annotated[int, Field(ge=1, le=1_000_000)]
 class OfferPart(NodePart):
     """A node that can be bought, as often as needed; its name is the offer's."""
 
+    machine: str = Field(
+        "", description="A machine of the catalogue or of `machines`, or the path of its file."
+    )
+    like: str | None = Field(
+        None,
+        description="A node that is there, in place of a machine: another one like it.",
+    )
     price: Amount = Field(description="What one node costs, in any one currency: 12.50.")
     most: Number | None = Field(
         None, alias="max", description="The most nodes that there are; without it any number."

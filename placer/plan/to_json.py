@@ -54,7 +54,11 @@ def plan_to_json(question: PlanQuestion, answer: PlanAnswer) -> Json:
             return head | {"status": "bought"} | money | _bought(answer, lists)
         case NoPlan():
             unplaced = [*_unplaced(answer.unplaced)]
-            unplaced += [{"name": one.pod, "count": one.count} for one in answer.short]
+            unplaced += [
+                {"name": one.pod, "count": one.count}
+                | ({"reasons": list(one.reasons)} if one.reasons else {})
+                for one in answer.short
+            ]
             known = nothing | {"proven": True}
             mends = [
                 {

@@ -12,9 +12,12 @@ from placer.load import load_question
 from placer.plan.answer import Bought, NoPlan
 from placer.plan.cases import cases_of
 from placer.plan.plan import buy
-from placer.plan.question import PlanQuestion, each_by_itself
+from placer.plan.question import NodeOffer, PlanQuestion, PlanScenario, each_by_itself
 from placer_cli.app import main
 from placer_cli.commands.schema import SchemaKind, schema_of
+from placer_models.cluster import Instance, Node
+from placer_models.pod import Container, Resources
+from plan_worlds import GIB, lone, machine, spec
 
 PLAN = """\
 apiVersion: placer/v1
@@ -259,3 +262,25 @@ def test_the_command_buys_each_and_more_of_a_pod(
     assert [one["price"] for one in answer["answers"]] == ["6.0", "6.4"]
     assert main(["plan", "buy", str(file), "--each", "--pod", "wob=2"]) == 2
     assert "--pod: no pod or gang is called 'wob'" in capsys.readouterr().err
+
+
+def test_pods_that_only_old_nodes_hold_are_told_so() -> None:
+    """
+    Two pods want what one old node has once: more of it cannot be bought, however much is paid.
+    """
+    fpga = ("example.com/fpga", 1)
+    asks = Container("main", Resources(1000, GIB, extended=(fpga,)))
+    wants = replace(spec(1000, 1), containers=(asks,))
+    old = Node("old", machine("old", 4, 8, 0), extended=(fpga,))
+    question = PlanQuestion(
+        Instance((old,), (lone("a", wants), lone("b", wants))),
+        (NodeOffer(Node("new", machine("new", 4, 8, 0)), Decimal(1)),),
+        (PlanScenario("now"),),
+    )
+
+    answer = buy(question, 5.0, 1)
+
+    assert isinstance(answer, NoPlan)
+    (short,) = answer.short
+    assert (short.pod, short.count) == ("a", 1)
+    assert "example.com/fpga" in " ".join(short.reasons)

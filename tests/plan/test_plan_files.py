@@ -158,3 +158,64 @@ def test_other_kinds_and_unknown_fields_are_told(tmp_path: Path) -> None:
         load_question(plan_file(tmp_path, PODS_ALONE))
     with pytest.raises(InputError, match="is not a field here; write 'price'"):
         load_question(plan_file(tmp_path, GOOD.replace("price:", "cost:")))
+
+
+LIKE = """\
+apiVersion: placer/v1
+kind: Plan
+offers:
+  - {name: more, like: old, price: 3}
+  - {name: new, machine: core-i7-1270p, price: 5}
+demand:
+  pods:
+    - {name: web, replicas: 3, requests: {cpu: 8}}
+"""
+
+OLD = """\
+apiVersion: placer/v1
+kind: Instance
+nodes:
+  - {name: old, machine: core-i7-1270p, cordoned: true, labels: {pool: a}, extended: {x/fpga: 2}}
+"""
+
+
+def test_an_offer_may_be_like_a_node_that_is_there(tmp_path: Path) -> None:
+    """
+    With its labels and all that it has, but open; no machine has to be known for it.
+    """
+    plan, old = plan_file(tmp_path, LIKE), plan_file(tmp_path, OLD, "old.yaml")
+
+    question = load_question(plan, [old])
+
+    assert [(offer.name, offer.price) for offer in question.offers] == [("more", 3), ("new", 5)]
+    like = question.offers[0].node
+    assert (like.cordoned, like.labels, like.extended) == (
+        False,
+        (("pool", "a"),),
+        (("x/fpga", 2),),
+    )
+    assert [node.name for node in question.instance.nodes] == ["old"]
+
+
+def test_what_is_wrong_with_such_offers_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """
+    No node of that name, more said than it takes, neither node nor machine: all in one go.
+    """
+    text = LIKE.replace(
+        "  - {name: new, machine: core-i7-1270p, price: 5}",
+        "  - {name: odd, like: odl, price: 5}\n"
+        "  - {name: both, like: old, machine: dgx-2, packOf: 2, price: 5}\n"
+        "  - {name: none, price: 5}",
+    )
+    plan, old = plan_file(tmp_path, text), plan_file(tmp_path, OLD, "old.yaml")
+
+    assert main(["plan", "buy", str(plan), str(old)]) == 2
+
+    told = [line.split(": ", 1)[1] for line in capsys.readouterr().err.splitlines()]
+    assert [line.partition(":")[2] for line in told] == [
+        "5: offers[1].like: no node that is there is called 'odl'; did you mean 'old'?",
+        "6: offers[2].like: the offer is all that the node 'old' is; leave out machine",
+        "7: offers[3].machine: is missing; name a machine, or say `like` with a node",
+    ]

@@ -70,8 +70,9 @@ def _who(question: PlanQuestion, answer: Bought) -> str:
     without = ""
     if losses:
         names = list(dict.fromkeys(one.loss for one in losses))
-        told = _listed(tuple(names), "or") if len(names) <= 4 else f"any of {len(names)} losses"
-        without = f" Nobody is left without a place after the loss of {told}."
+        some = f"the loss of {_listed(tuple(names), 'or')}"
+        told = some if len(names) <= 4 else f"any of {len(names)} losses"
+        without = f" Nobody is left without a place after {told}."
     if len(question.scenarios) == 1:
         get = "gets" if pods[0] == 1 else "get"
         return f"{count(pods[0], 'pod')} {get} a place, all judged.{without}"
@@ -150,11 +151,15 @@ def _no_plan(question: PlanQuestion, answer: NoPlan) -> Iterator[RenderableType]
         yield from _mends(question, answer)
         return
     total = max(sum(1 for _ in pods_of(case.instance.gangs)) for case in cases_of(question))
-    yield Text(
-        f"No plan places all {total:,} pods, which is proven: too few nodes can be bought.", STRONG
-    )
+    why = "too few nodes can be bought"
+    if any(short.reasons for short in answer.short):
+        why = "what is there is too little, and no offer holds the rest"
+    yield Text(f"No plan places all {total:,} pods, which is proven: {why}.", STRONG)
     for short in answer.short:
-        yield Text(f"{short.pod}: {count(short.count, 'pod')} like it would have no place", BAD)
+        said = f"{short.pod}: {count(short.count, 'pod')} like it would have no place"
+        if short.reasons:
+            said += f", and no offer holds one: {' '.join(short.reasons)}"
+        yield Text(said, BAD)
     if answer.ended:
         ends = ", ".join(f"{name} ends at {most:,}" for name, most in answer.ended)
         yield Text(f"{ends}: raise max, or offer other nodes.")

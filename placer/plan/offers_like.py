@@ -1,0 +1,75 @@
+"""Offers like nodes that are there, and offers of machines: which is which, and what each needs."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+
+from placer.plan.schema import OfferPart
+from placer_models.cluster import Instance, Node
+from placer_models.files.documents import Document
+from placer_models.files.errors import candidates, shown
+from placer_models.files.faults import Place
+from placer_models.files.tree import plain
+from placer_models.instance.hosts import expand_hosts
+from placer_models.whatif.nodes import as_another
+
+_Offers = Sequence[tuple[OfferPart, Place]]
+
+_BESIDE_LIKE = {"name", "like", "price", "most", "pack_of"}
+
+
+def names_there(documents: Sequence[Document], cluster: Instance | None) -> list[str]:
+    """Return the names of nodes that are there, as they are written, whatever else is wrong."""
+    names = [node.name for node in cluster.nodes] if cluster else []
+    for document in documents:
+        tree = document.tree.entries.get("nodes")
+        written = plain(tree.node) if tree else None
+        for part in written if isinstance(written, list) else ():
+            with suppress(ValueError):  # The reader of nodes says what is wrong with it.
+                names += expand_hosts(str(part.get("name"))) if isinstance(part, dict) else ()
+    return names
+
+
+def of_machines(offers: _Offers, there: Sequence[str]) -> list[tuple[OfferPart, Place]]:
+    """Return the offers of machines, and note what is wrong with those of nodes.
+
+    Args:
+        offers: All offers.
+        there: The names of nodes that are there.
+
+    """
+    found = []
+    for part, at in offers:
+        if part.like is None and not part.machine:
+            at.at("machine").fault("is missing; name a machine, or say `like` with a node")
+        elif part.like is None:
+            found.append((part, at))
+        elif part.like not in there:
+            name = shown(part.like)
+            message = f"no node that is there is called {name}{candidates(part.like, there)}"
+            at.at("like").fault(message)
+        elif more := part.model_fields_set - _BESIDE_LIKE:
+            fields = OfferPart.model_fields
+            names = ", ".join(sorted(fields[name].alias or name for name in more))
+            at.at("like").fault(
+                f"the offer is all that the node {shown(part.like)} is; leave out {names}"
+            )
+    return found
+
+
+def nodes_of(offers: _Offers, made: Sequence[Node], there: Sequence[Node]) -> list[Node | None]:
+    """Return a node of each offer; None for offers with a fault.
+
+    Args:
+        offers: All offers.
+        made: The nodes of those of machines.
+        there: The nodes that are there.
+
+    """
+    by_offer = {node.name: node for node in made}
+    by_name = {node.name: node for node in there}
+    return [
+        as_another(by_name[part.like], part.name)
+        if part.like in by_name
+        else by_offer.get(part.name)
+        for part, _ in offers
+    ]
