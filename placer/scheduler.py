@@ -32,6 +32,7 @@ from placer.scheduling.expectation import Expectation
 from placer.scheduling.expecting import Expecting
 from placer.scheduling.refusal import Refusal
 from placer.search.baseline import SolveCache
+from placer.search.garbage import no_collection
 from placer.search.options import SolveOptions
 from placer_models.cluster import Instance, Node, RunningPod, under
 from placer_models.defaults import NO_DEFAULTS, Defaults
@@ -454,7 +455,8 @@ class Scheduler:
 def _opened(nodes: tuple[Node, ...], running: tuple[RunningPod, ...], version: int) -> ClusterState:
     check_nodes(nodes)
     check_running(running, {node.name for node in nodes})
-    return cluster_state_of(nodes, running, version)
+    with no_collection():
+        return cluster_state_of(nodes, running, version)
 
 
 def _change(before: ClusterState, after: ClusterState, misfits: tuple[Misfit, ...] = ()) -> Change:

@@ -10,6 +10,7 @@ from placer.scheduling.decision import Batch, Decision
 from placer.scheduling.in_turn import goes_in_turn, placed_in_turn
 from placer.search.baseline import SolveCache
 from placer.search.cp import SolverError
+from placer.search.garbage import no_collection
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import RunningPod
@@ -56,7 +57,8 @@ def decide(
         instance = replace(instance, strategy=options.strategy, demand=demand)
     first = None
     if goes_in_turn(instance, options):
-        first = placed_in_turn(state, instance, options, cache)
+        with no_collection():
+            first = placed_in_turn(state, instance, options, cache)
         baseline = state.baseline(cache)
     left_s = max(LEAST_TIME_S, options.time_limit_s - (monotonic() - began_s))
     options = replace(options, strategy=None, time_limit_s=left_s)

@@ -9,6 +9,7 @@ from placer.search.bound_notes import BoundNotes
 from placer.search.budget import Budget
 from placer.search.device_proximity import with_nearer_devices
 from placer.search.exact import limits_of
+from placer.search.garbage import no_collection
 from placer.search.joint_search import JointSearch
 from placer.search.judged import JudgedPlacement, Rejected, judged, look_at
 from placer.search.misplaced_search import SHARE_OF_STAYING, MisplacedSearch
@@ -99,25 +100,26 @@ def solve(
         instance = replace(instance, strategy=options.strategy)
     tell = _logged(progress or silent)
     tell("counting what is free")
-    baseline = baseline_of(instance) if baseline is None else baseline
-    before, accounts, cache = baseline, baseline.accounts, baseline.cache.problems
-    # Greedy looks at cores one by one where the model's counts would not tell it enough, and
-    # counts alike for every batch; the model counts in units that keep its numbers small.
-    instance = with_prices(instance, baseline)
-    scored = is_scored(instance, options)
-    problem = build_problem(
-        instance, accounts, each_core=True, absolute=True, scored=scored, cache=cache
-    )
-    tell("placing greedily")
-    given = None if greedy is None else look_at(instance, baseline, greedy)
-    placed_s = budget.elapsed_s
-    rejected: tuple[RejectedPlace, ...] = ()
-    if isinstance(given, JudgedPlacement):
-        best = given
-    else:
-        choices = greedy_choices(instance, baseline, problem, options)
+    with no_collection():
+        baseline = baseline_of(instance) if baseline is None else baseline
+        before, accounts, cache = baseline, baseline.accounts, baseline.cache.problems
+        # Greedy looks at cores one by one where the model's counts would not tell it enough, and
+        # counts alike for every batch; the model counts in units that keep its numbers small.
+        instance = with_prices(instance, baseline)
+        scored = is_scored(instance, options)
+        problem = build_problem(
+            instance, accounts, each_core=True, absolute=True, scored=scored, cache=cache
+        )
+        tell("placing greedily")
+        given = None if greedy is None else look_at(instance, baseline, greedy)
         placed_s = budget.elapsed_s
-        best, rejected = accepted(instance, baseline, problem, choices, budget)
+        rejected: tuple[RejectedPlace, ...] = ()
+        if isinstance(given, JudgedPlacement):
+            best = given
+        else:
+            choices = greedy_choices(instance, baseline, problem, options)
+            placed_s = budget.elapsed_s
+            best, rejected = accepted(instance, baseline, problem, choices, budget)
     # The search ends with what has just been done once: realising, judging, and reasons.
     budget.keep(ENDING * (budget.elapsed_s - placed_s))
     movable = movable_pods(instance, blamed)
