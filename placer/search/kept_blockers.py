@@ -5,12 +5,13 @@ So the reasons of a pod that is refused once more are looked into on those nodes
 """
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Iterable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from placer.counting.account import Account
+from placer.search.left_columns import LeftColumns, Numbers
 from placer.state.asks import Ask
 from placer.state.out_of_time import Stop, go_on
 from placer_models.cluster import Node
@@ -25,6 +26,12 @@ MOST_ASKS = 64
 
 MOST_CHANGES = 16
 """How many changes for each node are noted before all that is kept is forgotten."""
+
+MANY = 16
+"""From so many nodes of which nothing is known on, columns are looked at before single nodes."""
+
+Nodes = NDArray[np.intp]
+"""Indices of nodes."""
 
 _NOT_KNOWN = -2
 _HAS_PLACE = -1
@@ -43,12 +50,19 @@ class BlockerColumn:
         """Forget what is known of some nodes."""
         self._numbers[nodes] = _NOT_KNOWN
 
-    def count(self, look: Callable[[int], Blocker | None], stop: Stop) -> Counter[Blocker] | int:
+    def count(
+        self,
+        look: Callable[[int], Blocker | None],
+        stop: Stop,
+        look_at_many: Callable[[Nodes], Iterable[tuple[Blocker, Nodes]]],
+    ) -> Counter[Blocker] | int:
         """Count what blocks the ask over all nodes, or return the first node with a place.
 
         Args:
             look: Returns what blocks it on a node of which nothing is known.
             stop: Asked now and then whether the time is over.
+            look_at_many: Yields what blocks it on some of many nodes, with these: on each of them
+                ``look`` would return the same.
 
         Raises:
             OutOfTimeError: It was over. What is known by then is kept.
@@ -58,6 +72,10 @@ class BlockerColumn:
         (free,) = np.nonzero(self._numbers == _HAS_PLACE)
         end = int(free[0]) if free.size else len(self._numbers)
         (unknown,) = np.nonzero(self._numbers[:end] == _NOT_KNOWN)
+        if len(unknown) >= MANY:
+            for alike, nodes in look_at_many(unknown):
+                self._numbers[nodes] = self._number_of.setdefault(alike, len(self._number_of))
+            (unknown,) = np.nonzero(self._numbers[:end] == _NOT_KNOWN)
         for at, node in enumerate(unknown.tolist()):
             if at % NODES_AT_ONCE == 0:
                 go_on(stop)
@@ -87,6 +105,7 @@ class KeptBlockers:
         self._accounts: PersistentTuple[Account] = PersistentTuple(())
         self._changed: list[int] = []
         self._columns: dict[Ask, BlockerColumn] = {}
+        self._left = LeftColumns()
 
     def turn_to(self, nodes: tuple[Node, ...], accounts: PersistentTuple[Account]) -> None:
         """Take note of the nodes as they are now, and of what is left on each."""
@@ -96,6 +115,7 @@ class KeptBlockers:
         else:
             self._changed.clear()
             self._columns.clear()
+            self._left.clear()
         self._nodes, self._accounts = nodes, accounts
 
     def of(self, ask: Ask) -> BlockerColumn:
@@ -109,3 +129,7 @@ class KeptBlockers:
         column.forget(self._changed[column.changes :])
         column.changes = len(self._changed)
         return column
+
+    def left(self, what: Hashable, left_on: Callable[[int], int]) -> Numbers:
+        """Return a column of the nodes as they are now, as `LeftColumns.of` does."""
+        return self._left.of(what, left_on, len(self._nodes), self._changed)

@@ -13,6 +13,7 @@ from placer.search.reasons.rule import (
     PerNumaNode,
     ReasonRule,
     always,
+    by_subject,
     on_no_numa_node,
 )
 from placer_models.pod import PodSpec, Resources
@@ -62,6 +63,7 @@ def _of_resource(resource: NodeResource) -> ReasonRule:
         lacks=lacks,
         settles=always,
         amounts=amounts,
+        column=lambda demand, spec: by_subject(demand, spec) if resource.whole <= 1 else None,
         is_amount=True,
         per_numa_node=on_no_numa_node,
     )
@@ -147,6 +149,7 @@ MEMORY = (
         lacks=_too_little_memory,
         settles=always,
         amounts=_memory_amounts,
+        column=by_subject,
         is_amount=True,
         per_numa_node=_memory_per_numa_node,
     ),

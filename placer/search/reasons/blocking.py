@@ -27,11 +27,11 @@ def counted_blocker(asked: PodOnNode, account: Account, demands: _Demands) -> Bl
         if rule.lacks(demand, asked, account):
             if not all(is_settled(d, asked) for d in demands[: number + 1]):
                 return None
-            return _without_company(demand, demands[:number])
+            return counted_alone(demand, demands[:number])
     return None
 
 
-def _without_company(short: Demand, before: _Demands) -> Blocker:
+def counted_alone(short: Demand, before: _Demands) -> Blocker:
     """Return the blocker of a demand that counting settles, with those that give it a meaning."""
     needed, subjects = REASON_RULES[short.rule].needs, ("", short.subject)
     others = (d for d in before if d.rule in needed and d.subject in subjects)
@@ -72,7 +72,7 @@ def blocker_of(
         (i for i, d in enumerate(demands[: short + 1]) if not is_settled(d, asked)), len(demands)
     )
     if short < counted:
-        return _without_company(demands[short], demands[:short])
+        return counted_alone(demands[short], demands[:short])
     node = _Node(asked, account, demands, budget)
     if short > counted and not node.meets(demands[:short]):
         short = next(i for i in range(counted, short) if not node.meets(demands[: i + 1]))

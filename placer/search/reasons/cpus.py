@@ -1,7 +1,7 @@
 """Reasons about CPUs: how many, owned or shared, and which of them."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from placer.counting.account import Account
@@ -14,6 +14,7 @@ from placer.search.reasons.rule import (
     PerNumaNode,
     ReasonRule,
     Said,
+    by_subject,
     named,
     of_rule,
     on_no_numa_node,
@@ -132,6 +133,12 @@ def _pool_amounts(pool: Pool, asked: PodOnNode) -> AskedAndLeft | None:
     )
 
 
+def _pool_column(demand: Demand, spec: PodSpec) -> Hashable:
+    """Say that the amount decides if there is one: then a pool without CPUs has too little, too."""
+    asks = spec.requests.cpu_milli > 0 and not spec.qos.owns_cpus
+    return by_subject(demand, spec) if asks else None
+
+
 def _milli(demand: Demand, spec: PodSpec) -> str:
     if spec.qos.owns_cpus:
         return named(demand, spec)
@@ -246,6 +253,7 @@ AMOUNTS = (
         lacks=lambda _, asked, account: _is_short(account.pools.shared, asked),
         settles=_floats,
         amounts=lambda _, asked, account: _pool_amounts(account.pools.shared, asked),
+        column=_pool_column,
         needs=("cpu-count",),
         is_amount=True,
         per_numa_node=on_no_numa_node,
@@ -259,6 +267,7 @@ AMOUNTS = (
         lacks=lambda _, asked, account: _is_short(account.pools.best_effort, asked),
         settles=_floats,
         amounts=lambda _, asked, account: _pool_amounts(account.pools.best_effort, asked),
+        column=_pool_column,
         needs=("cpu-count",),
         is_amount=True,
     ),

@@ -1,13 +1,21 @@
 """Reasons about devices: how many, how much of each, and where they are to be."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from placer.counting.account import Account
 from placer.counting.functions import free_functions
 from placer.search.reasons.question import PodOnNode
-from placer.search.reasons.rule import AskedAndLeft, PerNumaNode, ReasonRule, Said, listed, of_type
+from placer.search.reasons.rule import (
+    AskedAndLeft,
+    PerNumaNode,
+    ReasonRule,
+    Said,
+    by_subject,
+    listed,
+    of_type,
+)
 from placer.state.fits import device_demanded
 from placer_models.device import GPU, FunctionSelector, is_instance
 from placer_models.device_share import DeviceShare, room, totals_of
@@ -112,6 +120,11 @@ def _share_amounts(demand: Demand, asked: PodOnNode, account: Account) -> AskedA
     (request,) = shares
     left = could_share(shares[0].share, kind, account)
     return AskedAndLeft(request.count, left, f"{kind} with {share_text(shares[0].share)}")
+
+
+def _share_column(demand: Demand, spec: PodSpec) -> Hashable:
+    shares = [request.share for request in _requests(spec, demand.subject) if request.share]
+    return (demand.rule, demand.subject, *shares) if len(shares) == 1 else None
 
 
 def _too_few_functions(demand: Demand, asked: PodOnNode, account: Account) -> bool:
@@ -307,6 +320,7 @@ AMOUNTS = (
         lacks=_too_few_devices,
         settles=_is_alone,
         amounts=_device_amounts,
+        column=by_subject,
         is_amount=True,
         per_numa_node=_per_numa_node,
     ),
@@ -328,6 +342,7 @@ AMOUNTS = (
         lacks=_too_few_shares,
         settles=_is_alone,
         amounts=_share_amounts,
+        column=_share_column,
         is_amount=True,
     ),
     ReasonRule(

@@ -1,6 +1,6 @@
 """The record of a rule among the reasons: all that they know of what keeps one pod off one node."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -56,6 +56,15 @@ def _no_amounts(_: Demand, __: PodOnNode, ___: Account) -> AskedAndLeft | None:
     return None
 
 
+def _no_column(_: Demand, __: PodSpec) -> Hashable:
+    return None
+
+
+def by_subject(demand: Demand, _: PodSpec) -> Hashable:
+    """Tell columns of what is left apart by what the demand is about."""
+    return demand.rule, demand.subject
+
+
 def named(demand: Demand, _: PodSpec) -> str:
     """Return a demand by its rule, and by what else it says of itself."""
     return " ".join(filter(None, (demand.name, demand.subject, demand.word)))
@@ -81,6 +90,8 @@ class ReasonRule:
         settles: Whether counting says all about the demand, beside other demands of which it
             says all.
         amounts: How much it asks for, and how much is left, where it asks for an amount.
+        column: What tells a column of ``amounts`` left apart, so that asks share it; None where the
+            demand does not lack exactly if more is asked than is left. It looks at the pod alone.
         needs: Rules without which a demand that counting settles means nothing.
         inside: Whether it says something about places inside a node, and not only about what the
             node is and who is there.
@@ -104,6 +115,7 @@ class ReasonRule:
     lacks: Callable[[Demand, PodOnNode, Account], bool] = _unknown
     settles: Callable[[Demand, PodOnNode], bool] = _never
     amounts: Callable[[Demand, PodOnNode, Account], AskedAndLeft | None] = _no_amounts
+    column: Callable[[Demand, PodSpec], Hashable] = _no_column
     needs: tuple[str, ...] = ()
     inside: bool = True
     is_amount: bool = False

@@ -9,7 +9,9 @@ from placer.counting.account import Account, account_of
 from placer.search.baseline import Baseline, running_on
 from placer.search.budget import Budget
 from placer.search.kept_blockers import NODES_AT_ONCE, KeptBlockers
+from placer.search.kept_blockers import Nodes as KnownNodes
 from placer.search.reasons.blocking import blocker_of, counted_blocker
+from placer.search.reasons.by_columns import Look, blockers_by_columns
 from placer.search.reasons.domain_limits import LimitedDomains
 from placer.search.reasons.firsts import Firsts, pods_without_company
 from placer.search.reasons.guesses import hangs_on_guess
@@ -122,7 +124,8 @@ class Stage:
 
         """
         if self.kept and not barred and self._looks_at_its_node(ask):
-            return self.kept.of(ask).count(self._look_at_nodes(ask), self.is_over)
+            look, never = self._look_at_nodes(ask)
+            return self.kept.of(ask).count(look, self.is_over, self._look_at_many(ask, never))
         found: Counter[Blocker] = Counter()
         for index in range(len(self.nodes)):
             if index % NODES_AT_ONCE == 0:
@@ -136,17 +139,40 @@ class Stage:
             found[blocker] += 1
         return found
 
-    def _look_at_nodes(self, ask: Ask) -> Callable[[int], Blocker | None]:
-        """Return a look at single nodes, for pods that look at nothing beyond theirs."""
-        never: dict[int, Blocker | None] = {}
+    def _look_at_nodes(
+        self, ask: Ask
+    ) -> tuple[Callable[[int], Blocker | None], Callable[[int], Blocker | None]]:
+        """Return a look at single nodes, for pods that look at nothing beyond theirs.
+
+        Beside it stands what keeps them off the empty node.
+        """
+        known: dict[int, Blocker | None] = {}
+
+        def never(index: int) -> Blocker | None:
+            kind = id(self.kinds[index])
+            if kind not in known:
+                known[kind] = self.before.blocker(ask, index) if self.before else None
+            return known[kind]
 
         def look(index: int) -> Blocker | None:
-            kind = id(self.kinds[index])
-            if kind not in never:
-                never[kind] = self.before.blocker(ask, index) if self.before else None
-            return never[kind] or self._look(ask, index, self.account_at(index))
+            return never(index) or self._look(ask, index, self.account_at(index))
 
-        return look
+        return look, never
+
+    def _look_at_many(
+        self, ask: Ask, never: Callable[[int], Blocker | None]
+    ) -> Callable[[KnownNodes], Iterable[tuple[Blocker, KnownNodes]]]:
+        """Return a look at many nodes at once, which tells what plain amounts tell."""
+        if self.kept is None or self.crowd is None or ask.spec.variants or ask.spec.affinity:
+            return lambda _: ()
+
+        def demands(index: int) -> tuple[Demand, ...]:
+            asked, account = self.question(ask, index), self.account_at(index)
+            return self._demands(ask, asked, self.kinds[index], account)
+
+        question = partial(self.question, ask)
+        look = Look(self.kinds, self.kept, self.account_at, question, demands, never)
+        return partial(blockers_by_columns, look)
 
     def _looks_at_its_node(self, ask: Ask) -> bool:
         """Return whether nothing beyond a node decides if pods have a place there."""
