@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from placer.counting.account import Account
-from placer.search.left_columns import LeftColumns, Numbers
+from placer.search.left_columns import LeftColumn, LeftColumns
 from placer.state.asks import Ask
 from placer.state.out_of_time import Stop, go_on
 from placer_models.cluster import Node
@@ -30,7 +30,7 @@ MOST_CHANGES = 16
 MANY = 16
 """From so many nodes of which nothing is known on, columns are looked at before single nodes."""
 
-Nodes = NDArray[np.intp]
+NodeIndices = NDArray[np.intp]
 """Indices of nodes."""
 
 _NOT_KNOWN = -2
@@ -54,7 +54,7 @@ class BlockerColumn:
         self,
         look: Callable[[int], Blocker | None],
         stop: Stop,
-        look_at_many: Callable[[Nodes], Iterable[tuple[Blocker, Nodes]]],
+        look_at_many: Callable[[NodeIndices], Iterable[tuple[Blocker, NodeIndices]]],
     ) -> Counter[Blocker] | int:
         """Count what blocks the ask over all nodes, or return the first node with a place.
 
@@ -130,6 +130,6 @@ class KeptBlockers:
         column.changes = len(self._changed)
         return column
 
-    def left(self, what: Hashable, left_on: Callable[[int], int]) -> Numbers:
+    def left(self, what: Hashable, left_on: Callable[[int], int]) -> LeftColumn:
         """Return a column of the nodes as they are now, as `LeftColumns.of` does."""
         return self._left.of(what, left_on, len(self._nodes), self._changed)

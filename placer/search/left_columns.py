@@ -5,7 +5,7 @@ from collections.abc import Callable, Hashable
 import numpy as np
 from numpy.typing import NDArray
 
-Numbers = NDArray[np.int64]
+LeftColumn = NDArray[np.int64]
 """One number for each node."""
 
 MOST_COLUMNS = 64
@@ -20,7 +20,7 @@ class LeftColumns:
 
     def __init__(self) -> None:
         """Begin with no column."""
-        self._columns: dict[Hashable, tuple[Numbers, int]] = {}
+        self._columns: dict[Hashable, tuple[LeftColumn, int]] = {}
 
     def clear(self) -> None:
         """Forget all columns: the nodes are others."""
@@ -28,7 +28,7 @@ class LeftColumns:
 
     def of(
         self, what: Hashable, left_on: Callable[[int], int], nodes: int, changed: list[int]
-    ) -> Numbers:
+    ) -> LeftColumn:
         """Return a column; nobody may write to it.
 
         Args:

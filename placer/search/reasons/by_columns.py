@@ -6,8 +6,8 @@ from typing import NamedTuple
 import numpy as np
 
 from placer.counting.account import Account
-from placer.search.kept_blockers import KeptBlockers, Nodes
-from placer.search.left_columns import Numbers
+from placer.search.kept_blockers import KeptBlockers, NodeIndices
+from placer.search.left_columns import LeftColumn
 from placer.search.reasons import node
 from placer.search.reasons.blocking import counted_alone
 from placer.search.reasons.question import PodOnNode, has_bound
@@ -43,7 +43,7 @@ class Look(NamedTuple):
     never: Callable[[int], Blocker | None]
 
 
-def blockers_by_columns(look: Look, unknown: Nodes) -> Iterator[tuple[Blocker, Nodes]]:
+def blockers_by_columns(look: Look, unknown: NodeIndices) -> Iterator[tuple[Blocker, NodeIndices]]:
     """Yield what keeps pods off some of the nodes, with these nodes.
 
     The nodes that are left over are those with a place, and those that one has to look into.
@@ -75,7 +75,7 @@ def _facts(asked: PodOnNode, account: Account) -> int:
     )
 
 
-def _in_group(look: Look, nodes: Nodes) -> Iterator[tuple[Blocker, Nodes]]:
+def _in_group(look: Look, nodes: NodeIndices) -> Iterator[tuple[Blocker, NodeIndices]]:
     """Yield the same for nodes that are alike but for the amounts that they have left."""
     first = int(nodes[0])
     asked, demands = look.question(first), look.demands(first)
@@ -96,7 +96,9 @@ def _in_group(look: Look, nodes: Nodes) -> Iterator[tuple[Blocker, Nodes]]:
             return
 
 
-def _column(look: Look, asked: PodOnNode, demand: Demand, first: int) -> tuple[int, Numbers] | None:
+def _column(
+    look: Look, asked: PodOnNode, demand: Demand, first: int
+) -> tuple[int, LeftColumn] | None:
     """Return how much is asked, and what each node has left; None if that is not all there is."""
     rule = REASON_RULES[demand.rule]
     what = rule.column(demand, asked.spec)

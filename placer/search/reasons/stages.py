@@ -8,8 +8,7 @@ from functools import partial
 from placer.counting.account import Account, account_of
 from placer.search.baseline import Baseline, running_on
 from placer.search.budget import Budget
-from placer.search.kept_blockers import NODES_AT_ONCE, KeptBlockers
-from placer.search.kept_blockers import Nodes as KnownNodes
+from placer.search.kept_blockers import NODES_AT_ONCE, KeptBlockers, NodeIndices
 from placer.search.reasons.blocking import blocker_of, counted_blocker
 from placer.search.reasons.by_columns import Look, blockers_by_columns
 from placer.search.reasons.domain_limits import LimitedDomains
@@ -161,7 +160,7 @@ class Stage:
 
     def _look_at_many(
         self, ask: Ask, never: Callable[[int], Blocker | None]
-    ) -> Callable[[KnownNodes], Iterable[tuple[Blocker, KnownNodes]]]:
+    ) -> Callable[[NodeIndices], Iterable[tuple[Blocker, NodeIndices]]]:
         """Return a look at many nodes at once, which tells what plain amounts tell."""
         if self.kept is None or self.crowd is None or ask.spec.variants or ask.spec.affinity:
             return lambda _: ()
