@@ -342,9 +342,3 @@ def _open_on(
         and all(any(t.tolerates(taint) for t in shape.tolerations) for taint in taints)
         for shape in demand.shapes
     )
-
-
-@lru_cache(maxsize=MOST_KINDS)
-def fills_of(demand: ExpectedDemand, open_: tuple[bool, ...]) -> NodeFills:
-    """Return the fills of nodes to which these of the shapes may come; kept for later calls."""
-    return NodeFills(demand, open_)

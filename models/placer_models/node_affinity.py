@@ -115,9 +115,5 @@ class NodeAffinity:
         return frozenset(name for term in self.terms for one in term.fields for name in one.values)
 
 
-ANY_NODE = NodeAffinity()
-"""The node affinity of a pod that asks nothing of its node, and has no wishes."""
-
-
 def _named(name: str) -> Labels:
     return ((NAME_FIELD, name),)

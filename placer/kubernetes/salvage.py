@@ -51,12 +51,6 @@ def without_amounts(node: KubeNode) -> KubeNode:
     return replace(bare_node({"metadata": metadata}), taints=node.taints)
 
 
-def name_of_node(found: Object) -> str:
-    """Return the name of an object that has the name of its node; empty if it has none."""
-    name = _mapping(found.get("metadata")).get("name")
-    return name if isinstance(name, str) else ""
-
-
 def is_named(found: Object) -> bool:
     """Return whether an object says which one it is: its name, and its namespace if it has one."""
     known = _mapping(found.get("metadata"))

@@ -80,21 +80,6 @@ def in_ids(
     return look_at(instance, baseline, placement)
 
 
-def realised(
-    instance: Instance, baseline: Baseline, problem: Problem, choices: Choices
-) -> JudgedPlacement:
-    """Turn choices into ids and let the judge look at them.
-
-    Raises:
-        SolverError: The choices cannot be realised, or break a rule.
-
-    """
-    found = in_ids(instance, baseline, problem, choices)
-    if isinstance(found, Rejected):
-        raise found.error
-    return found
-
-
 def check_claim(found: JudgedPlacement, claimed: Sequence[int]) -> None:
     """Check the model's count against the judge's measure, which may be better, never worse.
 

@@ -11,10 +11,6 @@ UNLINKED = "N/A"
 XGMI_GB_PER_S = 50.0
 """Rate of one xGMI link of an MI200; that of an MI300 is 64."""
 
-PCIE_KINDS = ("PIX", "PXB", "PSB", "PHB", "NODE", "SYS", "SOC", "PCIE")
-"""Paths over PCIe, near to far. All count the same: the path says where the data goes,
-not how fast, and behind a shared switch the nearest pair can be the slowest."""
-
 _BONDED = re.compile(r"(NV|XGMI)([0-9]+)")
 
 
