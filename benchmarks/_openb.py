@@ -10,7 +10,7 @@ from decimal import Decimal
 from pathlib import Path
 
 from placer.openb.lists import TraceNode, read_nodes, read_pods
-from placer.openb.words import TraceWords, models_of
+from placer.openb.words import TraceWords, gpu_models_of
 from placer.plan.question import NodeOffer, PlanQuestion, PlanScenario
 from placer_models.cluster import Instance
 
@@ -38,7 +38,7 @@ def openb(folder: Path, pods: str) -> PlanQuestion:
     words = TraceWords()
     nodes = read_nodes(folder / "openb_node_list_all_node.csv")
     types = {(one.cpu_milli, one.memory_mib, one.gpus, one.model): one for one in nodes}
-    listed = read_pods(folder / f"openb_pod_list_{pods}.csv", models_of(nodes))
+    listed = read_pods(folder / f"openb_pod_list_{pods}.csv", gpu_models_of(nodes))
     gangs = tuple(words.lone(pod) for pod in listed)
     offers = tuple(_offer(types[key], words) for key in sorted(types))
     return PlanQuestion(Instance((), gangs), offers, (PlanScenario("as traced"),))

@@ -28,7 +28,7 @@ from typing import TypeVar
 
 import placer_models.links
 from placer_models.device import GPU, Device, LinkMatrix
-from placer_models.links import best_selection, board_of, counts_of, minors_of
+from placer_models.links import best_selection, board_of, counts_by_class, minors_of
 from placer_models.machines.catalogue import load_machine, machine_names
 
 T = TypeVar("T")
@@ -125,7 +125,7 @@ def ask(case: Case, free: tuple[int, ...], size: int) -> Timing:
 def choose(case: Case, free: tuple[int, ...], size: int) -> tuple[int, ...]:
     """Return the best set, from the devices on."""
     board = board_of(case.devices, case.links)
-    best = best_selection(board, size, counts_of(board, free))
+    best = best_selection(board, size, counts_by_class(board, free))
     assert best is not None
     return minors_of(board, best.counts, free)
 

@@ -15,7 +15,7 @@ from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.device import GPU
 from placer_models.goals import MOVES
 from placer_models.machines.catalogue import load_machine
-from placer_models.moves import movers
+from placer_models.moves import moves_of
 from placer_models.placement import DeviceGrant, GaveUp, Infeasible, Placement, PodPlacement
 from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
 from placer_models.policy import QosClass
@@ -69,7 +69,7 @@ def main(nodes: int, seconds: float) -> None:
             proof = "proven" if isinstance(answer, Infeasible) else "not proven"
             print(f"{budget:6}  {0:6}  none, {proof:30}  {took_s:7.2f}")
             continue
-        moved = len(movers(instance, answer.placement))
+        moved = len(moves_of(instance, answer.placement))
         tiers = {value.tier: value for value in answer.tiers}
         first, moves = answer.tiers[0], tiers.get(MOVES)
         print(

@@ -34,7 +34,7 @@ from placer.scheduling.refusal import Refusal
 from placer.search.baseline import SolveCache
 from placer.search.garbage import no_collection
 from placer.search.options import SolveOptions
-from placer_models.cluster import Instance, Node, RunningPod, under
+from placer_models.cluster import Instance, Node, RunningPod, nodes_with_defaults
 from placer_models.defaults import NO_DEFAULTS, Defaults
 from placer_models.demand import ExpectedDemand
 from placer_models.node_strategy import NodeStrategy
@@ -96,7 +96,7 @@ class Scheduler:
         self._earlier = Placement()  # of the last decision that places anybody
         nodes = tuple(nodes)
         self._defaults = common_defaults(nodes) if defaults is None else defaults
-        self._state = _opened(under(nodes, self._defaults), tuple(running), 0)
+        self._state = _opened(nodes_with_defaults(nodes, self._defaults), tuple(running), 0)
         self._expecting = Expecting(Expectation(demand, demand is not None))
         self._expecting.arrive(
             runner.pod for record in self._state.records for runner in record.pods
@@ -438,7 +438,7 @@ class Scheduler:
             return self._become(self._updated(node))
 
     def _ours(self, node: Node) -> Node:
-        (ours,) = under((node,), self._defaults)
+        (ours,) = nodes_with_defaults((node,), self._defaults)
         return ours
 
     def _updated(self, node: Node) -> ClusterState:

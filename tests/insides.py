@@ -25,12 +25,12 @@ from placer.judge.breaches import RULES
 from placer.judge.measure import Worth, better, measure
 from placer.judge.scene import scene_of
 from placer_models.affinity import AffinityLevel
-from placer_models.bound import binds
+from placer_models.bound import is_bound_by_policy
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.cpuset import CpuSet
 from placer_models.device import is_instance
 from placer_models.goals import ALIGNMENT, LOCALITY_NUMA_NODES, LOCALITY_PACKAGES
-from placer_models.mig import covered, gpu_of
+from placer_models.mig import covered_slices, gpu_of
 from placer_models.placement import DeviceGrant, Placement, PodPlacement
 from placer_models.pod import DeviceRequest, Pod, PodSpec
 from placer_models.policy import ExclusivePolicy
@@ -347,7 +347,7 @@ class Insides:
         What such a pod holds is tried in every way, cheapest first. More than one way only
         where pods are bound: beside what they count in a pool others may find no room.
         """
-        bound = any(binds(stay.pod.spec, stay.node) for stay in stays)
+        bound = any(is_bound_by_policy(stay.pod.spec, stay.node) for stay in stays)
         options: list[list[tuple[Cost, Mask, Held | None, OwnParts | None]]] = [
             [(NOTHING, frozenset(), at_home[i], None)]
             if i in at_home
@@ -373,7 +373,7 @@ class Insides:
         if stay.key not in self.own:
             kinds = needs_of(stay.pod)
             room = {kind: room_left(self.instance, stay.node, kind) for kind in kinds}
-            if binds(stay.pod.spec, stay.node):
+            if is_bound_by_policy(stay.pod.spec, stay.node):
                 room[CPU] = self._milli_left(stay)
             found: list[tuple[Cost, Mask, Held | None, OwnParts | None]] = []
             for held in all_held(stay, room):
@@ -417,7 +417,7 @@ class Insides:
             sizes = range(len(numa_nodes), 0, -1)
             cpu = stay.node.machine.topology.cpu
             homes = {cpu[c].numa_node for c in stay.cpus}
-            bound = binds(stay.pod.spec, stay.node)
+            bound = is_bound_by_policy(stay.pod.spec, stay.node)
             for mask in chain.from_iterable(combinations(numa_nodes, size) for size in sizes):
                 if bound and not homes.issuperset(mask):
                     continue
@@ -440,7 +440,7 @@ def overlap(node: Node, a: DeviceGrant, b: DeviceGrant) -> bool:
     """Return whether two MIG instances share something of their GPU."""
     if not (is_instance(a.type) and is_instance(b.type)) or gpu_of(a.minor) != gpu_of(b.minor):
         return False
-    mine, other = (set(covered(node.mig, g.type, g.minor)) for g in (a, b))
+    mine, other = (set(covered_slices(node.mig, g.type, g.minor)) for g in (a, b))
     return not mine.isdisjoint(other)
 
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from itertools import combinations, pairwise, product
 
 from dressing import dressed
-from placer_models.bound import binds, bound_to
+from placer_models.bound import bound_to, is_bound_by_policy
 from placer_models.cluster import Instance, Node
 from placer_models.cpuset import CpuSet
-from placer_models.device import selects
+from placer_models.device import admits_function
 from placer_models.device_strategy import DeviceStrategy
 from placer_models.placement import ContainerPlacement, DeviceGrant, PodPlacement
 from placer_models.pod import ContainerRole, DeviceRequest, Gang, Pod, PodSpec
@@ -101,12 +101,16 @@ class TooManyLeavesError(Exception):
 
 def may_be_bound(pod: Pod, node: Node) -> bool:
     """Return whether something binds the pod to the pool of NUMA nodes."""
-    return pod.spec.constrained_burst or binds(pod.spec, node)
+    return pod.spec.constrained_burst or is_bound_by_policy(pod.spec, node)
 
 
 def homes_tried(pod: Pod, node: Node) -> list[CpuSet]:
     """Return the CPUs of the NUMA nodes, for each way to bind a pod to some, or to none."""
-    return [frozenset(), *burst_homes(node)] if binds(pod.spec, node) else burst_homes(node)
+    return (
+        [frozenset(), *burst_homes(node)]
+        if is_bound_by_policy(pod.spec, node)
+        else burst_homes(node)
+    )
 
 
 def burst_homes(node: Node) -> list[CpuSet]:
@@ -233,7 +237,7 @@ def with_functions(instance: Instance, stays: Sequence[Stay]) -> Sequence[Stay]:
             (stays[at].node.name, d.type, d.minor, f.minor)
             for d in [device]
             for f in d.virtual_functions
-            if selects(wish, f.labels)
+            if admits_function(wish, f.labels)
         ]
         options.append([key for key in keys if key not in held])
     for chosen in product(*options):

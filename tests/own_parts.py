@@ -7,8 +7,8 @@ from itertools import chain, combinations, product
 from math import gcd, prod
 
 from leaves import CPU, MEMORY, Stay, TooManyLeavesError, needs_of, pour
-from placer_models.alignment import fewest_cells, width
-from placer_models.bound import binds
+from placer_models.alignment import cells_for_one, fewest_cells
+from placer_models.bound import is_bound_by_policy
 from placer_models.placement import ContainerPlacement, DeviceGrant
 from placer_models.pod import Container, ContainerRole
 from placer_models.policy import AlignmentPolicy, AlignmentScope
@@ -144,7 +144,7 @@ def _wants(stay: Stay, container: Container) -> dict[Good, int]:
         "cpu": asked.cpu_milli // 1000
         if stay.pod.spec.qos.owns_cpus
         else asked.cpu_milli
-        if binds(stay.pod.spec, stay.node)
+        if is_bound_by_policy(stay.pod.spec, stay.node)
         else 0,
         MEMORY: asked.memory_bytes,
         **{h.page_bytes: h.count for h in asked.hugepages},
@@ -178,7 +178,7 @@ def _masks(stay: Stay, container: Container) -> list[tuple[int, frozenset[Place]
     if policy is AlignmentPolicy.SINGLE_NUMA_NODE:
         sizes = (0, 1)
     else:
-        widths = {width(column[:-1], want) for want, column in columns}
+        widths = {cells_for_one(column[:-1], want) for want, column in columns}
         limit = widths.pop() if widths else len(numa_nodes)
         if widths or limit is None:
             return []
@@ -331,7 +331,7 @@ def _is_bound(stay: Stay, container: Container) -> bool:
     wants = _wants(stay, container)
     widths = [_empty(stay, good, ()) is not None for good in wants]
     narrow = any(widths) or AlignmentPolicy.SINGLE_NUMA_NODE in policies_of(stay)
-    return narrow and binds(stay.pod.spec, stay.node)
+    return narrow and is_bound_by_policy(stay.pod.spec, stay.node)
 
 
 def _counted(share: Mapping[Good, Counter[Place]]) -> tuple[tuple[int, int], ...]:

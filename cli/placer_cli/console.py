@@ -23,22 +23,22 @@ class _Stream(Console):
         raise BrokenPipeError
 
 
-def out() -> Console:
+def result_console() -> Console:
     """Return the console for results."""
     return _Stream(stderr=False)
 
 
-def err() -> Console:
+def error_console() -> Console:
     """Return the console for messages and progress."""
     return _Stream(stderr=True)
 
 
-def note(line: str) -> None:
+def note_on_input(line: str) -> None:
     """Print a line about the input beside the result."""
-    err().print(line, style="dim", soft_wrap=True)
+    error_console().print(line, style="dim", soft_wrap=True)
 
 
 def note_summary(summary: "Summary") -> None:
     """Say what became of the objects of a dump."""
     for line in summary.lines():
-        note(line)
+        note_on_input(line)

@@ -42,7 +42,7 @@ def every_example() -> list[Example]:
     return [_example(path.as_posix(), (home / path).read_text("utf-8")) for path in paths]
 
 
-def chosen(names: Iterable[str], known: Sequence[Example]) -> list[Example]:
+def examples_named(names: Iterable[str], known: Sequence[Example]) -> list[Example]:
     """Return the examples of these names.
 
     Raises:
@@ -61,7 +61,7 @@ def chosen(names: Iterable[str], known: Sequence[Example]) -> list[Example]:
     return list(found.values())
 
 
-def copy(examples: Collection[Example], folder: Path, *, force: bool) -> list[Path]:
+def copy_examples(examples: Collection[Example], folder: Path, *, force: bool) -> list[Path]:
     """Write examples below a folder, in `FOLDER`; return the files.
 
     Raises:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from placer_cli.console import note
+from placer_cli.console import note_on_input
 from placer_cli.who_waits import only_of_clusters
 from placer_models.cluster import Instance, Machine
 from placer_models.files.errors import InputError
@@ -147,10 +147,10 @@ def _note_illegal(instance: Instance) -> None:
         for title, why in pods:
             by_why.setdefault(why, []).append(title)
         for why, titles in by_why.items():
-            note(f"{begin}: {fold_names(titles)}: {why}")
+            note_on_input(f"{begin}: {fold_names(titles)}: {why}")
     beside = [title_of(one.namespace, one.name) for one in instance.left_out if not _bad(one)]
     if beside:
-        note(f"not placed without illegal members: {fold_names(beside)}")
+        note_on_input(f"not placed without illegal members: {fold_names(beside)}")
 
 
 def _waiting(instance: Instance) -> Iterator[tuple[str, str]]:

@@ -31,7 +31,7 @@ def format_of(file: Path) -> Format:
     return Format.YAML if file.suffix in (".yaml", ".yml") else Format.JSON
 
 
-def document(tree: object, form: Format) -> str:
+def document_text(tree: object, form: Format) -> str:
     """Write a tree as JSON or YAML, with its keys in their order."""
     if form is Format.YAML:
         import yaml
@@ -55,7 +55,7 @@ def output_file(text: str) -> Path:
     return Path(text)
 
 
-def absolute(text: str | None) -> str | None:
+def absolute_path(text: str | None) -> str | None:
     """Return an absolute path as it is, for Typer's ``callback``.
 
     Raises:
@@ -84,7 +84,7 @@ def refuse_inputs(option: str, target: Path | None, inputs: Iterable[Path]) -> N
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[TextIO]:
+def replacing_file(path: Path) -> Iterator[TextIO]:
     """Open a file that takes the place of ``path`` at the end, if all went well.
 
     It is opened at once, so that a place that cannot be written to is known before the

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic
 
-from placer_cli.console import err
+from placer_cli.console import error_console
 from placer_models.files.reading import LEAST_BYTES, Tell
 
 _EVERY_S = 0.1
@@ -16,7 +16,7 @@ _FIGURES_COLUMNS = len("reading    100%  1023.9/1023.9 MiB ")
 @contextmanager
 def reading_bar(file: str, size_bytes: int | None) -> Iterator[Tell]:
     """Show how much of a file is read; `reading.Watcher`."""
-    console = err()
+    console = error_console()
     if not console.is_terminal:
         yield lambda done_bytes: None
         return

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from placer.search.options import SolveOptions
-from placer_cli.console import err, note_summary, out
+from placer_cli.console import error_console, note_summary, result_console
 from placer_cli.expected_pods import read_demand_file
 from placer_cli.illegal import read_instance
-from placer_cli.output import Format, document
+from placer_cli.output import Format, document_text
 from placer_models.cluster import Instance, Machine
 from placer_models.kubernetes.who_waits import WhoWaits
 from placer_models.placement import Answer
@@ -101,7 +101,7 @@ def solve_what_if(
     )
     instance = as_asked(instance, options, moves, demand)
     read_s = monotonic() - started_s
-    with halted_by_ctrl_c() as halt, progress(err()) as tell:
+    with halted_by_ctrl_c() as halt, progress(error_console()) as tell:
         from placer.search.solver import solve
         from placer.search.what_if import what_if
 
@@ -115,7 +115,7 @@ def solve_what_if(
             raise typer.BadParameter(f"--what-if {error}") from None
     _print(found, changes, instance, options, form)
     solve_s = monotonic() - started_s - read_s
-    err().print(f"read in {read_s:.2f} s, solved in {solve_s:.2f} s", style="dim")
+    error_console().print(f"read in {read_s:.2f} s, solved in {solve_s:.2f} s", style="dim")
     return found.after
 
 
@@ -129,7 +129,7 @@ def changes_in(texts: Sequence[str]) -> list["InstanceChange"]:
     """
     from placer_models.instance.changes_file import read_changes
     from placer_models.whatif.change import ChangeError
-    from placer_models.whatif.language import parse
+    from placer_models.whatif.language import parse_change
 
     changes: list[InstanceChange] = []
     for text in texts:
@@ -137,7 +137,7 @@ def changes_in(texts: Sequence[str]) -> list["InstanceChange"]:
             changes += read_changes(Path(text.removeprefix(FILE)), _machine)
             continue
         try:
-            changes.append(parse(text, _machine))
+            changes.append(parse_change(text, _machine))
         except ChangeError as error:
             raise typer.BadParameter(f"--what-if: {error}") from None
     return changes
@@ -157,12 +157,12 @@ def _print(
     form: Format,
 ) -> None:
     if form is not Format.TABLE:
-        typer.echo(document(_tree(found, changes, instance), form), nl=False)
+        typer.echo(document_text(_tree(found, changes, instance), form), nl=False)
         return
     from placer_cli.draw.canvas import canvas_of
     from placer_cli.draw.what_if import draw_what_if
 
-    console = out()
+    console = result_console()
     console.print(draw_what_if(found, changes, instance, options, canvas_of(console)))
 
 

@@ -5,7 +5,7 @@ from enum import StrEnum
 
 from placer_models.network import NODE_LEVEL
 from placer_models.policy import MOST_WEIGHT, Strength
-from placer_models.selectors import LabelExpression, meets
+from placer_models.selectors import LabelExpression, labels_meet
 from placer_models.typed import check_types
 
 SYSTEM_NAMESPACE = "node-system"
@@ -117,5 +117,5 @@ class AffinityTerm:
         return (
             (owns_cpus or not self.inside)
             and set(self.labels) <= set(labels)
-            and (not self.expressions or meets(labels, self.expressions))
+            and (not self.expressions or labels_meet(labels, self.expressions))
         )

@@ -15,7 +15,7 @@ from placer_models.policy import BINDING
 from placer_models.topology import Topology
 
 
-def binds(spec: PodSpec, node: Node) -> bool:
+def is_bound_by_policy(spec: PodSpec, node: Node) -> bool:
     """Return whether a policy binds the pod to the pool of some NUMA nodes of the node."""
     return not spec.qos.owns_cpus and effective_alignment(spec, node) in BINDING
 
@@ -31,13 +31,13 @@ def bound_to(placement: PodPlacement, spec: PodSpec, node: Node) -> frozenset[in
         return frozenset()
     if placement.cpu_milli is not None:
         return frozenset(numa for numa, _ in placement.cpu_milli)
-    if not spec.constrained_burst and not binds(spec, node):
+    if not spec.constrained_burst and not is_bound_by_policy(spec, node):
         return frozenset()
     cpus, topology = placement.cpuset, node.machine.topology
     homes = numa_nodes_of(cpus, topology)
     if not cpus and not spec.constrained_burst:
         return numa_nodes_held(placement, node)
-    floats = not spec.constrained_burst and cpus != within(cpus, homes, topology)
+    floats = not spec.constrained_burst and cpus != pool_on_numa_nodes(cpus, homes, topology)
     return frozenset() if floats else homes
 
 
@@ -67,7 +67,7 @@ def numa_nodes_held(placement: PodPlacement | ContainerPlacement, node: Node) ->
     return frozenset(home for home in homes if home in known)
 
 
-def within(pool: CpuSet, numa_nodes: Collection[int], topology: Topology) -> CpuSet:
+def pool_on_numa_nodes(pool: CpuSet, numa_nodes: Collection[int], topology: Topology) -> CpuSet:
     """Return the CPUs of a pool on the NUMA nodes."""
     known = topology.cpu
     return frozenset(c for c in pool if c in known and known[c].numa_node in numa_nodes)

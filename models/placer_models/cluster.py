@@ -235,7 +235,7 @@ class Node:
         return self.domain(key) if value is None else value
 
 
-def under(nodes: tuple[Node, ...], defaults: Defaults) -> tuple[Node, ...]:
+def nodes_with_defaults(nodes: tuple[Node, ...], defaults: Defaults) -> tuple[Node, ...]:
     """Return the nodes of a scheduler with these defaults; as they are if they have them (C22)."""
     if all(node.defaults == defaults for node in nodes):
         return nodes
@@ -450,7 +450,7 @@ class Instance:
     def __post_init__(self) -> None:
         check_types(self)
         if self.defaults is not None:
-            object.__setattr__(self, "nodes", under(self.nodes, self.defaults))
+            object.__setattr__(self, "nodes", nodes_with_defaults(self.nodes, self.defaults))
 
     @property
     def common_defaults(self) -> Defaults:

@@ -35,7 +35,7 @@ class VirtualFunction:
         check_types(self)
 
 
-def selects(selector: FunctionSelector, labels: Labels) -> bool:
+def admits_function(selector: FunctionSelector, labels: Labels) -> bool:
     """Return whether the selector admits a virtual function with these labels (D9)."""
     has = dict(labels)
     return all(has.get(key) in values for key, values in selector)

@@ -115,7 +115,7 @@ class DeviceRequestError(ValueError):
         self.rule = rule
 
 
-def translate(requests: Mapping[str, str | float]) -> tuple[DeviceRequest, ...]:
+def devices_asked(requests: Mapping[str, str | float]) -> tuple[DeviceRequest, ...]:
     """Return what a pod asks of each device type, ascending by type.
 
     Each request has a share, as it is asked for, also where that is a whole device.
@@ -128,7 +128,7 @@ def translate(requests: Mapping[str, str | float]) -> tuple[DeviceRequest, ...]:
         DeviceRequestError: The request breaks a rule, or asks for no device.
 
     """
-    amounts = convert(validate(requests))
+    amounts = without_shorthands(checked_amounts(requests))
     demands = [_gpus(amounts)] if not _GPU_NAMES.isdisjoint(amounts) else []
     for name, amount in amounts.items():
         if name in PERCENT_TYPES:
@@ -144,7 +144,7 @@ def as_spec(request: DeviceRequest) -> DeviceRequest:
     return replace(request, share=None) if whole else request
 
 
-def validate(requests: Mapping[str, str | float]) -> dict[str, int]:
+def checked_amounts(requests: Mapping[str, str | float]) -> dict[str, int]:
     """Return the amounts asked for, by current name: bytes, percent or counts.
 
     Raises:
@@ -164,7 +164,7 @@ def validate(requests: Mapping[str, str | float]) -> dict[str, int]:
     return amounts
 
 
-def convert(amounts: Mapping[str, int]) -> dict[str, int]:
+def without_shorthands(amounts: Mapping[str, int]) -> dict[str, int]:
     """Return amounts with the shorthands for GPUs written out as compute and memory (D3)."""
     converted: dict[str, int] = {}
     for name, amount in amounts.items():

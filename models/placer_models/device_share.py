@@ -108,7 +108,7 @@ def _totals(memory_bytes: int, capacity: tuple[Quantity, ...], *, of_all: bool) 
     return DeviceTotals(memory_bytes, capacity, of_all)
 
 
-def room(totals: DeviceTotals) -> ShareAmounts:
+def share_room(totals: DeviceTotals) -> ShareAmounts:
     """Return the amounts that an empty device has for shares."""
     memory = 100 * (totals.memory_bytes or 1)
     if not totals.capacity:
@@ -116,7 +116,7 @@ def room(totals: DeviceTotals) -> ShareAmounts:
     return WHOLE_PERCENT, memory, *(100 * quantity.amount for quantity in totals.capacity)
 
 
-def taken(share: DeviceShare, totals: DeviceTotals) -> ShareAmounts | None:
+def share_taken(share: DeviceShare, totals: DeviceTotals) -> ShareAmounts | None:
     """Return exactly what the share takes of a device, or None if even an empty one is too small.
 
     A percent of any amount is a whole number of 0.01. Whole bytes would not do for accounts:
@@ -152,7 +152,7 @@ def taken(share: DeviceShare, totals: DeviceTotals) -> ShareAmounts | None:
     return None if asked else tuple(amounts)
 
 
-def less(left: ShareAmounts, amounts: ShareAmounts) -> ShareAmounts:
+def share_left(left: ShareAmounts, amounts: ShareAmounts) -> ShareAmounts:
     """Return what is left once the amounts are taken."""
     return tuple(map(sub, left, amounts))
 
@@ -178,12 +178,12 @@ def used_millionths(used: ShareAmounts, has: ShareAmounts, asked: ShareAmounts) 
     return sum(parts) // len(parts) if parts else 0
 
 
-def fits(amounts: ShareAmounts, left: ShareAmounts) -> bool:
+def share_fits(amounts: ShareAmounts, left: ShareAmounts) -> bool:
     """Return whether ONE device that has ``left`` can give the amounts (D5, B11)."""
     return all(map(le, amounts, left))
 
 
-def filled(share: DeviceShare, total_bytes: int) -> DeviceShare:
+def with_both_memories(share: DeviceShare, total_bytes: int) -> DeviceShare:
     """Return the share with its memory both in bytes and in percent of the device (D3).
 
     The missing one is rounded down, as Koordinator does in what it writes. If the memory is

@@ -15,8 +15,8 @@ from placer_models.node_strategy import (
     NodeStrategy,
     in_use,
     mean_scores,
+    new_pairs,
     own_scores,
-    pairs,
     variance_scores,
 )
 from placer_models.pod import PodSpec
@@ -441,7 +441,7 @@ TIERS_OF: Mapping[NodeStrategy, tuple[Tier, ...]] = {
 WORTH: Mapping[Tier, Callable[[NodeLoad], int]] = {
     PACK_NODES: in_use,
     PACK_USED: own_scores,
-    SPREAD_PAIRS: pairs,
+    SPREAD_PAIRS: new_pairs,
     SPREAD_USED: own_scores,
     LEAST_REQUESTED: mean_scores,
     MOST_BALANCED: variance_scores,

@@ -100,7 +100,7 @@ def gpu_of(minor: int) -> int:
     return minor // SLICES
 
 
-def covered(modes: Modes, device_type: str, minor: int) -> tuple[int, ...]:
+def covered_slices(modes: Modes, device_type: str, minor: int) -> tuple[int, ...]:
     """Return what an instance takes of its GPU; nothing if no such instance is possible there."""
     table = dict(modes).get(gpu_of(minor), "")
     start = minor % SLICES

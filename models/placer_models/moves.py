@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, S
 from dataclasses import replace
 from typing import Protocol
 
-from placer_models.bound import bound_to, naming_homes, within
+from placer_models.bound import bound_to, naming_homes, pool_on_numa_nodes
 from placer_models.cluster import Instance, Node, RunningGang, RunningPod
 from placer_models.cpuset import CpuSet
 from placer_models.movable import Misplaced, Movable, may_move
@@ -105,7 +105,7 @@ def with_movable_pods(
     """
     movable = movable_pods(instance, blamed)
     if not movable.misplaced:
-        return question(instance, movable)
+        return movable_instance(instance, movable)
     place_of = {place.key: place for place in placement.pods} if placement else {}
     nodes = {node.name: node for node in instance.nodes}
     could = frozenset[NamespacedName]().union(*(one.pods for one in movable.misplaced))
@@ -114,16 +114,20 @@ def with_movable_pods(
         for running in instance.running
         if running.pod.key in could
         and (place := place_of.get(running.pod.key)) is not None
-        and not stays(
+        and not is_where_it_was(
             place,
             naming_homes(running, nodes[running.placement.node]),
             owns_cpus=running.pod.spec.qos.owns_cpus,
         )
     }
-    return question(instance, movable, [one for one in movable.misplaced if one.pods & gone])
+    return movable_instance(
+        instance, movable, [one for one in movable.misplaced if one.pods & gone]
+    )
 
 
-def question(instance: Instance, movable: Movable, leaving: Collection[Misplaced] = ()) -> Instance:
+def movable_instance(
+    instance: Instance, movable: Movable, leaving: Collection[Misplaced] = ()
+) -> Instance:
     """Return the question in which fitting pods, and the misplaced pods leaving, want a place."""
     if movable == Movable():
         return instance
@@ -251,7 +255,7 @@ def _left_there(
     online = topology.online - node.out_of_pools(taken)
     pool: CpuSet = online.difference(*(owned.get((node.name, q), ()) for q in owners))
     bound = bound_to(home, spec, node)
-    pool = within(pool, bound, topology) if bound else pool
+    pool = pool_on_numa_nodes(pool, bound, topology) if bound else pool
     containers = tuple(replace(part, cpuset=pool) for part in home.containers)
     return replace(home, cpuset=pool, containers=containers)
 
@@ -328,7 +332,7 @@ def _with_home(node: Node, homes: Sequence[PodPlacement], *, in_use: bool) -> No
     return replace(node, homes=tuple(homes), opened=node.offered and in_use)
 
 
-def stays(place: PodPlacement, home: PodPlacement, *, owns_cpus: bool) -> bool:
+def is_where_it_was(place: PodPlacement, home: PodPlacement, *, owns_cpus: bool) -> bool:
     """Return whether a pod is where it was: node, own CPUs, memory and devices.
 
     It must also be bound to the pool of the same NUMA nodes. A pod is not moved if its pool
@@ -344,7 +348,7 @@ def stays(place: PodPlacement, home: PodPlacement, *, owns_cpus: bool) -> bool:
     return held == had and homes == were
 
 
-def moved(instance: Instance, placement: Placement) -> tuple[PodPlacement, ...]:
+def homes_left(instance: Instance, placement: Placement) -> tuple[PodPlacement, ...]:
     """Return the homes of the pods that are placed elsewhere, in the instance's order.
 
     A pod that cannot stay at home, as the question says, counts wherever it is placed.
@@ -357,12 +361,12 @@ def moved(instance: Instance, placement: Placement) -> tuple[PodPlacement, ...]:
         if home.key in place_of
         and (
             home.key in instance.gone
-            or not stays(place_of[home.key], home, owns_cpus=home.key in owners)
+            or not is_where_it_was(place_of[home.key], home, owns_cpus=home.key in owners)
         )
     )
 
 
-def movers(
+def moves_of(
     instance: Instance, placement: Placement, mended: Mended | None = None
 ) -> tuple[Move, ...]:
     """Return every move of an answer, one per running pod that it places, in its order."""
@@ -379,6 +383,6 @@ def without_stayers(instance: Instance, placement: Placement) -> Placement:
     """Return the placement as an answer gives it: pods that stay are not repeated."""
     if not instance.homes:
         return placement
-    gone = {home.key for home in moved(instance, placement)}
+    gone = {home.key for home in homes_left(instance, placement)}
     staying = {home.key for home in instance.homes} - gone
     return Placement(tuple(place for place in placement.pods if place.key not in staying))

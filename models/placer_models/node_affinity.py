@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from placer_models.policy import MOST_WEIGHT
-from placer_models.selectors import LabelExpression, Labels, SelectorOperator, meets
+from placer_models.selectors import LabelExpression, Labels, SelectorOperator, labels_meet
 from placer_models.typed import check_types
 
 NAME_FIELD = "metadata.name"
@@ -41,7 +41,11 @@ class NodeTerm:
     def met_by(self, name: str, labels: Labels) -> bool:
         """Return whether a node with this name and these labels meets the term."""
         asked = bool(self.expressions or self.fields)
-        return asked and meets(labels, self.expressions) and meets(_named(name), self.fields)
+        return (
+            asked
+            and labels_meet(labels, self.expressions)
+            and labels_meet(_named(name), self.fields)
+        )
 
     @property
     def label_keys(self) -> tuple[str, ...]:

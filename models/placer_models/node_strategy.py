@@ -41,7 +41,7 @@ MILLION = 1_000_000
 """Scores are in millionths."""
 
 FIRST_WEIGHT = 1_000 * MILLION
-"""Weight in `cost` of what a strategy counts first: more than any score weighs."""
+"""Weight in `strategy_cost` of what a strategy counts first: more than any score weighs."""
 
 
 class LoadAsk(NamedTuple):
@@ -129,7 +129,7 @@ def in_use(load: NodeLoad) -> int:
     return int(load.running > 0 or bool(load.new))
 
 
-def pairs(load: NodeLoad) -> int:
+def new_pairs(load: NodeLoad) -> int:
     """Return how many pairs of pods on the node have at least one new pod."""
     new = load.newcomers
     return new * (new - 1) // 2 + new * load.running
@@ -155,7 +155,7 @@ def variance_scores(load: NodeLoad) -> int:
     return sum(count * variance_score(load, ask) for ask, count in load.new)
 
 
-def cost(load: NodeLoad, ask: LoadAsk) -> int:
+def strategy_cost(load: NodeLoad, ask: LoadAsk) -> int:
     """Return what one more pod costs on the node, never below 0; the greedy path chooses by it.
 
     Under ``most-balanced`` it is only the pod's own variance, because others may gain by it.
@@ -166,7 +166,7 @@ def cost(load: NodeLoad, ask: LoadAsk) -> int:
             fuller = max(0, MILLION - own_score(load, ask))
             return FIRST_WEIGHT * (in_use(after) - in_use(load)) + fuller
         case NodeStrategy.SPREAD:
-            return FIRST_WEIGHT * (pairs(after) - pairs(load)) + own_score(load, ask)
+            return FIRST_WEIGHT * (new_pairs(after) - new_pairs(load)) + own_score(load, ask)
         case NodeStrategy.LEAST_REQUESTED:
             return mean_scores(after) - mean_scores(load)
         case NodeStrategy.MOST_BALANCED:

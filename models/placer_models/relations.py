@@ -149,7 +149,7 @@ class Relation:
         return not self.reaches(spec) and not any(True for _ in self.firsts(spec))
 
 
-def means(namespace: str, term: AffinityTerm, other: RunningPod) -> bool:
+def term_means(namespace: str, term: AffinityTerm, other: RunningPod) -> bool:
     """Return whether the term of a pod of the namespace means a pod that runs."""
     spec, where = other.pod.spec, other.pod.namespace
     meant = term.means(spec.labels, owns_cpus=spec.qos.owns_cpus)
@@ -213,10 +213,10 @@ def _lookout(*, inside: bool) -> Callable[[Askers], Lookout]:
 
         def seen(runner: RunningPod, node: Node) -> Iterator[SeenPod]:
             for where, term in alone:
-                if means(where, term, runner):
+                if term_means(where, term, runner):
                     yield SeenPod((where, term, ""), term.inside)
             for where, term in near:
-                if means(where, term, runner):
+                if term_means(where, term, runner):
                     yield SeenPod((where, term, _domain(node, term)), term.inside)
             for term in runner.pod.spec.affinity:
                 if _keeps_domain(term) and term.inside is inside:

@@ -111,7 +111,7 @@ class LabelExpression:
         return "none" if self.values else ""
 
 
-def meets(labels: Labels, expressions: Iterable[LabelExpression]) -> bool:
+def labels_meet(labels: Labels, expressions: Iterable[LabelExpression]) -> bool:
     """Return whether labels meet all the expressions."""
     return all(expression.meets(labels) for expression in expressions)
 

@@ -12,7 +12,7 @@ SECOND_FACTOR = 0x94D049BB133111EB
 _MASK = (1 << 64) - 1
 
 
-def draw(stream: int, number: int) -> int:
+def drawn_number(stream: int, number: int) -> int:
     """Return the draw with this number, from 0 on, in the stream of this seed."""
     z = (stream + (number + 1) * GOLDEN) & _MASK
     z = ((z ^ (z >> 30)) * FIRST_FACTOR) & _MASK
@@ -22,4 +22,4 @@ def draw(stream: int, number: int) -> int:
 
 def draw_below(stream: int, number: int, limit: int) -> int:
     """Return a draw as a whole number from 0 to ``limit`` - 1: its part of 2**64, rounded down."""
-    return draw(stream, number) * limit >> 64
+    return drawn_number(stream, number) * limit >> 64

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from placer_models.policy import Strength
-from placer_models.selectors import LabelExpression, Labels, meets
+from placer_models.selectors import LabelExpression, Labels, labels_meet
 from placer_models.typed import check_types
 
 
@@ -57,4 +57,4 @@ class SpreadConstraint:
 
     def means(self, labels: Labels) -> bool:
         """Return whether a pod of the namespace counts."""
-        return set(self.labels) <= set(labels) and meets(labels, self.expressions)
+        return set(self.labels) <= set(labels) and labels_meet(labels, self.expressions)

@@ -11,7 +11,7 @@ from time import monotonic
 
 from placer.admission.foresight import RunningWork
 from placer.admission.placing import LEAST_TIME_S
-from placer.admission.trial import PlacementTrial, TriedTogether, unplaced
+from placer.admission.trial import PlacementTrial, TriedTogether, left_out_by
 from placer.admission.workload import (
     AdmissionRound,
     AdmittedWorkload,
@@ -227,7 +227,7 @@ class Admission:
             return None
         workload = self._waiting[str(reserved.unit.key)]
         refused = trial.refused if trial.refused and trial.refused[0] is workload else None
-        why = unplaced(refused[1]) if refused else ()
+        why = left_out_by(refused[1]) if refused else ()
         return ReservedWorkload(workload, reserved.job, reserved.since_us, reserved.due_us, why)
 
 

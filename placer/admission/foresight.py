@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from placer.admission.placing import is_complete, place, runs
+from placer.admission.placing import is_complete, place_workloads, runs_in
 from placer.admission.workload import Workload
 from placer.scheduler import Scheduler
 from placer.scheduling.decision import Change, Decision
@@ -90,8 +90,8 @@ class Foresight:
         """Return the plan of a workload for a given time, if it has a place then."""
         then = cluster.fork()
         ended = [pods for end, pods in self._running if end is not None and end <= time_us]
-        then.release(pod for pods in ended for pod in pods if runs(then, pod))
-        decision = place(then.fork(), (workload,), self._fast)
+        then.release(pod for pods in ended for pod in pods if runs_in(then, pod))
+        decision = place_workloads(then.fork(), (workload,), self._fast)
         complete = is_complete(decision, (workload,))
         return DuePlan(workload, time_us, then, decision) if complete else None
 
@@ -103,6 +103,6 @@ class Foresight:
         then = plan.cluster.fork()
         if not isinstance(then.confirm(decision), Change):
             return None
-        found = place(then.fork(), (plan.workload,), self._fast)
+        found = place_workloads(then.fork(), (plan.workload,), self._fast)
         complete = is_complete(found, (plan.workload,))
         return replace(plan, cluster=then, decision=found) if complete else None

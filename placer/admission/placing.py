@@ -14,7 +14,7 @@ LEAST_TIME_S = 0.001
 """Seconds that a call gets at least. The fast path is never cut short; only reasons are."""
 
 
-def place(
+def place_workloads(
     cluster: Scheduler,
     workloads: Sequence[Workload],
     options: SolveOptions,
@@ -30,7 +30,7 @@ def is_complete(decision: Decision, workloads: Iterable[Workload]) -> bool:
     return all(not placed.isdisjoint(workload.pods) for workload in workloads)
 
 
-def runs(cluster: Scheduler, pod: NamespacedName) -> bool:
+def runs_in(cluster: Scheduler, pod: NamespacedName) -> bool:
     """Return whether a pod runs in a cluster."""
     try:
         cluster.placement_of(pod)

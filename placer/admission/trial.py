@@ -7,7 +7,7 @@ from time import monotonic
 from typing import NamedTuple
 
 from placer.admission.foresight import DuePlan, Foresight, RunningWork
-from placer.admission.placing import LEAST_TIME_S, is_complete, place, runs, shape_of
+from placer.admission.placing import LEAST_TIME_S, is_complete, place_workloads, runs_in, shape_of
 from placer.admission.workload import Workload, batch_of
 from placer.judge.measure import measure
 from placer.queue.model import WorkUnit
@@ -106,7 +106,7 @@ class PlacementTrial:
         first = self.refused is None
         cluster = self._cluster.fork()
         left_s = self._ends_s - monotonic() if first else LEAST_TIME_S  # for its reasons
-        decision = place(cluster, (workload,), self._fast, left_s)
+        decision = place_workloads(cluster, (workload,), self._fast, left_s)
         found: _Try | None = _Try(cluster, (*self._decisions, decision))
         if not is_complete(decision, (workload,)):
             found = self._refuse(workload, decision) if first else None
@@ -165,7 +165,7 @@ class PlacementTrial:
         if len(self._decisions) < 2:
             return False
         cluster = self._base.fork()
-        decision = place(cluster, self._taken, self._fast)
+        decision = place_workloads(cluster, self._taken, self._fast)
         plans = self._kept(decision, reserved)
         before = {pod.key: pod for pod in self._placement.pods}
         if plans is None or before == {pod.key: pod for pod in decision.placement.pods}:
@@ -198,14 +198,14 @@ class PlacementTrial:
         batch, placement = batch_of(self._taken), self._placement
         asked = replace(self._base.snapshot().instance, gangs=batch.gangs, groups=batch.groups)
         tiers = tuple(TierValue(*item, None, False) for item in measure(asked, placement))
-        left_out = tuple(one for decision in self._decisions for one in unplaced(decision))
+        left_out = tuple(one for decision in self._decisions for one in left_out_by(decision))
         answer = PartlyPlaced(placement, tiers, left_out) if left_out else Placed(placement, tiers)
         return Decision(batch, answer, self._base.version)
 
     @property
     def _placement(self) -> Placement:
         keys = [key for workload in self._taken for key in workload.pods]
-        running = [key for key in keys if runs(self._cluster, key)]
+        running = [key for key in keys if runs_in(self._cluster, key)]
         return Placement(tuple(map(self._cluster.placement_of, running)))
 
     def _plan(self, unit: WorkUnit) -> DuePlan | None:
@@ -245,7 +245,7 @@ class PlacementTrial:
             return None
         cluster, together = self._base.fork(), (*self._taken, workload)
         left_s = SHARE_OF_REFUSED * (self._ends_s - monotonic())
-        answered = place(cluster, together, self._options, left_s)
+        answered = place_workloads(cluster, together, self._options, left_s)
         if is_complete(answered, together):
             self.refused = None
             return _Try(cluster, (answered,))
@@ -282,7 +282,7 @@ class PlacementTrial:
         cluster = self._cluster.fork()
         for name in nodes:
             cluster.cordon(name)
-        decision = place(cluster, (workload,), self._fast)
+        decision = place_workloads(cluster, (workload,), self._fast)
         here = self._cluster.fork()
         complete = is_complete(decision, (workload,))
         if not complete or not isinstance(here.confirm(decision), Change):
@@ -290,6 +290,6 @@ class PlacementTrial:
         return _Try(here, (*self._decisions, decision))
 
 
-def unplaced(decision: Decision) -> tuple[Unplaced, ...]:
+def left_out_by(decision: Decision) -> tuple[Unplaced, ...]:
     """Return the pods that a decision leaves out, and why."""
     return () if isinstance(decision.answer, Placed) else decision.answer.unplaced

@@ -6,17 +6,17 @@ from placer_models.cluster import Node
 from placer_models.device import GPU, Device, is_instance
 from placer_models.goals import MIG_POINTS
 from placer_models.links.board import Board, board_of
-from placer_models.mig import TABLES, MigPlacement, covered, gpu_of
+from placer_models.mig import TABLES, MigPlacement, covered_slices, gpu_of
 
 
-def healthy(node: Node, device_type: str) -> tuple[Device, ...]:
+def healthy_devices(node: Node, device_type: str) -> tuple[Device, ...]:
     """Return the devices of the type that may be given out on the node."""
     return tuple(d for d in node.devices if d.type == device_type and node.is_healthy(d))
 
 
 def device_board(node: Node, device_type: str) -> Board:
     """Return the board of the node's healthy devices of a type, with the links between them."""
-    devices = healthy(node, device_type)
+    devices = healthy_devices(node, device_type)
     marks = marks_of(node, device_type)
     if device_type != GPU:
         return board_of(devices, None, marks=marks)
@@ -54,5 +54,5 @@ def cuts_of(node: Node, device_type: str, board: Board) -> tuple[MigPlacement, .
         gpu = gpu_of(minor)
         profile = next(p for p in TABLES[table_of[gpu]] if p.type == device_type)
         points = MIG_POINTS * profile.compute if profile.usual else 0
-        cuts.append(MigPlacement(gpu, covered(node.mig, device_type, minor), points))
+        cuts.append(MigPlacement(gpu, covered_slices(node.mig, device_type, minor), points))
     return tuple(cuts)

@@ -10,7 +10,7 @@ from placer_models.device import GPU, Device
 from placer_models.device_share import DeviceShare, part_of
 from placer_models.links.board import (
     Board,
-    counts_of,
+    counts_by_class,
     distance,
     minors_of,
     pair_minimum,
@@ -146,8 +146,8 @@ def _dealt(
     steps = [tuple(_steps(bank.board, devices)) for devices in near]
 
     def parts(some: Sequence[int], free: set[int]) -> list[set[int]]:
-        room = counts_of(bank.board, free)
-        found = parted(
+        room = counts_by_class(bank.board, free)
+        found = parted_devices(
             bank.board,
             room,
             group_of,
@@ -192,7 +192,7 @@ def _steps(board: Board, devices: Sequence[Device]) -> Iterator[int]:
 
 
 @lru_cache(maxsize=4096)
-def parted(
+def parted_devices(
     board: Board,
     room: _Counts,
     group_of: tuple[int, ...],

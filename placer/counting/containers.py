@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from placer.counting.memory import held_of, in_words
-from placer_models.bound import within
+from placer_models.bound import pool_on_numa_nodes
 from placer_models.cluster import Node
 from placer_models.cpuset import CpuSet, is_same
 from placer_models.placement import ContainerPlacement
@@ -136,7 +136,7 @@ def in_own_parts(
             bound = at is not None and fits[at].alignment in BINDING
             counted = _counted(rows, numa_nodes) if bound else ()
         if counted:
-            cpuset = within(pool, [numa for numa, _ in counted], node.machine.topology)
+            cpuset = pool_on_numa_nodes(pool, [numa for numa, _ in counted], node.machine.topology)
         of_cells = rows[1 : 1 + len(problem.in_cells)]
         memory, pages = in_words(problem, numa_nodes, of_cells) if rows else ((), ())
         placed.append(

@@ -10,13 +10,13 @@ most cores first. Each takes the cores with most threads left, which no later po
 from collections import Counter
 from collections.abc import Sequence
 
-from placer.counting.cores import CoreWant, FreeCore, together
+from placer.counting.cores import CoreWant, FreeCore, threads_on_few_cores
 from placer_models.policy import ExclusivePolicy, Strength
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Choice, Fit
 
 
-def keeping(
+def how_cores_are_kept(
     state: NodeState, fits: Sequence[Fit | None], choices: Sequence[Choice]
 ) -> list[Strength | None]:
     """Return how strongly each new pod of a node keeps its cores; None: it does not mind."""
@@ -122,7 +122,7 @@ def _fill(
         rest = wants[i].take.threads - (_touched(wants[i]) if wants[i].spread else 0)
         if rest > sum(map(len, rooms)):
             return False
-        picked[i] += together(rooms, rest)
+        picked[i] += threads_on_few_cores(rooms, rest)
     return True
 
 

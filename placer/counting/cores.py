@@ -5,7 +5,13 @@ from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from placer.counting.owners import Held, cores_held, numa_nodes_held, owners_beside, owners_of_cores
+from placer.counting.owners import (
+    Held,
+    cores_held,
+    numa_nodes_held,
+    owners_of_cores,
+    owners_that_mind,
+)
 from placer_models.cluster import Node, RunningPod
 from placer_models.cpuset import CpuSet
 from placer_models.goals import CACHES, PACKAGES, Tier
@@ -54,7 +60,7 @@ class CoresLeft:
 def cores_left(node: Node, free_cpus: CpuSet, pods: Sequence[RunningPod]) -> CoresLeft:
     """Return what the pods that run on the node leave of its cores."""
     return CoresLeft(
-        free_cpus, cores_held(node, pods), numa_nodes_held(node, pods), owners_beside(pods)
+        free_cpus, cores_held(node, pods), numa_nodes_held(node, pods), owners_that_mind(pods)
     )
 
 
@@ -259,7 +265,7 @@ def pick_cpus(
             picked[i].append(rooms[dealt % broken].pop(0))
             dealt += 1
     for i in sorted(_indices(spread, wanted=False), key=lambda i: -takes[i].threads):
-        picked[i].extend(together(rooms, takes[i].threads))
+        picked[i].extend(threads_on_few_cores(rooms, takes[i].threads))
     return picked
 
 
@@ -297,7 +303,7 @@ def _if_no_worse(
     return takes
 
 
-def together(rooms: list[list[int]], threads: int) -> list[int]:
+def threads_on_few_cores(rooms: list[list[int]], threads: int) -> list[int]:
     """Take threads from as few of the cores as possible.
 
     Each step takes the core with the fewest threads that suffice, else the one with the most.

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from placer.counting.functions import free_functions, given_functions
 from placer_models.cluster import Node, RunningPod
 from placer_models.device import GPU, Device, DeviceKey, is_instance
-from placer_models.device_share import DeviceShare, ShareAmounts, room, taken, totals_of
-from placer_models.links.board import Board, counts_of, minors_of
-from placer_models.mig import MEDIA, covered, gpu_of
+from placer_models.device_share import DeviceShare, ShareAmounts, share_room, share_taken, totals_of
+from placer_models.links.board import Board, counts_by_class, minors_of
+from placer_models.mig import MEDIA, covered_slices, gpu_of
 from placer_models.placement import DeviceGrant, PodPlacement
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Choice, Shape
@@ -69,23 +69,23 @@ def _cut_off(node: Node, held: Collection[DeviceKey]) -> frozenset[DeviceKey]:
     busy: defaultdict[int, set[int]] = defaultdict(set)
     for kind, minor in held:
         if is_instance(kind):
-            busy[gpu_of(minor)].update(covered(node.mig, kind, minor))
+            busy[gpu_of(minor)].update(covered_slices(node.mig, kind, minor))
         elif kind == GPU:
             busy[minor].update(range(MEDIA + 1))
     return frozenset(
         (d.type, d.minor)
         for d in node.devices
         if is_instance(d.type)
-        and not busy[gpu_of(d.minor)].isdisjoint(covered(node.mig, d.type, d.minor))
+        and not busy[gpu_of(d.minor)].isdisjoint(covered_slices(node.mig, d.type, d.minor))
     )
 
 
 def _left_of(device: Device, shares: Iterable[DeviceShare | None]) -> ShareAmounts:
     """Return what shares leave of a device; amounts below 0 become 0."""
     totals = totals_of(device)
-    empty = room(totals)
+    empty = share_room(totals)
     # A share that the device cannot give leaves nothing of it.
-    parts = [taken(share, totals) or empty for share in shares if share is not None]
+    parts = [share_taken(share, totals) or empty for share in shares if share is not None]
     return tuple(
         max(0, amount - sum(amounts)) for amount, *amounts in zip(empty, *parts, strict=True)
     )
@@ -129,7 +129,7 @@ def shareable_devices(
             if amounts:
                 shared.append((minor, ShareableDevice(amounts, totals, ready, shared=True)))
             else:
-                free.append((minor, ShareableDevice(room(totals), totals, ready)))
+                free.append((minor, ShareableDevice(share_room(totals), totals, ready)))
         shared.sort(key=lambda item: (item[1].left, item[0]))
         free.sort(key=lambda item: (item[0] not in opened, item[0]))
         both = (*shared, *free)
@@ -144,7 +144,7 @@ def _minor_of(item: tuple[int, ShareableDevice]) -> int:
 def whole_of(state: NodeState, place: PodPlacement, shape: Shape) -> tuple[tuple[int, ...], ...]:
     """Return for each bank how many devices of each equivalence class a placed pod has whole."""
     return tuple(
-        counts_of(
+        counts_by_class(
             bank.board,
             [
                 g.minor
@@ -228,7 +228,7 @@ def grants_of(
             counts = choice.devices[position]
             if not any(counts):
                 continue
-            had = counts_of(bank.board, free)
+            had = counts_by_class(bank.board, free)
             if any(want > have for want, have in zip(counts, had, strict=True)):
                 return (
                     f"pod {title!r} takes {sum(counts)} {bank.type} devices; "

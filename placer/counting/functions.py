@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from placer_models.device import Device, FunctionSelector, selects
+from placer_models.device import Device, FunctionSelector, admits_function
 from placer_models.placement import DeviceGrant
 from placer_models.selectors import Labels
 
@@ -53,9 +53,9 @@ def given_functions(
     device_of = {(d.type, d.minor): d for d in devices} if wanting else {}
     for (kind, minor), places in wanting.items():
         free = _free(device_of[kind, minor], held)
-        chosen = matched(
+        chosen = matched_functions(
             [
-                [vf for vf, has in free.items() if selects(wishes[pod][kind], has)]
+                [vf for vf, has in free.items() if admits_function(wishes[pod][kind], has)]
                 for pod, _ in places
             ]
         )
@@ -69,7 +69,7 @@ def given_functions(
     return found
 
 
-def matched(options: Sequence[Sequence[int]]) -> list[int] | None:
+def matched_functions(options: Sequence[Sequence[int]]) -> list[int] | None:
     """Return an option of its own for each, low ones first, or None if that is impossible.
 
     By augmenting paths: if all options of one are taken, their holders are asked to move.

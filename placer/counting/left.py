@@ -2,7 +2,7 @@
 
 from placer.counting.account import Account
 from placer_models.device import GPU
-from placer_models.device_share import ShareAmounts, room, totals_of
+from placer_models.device_share import ShareAmounts, share_room, totals_of
 from placer_models.expected import NodeLeft
 
 
@@ -16,7 +16,7 @@ def node_left(account: Account) -> NodeLeft:
             if key in devices.free:
                 milli.append(1000)
             elif amounts := devices.shared.get(key):
-                milli.append(milli_of(amounts, room(totals_of(device))))
+                milli.append(milli_of(amounts, share_room(totals_of(device))))
     left = max(0, account.pools.shared.left_milli)
     return NodeLeft(left, tuple(sorted(m for m in milli if m)))
 

@@ -48,7 +48,7 @@ def cores_held(node: Node, running: Iterable[RunningPod]) -> Held:
     return held
 
 
-def owners_beside(running: Iterable[RunningPod]) -> tuple[RunningPod, ...]:
+def owners_that_mind(running: Iterable[RunningPod]) -> tuple[RunningPod, ...]:
     """Return the pods that own CPUs and have labels or affinities of their own, by name."""
     found = [
         runner

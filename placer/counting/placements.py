@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from placer.counting.account import Account
 from placer.counting.container_devices import wants_by_cell, with_devices
 from placer.counting.containers import in_own_parts, in_parts, in_pool, taken_by
-from placer.counting.core_pairs import keeping, pick_pairs
+from placer.counting.core_pairs import how_cores_are_kept, pick_pairs
 from placer.counting.cores import CoreWant, FreeCore, core_classes, free_cores, pick_cpus, takes_of
 from placer.counting.devices import grants_of, shares_of, whole_of
 from placer.counting.environment import with_environment
 from placer.counting.memory import dealt_memory, pinned_of
 from placer.counting.pools import counts_on_numa_nodes, homes_of, pool_of, pools_after
-from placer_models.bound import binds, within
+from placer_models.bound import is_bound_by_policy, pool_on_numa_nodes
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.cpuset import CpuSet
 from placer_models.device import DeviceKey
@@ -155,7 +155,7 @@ def _on_node(
         if not spec.qos.owns_cpus:
             cpuset = pools.of(spec.qos).cpus
             if choice.pool:
-                cpuset = within(cpuset, homes_of(state, choice), node.machine.topology)
+                cpuset = pool_on_numa_nodes(cpuset, homes_of(state, choice), node.machine.topology)
         containers = _containers(node, problem, state, one, own, cpuset, grants)
         if one.home is None:
             containers, env = with_environment(containers, node)
@@ -172,7 +172,7 @@ def _on_node(
             hugepages=memory[at][1],
             devices=grants,
             env=env,
-            cpu_milli=counts.get(at, () if binds(spec, node) else None),
+            cpu_milli=counts.get(at, () if is_bound_by_policy(spec, node) else None),
         )
     return placed
 
@@ -244,7 +244,7 @@ def _cpus(
     spread = [fit is not None and fit.bind is BindPolicy.SPREAD_BY_PCPUS for fit in fits]
     keeps: list[Strength | None] = [None] * len(pods)
     if problem.granularity is CoreGranularity.PAIRS:
-        keeps = keeping(state, fits, [one.choice for one in pods])
+        keeps = how_cores_are_kept(state, fits, [one.choice for one in pods])
     kept = frozenset[int]().union(*(one.kept_cpus for one in pods))
     classes = core_classes(node, account.cores, problem.core_tiers, problem.granularity)
     for position, (found, members) in enumerate(classes):

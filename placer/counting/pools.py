@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from placer.counting.containers import in_pool, on_cpus
-from placer_models.bound import binds, bound_to, within
+from placer_models.bound import bound_to, is_bound_by_policy, pool_on_numa_nodes
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.cpuset import NO_CPUS, CpuSet, is_same, without
 from placer_models.placement import ContainerPlacement, Placement, PodPlacement
@@ -324,13 +324,13 @@ def in_their_pools(
         if want is None and _floats_in(whole, runner, node):
             return runner
         homes = want.homes if want else _NO_HOMES
-        pool = within(whole, homes, node.machine.topology) if homes else whole
+        pool = pool_on_numa_nodes(whole, homes, node.machine.topology) if homes else whole
         containers = tuple(
             on_cpus(part, part_of(whole, part, node) or pool)
             for part in in_pool(spec.containers, pool, place.containers)
         )
         # A pod that floats where others are bound goes on floating, whatever becomes of the pool.
-        milli = counts.get(i, () if binds(spec, node) else place.cpu_milli)
+        milli = counts.get(i, () if is_bound_by_policy(spec, node) else place.cpu_milli)
         if (place.cpuset, place.containers, place.cpu_milli) == (pool, containers, milli):
             return runner
         place = replace(place, cpuset=pool, containers=containers, cpu_milli=milli)
@@ -342,7 +342,7 @@ def in_their_pools(
 def _floats_in(pool: CpuSet, runner: RunningPod, node: Node) -> bool:
     """Return whether a pod floats over all of the pool, and each of its containers does too."""
     spec, place = runner.pod.spec, runner.placement
-    if place.cpu_milli is None and binds(spec, node):
+    if place.cpu_milli is None and is_bound_by_policy(spec, node):
         return False
     names = [container.name for container in spec.containers]
     return (
@@ -356,4 +356,6 @@ def part_of(pool: CpuSet, container: ContainerPlacement, node: Node) -> CpuSet:
     """Return the part of a pool that a container is bound to by itself; empty if it is not."""
     if not container.cpu_milli:
         return frozenset()
-    return within(pool, {numa for numa, _ in container.cpu_milli}, node.machine.topology)
+    return pool_on_numa_nodes(
+        pool, {numa for numa, _ in container.cpu_milli}, node.machine.topology
+    )

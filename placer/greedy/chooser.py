@@ -18,7 +18,7 @@ from placer.greedy.price import price_of
 from placer.greedy.shares import devices_fitting
 from placer.greedy.switches import device_options
 from placer.greedy.taking import sums_allow
-from placer_models.alignment import CellAmounts, width
+from placer_models.alignment import CellAmounts, cells_for_one
 from placer_models.goals import ALIGNMENT, LOCALITY_NUMA_NODES, LOCALITY_PACKAGES
 from placer_models.policy import AlignmentPolicy
 from placer_models.problem.container_fit import pools_of
@@ -145,7 +145,7 @@ def _sizes(
                 amounts[cell] = (0,) * len(need)
         yield fit.cell_limit
         return
-    fewest = [width([held[i] for held in amounts], want) for i, want in enumerate(need)]
+    fewest = [cells_for_one([held[i] for held in amounts], want) for i, want in enumerate(need)]
     if None in fewest:
         return
     least = max(count or 0 for count in fewest)

@@ -14,7 +14,7 @@ from placer.greedy.cores import NO_CORES, capacity, pick_cores
 from placer.greedy.devices import pick_devices
 from placer.greedy.inside import DevicesTaken
 from placer.greedy.masks import masks
-from placer_models.alignment import width
+from placer_models.alignment import cells_for_one
 from placer_models.device import GPU
 from placer_models.links.best import best_selection
 from placer_models.links.board import DeviceSelection, pair_minimum, pair_sum
@@ -165,7 +165,7 @@ def _sizes(
                 amounts[cell] = (0,) * len(need)
         yield container.cell_limit
         return
-    fewest = [width([held[i] for held in amounts], want) for i, want in enumerate(need)]
+    fewest = [cells_for_one([held[i] for held in amounts], want) for i, want in enumerate(need)]
     if None not in fewest:
         yield from range(max(count or 0 for count in fewest), len(amounts) + 1)
 

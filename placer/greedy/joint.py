@@ -9,7 +9,7 @@ from placer.greedy.masks import masks
 from placer_models.alignment import fewest_cells
 from placer_models.device import GPU
 from placer_models.goals import JOINT
-from placer_models.links.allowed import is_partition, offered, offered_count, rooms
+from placer_models.links.allowed import is_partition, offered_count, offered_sets, rooms
 from placer_models.links.board import Board
 from placer_models.links.permitted import best_permitted
 from placer_models.policy import DeviceScope
@@ -172,7 +172,7 @@ def _sets(
     best = best_permitted(board, size, mine)
     first = [best.counts] if best else []
     if offered_count(board, size, mine) <= MOST_LOOKED_AT:
-        return chain(first, (selection.counts for selection in offered(board, size, mine)))
+        return chain(first, (selection.counts for selection in offered_sets(board, size, mine)))
     others = _by_groups(wish, lead, board, free)
     return chain(first, (c for c in others if not board.honored or is_partition(board, c)))
 

@@ -9,8 +9,8 @@ from itertools import compress
 from typing import NamedTuple, TypeVar
 
 from placer.greedy.inside import PlaceInside, TierCosts
-from placer_models.device import GPU, FunctionSelector, selects
-from placer_models.device_share import ShareAmounts, less, room, used_millionths
+from placer_models.device import GPU, FunctionSelector, admits_function
+from placer_models.device_share import ShareAmounts, share_left, share_room, used_millionths
 from placer_models.goals import DEVICE_CHOICE
 from placer_models.links.allowed import rooms, tells_apart
 from placer_models.links.permitted import best_permitted
@@ -179,7 +179,7 @@ def after_shares(
         amounts = device.takes(wanted.share, wanted.function)
         assert amounts is not None, "a share was given that does not fit"
         after = device._replace(
-            left=less(device.left, amounts),
+            left=share_left(device.left, amounts),
             functions=_after_function(device, wanted.function),
             shared=True,
         )
@@ -203,7 +203,9 @@ def _after_function(
     """Return the virtual functions left: one fewer of the fitting kind that has the most."""
     if wanted is None:
         return device.functions
-    fitting = [(count, labels) for labels, count in device.functions if selects(wanted, labels)]
+    fitting = [
+        (count, labels) for labels, count in device.functions if admits_function(wanted, labels)
+    ]
     _, given = max(fitting)
     return tuple((labels, count - (labels == given)) for labels, count in device.functions)
 
@@ -237,7 +239,7 @@ def _candidates(
                 if not device.shared:
                     yield Candidate(0, True, lost, (), class_index, at)
             elif (amounts := device.takes(need.share, need.function)) is not None:
-                rest, opens = less(device.left, amounts), not device.shared
+                rest, opens = share_left(device.left, amounts), not device.shared
                 if not all(amounts):
                     rest = (*compress(rest, amounts), *rest)
                 off = _use(device, amounts, need.choice)
@@ -266,8 +268,8 @@ def _use(device: ShareableDevice, asked: ShareAmounts, choice: DeviceChoice | No
     """Return the use of a device in millionths, signed so that less is better for the pod."""
     if choice is None:
         return 0
-    has = room(device.totals)
-    used = used_millionths(less(has, device.left), has, asked)
+    has = share_room(device.totals)
+    used = used_millionths(share_left(has, device.left), has, asked)
     return used if choice is DeviceChoice.LEAST_USED else -used
 
 

@@ -5,10 +5,10 @@ from functools import lru_cache
 
 from placer.judge.cells import (
     AlignedClaim,
+    aligned_claims,
     beside_its_pool,
     by_allocatable_cpus,
     cells_used,
-    claims_of,
     empty_cells,
     policy_of,
     scope_of,
@@ -58,7 +58,7 @@ def _fault(site: JudgedNode, tenant: PlacedPod) -> str | None:
             "has devices by a strategy, which are not parted among containers; "
             "where each container is aligned for itself it asks for a number of them"
         )
-    faults = (_claim_fault(site, claim, policy) for claim in claims_of(site, tenant))
+    faults = (_claim_fault(site, claim, policy) for claim in aligned_claims(site, tenant))
     return next((fault for fault in faults if fault is not None), None)
 
 
@@ -105,7 +105,7 @@ def cells_beyond_fewest(scene: Scene) -> int:
         if policy_of(site, tenant) is AlignmentPolicy.BEST_EFFORT:
             every_cell: list[CellId] = [numa.id for numa in site.inside.topology.numa_nodes]
             every_cell.append(None)
-            for claim in claims_of(site, tenant):
+            for claim in aligned_claims(site, tenant):
                 fewest = _fewest_cells(*empty_cells(site.inside, claim, every_cell))
                 beyond += len(cells_used(site, claim)) - fewest
                 beyond += len(beside_its_pool(site, claim))

@@ -3,7 +3,14 @@
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from placer.judge.cells import bound_to, cells_used, claims_of, is_bound, policy_of, without_homes
+from placer.judge.cells import (
+    aligned_claims,
+    bound_to,
+    cells_used,
+    is_bound,
+    policy_of,
+    without_homes,
+)
 from placer.judge.family import JudgedFamily
 from placer.judge.finding import Finding
 from placer.judge.homes import stays
@@ -90,7 +97,7 @@ def _is_bound_rightly(site: JudgedNode, tenant: PlacedPod) -> Iterator[Finding]:
     homes, policy = _homes(site, tenant), policy_of(site, tenant)
     if not homes and policy not in BINDING and not spec.constrained_burst:
         return
-    claims = claims_of(site, tenant) if policy in BINDING else []
+    claims = aligned_claims(site, tenant) if policy in BINDING else []
     claims = [claim for claim in claims if is_bound(site, tenant, claim)]
     held = frozenset(c for claim in claims for c in cells_used(site, without_homes(claim)))
     by_policy = bool(held) or any(claim.requests.cpu_milli for claim in claims)

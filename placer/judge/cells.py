@@ -71,7 +71,7 @@ def scope_of(site: JudgedNode, tenant: PlacedPod) -> AlignmentScope | None:
     return AlignmentScope.POD if scope and tenant.pod.spec.constrained_burst else scope
 
 
-def claims_of(site: JudgedNode, tenant: PlacedPod) -> list[AlignedClaim]:
+def aligned_claims(site: JudgedNode, tenant: PlacedPod) -> list[AlignedClaim]:
     """Return what the policy looks at: the pod as a whole, or each of its containers."""
     place, owns = tenant.place, tenant.qos.owns_cpus
     bound = not owns and policy_of(site, tenant) in BINDING

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from placer.judge.cells import claims_of, is_bound, numa_nodes_held, scope_of
+from placer.judge.cells import aligned_claims, is_bound, numa_nodes_held, scope_of
 from placer.judge.family import JudgedFamily
 from placer.judge.finding import Finding
 from placer.judge.scene import JudgedNode, PlacedPod, Scene
@@ -57,7 +57,7 @@ def devices_of(tenant: PlacedPod, part: ContainerPlacement) -> tuple[DeviceGrant
 
 
 def _faults(site: JudgedNode, tenant: PlacedPod, *, whole: bool) -> Iterator[str]:
-    claims = claims_of(site, tenant) if whole else []
+    claims = aligned_claims(site, tenant) if whole else []
     bound = {claim.name for claim in claims if is_bound(site, tenant, claim)}
     given = {container.name: container for container in tenant.place.containers}
     lasting: list[_Part] = []

@@ -13,9 +13,9 @@ from placer_models.device import Device, DeviceKey
 from placer_models.device_share import (
     DeviceShare,
     ShareAmounts,
-    fits,
-    room,
-    taken,
+    share_fits,
+    share_room,
+    share_taken,
     totals_of,
     used_millionths,
 )
@@ -71,8 +71,8 @@ class _Use:
             for grant, asked in matched(site, tenant):
                 key = grant.type, grant.minor
                 totals = totals_of(site.inside.devices.get(key))
-                has = room(totals)
-                amounts = taken(asked or grant.share or DeviceShare(), totals) or has
+                has = share_room(totals)
+                amounts = share_taken(asked or grant.share or DeviceShare(), totals) or has
                 if tenant.new:
                     use.new[key][tenant.pod.key] = amounts
                 else:
@@ -85,7 +85,7 @@ class _Use:
 
         Running pods are counted together, each new pod by itself.
         """
-        key, has = (device.type, device.minor), room(totals_of(device))
+        key, has = (device.type, device.minor), share_room(totals_of(device))
         parts = [mine for pod, mine in self.new[key].items() if pod != tenant.pod.key]
         parts.append(self.running.get(key, (0,) * len(has)))
         return sum(used_millionths(part, has, asked) for part in parts)
@@ -93,7 +93,7 @@ class _Use:
     def could_give(self, device: Device, share: DeviceShare, tenant: PlacedPod) -> bool:
         """Return whether a device could give the share beside all that it already gives."""
         key, totals = (device.type, device.minor), totals_of(device)
-        amounts = taken(share, totals)
+        amounts = share_taken(share, totals)
         if amounts is None or key in self.whole or tenant.pod.key in self.new[key]:
             return False
         wish = dict(tenant.pod.spec.functions).get(device.type)
@@ -104,8 +104,8 @@ class _Use:
             return False
         held = [*self.new[key].values(), self.running.get(key, (0,) * len(amounts))]
         sums = tuple(map(sum, zip(*held, strict=True)))
-        left = tuple(has - gone for has, gone in zip(room(totals), sums, strict=True))
-        return fits(amounts, left)
+        left = tuple(has - gone for has, gone in zip(share_room(totals), sums, strict=True))
+        return share_fits(amounts, left)
 
 
 def _off(use: _Use, tenant: PlacedPod) -> Iterator[int]:
@@ -116,13 +116,13 @@ def _off(use: _Use, tenant: PlacedPod) -> Iterator[int]:
         device = site.inside.devices.get((grant.type, grant.minor))
         if device is None or share is None:
             continue
-        asked = taken(share, totals_of(device))
+        asked = share_taken(share, totals_of(device))
         here = sign * use.by_others(device, tenant, asked) if asked else 0
         others = [
             sign * use.by_others(other, tenant, amounts)
             for other in site.inside.healthy.get(grant.type, ())
             if use.could_give(other, share, tenant)
-            and (amounts := taken(share, totals_of(other))) is not None
+            and (amounts := share_taken(share, totals_of(other))) is not None
         ]
         yield max(0, here - min(others, default=here))
 

@@ -8,7 +8,7 @@ from placer.judge.scene import JudgedNode, NodesBefore, Scene
 from placer.judge.shares import matched
 from placer_models.demand import ExpectedDemand
 from placer_models.device import GPU
-from placer_models.device_share import DeviceShare, ShareAmounts, room, taken, totals_of
+from placer_models.device_share import DeviceShare, ShareAmounts, share_room, share_taken, totals_of
 from placer_models.expected import NodeFills, NodeLeft, Outlook, open_on, prices_of, together
 from placer_models.forecast import demand_in
 from placer_models.goals import EXPECTED
@@ -67,7 +67,7 @@ def _counted(site: JudgedNode) -> NodeLeft:
     free_cpus = len(site.inside.allocatable - site.taken)
     shared = sum(t.requests.cpu_milli for t in site.tenants if t.qos is QosClass.LS)
     cpu_milli = max(0, site.node.milli_per_cpu * free_cpus - shared)
-    has = {gpu.minor: room(totals_of(gpu)) for gpu in site.inside.healthy.get(GPU, ())}
+    has = {gpu.minor: share_room(totals_of(gpu)) for gpu in site.inside.healthy.get(GPU, ())}
     left = dict(has)
     for tenant in site.tenants:
         for grant in tenant.place.devices:
@@ -77,7 +77,9 @@ def _counted(site: JudgedNode) -> NodeLeft:
         for grant, asked in matched(site, tenant):
             if grant.type == GPU and grant.minor in left:
                 totals = totals_of(site.inside.devices[GPU, grant.minor])
-                amounts = taken(asked or grant.share or DeviceShare(), totals) or room(totals)
+                amounts = share_taken(asked or grant.share or DeviceShare(), totals) or share_room(
+                    totals
+                )
                 had = left[grant.minor]
                 left[grant.minor] = tuple(h - a for h, a in zip(had, amounts, strict=True))
     milli = (_milli(amounts, has[minor]) for minor, amounts in left.items())

@@ -11,7 +11,7 @@ from placer_models.goals import GANG_PAIR_SUM, PARTITIONS, POD_PAIR_MINIMUM, POD
 from placer_models.links import (
     best_pair_sum,
     best_permitted_sum,
-    counts_of,
+    counts_by_class,
     pair_minimum,
     pair_sum,
 )
@@ -23,7 +23,7 @@ def pod_minimum_shortfall(scene: Scene) -> int:
     short = 0
     for site, tenant, gpus in _pods_with_links(scene):
         board = site.inside.gpus
-        slowest = pair_minimum(board, counts_of(board, gpus))
+        slowest = pair_minimum(board, counts_by_class(board, gpus))
         short += scene.nodes_before.best_minimum(tenant.pod.spec, len(gpus)) - slowest
     return short
 
@@ -34,7 +34,7 @@ def pod_sum_shortfall(scene: Scene) -> int:
     for site, tenant, gpus in _pods_with_links(scene):
         board, scope = site.inside.gpus, tenant.pod.spec.scope_of(GPU)
         most = best_permitted_sum(board, len(gpus), scope) or 0
-        short += most - pair_sum(board, counts_of(board, gpus))
+        short += most - pair_sum(board, counts_by_class(board, gpus))
     return short
 
 
@@ -71,7 +71,7 @@ def _gpus(site: JudgedNode, tenant: PlacedPod) -> set[int]:
 
 def _sum_shortfall(site: JudgedNode, gpus: Collection[int]) -> int:
     board = site.inside.gpus
-    counts = counts_of(board, gpus)
+    counts = counts_by_class(board, gpus)
     return (best_pair_sum(board, sum(counts)) or 0) - pair_sum(board, counts)
 
 

@@ -6,10 +6,10 @@ from functools import lru_cache
 
 from placer.judge.cells import (
     AlignedClaim,
+    aligned_claims,
     beside_its_pool,
     bound_to,
     cells_used,
-    claims_of,
     empty_cells,
     policy_of,
     scope_of,
@@ -78,7 +78,7 @@ def _aligned_as_a_whole(site: JudgedNode, tenant: PlacedPod) -> bool:
     if policy is AlignmentPolicy.NONE or scope_of(site, tenant) is AlignmentScope.CONTAINER:
         return False
     # Restricted constrains nothing if nothing that is asked for has a width.
-    (claim,) = claims_of(site, tenant)
+    (claim,) = aligned_claims(site, tenant)
     _, need = empty_cells(site.inside, claim, ())
     return policy is not AlignmentPolicy.RESTRICTED or bool(need)
 

@@ -17,7 +17,7 @@ from placer_models.goals import (
     WHOLE_CORE_POINTS,
     WORTH,
 )
-from placer_models.links import counts_of, usable_points
+from placer_models.links import counts_by_class, usable_points
 from placer_models.node_strategy import NodeLoad
 from placer_models.policy import QosClass
 from placer_models.resource_classes import ask_of, classes_of, load_of, totals_of
@@ -93,7 +93,7 @@ def _gpu_points(site: JudgedNode) -> int:
         return 0
     grants = (grant for tenant in site.tenants for grant in tenant.place.devices)
     free = {device.minor for device in healthy} - {g.minor for g in grants if g.type == GPU}
-    return GPU_POINTS * usable_points(board, counts_of(board, free))
+    return GPU_POINTS * usable_points(board, counts_by_class(board, free))
 
 
 def _switch_points(site: JudgedNode) -> int:

@@ -10,10 +10,10 @@ from placer_models.device_share import (
     DeviceShare,
     DeviceTotals,
     ShareAmounts,
-    filled,
-    room,
-    taken,
+    share_room,
+    share_taken,
     totals_of,
+    with_both_memories,
 )
 from placer_models.placement import DeviceGrant
 
@@ -36,7 +36,7 @@ def _sums(site: JudgedNode) -> Iterator[Finding]:
         for grant, asked in matched(site, tenant):
             key = grant.type, grant.minor
             totals = totals_of(site.inside.devices.get(key))
-            amounts = taken(asked or grant.share or DeviceShare(), totals)
+            amounts = share_taken(asked or grant.share or DeviceShare(), totals)
             if asked is None and tenant.new:
                 yield Finding(
                     tenant.title,
@@ -50,12 +50,12 @@ def _sums(site: JudgedNode) -> Iterator[Finding]:
                     f"{grant.minor} of node {site.node.name!r}, which has {_all_of(totals)}",
                 )
                 continue
-            held[key].append((amounts or room(totals), tenant.new))
+            held[key].append((amounts or share_room(totals), tenant.new))
     for (kind, minor), parts in sorted(held.items()):
         totals = totals_of(site.inside.devices.get((kind, minor)))
         sums = [sum(of) for of in zip(*(amounts for amounts, _ in parts), strict=True)]
         new = [any(of) for of in zip(*(amounts for amounts, new in parts if new), strict=True)]
-        has = room(totals)
+        has = share_room(totals)
         if any(s > h and n for s, h, n in zip(sums, has, new or [False] * len(has), strict=True)):
             told = [f"{sums[0]} percent"]
             told += [f"{sums[1] / has[1]:.2%} of its memory"] if sums[1] else []
@@ -106,7 +106,7 @@ def _alike(
 
 def _numbers(share: DeviceShare, total_bytes: int) -> tuple[object, ...]:
     """Return all that a share says as a file says it, whatever unit its memory was asked in."""
-    share = filled(share, total_bytes)
+    share = with_both_memories(share, total_bytes)
     return share.percent, share.memory_bytes, share.memory_percent, share.amounts
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from placer.kubernetes.bound_pod import BoundPod
 from placer_models.annotations.resource_status import NumaShare
-from placer_models.bound import binds, numa_nodes_of
+from placer_models.bound import is_bound_by_policy, numa_nodes_of
 from placer_models.cluster import Node
 from placer_models.cpuset import CpuSet
 from placer_models.instance.guessed_memory import (
@@ -75,7 +75,7 @@ def laid_memory(
 def homes_said(one: BoundPod, node: Node) -> tuple[NumaShare, ...]:
     """Return the NUMA nodes to whose pool a pod says that it is bound; none if nothing binds it."""
     spec = one.asked.spec
-    may_be = binds(spec, node) or spec.constrained_burst
+    may_be = is_bound_by_policy(spec, node) or spec.constrained_burst
     return one.part.status.homes if one.part.status and may_be else ()
 
 
@@ -134,7 +134,7 @@ def _runners(
         homes = {share.node for share in homes_said(one, node)} & known
         near |= homes
         near |= {n for amounts in held.values() for n, amount in amounts.items() if amount}
-        if not homes and binds(spec, node):
+        if not homes and is_bound_by_policy(spec, node):
             # It runs on all of its pool, whatever the policy wants.
             homes = set(numa_nodes_of(pool_of(spec.qos, node, owned), topology))
         found.append(

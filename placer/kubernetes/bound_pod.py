@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 
 from placer.kubernetes.held_claims import HeldClaims
-from placer.kubernetes.held_devices import HeldDevices, held_devices, minors_by_status
+from placer.kubernetes.held_devices import HeldDevices, held_devices, minors_by_device_status
 from placer.kubernetes.summary import Summary
 from placer_models.annotations.names import RESOURCE_STATUS
 from placer_models.cluster import Node
@@ -150,7 +150,7 @@ class BoundPodReader:
         named = {one.type for one in grants} | {kind for kind, _ in held.unasked}
         hidden = set()
         for kind in device_types_asked(part, self.reading) - named:
-            minors = {(kind, minor) for minor in minors_by_status(part, kind, self.devices)}
+            minors = {(kind, minor) for minor in minors_by_device_status(part, kind, self.devices)}
             self.unasked |= minors
             hidden |= set() if minors else {kind}
         if hidden:

@@ -10,7 +10,7 @@ from placer.kubernetes.salvage import unnamed_holder
 from placer.kubernetes.summary import Summary
 from placer_models.affinity import SYSTEM_NAMESPACE
 from placer_models.annotations.resource_status import NumaShare
-from placer_models.bound import binds, within
+from placer_models.bound import is_bound_by_policy, pool_on_numa_nodes
 from placer_models.cluster import Node, RunningPod
 from placer_models.cpuset import CpuSet
 from placer_models.device import DeviceKey
@@ -143,7 +143,7 @@ def _placement(
     if not spec.qos.owns_cpus:
         cpuset = pool_of(spec.qos, node, owned)
         if homes := homes_said(one, node):
-            cpuset = within(cpuset, [share.node for share in homes], topology)
+            cpuset = pool_on_numa_nodes(cpuset, [share.node for share in homes], topology)
             cpu_milli = _counted(homes, spec.requests.cpu_milli)
     return PodPlacement(
         name=one.part.identity.name,
@@ -184,9 +184,9 @@ def _system(
     spec = PodSpec((container,), tolerations=(everything,))
     cpuset = pool_of(QosClass.LS, node, owned)
     cpu_milli = None
-    numa = numa_node_for(milli, beside, node, owned) if binds(spec, node) else None
+    numa = numa_node_for(milli, beside, node, owned) if is_bound_by_policy(spec, node) else None
     if numa is not None:
-        cpuset = within(cpuset, (numa,), node.machine.topology)
+        cpuset = pool_on_numa_nodes(cpuset, (numa,), node.machine.topology)
         cpu_milli = ((numa, milli),)
     place = PodPlacement(
         name=node.name,

@@ -16,14 +16,14 @@ from placer.kubernetes.pod_claims import (
     Label,
     PodClaims,
     ResolvedRequest,
-    constrain,
+    with_common_attributes,
 )
 from placer.kubernetes.shared_claims import beside_sharers, held_claim, in_turn
 from placer.kubernetes.summary import Summary
 from placer_models.cluster import Machine
 from placer_models.device import GPU, DeviceKey
 from placer_models.device_request import WHOLE_GPUS
-from placer_models.kubernetes.chosen_devices import mark_of, marked
+from placer_models.kubernetes.chosen_devices import mark_of, with_marked_devices
 from placer_models.kubernetes.claimed import with_claimed
 from placer_models.kubernetes.cpu_config import configs_for
 from placer_models.kubernetes.listed_devices import (
@@ -225,7 +225,7 @@ class WaitingClaims:
         for one in part.claims:
             constraints += self._ask(part, one, found, turn)
         if not (found.lacks or found.missing or found.waits):
-            constrain(constraints, found, self._numa_known, self._alike)
+            with_common_attributes(constraints, found, self._numa_known, self._alike)
         return found
 
     def _ask(
@@ -432,7 +432,7 @@ class WaitingClaims:
     def marked(self, node: str, machine: Machine) -> Machine:
         """Return the machine of a node with the marks of devices that waiting pods claim."""
         here = {mark: keys[node] for mark, keys in self._marks.items() if node in keys}
-        return marked(machine, here)
+        return with_marked_devices(machine, here)
 
     def _chosen(
         self, tried: Sequence[ResolvedRequest], spec: ClaimSpec, found: PodClaims, turn: ClaimTurn

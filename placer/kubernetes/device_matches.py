@@ -10,7 +10,7 @@ from placer_models.device import is_instance
 from placer_models.kubernetes.device_selector import (
     CelSelector,
     SelectorError,
-    meets,
+    device_meets,
     read_selector,
 )
 from placer_models.kubernetes.listed_devices import CPU_TYPES
@@ -112,7 +112,7 @@ class DeviceMatches:
         partly: list[str] = []
         faulty: list[str] = []
         for name, devices in self._pools.on_node.items():
-            found = [meets(selectors, one.listed) for one in devices]
+            found = [device_meets(selectors, one.listed) for one in devices]
             hits = [one for one, hit in zip(devices, found, strict=True) if hit]
             types = {one.device.type for one in hits}
             if None in found:
@@ -125,7 +125,7 @@ class DeviceMatches:
             elif hits:
                 partly.append(name)
         others = self._pools.apart.values()
-        apart = dict.fromkeys(why for listed, why in others if meets(selectors, listed))
+        apart = dict.fromkeys(why for listed, why in others if device_meets(selectors, listed))
         return DeviceMatch(nodes, frozenset(chosen), tuple(partly), tuple(faulty), tuple(apart))
 
     def _can_choose(self, node: str, kind: str) -> bool:

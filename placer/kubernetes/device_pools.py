@@ -16,10 +16,10 @@ from placer_models.kubernetes.listed_devices import (
     CPU_GROUP,
     CPU_IDS,
     CPU_TYPES,
+    completed_device,
     device_of,
     has_several_cpus,
     is_same,
-    joined,
     minors_of,
     reported_cpu,
     type_of,
@@ -180,7 +180,7 @@ class DevicePools:
                     if same is None:
                         self._pass_over(one, "which the Device object of their node does not list")
                     else:
-                        self._put(node, one, joined(same, one[1]))
+                        self._put(node, one, completed_device(same, one[1]))
                 continue
             for one, minor in zip(listed, minors_of([one[1] for one in listed]), strict=True):
                 self._put(node, one, device_of(one[1], minor))

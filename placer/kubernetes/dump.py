@@ -32,7 +32,7 @@ from placer_models.files.documents import name_of
 from placer_models.files.errors import InputError
 from placer_models.kubernetes.counted_devices import labels_beyond, with_counted
 from placer_models.kubernetes.device import DevicePart
-from placer_models.kubernetes.join import JoinedNode, join
+from placer_models.kubernetes.join import JoinedNode, joined_node
 from placer_models.kubernetes.names import HOSTNAME, REQUESTED_CPU
 from placer_models.kubernetes.namespaces import Namespaces
 from placer_models.kubernetes.object_fields import ObjectError, title_of
@@ -244,7 +244,7 @@ def _joined(
         try:
             topology = objects.topologies.get(name) or pools.topology(name)
             offered = pools.offered_cpus(name)
-            one = join(
+            one = joined_node(
                 node,
                 topology,
                 objects.devices.get(name),
@@ -259,7 +259,7 @@ def _joined(
             objects.borne += 1
             objects.closed.add(name)
             # What drivers list stays: waiting pods may ask for devices that no other node has.
-            one = join(without_amounts(node), listed=pools.devices(name), defaults=defaults)
+            one = joined_node(without_amounts(node), listed=pools.devices(name), defaults=defaults)
         joined[name] = one
         for what in one.assumed:
             summary.assume(f"nodes {what}", name)

@@ -12,7 +12,7 @@ from placer_models.instance.device_holders import DeviceHolders
 from placer_models.kubernetes.device import DevicePart
 from placer_models.kubernetes.join import JoinedNode
 from placer_models.kubernetes.object_fields import ObjectError
-from placer_models.kubernetes.plugin_devices import devices_of, gpus_elsewhere, type_of
+from placer_models.kubernetes.plugin_devices import devices_of_entry, gpus_elsewhere, type_of
 from placer_models.kubernetes.pod import KubePod
 from placer_models.placement import DeviceGrant
 from placer_models.pod import DeviceRequest, PodSpec
@@ -145,7 +145,7 @@ def _otherwise(
     whole = True
     for request in asked:
         kind = request.type
-        minors = minors_by_status(part, kind, devices)
+        minors = minors_by_device_status(part, kind, devices)
         if not minors:
             minors = sorted(minor for of, minor in told if of == kind)
         if not minors:
@@ -180,7 +180,7 @@ def _otherwise(
     )
 
 
-def minors_by_status(part: KubePod, kind: str, devices: DevicePart | None) -> list[int]:
+def minors_by_device_status(part: KubePod, kind: str, devices: DevicePart | None) -> list[int]:
     """Return the devices of a type that a pod has, as the status of the Device object says."""
     for holder in devices.holders if devices else ():
         if (holder.namespace, holder.name) == part.identity.key and holder.type == kind:
@@ -211,7 +211,7 @@ def _by_kubelet(part: KubePod, node: Node, devices: DevicePart | None) -> _ByKub
     uid = part.identity.uid
     for entry in devices.checkpoints if devices and uid else ():
         if entry.pod_uid == uid:
-            meant, kind = devices_of(entry, node.machine.devices), type_of(entry.resource)
+            meant, kind = devices_of_entry(entry, node.machine.devices), type_of(entry.resource)
             found |= meant or set()
             if meant is None:
                 unresolved.add(kind)

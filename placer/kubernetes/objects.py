@@ -10,8 +10,8 @@ from placer.kubernetes.salvage import (
     bare_node,
     barest_node,
     bound_unread,
-    doubt,
-    is_named,
+    is_object_named,
+    note_doubt,
     place_of,
     waiting_unread,
 )
@@ -151,7 +151,7 @@ class Objects:
 
     def _salvage(self, found: ReadObject, error: ObjectError) -> bool:
         """Keep what holds of an object that cannot be read; return whether it loosens nothing."""
-        if not is_named(found.value):
+        if not is_object_named(found.value):
             return False
         self.doubts.why[error.title] = f"{field_name(error.path)}: {error.message}"
         match found.kind:
@@ -169,7 +169,7 @@ class Objects:
             case "Device" | "NodeResourceTopology":
                 self.closed.add(error.title.partition(" ")[2])
             case _:
-                claim = doubt(found.kind, found.value, self.doubts)
+                claim = note_doubt(found.kind, found.value, self.doubts)
                 if claim is not None:
                     self.claims[claim.identity.key] = claim
                     self.places[claim.identity.title] = (found.file, found.line)

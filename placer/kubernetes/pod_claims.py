@@ -103,7 +103,7 @@ AlikeDevices = dict[tuple[str, frozenset[int]], tuple[frozenset[str], frozenset[
 """(Attribute, matches) -> nodes whose devices all share one value; nodes where each has a value."""
 
 
-def constrain(
+def with_common_attributes(
     constraints: Sequence[Constraint],
     found: PodClaims,
     numa_known: frozenset[str],

@@ -51,7 +51,7 @@ def without_amounts(node: KubeNode) -> KubeNode:
     return replace(bare_node({"metadata": metadata}), taints=node.taints)
 
 
-def is_named(found: Object) -> bool:
+def is_object_named(found: Object) -> bool:
     """Return whether an object says which one it is: its name, and its namespace if it has one."""
     known = _mapping(found.get("metadata"))
     name, namespace = known.get("name"), known.get("namespace", "")
@@ -213,7 +213,7 @@ def _gang_unread(found: Object, title: str, namespace: str, doubts: Doubts) -> G
     return ref
 
 
-def doubt(kind: str, found: Object, doubts: Doubts) -> ClaimPart | None:
+def note_doubt(kind: str, found: Object, doubts: Doubts) -> ClaimPart | None:
     """Note what is unknown as an object of another kind cannot be read.
 
     Returns:

@@ -8,7 +8,7 @@ from placer.kubernetes.objects import Objects
 from placer.kubernetes.summary import Summary
 from placer_models.device import DeviceKey
 from placer_models.kubernetes.checkpoints.device_manager import HeldByKubelet
-from placer_models.kubernetes.plugin_devices import devices_of, gpus_elsewhere, type_of
+from placer_models.kubernetes.plugin_devices import devices_of_entry, gpus_elsewhere, type_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class UnlistedPods:
             what = "nodes whose kubelet's checkpoint names GPUs that they do not have"
             summary.assume(what, node.name)
         strange = [entry for entry in entries if entry.pod_uid not in self.uids]
-        meant = [devices_of(entry, devices) for entry in strange]
+        meant = [devices_of_entry(entry, devices) for entry in strange]
         lost = {
             type_of(entry.resource) for entry, of in zip(strange, meant, strict=True) if of is None
         }

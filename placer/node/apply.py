@@ -23,12 +23,12 @@ from placer.node.operations import (
     NodeOperation,
     OperationKind,
     WrongEffectError,
-    perform,
+    perform_operation,
     present_value,
-    revert,
+    revert_operation,
 )
 from placer.node.plan import NodePlan, plan_of
-from placer.node.render.cgroup import same
+from placer.node.render.cgroup import says_the_same
 from placer.node.state import APPLIED, AppliedState
 from placer.node.systemd_units import UnitError
 from placer.node.ways import CgroupWays
@@ -276,7 +276,7 @@ def _carry_out(plan: NodePlan, cgroups: Cgroups, state: AppliedState) -> None:
     try:
         for operation in plan.operations:
             log.debug("%s /%s/%s: %s", operation.kind, operation.cgroup, operation.file, operation)
-            perform(operation, cgroups)
+            perform_operation(operation, cgroups)
             done += 1
         _verify(plan.operations, cgroups)
         state.commit()
@@ -339,7 +339,7 @@ def _finish(document: NodePlacement, plan: NodePlan, cgroups: Cgroups, state: Ap
     """Clean up; what cannot be removed now is found again by the next run."""
     for operation in plan.finish:
         try:
-            perform(operation, cgroups)
+            perform_operation(operation, cgroups)
         except OSError as error:
             log.warning("%s stays: %s", shown(operation.cgroup), error.strerror)
     try:
@@ -375,7 +375,7 @@ def _undo(
     for operation, earlier in reversed(list(zip(operations, chains, strict=True))):
         try:
             if _was_done(operation, earlier, cgroups):
-                revert(operation, cgroups)
+                revert_operation(operation, cgroups)
         except (OSError, UnitError, WrongEffectError) as error:
             if not cgroups.exists(operation.cgroup, operation.controller):
                 continue  # it vanished meanwhile, and all that was written there with it
@@ -424,7 +424,7 @@ def _was_done(operation: NodeOperation, earlier: Sequence[str], cgroups: Cgroups
             if value is None and operation.unit:  # systemd took the controller away
                 return bool(operation.old) and cgroups.exists(operation.cgroup)
             return value is not None and not any(
-                same(operation.file, value, old) for old in earlier
+                says_the_same(operation.file, value, old) for old in earlier
             )
 
 

@@ -74,7 +74,7 @@ class Cgroups:
         except FileNotFoundError:
             if self.version == 1 or not cgroup:
                 return as_set(self.files.read(self.path(CPUSET, cgroup, name)))
-            return self.effective(parent(cgroup), name)  # no controller: as in the one above
+            return self.effective(parent_path(cgroup), name)  # no controller: as in the one above
 
     def configured(self, cgroup: str, name: str) -> str:
         """Return the text in the cgroup's cpus or mems, empty without the controller."""
@@ -92,7 +92,7 @@ class Cgroups:
     def children(self, cgroup: str, controller: str = CPUSET) -> list[str]:
         """Return the paths of the cgroups directly below a cgroup, ascending."""
         below = self.files.children(self.path(controller, cgroup))
-        return [join(cgroup, name) for name in below]
+        return [child_path(cgroup, name) for name in below]
 
     def below(self, cgroup: str) -> Iterator[str]:
         """Yield the cgroups below a cgroup, each before those below it."""
@@ -155,12 +155,12 @@ def as_text(cpus: CpuSet) -> str:
     return format_cpu_list(cpus)
 
 
-def join(cgroup: str, name: str) -> str:
+def child_path(cgroup: str, name: str) -> str:
     """Return the path of a cgroup below another."""
     return f"{cgroup}/{name}" if cgroup else name
 
 
-def parent(cgroup: str) -> str:
+def parent_path(cgroup: str) -> str:
     """Return the path of the cgroup above; the root is ``""``."""
     return cgroup.rpartition("/")[0]
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from placer.node.cgroups import GONE, Cgroups, parent, shown
+from placer.node.cgroups import GONE, Cgroups, parent_path, shown
 from placer.node.container_roots import is_group, pod_of
 from placer.node.ways import CgroupWays
 from placer_models.node_placement import NodePod
@@ -81,7 +81,7 @@ class ContainerLookup:
             inside: Whether those inside it are meant.
 
         """
-        troubles = [self._ways.trouble(one if inside else parent(one)) for one in candidates]
+        troubles = [self._ways.trouble(one if inside else parent_path(one)) for one in candidates]
         good = [one for one, trouble in zip(candidates, troubles, strict=True) if not trouble]
         running = [one for one in good if self._cgroups.has_processes(one)]
         if len(found := running or good) > 1:

@@ -61,7 +61,7 @@ class NoOrderError(Exception):
     """There is no order in which no exclusive CPU is in two places; ``str()`` says why."""
 
 
-def conflict(one: QosClass, other: QosClass) -> bool:
+def classes_conflict(one: QosClass, other: QosClass) -> bool:
     """Return whether pods of the two classes may not share a CPU (C4)."""
     classes = {one, other}
     if QosClass.LSE in classes:
@@ -149,7 +149,7 @@ class _Order:
             other
             for other in there - self._parked
             if self._holders[other].owner != me.owner
-            and any(conflict(me.qos, qos) for qos in self._classes(other))
+            and any(classes_conflict(me.qos, qos) for qos in self._classes(other))
         )
 
     def _classes(self, i: int) -> frozenset[QosClass]:

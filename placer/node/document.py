@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from placer.judge.breaches import RULES
 from placer.judge.scene import scene_of
-from placer.node.pools import pools_of, settled
+from placer.node.pools import pools_of, with_cpus_of_all
 from placer_models.affinity import SYSTEM_NAMESPACE
 from placer_models.cluster import Instance, Node
 from placer_models.cpuset import CpuSet, format_cpu_list
@@ -36,7 +36,7 @@ def document_for(
     illegal one has what is counted of it.
     """
     found = _by_node(instance, placement).get(node.name, ())
-    return settled(NodePlacement(node, tuple(found), generation))
+    return with_cpus_of_all(NodePlacement(node, tuple(found), generation))
 
 
 def documents_for(instance: Instance, placement: Placement) -> Iterator[NodePlacement]:
@@ -47,7 +47,7 @@ def documents_for(instance: Instance, placement: Placement) -> Iterator[NodePlac
     found = _by_node(instance, placement)
     for node in instance.nodes:
         if not node.offered or node.name in found:
-            yield settled(NodePlacement(node, tuple(found.get(node.name, ()))))
+            yield with_cpus_of_all(NodePlacement(node, tuple(found.get(node.name, ()))))
 
 
 def _by_node(instance: Instance, placement: Placement) -> dict[str, list[NodePod]]:
@@ -70,7 +70,7 @@ def _by_node(instance: Instance, placement: Placement) -> dict[str, list[NodePod
 
 def wrong_with(document: NodePlacement) -> tuple[str, ...]:
     """Return the impossible demands of the document, each in one line."""
-    document = settled(document)
+    document = with_cpus_of_all(document)
     gangs = tuple(
         Gang(one.pod.name, one.pod.namespace, (one.pod,), 1, lone=True) for one in document.pods
     )

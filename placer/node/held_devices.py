@@ -8,7 +8,7 @@ from placer_models.kubernetes.checkpoints.device_manager import (
     DEVICE_MANAGER_CHECKPOINT,
     HeldByKubelet,
 )
-from placer_models.kubernetes.plugin_devices import devices_of, type_of
+from placer_models.kubernetes.plugin_devices import devices_of_entry, type_of
 from placer_models.mig import gpu_of
 from placer_models.node_placement import NodePlacement, NodePod
 
@@ -28,7 +28,7 @@ def given_twice(
     by_uid = {one.uid: devices for one, devices in given if one.uid}
     for entry in held:
         own = by_uid.get(entry.pod_uid, frozenset())
-        meant = devices_of(entry, document.node.machine.devices, document.node.mig)
+        meant = devices_of_entry(entry, document.node.machine.devices, document.node.mig)
         kind = type_of(entry.resource)
         if meant is None and any(of == kind for of, _ in own):
             continue  # the document says which

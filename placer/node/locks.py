@@ -13,7 +13,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from itertools import accumulate
 from pathlib import Path
 
-from placer.node.cgroups import Cgroups, join, shown
+from placer.node.cgroups import Cgroups, child_path, shown
 from placer.node.errors import RefusedError
 
 RUN = Path("/run/placer")
@@ -49,7 +49,7 @@ def locked_root(cgroups: Cgroups, root: str, state: Path) -> Iterator[None]:
 
     """
     folder = _folder(state)
-    parts = list(accumulate(root.split("/"), join))
+    parts = list(accumulate(root.split("/"), child_path))
     with ExitStack() as held:
         for cgroup in parts:
             told = hashlib.sha256(f"{cgroups.files.identity()} {cgroup}".encode()).hexdigest()

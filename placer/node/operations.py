@@ -5,8 +5,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 
-from placer.node.cgroups import CPUS, CPUSET, MEMS, Cgroups, as_set, parent
-from placer.node.render.cgroup import NO_LIMIT, same
+from placer.node.cgroups import CPUS, CPUSET, MEMS, Cgroups, as_set, parent_path
+from placer.node.render.cgroup import NO_LIMIT, says_the_same
 from placer.node.render.systemd import property_for
 from placer_models.cpuset import format_cpu_list
 
@@ -68,7 +68,7 @@ class WrongEffectError(Exception):
     """The kernel accepted a value, but its effect is another one."""
 
 
-def perform(operation: NodeOperation, cgroups: Cgroups) -> None:
+def perform_operation(operation: NodeOperation, cgroups: Cgroups) -> None:
     """Carry out an operation, and check that the kernel did what it says.
 
     Raises:
@@ -96,7 +96,7 @@ def perform(operation: NodeOperation, cgroups: Cgroups) -> None:
                 files.remove_directory(path)
 
 
-def revert(operation: NodeOperation, cgroups: Cgroups) -> None:
+def revert_operation(operation: NodeOperation, cgroups: Cgroups) -> None:
     """Undo an operation that was carried out.
 
     Raises:
@@ -144,7 +144,7 @@ def _says(operation: NodeOperation, text: str, cgroups: Cgroups) -> bool:
     now = present_value(operation, cgroups)
     if now is None and operation.unit and text in NO_LIMIT:
         return True  # systemd takes away a controller for which no unit has a limit
-    return same(operation.file, now or "", text)
+    return says_the_same(operation.file, now or "", text)
 
 
 def _check_effect(operation: NodeOperation, cgroups: Cgroups) -> None:
@@ -172,7 +172,7 @@ def _restore_unit(operation: NodeOperation, cgroups: Cgroups) -> None:
     """
     text = operation.old
     if not text:
-        text = format_cpu_list(cgroups.effective(parent(operation.cgroup), operation.file))
+        text = format_cpu_list(cgroups.effective(parent_path(operation.cgroup), operation.file))
     _ask_systemd(operation, text, cgroups)
     if operation.controller == CPUSET and not _says(operation, text, cgroups):
         raise WrongEffectError(
@@ -189,7 +189,7 @@ def _restore_set(operation: NodeOperation, path: str, cgroups: Cgroups) -> None:
     try:
         cgroups.files.write(path, operation.old)
     except OSError:
-        above = cgroups.effective(parent(operation.cgroup), operation.file)
+        above = cgroups.effective(parent_path(operation.cgroup), operation.file)
         left = format_cpu_list(as_set(operation.old) & above or above)
         if left == operation.old:
             raise

@@ -14,8 +14,8 @@ from placer.node.cgroups import (
     PIDS,
     Cgroups,
     as_set,
-    join,
-    parent,
+    child_path,
+    parent_path,
     shown,
 )
 from placer.node.container_roots import OUR_ROOT, check_root
@@ -28,7 +28,7 @@ from placer.node.host import Host
 from placer.node.nested_cgroups import SetWriter
 from placer.node.operations import SUBTREE, NodeOperation, OperationKind
 from placer.node.pools import pools_of
-from placer.node.render.cgroup import settings
+from placer.node.render.cgroup import cgroup_settings
 from placer.node.settings import SettingWriter
 from placer.node.targets import targets_of
 from placer.node.ways import CgroupWays
@@ -259,7 +259,7 @@ class _Planner:
             )
         if leaf.rival is not None:
             return
-        above = parent(self._root) if leaf.ours else parent(leaf.cgroup)
+        above = parent_path(self._root) if leaf.ours else parent_path(leaf.cgroup)
         handed_down = leaf.ours or leaf.unit  # systemd hands down what its units need
         if not handed_down and (lacking := self._lacks_cpuset(leaf.cgroup)) is not None:
             raise RefusedError(
@@ -294,7 +294,7 @@ class _Planner:
             on = self._cgroups.files.read(self._cgroups.path(CPUSET, at, SUBTREE)).split()
             if CPUSET not in on:
                 return at
-            at = join(at, name)
+            at = child_path(at, name)
         return None
 
     def _check_memory(self, leaf: ContainerLeaf) -> None:
@@ -321,12 +321,12 @@ class _Planner:
         ours = [leaf for leaf in moving if leaf.ours]
         if not ours:
             return
-        above = parent(self._root)
+        above = parent_path(self._root)
         whole = {name: self._cgroups.effective(above, name) for name in (MEMS, CPUS)}
         controllers = self._controllers(ours)
         self._check_controllers(above, controllers)
         made: set[str] = set()
-        inner = dict.fromkeys([self._root, *(parent(leaf.cgroup) for leaf in ours)])
+        inner = dict.fromkeys([self._root, *(parent_path(leaf.cgroup) for leaf in ours)])
         for cgroup in inner:
             if trouble := self._ways.trouble(cgroup):
                 raise RefusedError(f"{trouble}; name another by --root")
@@ -450,12 +450,12 @@ class _Planner:
     def _why(self, leaf: ContainerLeaf) -> str:
         if leaf.target is None:
             return "its pod is gone: it shares what is shared until it ends"
-        found = settings(leaf.target, self._cgroups.version, ours=leaf.ours)
+        found = cgroup_settings(leaf.target, self._cgroups.version, ours=leaf.ours)
         return next(setting.why for setting in found if setting.file == CPUS)
 
     def _removals(self) -> Iterator[NodeOperation]:
         """Remove cgroups of ours whose pods are gone, from the bottom."""
-        keep = {parent(leaf.cgroup) for leaf in self._leaves}
+        keep = {parent_path(leaf.cgroup) for leaf in self._leaves}
         gone = [below for cgroup in self._gone for below in self._cgroups.below(cgroup)]
         gone += self._gone
         if self._cgroups.exists(self._root):

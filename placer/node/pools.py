@@ -8,7 +8,7 @@ there.
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from placer_models.bound import bound_to, within
+from placer_models.bound import bound_to, pool_on_numa_nodes
 from placer_models.cpuset import CpuSet
 from placer_models.instance.running_defaults import containers_of, pool_of
 from placer_models.node_placement import NodePlacement, NodePod
@@ -53,11 +53,11 @@ def pools_of(document: NodePlacement) -> NodePools:
         shared,
         pool_of(QosClass.BE, node, owned),
         owned,
-        {home: within(shared, home, topology) for home in sorted(homes, key=sorted)},
+        {home: pool_on_numa_nodes(shared, home, topology) for home in sorted(homes, key=sorted)},
     )
 
 
-def settled(document: NodePlacement) -> NodePlacement:
+def with_cpus_of_all(document: NodePlacement) -> NodePlacement:
     """Return the document with the CPUs of every container; pools are as all its pods leave them.
 
     A pod of a pool runs in the whole of it, whatever its placement says: that was written
@@ -122,4 +122,4 @@ def _homes(part: ContainerPlacement, homes: frozenset[int]) -> frozenset[int]:
 
 
 def _pool_there(pool: CpuSet, homes: frozenset[int], document: NodePlacement) -> CpuSet:
-    return within(pool, homes, document.node.machine.topology) if homes else pool
+    return pool_on_numa_nodes(pool, homes, document.node.machine.topology) if homes else pool

@@ -2,17 +2,27 @@
 
 from collections.abc import Iterable, Iterator
 
-from placer.node.cgroups import CPUS, CPUSET, HUGETLB, MEMS, MEMSW, MIGRATE, Cgroups, parent, shown
+from placer.node.cgroups import (
+    CPUS,
+    CPUSET,
+    HUGETLB,
+    MEMS,
+    MEMSW,
+    MIGRATE,
+    Cgroups,
+    parent_path,
+    shown,
+)
 from placer.node.current_values import ContainerLeaf
 from placer.node.host import Host
 from placer.node.operations import SUBTREE, NodeOperation, OperationKind
 from placer.node.render.cgroup import (
     NO_LIMIT,
     SWAP,
+    cgroup_settings,
     is_more,
     page_size_name,
-    same,
-    settings,
+    says_the_same,
 )
 
 
@@ -50,7 +60,7 @@ class SettingWriter:
         if leaf.target is None:
             return
         files = self._cgroups.files
-        for controller, file, new, why in settings(
+        for controller, file, new, why in cgroup_settings(
             leaf.target, self._cgroups.version, ours=leaf.ours
         ):
             if file in (CPUS, MEMS) or (file == MIGRATE) != before:
@@ -67,7 +77,7 @@ class SettingWriter:
                 continue
             if fresh and not leaf.ours:
                 continue
-            if not fresh and same(file, present, new):
+            if not fresh and says_the_same(file, present, new):
                 continue
             yield NodeOperation(
                 OperationKind.WRITE,
@@ -99,7 +109,7 @@ class SettingWriter:
 
     def hugetlb_lack(self) -> str | None:
         """Return in words what keeps hugetlb from a cgroup of ours, or None if nothing does."""
-        groups, above = self._cgroups, parent(self._root)
+        groups, above = self._cgroups, parent_path(self._root)
         if groups.version == 1:
             there = groups.files.exists(HUGETLB)
             return None if there else f"the controller {HUGETLB} is not mounted; mount it"

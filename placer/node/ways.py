@@ -6,7 +6,7 @@ The owner of a cgroup's directory may make any cgroup below it, and whoever may 
 
 import os
 
-from placer.node.cgroups import CPU, CPUSET, Cgroups, parent, shown
+from placer.node.cgroups import CPU, CPUSET, Cgroups, parent_path, shown
 
 _WRITTEN_BY_OTHERS = 0o022
 _DELEGATED_BY = {
@@ -32,7 +32,7 @@ class CgroupWays:
 
         """
         if (found := self._known.get(cgroup)) is None:
-            found = self.trouble(parent(cgroup)) or self._stranger(cgroup)
+            found = self.trouble(parent_path(cgroup)) or self._stranger(cgroup)
             self._known[cgroup] = found
         return found
 

@@ -116,7 +116,7 @@ class _Calls:
         return placed
 
 
-def replay(trace: Trace, policy: str, batch: int, tell: TellArrived) -> ReplayResult:
+def replay_trace(trace: Trace, policy: str, batch: int, tell: TellArrived) -> ReplayResult:
     """Replay a trace without departures.
 
     Args:

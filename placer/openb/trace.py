@@ -6,7 +6,7 @@ from pathlib import Path
 
 from placer.openb.arrivals import Arrivals, read_arrivals
 from placer.openb.lists import WHOLE_MILLI, TraceNode, TracePod, read_nodes, read_pods
-from placer.openb.words import TraceWords, models_of
+from placer.openb.words import TraceWords, gpu_models_of
 from placer_models.cluster import Instance, Node
 from placer_models.pod import Gang
 
@@ -52,7 +52,7 @@ def read_trace(nodes: Path, pods: Path, sequence: Path, seed: int) -> Trace:
 
     """
     found = read_nodes(nodes)
-    listed = read_pods(pods, models_of(found))
+    listed = read_pods(pods, gpu_models_of(found))
     arrivals = read_arrivals(sequence, seed, nodes=len(found), pods=len(listed))
     return Trace(found, listed, arrivals)
 

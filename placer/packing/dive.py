@@ -6,7 +6,7 @@ from placer.packing.prices import BinUse, PackingProgram
 _NEARLY = 1e-6
 
 
-def dive(packing: Packing, pricing: PackingProgram) -> Filling:
+def filled_by_diving(packing: Packing, pricing: PackingProgram) -> Filling:
     """Return a filling of all items, each of which fits a fresh bin.
 
     Where the linear program uses no pattern whole, the pattern that it uses most is kept.
@@ -33,10 +33,10 @@ def dive(packing: Packing, pricing: PackingProgram) -> Filling:
                     filling.append(list(pattern))
         if left == before:
             break
-    return completed(packing, filling)
+    return completed_filling(packing, filling)
 
 
-def completed(packing: Packing, filling: Filling) -> Filling:
+def completed_filling(packing: Packing, filling: Filling) -> Filling:
     """Return the filling with all items of the packing; each of them fits a fresh bin."""
     rooms = []
     for number, items in enumerate(filling):

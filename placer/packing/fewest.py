@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from placer.packing.bins import Counts, Filling, Packing
-from placer.packing.dive import dive
+from placer.packing.dive import filled_by_diving
 from placer.packing.knapsack import full_patterns
 from placer.packing.prices import BinPrices, PackingProgram
 from placer.packing.step_limit import StepLimit, StepLimitError
@@ -43,7 +43,7 @@ def fewest_new_bins(packing: Packing, start: Filling, limit: StepLimit) -> Fewes
         bound = max(bound, prices.bound(packing.counts))
         items = [item for item, count in enumerate(packing.counts) if count]
         if bound < len(best) - there and all(fresh.fits(fresh.room, item) for item in items):
-            best = min(best, dive(packing, pricing), key=len)
+            best = min(best, filled_by_diving(packing, pricing), key=len)
         while bound < len(best) - there:
             found = pack_into(packing, there + bound, limit, prices)
             if found is not None:

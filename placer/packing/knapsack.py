@@ -9,7 +9,9 @@ _Rate = tuple[int, int] | None
 """Price and size, the ratio of which is what a unit of a dimension is worth; None if size is 0."""
 
 
-def dearest(bin: Bin, counts: Sequence[int], prices: Sequence[int], limit: StepLimit) -> Counts:
+def dearest_choice(
+    bin: Bin, counts: Sequence[int], prices: Sequence[int], limit: StepLimit
+) -> Counts:
     """Return the choice out of the counts that is worth most among those that fit.
 
     This is branch and bound. The items still to come are worth no more than all of them
@@ -36,7 +38,7 @@ def dearest(bin: Bin, counts: Sequence[int], prices: Sequence[int], limit: StepL
         if at == len(order) or worth + _hope(hopes[at], room) <= best_worth:
             return
         item = order[at]
-        for times in range(most(bin, room, item, counts[item]), -1, -1):
+        for times in range(most_that_fit(bin, room, item, counts[item]), -1, -1):
             chosen.append(times)
             choose(at + 1, bin.without(room, item, times), worth + times * prices[item])
             chosen.pop()
@@ -65,7 +67,7 @@ def full_patterns(bin: Bin, counts: Sequence[int], limit: StepLimit) -> list[Cou
             if not any(chosen[t] < counts[t] and bin.fits(room, t) for t in range(last)):
                 found.append(tuple(chosen))
             return
-        for times in range(most(bin, room, item, counts[item]), -1, -1):
+        for times in range(most_that_fit(bin, room, item, counts[item]), -1, -1):
             chosen.append(times)
             choose(item + 1, bin.without(room, item, times))
             chosen.pop()
@@ -74,7 +76,7 @@ def full_patterns(bin: Bin, counts: Sequence[int], limit: StepLimit) -> list[Cou
     return found
 
 
-def most(bin: Bin, room: Vector, item: int, count: int) -> int:
+def most_that_fit(bin: Bin, room: Vector, item: int, count: int) -> int:
     """Return how many items of a type go into the room, up to `count`."""
     sizes = zip(bin.sizes[item], room, strict=True)
     return min([count, *(space // size for size, space in sizes if size)])

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from placer.packing.bins import Bin, Counts, Packing
-from placer.packing.knapsack import dearest
+from placer.packing.knapsack import dearest_choice
 from placer.packing.simplex import LinearOptimum, maximise
 from placer.packing.step_limit import StepLimit
 
@@ -81,7 +81,8 @@ class PackingProgram:
                 int(max(0.0, value) * _SCALE) for value in optimum.values[: len(counts)]
             )
             fullest: dict[int | None, Counts] = {
-                bin: dearest(self._bin(bin), counts, of_item, self._limit) for bin in (None, *bins)
+                bin: dearest_choice(self._bin(bin), counts, of_item, self._limit)
+                for bin in (None, *bins)
             }
             new = dict.fromkeys(fullest.items())
             if new.keys() <= self._known.keys():

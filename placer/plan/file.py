@@ -29,8 +29,8 @@ from placer_models.defaults import NO_DEFAULTS
 from placer_models.files.documents import Document
 from placer_models.files.errors import InputError, candidates, shown
 from placer_models.files.faults import Faults, Place
-from placer_models.files.tree import plain
-from placer_models.files.validate import check
+from placer_models.files.tree import as_json
+from placer_models.files.validate import read_by_schema
 from placer_models.instance.build import PartsBeside, WaitingParts, build_instance
 from placer_models.instance.hosts import expand_hosts
 from placer_models.instance.nodes import MachineFinder
@@ -114,7 +114,7 @@ def _read(
     more: Sequence[tuple[str, int]],
 ) -> PlanQuestion:
     faults = place.faults
-    part = check(PlanFile, place)
+    part = read_by_schema(PlanFile, place)
     if part is None:
         faults.raise_first()
     assert part is not None  # what differs from the schema has a fault
@@ -386,7 +386,7 @@ def _names(
     for document in documents:
         for field in ("pods", "gangs"):
             tree = document.tree.entries.get(field)
-            written = plain(tree.node) if tree else None
+            written = as_json(tree.node) if tree else None
             for part in written if isinstance(written, list) else ():
                 if isinstance(part, dict):
                     found.append((str(part.get("namespace", "default")), str(part.get("name"))))

@@ -38,7 +38,7 @@ from placer_models.placement import (
 from placer_models.pod import Gang, Pod
 from placer_models.problem.problem import Choice, Choices
 from placer_models.reasons import Blocker
-from placer_models.relations import looks_at_others, means
+from placer_models.relations import looks_at_others, term_means
 
 MOST_ON_A_NODE = 10_000
 """More pods than this on a node are a shape that takes nothing of what nodes have."""
@@ -164,7 +164,7 @@ def _is_for_itself(instance: Instance, pod: Pod) -> bool:
         (one.pod.namespace, one.pod.spec) for one in instance.running if one.pod.spec.affinity
     }
     return not any(
-        means(namespace, term, new) for namespace, spec in asking for term in spec.affinity
+        term_means(namespace, term, new) for namespace, spec in asking for term in spec.affinity
     )
 
 

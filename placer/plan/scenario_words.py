@@ -10,7 +10,7 @@ from placer_models.files.errors import InputError, candidates, shown
 from placer_models.files.faults import Place
 from placer_models.instance.nodes import MachineFinder
 from placer_models.whatif.change import ChangeError, InstanceChange
-from placer_models.whatif.language import KINDS, parse
+from placer_models.whatif.language import KINDS, parse_change
 
 _PRICE = re.compile(r"[0-9]{1,12}(?:\.[0-9]{1,6})?")
 MOST_NODES = 1_000_000
@@ -78,7 +78,7 @@ class ScenarioWords:
                     limits[offer] = int(amount)
                 continue
             try:
-                changes.append(parse(text, self._machine))
+                changes.append(parse_change(text, self._machine))
             except ChangeError as error:
                 more = "" if word in KINDS else f"; a plan has {REPRICE} and {MAX_OF} as well"
                 place.at(i).fault(f"{error}{more}")

@@ -37,7 +37,7 @@ def value_of(flow: Flow, charge: ChargeTime, now_us: int) -> Fraction:
     return Fraction(flow.standing(charge, now_us) * ONE_MILLI, flow.weight_milli)
 
 
-def sentence(steps: Sequence[ChosenFlow]) -> str:
+def choices_in_words(steps: Sequence[ChosenFlow]) -> str:
     """Return the choices in words, with values in thread-seconds over weight.
 
     ``default 201.5 against P20 202 (gap 0.5); in default: DEFAULT1 100 against DEFAULT2

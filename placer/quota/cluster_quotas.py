@@ -8,7 +8,7 @@ from placer.scheduler import Scheduler
 from placer_models.capacity import MEMORY, PERCENT
 from placer_models.cluster import Node
 from placer_models.device import Device, is_instance
-from placer_models.device_share import DeviceTotals, ShareAmounts, room, totals_of
+from placer_models.device_share import DeviceTotals, ShareAmounts, share_room, totals_of
 from placer_models.quantity import format_bytes
 
 
@@ -79,9 +79,9 @@ def _of_devices(
     totals = [totals_of(device) for device in devices]
     for name in dict.fromkeys(name for has in totals for name in has.names):
         quotas = ClassQuotas(
-            tuple(_amount(has, room(has), name) for has in totals),
+            tuple(_amount(has, share_room(has), name) for has in totals),
             tuple(
-                _amount(has, room(has) if free else account.devices.shared.get(key), name)
+                _amount(has, share_room(has) if free else account.devices.shared.get(key), name)
                 for has, free, key in zip(totals, whole, keys, strict=True)
             ),
         )

@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from placer.quota.choose import part_used
 from placer.quota.filter import ClassRequest
-from placer.quota.store import ClassQuotas, DeviceQuotas, QuotaStore, by_device, fitting
+from placer.quota.store import ClassQuotas, DeviceQuotas, QuotaStore, by_device, fitting_devices
 from placer_models.policy import DeviceChoice
 from placer_models.quota import QuotaError
 
@@ -121,7 +121,7 @@ class QuotaLedger:
         short: dict[str, int] = {}
         for names in by_device(wants):
             count = wants[names[0]].count
-            devices = fitting(here, names, wants)
+            devices = fitting_devices(here, names, wants)
             if len(devices) < count:
                 short |= dict.fromkeys(names, len(devices))
                 continue

@@ -183,7 +183,9 @@ class QuotaStore:
             if len(names) > 1:  # the same devices must have all of them
                 for index in np.flatnonzero(passing):
                     here = self._nodes[self.nodes[index]]
-                    passing[index] = len(fitting(here, names, wants)) >= wants[names[0]].count
+                    passing[index] = (
+                        len(fitting_devices(here, names, wants)) >= wants[names[0]].count
+                    )
         return passing
 
     def _of(self, node: str) -> dict[str, ClassQuotas]:
@@ -221,7 +223,7 @@ def by_device(wants: Mapping[str, ClassRequest]) -> list[tuple[str, ...]]:
     return [tuple(names) for names in groups.values()]
 
 
-def fitting(
+def fitting_devices(
     classes: Mapping[str, ClassQuotas], names: Sequence[str], wants: Mapping[str, ClassRequest]
 ) -> list[int]:
     """Return the devices (from 1) that have free all that is asked of these classes."""

@@ -15,7 +15,7 @@ from placer.counting.pools import in_their_pools
 from placer.scheduling.decision import Batch
 from placer.scheduling.errors import UnknownNodeError
 from placer.search.baseline import Baseline, SolveCache, known_baseline
-from placer_models.bound import binds, bound_to
+from placer_models.bound import bound_to, is_bound_by_policy
 from placer_models.cluster import Instance, Node, Nodes, RunningPod
 from placer_models.illegal_running import as_counted
 from placer_models.incremental import (
@@ -275,7 +275,7 @@ def _as_bound(runner: RunningPod, before: Node, node: Node) -> RunningPod:
     """Return a pod bound, or floating, as it was: a new policy of its node moves no running pod."""
     place, spec = runner.placement, runner.pod.spec
     floated = place.cpu_milli is None and not bound_to(place, spec, before)
-    if floated and binds(spec, node):
+    if floated and is_bound_by_policy(spec, node):
         return replace(runner, placement=replace(place, cpu_milli=()))
     return runner
 

@@ -20,7 +20,7 @@ from placer.search.solver import solve
 from placer.state.out_of_time import OutOfTimeError
 from placer_models.cluster import Instance, RunningPod
 from placer_models.goals import OF_A_POD
-from placer_models.moves import stays
+from placer_models.moves import is_where_it_was
 from placer_models.placement import (
     Infeasible,
     PartlyPlaced,
@@ -96,7 +96,7 @@ def _is_at(state: ClusterState, home: PodPlacement) -> bool:
     if home.key not in state.node_of:
         return False
     now = state.runner(home.key)
-    return stays(now.placement, home, owns_cpus=now.pod.spec.qos.owns_cpus)
+    return is_where_it_was(now.placement, home, owns_cpus=now.pod.spec.qos.owns_cpus)
 
 
 def laid_anew(after: ClusterState, decision: Decision) -> tuple[PodPlacement, ...]:

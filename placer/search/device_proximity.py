@@ -22,7 +22,7 @@ from placer_models.cluster import Instance, Nodes
 from placer_models.cpsat.families import is_exchangeable
 from placer_models.device import GPU
 from placer_models.links.board import (
-    counts_of,
+    counts_by_class,
     distance,
     minors_of,
     pair_minimum,
@@ -136,8 +136,8 @@ def _moved(
             left = {minor for kind, minor in free[at] if kind == bank.type}
             counts = nearer(
                 bank,
-                counts_of(bank.board, mine),
-                counts_of(bank.board, left),
+                counts_by_class(bank.board, mine),
+                counts_by_class(bank.board, left),
                 _switches_beside(problem.nodes[at], bank, place.key, on_node[at]),
                 bound=bound,
             )

@@ -31,7 +31,7 @@ from placer_models.goals import MOVES, Sense, Tier
 from placer_models.movable import Misplaced, Movable
 from placer_models.moves import (
     complete_with_current,
-    question,
+    movable_instance,
     with_homes,
     with_movable_pods,
 )
@@ -151,7 +151,7 @@ class MisplacedSearch:
         self, leaving: tuple[Misplaced, ...], limits: tuple[int | None, ...], budget: Budget
     ) -> bool:
         """Ask the question in which the given ones leave; return whether its answer is best."""
-        asked = question(self.instance, self.movable, leaving)
+        asked = movable_instance(self.instance, self.movable, leaving)
         baseline = baseline_of(asked)
         problem = build_problem(asked, baseline.accounts)
         start, possible = self._start(asked, baseline, problem, leaving, budget)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from placer.counting.pools import with_pools
 from placer.judge.breaches import breaches
 from placer_models.cluster import Instance, Node, RunningPod
-from placer_models.moves import movers
+from placer_models.moves import moves_of
 from placer_models.placement import Placement, PodPlacement
 from placer_models.pod import Gang
 
@@ -21,7 +21,7 @@ def in_move_order(instance: Instance, placement: Placement) -> Placement:
     A pod leaves its place before it takes the new one. Pods that wait for each other's places
     in a circle come last of all.
     """
-    waiting = {move.place.key: move[:2] for move in movers(instance, placement)}
+    waiting = {move.place.key: move[:2] for move in moves_of(instance, placement)}
     if len(waiting) < 2:
         return placement
     nodes = {node.name: node for node in instance.nodes}

@@ -22,8 +22,8 @@ from placer.search.tiers import Progress
 from placer.state.affinity import has_affinity
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.goals import MOVES, Tier, before_links, before_locality, placed_tier
-from placer_models.moves import moved
-from placer_models.node_rules import admits
+from placer_models.moves import homes_left
+from placer_models.node_rules import node_admits
 from placer_models.node_strategy import NodeStrategy
 from placer_models.placement import NamespacedName, Placement, PodPlacement
 from placer_models.pod import Gang, Pod, PodSpec, Resources
@@ -125,7 +125,7 @@ class Neighbourhoods:
             return names, []
         chosen = self.rng.sample(waiting, min(MOST_WAITING, len(waiting)))
         specs = {pod.spec for pod in chosen[0].pods}
-        able = [node for node in nodes if any(admits(node, spec) for spec in specs)]
+        able = [node for node in nodes if any(node_admits(node, spec) for spec in specs)]
         # Nodes with room for pods that are in the first gang's way, nodes that it could take
         # with such a pod on them, and some by chance.
         roomy = self._with_room(nodes, chosen[0].pods[0].spec, max(1, self.size // 3))
@@ -171,7 +171,7 @@ class Neighbourhoods:
             place.node
             for place in self.placement.pods
             if place.node in names
-            and any(admits(node, self._spec_of[place.key]) for node in others)
+            and any(node_admits(node, self._spec_of[place.key]) for node in others)
         }
         return [node for node in able if node.name in found]
 
@@ -355,14 +355,14 @@ class Neighbourhoods:
 
     def _moves_left(self, inside: Set[NamespacedName]) -> int:
         """Return how many of the pods that are inside and have a home may be elsewhere."""
-        gone = {home.key for home in moved(self.instance, self.placement)}
+        gone = {home.key for home in homes_left(self.instance, self.placement)}
         return self.instance.move_budget - len(gone - inside)
 
     def _homes_of_movers(self) -> set[str]:
         """Return the node of a pod that has moved, and of its home, if fewer could move."""
         if MOVES not in self._open():
             return set()
-        home = self.rng.choice(moved(self.instance, self.placement))
+        home = self.rng.choice(homes_left(self.instance, self.placement))
         return {home.node, *(p.node for p in self.placement.pods if p.key == home.key)}
 
     def _everyone(self) -> list[RunningPod]:

@@ -17,7 +17,7 @@ from placer_models.relations import (
     domain_limits,
     lonely_terms,
     lookouts,
-    means,
+    term_means,
 )
 
 
@@ -36,7 +36,7 @@ def nodes_of_first_pods(placed: Iterable[RunningPod], everyone: Sequence[Running
             others = (
                 other for other in together[one.placement.node] if other.pod.key != one.pod.key
             )
-            if not any(means(one.pod.namespace, term, other) for other in others):
+            if not any(term_means(one.pod.namespace, term, other) for other in others):
                 found.add(one.placement.node)
     return found
 

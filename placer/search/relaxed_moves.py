@@ -16,7 +16,7 @@ from placer.search.first_tier_bounds import as_it_is, keep, relaxed_tiers
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance, RunningPod
 from placer_models.cpsat.relaxed import Division, RelaxedModel, build_relaxed_model, left_for
-from placer_models.moves import moved
+from placer_models.moves import homes_left
 from placer_models.placement import Placement
 from placer_models.pod import Gang, Pod
 from placer_models.problem.problem import Problem
@@ -47,7 +47,7 @@ def relaxed_moves(instance: Instance, placement: Placement, budget: Budget) -> l
 
 def _left(instance: Instance, placement: Placement) -> Instance:
     """Return the question of what else could be placed if pods at home made room."""
-    gone = moved(instance, placement)
+    gone = homes_left(instance, placement)
     at_home = {home.key for home in instance.homes} - {home.key for home in gone}
     # If one pod of a gang has moved, all of them keep their places.
     at_home -= {

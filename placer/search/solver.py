@@ -31,9 +31,9 @@ from placer_models.legal import check_pods, illegal_pods
 from placer_models.movable import Movable
 from placer_models.moves import (
     complete_with_current,
+    movable_instance,
     movable_pods,
-    movers,
-    question,
+    moves_of,
     rules_mended,
     without_stayers,
 )
@@ -123,7 +123,7 @@ def solve(
     # The search ends with what has just been done once: realising, judging, and reasons.
     budget.keep(ENDING * (budget.elapsed_s - placed_s))
     movable = movable_pods(instance, blamed)
-    asked = question(instance, movable)
+    asked = movable_instance(instance, movable)
     if asked is not instance:
         # Greedy moves nobody. From here on running pods that may move are asked for, too, and
         # there may be tiers that only they ask for.
@@ -240,7 +240,7 @@ def _answer(
     moves: tuple[Move, ...] = ()
     if homes:
         placement = in_move_order(instance, placement)
-        moves = movers(instance, placement, rules_mended(movable, placement))
+        moves = moves_of(instance, placement, rules_mended(movable, placement))
     if left_out:
         return PartlyPlaced(placement, tiers, left_out, moves, rejected)
     return Placed(placement, tiers, moves, rejected)

@@ -182,7 +182,7 @@ def subtract(a: ResourceProfile, b: ResourceProfile) -> ResourceProfile:
     """
     if not isinstance(a, ResourceAmounts) or not isinstance(b, ResourceAmounts):
         return ANY if ANY in (a, b) else UNKNOWN
-    for name, has, wants in short(a, b):
+    for name, has, wants in shortages(a, b):
         raise ValueError(f"{name}: cannot take {wants} out of {has}")
     return add(a, b, -1)
 
@@ -206,7 +206,7 @@ def multiply(profile: ResourceProfile, by: int) -> ResourceProfile:
     )
 
 
-def covers(a: ResourceProfile, b: ResourceProfile) -> bool:
+def covers_all_of(a: ResourceProfile, b: ResourceProfile) -> bool:
     """Return whether no field of ``a`` is less than that of ``b``.
 
     ANY covers everything; an unknown need is covered by whatever is known; what is
@@ -216,7 +216,7 @@ def covers(a: ResourceProfile, b: ResourceProfile) -> bool:
         return True
     if not isinstance(a, ResourceAmounts):
         return False
-    return b is UNKNOWN if not isinstance(b, ResourceAmounts) else not any(short(a, b))
+    return b is UNKNOWN if not isinstance(b, ResourceAmounts) else not any(shortages(a, b))
 
 
 def matches(slot: ResourceProfile, request: ResourceProfile) -> bool:
@@ -231,7 +231,7 @@ def matches(slot: ResourceProfile, request: ResourceProfile) -> bool:
     return slot is ANY or request is UNKNOWN or slot == request
 
 
-def short(a: ResourceAmounts, b: ResourceAmounts) -> Iterator[tuple[str, int, int]]:
+def shortages(a: ResourceAmounts, b: ResourceAmounts) -> Iterator[tuple[str, int, int]]:
     """Yield (field, amount of a, amount of b) wherever ``a`` has less than ``b``."""
     for name, has, wants in zip(PLAIN, a.plain, b.plain, strict=True):
         if has < wants:

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from placer.counting.boards import healthy
+from placer.counting.boards import healthy_devices
 from placer.counting.memory import asked_of
 from placer_models.alignment import (
     CellAmounts,
@@ -60,7 +60,7 @@ def limit_of(
     return None, True
 
 
-def aligned(
+def aligned_needs(
     requests: Resources, node: Node, *, milli_per_cpu: int
 ) -> tuple[CellAmounts, list[CellAmounts], list[CellAmounts]]:
     """Return the need for each aligned resource, and each cell's allocatable amounts, twice.
@@ -73,7 +73,7 @@ def aligned(
     allocatable = topology.online - node.reserved_cpus
     kinds = []
     for kind in sorted({request.type for request in requests.devices}):
-        devices = healthy(node, kind)
+        devices = healthy_devices(node, kind)
         if all(d.numa_node is not None for d in devices):
             kinds.append((requests.count_of(kind), [d.numa_node for d in devices]))
     memory_bytes_in = node.memory_bytes_in()
@@ -110,7 +110,7 @@ def with_limit(
     needs: CellAmounts,
     cells: Sequence[CellAmounts],
 ) -> tuple[CellAmounts, list[CellAmounts], list[CellAmounts]]:
-    """Return what `aligned` does for a pod whose pool has to hold its limit (ConstrainedBurst).
+    """Return what `aligned_needs` does for a pod whose pool holds its limit (ConstrainedBurst).
 
     The first number is then CPUs: those of the limit, and those of the empty pool. In the second
     list it is the CPUs that can be allocated, by which Restricted counts, unless not even all of
@@ -119,7 +119,7 @@ def with_limit(
     Args:
         spec: The spec of a pod under ConstrainedBurst.
         node: The node.
-        needs: What `aligned` returns, and so ``cells``.
+        needs: What `aligned_needs` returns, and so ``cells``.
         cells: The cell of CPUs without a NUMA node is the last.
 
     """
@@ -199,7 +199,7 @@ def _limits(
     asked: Resources, node: Node, policy: AlignmentPolicy, *, milli_per_cpu: int
 ) -> tuple[int | None, int] | None:
     """Return the most cells and the fewest, or None if the node never holds the container."""
-    needs, cells, real = aligned(asked, node, milli_per_cpu=milli_per_cpu)
+    needs, cells, real = aligned_needs(asked, node, milli_per_cpu=milli_per_cpu)
     limit, possible = limit_of(policy, real, needs)
     if not possible or any(sum(c[i] for c in cells) < need for i, need in enumerate(needs)):
         return None

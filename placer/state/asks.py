@@ -133,7 +133,7 @@ def relevant_facts_of(asks: Sequence[Ask]) -> RelevantFacts:
     )
 
 
-def encoded(
+def encoded_asks(
     asks: Sequence[Ask],
     kinds: tuple[Node, ...],
     dimensions: tuple[Dimension, ...],

@@ -9,7 +9,7 @@ from placer.counting.account import Account, accounts_of
 from placer.counting.cores import granularity_of
 from placer.counting.placements import recount
 from placer.state.affinity import affinities_of, asks_for_others
-from placer.state.asks import asks_of, encoded, fits_by_kind, relevant_facts_of
+from placer.state.asks import asks_of, encoded_asks, fits_by_kind, relevant_facts_of
 from placer.state.in_node_affinity import ask_inside, sides_of, with_sides
 from placer.state.network import (
     asked_levels,
@@ -86,7 +86,9 @@ def build_problem(
         unit = _memory_unit(specs, left, _by_parts(instance, specs), instance.homes)
         dimensions = _dimensions(specs, unit, resources_of(specs, left, absolute=False))
     shapes, fits, shared, device_types, on_kinds = cache.batch_memo(
-        (encoded, asks, dimensions), kinds, partial(encoded, asks, kinds, dimensions, cache, stop)
+        (encoded_asks, asks, dimensions),
+        kinds,
+        partial(encoded_asks, asks, kinds, dimensions, cache, stop),
     )
     if scored and GPU in device_types and GPU not in dict(shared):
         shared = tuple(sorted((*shared, (GPU, False))))

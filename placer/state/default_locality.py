@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping
 
-from placer.counting.boards import healthy
+from placer.counting.boards import healthy_devices
 from placer.state.alignment import pool_when_empty
 from placer.state.device_counts import requests_on
 from placer_models.alignment import fewest_cells
@@ -63,7 +63,7 @@ def _goods(spec: PodSpec, node: Node, policy: AlignmentPolicy) -> tuple[Goods, C
         held = {cell: n for (cell, size), n in pages_in.items() if size == pages.page_bytes}
         goods.append((pages.count, dict[int | None, int](held.items())))
     for kind in sorted({request.type for request in requests.devices}):
-        homes = Counter(device.numa_node for device in healthy(node, kind))
+        homes = Counter(device.numa_node for device in healthy_devices(node, kind))
         # Devices without a NUMA node are in no place.
         nowhere = homes.pop(None, 0)
         goods.append((requests.count_of(kind) - nowhere, homes))

@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
-from placer.counting.boards import healthy
+from placer.counting.boards import healthy_devices
 from placer_models.cluster import Node
-from placer_models.device_share import WHOLE_PERCENT, DeviceShare, room, totals_of
+from placer_models.device_share import WHOLE_PERCENT, DeviceShare, share_room, totals_of
 from placer_models.device_strategy import DeviceStrategy
 from placer_models.pod import PodSpec, Resources
 from placer_models.problem.shares import ShareNeed
@@ -24,7 +24,7 @@ def requests_on(spec: PodSpec, node: Node) -> Resources:
     for request in spec.requests.devices:
         strategy = strategies.get(request.type)
         if strategy is DeviceStrategy.APPLY_FOR_ALL:
-            devices.append(replace(request, count=len(healthy(node, request.type))))
+            devices.append(replace(request, count=len(healthy_devices(node, request.type))))
         elif strategy is None:
             devices.append(request)
     return replace(spec.requests, devices=tuple(devices))
@@ -63,7 +63,7 @@ def _size_percent(kind: str, share: DeviceShare, nodes: Iterable[Node]) -> int:
         totals = {totals_of(d) for node in nodes for d in node.devices if d.type == kind}
         most = dict.fromkeys(asked, 1)
         for has in totals:
-            for name, amount in zip(has.names, room(has), strict=True):
+            for name, amount in zip(has.names, share_room(has), strict=True):
                 if name in most:
                     most[name] = max(most[name], amount // 100)
         parts += [100 * amount // most[name] for name, amount in asked.items()]

@@ -3,10 +3,10 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from placer.counting.boards import device_board, healthy
+from placer.counting.boards import device_board, healthy_devices
 from placer.counting.node_resources import amount_of, had_by, wanted_by
 from placer.state.alignment import (
-    aligned,
+    aligned_needs,
     by_container,
     counted_per_cpu,
     limit_of,
@@ -20,8 +20,8 @@ from placer.state.joint import joint_fit_of
 from placer.state.strategies import cpus_apart, fewest_cpu_cells
 from placer_models.alignment import (
     CellAmounts,
+    cells_for_one,
     fewest_cells,
-    width,
 )
 from placer_models.cluster import Node
 from placer_models.device import GPU, is_instance
@@ -29,7 +29,7 @@ from placer_models.device_strategy import DeviceStrategy
 from placer_models.effective import effective_alignment, effective_exclusive
 from placer_models.links.allowed import has_set
 from placer_models.links.permitted import best_permitted_minimum, best_permitted_sum
-from placer_models.node_rules import NODE_RULES, admits, weight_missed
+from placer_models.node_rules import NODE_RULES, node_admits, weight_missed
 from placer_models.pod import DeviceRequest, PodSpec
 from placer_models.policy import (
     AlignmentPolicy,
@@ -51,7 +51,7 @@ def best_pair_minimum_of(spec: PodSpec, nodes: Iterable[Node]) -> int:
     if gpus < 2:
         return 0
     scope = spec.scope_of(GPU)
-    boards = (device_board(node, GPU) for node in nodes if admits(node, spec))
+    boards = (device_board(node, GPU) for node in nodes if node_admits(node, spec))
     found = (best_permitted_minimum(board, gpus, scope) for board in boards)
     return max((value for value in found if value is not None), default=0)
 
@@ -72,7 +72,7 @@ def fit_of(spec: PodSpec, node: Node) -> Fit | Blocker:
     if by_container(spec, node):
         policy = AlignmentPolicy.NONE  # for the pod as a whole
     owns, each = spec.qos.owns_cpus, counted_per_cpu(spec, node, policy)
-    needs, cells, real = aligned(requests_on(spec, node), node, milli_per_cpu=each)
+    needs, cells, real = aligned_needs(requests_on(spec, node), node, milli_per_cpu=each)
     if spec.constrained_burst:
         needs, cells, real = with_limit(spec, node, needs, cells)
     if (short := _short(spec, node, needs, cells)) is not None:
@@ -135,7 +135,7 @@ def device_demanded(spec: PodSpec, node: Node, request: DeviceRequest) -> Demand
     strategy = dict(spec.strategies).get(request.type)
     if strategy is not None:
         for_all = strategy is DeviceStrategy.APPLY_FOR_ALL
-        word = f"all {len(healthy(node, request.type))}" if for_all else ""
+        word = f"all {len(healthy_devices(node, request.type))}" if for_all else ""
         return Demand("device-strategy", request.type, word)
     if request.share:
         return Demand("device-share", request.type)
@@ -158,7 +158,7 @@ def _barred(spec: PodSpec, node: Node) -> Demand | None:
         if not rule.kept(spec, node):
             return Demand(rule.name, word=rule.word(spec, node))
     for request in spec.requests.devices:
-        if request.type in dict(spec.strategies) and not healthy(node, request.type):
+        if request.type in dict(spec.strategies) and not healthy_devices(node, request.type):
             return device_demanded(spec, node, request)
     if _in_parts_of_cpus(spec):
         return Demand("cpu-count")
@@ -199,7 +199,7 @@ def _short(
         lacking = [
             request
             for request in requests.devices
-            if requests.count_of(request.type) > len(healthy(node, request.type))
+            if requests.count_of(request.type) > len(healthy_devices(node, request.type))
         ]
         return _devices_demanded(spec, node, lacking)
     if short[0]:
@@ -238,4 +238,4 @@ def _fewest_groups(wish: Locality, spec: PodSpec, node: Node) -> int | None:
     want = spec.requests.cpu_milli // 1000
     cpus = [node.machine.topology.cpu[i] for i in node.machine.topology.online - node.reserved_cpus]
     groups = Counter(cpu.package if wish is Locality.PACKAGE else cpu.llc for cpu in cpus)
-    return width(list(groups.values()), want) if want and len(groups) > 1 else None
+    return cells_for_one(list(groups.values()), want) if want and len(groups) > 1 else None

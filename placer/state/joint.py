@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from placer.counting.boards import device_board, healthy
+from placer.counting.boards import device_board, healthy_devices
 from placer_models.alignment import CellAmounts, fewest_cells
 from placer_models.cluster import Node
 from placer_models.device import Device
@@ -73,7 +73,7 @@ def _healthy_in(
     group_of: Mapping[tuple[str, int], _Group], node: Node, asked: Mapping[str, int]
 ) -> list[CellAmounts]:
     """Return for each group how many healthy devices of each type it has."""
-    ready = [(kind, device.minor) for kind in asked for device in healthy(node, kind)]
+    ready = [(kind, device.minor) for kind in asked for device in healthy_devices(node, kind)]
     groups = {group_of[key] for key in ready} - {None}
     return [
         tuple(sum(key[0] == kind and group_of[key] == group for key in ready) for kind in asked)

@@ -14,7 +14,7 @@ from placer.counting.pools import with_bound
 from placer.state.strategies import cell_strategy_of
 from placer_models.cluster import Machine, Node
 from placer_models.goals import CACHES, LOCALITY_PACKAGES, PACKAGES, Tier
-from placer_models.links.board import counts_of
+from placer_models.links.board import counts_by_class
 from placer_models.pod import PodSpec
 from placer_models.problem.banks import DeviceBank
 from placer_models.problem.core_granularity import CoreGranularity
@@ -235,7 +235,7 @@ def node_state(
             DeviceBank(
                 bank.type,
                 bank.board,
-                counts_of(
+                counts_by_class(
                     bank.board,
                     [m for t, m in account.devices.free if t == bank.type],
                 ),

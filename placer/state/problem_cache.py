@@ -29,7 +29,7 @@ from placer.state.node_states import (
 )
 from placer.state.out_of_time import Stop, go_on
 from placer.state.running_sides import RunningSides
-from placer.state.sums import FleetLimits, joined, sums_of
+from placer.state.sums import FleetLimits, joined_sums, sums_of
 from placer_models.cluster import Machine, Node
 from placer_models.incremental import ChunkedReduce, PersistentTuple, changed_indices
 from placer_models.problem.node_state import NodeState
@@ -145,7 +145,7 @@ class ProblemCache:
 
     def __init__(self) -> None:
         """Begin with nothing."""
-        self._sums = ChunkedReduce(sums_of, joined)
+        self._sums = ChunkedReduce(sums_of, joined_sums)
         self._running = RunningSides()
         self._looks: dict[RelevantFacts, _KindCache] = {}
         self._said: dict[StateEncoding, _StateCache] = {}

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from placer_models.alignment import width
+from placer_models.alignment import cells_for_one
 from placer_models.cluster import Node
 from placer_models.cpuset import CpuSet
 from placer_models.effective import effective_bind
@@ -33,7 +33,7 @@ def fewest_cpu_cells(spec: PodSpec, node: Node) -> int | None:
     room = _allocatable(node)
     if node.effective_strategy is None or len(room) < 2 or not want:
         return None
-    return width(list(room.values()), want)
+    return cells_for_one(list(room.values()), want)
 
 
 def cpus_apart(spec: PodSpec, node: Node) -> int:

@@ -63,7 +63,7 @@ def sums_of(accounts: Sequence[Account]) -> FleetLimits:
     )
 
 
-def joined(parts: Iterable[FleetLimits]) -> FleetLimits:
+def joined_sums(parts: Iterable[FleetLimits]) -> FleetLimits:
     """Return the sums of all nodes, given the sums of parts of them."""
     known = tuple(parts)
     keys = {key for part in known for key in part.resources}

@@ -10,14 +10,14 @@ from placer_models.annotations.device_hint import (
     HintStrategy,
     Requirement,
     TopologyScope,
-    matches,
+    hint_admits,
     read_device_hints,
     strategies_of,
     with_hint_applied,
 )
 from placer_models.annotations.json_parts import AnnotationError
 from placer_models.annotations.names import DEVICE_ALLOCATE_HINT
-from placer_models.device_request import DeviceRequestError, translate
+from placer_models.device_request import DeviceRequestError, devices_asked
 from placer_models.device_share import DeviceShare
 from placer_models.device_strategy import DeviceStrategy
 from placer_models.pod import DeviceRequest
@@ -58,8 +58,8 @@ def test_a_selector_matches_as_in_kubernetes(requirement: Requirement, matched: 
     """
     A label that is missing is in no set; an empty selector matches all.
     """
-    assert [i for i, labels in enumerate(NICS) if matches((requirement,), labels)] == matched
-    assert all(matches((), labels) for labels in NICS)
+    assert [i for i, labels in enumerate(NICS) if hint_admits((requirement,), labels)] == matched
+    assert all(hint_admits((), labels) for labels in NICS)
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_a_strategy_says_on_how_many_devices_a_request_falls(
     """
     On all that match, or on as many as the number says; several whole ones stay whole.
     """
-    (translated,) = translate({"koordinator.sh/rdma": asked})
+    (translated,) = devices_asked({"koordinator.sh/rdma": asked})
 
     assert with_hint_applied(translated, hint, NICS) == demand
 
@@ -103,7 +103,7 @@ def test_a_strategy_is_for_devices_in_percent(asked: str) -> None:
     """
     GPUs and devices that are counted stay as they are asked for.
     """
-    (demand,) = translate({asked: 1})
+    (demand,) = devices_asked({asked: 1})
     hint = DeviceHint(strategy=HintStrategy.REQUESTS_AS_COUNT)
 
     assert with_hint_applied(demand, hint, NICS) == demand

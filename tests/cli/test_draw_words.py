@@ -6,11 +6,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from placer_cli.draw.bars import bar
+from placer_cli.draw.bars import draw_bar
 from placer_cli.draw.palette import QUIET, link_styles, owner_marks
-from placer_cli.draw.texts import MOST_SERIES, cpus, fold_names, gb_per_s, memory, plain, short_list
+from placer_cli.draw.texts import (
+    MOST_SERIES,
+    amount_text,
+    cpus_text,
+    fold_names,
+    gb_per_s,
+    ids_text,
+    memory_text,
+)
 from placer_cli.draw.threads import StyledMark
-from placer_cli.draw.verdict import gap
+from placer_cli.draw.verdict import gap_text
 from placer_models.goals import BIND, POD_PAIR_MINIMUM, USABLE, Tier
 from placer_models.instance.hosts import expand_hosts
 from placer_models.placement import BoundSource, TierValue
@@ -24,7 +32,7 @@ def test_memory_has_three_digits_and_a_unit(amount: int, text: str) -> None:
     """
     Bytes are written in the largest unit that leaves a number of at least one.
     """
-    assert memory(amount) == text
+    assert memory_text(amount) == text
 
 
 @pytest.mark.parametrize(
@@ -40,7 +48,7 @@ def test_plain_amounts_of_bytes_are_written_as_memory(name: str, amount: int, te
     """
     Every node of a cluster has some: nobody counts them by the byte.
     """
-    assert plain(name, amount) == text
+    assert amount_text(name, amount) == text
 
 
 @pytest.mark.parametrize(
@@ -50,7 +58,7 @@ def test_cpus_are_exact(milli: int, text: str) -> None:
     """
     Thousandths are shown only where there are any.
     """
-    assert cpus(milli) == text
+    assert cpus_text(milli) == text
 
 
 @pytest.mark.parametrize(("centi", "text"), [(30_000, "300"), (1575, "15.75"), (100_000, "1,000")])
@@ -75,7 +83,7 @@ def test_a_long_list_is_cut_short_without_a_lie(ids: list[int], text: str) -> No
     """
     A list that does not fit says its step, or how many of which range.
     """
-    assert short_list(ids, 13) == text
+    assert ids_text(ids, 13) == text
 
 
 @pytest.mark.parametrize(
@@ -149,9 +157,9 @@ def test_a_bar_shows_whoever_holds_something() -> None:
         (1000, StyledMark("c", QUIET)),
     ]
 
-    assert bar(parts, 1000, 8, ".").plain == "accccccc"
-    assert bar([(5, StyledMark("a", QUIET))], 10, 8, ".").plain == "aaaa...."
-    assert bar([(5, StyledMark("a", QUIET))], 0, 8, ".").plain == "........"
+    assert draw_bar(parts, 1000, 8, ".").plain == "accccccc"
+    assert draw_bar([(5, StyledMark("a", QUIET))], 10, 8, ".").plain == "aaaa...."
+    assert draw_bar([(5, StyledMark("a", QUIET))], 0, 8, ".").plain == "........"
 
 
 def test_the_fastest_link_stands_out() -> None:
@@ -183,6 +191,6 @@ def test_a_gap_is_never_rounded_to_nothing(
     What is not optimal does not look optimal; beside a bound of 0 there is no percentage.
     """
     found = TierValue(tier, value, bound, proven=value == bound)
-    assert gap(found) == text
+    assert gap_text(found) == text
     if value != bound:  # a limit that is met needs no search
-        assert gap(found._replace(bound_from=BoundSource.LIMIT)) == ""
+        assert gap_text(found._replace(bound_from=BoundSource.LIMIT)) == ""

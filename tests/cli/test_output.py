@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cli_samples import names_in
-from placer_cli.output import Format, document, format_of, replacing
+from placer_cli.output import Format, document_text, format_of, replacing_file
 
 
 def test_a_file_appears_when_all_is_written(tmp_path: Path) -> None:
@@ -16,7 +16,7 @@ def test_a_file_appears_when_all_is_written(tmp_path: Path) -> None:
     """
     target = tmp_path / "a.json"
 
-    with replacing(target) as file:
+    with replacing_file(target) as file:
         file.write("half")
         file.flush()
         assert not target.exists()
@@ -33,7 +33,7 @@ def test_a_failure_leaves_the_old_file_and_no_other(tmp_path: Path) -> None:
     target.write_text("old")
 
     def fail_halfway() -> None:
-        with replacing(target) as file:
+        with replacing_file(target) as file:
             file.write("new")
             raise ZeroDivisionError
 
@@ -54,7 +54,7 @@ def test_permissions_are_kept_or_are_the_usual_ones(tmp_path: Path) -> None:
     mask = os.umask(0o027)
     try:
         for target in (old, new):
-            with replacing(target) as file:
+            with replacing_file(target) as file:
                 file.write("x")
     finally:
         os.umask(mask)
@@ -69,7 +69,7 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
     real, link = tmp_path / "real", tmp_path / "link"
     link.symlink_to(real)
 
-    with replacing(link) as file:
+    with replacing_file(link) as file:
         file.write("x")
 
     assert link.is_symlink()
@@ -80,7 +80,7 @@ def test_what_is_no_regular_file_is_written_to_directly() -> None:
     """
     --output /dev/null does not put a file in the place of the device.
     """
-    with replacing(Path(os.devnull)) as file:
+    with replacing_file(Path(os.devnull)) as file:
         file.write("x")
 
     assert stat.S_ISCHR(Path(os.devnull).stat().st_mode)
@@ -92,7 +92,7 @@ def test_an_error_names_the_file_that_was_asked_for(tmp_path: Path) -> None:
     """
     target = tmp_path / "nowhere" / "a.json"
 
-    with pytest.raises(OSError, match="no such folder") as caught, replacing(target):
+    with pytest.raises(OSError, match="no such folder") as caught, replacing_file(target):
         pass
 
     assert caught.value.filename == str(target)
@@ -108,5 +108,5 @@ def test_a_name_chooses_the_format() -> None:
         Format.JSON,
         Format.JSON,
     ]
-    assert document({"b": 1, "a": [2]}, Format.YAML) == "b: 1\na:\n- 2\n"
-    assert document({"b": 1}, Format.JSON) == '{\n  "b": 1\n}\n'
+    assert document_text({"b": 1, "a": [2]}, Format.YAML) == "b: 1\na:\n- 2\n"
+    assert document_text({"b": 1}, Format.JSON) == '{\n  "b": 1\n}\n'

@@ -78,7 +78,7 @@ def shown(
     """Return what is written while five MiB of a file are read."""
     stream = io.StringIO()
     console = Console(file=stream, force_terminal=terminal, width=width)
-    monkeypatch.setattr(reading_bar, "err", lambda: console)
+    monkeypatch.setattr(reading_bar, "error_console", lambda: console)
     with reading_bar.reading_bar("a/very/long/cluster.yaml", size_bytes) as tell:
         tell(5 * 2**20)
         return Text.from_ansi(stream.getvalue()).plain

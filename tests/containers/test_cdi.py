@@ -12,7 +12,7 @@ from containers.runtimes import CDI_READER
 from node.environment_readers import awkward_values
 from node.node_documents import a_document, a_pod
 from placer.node.render.environment import environment_of
-from placer.node.render.folder import rendered
+from placer.node.render.folder import rendered_files
 from placer.node.targets import targets_of
 from placer_models.environment import value_fault
 from placer_models.node_placement import NodePod
@@ -37,7 +37,7 @@ def test_the_library_reads_every_variable_as_it_is_meant(tmp_path: Path) -> None
     drawn += [a + chr(one) for one in range(0xA0, 0x11000, 7) if not value_fault(a := chr(one))]
     pods = (with_values("a", list(awkward_values())), with_values("b", drawn))
     document = a_document(*pods)
-    (tmp_path / "placer.json").write_text(rendered(document)["cdi/placer.json"])
+    (tmp_path / "placer.json").write_text(rendered_files(document)["cdi/placer.json"])
 
     done = subprocess.run([CDI_READER, tmp_path], capture_output=True, text=True)
 

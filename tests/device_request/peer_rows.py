@@ -20,9 +20,9 @@ from placer_models.device_request import (
     GPU_MEMORY_RATIO,
     KOORD_RDMA,
     DeviceRequestError,
-    convert,
-    translate,
-    validate,
+    checked_amounts,
+    devices_asked,
+    without_shorthands,
 )
 from placer_models.pod import DeviceRequest
 from placer_models.quantity import parse_bytes
@@ -78,11 +78,13 @@ def answer(row: Row) -> Row:
     said: dict[str, Any] = {key: row[key] for key in ("name", "ask", "nics", "hint") if key in row}
     try:
         if "names" in row:
-            said["names"] = sorted(validate(row["ask"]))
+            said["names"] = sorted(checked_amounts(row["ask"]))
         elif "resources" in row:
-            said["resources"] = _written(convert(validate(row["ask"])), row["resources"])
+            said["resources"] = _written(
+                without_shorthands(checked_amounts(row["ask"])), row["resources"]
+            )
         else:
-            (demand,) = translate(row["ask"])
+            (demand,) = devices_asked(row["ask"])
             if "nics" in row:
                 demand = with_hint_applied(demand, _hint(row["hint"]), row["nics"])
             said["each"] = _written(_resources(demand), row.get("each", {}))

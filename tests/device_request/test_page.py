@@ -10,7 +10,7 @@ from placer_models.device_request import (
     OTHER_SPELLINGS,
     DeviceRequestError,
     RequestRule,
-    translate,
+    devices_asked,
 )
 
 PAGE = (Path(__file__).parents[2] / "docs" / "rules" / "device-requests.md").read_text("utf-8")
@@ -38,6 +38,6 @@ def test_the_message_on_the_page_is_the_message() -> None:
     Rule, name, value and mend.
     """
     with pytest.raises(DeviceRequestError) as caught:
-        translate({"koordinator.sh/rdma": 101})
+        devices_asked({"koordinator.sh/rdma": 101})
 
     assert f"refused: `{caught.value}`" in PAGE

@@ -7,7 +7,7 @@ from placer_models.device_request import (
     MAX_DEVICES,
     DeviceRequestError,
     RequestRule,
-    translate,
+    devices_asked,
 )
 from placer_models.device_share import DeviceShare
 from placer_models.pod import DeviceRequest
@@ -55,7 +55,7 @@ def test_a_request_for_gpus_is_so_much_of_each(
     """
     Shorthands, percent, bytes and shares all become: this of each of so many GPUs.
     """
-    assert translate(asked) == demands
+    assert devices_asked(asked) == demands
 
 
 def test_every_type_that_is_asked_for_has_its_demand() -> None:
@@ -74,7 +74,7 @@ def test_every_type_that_is_asked_for_has_its_demand() -> None:
         "kubernetes.io/batch-cpu": 2000,
     }
 
-    assert translate(asked) == (
+    assert devices_asked(asked) == (
         DeviceRequest("example.com/ve", 3, DeviceShare(percent=100)),
         DeviceRequest("fpga", 2, DeviceShare(percent=100)),
         *gpus(1, percent=100, memory_percent=100),
@@ -89,7 +89,7 @@ def test_the_names_of_the_proposal_mean_the_same(name: str) -> None:
     """
     beside = {RATIO: 70} if name == "gpu-core" else {}
 
-    assert translate({f"kubernetes.io/{name}": 40, **beside}) == translate(
+    assert devices_asked({f"kubernetes.io/{name}": 40, **beside}) == devices_asked(
         {f"{K}{name}": 40, **beside}
     )
 
@@ -100,7 +100,7 @@ def test_an_npu_is_asked_for_by_its_parts() -> None:
     """
     parts = (Quantity("huawei.com/npu-core", 10), Quantity("huawei.com/npu-cpu", 3))
 
-    assert translate(NPU) == (
+    assert devices_asked(NPU) == (
         DeviceRequest("gpu", 1, DeviceShare(memory_bytes=16 * GIB, capacity=parts)),
     )
 
@@ -169,7 +169,7 @@ def test_what_breaks_a_rule_is_refused_in_its_name(
     One line that names the rule, the resource, the value and the mend.
     """
     with pytest.raises(DeviceRequestError) as caught:
-        translate(asked)
+        devices_asked(asked)
 
     message = str(caught.value)
     assert caught.value.rule is rule
@@ -193,4 +193,4 @@ def test_what_just_keeps_a_rule_is_taken(asked: Asked) -> None:
     """
     On the edge, a request is good.
     """
-    assert translate(asked)
+    assert devices_asked(asked)

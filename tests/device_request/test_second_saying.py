@@ -5,7 +5,7 @@ from typing import Literal
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from placer_models.device_request import DeviceRequestError, translate
+from placer_models.device_request import DeviceRequestError, devices_asked
 
 NAMES = {
     "vendor": "nvidia.com/gpu",
@@ -69,7 +69,7 @@ def as_the_peer(asked: dict[str, int]) -> Said:
 def as_placer(asked: dict[str, int]) -> Said:
     """Return the same, said by Placer."""
     try:
-        (demand,) = translate({NAMES[name]: amount for name, amount in asked.items()})
+        (demand,) = devices_asked({NAMES[name]: amount for name, amount in asked.items()})
     except DeviceRequestError:
         return "refused"
     short = {name: word for word, name in NAMES.items()}

@@ -8,7 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from placer_models.capacity import Quantity, Unit
-from placer_models.device_share import DeviceShare, DeviceTotals, filled, fits, less, room, taken
+from placer_models.device_share import (
+    DeviceShare,
+    DeviceTotals,
+    share_fits,
+    share_left,
+    share_room,
+    share_taken,
+    with_both_memories,
+)
 
 TOTALS = st.integers(1, 2**41)
 PERCENTS = st.integers(0, 300)
@@ -40,8 +48,8 @@ def test_one_request_is_other_bytes_on_other_gpus() -> None:
     """
     half = DeviceShare(percent=50, memory_percent=50)
 
-    assert filled(half, 8 * 2**30).memory_bytes == 4 * 2**30
-    assert filled(half, 80 * 2**30).memory_bytes == 40 * 2**30
+    assert with_both_memories(half, 8 * 2**30).memory_bytes == 4 * 2**30
+    assert with_both_memories(half, 80 * 2**30).memory_bytes == 40 * 2**30
 
 
 @given(percent=PERCENTS, total=TOTALS)
@@ -49,7 +57,7 @@ def test_percent_become_bytes_rounded_down(percent: int, total: int) -> None:
     """
     What is written is the exact part of the GPU's memory, without its broken byte.
     """
-    share = filled(DeviceShare(memory_percent=percent), total)
+    share = with_both_memories(DeviceShare(memory_percent=percent), total)
 
     assert share == DeviceShare(
         memory_percent=percent, memory_bytes=floor(Fraction(percent * total, 100))
@@ -61,7 +69,7 @@ def test_bytes_become_percent_rounded_down(size: int, total: int) -> None:
     """
     29 of 100 bytes are 29 percent: no floating point comes between.
     """
-    share = filled(DeviceShare(memory_bytes=size), total)
+    share = with_both_memories(DeviceShare(memory_bytes=size), total)
 
     assert share == DeviceShare(
         memory_bytes=size, memory_percent=floor(Fraction(100 * size, total))
@@ -74,7 +82,7 @@ def test_of_an_unknown_memory_nothing_is_said() -> None:
     """
     share = DeviceShare(percent=100, memory_percent=100)
 
-    assert filled(share, 0) == share
+    assert with_both_memories(share, 0) == share
 
 
 @given(percent=st.integers(0, 100), total=TOTALS, free=st.integers(0, 2**42))
@@ -82,10 +90,10 @@ def test_a_share_is_rounded_up_to_fit_whole_bytes(percent: int, total: int, free
     """
     A broken byte needs a whole one.
     """
-    amounts = taken(DeviceShare(memory_percent=percent), DeviceTotals(total))
+    amounts = share_taken(DeviceShare(memory_percent=percent), DeviceTotals(total))
 
     assert amounts is not None
-    assert fits(amounts, (0, 100 * free)) == (ceil(Fraction(percent * total, 100)) <= free)
+    assert share_fits(amounts, (0, 100 * free)) == (ceil(Fraction(percent * total, 100)) <= free)
 
 
 def test_ten_tenths_fit_a_memory_of_any_size() -> None:
@@ -93,12 +101,12 @@ def test_ten_tenths_fit_a_memory_of_any_size() -> None:
     Ten pods with 10 percent each fill an H100; ten times the bytes rounded up would not fit.
     """
     h100 = DeviceTotals(H100_BYTES)
-    tenth = taken(DeviceShare(memory_percent=10), h100)
+    tenth = share_taken(DeviceShare(memory_percent=10), h100)
     assert tenth is not None
-    left = room(h100)
+    left = share_room(h100)
     for _ in range(10):
-        assert fits(tenth, left)
-        left = less(left, tenth)
+        assert share_fits(tenth, left)
+        left = share_left(left, tenth)
 
     assert left == (100, 0)
     assert 10 * ceil(Fraction(H100_BYTES, 10)) > H100_BYTES
@@ -113,10 +121,10 @@ def test_compute_and_memory_must_both_be_free(
     """
     50 percent and 8 bytes fit where just that is left, and not with less of either.
     """
-    amounts = taken(DeviceShare(percent=50, memory_bytes=8), DeviceTotals(16))
+    amounts = share_taken(DeviceShare(percent=50, memory_bytes=8), DeviceTotals(16))
 
     assert amounts is not None
-    assert does is fits(amounts, (free_percent, 100 * free_bytes))
+    assert does is share_fits(amounts, (free_percent, 100 * free_bytes))
 
 
 DISK = DeviceTotals(0, (Quantity("bandwidth", 1000), Quantity("space", 7, Unit.BYTES)), of_all=True)
@@ -152,7 +160,7 @@ def test_what_a_share_takes_of_each_quantity(
     """
     Percent, memory, and what the disk lists, each in 0.01; None where it cannot be had (B1).
     """
-    assert taken(share, DISK) == amounts
+    assert share_taken(share, DISK) == amounts
 
 
 def test_a_percent_of_a_gpu_is_of_its_compute_alone() -> None:
@@ -161,12 +169,12 @@ def test_a_percent_of_a_gpu_is_of_its_compute_alone() -> None:
     """
     gpu = DeviceTotals(16, (Quantity("encoders", 3),))
 
-    assert taken(DeviceShare(percent=50, memory_percent=25), gpu) == (50, 400, 0)
+    assert share_taken(DeviceShare(percent=50, memory_percent=25), gpu) == (50, 400, 0)
 
 
 def test_of_an_unknown_memory_percent_are_counted_and_bytes_are_not_there() -> None:
     """
     As if the memory were one byte.
     """
-    assert taken(DeviceShare(memory_percent=50), DeviceTotals()) == (0, 50)
-    assert taken(DeviceShare(memory_bytes=1), DeviceTotals()) is None
+    assert share_taken(DeviceShare(memory_percent=50), DeviceTotals()) == (0, 50)
+    assert share_taken(DeviceShare(memory_bytes=1), DeviceTotals()) is None

@@ -10,7 +10,7 @@ from placer import Instance, load_instance
 from placer.explain.acts import acts_of
 from placer_cli.app import main
 from placer_models.taints import Toleration
-from placer_models.whatif.language import parse
+from placer_models.whatif.language import parse_change
 
 CLUSTER = """
 apiVersion: placer/v1
@@ -75,7 +75,7 @@ def test_each_change_says_what_to_do(change: str, tmp_path: Path) -> None:
     In a cluster and in a file.
     """
     world = instance(tmp_path)
-    done = [acts_of([parse(change)], world, of_cluster=where) for where in (True, False)]
+    done = [acts_of([parse_change(change)], world, of_cluster=where) for where in (True, False)]
 
     assert tuple(act for (act,) in done) == CASES[change]
 
@@ -90,7 +90,7 @@ def test_a_toleration_is_added_to_those_that_a_pod_has(tmp_path: Path) -> None:
     tolerant = replace(pod, spec=replace(pod.spec, tolerations=(Toleration("x"),)))
     world = replace(world, gangs=(replace(lone, pods=(tolerant,)),))
 
-    (act,) = acts_of([parse("give-up=p:taint=gpu")], world, of_cluster=True)
+    (act,) = acts_of([parse_change("give-up=p:taint=gpu")], world, of_cluster=True)
     patch = json.loads(act.partition(" -p ")[2].strip("'"))
     assert patch == [
         {

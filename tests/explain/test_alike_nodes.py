@@ -13,7 +13,7 @@ from placer.search.options import SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.placement import Placed
-from placer_models.whatif.language import apply_all, parse
+from placer_models.whatif.language import apply_all, parse_change
 from placer_models.whatif.pods import AskLess
 from refusal_worlds import LONG_S, refusal_world
 
@@ -92,7 +92,9 @@ def test_only_what_a_change_touches_is_counted_anew() -> None:
         before = baseline_of(instance)
         node = instance.nodes[0].name
         gone = "/".join(instance.running[0].pod.key)
-        changed = apply_all([parse(f"add=2:{node}"), parse(f"remove={gone}")], instance)
+        changed = apply_all(
+            [parse_change(f"add=2:{node}"), parse_change(f"remove={gone}")], instance
+        )
 
         found = recounted(changed, instance, before)
 

@@ -6,7 +6,7 @@ from random import Random
 from features.burst import some_of, with_burst
 from features.moves import with_moves
 from features.numa import with_aligned_containers
-from placer_models.bound import binds
+from placer_models.bound import is_bound_by_policy
 from placer_models.cluster import Instance, RunningPod
 from placer_models.pod import Container, Gang, Pod, Resources
 from placer_models.policy import AlignmentPolicy, ExclusivePolicy, QosClass
@@ -40,7 +40,7 @@ def with_bound(rng: Random, instance: Instance) -> Instance:
     running = []
     for runner in instance.running:
         node, place = by_name[runner.placement.node], runner.placement
-        if binds(runner.pod.spec, node) and rng.random() < 0.8:
+        if is_bound_by_policy(runner.pod.spec, node) and rng.random() < 0.8:
             cpus = some_of(rng, place.cpuset, node)
             if cpus or rng.random() < 0.5:
                 place = replace(place, cpuset=cpus)

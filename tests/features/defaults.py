@@ -11,7 +11,7 @@ from features.feature import Feature
 from features.node_binds import with_node_binds
 from features.numa import with_aligned_containers
 from features.numa_strategy import with_numa_strategies
-from placer_models.bound import binds
+from placer_models.bound import is_bound_by_policy
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.defaults import Defaults
 from placer_models.pod import Gang, Pod
@@ -72,7 +72,11 @@ def with_defaults(rng: Random, instance: Instance) -> Instance:
     for runner in instance.running:
         pod, place, node = quiet(runner.pod), runner.placement, by_name[runner.placement.node]
         # Whom the default binds now ran somewhere before; some are known to float.
-        if binds(pod.spec, node) and not binds(runner.pod.spec, node) and rng.random() < 0.7:
+        if (
+            is_bound_by_policy(pod.spec, node)
+            and not is_bound_by_policy(runner.pod.spec, node)
+            and rng.random() < 0.7
+        ):
             cpus = some_of(rng, place.cpuset, node)
             place = replace(place, cpuset=cpus) if cpus else replace(place, cpu_milli=())
         running.append(RunningPod(pod, place, runner.movable))

@@ -7,7 +7,7 @@ from random import Random
 from placer_models.capacity import Quantity, Unit
 from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.device import GPU, Device
-from placer_models.device_share import DeviceShare, taken, totals_of
+from placer_models.device_share import DeviceShare, share_taken, totals_of
 from placer_models.placement import DeviceGrant, PodPlacement
 from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
 from placer_models.policy import QosClass
@@ -168,7 +168,7 @@ def _running(rng: Random, node: Node, number: int, cpus: frozenset[int]) -> Runn
     """Return a pod that holds a part of a disk already, or all of it where it cannot give one."""
     device = rng.choice([d for d in node.machine.devices if d.type == DISK])
     share = _share(rng, _offered([node])[DISK])
-    held: DeviceShare | None = share if taken(share, totals_of(device)) else None
+    held: DeviceShare | None = share if share_taken(share, totals_of(device)) else None
     requests = Resources(devices=(DeviceRequest(DISK, 1, held),))
     pod = Pod(f"holder-{number}", "default", PodSpec((Container("app", requests),), QosClass.BE))
     grant = DeviceGrant(DISK, device.minor, device.id, held)

@@ -6,7 +6,7 @@ from random import Random
 from features.feature import Feature
 from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.device import GPU
-from placer_models.device_share import DeviceShare, taken, totals_of
+from placer_models.device_share import DeviceShare, share_taken, totals_of
 from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
 from tiny_machines import RDMA
 from worlds import tiny_instance
@@ -140,7 +140,7 @@ def _running(rng: Random, node: Node, runner: RunningPod) -> RunningPod:
         for request in requests.devices
     }
     grants = runner.placement.devices
-    if any(taken(shares[g.type], total[g.type, g.minor]) is None for g in grants):
+    if any(share_taken(shares[g.type], total[g.type, g.minor]) is None for g in grants):
         return runner
     whole = tuple(replace(r, share=shares[r.type]) for r in requests.devices)
     spec = replace(

@@ -63,10 +63,10 @@ TOLD_TWICE = {
         "pod.Resources.pages_of",
     ),
     "second_tellings/test_shares.py": (
-        "device_share.filled",
-        "device_share.fits",
-        "device_share.room",
-        "device_share.taken",
+        "device_share.with_both_memories",
+        "device_share.share_fits",
+        "device_share.share_room",
+        "device_share.share_taken",
         "device_share.totals_of",
         "device_share.used_millionths",
     ),
@@ -101,7 +101,7 @@ TOLD_TWICE = {
     ),
     "links/test_brute_force.py": (
         "links.best_pair_sum",
-        "links.counts_of",
+        "links.counts_by_class",
         "links.pair_minimum",
         "links.pair_sum",
         "links.usable_points",

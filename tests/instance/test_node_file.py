@@ -8,7 +8,7 @@ import pytest
 
 from placer.load import load_any, load_instance
 from placer.node.document import document_for
-from placer.node.pools import settled
+from placer.node.pools import with_cpus_of_all
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.files.documents import documents_of
@@ -43,7 +43,7 @@ def test_what_is_written_is_read_again(name: str) -> None:
         again = read(tree)
 
         assert again.generation == 7
-        assert again.pods == document.pods == settled(document).pods
+        assert again.pods == document.pods == with_cpus_of_all(document).pods
         assert again.node.machine.topology == node.machine.topology
         assert node_placement_to_dict(again) == tree
 

@@ -10,7 +10,7 @@ from placer_models.links import (
     best_pair_minimum,
     best_pair_sum,
     board_of,
-    counts_of,
+    counts_by_class,
     pair_minimum,
     pair_sum,
     usable_points,
@@ -66,7 +66,7 @@ def test_links_agree_with_plain_enumeration(seed: int) -> None:
         assert best_pair_minimum(board, size) == max(slowest(links, s) for s in sets)
         assert best_pair_sum(board, size) == max(total(links, s) for s in sets)
         for gpus_of_set in sets:
-            counts = counts_of(board, gpus_of_set)
+            counts = counts_by_class(board, gpus_of_set)
             assert pair_minimum(board, counts) == slowest(links, gpus_of_set)
             assert pair_sum(board, counts) == total(links, gpus_of_set)
             assert usable_points(board, counts) == usable(links, minors, gpus_of_set)
@@ -86,4 +86,4 @@ def test_links_agree_on_a_board_of_nine() -> None:
     board = board_of(tuple(Device("gpu", i) for i in range(9)), links)
     minors = tuple(range(9))
 
-    assert usable_points(board, counts_of(board, minors)) == usable(links, minors, minors)
+    assert usable_points(board, counts_by_class(board, minors)) == usable(links, minors, minors)

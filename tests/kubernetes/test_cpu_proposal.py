@@ -11,7 +11,7 @@ from kubernetes_worlds import Json, lsr, node, pod, topology
 from placer.kubernetes.dump import read_dump
 from placer_models.annotations.cpus import SharedPool
 from placer_models.annotations.node_topology import PodCpuAlloc
-from placer_models.kubernetes.join import join
+from placer_models.kubernetes.join import joined_node
 from placer_models.kubernetes.node import node_part
 from placer_models.kubernetes.pod import pod_part
 from placer_models.kubernetes.pod_containers import RequestContext
@@ -209,7 +209,7 @@ def test_each_value_of_a_label_of_a_node_reads(label: str, value: str) -> None:
     An empty one says nothing (C10, C11, C12).
     """
     part = node_part(node(labels={f"node.koordinator.sh/{label}": value}))
-    found = join(part, topology_part(topology())).node
+    found = joined_node(part, topology_part(topology())).node
     said = {
         "cpu-bind-policy": found.cpu_bind,
         "numa-allocate-strategy": found.numa_strategy,
@@ -237,10 +237,10 @@ def test_each_topology_policy_of_the_cpu_proposal_reads(
     The kubelet's; the label of the node comes before it (C12, C17). None says nothing (C22).
     """
     part = topology_part(topology(policies=[word]))
-    found = join(node_part(node()), part).node
+    found = joined_node(node_part(node()), part).node
     assert (found.alignment, found.scope) == (policy, scope)
     label = {"node.koordinator.sh/numa-topology-alignment-policy": "BestEffort"}
-    found = join(node_part(node(labels=label)), part).node
+    found = joined_node(node_part(node(labels=label)), part).node
     assert (found.alignment, found.scope) == (AlignmentPolicy.BEST_EFFORT, None)
 
 
@@ -253,7 +253,7 @@ def test_the_topology_of_the_cpu_proposal() -> None:
         PodCpuAlloc("default", "static-guaranteed-pod", OWNER, frozenset(range(4, 9)), True),
     )
     assert part.shared_pools == (SharedPool(0, 0, frozenset(range(4))),)
-    joined = join(node_part(the_node()), part)
+    joined = joined_node(node_part(the_node()), part)
     assert joined.kubelet_is_static
     assert joined.node.cpu_bind is NodeBindPolicy.FULL_PCPUS_ONLY
     assert joined.node.numa_strategy is NumaStrategy.DISTRIBUTE_EVENLY

@@ -14,7 +14,7 @@ from placer_models.device import Device
 from placer_models.device_share import DeviceShare
 from placer_models.illegal_running import illegality
 from placer_models.kubernetes.device import DevicePart, device_part
-from placer_models.kubernetes.join import join
+from placer_models.kubernetes.join import joined_node
 from placer_models.kubernetes.node import node_part
 from placer_models.kubernetes.object_fields import ObjectError
 from placer_models.kubernetes.pod import pod_part
@@ -256,7 +256,7 @@ def test_zones_with_totals_of_their_devices_read() -> None:
     found = topology()
     total = {"name": "kubernetes.io/gpu-memory", "capacity": "32GB", "allocatable": "32GB"}
     found["zones"][0]["resources"].append(total)
-    assert join(node_part(node()), topology_part(found)).node.devices == ()
+    assert joined_node(node_part(node()), topology_part(found)).node.devices == ()
 
 
 def test_no_other_amount_is_read_in_that_unit() -> None:

@@ -10,7 +10,7 @@ from placer_models.kubernetes.checkpoints.allocate_response import (
     read_allocate_response,
 )
 from placer_models.kubernetes.checkpoints.device_manager import HeldByKubelet
-from placer_models.kubernetes.plugin_devices import devices_of
+from placer_models.kubernetes.plugin_devices import devices_of_entry
 from placer_models.visible_devices import gpus_named
 
 DEVICES = (
@@ -94,7 +94,7 @@ def test_what_an_entry_means(held: HeldByKubelet, expected: str | None) -> None:
     """
     By id, else by what the plugin told the runtime; None where it stays unknown.
     """
-    found = devices_of(held, DEVICES)
+    found = devices_of_entry(held, DEVICES)
     told = None if found is None else ", ".join(f"{kind} {minor}" for kind, minor in sorted(found))
     assert told == expected
 

@@ -10,7 +10,7 @@ from random import Random
 from typing import Any
 
 from placer_models.device import Device, LinkMatrix
-from placer_models.links import Board, board_of, counts_of
+from placer_models.links import Board, board_of, counts_by_class
 
 DATA = Path(__file__).parent / "data"
 SIZES = (1, 2, 4, 8)
@@ -89,7 +89,7 @@ class Gpus:
             -self.places(chosen, "pcie_switch"),
             self.usable(free - chosen),
             self.pair_sum(free - chosen),
-            counts_of(self.board, chosen),
+            counts_by_class(self.board, chosen),
         )
 
 

@@ -14,11 +14,11 @@ from placer_models.links import (
     best_permitted_minimum,
     best_permitted_sum,
     board_of,
-    counts_of,
+    counts_by_class,
     disjoint_sets,
     is_partition,
-    offered,
     offered_count,
+    offered_sets,
     tells_apart,
 )
 from placer_models.policy import DeviceScope
@@ -64,7 +64,7 @@ def test_counts_say_whether_a_set_is_a_partition(seed: int) -> None:
     for size in range(1, len(world.devices) + 1):
         sets = world.sets(size)
         for chosen in sets:
-            counts = counts_of(found, chosen)
+            counts = counts_by_class(found, chosen)
             assert is_partition(found, counts) == (tuple(sorted(chosen)) in table)
         some = [tuple(sorted(s)) in table for s in sets]
         assert tells_apart(found, size) or all(some)
@@ -92,16 +92,16 @@ def test_what_is_offered_is_what_a_pod_may_have(
 
     for size in range(1, len(world.devices) + 1):
         sets = allowed(size, free)
-        selections = offered(found, size, counts_of(found, free), scope)
-        assert {s.counts for s in selections} == {counts_of(found, s) for s in sets}
-        assert offered_count(found, size, counts_of(found, free), scope) == len(selections)
+        selections = offered_sets(found, size, counts_by_class(found, free), scope)
+        assert {s.counts for s in selections} == {counts_by_class(found, s) for s in sets}
+        assert offered_count(found, size, counts_by_class(found, free), scope) == len(selections)
         every = allowed(size, world.minors)
         least = max(map(world.pair_minimum, every), default=None)
         assert best_permitted_minimum(found, size, scope) == least
         assert best_permitted_sum(found, size, scope) == max(
             map(world.pair_sum, every), default=None
         )
-        best = best_permitted(found, size, counts_of(found, free), scope)
+        best = best_permitted(found, size, counts_by_class(found, free), scope)
         assert (best is None) == (not sets)
         if best is not None:
             preferred = [s for s in sets if tuple(sorted(s)) in table] or sets
@@ -126,4 +126,4 @@ def test_disjoint_partitions_are_counted_as_by_trying_all(seed: int) -> None:
         def most(left: frozenset[int], fast: list[frozenset[int]] = fast) -> int:
             return max((1 + most(left - part) for part in fast if part <= left), default=0)
 
-        assert disjoint_sets(found, size, counts_of(found, free)) == most(free)
+        assert disjoint_sets(found, size, counts_by_class(found, free)) == most(free)

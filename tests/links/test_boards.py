@@ -13,7 +13,7 @@ from placer_models.links import (
     best_pair_sum,
     best_selection,
     board_of,
-    counts_of,
+    counts_by_class,
     disjoint_sets,
     minors_of,
     pair_minimum,
@@ -96,7 +96,7 @@ def test_singles_leave_bridged_pairs_whole() -> None:
     """
     With GPU 0 gone, the next single GPU is its widowed partner, not half of a pair.
     """
-    best = best_selection(BRIDGED.board, 1, counts_of(BRIDGED.board, range(1, 8)))
+    best = best_selection(BRIDGED.board, 1, counts_by_class(BRIDGED.board, range(1, 8)))
 
     assert best is not None
     assert minors_of(BRIDGED.board, best.counts, range(1, 8)) == (1,)
@@ -154,7 +154,7 @@ def test_a_gpu_that_fits_a_set_may_still_be_left_out() -> None:
 
     assert len(board.classes) == 9
     assert disjoint_sets(board, 4, board.sizes) == 2
-    assert disjoint_sets(board, 4, counts_of(board, (0, 1, 4, 5, 8))) == 1
+    assert disjoint_sets(board, 4, counts_by_class(board, (0, 1, 4, 5, 8))) == 1
 
 
 def test_a_pod_stays_on_one_numa_node_where_links_allow_it() -> None:
@@ -276,7 +276,7 @@ def test_a_device_that_is_not_on_the_board_is_named() -> None:
     A dead or unknown GPU is no member of a set; the message says which, and what there is.
     """
     with pytest.raises(ValueError, match="devices 9,11 are not on the board, which has 0-7"):
-        counts_of(BRIDGED.board, [0, 9, 11])
+        counts_by_class(BRIDGED.board, [0, 9, 11])
 
 
 def test_too_few_free_devices_of_a_class_are_refused() -> None:

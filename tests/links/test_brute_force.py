@@ -8,7 +8,7 @@ from placer_models.links import (
     best_pair_minimum,
     best_pair_sum,
     best_selection,
-    counts_of,
+    counts_by_class,
     disjoint_sets,
     minors_of,
     pair_minimum,
@@ -32,7 +32,7 @@ def test_sets_of_equal_counts_are_worth_the_same(seed: int) -> None:
 
     for size in range(len(world.devices) + 1):
         for chosen in world.sets(size):
-            counts = counts_of(world.board, chosen)
+            counts = counts_by_class(world.board, chosen)
             assert pair_minimum(world.board, counts) == world.pair_minimum(chosen)
             assert pair_sum(world.board, counts) == world.pair_sum(chosen)
 
@@ -48,7 +48,7 @@ def test_swapping_equivalent_devices_changes_what_is_left_by_nothing(seed: int) 
     for size in range(len(world.devices) + 1):
         for free in world.sets(size):
             usable = world.usable(free)
-            assert found.setdefault(counts_of(world.board, free), usable) == usable
+            assert found.setdefault(counts_by_class(world.board, free), usable) == usable
 
 
 @given(seeds)
@@ -75,9 +75,9 @@ def test_selections_are_all_the_sets_there_are_best_first(seed: int) -> None:
     free = random_free(seed, world)
 
     for size in range(len(free) + 2):
-        found = selections(world.board, size, counts_of(world.board, free))
-        sets = {counts_of(world.board, chosen): chosen for chosen in world.sets(size, free)}
-        assert len(found) == selection_count(world.board, size, counts_of(world.board, free))
+        found = selections(world.board, size, counts_by_class(world.board, free))
+        sets = {counts_by_class(world.board, chosen): chosen for chosen in world.sets(size, free)}
+        assert len(found) == selection_count(world.board, size, counts_by_class(world.board, free))
         assert {s.counts for s in found} == sets.keys()
         assert [(s.pair_minimum, s.pair_sum, s.counts) for s in found] == sorted(
             (
@@ -96,13 +96,17 @@ def test_pruning_never_loses_a_set_of_the_largest_pair_sum(seed: int) -> None:
     world = random_gpus(seed)
     free = random_free(seed, world)
     merged = by_bandwidth(world.board)
-    counts = merged.counts(counts_of(world.board, free))
+    counts = merged.counts(counts_by_class(world.board, free))
 
     for size in range(len(free) + 1):
         least = max(map(world.pair_minimum, world.sets(size, free)))
         fast = [s for s in world.sets(size, free) if world.pair_minimum(s) == least]
         most = max(map(world.pair_sum, fast))
-        best = {merged.counts(counts_of(world.board, s)) for s in fast if world.pair_sum(s) == most}
+        best = {
+            merged.counts(counts_by_class(world.board, s))
+            for s in fast
+            if world.pair_sum(s) == most
+        }
         found = heaviest_sets(merged, counts, size, least)
         assert len(found) == len(best)
         assert set(found) == best
@@ -115,7 +119,7 @@ def test_the_best_selection_is_the_best_of_all_free_sets(seed: int) -> None:
     """
     world = random_gpus(seed)
     free = random_free(seed, world)
-    counts = counts_of(world.board, free)
+    counts = counts_by_class(world.board, free)
 
     for size in range(len(free) + 1):
         best = max(world.worth(chosen, free) for chosen in world.sets(size, free))
@@ -135,7 +139,7 @@ def test_usable_points_are_the_most_disjoint_fast_sets(seed: int) -> None:
     """
     world = random_gpus(seed, most=8)
     free = random_free(seed, world)
-    counts = counts_of(world.board, free)
+    counts = counts_by_class(world.board, free)
 
     for size in SIZES:
         assert disjoint_sets(world.board, size, counts) == world.disjoint(size, free)

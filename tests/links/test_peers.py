@@ -10,7 +10,13 @@ from typing import Any
 import pytest
 
 from links.boards import Gpus, gpus, rows
-from placer_models.links import DeviceSelection, best_selection, counts_of, minors_of, selections
+from placer_models.links import (
+    DeviceSelection,
+    best_selection,
+    counts_by_class,
+    minors_of,
+    selections,
+)
 
 Sets = list[frozenset[int]]
 
@@ -24,8 +30,8 @@ def choose(
     """Return our set, with the GPUs that the row requires in it; empty: there is none."""
     if not required <= free or len(required) > size:
         return frozenset()
-    counts = counts_of(world.board, free)
-    least = counts_of(world.board, required)
+    counts = counts_by_class(world.board, free)
+    least = counts_by_class(world.board, required)
     best: DeviceSelection | None = best_selection(world.board, size, counts)
     if required:
         # Required GPUs are no word of ours: of all selections that have room for them,

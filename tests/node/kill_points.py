@@ -15,7 +15,7 @@ from node.systemd_stand_in import written
 from placer.node.apply import apply, carry_out, recover
 from placer.node.cgroups import Cgroups
 from placer.node.container_lookup import our_cgroup
-from placer.node.cpu_order import conflict
+from placer.node.cpu_order import classes_conflict
 from placer.node.errors import ObserveOnlyError, RefusedError
 from placer.node.host import Host
 from placer.node.plan import NodePlan, plan_of
@@ -327,7 +327,7 @@ class Transition:
             both = has[one] & has[other]
             if both and pod_of[one] != pod_of[other]:
                 pairs = product(classes[one], classes[other])
-                legal = not all(conflict(*pair) for pair in pairs)
+                legal = not all(classes_conflict(*pair) for pair in pairs)
                 assert legal, f"{one} and {other} are both on {format_cpu_list(both)}"
 
 

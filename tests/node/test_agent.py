@@ -14,7 +14,7 @@ from placer.node.agent.inbox import MAX_DOCUMENT_BYTES, DocumentInbox
 from placer.node.agent.metrics import AgentMetrics
 from placer.node.cgroups import Cgroups
 from placer.node.host import Host
-from placer.node.operations import perform
+from placer.node.operations import perform_operation
 from placer.node.plan import plan_of
 from placer.node.state import AppliedState
 from placer_models.cpuset import format_cpu_list, parse_cpu_list
@@ -376,7 +376,7 @@ def test_a_restart_takes_back_what_was_begun_and_knows_the_document(node, done):
     plan = plan_of(moved, node.cgroups, node.host, previous=THREE)
     AppliedState(node.folder / "state").begin(moved, plan)
     for operation in plan.operations[:done]:
-        perform(operation, node.cgroups)
+        perform_operation(operation, node.cgroups)
 
     again = node.agent()
 

@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from node.environment_readers import awkward_values, read_by_docker, read_by_systemd
 from node.node_documents import a_document, a_pod
-from placer.node.pools import settled
+from placer.node.pools import with_cpus_of_all
 from placer.node.render.cdi import cdi_spec
 from placer.node.render.environment import (
     environment_file,
     environment_of,
     systemd_environment_file,
 )
-from placer.node.render.folder import rendered
+from placer.node.render.folder import rendered_files
 from placer.node.targets import targets_of
 from placer_models.environment import MAX_VALUE_BYTES, Env, name_fault, value_fault
 from placer_models.files.documents import documents_of
@@ -71,7 +71,7 @@ def test_a_name_that_some_reader_would_drop_or_split_is_refused(name: str) -> No
 
     pod = with_env(((name, "x"),))
     with pytest.raises(ValueError, match="no name of an environment variable"):
-        rendered(a_document(pod))
+        rendered_files(a_document(pod))
 
 
 @pytest.mark.parametrize("value", BAD_VALUES)
@@ -83,7 +83,7 @@ def test_a_value_that_is_no_line_of_text_is_refused(value: str) -> None:
 
     document = a_document(with_env((("A", value),)))
     with pytest.raises(ValueError, match="container a/main: env: 'A': the value "):
-        rendered(document)
+        rendered_files(document)
     with pytest.raises(ValueError, match="container a/main: env: 'A': the value "):
         cdi_spec(targets_of(document), document.node)
 
@@ -140,7 +140,7 @@ def test_a_document_with_such_a_variable_names_the_field(name: str, value: str) 
     The pod's variables and those of a container, each at its place.
     """
     for path in ([], ["containers", 0]):
-        tree = node_placement_to_dict(settled(a_document(a_pod("a"))))
+        tree = node_placement_to_dict(with_cpus_of_all(a_document(a_pod("a"))))
         part = tree["pods"][0]["placement"]
         for step in path:
             part = part[step]

@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from placer.node.cpu_order import CpuHolder, NoOrderError, conflict, steps_of
+from placer.node.cpu_order import CpuHolder, NoOrderError, classes_conflict, steps_of
 from placer_models.cpuset import CpuSet, parse_cpu_list
 from placer_models.policy import QosClass
 
@@ -174,7 +174,7 @@ def check_every_step(seed: int) -> bool:
                     for k, h in ((i, one), (j, two))
                     if h.qos.owns_cpus
                 ]
-                if conflict(one.qos, two.qos) and all(at_home):
+                if classes_conflict(one.qos, two.qos) and all(at_home):
                     assert not has[i] & has[j], (seed, me.name, one, two)
     assert has == [h.goal for h in holders]
     assert len(steps) <= 3 * len(holders)

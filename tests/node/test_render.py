@@ -7,10 +7,10 @@ import pytest
 
 from node.node_documents import GIB, a_document, a_node, a_pod, holding
 from placer.node.render.cdi import cdi_spec
-from placer.node.render.cgroup import CgroupSetting, same, settings, weight_of
+from placer.node.render.cgroup import CgroupSetting, cgroup_settings, says_the_same, weight_of
 from placer.node.render.commands import numactl_line, runtime_flags, taskset_line
 from placer.node.render.environment import environment_of
-from placer.node.render.folder import rendered
+from placer.node.render.folder import rendered_files
 from placer.node.render.oci import edited_config
 from placer.node.render.systemd import INFINITY, bits_of, properties_of
 from placer.node.targets import ContainerTarget, targets_of
@@ -54,7 +54,7 @@ def test_cgroup_files_of_both_versions() -> None:
     """
     pod = a_pod("a", LS, milli=2000, limits=Limits(2500, GIB + 5, 64))
 
-    assert texts(settings(target(pod), 2, ours=True)) == {
+    assert texts(cgroup_settings(target(pod), 2, ours=True)) == {
         "cpuset.mems": "0-1",
         "cpuset.cpus": "0-7",
         "cpu.max": "250000 100000",
@@ -63,7 +63,7 @@ def test_cgroup_files_of_both_versions() -> None:
         "memory.swap.max": "max",
         "pids.max": "64",
     }
-    assert texts(settings(target(pod), 1, ours=True)) == {
+    assert texts(cgroup_settings(target(pod), 1, ours=True)) == {
         "cpuset.memory_migrate": "1",
         "cpuset.mems": "0-1",
         "cpuset.cpus": "0-7",
@@ -82,11 +82,11 @@ def test_of_the_kubelets_cgroups_only_sets_are_written() -> None:
     """
     limits = Limits(2000, GIB, 64)
 
-    assert list(texts(settings(target(a_pod("a", LS, limits=limits)), 2, ours=False))) == [
+    assert list(texts(cgroup_settings(target(a_pod("a", LS, limits=limits)), 2, ours=False))) == [
         "cpuset.mems",
         "cpuset.cpus",
     ]
-    pinned = texts(settings(target(a_pod("a", LSR, "0-1", limits=limits)), 2, ours=False))
+    pinned = texts(cgroup_settings(target(a_pod("a", LSR, "0-1", limits=limits)), 2, ours=False))
     assert pinned["cpu.max"] == "max"
     assert len(pinned) == 3
 
@@ -109,7 +109,7 @@ def test_what_the_kernel_words_its_own_way_is_the_same(
     """
     A limit that is none, and the period behind a quota.
     """
-    assert same(file, present, wanted) is agree
+    assert says_the_same(file, present, wanted) is agree
 
 
 GPUS = ("GPU-aa", "GPU-bb", "GPU-cc")
@@ -317,7 +317,7 @@ def test_a_folder_has_all_of_it() -> None:
     """
     One folder a container, and one CDI spec for the node.
     """
-    found = rendered(a_document(a_pod("a", LSE, "0"), a_pod("b", uid="1")))
+    found = rendered_files(a_document(a_pod("a", LSE, "0"), a_pod("b", uid="1")))
 
     assert sorted(found) == [
         "a@default/main/commands",
@@ -335,4 +335,4 @@ def test_a_folder_has_all_of_it() -> None:
     ours, kubelets = (json.loads(found[f"{p}@default/main/config.json"]) for p in "ab")
     assert ours["linux"]["cgroupsPath"] == "/placer/a@default/main@a"
     assert "cgroupsPath" not in kubelets["linux"]
-    assert rendered(a_document()) == {}
+    assert rendered_files(a_document()) == {}

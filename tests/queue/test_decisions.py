@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from placer.queue.explain import sentence
+from placer.queue.explain import choices_in_words
 from placer.queue.fair import FairQueue
 from placer.queue.model import MAX_WEIGHT_MILLI, ChargeTime, QueueTicket, WorkUnit
 
@@ -102,7 +102,7 @@ def test_an_empty_queue_has_nobody_next() -> None:
 
     assert queue.next(now_us=0) is None
     assert queue.explain(now_us=0) == ()
-    assert sentence(queue.explain(now_us=0)) == "nobody else waits"
+    assert choices_in_words(queue.explain(now_us=0)) == "nobody else waits"
 
 
 def test_values_are_compared_exactly() -> None:
@@ -328,7 +328,7 @@ def test_a_decision_explains_itself() -> None:
         (None, "default", "P20", 500_000),
         ("default", "DEFAULT1", "DEFAULT2", 1_500_000),
     ]
-    assert sentence(steps) == (
+    assert choices_in_words(steps) == (
         "default 201.5 against P20 202 (gap 0.5); "
         "in default: DEFAULT1 100 against DEFAULT2 101.5 (gap 1.5)"
     )

@@ -14,7 +14,12 @@ from placer.queue.fair_shares import FlowDemand, steady_shares
 from placer.queue.model import US_PER_S, ChargeTime, WorkUnit
 from placer.queue.peers import borrowed_share_permille, decayed_usage
 from placer.queue.simulation.engine import simulate
-from placer.queue.simulation.scenario import QueueScenario, SimulatedJob, ThreadCapacity, dealt
+from placer.queue.simulation.scenario import (
+    QueueScenario,
+    SimulatedJob,
+    ThreadCapacity,
+    dealt_evenly,
+)
 
 Row = dict[str, Any]
 
@@ -146,7 +151,7 @@ def test_fine_submission_levels_the_load(row: Row) -> None:
     expected = row["expected"]
 
     def ends(threads: int) -> Any:
-        job = SimulatedJob("Job 1", dealt(units, threads))
+        job = SimulatedJob("Job 1", dealt_evenly(units, threads))
         return simulate(QueueScenario("", ThreadCapacity(row["capacity"]), (*before, job)))
 
     fine, coarse = ends(row.get("fine", row["units"])), ends(row["coarse"])

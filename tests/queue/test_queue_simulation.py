@@ -18,7 +18,7 @@ from placer.queue.simulation.scenario import (
     QueueScenario,
     SimulatedJob,
     ThreadCapacity,
-    dealt,
+    dealt_evenly,
     split_evenly,
 )
 from queue_worlds import say
@@ -414,5 +414,5 @@ def test_units_are_dealt_in_order_and_evenly(
     """
     Consecutive units go to a thread; counts differ by one at the most.
     """
-    assert dealt([1] * units, threads) == expected
+    assert dealt_evenly([1] * units, threads) == expected
     assert split_evenly(units, threads) == expected

@@ -11,7 +11,7 @@ from placer.judge.breaches import breaches
 from placer.search.move_order import in_move_order
 from placer_models.affinity import AffinityTerm
 from placer_models.cluster import Instance, RunningPod
-from placer_models.moves import movers
+from placer_models.moves import moves_of
 from placer_models.placement import Placement
 from placer_models.policy import QosClass
 
@@ -29,7 +29,7 @@ def three(names: Sequence[str]) -> Instance:
 
 
 def turns(instance: Instance, placement: Placement) -> list[str]:
-    return [move.place.name for move in movers(instance, in_move_order(instance, placement))]
+    return [move.place.name for move in moves_of(instance, in_move_order(instance, placement))]
 
 
 @pytest.mark.parametrize("names", ["abc", "acb", "bac", "bca", "cab", "cba"])

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from placer.packing.bins import Bin, Packing
-from placer.packing.dive import completed
+from placer.packing.dive import completed_filling
 from placer.packing.fewest import fewest_new_bins, pack_into
-from placer.packing.knapsack import dearest, full_patterns
+from placer.packing.knapsack import dearest_choice, full_patterns
 from placer.packing.prices import BinPrices, PackingProgram
 from placer.packing.simplex import maximise
 from placer.packing.step_limit import StepLimit
@@ -43,7 +43,7 @@ def test_the_dearest_choice_is_that_of_trying_all(
     """
     bin = Bin(room, tuple(sizes))
 
-    found = dearest(bin, counts, prices, StepLimit(10**6))
+    found = dearest_choice(bin, counts, prices, StepLimit(10**6))
 
     def worth(chosen: tuple[int, ...]) -> int:
         return sum(a * b for a, b in zip(chosen, prices, strict=True))
@@ -101,7 +101,7 @@ def test_pieces_that_fit_by_volume_may_need_another_bin() -> None:
     """
     packing = Packing((), Bin((132,), ((44,), (33,), (12,))), (2, 3, 6))
 
-    packed = fewest_new_bins(packing, completed(packing, []), StepLimit(10**6))
+    packed = fewest_new_bins(packing, completed_filling(packing, []), StepLimit(10**6))
 
     assert (len(packed.filling), packed.bound) == (3, 3)
     assert pack_into(packing, 2, StepLimit(10**6), FREE) is None

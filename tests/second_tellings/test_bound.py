@@ -8,7 +8,13 @@ import pytest
 from placer.judge import cells
 from placer.judge.scene import JudgedNode, judged_nodes_of, placed_pod_of
 from placer_models.alignment import effective_policy, effective_scope
-from placer_models.bound import binds, bound_to, numa_nodes_held, numa_nodes_of, within
+from placer_models.bound import (
+    bound_to,
+    is_bound_by_policy,
+    numa_nodes_held,
+    numa_nodes_of,
+    pool_on_numa_nodes,
+)
 from placer_models.cluster import Instance, Node
 from placer_models.placement import DeviceGrant, PodPlacement
 from placer_models.pod import Container, Pod, PodSpec, Resources
@@ -111,7 +117,7 @@ def test_words_and_judge_agree_on_who_is_bound_where(batch: int) -> None:
                 assert numa_nodes_held(place, node) == held(place, node)
                 assert cells.numa_nodes_held(site, place, place.devices) == held(place, node)
                 assert numa_nodes_of(place.cpuset, topology) == homes - {None}
-                assert within(place.cpuset, expected, topology) == there
+                assert pool_on_numa_nodes(place.cpuset, expected, topology) == there
                 assert cells.cpus_of(site, place.cpuset, expected) == there
     assert len(seen) >= 6
 
@@ -130,7 +136,7 @@ def test_who_owns_no_cpus_is_bound_by_a_binding_policy(
     agreed = said.pop() if len(said) == 1 else NONE if not said else None
 
     assert effective_policy(pod, on) is agreed
-    assert binds(PodSpec((), qos, alignment=pod), node) is (
+    assert is_bound_by_policy(PodSpec((), qos, alignment=pod), node) is (
         qos in POOLED and agreed in (RESTRICTED, SINGLE)
     )
 

@@ -19,11 +19,11 @@ from placer_models.cluster import Instance, RunningPod
 from placer_models.device_share import DeviceShare
 from placer_models.moves import (
     complete_with_current,
+    homes_left,
+    is_where_it_was,
     movable_pods,
-    moved,
-    movers,
+    moves_of,
     rules_mended,
-    stays,
     with_movable_pods,
     without_stayers,
 )
@@ -150,7 +150,7 @@ def test_a_move_is_any_change_of_what_a_pod_holds() -> None:
     """
     turned = replace(HOME, devices=HOME.devices[::-1], memory_bytes=HOME.memory_bytes[::-1])
     owned = (replace(HOME, cpuset=frozenset({0})), replace(HOME, cpuset=frozenset({0, 2})))
-    for tell in (stays, homes.stays):
+    for tell in (is_where_it_was, homes.stays):
         for owns in (False, True):
             assert tell(HOME, HOME, owns_cpus=owns)
             assert tell(turned, HOME, owns_cpus=owns)
@@ -180,7 +180,7 @@ def test_who_moves_and_who_stays_is_as_the_page_says(batch: int) -> None:
                 full = completed(asked, placement)
                 stayers += sum(home.key not in place_of for home in asked.homes)
 
-                assert list(moved(asked, placement)) == gone
+                assert list(homes_left(asked, placement)) == gone
                 assert homes.moved(asked, placement.pods) == gone
                 if any(key not in {p.key for g in asked.gangs for p in g.pods} for key in place_of):
                     continue
@@ -240,7 +240,7 @@ def test_moves_name_the_rules_that_they_mend(batch: int) -> None:
         told = [
             (running[p.key], p, found.get(p.key, ())) for p in placement.pods if p.key in running
         ]
-        assert list(movers(instance, placement, found)) == told
+        assert list(moves_of(instance, placement, found)) == told
     assert mended
 
 

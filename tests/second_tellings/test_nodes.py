@@ -11,7 +11,7 @@ from judge.hand import MACHINE
 from placer_models.cluster import Node
 from placer_models.cpuset import is_same, without
 from placer_models.device import Device
-from placer_models.mig import TABLES, covered
+from placer_models.mig import TABLES, covered_slices
 from placer_models.policy import PartitionPolicy
 from placer_models.topology import Topology
 from second_tellings.drawing import mixed_worlds
@@ -181,11 +181,11 @@ def test_profiles_are_those_of_the_page(table: str) -> None:
     assert sum(2 * p.compute * len(p.starts) for p in usual) == 60
     modes = ((3, table),)
     for kind, start in product([*page, "mig-9g.90gb", "gpu"], range(8)):
-        parts = covered(modes, kind, 24 + start)
+        parts = covered_slices(modes, kind, 24 + start)
         whole = slices(table, kind, start)
         assert set(parts) - {8} == whole
         assert (8 in parts) == bool(whole and kind.endswith(".me"))
-        assert covered(modes, kind, 16 + start) == ()
+        assert covered_slices(modes, kind, 16 + start) == ()
 
 
 def test_facts_of_a_topology_are_those_of_its_cpus() -> None:

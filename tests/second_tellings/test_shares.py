@@ -10,14 +10,14 @@ from placer_models.capacity import Quantity, Unit
 from placer_models.device import Device
 from placer_models.device_share import (
     DeviceShare,
-    filled,
-    fits,
-    less,
     part_of,
-    room,
-    taken,
+    share_fits,
+    share_left,
+    share_room,
+    share_taken,
     totals_of,
     used_millionths,
+    with_both_memories,
 )
 
 NAMES = ("bandwidth", "space")
@@ -98,19 +98,19 @@ def test_shares_take_what_the_page_says(batch: int) -> None:
         device, share = drawn_device(rng), drawn_share(rng)
         totals = totals_of(device)
         expected = takes(share, device)
-        amounts = taken(share, totals)
+        amounts = share_taken(share, totals)
         refused += expected is None
 
-        assert room(totals) == in_hundredths(has(device))
+        assert share_room(totals) == in_hundredths(has(device))
         assert amounts == (None if expected is None else in_hundredths(expected))
-        left = room(totals)
+        left = share_room(totals)
         for _ in range(3):
             if amounts is None or expected is None:
                 break
             enough = all(a <= b for a, b in zip(in_hundredths(expected), left, strict=True))
-            assert fits(amounts, left) is enough
+            assert share_fits(amounts, left) is enough
             fitted += enough
-            before, left = left, less(left, amounts)
+            before, left = left, share_left(left, amounts)
             assert left == tuple(a - b for a, b in zip(before, amounts, strict=True))
     assert fitted > 100
     assert refused > 100
@@ -121,9 +121,9 @@ def test_of_an_unknown_device_percent_alone_can_be_had() -> None:
     As of one whose memory nobody knows, and which has no quantities.
     """
     assert totals_of(None) == totals_of(Device("gpu", 0))
-    assert taken(DeviceShare(percent=30), totals_of(None)) == (30, 0)
-    assert taken(DeviceShare(memory_bytes=1), totals_of(None)) is None
-    assert taken(DeviceShare(capacity=(Quantity("space", 1),)), totals_of(None)) is None
+    assert share_taken(DeviceShare(percent=30), totals_of(None)) == (30, 0)
+    assert share_taken(DeviceShare(memory_bytes=1), totals_of(None)) is None
+    assert share_taken(DeviceShare(capacity=(Quantity("space", 1),)), totals_of(None)) is None
 
 
 def test_totals_have_names_in_the_order_of_their_amounts() -> None:
@@ -133,7 +133,7 @@ def test_totals_have_names_in_the_order_of_their_amounts() -> None:
     device = Device("disk", 0, memory_bytes=3, capacity=(Quantity("space", 5),))
 
     assert totals_of(device).names == ("percent", "memory", "space")
-    assert room(totals_of(device)) == (100, 300, 500)
+    assert share_room(totals_of(device)) == (100, 300, 500)
     assert totals_of(device).of_all
     assert not totals_of(Device("gpu", 0)).of_all
 
@@ -169,10 +169,10 @@ def test_a_share_says_its_memory_in_both_units(seed: int) -> None:
     of_all = Fraction(100 * size, total) if known else 0
     of_one = floor(Fraction(percent * total, 100)) if known else None
 
-    assert filled(by_size, total).memory_percent == (floor(of_all) if known else None)
-    assert filled(by_percent, total).memory_bytes == of_one
-    assert filled(both, total) == both
-    assert filled(DeviceShare(percent=1), total) == DeviceShare(percent=1)
+    assert with_both_memories(by_size, total).memory_percent == (floor(of_all) if known else None)
+    assert with_both_memories(by_percent, total).memory_bytes == of_one
+    assert with_both_memories(both, total) == both
+    assert with_both_memories(DeviceShare(percent=1), total) == DeviceShare(percent=1)
 
 
 def test_only_a_share_that_leaves_something_is_a_part() -> None:

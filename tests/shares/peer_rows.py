@@ -14,8 +14,8 @@ from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.device import GPU, Device
-from placer_models.device_request import DeviceRequestError, translate
-from placer_models.device_share import DeviceShare, filled
+from placer_models.device_request import DeviceRequestError, devices_asked
+from placer_models.device_share import DeviceShare, with_both_memories
 from placer_models.device_strategy import DeviceStrategy
 from placer_models.placement import DeviceGrant, Placed, PodPlacement
 from placer_models.pod import Container, DeviceRequest, JointAllocation, Pod, PodSpec, Resources
@@ -131,7 +131,7 @@ def _answer(row: Row) -> tuple[DeviceGrant, ...] | None:
         ),
     )
     try:
-        demands = translate(row["ask"])
+        demands = devices_asked(row["ask"])
     except DeviceRequestError:
         return None
     requests = Resources(
@@ -188,10 +188,10 @@ def _memory(row: Row, kind: str, minor: int) -> int:
 def _resources(grant: DeviceGrant, row: Row) -> list[int]:
     """Return percent, and of a GPU its memory in bytes and percent, that a grant is of."""
     whole = DeviceShare(100, memory_percent=100 if grant.type == GPU else None)
-    share = filled(grant.share or whole, _memory(row, grant.type, grant.minor))
+    share = with_both_memories(grant.share or whole, _memory(row, grant.type, grant.minor))
     return [share.percent or 0, share.memory_bytes or 0, share.memory_percent or 0]
 
 
 def _filled(kind: str, minor: int, resources: Mapping[str, str], row: Row) -> list[int]:
-    share = filled(_share(kind, resources), _memory(row, kind, minor))
+    share = with_both_memories(_share(kind, resources), _memory(row, kind, minor))
     return [share.percent or 0, share.memory_bytes or 0, share.memory_percent or 0]

@@ -12,7 +12,7 @@ from placer.slots.resources import (
     UNKNOWN,
     ResourceAmounts,
     ResourceProfile,
-    covers,
+    covers_all_of,
     merge_all,
     multiply,
 )
@@ -99,9 +99,9 @@ def assert_all_served(found: SlotAllocation, there: Workers, asked: list[JobNeed
     pending = [worker.total for worker in there.pending] + [there.spec.total] * found.new_workers
     for i, worker in enumerate(there.registered):
         room = ResourceAmounts() if worker.blocked else worker.available
-        assert covers(room, taken(g for g in found.on_registered if g.worker == i))
+        assert covers_all_of(room, taken(g for g in found.on_registered if g.worker == i))
     for i, total in enumerate(pending):
-        assert covers(total, taken(g for g in found.on_pending if g.worker == i))
+        assert covers_all_of(total, taken(g for g in found.on_pending if g.worker == i))
 
 
 def taken(grants: Iterable[SlotGrant]) -> ResourceProfile:

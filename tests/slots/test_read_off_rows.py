@@ -6,7 +6,7 @@ import pytest
 
 from placer.slots.graph import ManagedMemoryUse
 from placer.slots.parallelism import parallelism_on
-from placer.slots.resources import covers, merge
+from placer.slots.resources import covers_all_of, merge
 from placer.slots.subtasks import Subtask, share_slots
 from placer.slots.use_cases import agreed_weights, consumer_weights, share_of_slot
 from placer_models.files.errors import InputError
@@ -129,7 +129,7 @@ def test_specs_of_operators_compute_as_profiles_do(row: Row) -> None:
     elif row["op"] == "merge":
         assert merge(profile(row["a"]), profile(row["b"])) == profile(row["result"])
     else:
-        assert covers(profile(row["b"]), profile(row["a"])) == row["result"]
+        assert covers_all_of(profile(row["b"]), profile(row["a"])) == row["result"]
 
 
 def test_the_older_name_of_a_weight_gives_way() -> None:

@@ -14,7 +14,7 @@ from placer.slots.resources import (
     ZERO,
     ResourceAmounts,
     ResourceProfile,
-    covers,
+    covers_all_of,
     matches,
     merge,
     merge_all,
@@ -27,7 +27,7 @@ from slots.job_files import Row, row_id, rows
 KINDS = ("managed_on_heap_bytes", "managed_off_heap_bytes")
 
 TWO: dict[str, Callable[[ResourceProfile, ResourceProfile], object]] = {
-    "all_fields_no_less_than": covers,
+    "all_fields_no_less_than": covers_all_of,
     "is_matching": matches,
     "merge": merge,
     "subtract": subtract,

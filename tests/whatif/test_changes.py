@@ -10,7 +10,7 @@ from placer import Engine, Placed, SolveOptions, load_instance, solve
 from placer_models.cluster import Instance, Machine
 from placer_models.machines.catalogue import load_machine
 from placer_models.whatif.change import ChangeError
-from placer_models.whatif.language import KINDS, apply_all, parse
+from placer_models.whatif.language import KINDS, apply_all, parse_change
 
 HEAD = """
 apiVersion: placer/v1
@@ -111,7 +111,7 @@ def test_a_change_makes_the_room_that_was_missing(about: str, tmp_path: Path) ->
     """
     text, cluster = FREED[about]
     instance, again = read(tmp_path, cluster), read(tmp_path, cluster)
-    change = parse(text, machine)
+    change = parse_change(text, machine)
 
     assert not isinstance(solve(instance, GREEDY), Placed)
     assert isinstance(solve(apply_all([change], instance), GREEDY), Placed)
@@ -130,7 +130,7 @@ def test_a_cordon_keeps_new_pods_off(tmp_path: Path) -> None:
     )
 
     assert isinstance(solve(instance, GREEDY), Placed)
-    assert not isinstance(solve(apply_all([parse("cordon=n")], instance), GREEDY), Placed)
+    assert not isinstance(solve(apply_all([parse_change("cordon=n")], instance), GREEDY), Placed)
 
 
 def test_pods_that_may_move_make_room_and_others_stay(tmp_path: Path) -> None:
@@ -147,7 +147,7 @@ def test_pods_that_may_move_make_room_and_others_stay(tmp_path: Path) -> None:
     )
 
     for name in ("r", "s"):
-        answer = solve(apply_all([parse(f"move={name}")], instance), SolveOptions(workers=1))
+        answer = solve(apply_all([parse_change(f"move={name}")], instance), SolveOptions(workers=1))
         assert isinstance(answer, Placed)
         assert [move.home.name for move in answer.moves] == [name]
 
@@ -158,7 +158,7 @@ def test_pods_that_are_named_one_by_one_may_move_together() -> None:
     do, and naming one does not keep the other where it is.
     """
     instance = pinned_crowd(0)
-    moves = [parse("move=a"), parse("move=b")]
+    moves = [parse_change("move=a"), parse_change("move=b")]
 
     for one in moves:
         assert not isinstance(solve(apply_all([one], instance), SolveOptions(workers=1)), Placed)
@@ -180,7 +180,7 @@ def test_a_scaled_gang_keeps_what_its_minimum_meant(tmp_path: Path) -> None:
     )
 
     def sizes(*texts: str) -> list[tuple[int, int]]:
-        changed = apply_all([parse(text) for text in texts], instance)
+        changed = apply_all([parse_change(text) for text in texts], instance)
         return [(len(gang.pods), gang.minimum) for gang in changed.gangs]
 
     assert sizes("scale=g:5", "scale=h:5") == [(5, 5), (5, 2)]
@@ -193,7 +193,7 @@ def test_copies_of_a_pod_are_named_on(tmp_path: Path) -> None:
         "nodes: [{name: n, machine: small}]\npods: [{name: p-1, requests: {cpu: 1}}]",
     )
 
-    changed = apply_all([parse("scale=p-1:3")], instance)
+    changed = apply_all([parse_change("scale=p-1:3")], instance)
     assert [pod.name for gang in changed.gangs for pod in gang.pods] == ["p-1", "p-0", "p-2"]
 
 
@@ -207,7 +207,7 @@ def test_added_nodes_are_empty_and_told_apart(tmp_path: Path) -> None:
         "  labels: {zone: a, kubernetes.io/hostname: n}}]\npods: []",
     )
 
-    _, *added = apply_all([parse("add=2:n")], instance).nodes
+    _, *added = apply_all([parse_change("add=2:n")], instance).nodes
     assert [node.name for node in added] == ["n-added-0", "n-added-1"]
     assert [dict(node.labels) for node in added] == [
         {"zone": "a", "kubernetes.io/hostname": node.name} for node in added
@@ -221,7 +221,7 @@ def test_asking_less_keeps_the_limit_of_owned_cpus_at_their_request(tmp_path: Pa
         "nodes: [{name: n, machine: small}]\npods: [{name: p, qos: LSR, requests: {cpu: 6}}]",
     )
 
-    (gang,) = apply_all([parse("ask-less=p:cpu=2")], instance).gangs
+    (gang,) = apply_all([parse_change("ask-less=p:cpu=2")], instance).gangs
     (container,) = gang.pods[0].spec.containers
     assert container.requests.cpu_milli == 2000
     assert container.cpu_limit_milli in (None, 2000)
@@ -263,7 +263,7 @@ def test_a_change_that_is_none_is_answered_in_one_line(text: str, tmp_path: Path
     )
 
     with pytest.raises(ChangeError) as caught:
-        apply_all([parse(text)], instance)
+        apply_all([parse_change(text)], instance)
 
     assert BAD[text] in str(caught.value)
     assert "\n" not in str(caught.value)
@@ -284,7 +284,7 @@ def test_changes_that_contradict_are_refused(texts: tuple[str, str], tmp_path: P
     )
 
     with pytest.raises(ChangeError, match="contradict; leave one out"):
-        apply_all([parse(text) for text in texts], instance)
+        apply_all([parse_change(text) for text in texts], instance)
 
 
 def test_what_no_pod_may_ask_for_is_refused(tmp_path: Path) -> None:
@@ -297,7 +297,7 @@ def test_what_no_pod_may_ask_for_is_refused(tmp_path: Path) -> None:
     )
 
     with pytest.raises(ChangeError, match="pod 'p'"):
-        apply_all([parse("ask-less=p:cpu=1500m")], instance)
+        apply_all([parse_change("ask-less=p:cpu=1500m")], instance)
 
 
 def test_a_change_is_written_as_it_is_read() -> None:
@@ -307,7 +307,7 @@ def test_a_change_is_written_as_it_is_read() -> None:
         "give-up=ns/p:taint=gpu", "give-up=ns/p:nodeAffinity", "relax=ns/p.cpuBindPolicy",
     ]  # fmt: skip
 
-    assert [str(parse(text)) for text in texts] == texts
+    assert [str(parse_change(text)) for text in texts] == texts
 
 
 def test_a_gang_of_a_group_can_be_removed(tmp_path: Path) -> None:
@@ -323,6 +323,6 @@ def test_a_gang_of_a_group_can_be_removed(tmp_path: Path) -> None:
     )
 
     assert not isinstance(solve(instance, GREEDY), Placed)
-    changed = apply_all([parse("remove=h")], instance)
+    changed = apply_all([parse_change("remove=h")], instance)
     assert isinstance(solve(changed, GREEDY), Placed)
     assert replace(instance, gangs=changed.gangs, groups=changed.groups) == changed

@@ -2,7 +2,7 @@
 
 import pytest
 
-from placer_models.selectors import LabelExpression, SelectorOperator, meets
+from placer_models.selectors import LabelExpression, SelectorOperator, labels_meet
 
 LABELS = (("app", "db"), ("cores", "16"))
 
@@ -45,9 +45,9 @@ def test_all_expressions_have_to_be_met() -> None:
     has = LabelExpression("app", SelectorOperator.EXISTS)
     lacks = LabelExpression("cores", SelectorOperator.DOES_NOT_EXIST)
 
-    assert meets(LABELS, [])
-    assert meets(LABELS, [has])
-    assert not meets(LABELS, [has, lacks])
+    assert labels_meet(LABELS, [])
+    assert labels_meet(LABELS, [has])
+    assert not labels_meet(LABELS, [has, lacks])
 
 
 @pytest.mark.parametrize(

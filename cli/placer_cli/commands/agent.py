@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from placer_cli.console import err
+from placer_cli.console import error_console
 from placer_cli.exits import Exit
 from placer_cli.node_options import ContainerRoots, KubeletRoot
 
@@ -117,7 +117,7 @@ def agent(
             check_kubelet_root(kubelet_root)
         refused = run(options)
     except RefusedError as error:
-        err().print(f"placer: {error}", soft_wrap=True)
+        error_console().print(f"placer: {error}", soft_wrap=True)
         raise typer.Exit(Exit.REFUSED) from None
     if refused:
         raise typer.Exit(Exit.REFUSED)

@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from placer_cli.console import err, out
+from placer_cli.console import error_console, result_console
 from placer_cli.exits import Exit
 from placer_cli.illegal import SkipIllegal, read_instance
 from placer_cli.node_options import ContainerRoots, KubeletRoot
 from placer_cli.output import (
     Format,
-    document,
+    document_text,
     format_of,
     output_file,
     refuse_inputs,
-    replacing,
+    replacing_file,
     write_below,
 )
 from placer_models.node_placement import MAX_GENERATION
@@ -142,7 +142,7 @@ def apply(
     except DocumentError as error:
         raise InputError(str(files[-1]), None, "", str(error)) from None
     except RefusedError as error:
-        err().print(f"placer: {error}", soft_wrap=True)
+        error_console().print(f"placer: {error}", soft_wrap=True)
         raise typer.Exit(Exit.REFUSED) from None
     raise typer.Exit(code)
 
@@ -219,11 +219,11 @@ def _write_all(
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     written = [one for one in numbered if one is not None]
     for one in written:
-        with replacing(folder / f"{one.node.name}.json") as file:
-            file.write(document(node_placement_to_dict(one), Format.JSON))
+        with replacing_file(folder / f"{one.node.name}.json") as file:
+            file.write(document_text(node_placement_to_dict(one), Format.JSON))
     kept = len(found) - len(written)
     said = f"{folder}: {len(written)} of {len(found)} documents written, {kept} said it before"
-    err().print(said, soft_wrap=True)
+    error_console().print(said, soft_wrap=True)
 
 
 def _renewed(file: Path, wanted: "NodePlacement", generation: int | None) -> "NodePlacement | None":
@@ -263,7 +263,7 @@ def _write(
 
     from placer.node.document import wrong_with
     from placer.node.errors import DocumentError
-    from placer.node.render.folder import edited_bundle, rendered
+    from placer.node.render.folder import edited_bundle, rendered_files
     from placer_models.files.errors import InputError
     from placer_models.instance.node_file import node_placement_to_dict
 
@@ -271,11 +271,11 @@ def _write(
     if faults := wrong_with(wanted):
         raise DocumentError(faults[0])
     if to_document is not None:
-        with replacing(to_document) as file:
-            file.write(document(node_placement_to_dict(wanted), format_of(to_document)))
+        with replacing_file(to_document) as file:
+            file.write(document_text(node_placement_to_dict(wanted), format_of(to_document)))
     if render is not None:
         try:
-            texts = rendered(wanted, root)
+            texts = rendered_files(wanted, root)
         except ValueError as error:
             raise DocumentError(str(error)) from None
         write_below(render, texts)
@@ -286,7 +286,7 @@ def _write(
             edited = edited_bundle(wanted, name, config.read_text(encoding="utf-8"), root)
         except ValueError as error:
             raise InputError(str(config), None, "", str(error)) from None
-        with replacing(config) as file:
+        with replacing_file(config) as file:
             file.write(edited)
 
 
@@ -375,7 +375,7 @@ def _apply_here(
         wanted = _numbered(wanted, kept)
         applied = apply_here(wanted, cgroups, host, kept, root=root)
     if applied.recovered:
-        err().print(f"placer: {applied.recovered}", soft_wrap=True)
+        error_console().print(f"placer: {applied.recovered}", soft_wrap=True)
     _print(wanted, applied.plan, "made", form, recovered=applied.recovered, applied=True)
     refused = applied.plan.observed or applied.plan.left_alone
     return Exit.REFUSED if refused else Exit.DONE
@@ -410,8 +410,8 @@ def _print(
     from placer_cli.draw.plan import draw_plan, plan_to_json
 
     if form is Format.TABLE:
-        console = out()
+        console = result_console()
         console.print(draw_plan(wanted, plan, done, canvas_of(console)))
     else:
         tree = plan_to_json(wanted, plan, applied=applied, recovered=recovered)
-        typer.echo(document(tree, form), nl=False)
+        typer.echo(document_text(tree, form), nl=False)

@@ -6,15 +6,15 @@ from typing import Annotated
 import typer
 
 from placer.node.discover.report import DocumentKind
-from placer_cli.console import out
+from placer_cli.console import result_console
 from placer_cli.node_options import KubeletRoot
 from placer_cli.output import (
     Format,
-    document,
+    document_text,
     format_of,
     output_file,
     refuse_inputs,
-    replacing,
+    replacing_file,
 )
 from placer_models.files.errors import one_line
 
@@ -75,15 +75,15 @@ def discover(
     found = to_machine(inventory, name)
     tree = to_document(found, kind)
     if output is not None:
-        with replacing(output) as file:
-            file.write(document(tree, format_of(output) if form is Format.TABLE else form))
+        with replacing_file(output) as file:
+            file.write(document_text(tree, format_of(output) if form is Format.TABLE else form))
     if form is Format.TABLE:
         from placer_cli.draw.canvas import canvas_of
         from placer_cli.draw.discovered import draw_discovered
 
-        console = out()
+        console = result_console()
         console.print(draw_discovered(found, canvas_of(console)))
     elif output is None:
-        typer.echo(document(tree, form), nl=False)
+        typer.echo(document_text(tree, form), nl=False)
     for warning in found.warnings:
         typer.echo(f"placer: warning: {one_line(warning)}", err=True)

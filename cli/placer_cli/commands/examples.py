@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from placer_cli.console import note, out
-from placer_cli.output import Format, document
+from placer_cli.console import note_on_input, result_console
+from placer_cli.output import Format, document_text
 
 
 def examples(
@@ -26,24 +26,24 @@ def examples(
     ),
 ) -> None:
     """List the examples, or copy some into a folder instances, as the pages name them."""
-    from placer_cli.examples import FOLDER, chosen, copy, every_example
+    from placer_cli.examples import FOLDER, copy_examples, every_example, examples_named
 
     if names and every:
         raise typer.BadParameter("--all copies every example; name some, or give --all")
     known = every_example()
     if names or every:
-        written = copy(chosen(names, known) if names else known, to, force=force)
+        written = copy_examples(examples_named(names, known) if names else known, to, force=force)
         for file in written[: 0 if every else None]:
-            note(f"wrote {file}")
+            note_on_input(f"wrote {file}")
         if every:
-            note(f"wrote {len(written)} files below {to / FOLDER}")
+            note_on_input(f"wrote {len(written)} files below {to / FOLDER}")
         return
     if form is not Format.TABLE:
         tree = [{"name": one.name, "file": one.path, "shows": one.shows} for one in known]
-        typer.echo(document(tree, form), nl=False)
+        typer.echo(document_text(tree, form), nl=False)
         return
     from placer_cli.draw.canvas import canvas_of
     from placer_cli.draw.examples import draw_examples
 
-    console = out()
+    console = result_console()
     console.print(draw_examples(known, canvas_of(console)))

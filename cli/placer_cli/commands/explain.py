@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from placer_cli.commands.solve import LEAST_S, LONGEST_S
-from placer_cli.console import err, note_summary, out
+from placer_cli.console import error_console, note_summary, result_console
 from placer_cli.exits import Exit
 from placer_cli.illegal import SkipIllegal, read_instance
-from placer_cli.output import Format, document
+from placer_cli.output import Format, document_text
 from placer_cli.who_waits import Gated, Ignore, SchedulerNames, who_waits
 from placer_models.cluster import Instance
 from placer_models.placement import Answer, NamespacedName
@@ -79,7 +79,7 @@ def explain(
     names = _keys([one for one in what if not _is_file(one)], instance)
     found_answer, explanations = _explained(instance, answer, names, seconds)
     _print(explanations, instance, found_answer, names, form, of_cluster=bool(read))
-    err().print(f"explained in {monotonic() - started_s:.2f} s", style="dim")
+    error_console().print(f"explained in {monotonic() - started_s:.2f} s", style="dim")
     raise typer.Exit(Exit.NOT_ALL if explanations else Exit.DONE)
 
 
@@ -134,7 +134,7 @@ def _explained(
     from placer_cli.progress import progress
 
     started_s = monotonic()
-    with halted_by_ctrl_c() as halt, progress(err()) as tell:
+    with halted_by_ctrl_c() as halt, progress(error_console()) as tell:
         if answer is None:
             options = SolveOptions(time_limit_s=SOLVING * seconds, halt=halt)
             found: Answer = interruptible(lambda: solve(instance, options, tell), halt)
@@ -162,12 +162,12 @@ def _print(
         from placer.explain.document import explanations_document
 
         tree = explanations_document(explanations, instance, of_cluster=of_cluster)
-        typer.echo(document(tree, form), nl=False)
+        typer.echo(document_text(tree, form), nl=False)
         return
     from placer_cli.draw.canvas import canvas_of
     from placer_cli.draw.explanation import draw_explanations
 
-    console = out()
+    console = result_console()
     console.print(
         draw_explanations(
             explanations, instance, answer, names, canvas_of(console), of_cluster=of_cluster

@@ -4,8 +4,8 @@ from typing import Annotated
 
 import typer
 
-from placer_cli.console import out
-from placer_cli.output import Format, document
+from placer_cli.console import result_console
+from placer_cli.output import Format, document_text
 
 
 def machines(
@@ -19,9 +19,9 @@ def machines(
 
     known = [load_machine(name) for name in machine_names()]
     if form is not Format.TABLE:
-        typer.echo(document([facts_of(machine) for machine in known], form), nl=False)
+        typer.echo(document_text([facts_of(machine) for machine in known], form), nl=False)
         return
     from placer_cli.draw.canvas import canvas_of
 
-    console = out()
+    console = result_console()
     console.print(draw_catalogue(known, canvas_of(console)))

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from placer_cli.console import out
-from placer_cli.output import Format, document
+from placer_cli.console import result_console
+from placer_cli.output import Format, document_text
 
 if TYPE_CHECKING:
     from placer_models.quota import EncodedClass
@@ -71,12 +71,12 @@ def decode(
 
 def _show(encoded: "EncodedClass", form: Format) -> None:
     if form is not Format.TABLE:
-        typer.echo(document(_facts_of(encoded), form), nl=False)
+        typer.echo(document_text(_facts_of(encoded), form), nl=False)
         return
     from placer_cli.draw.canvas import canvas_of
     from placer_cli.draw.quota import draw_quotas
 
-    console = out()
+    console = result_console()
     console.print(draw_quotas(encoded, canvas_of(console)))
 
 

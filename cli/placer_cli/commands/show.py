@@ -8,10 +8,10 @@ from typing import Annotated
 import typer
 from rich.console import RenderableType
 
-from placer_cli.console import note, note_summary, out
+from placer_cli.console import note_on_input, note_summary, result_console
 from placer_cli.draw.canvas import Canvas, canvas_of
 from placer_cli.illegal import SkipIllegal, read_any, read_instance
-from placer_cli.output import output_file, refuse_inputs, replacing
+from placer_cli.output import output_file, refuse_inputs, replacing_file
 from placer_cli.who_waits import Gated, Ignore, SchedulerNames, who_waits
 from placer_models.cluster import Instance, Machine
 from placer_models.files.errors import candidates, suggestion
@@ -64,11 +64,11 @@ def show(
     if svg is not None:
         from placer_cli.draw.svg import svg as picture
 
-        with replacing(svg) as file:
+        with replacing_file(svg) as file:
             file.write(picture(draw, title))
-        note(f"wrote {svg}: an SVG picture of {title}")
+        note_on_input(f"wrote {svg}: an SVG picture of {title}")
         return
-    console = out()
+    console = result_console()
     console.print(draw(canvas_of(console)))
 
 

@@ -10,12 +10,19 @@ from typing import TYPE_CHECKING, Annotated, assert_never
 import typer
 
 from placer.search.options import Engine, SolveOptions
-from placer_cli.console import err, note, note_summary, out
+from placer_cli.console import error_console, note_on_input, note_summary, result_console
 from placer_cli.emit import EmittedObjects, emission_of
 from placer_cli.exits import Exit
 from placer_cli.expected_pods import ExpectedPods
 from placer_cli.illegal import SkipIllegal, read_instance
-from placer_cli.output import Format, document, format_of, output_file, refuse_inputs, replacing
+from placer_cli.output import (
+    Format,
+    document_text,
+    format_of,
+    output_file,
+    refuse_inputs,
+    replacing_file,
+)
 from placer_cli.report.option import ReportFile, foot_of, write_report
 from placer_cli.what_if import Moves, WhatIfChanges, as_asked, solve_what_if
 from placer_cli.who_waits import Gated, Ignore, SchedulerNames, who_waits
@@ -218,9 +225,9 @@ def _solve(
     refuse_inputs("--output", output, machine_files)
     read_s = monotonic() - started_s
     with ExitStack() as stack:
-        file = stack.enter_context(replacing(output)) if output else None
+        file = stack.enter_context(replacing_file(output)) if output else None
         halt = stack.enter_context(halted_by_ctrl_c())
-        with progress(err()) as tell:
+        with progress(error_console()) as tell:
             from placer.search.solver import solve as search
 
             # Loading the search has taken its part of the time.
@@ -231,13 +238,13 @@ def _solve(
         timing = {"read_s": round(read_s, 3), "solve_s": round(solve_s, 3)}
         tree = answer_to_json(answer, problem, timing)
         if file is not None and output is not None:
-            file.write(document(tree, format_of(output) if form is Format.TABLE else form))
+            file.write(document_text(tree, format_of(output) if form is Format.TABLE else form))
         told = emit(emission, objects, problem, answer) if emission else ""
     if form is Format.TABLE:
         from placer_cli.draw.answer import draw_answer
         from placer_cli.draw.canvas import canvas_of
 
-        console = out()
+        console = result_console()
         canvas = canvas_of(console)
         console.print(draw_answer(answer, problem, options, canvas, every_tier=tiers))
         left_s = options.time_limit_s - (monotonic() - started_s - read_s)
@@ -246,18 +253,18 @@ def _solve(
             _print_changes(problem, answer, min(left_s, most_s), of_cluster=bool(read))
     else:
         if output is None:
-            typer.echo(document(tree, form), nl=False)
+            typer.echo(document_text(tree, form), nl=False)
         for place in answer.rejected:
-            note(place.text)
+            note_on_input(place.text)
     if told:
-        note(told)
+        note_on_input(told)
     if report is not None:
         from placer_cli.report.solved import solved_page
 
         write_report(
             report, solved_page(answer, problem, options, foot_of("What placer solve says"))
         )
-    err().print(f"read in {read_s:.2f} s, solved in {solve_s:.2f} s", style="dim")
+    error_console().print(f"read in {read_s:.2f} s, solved in {solve_s:.2f} s", style="dim")
     return answer
 
 
@@ -270,12 +277,14 @@ def _print_changes(problem: Instance, answer: Answer, seconds: float, *, of_clus
 
     if seconds <= 0:
         return
-    with progress(err()) as tell:
+    with progress(error_console()) as tell:
         tell("looking for changes that would do")
         explained = explain(problem, answer, seconds=seconds, most_changes=1, nearest=False)
     if any(one.changes for one in explained):
         drawn = draw_best_changes(explained, problem, of_cluster=of_cluster)
-        out().print("", titled("What would do (placer explain says more)", drawn), sep="\n")
+        result_console().print(
+            "", titled("What would do (placer explain says more)", drawn), sep="\n"
+        )
 
 
 def _exit(answer: Answer) -> Exit:

@@ -77,7 +77,7 @@ def _given_out(file: Path) -> str:
         InputError: It is none, or cannot be read.
 
     """
-    from placer_cli.draw.texts import count
+    from placer_cli.draw.texts import count_text
     from placer_models.kubernetes.checkpoints.checkpoint_files import read_checkpoint
     from placer_models.kubernetes.checkpoints.cpu_manager import CpuManagerState
     from placer_models.kubernetes.checkpoints.go_types import CheckpointError
@@ -98,26 +98,26 @@ def _given_out(file: Path) -> str:
             cpus = frozenset[int]().union(*state.cpus.values())
             return (
                 f"the state of a kubelet's CPU manager, policy {state.policy}: "
-                f"{count(len(cpus), 'CPU')} of {count(len(state.cpus), 'pod')}"
+                f"{count_text(len(cpus), 'CPU')} of {count_text(len(state.cpus), 'pod')}"
             )
         case MemoryManagerState():
             given = sum(state.given_bytes.values())
             return (
                 f"the state of a kubelet's memory manager, policy {state.policy}: "
-                f"{format_bytes(given)} of {count(len(state.pods), 'pod')}"
+                f"{format_bytes(given)} of {count_text(len(state.pods), 'pod')}"
             )
         case _:
             ids = sum(len(entry.ids) for entry in state.held)
             pods = len({entry.pod_uid for entry in state.held if entry.ids})
             return (
-                f"the checkpoint of a kubelet's device manager: {count(ids, 'device')} of "
-                f"{count(pods, 'pod')}"
+                f"the checkpoint of a kubelet's device manager: {count_text(ids, 'device')} of "
+                f"{count_text(pods, 'pod')}"
             )
 
 
 def _holds(found: Instance | Placement | Machine) -> str:
     from placer_cli.draw.residents import is_pod
-    from placer_cli.draw.texts import by_default, count
+    from placer_cli.draw.texts import by_default, count_text
 
     match found:
         case Instance():
@@ -126,17 +126,18 @@ def _holds(found: Instance | Placement | Machine) -> str:
             running = sum(is_pod(one.pod) for one in found.running)
             return "; ".join(
                 (
-                    f"an instance of {count(len(found.nodes), 'node')}, "
-                    f"{count(running, 'running pod')}, "
-                    f"{count(pods, 'waiting pod')} and {count(gangs, 'gang')}",
+                    f"an instance of {count_text(len(found.nodes), 'node')}, "
+                    f"{count_text(running, 'running pod')}, "
+                    f"{count_text(pods, 'waiting pod')} and {count_text(gangs, 'gang')}",
                     *by_default(found.common_defaults),
                 )
             )
         case Placement():
-            return f"a placement of {count(len(found.pods), 'pod')}"
+            return f"a placement of {count_text(len(found.pods), 'pod')}"
         case Machine():
             gpus = sum(device.type == "gpu" for device in found.devices)
             return (
-                f"a machine of {count(len(found.topology.cpus), 'CPU')}, "
-                f"{count(len(found.topology.numa_nodes), 'NUMA node')} and {count(gpus, 'GPU')}"
+                f"a machine of {count_text(len(found.topology.cpus), 'CPU')}, "
+                f"{count_text(len(found.topology.numa_nodes), 'NUMA node')} "
+                f"and {count_text(gpus, 'GPU')}"
             )

@@ -6,11 +6,11 @@ from typing import Annotated
 
 import typer
 
-from placer_cli.console import note_summary, out
+from placer_cli.console import note_summary, result_console
 from placer_cli.exits import Exit
 from placer_cli.expected_pods import ExpectedPods, read_demand_file
 from placer_cli.illegal import SkipIllegal, read_instance
-from placer_cli.output import Format, document
+from placer_cli.output import Format, document_text
 from placer_cli.who_waits import Gated, Ignore, SchedulerNames, who_waits
 
 
@@ -72,7 +72,7 @@ def verify(
         from placer_cli.draw.finding import draw_finding
         from placer_cli.draw.health import draw_notes, notes_on_running
 
-        console = out()
+        console = result_console()
         console.print(draw_finding(problem, answer, found, values, canvas_of(console)))
         if notes := notes_on_running(problem):
             console.print(draw_notes(notes))
@@ -102,5 +102,5 @@ def verify(
                 for misfit in misfits_of(problem)
             ],
         }
-        typer.echo(document(tree, form), nl=False)
+        typer.echo(document_text(tree, form), nl=False)
     raise typer.Exit(Exit.NOT_ALL if found else Exit.DONE)

@@ -8,7 +8,7 @@ from placer_cli.draw.palette import QUIET
 from placer_cli.draw.threads import StyledMark
 
 
-def bar(parts: Sequence[tuple[int, StyledMark]], total: int, columns: int, empty: str) -> Text:
+def draw_bar(parts: Sequence[tuple[int, StyledMark]], total: int, columns: int, empty: str) -> Text:
     """Draw amounts as parts of a total, each that is not 0 at least one column wide."""
     text = Text(no_wrap=True, overflow="crop")
     widths = _widths([amount for amount, _ in parts], total, columns)

@@ -70,7 +70,7 @@ def cores_of(topology: Topology) -> tuple[CoreCpus, ...]:
     return tuple(tuple(core) for core in cores.values())
 
 
-def homeless(machine: Machine) -> tuple[Device, ...]:
+def devices_without_numa_node(machine: Machine) -> tuple[Device, ...]:
     """Return the devices without a NUMA node: no block has them."""
     known = {node.id for node in machine.topology.numa_nodes}
     return tuple(device for device in machine.devices if device.numa_node not in known)

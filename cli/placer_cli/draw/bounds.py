@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from placer_cli.draw.texts import count, fold_names
+from placer_cli.draw.texts import count_text, fold_names
 from placer_models.cluster import Instance
 from placer_models.goals import PLACED
 from placer_models.placement import Bottleneck, BoundSource, TierValue
@@ -33,7 +33,7 @@ def bounds_said(tiers: Iterable[TierValue], instance: Instance) -> Iterator[str]
                 why = f"by the {_listed([_said(one, instance) for one in binds])}"
             elif value.binds:
                 why = "as no node can hold the others"
-            yield f"{value.tier.name}: {count(value.bound, 'point')} at most, {why}"
+            yield f"{value.tier.name}: {count_text(value.bound, 'point')} at most, {why}"
 
 
 def _said(one: Bottleneck, instance: Instance) -> str:

@@ -12,7 +12,7 @@ from placer_cli.draw.links import link_classes
 from placer_cli.draw.machine import threads_per_core
 from placer_cli.draw.palette import QUIET, STRONG
 from placer_cli.draw.tables import table
-from placer_cli.draw.texts import gb_per_s, memory
+from placer_cli.draw.texts import gb_per_s, memory_text
 from placer_models.cluster import Machine
 from placer_models.device import GPU
 
@@ -63,7 +63,7 @@ def _row(machine: Machine) -> list[Text]:
         Text(str(len({cpu.package for cpu in topology.cpus}))),
         Text(str(len(topology.numa_nodes))),
         Text(threads_per_core(topology)),
-        Text(memory(topology.memory_bytes)),
+        Text(memory_text(topology.memory_bytes)),
         Text(_gpus(machine)),
         Text(_links(machine), QUIET),
     ]

@@ -8,7 +8,7 @@ from itertools import groupby
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from placer_cli.draw.bars import bar
+from placer_cli.draw.bars import draw_bar
 from placer_cli.draw.canvas import Canvas, Marks
 from placer_cli.draw.mig import IN_MIG_MODE, broken_words, has_broken
 from placer_cli.draw.palette import (
@@ -21,15 +21,23 @@ from placer_cli.draw.palette import (
     owner_style,
 )
 from placer_cli.draw.plain import asked_gpus, cpu_milli_of, gpus_in, others_in, zone_of
-from placer_cli.draw.residents import DrawnPod, amount_taken, is_pod, pods_on
+from placer_cli.draw.residents import DrawnPod, extended_taken, is_pod, pods_on
 from placer_cli.draw.tables import column_count, table
-from placer_cli.draw.text_flow import columns_of, flow
-from placer_cli.draw.texts import by_default, count, cpus, fold_names, memory, named, plain
+from placer_cli.draw.text_flow import columns_of, flow_pieces
+from placer_cli.draw.texts import (
+    amount_text,
+    by_default,
+    count_text,
+    cpus_text,
+    fold_names,
+    memory_text,
+    named_amounts,
+)
 from placer_cli.draw.threads import StyledMark
-from placer_cli.draw.waiting import all_waiting, left_out_said, not_asked_about, waiting
+from placer_cli.draw.waiting import all_waiting, left_out_said, not_asked_about, waiting_table
 from placer_models.cluster import Instance, Node
 from placer_models.device import GPU
-from placer_models.kubernetes.insides import knows_devices, knows_insides
+from placer_models.kubernetes.insides import is_inside_known, knows_devices
 from placer_models.kubernetes.names import INSTANCE_TYPES
 from placer_models.policy import QosClass
 from placer_models.taints import UNSCHEDULABLE
@@ -54,7 +62,7 @@ def _parts(
     yield _nodes_with_bars(instance, residents, parties, canvas)
     yield _key(instance, parties, canvas)
     placed = {resident.pod.key for tenants in residents.values() for resident in tenants}
-    left = waiting(instance, placed, canvas.width)
+    left = waiting_table(instance, placed, canvas.width)
     for drawn in (left, not_asked_about(instance, canvas.width)):
         if drawn is not None:
             yield ""
@@ -74,7 +82,7 @@ def _nodes_with_bars(
         return _nodes(instance, residents, parties, bars, canvas.width)
 
     plain = drawn(0)
-    barred = 2 if all(map(knows_insides, instance.nodes)) else 3
+    barred = 2 if all(map(is_inside_known, instance.nodes)) else 3
     room = (canvas.width - columns_of(plain)) // barred - 1
     if room >= BAR_COLUMNS[0]:
         return drawn(min(room, BAR_COLUMNS[-1]))
@@ -87,17 +95,17 @@ def _headline(
     instance: Instance, residents: Mapping[str, Sequence[DrawnPod]], canvas: Canvas
 ) -> Text:
     machines = {node.machine.name for node in instance.nodes}
-    nodes = count(len(instance.nodes), "node")
+    nodes = count_text(len(instance.nodes), "node")
     facts = [f"{nodes} of {machines.pop()}" if len(machines) == 1 else nodes]
     if running := sum(is_pod(one.pod) for one in instance.running):
-        facts.append(count(running, "running pod"))
+        facts.append(count_text(running, "running pod"))
     placed = sum(len(tenants) for tenants in residents.values()) - len(instance.running)
     pods = all_waiting(instance)
-    waits = f"{placed:,} of {count(pods, 'pod')} placed" if placed else f"{pods:,} waiting"
+    waits = f"{placed:,} of {count_text(pods, 'pod')} placed" if placed else f"{pods:,} waiting"
     facts.append(f"{waits}{left_out_said(instance)}")
     facts += by_default(instance.common_defaults)
     pieces = [Text(instance.name or "cluster", STRONG), *(Text(fact, QUIET) for fact in facts)]
-    return flow(pieces, canvas.width, f" {canvas.marks.dot} ")
+    return flow_pieces(pieces, canvas.width, f" {canvas.marks.dot} ")
 
 
 def _nodes(
@@ -156,7 +164,7 @@ class _Bars:
         self, parts: Sequence[tuple[int, StyledMark]], total: int, words: str, of: str
     ) -> Text:
         """Draw a bar, then in words how much is taken of how much."""
-        picture = bar(parts, total, self.columns, self.marks.empty)
+        picture = draw_bar(parts, total, self.columns, self.marks.empty)
         return Text.assemble(picture, " " if self.columns else "", words, (f"/{of}", QUIET))
 
 
@@ -167,7 +175,7 @@ def _cells(
     bars: _Bars,
     more_machines: bool,
 ) -> tuple[Text, ...]:
-    known = knows_insides(node)
+    known = is_inside_known(node)
     return (
         Text("" if known else zone_of(node)),
         Text(", ".join(f"{level} {domain}" for level, domain in node.domains)),
@@ -186,7 +194,9 @@ def _cells(
 def _cpu_amount(node: Node, tenants: Sequence[DrawnPod], bars: _Bars) -> Text:
     """Draw what pods ask for of the CPUs of a node whose inside is not known."""
     asked, has = cpu_milli_of(node, tenants)
-    return bars.draw([(asked, StyledMark(bars.marks.full, ACCENT))], has, cpus(asked), cpus(has))
+    return bars.draw(
+        [(asked, StyledMark(bars.marks.full, ACCENT))], has, cpus_text(asked), cpus_text(has)
+    )
 
 
 def _gpu_amount(
@@ -197,13 +207,13 @@ def _gpu_amount(
     if not total:
         return Text()
     held = [(n, parties[t.party]) for t in tenants if (n := asked_gpus(t.pod.spec))]
-    cells = bar(held, total, min(total, BAR_COLUMNS[-1]), marks.free)
+    cells = draw_bar(held, total, min(total, BAR_COLUMNS[-1]), marks.free)
     return Text.assemble(cells, f" {sum(n for n, _ in held)}", (f"/{total}", QUIET))
 
 
 def _machine(node: Node) -> str:
     """Name the machine; nothing where the name is made up of what other columns say."""
-    named = knows_insides(node) or any(key in INSTANCE_TYPES for key, _ in node.labels)
+    named = is_inside_known(node) or any(key in INSTANCE_TYPES for key, _ in node.labels)
     return node.machine.name if named else ""
 
 
@@ -220,14 +230,14 @@ def _cpu(node: Node, tenants: Sequence[DrawnPod], bars: _Bars) -> Text:
         (ls, StyledMark(bars.marks.shared, ACCENT)),
         (be, StyledMark(bars.marks.best_effort, FRAME)),
     )
-    return bars.draw(parts, 1000 * len(allocatable), cpus(owned + ls), str(len(allocatable)))
+    return bars.draw(parts, 1000 * len(allocatable), cpus_text(owned + ls), str(len(allocatable)))
 
 
 def _memory(node: Node, tenants: Sequence[DrawnPod], bars: _Bars) -> Text:
     total = node.machine.topology.memory_bytes
     taken = sum(amount for t in tenants for _, amount in t.place.memory_bytes)
     parts = [(taken, StyledMark(bars.marks.full, ACCENT))]
-    return bars.draw(parts, total, memory(taken), memory(total))
+    return bars.draw(parts, total, memory_text(taken), memory_text(total))
 
 
 def _gpus(
@@ -253,7 +263,7 @@ def _pods(node: Node, tenants: Sequence[DrawnPod], bars: _Bars) -> Text:
     pods, most = pods_on(node, tenants)
     if most is None:
         return Text(str(pods or ""))
-    if knows_insides(node):
+    if is_inside_known(node):
         return Text.assemble(str(pods), (f"/{most:,}", QUIET))
     parts = [(pods, StyledMark(bars.marks.full, ACCENT))]
     return bars.draw(parts, most, str(pods), f"{most:,}")
@@ -275,8 +285,8 @@ def _others(tenants: Sequence[DrawnPod], node: Node) -> Text:
     present = Counter(device.type for device in node.devices)
     words = [f"{kind} {taken[kind]}/{present[kind]}" for kind in sorted(taken)]
     words += [
-        f"{name} {plain(name, amount_taken(tenants, name))}/{plain(name, has)}"
-        for name, has in (named if knows_insides(node) else others_in)(node.extended)
+        f"{name} {amount_text(name, extended_taken(tenants, name))}/{amount_text(name, has)}"
+        for name, has in (named_amounts if is_inside_known(node) else others_in)(node.extended)
     ]
     return Text(", ".join(words))
 
@@ -284,7 +294,7 @@ def _others(tenants: Sequence[DrawnPod], node: Node) -> Text:
 def _key(instance: Instance, parties: Mapping[str, StyledMark], canvas: Canvas) -> Text:
     marks = canvas.marks
     pieces = [Text.assemble((cell.mark, cell.style), f" {name}") for name, cell in parties.items()]
-    known = [knows_insides(node) for node in instance.nodes]
+    known = [is_inside_known(node) for node in instance.nodes]
     owned = [" owned"] * any(known) + [" asked for"] * (not all(known))
     pieces.append(Text.assemble((marks.full, ACCENT), (" or".join(owned), QUIET)))
     if any(known):
@@ -297,4 +307,4 @@ def _key(instance: Instance, parties: Mapping[str, StyledMark], canvas: Canvas) 
         pieces.append(Text(f"{IN_MIG_MODE} in MIG mode", QUIET))
     if any(has_broken(node) for node in instance.nodes):
         pieces.append(Text.assemble((marks.broken, BAD), (broken_words(instance.nodes), QUIET)))
-    return flow(pieces, canvas.width)
+    return flow_pieces(pieces, canvas.width)

@@ -12,7 +12,7 @@ from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.machine import draw_machine
 from placer_cli.draw.palette import BAD, QUIET, STRONG
 from placer_cli.draw.tables import table
-from placer_cli.draw.texts import count, memory
+from placer_cli.draw.texts import count_text, memory_text
 from placer_models.cpuset import CpuSet, format_cpu_list
 from placer_models.device import Device
 
@@ -40,12 +40,12 @@ def _facts(found: DiscoveredMachine) -> Iterator[tuple[str, Text]]:
     inventory = found.inventory
     present = frozenset(cpu.id for cpu in inventory.cpus)
     parts = [
-        count(inventory.packages, "package"),
-        *([count(inventory.dies, "die")] if inventory.dies else []),
-        *([count(inventory.llcs, "last-level cache")] if inventory.llcs else []),
-        count(len(inventory.numa_nodes), "NUMA node"),
-        count(len(inventory.cores), "core"),
-        f"{count(len(inventory.online), 'CPU')} online",
+        count_text(inventory.packages, "package"),
+        *([count_text(inventory.dies, "die")] if inventory.dies else []),
+        *([count_text(inventory.llcs, "last-level cache")] if inventory.llcs else []),
+        count_text(len(inventory.numa_nodes), "NUMA node"),
+        count_text(len(inventory.cores), "core"),
+        f"{count_text(len(inventory.online), 'CPU')} online",
     ]
     yield "found", Text(", ".join(parts))
     yield "in", Text(inventory.source)
@@ -65,7 +65,7 @@ def _facts(found: DiscoveredMachine) -> Iterator[tuple[str, Text]]:
         yield "", _allowed(inventory.allowed_numa_nodes, nodes, "NUMA nodes")
     for node in inventory.numa_nodes:
         for pages in node.hugepages:
-            size = memory(pages.page_bytes)
+            size = memory_text(pages.page_bytes)
             yield "hugepages", Text(f"{pages.count:,} of {size} on NUMA node {node.id}")
 
 
@@ -95,7 +95,7 @@ def _row(device: Device) -> list[Text]:
     return [
         Text(title, STRONG) if device.healthy else Text(f"{title} unhealthy", BAD),
         Text(device.model),
-        Text(memory(device.memory_bytes) if device.memory_bytes else ""),
+        Text(memory_text(device.memory_bytes) if device.memory_bytes else ""),
         Text("" if device.numa_node is None else str(device.numa_node)),
         Text(device.pcie_switch or "", QUIET),
         Text(device.bus_id, QUIET),

@@ -13,7 +13,7 @@ from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.node import draw_node
 from placer_cli.draw.palette import BAD, GOOD, QUIET, STRONG
 from placer_cli.draw.residents import residents_of
-from placer_cli.draw.texts import count, fold_names
+from placer_cli.draw.texts import count_text, fold_names
 from placer_models.cluster import Instance
 from placer_models.placement import (
     Answer,
@@ -111,7 +111,7 @@ def _tree(one: Explanation, acts: Mapping[str, Sequence[str]], canvas: Canvas) -
         tree.add(Text(sentence, QUIET))
     if one.funnel:
         steps = " → ".join(
-            f"{step.rule} {step.nodes}" if step.rule else count(step.nodes, "node")
+            f"{step.rule} {step.nodes}" if step.rule else count_text(step.nodes, "node")
             for step in one.funnel
         )
         tree.add(Text(f"nodes that remain: {steps}", QUIET))
@@ -145,7 +145,7 @@ def _lack(lack: NodeLack, canvas: Canvas) -> Text:
             for one in lack.held_by[:SHOWN_HOLDERS]
         ]
         more = len(lack.held_by) - len(named)
-        others = f" and {count(more, 'other pod')}" if more else ""
+        others = f" and {count_text(more, 'other pod')}" if more else ""
         text.append(f"\nheld by {', '.join(named)}{others}", QUIET)
     return text
 

@@ -10,12 +10,12 @@ from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import BAD, GOOD, STRONG
 from placer_cli.draw.tables import table
 from placer_cli.draw.text_flow import titled
-from placer_cli.draw.texts import count
+from placer_cli.draw.texts import count_text
 from placer_cli.draw.tiers import draw_values
 from placer_cli.draw.waiting import all_waiting, left_out_said
 from placer_models.cluster import Instance
 from placer_models.goals import Tier
-from placer_models.moves import movers
+from placer_models.moves import moves_of
 from placer_models.placement import Placement
 
 
@@ -32,14 +32,14 @@ def draw_finding(
             [Text(breach.rule, BAD), Text(breach.subject, STRONG), Text(breach.message)]
             for breach in breaches
         ]
-        number = count(len(breaches), "breach", "breaches")
+        number = count_text(len(breaches), "breach", "breaches")
         head = ("rule", "who", "what is wrong")
         drawn = table(head, rows, canvas.width, wrap={"who": 12, "what is wrong": 20})
         return Group(Text(number, BAD), "", drawn)
-    pods = count(all_waiting(instance), "pod")
-    moving = len(movers(instance, placement))
+    pods = count_text(all_waiting(instance), "pod")
+    moving = len(moves_of(instance, placement))
     words = f"No breach of {len(RULES)} rules; {len(placement.pods) - moving:,} of {pods} placed"
-    words += f", {count(moving, 'running pod')} moved" if moving else ""
+    words += f", {count_text(moving, 'running pod')} moved" if moving else ""
     words += f"{left_out_said(instance)}."
     heading = f"How good it is (strategy: {instance.strategy})"
     return Group(Text(words, GOOD), "", titled(heading, draw_values(values, canvas)))

@@ -12,7 +12,7 @@ from placer_cli.draw.palette import QUIET, owner_marks, owner_style
 from placer_cli.draw.residents import DrawnPod
 from placer_cli.draw.shares import devices_of
 from placer_cli.draw.tables import table
-from placer_cli.draw.texts import gb_per_s, memory, short_list
+from placer_cli.draw.texts import gb_per_s, ids_text, memory_text
 from placer_cli.draw.threads import StyledMark
 from placer_models.alignment import effective_scope
 from placer_models.cluster import Node
@@ -61,7 +61,7 @@ def tenants_of(residents: Sequence[DrawnPod]) -> tuple[MarkedPod, ...]:
     )
 
 
-def legend(node: Node, tenants: Sequence[MarkedPod], canvas: Canvas) -> RenderableType:
+def draw_legend(node: Node, tenants: Sequence[MarkedPod], canvas: Canvas) -> RenderableType:
     """Return a row for each pod of the node."""
     rows = []
     for tenant in tenants:
@@ -85,7 +85,7 @@ def cpus_of(ids: CpuSet, *, own: bool) -> str:
     if not own:
         return f"pool of {len(ids)}" if ids else ""
     # With blanks, so that a list that does not fit breaks between two ranges.
-    listed = short_list(ids, MOST_LISTED)
+    listed = ids_text(ids, MOST_LISTED)
     return listed if len(listed) <= UNBROKEN else listed.replace(",", ", ")
 
 
@@ -97,8 +97,8 @@ def pool_of(place: _Held) -> str:
 
 def memory_of(place: _Held) -> str:
     """Say how many bytes something has on which NUMA node: ``0:64Gi 1:32Gi``."""
-    parts = [f"{numa}:{memory(amount)}" for numa, amount in place.memory_bytes]
-    parts += [f"{numa}:{count}x{memory(size)}" for numa, size, count in place.hugepages]
+    parts = [f"{numa}:{memory_text(amount)}" for numa, amount in place.memory_bytes]
+    parts += [f"{numa}:{count}x{memory_text(size)}" for numa, size, count in place.hugepages]
     return " ".join(parts)
 
 

@@ -12,8 +12,8 @@ from rich.text import Text
 
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import BAD, QUIET, STRONG, link_styles
-from placer_cli.draw.text_flow import flow
-from placer_cli.draw.texts import gb_per_s, short_list
+from placer_cli.draw.text_flow import flow_pieces
+from placer_cli.draw.texts import gb_per_s, ids_text
 from placer_cli.draw.threads import StyledMark
 from placer_models.cluster import Machine
 from placer_models.device import GPU, Device, LinkMatrix
@@ -163,7 +163,7 @@ def _facts(gpu: Device | None, machine: Machine) -> str:
         for device in machine.devices
         if device.type != GPU and gpu.pcie_switch and device.pcie_switch == gpu.pcie_switch
     ]
-    return f"{numa}  NIC {short_list(near, 9)}" if near else numa
+    return f"{numa}  NIC {ids_text(near, 9)}" if near else numa
 
 
 def _key(
@@ -181,4 +181,4 @@ def _key(
         pieces.append(Text("per direction, nominal", QUIET))
     if links.shared_egress:
         pieces.append(Text("the pairs of a GPU share its egress", QUIET))
-    return flow(pieces, canvas.width)
+    return flow_pieces(pieces, canvas.width)

@@ -12,8 +12,8 @@ from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.links import draw_links
 from placer_cli.draw.packages import MachinePaint, draw_packages
 from placer_cli.draw.palette import ACCENT, BAD, QUIET, STRONG
-from placer_cli.draw.text_flow import beside, flow, titled
-from placer_cli.draw.texts import count, memory, quantity_text, short_list
+from placer_cli.draw.text_flow import drawings_side_by_side, flow_pieces, titled
+from placer_cli.draw.texts import count_text, ids_text, memory_text, quantity_text
 from placer_cli.draw.threads import StyledMark
 from placer_models.capacity import Quantity
 from placer_models.cluster import Machine
@@ -30,17 +30,17 @@ def draw_machine(machine: Machine, canvas: Canvas) -> RenderableType:
     return Group(*_parts(machine, canvas))
 
 
-def summary(machine: Machine, times: str) -> tuple[str, ...]:
+def machine_summary(machine: Machine, times: str) -> tuple[str, ...]:
     """Return what a machine consists of: CPUs, NUMA nodes, memory, devices."""
     topology = machine.topology
     packages = len({cpu.package for cpu in topology.cpus})
     devices = Counter((d.type, d.model, d.memory_bytes, d.capacity) for d in machine.devices)
     return (
-        count(len(topology.cpus), "CPU"),
-        count(packages, "package"),
-        f"{count(len(cores_of(topology)), 'core')} of {_threads(topology)}",
-        count(len(topology.numa_nodes), "NUMA node"),
-        memory(topology.memory_bytes),
+        count_text(len(topology.cpus), "CPU"),
+        count_text(packages, "package"),
+        f"{count_text(len(cores_of(topology)), 'core')} of {_threads(topology)}",
+        count_text(len(topology.numa_nodes), "NUMA node"),
+        memory_text(topology.memory_bytes),
         *(
             f"{number} {times} {_title(kind, model, size, capacity)}"
             for (kind, model, size, capacity), number in devices.items()
@@ -51,14 +51,14 @@ def summary(machine: Machine, times: str) -> tuple[str, ...]:
 def _title(kind: str, model: str, memory_bytes: int, capacity: Sequence[Quantity]) -> str:
     """Name a model of device, its memory if the name does not say it, and what else it shares."""
     words = [model or kind]
-    words += [memory(memory_bytes)] if memory_bytes and "GB" not in model else []
+    words += [memory_text(memory_bytes)] if memory_bytes and "GB" not in model else []
     has = ", ".join(f"{quantity.name} {quantity_text(quantity)}" for quantity in capacity)
     return " ".join([*words, *([f"({has})"] if has else [])])
 
 
 def threads_per_core(topology: Topology) -> str:
     """Return the numbers of threads that cores have, offline ones included: ``1-2``."""
-    return short_list({len(core) for core in cores_of(topology)})
+    return ids_text({len(core) for core in cores_of(topology)})
 
 
 def _threads(topology: Topology) -> str:
@@ -69,18 +69,18 @@ def _threads(topology: Topology) -> str:
 def _parts(machine: Machine, canvas: Canvas) -> Iterator[RenderableType]:
     marks = canvas.marks
     yield Text.assemble((machine.name, STRONG), f"  {machine.title}")
-    facts = (Text(fact, QUIET) for fact in summary(machine, marks.times))
-    yield flow(facts, canvas.width, f" {marks.dot} ")
+    facts = (Text(fact, QUIET) for fact in machine_summary(machine, marks.times))
+    yield flow_pieces(facts, canvas.width, f" {marks.dot} ")
     yield draw_packages(machine, _paint(canvas), canvas)
     yield _marks_line(machine, canvas)
     matrices: list[RenderableType] = []
     if len(machine.topology.numa_distances) > 1:
-        matrices.append(titled("NUMA distances", distances(machine.topology)))
+        matrices.append(titled("NUMA distances", draw_distances(machine.topology)))
     gpus = [device for device in machine.devices if device.type == GPU]
     broken = frozenset(gpu.minor for gpu in gpus if not gpu.healthy)
     if len(gpus) > 1:
         matrices.append(titled("GPU links", draw_links(machine, canvas, broken=broken)))
-    yield from beside(matrices, canvas)
+    yield from drawings_side_by_side(matrices, canvas)
     if machine.notes or machine.sources:
         yield ""
     if machine.notes:
@@ -122,10 +122,10 @@ def _marks_line(machine: Machine, canvas: Canvas) -> Text:
         pieces.append(Text.assemble((marks.broken, BAD), (" unhealthy device", QUIET)))
     if any(len(block.groups) > 1 for block in blocks_of(machine)):
         pieces.append(Text("gap: another last-level cache or kind of core", QUIET))
-    return flow(pieces, canvas.width)
+    return flow_pieces(pieces, canvas.width)
 
 
-def distances(topology: Topology) -> RenderableType:
+def draw_distances(topology: Topology) -> RenderableType:
     """Draw the NUMA distances; on large machines only which there are."""
     ids = [node.id for node in topology.numa_nodes]
     rows = topology.numa_distances

@@ -7,24 +7,31 @@ from dataclasses import dataclass
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from placer_cli.draw.bars import bar
+from placer_cli.draw.bars import draw_bar
 from placer_cli.draw.canvas import Canvas
-from placer_cli.draw.legend import MarkedPod, legend, tenants_of
+from placer_cli.draw.legend import MarkedPod, draw_legend, tenants_of
 from placer_cli.draw.links import draw_links
 from placer_cli.draw.mig import IN_MIG_MODE, broken_words, has_broken
 from placer_cli.draw.packages import MachinePaint, device_lines, draw_packages
 from placer_cli.draw.palette import BAD, FRAME, QUIET, STRONG
 from placer_cli.draw.plain import draw_amounts
-from placer_cli.draw.residents import DrawnPod, amount_taken, pods_on
+from placer_cli.draw.residents import DrawnPod, extended_taken, pods_on
 from placer_cli.draw.shares import left_of
-from placer_cli.draw.text_flow import flow, titled
-from placer_cli.draw.texts import by_default, count, cpus, memory, named, plain
+from placer_cli.draw.text_flow import flow_pieces, titled
+from placer_cli.draw.texts import (
+    amount_text,
+    by_default,
+    count_text,
+    cpus_text,
+    memory_text,
+    named_amounts,
+)
 from placer_cli.draw.threads import StyledMark
 from placer_models.cluster import Node
 from placer_models.device import GPU, Device
 from placer_models.device_share import DeviceShare
 from placer_models.effective import defaults_on
-from placer_models.kubernetes.insides import knows_devices, knows_insides
+from placer_models.kubernetes.insides import is_inside_known, knows_devices
 from placer_models.policy import AlignmentPolicy, AlignmentScope, NodeBindPolicy, QosClass
 from placer_models.topology import Cpu, NumaNode
 
@@ -39,7 +46,7 @@ def draw_node(node: Node, residents: Sequence[DrawnPod], canvas: Canvas) -> Rend
 
 def _parts(node: Node, residents: Sequence[DrawnPod], canvas: Canvas) -> Iterator[RenderableType]:
     yield _headline(node, canvas)
-    if not knows_insides(node):
+    if not is_inside_known(node):
         tenants = tenants_of([resident for resident in residents if resident.is_pod])
         claims = _Claims.of(node, tenants)
         if knows_devices(node):
@@ -59,7 +66,7 @@ def _parts(node: Node, residents: Sequence[DrawnPod], canvas: Canvas) -> Iterato
         yield _parts_line(node, claims, residents, canvas)
     if tenants:
         yield ""
-        yield legend(node, tenants, canvas)
+        yield draw_legend(node, tenants, canvas)
     yield from _links(node, claims, canvas)
 
 
@@ -139,7 +146,7 @@ def _headline(node: Node, canvas: Canvas) -> Text:
         pieces.append(Text("cordoned: nothing new comes here", BAD))
     if node.closed:
         pieces.append(Text("closed, as not all that it has is known: nothing new comes here", BAD))
-    return flow(pieces, canvas.width, f" {canvas.marks.dot} ")
+    return flow_pieces(pieces, canvas.width, f" {canvas.marks.dot} ")
 
 
 def _paint(node: Node, claims: _Claims, canvas: Canvas) -> MachinePaint:
@@ -167,10 +174,10 @@ def _paint(node: Node, claims: _Claims, canvas: Canvas) -> MachinePaint:
         if parts is None:
             return None
         taken = sum(number for number, _ in parts)
-        words = f" {memory(taken)}"
+        words = f" {memory_text(taken)}"
         over = taken > numa.memory_bytes
         width = max(4, min(MEMORY_COLUMNS, columns - 5 - len(words)))
-        picture = bar(parts, numa.memory_bytes, width, marks.empty)
+        picture = draw_bar(parts, numa.memory_bytes, width, marks.empty)
         return Text.assemble(("mem  ", QUIET), picture, (words, BAD if over else QUIET))
 
     def holders(device: Device) -> list[StyledMark]:
@@ -203,7 +210,7 @@ def _marks_line(node: Node, claims: _Claims, canvas: Canvas) -> Text:
         pieces.append(Text.assemble((marks.broken, BAD), (broken_words([node]), QUIET)))
     if claims.twice:
         pieces.append(Text.assemble((marks.broken, BAD), (" claimed twice", BAD)))
-    return flow(pieces, canvas.width)
+    return flow_pieces(pieces, canvas.width)
 
 
 def _parts_line(node: Node, claims: _Claims, residents: Sequence[DrawnPod], canvas: Canvas) -> Text:
@@ -220,7 +227,7 @@ def _parts_line(node: Node, claims: _Claims, residents: Sequence[DrawnPod], canv
         if (device.type, device.minor) in claims.shared
     ]
     words[0] = f"left of {words[0]}"
-    return flow((Text(word, QUIET) for word in words), canvas.width, f" {canvas.marks.dot} ")
+    return flow_pieces((Text(word, QUIET) for word in words), canvas.width, f" {canvas.marks.dot} ")
 
 
 def _free_line(node: Node, claims: _Claims, residents: Sequence[DrawnPod], canvas: Canvas) -> Text:
@@ -230,8 +237,8 @@ def _free_line(node: Node, claims: _Claims, residents: Sequence[DrawnPod], canva
     unowned = allocatable - claims.cpus.keys()
     whole = sum(core <= unowned for core in topology.cores.values())
     words = [
-        f"free: {len(unowned)} of {count(len(allocatable), 'CPU')}",
-        count(whole, "whole core"),
+        f"free: {len(unowned)} of {count_text(len(allocatable), 'CPU')}",
+        count_text(whole, "whole core"),
     ]
     types = Counter(device.type for device in node.machine.devices)
     free_devices = Counter(
@@ -244,20 +251,23 @@ def _free_line(node: Node, claims: _Claims, residents: Sequence[DrawnPod], canva
         for kind, total in types.items()
     ]
     words += [
-        f"{plain(name, has - amount_taken(residents, name))} of {plain(name, has)} {name}"
-        for name, has in named(node.extended)
+        f"{amount_text(name, has - extended_taken(residents, name))} "
+        f"of {amount_text(name, has)} {name}"
+        for name, has in named_amounts(node.extended)
     ]
     pods, most = pods_on(node, residents)
     if most is not None:
-        words.append(f"{max(0, most - pods):,} of {count(most, 'pod')}")
+        words.append(f"{max(0, most - pods):,} of {count_text(most, 'pod')}")
     taken = sum(amount for parts in claims.memory_bytes.values() for amount, _ in parts)
     # What is set aside as hugepages is no memory that pods can ask for.
-    words.append(memory(max(0, sum(node.memory_bytes_in().values()) - taken)))
+    words.append(memory_text(max(0, sum(node.memory_bytes_in().values()) - taken)))
     for qos, pool in ((QosClass.LS, "shared pool"), (QosClass.BE, "best-effort pool")):
         members = [r for r in residents if r.pod.spec.qos is qos and r.is_pod]
         if members:
             asked = sum(r.pod.spec.requests.cpu_milli for r in members)
-            words.append(f"{pool}: {count(len(members), 'pod')} asking for {cpus(asked)} CPUs")
+            words.append(
+                f"{pool}: {count_text(len(members), 'pod')} asking for {cpus_text(asked)} CPUs"
+            )
     if kept := sum(r.pod.spec.requests.cpu_milli for r in residents if not r.is_pod):
-        words.append(f"{cpus(kept)} CPUs kept for the system")
-    return flow((Text(word, QUIET) for word in words), canvas.width, f" {canvas.marks.dot} ")
+        words.append(f"{cpus_text(kept)} CPUs kept for the system")
+    return flow_pieces((Text(word, QUIET) for word in words), canvas.width, f" {canvas.marks.dot} ")

@@ -10,10 +10,15 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from placer_cli.draw.blocks import DrawnBlock, blocks_by_package, blocks_of, homeless
+from placer_cli.draw.blocks import (
+    DrawnBlock,
+    blocks_by_package,
+    blocks_of,
+    devices_without_numa_node,
+)
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import FRAME, QUIET, STRONG
-from placer_cli.draw.texts import joined, memory, short_list
+from placer_cli.draw.texts import ids_text, joined, memory_text
 from placer_cli.draw.threads import CellOf, StyledMark, natural_columns, thread_rows
 from placer_models.cluster import Machine
 from placer_models.device import GPU, Device
@@ -170,8 +175,8 @@ def title_of_block(block: DrawnBlock, canvas: Canvas) -> tuple[str, str]:
     node = block.numa_node
     if node is None:
         return "no NUMA node", ""
-    pages = [f"{h.count}x{memory(h.page_bytes)} pages" for h in node.hugepages if h.count]
-    return f"NUMA {node.id}", joined([memory(node.memory_bytes), *pages], canvas.marks.dot)
+    pages = [f"{h.count}x{memory_text(h.page_bytes)} pages" for h in node.hugepages if h.count]
+    return f"NUMA {node.id}", joined([memory_text(node.memory_bytes), *pages], canvas.marks.dot)
 
 
 def _lines(block: DrawnBlock, paint: MachinePaint, width: int) -> list[Text]:
@@ -190,12 +195,12 @@ def _without_cpus(blocks: Sequence[DrawnBlock], paint: MachinePaint) -> Iterator
             continue
         line = Text.assemble(
             (f"NUMA {block.numa_node.id}", STRONG),
-            (f" no CPUs, {memory(block.numa_node.memory_bytes)} ", QUIET),
+            (f" no CPUs, {memory_text(block.numa_node.memory_bytes)} ", QUIET),
         )
         amount = paint.memory(block.numa_node, 30)
         yield Text(" ").join([line, *([amount] if amount else []), *_chips(block.devices, paint)])
     if plain:
-        ids = short_list([b.numa_node.id for b in plain if b.numa_node])
+        ids = ids_text([b.numa_node.id for b in plain if b.numa_node])
         yield Text.assemble((f"NUMA {ids}", STRONG), (" no CPUs and no memory for pods", QUIET))
 
 
@@ -204,7 +209,7 @@ def _chips(devices: Sequence[Device], paint: MachinePaint) -> list[Text]:
 
 
 def _homeless(machine: Machine, paint: MachinePaint) -> Iterator[RenderableType]:
-    devices = homeless(machine)
+    devices = devices_without_numa_node(machine)
     if devices:
         chips = Text("  ").join(_chips(devices, paint))
         yield Text.assemble(("without a NUMA node ", QUIET), chips)

@@ -13,10 +13,10 @@ from placer_cli.draw.palette import QUIET, STRONG
 from placer_cli.draw.plain import PLAIN_HEAD, asked_cells, has_classes, zone_of
 from placer_cli.draw.residents import DrawnPod
 from placer_cli.draw.tables import table
-from placer_cli.draw.texts import count, fold_names, stem, title_of
-from placer_cli.draw.waiting import asked
+from placer_cli.draw.texts import count_text, fold_names, stem_of_name, title_of
+from placer_cli.draw.waiting import asked_text
 from placer_models.cluster import Instance, Node
-from placer_models.kubernetes.insides import knows_devices, knows_insides
+from placer_models.kubernetes.insides import is_inside_known, knows_devices
 from placer_models.network import NODE_LEVEL
 from placer_models.placement import Move, Unplaced
 from placer_models.pod import Gang, Pod, pods_of
@@ -44,7 +44,7 @@ class _View:
     def of(cls, instance: Instance, names: Iterable[str], canvas: Canvas) -> "_View":
         """Return the view of places on the nodes of these names."""
         nodes = {node.name: node for node in instance.nodes}
-        ids = any(knows_insides(nodes[name]) or knows_devices(nodes[name]) for name in names)
+        ids = any(is_inside_known(nodes[name]) or knows_devices(nodes[name]) for name in names)
         return cls(nodes, canvas, ids, has_classes(instance))
 
     def class_of(self, pod: Pod) -> str:
@@ -54,7 +54,7 @@ class _View:
     def zone_of(self, name: str) -> str:
         """Return the zone of a node whose inside is not known."""
         node = self.nodes[name]
-        return "" if knows_insides(node) else zone_of(node)
+        return "" if is_inside_known(node) else zone_of(node)
 
 
 def draw_places(
@@ -87,7 +87,7 @@ def draw_moves(instance: Instance, moves: Sequence[Move], canvas: Canvas) -> Ren
     mending = any(move.mends for move in moves)
     for home, place, mends in moves:
         pod = pods[place.key]
-        resident = DrawnPod(pod, place, stem(pod.name), running=True)
+        resident = DrawnPod(pod, place, stem_of_name(pod.name), running=True)
         (node, zone, _, *held), _ = _where(resident, (), view)
         mended = (", ".join(mends),) if mending else ()
         rows.append([Text(word) for word in (pod.title, home.node, node, zone, *mended, *held)])
@@ -155,19 +155,19 @@ def _where(
         ", ".join(f"{level} {node.domain(level) or '-'}" for level in levels),
         view.class_of(resident.pod),
     )
-    if knows_insides(node):
+    if is_inside_known(node):
         held = held_of(resident.place, node, view.canvas, own=resident.owns_cpus)
         return (*place, *held), containers_of(resident, node, view.canvas)
     cpu, memory, gpus, other = asked_cells(resident, node)
     if view.ids:
         cpu = f"{cpu} {'CPU' if cpu == '1' else 'CPUs'}" if cpu else ""
-        gpus = count(int(gpus), "GPU") if gpus and not knows_devices(node) else gpus
+        gpus = count_text(int(gpus), "GPU") if gpus and not knows_devices(node) else gpus
     return (*place, cpu, memory, gpus, "", other), []
 
 
 def _kind(resident: DrawnPod) -> tuple[Hashable, ...]:
     pod = resident.pod
-    return resident.place.gang or stem(pod.name), pod.namespace, pod.spec
+    return resident.place.gang or stem_of_name(pod.name), pod.namespace, pod.spec
 
 
 def _fold(placed: Sequence[DrawnPod], key: Callable[[DrawnPod], Hashable]) -> list[list[DrawnPod]]:
@@ -190,7 +190,7 @@ def _folded(groups: Sequence[Sequence[DrawnPod]], view: _View) -> RenderableType
             ", ".join(zones),
             view.class_of(first.pod),
         )
-        rows.append([*map(Text, words), Text(asked(first.pod.spec), QUIET)])
+        rows.append([*map(Text, words), Text(asked_text(first.pod.spec), QUIET)])
     head = ("gang", "pod", "node", "zone", "QoS", "each asks for")
     wrap = {"gang": 12, "pod": 16, "node": 16, "each asks for": 16}
     return table(head, rows, view.canvas.width, wrap=wrap, spare=("QoS", "zone"))

@@ -6,18 +6,18 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from placer_cli.draw.bars import bar
+from placer_cli.draw.bars import draw_bar
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import ACCENT, QUIET
-from placer_cli.draw.residents import DrawnPod, amount_taken, pods_on
+from placer_cli.draw.residents import DrawnPod, extended_taken, pods_on
 from placer_cli.draw.shares import devices_of
 from placer_cli.draw.tables import table
-from placer_cli.draw.texts import cpus, memory, named, plain
+from placer_cli.draw.texts import amount_text, cpus_text, memory_text, named_amounts
 from placer_cli.draw.threads import StyledMark
 from placer_models.cluster import Instance, Node
 from placer_models.device import GPU
 from placer_models.device_request import WHOLE_GPUS
-from placer_models.kubernetes.insides import knows_devices, knows_insides
+from placer_models.kubernetes.insides import is_inside_known, knows_devices
 from placer_models.kubernetes.names import ZONES
 from placer_models.pod import PodSpec
 
@@ -37,7 +37,9 @@ def zone_of(node: Node) -> str:
 def has_classes(instance: Instance) -> bool:
     """Return whether classes of pods say anything: some inside is known, or a pod wants CPUs."""
     waiting = (pod for gang in instance.gangs for pod in gang.pods)
-    return any(map(knows_insides, instance.nodes)) or any(pod.spec.qos.owns_cpus for pod in waiting)
+    return any(map(is_inside_known, instance.nodes)) or any(
+        pod.spec.qos.owns_cpus for pod in waiting
+    )
 
 
 def asked_gpus(spec: PodSpec) -> int:
@@ -54,13 +56,13 @@ def gpus_in(node: Node) -> int:
 
 def others_in(amounts: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
     """Return the plain amounts that people name, besides GPUs."""
-    return [one for one in named(amounts) if one[0] not in WHOLE_GPUS]
+    return [one for one in named_amounts(amounts) if one[0] not in WHOLE_GPUS]
 
 
 def asked_cells(resident: DrawnPod, node: Node) -> tuple[str, ...]:
     """Say what a pod asks for, in the columns of ``PLAIN_HEAD``; known devices by their ids."""
     need, place = resident.pod.spec.requests, resident.place
-    others = [f"{pages.count}x{memory(pages.page_bytes)} pages" for pages in need.hugepages]
+    others = [f"{pages.count}x{memory_text(pages.page_bytes)} pages" for pages in need.hugepages]
     if knows_devices(node):
         gpus = devices_of(place, GPU)
         kinds = sorted({grant.type for grant in place.devices} - {GPU})
@@ -68,10 +70,10 @@ def asked_cells(resident: DrawnPod, node: Node) -> tuple[str, ...]:
     else:
         gpus = str(asked_gpus(resident.pod.spec) or "")
         others += [f"{device.count} {device.type}" for device in need.devices if device.type != GPU]
-    others += [f"{plain(name, amount)} {name}" for name, amount in others_in(need.extended)]
+    others += [f"{amount_text(name, amount)} {name}" for name, amount in others_in(need.extended)]
     return (
-        cpus(need.cpu_milli) if need.cpu_milli else "",
-        memory(need.memory_bytes) if need.memory_bytes else "",
+        cpus_text(need.cpu_milli) if need.cpu_milli else "",
+        memory_text(need.memory_bytes) if need.memory_bytes else "",
         gpus,
         ", ".join(others),
     )
@@ -102,11 +104,13 @@ def draw_amounts(
     columns = max(4, min(BAR_COLUMNS, canvas.width - longest - words - 4))
     for name, parts, total, said in rows:
         grid.add_row(
-            Text(name, QUIET), bar(parts, total, columns, canvas.marks.empty), Text(said, QUIET)
+            Text(name, QUIET),
+            draw_bar(parts, total, columns, canvas.marks.empty),
+            Text(said, QUIET),
         )
     drawn: list[RenderableType] = [grid]
     if kept := sum(r.pod.spec.requests.cpu_milli for r in residents if not r.is_pod):
-        drawn.append(Text(f"{cpus(kept)} CPUs kept for the system", QUIET))
+        drawn.append(Text(f"{cpus_text(kept)} CPUs kept for the system", QUIET))
     if pods:
         drawn += ["", _legend(node, pods, canvas)]
     return Group(*drawn)
@@ -121,11 +125,11 @@ def _bars(
     """Yield each resource: its name, who asks for how much, how much there is, and words."""
     asked, has = cpu_milli_of(node, residents)
     parts = [(r.pod.spec.requests.cpu_milli, mark) for mark, r in pods]
-    yield "CPU", parts, has, f"{cpus(asked)} of {cpus(has)}"
+    yield "CPU", parts, has, f"{cpus_text(asked)} of {cpus_text(has)}"
     parts = [(sum(n for _, n in r.place.memory_bytes), mark) for mark, r in pods]
     total = node.machine.topology.memory_bytes
     taken = sum(amount for amount, _ in parts)
-    yield "memory", parts, total, f"{memory(taken)} of {memory(total)}"
+    yield "memory", parts, total, f"{memory_text(taken)} of {memory_text(total)}"
     gpus = gpus_in(node)
     if gpus and not knows_devices(node):
         parts = [(asked_gpus(r.pod.spec), mark) for mark, r in pods]
@@ -136,7 +140,9 @@ def _bars(
         yield "pods", [(here, full)], most, f"{here} of {most:,}"
     for name, amount in others_in(node.extended):
         parts = [(r.pod.spec.requests.amount_of(name), mark) for mark, r in pods]
-        said = f"{plain(name, amount_taken(residents, name))} of {plain(name, amount)}"
+        said = (
+            f"{amount_text(name, extended_taken(residents, name))} of {amount_text(name, amount)}"
+        )
         yield name, parts, amount, said
 
 

@@ -11,7 +11,7 @@ from placer.node.render.systemd import property_for
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import BAD, GOOD, STRONG
 from placer_cli.draw.tables import table
-from placer_cli.draw.texts import count
+from placer_cli.draw.texts import count_text
 from placer_models.files.part import Json
 from placer_models.node_placement import NodePlacement
 
@@ -21,7 +21,7 @@ def draw_plan(document: NodePlacement, plan: NodePlan, done: str, canvas: Canvas
     changes = len(plan.operations) + len(plan.finish)
     head = f"Node {document.node.name}, generation {document.generation}: "
     if changes:
-        head += f"{count(changes, 'change')} {done}."
+        head += f"{count_text(changes, 'change')} {done}."
     else:
         head += "nothing is written." if plan.observed else "all is as it should be."
     parts: list[RenderableType] = [Text(head, BAD if plan.observed else GOOD)]
@@ -38,7 +38,10 @@ def draw_plan(document: NodePlacement, plan: NodePlan, done: str, canvas: Canvas
     if inner:
         more = f" and {len(inner) - 2} more" if len(inner) > 2 else ""
         names = ", ".join(f"/{cgroup}" for cgroup in inner[:2])
-        parts += ["", Text(f"{count(len(inner), 'cgroup')} above them made ready: {names}{more}")]
+        parts += [
+            "",
+            Text(f"{count_text(len(inner), 'cgroup')} above them made ready: {names}{more}"),
+        ]
     if rows:
         heads = ("cgroup", "file", "from", "to", "why")
         parts += ["", table(heads, rows, canvas.width, wrap={"cgroup": 16, "why": 16})]

@@ -6,7 +6,7 @@ from rich.text import Text
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import QUIET, STRONG
 from placer_cli.draw.tables import table
-from placer_cli.draw.texts import count
+from placer_cli.draw.texts import count_text
 from placer_models.quota import EncodedClass, to_quantity
 
 MOST_DIGITS = 40
@@ -27,8 +27,8 @@ def draw_quotas(encoded: EncodedClass, canvas: Canvas) -> RenderableType:
     ]
     head = Text.assemble(
         (to_quantity(encoded.number), STRONG),
-        f" = {count(len(rows), 'device')} x {count(bits, 'bit')}, ",
-        f"{count(len(encoded.words), 'word')} of 64 bits: ",
+        f" = {count_text(len(rows), 'device')} x {count_text(bits, 'bit')}, ",
+        f"{count_text(len(encoded.words), 'word')} of 64 bits: ",
         " ".join(f"{word:#x}" for word in encoded.words),
     )
     columns = ("device", "bits", "field", "quota")

@@ -4,10 +4,10 @@ from collections import defaultdict
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from placer_cli.draw.texts import stem
+from placer_cli.draw.texts import stem_of_name
 from placer_models.affinity import SYSTEM_NAMESPACE
 from placer_models.cluster import Instance, Node
-from placer_models.moves import movers
+from placer_models.moves import moves_of
 from placer_models.placement import Placement, PodPlacement
 from placer_models.pod import Pod
 
@@ -53,7 +53,7 @@ def pods_on(node: Node, residents: Sequence[DrawnPod]) -> tuple[int, int | None]
     return pods, None if most is None else max(0, most - (len(residents) - pods))
 
 
-def amount_taken(residents: Iterable[DrawnPod], name: str) -> int:
+def extended_taken(residents: Iterable[DrawnPod], name: str) -> int:
     """Return how much of an extended resource the pods ask for together."""
     return sum(resident.pod.spec.requests.amount_of(name) for resident in residents)
 
@@ -74,13 +74,13 @@ def residents_of(instance: Instance, placement: Placement) -> Mapping[str, tuple
     nodes = {node.name for node in instance.nodes}
     waiting = {pod.key: (pod, gang) for gang in instance.gangs for pod in gang.pods}
     found: dict[str, list[DrawnPod]] = defaultdict(list)
-    goes_to = {move.place.key: move.place for move in movers(instance, placement)}
+    goes_to = {move.place.key: move.place for move in moves_of(instance, placement)}
     for running in instance.running:
         place = running.placement
         if running.pod.key in goes_to:
             place = goes_to[running.pod.key]
             _known(place, nodes)
-        party = place.gang or stem(place.name)
+        party = place.gang or stem_of_name(place.name)
         found[place.node].append(DrawnPod(running.pod, place, party, running=True))
     for place in placement.pods:
         if place.key in goes_to:
@@ -91,7 +91,7 @@ def residents_of(instance: Instance, placement: Placement) -> Mapping[str, tuple
             )
         _known(place, nodes)
         pod, gang = waiting[place.key]
-        party = stem(pod.name) if gang.lone else gang.name
+        party = stem_of_name(pod.name) if gang.lone else gang.name
         found[place.node].append(DrawnPod(pod, place, party, running=False))
     return {node: tuple(pods) for node, pods in found.items()}
 

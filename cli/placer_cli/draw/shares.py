@@ -2,18 +2,18 @@
 
 from collections.abc import Sequence
 
-from placer_cli.draw.texts import memory, quantity_text, short_list
+from placer_cli.draw.texts import ids_text, memory_text, quantity_text
 from placer_models.capacity import PERCENT, Quantity, Unit
 from placer_models.device import Device
-from placer_models.device_share import DeviceShare, room, taken, totals_of
+from placer_models.device_share import DeviceShare, share_room, share_taken, totals_of
 from placer_models.placement import ContainerPlacement, DeviceGrant, PodPlacement
 
 
-def share(part: DeviceShare) -> str:
+def held_share_text(part: DeviceShare) -> str:
     """Write what is held of a device: ``25 %``, ``50 %, 30Gi``, ``space 5Gi, queues 8``."""
     words = [f"{part.percent} %"] if part.percent is not None else []
     if part.memory_bytes is not None:
-        words.append(memory(part.memory_bytes))
+        words.append(memory_text(part.memory_bytes))
     elif part.memory_percent is not None and part.memory_percent != part.percent:
         words.append(f"{part.memory_percent} % of memory")
     words += [f"{quantity.name} {quantity_text(quantity)}" for quantity in part.capacity]
@@ -23,8 +23,8 @@ def share(part: DeviceShare) -> str:
 def left_of(device: Device, held: Sequence[DeviceShare]) -> str:
     """Write what is left of a device, of each quantity that pods hold: ``space 1Ti of 2Ti``."""
     totals = totals_of(device)
-    has = room(totals)
-    parts = [taken(share, totals) or has for share in held]
+    has = share_room(totals)
+    parts = [share_taken(share, totals) or has for share in held]
     units = (Unit.PERCENT, Unit.BYTES, *(quantity.unit for quantity in device.capacity))
     words = []
     for name, unit, most, *amounts in zip(totals.names, units, has, *parts, strict=True):
@@ -42,13 +42,13 @@ def devices_of(place: PodPlacement | ContainerPlacement, kind: str) -> str:
     held = [grant for grant in place.devices if grant.type == kind]
     parts = [one for one in held if one.share and (one.vfs or not one.share.whole)]
     whole = [grant.minor for grant in held if grant not in parts]
-    words = [short_list(whole)] if whole else []
+    words = [ids_text(whole)] if whole else []
     words += [f"{grant.minor} ({_part(grant)})" for grant in parts]
     return ", ".join(words)
 
 
 def _part(grant: DeviceGrant) -> str:
     """Write what is held of a device, with its virtual functions: ``1 %, vf 3``."""
-    words = [share(grant.share)] if grant.share else []
-    words += [f"vf {short_list(grant.vfs)}"] if grant.vfs else []
+    words = [held_share_text(grant.share)] if grant.share else []
+    words += [f"vf {ids_text(grant.vfs)}"] if grant.vfs else []
     return ", ".join(words)

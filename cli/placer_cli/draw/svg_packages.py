@@ -24,7 +24,7 @@ from placer_cli.draw.svg_shapes import (
     rect,
     words,
 )
-from placer_cli.draw.texts import memory
+from placer_cli.draw.texts import memory_text
 from placer_cli.draw.threads import LABEL_COLUMNS, StyledMark, labels_of, spread_over_lines
 from placer_models.device import Device
 
@@ -216,7 +216,7 @@ def _memory(
             at = x + (wide - (COLUMN - 1) * len(cell.mark)) / 2
             yield words(at, y + BAR - 2, cell.mark, cell.style, size=SIZE - 3, wide=COLUMN - 1)
         x += wide
-    taken = memory(sum(amount for amount, _ in held))
+    taken = memory_text(sum(amount for amount, _ in held))
     yield words(left + most + COLUMN, y + BAR - 2, taken, QUIET, size=SIZE - 2)
 
 

@@ -15,7 +15,7 @@ MOST_COLUMNS = 10_000
 """Wider than any page."""
 
 
-def flow(pieces: Iterable[Text], width: int, between: str = "   ") -> Text:
+def flow_pieces(pieces: Iterable[Text], width: int, between: str = "   ") -> Text:
     """Join the pieces; one that does not fit starts a line, and is cut only if it is too long."""
     lines: list[Text] = []
     for piece in pieces:
@@ -31,7 +31,9 @@ def titled(title: str, drawing: RenderableType) -> RenderableType:
     return Group(Text(title, STRONG), drawing)
 
 
-def beside(drawings: list[RenderableType], canvas: Canvas) -> Iterator[RenderableType]:
+def drawings_side_by_side(
+    drawings: list[RenderableType], canvas: Canvas
+) -> Iterator[RenderableType]:
     """Yield drawings side by side if the canvas is wide enough, else in turn."""
     widths = [columns_of(drawing) for drawing in drawings]
     if len(drawings) > 1 and sum(widths) + 4 * (len(widths) - 1) <= canvas.width:

@@ -21,7 +21,7 @@ _NUMBERED = re.compile(r"(.*?)([0-9]{1,9})")
 """What comes before a number, and the number: as many digits as host lists may have."""
 
 
-def memory(amount_bytes: int) -> str:
+def memory_text(amount_bytes: int) -> str:
     """Write bytes in the largest unit, to three digits: ``64Gi``, ``1.97Ti``."""
     amount, unit = float(amount_bytes), 0
     while amount >= 1024 and unit < len(_UNITS) - 1:
@@ -33,19 +33,19 @@ def quantity_text(quantity: Quantity) -> str:
     """Write an amount of a quantity in its unit: ``5Gi``, ``30 %``, ``2,000``."""
     match quantity.unit:
         case Unit.BYTES:
-            return memory(quantity.amount)
+            return memory_text(quantity.amount)
         case Unit.PERCENT:
             return f"{quantity.amount} %"
         case Unit.UNITS:
             return f"{quantity.amount:,}"
 
 
-def plain(name: str, amount: int) -> str:
+def amount_text(name: str, amount: int) -> str:
     """Write an amount of an extended resource; as memory where its name says that it is some."""
-    return memory(amount) if name.endswith(_IN_BYTES) else f"{amount:,}"
+    return memory_text(amount) if name.endswith(_IN_BYTES) else f"{amount:,}"
 
 
-def named(amounts: Iterable[tuple[str, int]]) -> Iterator[tuple[str, int]]:
+def named_amounts(amounts: Iterable[tuple[str, int]]) -> Iterator[tuple[str, int]]:
     """Yield plain amounts that people name, and not the sum that a dump's reader makes of CPUs."""
     return (amount for amount in amounts if amount[0] != REQUESTED_CPU)
 
@@ -62,7 +62,7 @@ def by_default(defaults: Defaults) -> Iterator[str]:
         yield f"by default {', '.join(said)}"
 
 
-def cpus(milli: int) -> str:
+def cpus_text(milli: int) -> str:
     """Write thousandths of a CPU as CPUs: ``1.5``."""
     return f"{milli / 1000:.3f}".rstrip("0").rstrip(".")
 
@@ -72,12 +72,12 @@ def gb_per_s(centi: int) -> str:
     return f"{centi / 100:,.2f}".rstrip("0").rstrip(".")
 
 
-def count(number: int, noun: str, plural: str = "") -> str:
+def count_text(number: int, noun: str, plural: str = "") -> str:
     """Write a number with its noun: ``1 pod``, ``1,024 pods``."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
-def short_list(ids: Collection[int], columns: int = 18) -> str:
+def ids_text(ids: Collection[int], columns: int = 18) -> str:
     """Write ids as a CPU list if that fits, else as ``0,2..62`` or ``16 of 9-192``."""
     text = format_cpu_list(ids)
     if len(text) <= columns:
@@ -122,7 +122,7 @@ def title_of(name: str, namespace: str) -> str:
     return name if namespace == "default" else f"{namespace}/{name}"
 
 
-def stem(name: str) -> str:
+def stem_of_name(name: str) -> str:
     """Return the name without the number that a replica ends with."""
     return re.sub(r"-\d+$", "", name)
 

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from placer_cli.draw.blocks import CoreCpus
 from placer_cli.draw.palette import QUIET
-from placer_cli.draw.texts import short_list
+from placer_cli.draw.texts import ids_text
 from placer_models.topology import Cpu
 
 LABEL_COLUMNS = 13
@@ -67,7 +67,7 @@ def thread_rows(groups: Groups, cell_of: CellOf, cell_columns: int, width: int) 
 def labels_of(cores: Sequence[CoreCpus]) -> list[str]:
     """Return the CPU ids of each row: the first threads, the second threads, ..."""
     return [
-        short_list([core[level].id for core in cores if level < len(core)], LABEL_COLUMNS)
+        ids_text([core[level].id for core in cores if level < len(core)], LABEL_COLUMNS)
         for level in range(max((len(core) for core in cores), default=0))
     ]
 

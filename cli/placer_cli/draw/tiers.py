@@ -9,8 +9,8 @@ from placer_cli.draw.breaking import BreakingText
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import BAD, GOOD, QUIET
 from placer_cli.draw.tables import table
-from placer_cli.draw.texts import count
-from placer_cli.draw.verdict import CENTI_GB_PER_S, amount, gap
+from placer_cli.draw.texts import count_text
+from placer_cli.draw.verdict import CENTI_GB_PER_S, gap_text, tier_value_text
 from placer_models.goals import Sense, Tier
 from placer_models.placement import TierValue
 
@@ -25,9 +25,9 @@ def draw_tiers(tiers: Sequence[TierValue], canvas: Canvas, *, every: bool) -> Re
     rows = [
         [
             Text(value.tier.name),
-            Text(amount(value.tier, value.value)),
-            Text("" if value.bound is None else amount(value.tier, value.bound)),
-            Text(gap(value)),
+            Text(tier_value_text(value.tier, value.value)),
+            Text("" if value.bound is None else tier_value_text(value.tier, value.bound)),
+            Text(gap_text(value)),
             Text(canvas.marks.yes, GOOD) if value.proven else Text("open", BAD),
             _sense(value.tier, canvas),
         ]
@@ -39,7 +39,7 @@ def draw_tiers(tiers: Sequence[TierValue], canvas: Canvas, *, every: bool) -> Re
     drawn = table(head, rows, canvas.width, numbers=numbers, wrap={"unit": 12}, spare=spare)
     if not folded:
         return drawn
-    words = f"{count(folded, 'tier is', 'tiers are')} 0, and proven (--tiers shows all)"
+    words = f"{count_text(folded, 'tier is', 'tiers are')} 0, and proven (--tiers shows all)"
     said = BreakingText(Text(f"and {words}" if shown else words, QUIET))
     return Group(drawn, said) if shown else said
 
@@ -47,7 +47,8 @@ def draw_tiers(tiers: Sequence[TierValue], canvas: Canvas, *, every: bool) -> Re
 def draw_values(values: Iterable[tuple[Tier, int]], canvas: Canvas) -> RenderableType:
     """Return a row for each tier of a placement whose bounds were not computed."""
     rows = [
-        [Text(tier.name), Text(amount(tier, value)), _sense(tier, canvas)] for tier, value in values
+        [Text(tier.name), Text(tier_value_text(tier, value)), _sense(tier, canvas)]
+        for tier, value in values
     ]
     head = ("tier", "value", "unit")
     return table(head, rows, canvas.width, numbers=("value",), wrap={"unit": 12}, spare=("unit",))

@@ -3,7 +3,7 @@
 from typing import assert_never
 
 from placer.search.options import Engine, SolveOptions
-from placer_cli.draw.texts import count, gb_per_s
+from placer_cli.draw.texts import count_text, gb_per_s
 from placer_cli.draw.waiting import all_waiting, left_out_said
 from placer_models.cluster import Instance
 from placer_models.goals import Tier
@@ -14,7 +14,7 @@ from placer_models.reasons import NotAsked
 def verdict(answer: Answer, instance: Instance, options: SolveOptions) -> str:
     """Say how many pods have a place, and how good that is proven to be."""
     total = all_waiting(instance)
-    pods, bad = count(total, "pod"), left_out_said(instance)
+    pods, bad = count_text(total, "pod"), left_out_said(instance)
     match answer:
         case Placed() if not total:
             return "Nothing waits for a place."
@@ -43,7 +43,7 @@ def verdict(answer: Answer, instance: Instance, options: SolveOptions) -> str:
 
 
 def _moved(pods: int) -> str:
-    return f", {count(pods, 'running pod')} moved" if pods else ""
+    return f", {count_text(pods, 'running pod')} moved" if pods else ""
 
 
 def _placed(placed: int, pods: str, more: str, tiers: tuple[TierValue, ...]) -> str:
@@ -56,7 +56,7 @@ def _proof(tiers: tuple[TierValue, ...]) -> str:
     if proven == len(tiers):
         return "optimal"
     first_open = tiers[proven]
-    distance = gap(first_open)
+    distance = gap_text(first_open)
     known = f"{first_open.tier.name} {f'within {distance}' if distance else 'open'}"
     if not proven:
         return f"not proven optimal: {known}" if distance else "not proven optimal"
@@ -67,7 +67,7 @@ CENTI_GB_PER_S = "0.01 GB/s"
 """The unit that people read as GB/s."""
 
 
-def gap(value: TierValue) -> str:
+def gap_text(value: TierValue) -> str:
     """Write how far a value is from its bound: in percent, or beside a bound of 0 as it is.
 
     It is empty where no bound was looked for.
@@ -77,10 +77,10 @@ def gap(value: TierValue) -> str:
     if value.bound == value.value:
         return "0"
     if not value.bound:
-        return amount(value.tier, abs(value.value))
+        return tier_value_text(value.tier, abs(value.value))
     return "below 0.1 %" if value.gap < 0.001 else f"{100 * value.gap:.1f} %"
 
 
-def amount(tier: Tier, value: int) -> str:
+def tier_value_text(tier: Tier, value: int) -> str:
     """Write a tier's value as people read it."""
     return gb_per_s(value) if tier.unit == CENTI_GB_PER_S else f"{value:,}"

@@ -8,10 +8,18 @@ from rich.text import Text
 
 from placer.search.reasons.sentences import sentences
 from placer_cli.draw.plain import has_classes
-from placer_cli.draw.shares import share
+from placer_cli.draw.shares import held_share_text
 from placer_cli.draw.tables import table
 from placer_cli.draw.text_flow import titled
-from placer_cli.draw.texts import cpus, fold_names, memory, named, plain, stem, title_of
+from placer_cli.draw.texts import (
+    amount_text,
+    cpus_text,
+    fold_names,
+    memory_text,
+    named_amounts,
+    stem_of_name,
+    title_of,
+)
 from placer_models.affinity import AffinityTerm
 from placer_models.cluster import Instance
 from placer_models.device_strategy import DeviceStrategy
@@ -24,7 +32,7 @@ from placer_models.relations import domain_limits
 Member = tuple[Gang, Pod]
 
 
-def waiting(
+def waiting_table(
     instance: Instance, placed: Container[tuple[str, str]], width: int
 ) -> RenderableType | None:
     """Return a table of the pods that have no place yet; None if there is none."""
@@ -75,23 +83,25 @@ def left_out_said(instance: Instance) -> str:
     return (f", {bad:,} illegal" if bad else "") + (f", {unasked:,} not asked" if unasked else "")
 
 
-def asked(spec: PodSpec) -> str:
+def asked_text(spec: PodSpec) -> str:
     """Say what one pod asks for: ``16 CPUs, 64Gi, 2 gpu``."""
     need = spec.requests
-    parts = [f"{cpus(need.cpu_milli)} CPUs"] if need.cpu_milli else []
-    parts += [memory(need.memory_bytes)] if need.memory_bytes else []
-    parts += [f"{pages.count}x{memory(pages.page_bytes)} pages" for pages in need.hugepages]
+    parts = [f"{cpus_text(need.cpu_milli)} CPUs"] if need.cpu_milli else []
+    parts += [memory_text(need.memory_bytes)] if need.memory_bytes else []
+    parts += [f"{pages.count}x{memory_text(pages.page_bytes)} pages" for pages in need.hugepages]
     each = (", ".join(_devices(one)) or "no devices" for one in spec.each)
     several = tuple(dict.fromkeys(each))
     parts += _devices(spec.each[0]) if len(several) < 2 else [" or ".join(several)]
-    parts += [f"{plain(name, amount)} {name}" for name, amount in named(need.extended)]
+    parts += [
+        f"{amount_text(name, amount)} {name}" for name, amount in named_amounts(need.extended)
+    ]
     return ", ".join(parts) or "nothing"
 
 
 def _devices(spec: PodSpec) -> list[str]:
     """Say for which devices a pod asks."""
     return [
-        _count(spec, device) + (f" ({share(device.share)})" if device.share else "")
+        _count(spec, device) + (f" ({held_share_text(device.share)})" if device.share else "")
         for device in spec.requests.devices
     ]
 
@@ -110,7 +120,7 @@ def _count(spec: PodSpec, device: DeviceRequest) -> str:
 def _series(member: Member) -> tuple[object, ...]:
     gang, pod = member
     return (
-        stem(pod.name),
+        stem_of_name(pod.name),
         pod.namespace,
         pod.spec,
         gang.priority,
@@ -126,7 +136,7 @@ def _row(members: list[Member], classes: bool) -> list[Text]:
         "" if gang.lone else f"{gang.name}, at least {gang.minimum}",
         str(gang.priority) if gang.priority else "",
         pod.spec.qos.value if classes else "",
-        asked(pod.spec),
+        asked_text(pod.spec),
         _rules(gang, pod.spec),
     )
     return [Text(word) for word in words]

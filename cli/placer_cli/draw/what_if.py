@@ -12,8 +12,8 @@ from placer_cli.draw.palette import BAD, GOOD, QUIET, STRONG
 from placer_cli.draw.places import draw_moves, draw_unplaced
 from placer_cli.draw.tables import table
 from placer_cli.draw.text_flow import titled
-from placer_cli.draw.texts import count
-from placer_cli.draw.verdict import CENTI_GB_PER_S, amount, verdict
+from placer_cli.draw.texts import count_text
+from placer_cli.draw.verdict import CENTI_GB_PER_S, tier_value_text, verdict
 from placer_models.cluster import Instance
 from placer_models.goals import Sense, Tier
 from placer_models.placement import Answer, PartlyPlaced, Placed, title_of
@@ -70,8 +70,10 @@ def _sum(found: WhatIf) -> str:
     """Say in one sentence what the changes are good for."""
     gained, lost = len(found.gained), len(found.lost)
     said = [
-        f"{count(gained, 'pod')} {'gains' if gained == 1 else 'gain'} a place" if gained else "",
-        f"{count(lost, 'pod')} {'loses' if lost == 1 else 'lose'} a place" if lost else "",
+        f"{count_text(gained, 'pod')} {'gains' if gained == 1 else 'gain'} a place"
+        if gained
+        else "",
+        f"{count_text(lost, 'pod')} {'loses' if lost == 1 else 'lose'} a place" if lost else "",
     ]
     return f"{' and '.join(filter(None, said)) or 'Nobody gains or loses a place'}."
 
@@ -104,8 +106,8 @@ def _tier_rows(
         unit = "GB/s short of the best" if tier.unit == CENTI_GB_PER_S else tier.unit
         yield [
             Text(name),
-            Text("" if was is None else amount(tier, was)),
-            Text("" if now is None else amount(tier, now), style),
+            Text("" if was is None else tier_value_text(tier, was)),
+            Text("" if now is None else tier_value_text(tier, now), style),
             Text(f"{arrow} {unit}", QUIET),
         ]
 

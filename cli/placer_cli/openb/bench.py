@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from placer_cli.console import err, out
+from placer_cli.console import error_console, result_console
 from placer_cli.openb.files import NodesFile, PodsFile, SequenceFile
-from placer_cli.output import Format, document
+from placer_cli.output import Format, document_text
 
 if TYPE_CHECKING:
     from placer.openb.replay import ReplayResult
@@ -91,23 +91,23 @@ def openb(
     from placer.openb.trace import read_trace
 
     trace = read_trace(nodes, pods, sequence, seed)
-    from placer.openb.replay import ROUNDS, replay, replay_with_departures
+    from placer.openb.replay import ROUNDS, replay_trace, replay_with_departures
     from placer_cli.openb.bar import counting_bar
 
     most = len(trace.arrivals.pods) if depart is None else ROUNDS * len(trace.pods)
-    with counting_bar(err(), "pods", most) as tell:
+    with counting_bar(error_console(), "pods", most) as tell:
         if depart is None:
-            found = replay(trace, strategy, batch, tell)
+            found = replay_trace(trace, strategy, batch, tell)
         else:
             found = replay_with_departures(trace, strategy, batch, depart, tell)
     if form is Format.TABLE:
         from placer_cli.draw.canvas import canvas_of
         from placer_cli.openb.drawn import draw_replay
 
-        console = out()
+        console = result_console()
         console.print(draw_replay(found, strategy, canvas_of(console)))
         return
-    typer.echo(document(replay_to_json(found), form), nl=False)
+    typer.echo(document_text(replay_to_json(found), form), nl=False)
 
 
 def replay_to_json(found: "ReplayResult") -> dict[str, object]:

@@ -6,7 +6,14 @@ from typing import Annotated
 import typer
 
 from placer_cli.openb.files import NodesFile, PodsFile
-from placer_cli.output import Format, document, format_of, output_file, refuse_inputs, replacing
+from placer_cli.output import (
+    Format,
+    document_text,
+    format_of,
+    output_file,
+    refuse_inputs,
+    replacing_file,
+)
 
 convert_app = typer.Typer(
     no_args_is_help=True,
@@ -43,19 +50,19 @@ def openb(
     """
     from placer.openb.lists import read_nodes, read_pods
     from placer.openb.trace import instance_of
-    from placer.openb.words import models_of
+    from placer.openb.words import gpu_models_of
     from placer_models.instance.writer import instance_to_dict, instance_to_yaml
 
     refuse_inputs("--output", output, [nodes, pods])
     found = read_nodes(nodes)
-    instance = instance_of(found, read_pods(pods, models_of(found)))
+    instance = instance_of(found, read_pods(pods, gpu_models_of(found)))
     form = Format.YAML if output is None else format_of(output)
     if form is Format.JSON:
-        text = document(instance_to_dict(instance, lambda _: False), form)
+        text = document_text(instance_to_dict(instance, lambda _: False), form)
     else:
         text = instance_to_yaml(instance, lambda _: False)
     if output is None:
         typer.echo(text, nl=False)
         return
-    with replacing(output) as stream:
+    with replacing_file(output) as stream:
         stream.write(text)

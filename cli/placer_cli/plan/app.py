@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from placer_cli.commands.solve import LONGEST_S, MOST_WORKERS
-from placer_cli.console import err, note_summary, out
+from placer_cli.console import error_console, note_summary, result_console
 from placer_cli.draw.palette import STRONG
 from placer_cli.exits import Exit
-from placer_cli.output import Format, document, refuse_inputs
+from placer_cli.output import Format, document_text, refuse_inputs
 from placer_cli.plan.fit import fit
 from placer_cli.plan.survive import survive
 from placer_cli.plan.sweeping import ExecutorAddress, Processes, told_as_usage, workers_named
@@ -163,7 +163,7 @@ def _buy(
 
     started_s = monotonic()
     answers: list[PlanAnswer] = []
-    with told_as_usage(), halted_by_ctrl_c() as halt, progress(err()) as tell:
+    with told_as_usage(), halted_by_ctrl_c() as halt, progress(error_console()) as tell:
         from placer.plan.plan import buy as search
 
         threads = workers or SolveOptions().workers
@@ -189,7 +189,7 @@ def _buy(
         from placer_cli.draw.canvas import canvas_of
         from placer_cli.plan.drawn import draw_plan
 
-        console = out()
+        console = result_console()
         for question, answer in zip(questions, answers, strict=False):
             if each:
                 console.print(question.scenarios[0].name, style=STRONG)
@@ -204,7 +204,7 @@ def _buy(
             if each
             else plan_to_json(questions[0], answers[0])
         )
-        typer.echo(document(tree, form), nl=False)
+        typer.echo(document_text(tree, form), nl=False)
     if report is not None:
         from placer_cli.plan.pages import plan_page
 
@@ -212,7 +212,7 @@ def _buy(
             questions[0], answers[0], foot_of("What to buy, as placer plan buy says it")
         )
         write_report(report, page)
-    err().print(f"planned in {monotonic() - started_s:.2f} s", style="dim")
+    error_console().print(f"planned in {monotonic() - started_s:.2f} s", style="dim")
     return answers
 
 

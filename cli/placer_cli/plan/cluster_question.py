@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from placer_cli.console import err, note_summary, out
+from placer_cli.console import error_console, note_summary, result_console
 from placer_cli.illegal import read_instance
-from placer_cli.output import Format, document, refuse_inputs
+from placer_cli.output import Format, document_text, refuse_inputs
 from placer_cli.plan.sweeping import told_as_usage
 from placer_cli.report.option import foot_of, write_report
 from placer_models.cluster import Instance
@@ -77,7 +77,7 @@ class ClusterQuestion:
         from placer_cli.interrupt import halted_by_ctrl_c
         from placer_cli.progress import progress
 
-        with told_as_usage(), halted_by_ctrl_c() as halt, progress(err()) as tell:
+        with told_as_usage(), halted_by_ctrl_c() as halt, progress(error_console()) as tell:
             tell(what)
             yield tell, lambda: halt.called_s is not None
 
@@ -102,13 +102,13 @@ class ClusterQuestion:
         if self.form is Format.TABLE:
             from placer_cli.draw.canvas import canvas_of
 
-            console = out()
+            console = result_console()
             console.print(draw(canvas_of(console)))
         else:
-            typer.echo(document(tree(), self.form), nl=False)
+            typer.echo(document_text(tree(), self.form), nl=False)
         if self.report is not None:
             write_report(self.report, page(foot_of(f"What {command} says")))
-        err().print(f"{did} in {monotonic() - self._started_s:.2f} s", style="dim")
+        error_console().print(f"{did} in {monotonic() - self._started_s:.2f} s", style="dim")
 
 
 def answered(ask: Callable[[], _Answer]) -> _Answer:

@@ -11,7 +11,7 @@ from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import QUIET, STRONG
 from placer_cli.draw.tables import table
 from placer_cli.draw.text_flow import titled
-from placer_cli.draw.texts import count, fold_names
+from placer_cli.draw.texts import count_text, fold_names
 
 
 def draw_fit(steps: Sequence[FitCount], shape: str, waiting: int, canvas: Canvas) -> RenderableType:
@@ -28,7 +28,7 @@ def draw_fit(steps: Sequence[FitCount], shape: str, waiting: int, canvas: Canvas
     lines: list[RenderableType] = [Text(_sentence(first, shape), STRONG)]
     if waiting:
         wait = "waits and is" if waiting == 1 else "wait and are"
-        lines.append(Text(f"{count(waiting, 'pod')} {wait} not placed first.", QUIET))
+        lines.append(Text(f"{count_text(waiting, 'pod')} {wait} not placed first.", QUIET))
     lines += ["", _classes(first.classes, canvas)]
     if len(steps) > 1:
         lines += ["", titled("With a change", _changes(steps, canvas))]

@@ -14,7 +14,7 @@ from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import BAD, GOOD, QUIET, STRONG
 from placer_cli.draw.tables import table
 from placer_cli.draw.text_flow import titled
-from placer_cli.draw.texts import count, fold_names, title_of
+from placer_cli.draw.texts import count_text, fold_names, title_of
 
 MOST_ROWS = 30
 """So many losses are drawn; --format json has all."""
@@ -49,7 +49,7 @@ def draw_survival(
         lines.append(Text(f"In no domain, and never lost: {fold_names(answer.outside)}.", QUIET))
     if waiting:
         wait = "waits and is" if waiting == 1 else "wait and are"
-        lines.append(Text(f"{count(waiting, 'pod')} {wait} left out.", QUIET))
+        lines.append(Text(f"{count_text(waiting, 'pod')} {wait} left out.", QUIET))
     lines += ["", _table(answer, currency, canvas)]
     for one in failed[:MOST_EXPLAINED]:
         lines += ["", titled(f"Without {one.loss.name}", Lines(*_why(one, currency)))]
@@ -66,8 +66,8 @@ def _sentence(answer: SurvivalAnswer, nodes: int, domain: str) -> str:
     total = sum(1 + len(one.loss.alike) for one in answer.losses)
     bad = sum(1 + len(one.loss.alike) for one in answer.failed)
     worst = answer.losses[0]
-    left = f"{len(worst.unplaced):,} of {count(worst.pods, 'pod')}"
-    losses = f"{bad:,} of {count(total, 'loss', 'losses')} {'leaves' if bad == 1 else 'leave'}"
+    left = f"{len(worst.unplaced):,} of {count_text(worst.pods, 'pod')}"
+    losses = f"{bad:,} of {count_text(total, 'loss', 'losses')} {'leaves' if bad == 1 else 'leave'}"
     return f"{losses} pods without a place; the worst is {worst.loss.name}: {left}."
 
 
@@ -79,7 +79,7 @@ def _table(answer: SurvivalAnswer, currency: str, canvas: Canvas) -> RenderableT
     if len(answer.losses) <= MOST_ROWS:
         return drawn
     more = len(answer.losses) - MOST_ROWS
-    return Lines(drawn, Text(f"and {count(more, 'loss', 'losses')} that are no worse", QUIET))
+    return Lines(drawn, Text(f"and {count_text(more, 'loss', 'losses')} that are no worse", QUIET))
 
 
 def _row(one: Survival, currency: str) -> Iterator[Text]:

@@ -15,7 +15,7 @@ from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import BAD, GOOD, QUIET, STRONG
 from placer_cli.draw.tables import table
 from placer_cli.draw.text_flow import titled
-from placer_cli.draw.texts import count, title_of
+from placer_cli.draw.texts import count_text, title_of
 from placer_models.pod import pods_of
 
 MOST_ROWS = 60
@@ -40,7 +40,7 @@ def _bought(question: PlanQuestion, answer: Bought, canvas: Canvas) -> Iterator[
     if not answer.mix:
         yield Text("Nothing has to be bought: all pods fit on what is there.", STRONG)
         return
-    nodes = count(sum(one.count for one in answer.mix), "node")
+    nodes = count_text(sum(one.count for one in answer.mix), "node")
     yield Text(f"Buy {nodes} for {price}: {_proof(question, answer)}", STRONG)
     yield Text(_who(question, answer))
     yield ""
@@ -75,9 +75,9 @@ def _who(question: PlanQuestion, answer: Bought) -> str:
         without = f" Nobody is left without a place after {told}."
     if len(question.scenarios) == 1:
         get = "gets" if pods[0] == 1 else "get"
-        return f"{count(pods[0], 'pod')} {get} a place, all judged.{without}"
+        return f"{count_text(pods[0], 'pod')} {get} a place, all judged.{without}"
     told = ", ".join(
-        f"{one.scenario} ({count(number, 'pod')})" for one, number in zip(whole, pods, strict=True)
+        f"{one.scenario} ({count_text(number, 'pod')})" for one, number in zip(whole, pods, strict=True)
     )
     return f"It does for each scenario: {told}. All places are judged.{without}"
 
@@ -109,7 +109,7 @@ def _cut(head: tuple[str, ...], rows: list[list[Text]], canvas: Canvas) -> Rende
     drawn = table(head, rows[:MOST_ROWS], canvas.width, numbers=head[1:], wrap={head[0]: 12})
     if len(rows) <= MOST_ROWS:
         return drawn
-    return Lines(drawn, Text(f"and {count(len(rows) - MOST_ROWS, 'row')} more", QUIET))
+    return Lines(drawn, Text(f"and {count_text(len(rows) - MOST_ROWS, 'row')} more", QUIET))
 
 
 def _binds(one: BindingResource) -> Text:
@@ -156,7 +156,7 @@ def _no_plan(question: PlanQuestion, answer: NoPlan) -> Iterator[RenderableType]
         why = "what is there is too little, and no offer holds the rest"
     yield Text(f"No plan places all {total:,} pods, which is proven: {why}.", STRONG)
     for short in answer.short:
-        said = f"{short.pod}: {count(short.count, 'pod')} like it would have no place"
+        said = f"{short.pod}: {count_text(short.count, 'pod')} like it would have no place"
         if short.reasons:
             said += f", and no offer holds one: {' '.join(short.reasons)}"
         yield Text(said, BAD)
@@ -177,7 +177,7 @@ def _mends(question: PlanQuestion, answer: NoPlan) -> Iterator[RenderableType]:
 def _none_found(question: PlanQuestion, answer: NoneFound) -> Iterator[RenderableType]:
     several = len(question.scenarios) > 1 or question.survive is not None
     where = f" in scenario {answer.scenario}" if several else ""
-    what = f"{count(answer.pods, 'pod')} found no place{where}" if answer.pods else "none was found"
+    what = f"{count_text(answer.pods, 'pod')} found no place{where}" if answer.pods else "none was found"
     yield Text(f"No plan yet: {what}, and it is not proven that none exists.", STRONG)
     yield Text(f"If there is one, it costs at least {money(question, answer.bound)}.")
     for one in answer.unplaced:

@@ -9,12 +9,12 @@ from rich.text import Text
 
 from placer.plan.growth import GrowthCurve, GrowthStep, Stretch
 from placer.plan.question import PlanQuestion
-from placer_cli.draw.bars import bar
+from placer_cli.draw.bars import draw_bar
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import BAD, STRONG
 from placer_cli.draw.tables import table
 from placer_cli.draw.text_flow import titled
-from placer_cli.draw.texts import count
+from placer_cli.draw.texts import count_text
 from placer_cli.draw.threads import StyledMark
 from placer_cli.plan.drawn import money
 
@@ -77,7 +77,7 @@ def growth_sentences(question: PlanQuestion, curve: GrowthCurve) -> Iterator[str
             )
     if curve.missing:
         why = "their workers died again and again" if curve.lost else "the search was ended"
-        yield f"{count(len(curve.missing), 'plan')} not solved: {why}."
+        yield f"{count_text(len(curve.missing), 'plan')} not solved: {why}."
 
 
 def told_stretch(stretch: Stretch) -> str:
@@ -111,7 +111,7 @@ def _steps(question: PlanQuestion, curve: GrowthCurve, canvas: Canvas) -> Render
         mix = ", ".join(f"{number:,} {offer}" for offer, number in step.mix[:4])
         mix += f" and {len(step.mix) - 4} more offers" if len(step.mix) > 4 else ""
         filled = StyledMark(canvas.marks.full, STRONG)
-        drawn = bar([(units, filled)], most, _BAR_COLUMNS, " ")
+        drawn = draw_bar([(units, filled)], most, _BAR_COLUMNS, " ")
         gap = step.gap_percent
         rows.append(
             [

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from placer_cli.console import err, out
+from placer_cli.console import error_console, result_console
 from placer_cli.exits import Exit
-from placer_cli.output import Format, document
+from placer_cli.output import Format, document_text
 from placer_cli.plan.sweeping import told_as_usage
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def buy_growth(
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="'--growth'") from None
     started_s = monotonic()
-    with told_as_usage(), halted_by_ctrl_c() as halt, progress(err()) as tell:
+    with told_as_usage(), halted_by_ctrl_c() as halt, progress(error_console()) as tell:
         threads = threads or (1 if workers.remote else SolveOptions().workers)
         curve = interruptible(
             lambda: grow(
@@ -57,19 +57,19 @@ def buy_growth(
         from placer_cli.draw.canvas import canvas_of
         from placer_cli.plan.drawn_growth import draw_growth
 
-        console = out()
+        console = result_console()
         console.print(draw_growth(question, curve, canvas_of(console)))
     else:
         from placer.plan.to_json import growth_to_json
 
-        typer.echo(document(growth_to_json(question, curve), form), nl=False)
+        typer.echo(document_text(growth_to_json(question, curve), form), nl=False)
     if report is not None:
         from placer_cli.plan.pages import growth_page
         from placer_cli.report.option import foot_of, write_report
 
         foot = foot_of(f"What to buy, as placer plan buy --growth {growth} says it")
         write_report(report, growth_page(question, curve, foot))
-    err().print(f"planned in {monotonic() - started_s:.2f} s", style="dim")
+    error_console().print(f"planned in {monotonic() - started_s:.2f} s", style="dim")
     return exit_of(curve)
 
 

@@ -14,7 +14,7 @@ from placer.plan.survival_json import survival_to_json
 from placer.plan.survive import SurvivalAnswer
 from placer.plan.to_json import growth_to_json, plan_to_json
 from placer_cli.draw.canvas import Canvas
-from placer_cli.draw.texts import count
+from placer_cli.draw.texts import count_text
 from placer_cli.plan.draw_fit import draw_fit
 from placer_cli.plan.draw_survival import draw_survival
 from placer_cli.plan.drawn import draw_plan
@@ -119,7 +119,7 @@ def _nodes(scenario: str, nodes: Sequence[Node], places: Sequence[PodPlacement])
     pods = Counter(place.node for place in places)
     listed: list[list[SortCell | str]] = [[node.name, _number(pods[node.name])] for node in nodes]
     more = len(listed) - _MOST_NODES
-    note = paragraphs([f"and {count(more, 'node')} more"] if more > 0 else [], "faint")
+    note = paragraphs([f"and {count_text(more, 'node')} more"] if more > 0 else [], "faint")
     table = sorted_table(("node", "#pods"), listed[:_MOST_NODES])
     return section(f"Nodes ({scenario})", table, note)
 

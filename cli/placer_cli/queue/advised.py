@@ -12,8 +12,8 @@ from placer.queue.file.history_file import ThreadHistory
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import BAD, GOOD, QUIET, STRONG
 from placer_cli.draw.tables import table
-from placer_cli.draw.texts import count
-from placer_cli.queue.times import percent, plain_seconds, seconds
+from placer_cli.draw.texts import count_text
+from placer_cli.queue.times import percent_text, plain_seconds, seconds_text
 
 _EDGES = tuple(Fraction(n, 4) for n in (1, 2, 3, 4)) + tuple(map(Fraction, (2, 4, 8)))
 """Bin edges as multiples of the target."""
@@ -29,8 +29,8 @@ def draw_advice(history: ThreadHistory, canvas: Canvas) -> Group:
     """Draw the advice for every job, then the distribution of each job's lengths."""
     advice = history.advice()
     target, majority = (
-        seconds(history.target_us),
-        percent(Fraction(history.majority_permille, 1000)),
+        seconds_text(history.target_us),
+        percent_text(Fraction(history.majority_permille, 1000)),
     )
     parts: list[RenderableType] = [
         Text(history.title, STRONG),
@@ -63,11 +63,11 @@ def _table(advice: Sequence[QueueAdvice], majority: str, width: int) -> Renderab
             Text(job.job),
             Text(f"{job.now:,}"),
             Text(plain_seconds(job.work_us)),
-            Text(percent(job.within_now)),
+            Text(percent_text(job.within_now)),
             Text(f"{job.by_work:,}"),
             Text(f"{job.for_majority:,}"),
             Text(_advised(job), STRONG if job.threads != job.now else QUIET),
-            Text(percent(job.within_then)),
+            Text(percent_text(job.within_then)),
         ]
         for job in advice
     ]
@@ -84,7 +84,7 @@ def _advised(job: QueueAdvice) -> str:
 def _distribution(job: QueueAdvice, target_us: int, canvas: Canvas) -> Text:
     """Draw which share of the threads falls between multiples of the target."""
     pictures = [_bins(job.lengths_us, target_us)]
-    headings = [f"{count(job.now, 'thread')} now"]
+    headings = [f"{count_text(job.now, 'thread')} now"]
     if job.threads != job.now:
         pictures.append(_bins([length / job.factor for length in job.lengths_us], target_us))
         headings.append(f"as {job.threads:,} threads")
@@ -99,7 +99,7 @@ def _distribution(job: QueueAdvice, target_us: int, canvas: Canvas) -> Text:
             share = Fraction(bins[i], job.now)
             bar = canvas.marks.full * math.ceil(share * columns)
             text.append(bar, GOOD if i < _IN_TIME else BAD)
-            told = f" {percent(share)}" if bins[i] else ""
+            told = f" {percent_text(share)}" if bins[i] else ""
             text.append(f"{told:<{columns + _SHARE_COLUMNS - len(bar)}}", QUIET)
     return text
 
@@ -114,7 +114,7 @@ def _bins(lengths_us: Sequence[int | Fraction], target_us: int) -> list[int]:
 
 def _label(i: int, target_us: int) -> str:
     if i == 0:
-        return f"up to {seconds(_EDGES[0] * target_us)}"
+        return f"up to {seconds_text(_EDGES[0] * target_us)}"
     if i == len(_EDGES):
-        return f"over {seconds(_EDGES[-1] * target_us)}"
-    return f"{plain_seconds(_EDGES[i - 1] * target_us)} to {seconds(_EDGES[i] * target_us)}"
+        return f"over {seconds_text(_EDGES[-1] * target_us)}"
+    return f"{plain_seconds(_EDGES[i - 1] * target_us)} to {seconds_text(_EDGES[i] * target_us)}"

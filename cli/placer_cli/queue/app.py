@@ -6,9 +6,9 @@ from typing import Annotated
 import typer
 
 from placer.queue.model import ChargeTime
-from placer_cli.console import out
+from placer_cli.console import result_console
 from placer_cli.exits import Exit
-from placer_cli.output import Format, document, output_file, refuse_inputs, replacing
+from placer_cli.output import Format, document_text, output_file, refuse_inputs, replacing_file
 
 queue_app = typer.Typer(
     no_args_is_help=True,
@@ -64,18 +64,18 @@ def simulate(
     if svg is not None:
         from placer_cli.queue.svg import simulation_svg
 
-        with replacing(svg) as stream:
+        with replacing_file(svg) as stream:
             stream.write(simulation_svg(result))
     if form is Format.TABLE:
         from placer_cli.draw.canvas import canvas_of
         from placer_cli.queue.simulated import draw_simulated
 
-        console = out()
+        console = result_console()
         console.print(draw_simulated(result, canvas_of(console), rows, decisions))
     else:
         from placer_cli.queue.trees import simulated_tree
 
-        typer.echo(document(simulated_tree(result), form), nl=False)
+        typer.echo(document_text(simulated_tree(result), form), nl=False)
     raise typer.Exit(Exit.NOT_ALL if result.never_ran else Exit.DONE)
 
 
@@ -96,9 +96,9 @@ def advise(
         from placer_cli.draw.canvas import canvas_of
         from placer_cli.queue.advised import draw_advice
 
-        console = out()
+        console = result_console()
         console.print(draw_advice(history, canvas_of(console)))
     else:
         from placer_cli.queue.trees import advice_tree
 
-        typer.echo(document(advice_tree(history), form), nl=False)
+        typer.echo(document_text(advice_tree(history), form), nl=False)

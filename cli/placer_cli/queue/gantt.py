@@ -10,7 +10,7 @@ from placer.queue.simulation.result import SimulationResult, ThreadRun
 from placer_cli.draw.canvas import UNICODE, Canvas
 from placer_cli.draw.palette import QUIET
 from placer_cli.draw.threads import StyledMark
-from placer_cli.queue.times import seconds
+from placer_cli.queue.times import seconds_text
 
 LABEL_COLUMNS = 6
 COUNT_COLUMNS = 5
@@ -38,7 +38,7 @@ def draw_gantt(
 
 def time_axis(end_us: int, columns: int) -> Text:
     """Return the line below a picture: time 0 at the left, the end at the right."""
-    end = seconds(end_us)
+    end = seconds_text(end_us)
     gap = max(columns - len(end) - len("0 s"), 1)
     return Text(f"{'':<{LABEL_COLUMNS}}0 s{'':<{gap}}{end}", QUIET, no_wrap=True, overflow="crop")
 

@@ -6,17 +6,17 @@ from fractions import Fraction
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from placer.queue.explain import sentence
+from placer.queue.explain import choices_in_words
 from placer.queue.model import ONE_MILLI, ChargeTime
 from placer.queue.simulation.result import JobResult, SimulationResult, ThreadRun
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import BAD, QUIET, STRONG, owner_marks, owner_style
 from placer_cli.draw.tables import table
-from placer_cli.draw.texts import count
+from placer_cli.draw.texts import count_text
 from placer_cli.draw.threads import StyledMark
 from placer_cli.queue.curves import draw_curves
 from placer_cli.queue.gantt import draw_gantt
-from placer_cli.queue.times import percent, plain_seconds, seconds, weight
+from placer_cli.queue.times import percent_text, plain_seconds, seconds_text, weight_text
 
 
 def draw_simulated(
@@ -66,14 +66,14 @@ def _jobs(result: SimulationResult, cells: dict[str, StyledMark], width: int) ->
 
 
 def _job_row(job: JobResult, cell: StyledMark, weight_milli: int, group_milli: int) -> list[Text]:
-    group = job.group if group_milli == ONE_MILLI else f"{job.group} ({weight(group_milli)})"
+    group = job.group if group_milli == ONE_MILLI else f"{job.group} ({weight_text(group_milli)})"
     starts = Text("never", BAD) if job.first_start_us is None else _time(job.first_start_us)
     ends = Text("never", BAD) if job.end_us is None else _time(job.end_us)
     return [
         Text(cell.mark, cell.style),
         Text(job.name),
         Text(group),
-        Text(weight(weight_milli)),
+        Text(weight_text(weight_milli)),
         Text(f"{job.threads:,}"),
         _time(job.arrives_us),
         starts,
@@ -89,21 +89,21 @@ def _time(time_us: int) -> Text:
 
 def _summary(result: SimulationResult) -> Iterator[Text]:
     used = Fraction(result.service, max(result.capacity_us, 1))
-    told = f"All ends at {seconds(result.makespan_us)}"
+    told = f"All ends at {seconds_text(result.makespan_us)}"
     if result.never_ran:
         # Bounds on the end of all threads say nothing of the end of some.
-        told = f"What ran ended at {seconds(result.makespan_us)}"
+        told = f"What ran ended at {seconds_text(result.makespan_us)}"
     else:
-        told += f"; no order of the threads could end before {seconds(result.lower_bound_us)}"
+        told += f"; no order of the threads could end before {seconds_text(result.lower_bound_us)}"
     if result.upper_bound_us is not None and not result.never_ran:
-        told += f", none without idling after {seconds(result.upper_bound_us)}"
+        told += f", none without idling after {seconds_text(result.upper_bound_us)}"
     yield Text(
-        f"Times and service are in seconds. {told}. {percent(used)} of the capacity was used."
+        f"Times and service are in seconds. {told}. {percent_text(used)} of the capacity was used."
     )
     yield from _fairness(result)
     yield from _waits(result)
     for job, threads in result.never_ran:
-        yield Text(f"{count(threads, 'thread')} of {job} never ran: no room", BAD)
+        yield Text(f"{count_text(threads, 'thread')} of {job} never ran: no room", BAD)
 
 
 def _fairness(result: SimulationResult) -> Iterator[Text]:
@@ -114,7 +114,7 @@ def _fairness(result: SimulationResult) -> Iterator[Text]:
     told = "at dispatch" if result.scenario.charge is ChargeTime.DISPATCH else "as threads run"
     yield Text(
         f"Charged {told}: the largest lead of a flow over a sibling that waited was {ratio} of its "
-        f"longest thread ({lead.flow} over {lead.over}, at {seconds(lead.at_us)})."
+        f"longest thread ({lead.flow} over {lead.over}, at {seconds_text(lead.at_us)})."
     )
 
 
@@ -124,11 +124,12 @@ def _waits(result: SimulationResult) -> Iterator[Text]:
     if not waits:
         return
     wait_us, run = max(waits, key=lambda item: item[0])
-    before = count(max(run.passes for _, run in waits), "thread")
+    before = count_text(max(run.passes for _, run in waits), "thread")
     turn = "its turn" if len(waits) == 1 else "their turn"
     yield Text(
-        f"{count(len(waits), 'gang')} did not fit when {turn} came. The longest wait from then on "
-        f"was {seconds(wait_us)} ({run.job} #{run.thread}, from {seconds(run.turn_us or 0)}); at "
+        f"{count_text(len(waits), 'gang')} did not fit when {turn} came. The longest wait from "
+        f"then on was {seconds_text(wait_us)} ({run.job} #{run.thread}, "
+        f"from {seconds_text(run.turn_us or 0)}); at "
         f"most {before} of work went before one."
     )
 
@@ -139,11 +140,11 @@ def _was_a_choice(run: ThreadRun) -> bool:
 
 def _decision(run: ThreadRun) -> Text:
     where = ",".join(f"C{number}" for number in run.on)
-    text = Text(f"{seconds(run.start_us):>9} ", QUIET)
+    text = Text(f"{seconds_text(run.start_us):>9} ", QUIET)
     text.append(f"{where} takes {run.job} #{run.thread}: ")
-    text.append(sentence(run.steps))
+    text.append(choices_in_words(run.steps))
     if run.turn_us is not None:
-        text.append(f"; its turn came at {seconds(run.turn_us)}")
+        text.append(f"; its turn came at {seconds_text(run.turn_us)}")
     elif run.steps and run.steps[-1].chosen != run.job:
         text.append(f"; {run.steps[-1].chosen} had to wait")
     if run.passes:

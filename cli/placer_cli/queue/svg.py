@@ -7,7 +7,7 @@ from placer.queue.model import ONE_MILLI, US_PER_S
 from placer.queue.simulation.curves import Curve, service_over_time, threads_in_use
 from placer.queue.simulation.result import SimulationResult
 from placer_cli.draw.svg import COLOURS, svg_text
-from placer_cli.queue.times import plain_seconds, seconds
+from placer_cli.queue.times import plain_seconds, seconds_text
 
 WIDTH = 960
 LEFT, RIGHT = 70, 20
@@ -86,7 +86,7 @@ class _Page:
             self.text(LEFT - 6, top + 9, most, end=True)
             self.text(LEFT - 6, top + height, "0", end=True)
         self.text(LEFT, top + height + 14, "0 s")
-        self.text(LEFT + PLOT, top + height + 14, seconds(self._end_us), end=True)
+        self.text(LEFT + PLOT, top + height + 14, seconds_text(self._end_us), end=True)
 
     def finished(self, height: float) -> str:
         head = (
@@ -118,7 +118,9 @@ def _gantt(page: _Page, result: SimulationResult, colours: Mapping[str, str], to
             page.text(LEFT - 6, top + row * number - row * 0.25, f"C{number}", end=True)
     bars: dict[str, list[str]] = {job: [] for job in colours}
     for run in result.runs:
-        tip = f"{run.job} #{run.thread}: {plain_seconds(run.start_us)} to {seconds(run.end_us)}"
+        tip = (
+            f"{run.job} #{run.thread}: {plain_seconds(run.start_us)} to {seconds_text(run.end_us)}"
+        )
         x, width = page.x(run.start_us), page.x(run.end_us) - page.x(run.start_us)
         for number in run.on:
             y = top + row * (number - 1) + 0.5

@@ -5,7 +5,7 @@ from fractions import Fraction
 from placer.queue.model import US_PER_S
 
 
-def seconds(time_us: int | Fraction) -> str:
+def seconds_text(time_us: int | Fraction) -> str:
     """Write microseconds as seconds: ``1,020 s``, ``0.25 s``."""
     return f"{plain_seconds(time_us)} s"
 
@@ -16,11 +16,11 @@ def plain_seconds(time_us: int | Fraction) -> str:
     return text.rstrip("0").rstrip(".")
 
 
-def percent(share: Fraction) -> str:
+def percent_text(share: Fraction) -> str:
     """Write a share as a whole percentage; only all is 100 %."""
     return f"{int(share * 100)} %"
 
 
-def weight(milli: int) -> str:
+def weight_text(milli: int) -> str:
     """Write thousandths as a weight: ``4``, ``0.5``."""
     return f"{milli / 1000:.3f}".rstrip("0").rstrip(".")

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from placer_cli.console import note
-from placer_cli.output import output_file, replacing
+from placer_cli.console import note_on_input
+from placer_cli.output import output_file, replacing_file
 
 ReportFile = Annotated[
     Path | None,
@@ -27,6 +27,6 @@ def foot_of(what: str) -> str:
 
 def write_report(file: Path, text: str) -> None:
     """Write a report, and say so."""
-    with replacing(file) as written:
+    with replacing_file(file) as written:
         written.write(text)
-    note(f"wrote {file}: a report for a browser")
+    note_on_input(f"wrote {file}: a report for a browser")

@@ -6,9 +6,9 @@ from typing import Annotated
 import typer
 
 from placer_cli.commands.solve import LONGEST_S
-from placer_cli.console import out
+from placer_cli.console import result_console
 from placer_cli.exits import Exit
-from placer_cli.output import Format, document, output_file, refuse_inputs, replacing
+from placer_cli.output import Format, document_text, output_file, refuse_inputs, replacing_file
 
 slots_app = typer.Typer(
     no_args_is_help=True,
@@ -49,18 +49,18 @@ def compile_(
     if svg is not None:
         from placer_cli.slots.picture import job_svg
 
-        with replacing(svg) as stream:
+        with replacing_file(svg) as stream:
             stream.write(job_svg(job))
     if form is Format.TABLE:
         from placer_cli.draw.canvas import canvas_of
         from placer_cli.slots.drawn import draw_job
 
-        console = out()
+        console = result_console()
         console.print(draw_job(job, canvas_of(console)))
         return
     from placer.slots.to_json import job_to_json
 
-    typer.echo(document(job_to_json(job), form), nl=False)
+    typer.echo(document_text(job_to_json(job), form), nl=False)
 
 
 @slots_app.command(
@@ -115,10 +115,10 @@ def place(
         from placer_cli.draw.canvas import canvas_of
         from placer_cli.slots.placed_slots import draw_placed_slots
 
-        console = out()
+        console = result_console()
         console.print(draw_placed_slots(job, pool, placed, canvas_of(console)))
     else:
         from placer.slots.workers.to_json import placed_to_json
 
-        typer.echo(document(placed_to_json(job, placed), form), nl=False)
+        typer.echo(document_text(placed_to_json(job, placed), form), nl=False)
     raise typer.Exit(Exit.DONE if placed.all_placed else Exit.NOT_ALL)

@@ -15,7 +15,7 @@ from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import ACCENT, BAD, FRAME, QUIET, STRONG
 from placer_cli.draw.tables import table
 from placer_cli.draw.text_flow import titled
-from placer_cli.draw.texts import count, memory
+from placer_cli.draw.texts import count_text, memory_text
 
 MOST_CHAINS = 60
 """A tree of more chains says nothing to anyone; --format json has them all."""
@@ -35,7 +35,7 @@ def draw_job(job: CompiledJob, canvas: Canvas) -> RenderableType:
 def _parts(job: CompiledJob, canvas: Canvas) -> Iterator[RenderableType]:
     yield Text(_headline(job), STRONG)
     yield Text(
-        f"{count(job.slots_needed, 'slot')} needed: {job.slots_at_once:,} when all runs at "
+        f"{count_text(job.slots_needed, 'slot')} needed: {job.slots_at_once:,} when all runs at "
         f"once, {job.slots_in_turn:,} when regions take turns",
         QUIET,
     )
@@ -43,7 +43,7 @@ def _parts(job: CompiledJob, canvas: Canvas) -> Iterator[RenderableType]:
         yield ""
         yield Text(_cycle(job, cycle.regions, cycle.links), BAD)
     if len(job.cycles) > MOST_NAMES:
-        yield Text(f"And {count(len(job.cycles) - MOST_NAMES, 'cycle')} more like that.", BAD)
+        yield Text(f"And {count_text(len(job.cycles) - MOST_NAMES, 'cycle')} more like that.", BAD)
     yield ""
     yield _tree(job)
     yield ""
@@ -52,10 +52,10 @@ def _parts(job: CompiledJob, canvas: Canvas) -> Iterator[RenderableType]:
 
 def _headline(job: CompiledJob) -> str:
     parts = (
-        count(len(job.operators), "operator"),
-        count(len(job.chains), "chain"),
-        count(len(job.regions), "region"),
-        count(len(job.groups), "group"),
+        count_text(len(job.operators), "operator"),
+        count_text(len(job.chains), "chain"),
+        count_text(len(job.regions), "region"),
+        count_text(len(job.groups), "group"),
     )
     return f"{job.name or 'job'} ({job.mode}, {job.semantics}): {' -> '.join(parts)}"
 
@@ -107,7 +107,7 @@ def _tree(job: CompiledJob) -> Tree:
             _add_chain(branch, job, chain, links.get(chain, ()))
         left -= len(chains)
     if len(job.chains) > MOST_CHAINS:
-        more = count(len(job.chains) - MOST_CHAINS, "chain")
+        more = count_text(len(job.chains) - MOST_CHAINS, "chain")
         tree.add(Text(f"and {more} more; --format json has all", QUIET))
     return tree
 
@@ -124,7 +124,7 @@ def _group_names(job: CompiledJob, region: int) -> list[str]:
 
 def _add_chain(branch: Tree, job: CompiledJob, chain: int, links: Sequence[ChainLink]) -> None:
     """Add a chain with its operators and what reads it."""
-    parts = [count(job.chains[chain].parallelism, "subtask")]
+    parts = [count_text(job.chains[chain].parallelism, "subtask")]
     if job.chains[chain].group_name != DEFAULT_GROUP:
         parts.append(f"in {job.groups[job.group_of[chain]].name}")
     operators = job.chains[chain].operators
@@ -139,12 +139,12 @@ def _add_chain(branch: Tree, job: CompiledJob, chain: int, links: Sequence[Chain
         shares = _shares(job.fractions[operator])
         node.add(Text.assemble(f"{job.operators[operator]:{width}}", (f"  {shares}", QUIET)))
     if len(operators) > MOST_LINES:
-        node.add(Text(f"and {count(len(operators) - MOST_LINES, 'operator')} more", QUIET))
+        node.add(Text(f"and {count_text(len(operators) - MOST_LINES, 'operator')} more", QUIET))
     for link in links[:MOST_LINES]:
         to = chain_name(job, link.consumer)
         node.add(Text(f"to {to} ({link.partition}, {link.exchange})", QUIET))
     if len(links) > MOST_LINES:
-        node.add(Text(f"and {count(len(links) - MOST_LINES, 'link')} more", QUIET))
+        node.add(Text(f"and {count_text(len(links) - MOST_LINES, 'link')} more", QUIET))
 
 
 def _shares(fractions: Fractions) -> str:
@@ -178,7 +178,9 @@ def _groups(job: CompiledJob, canvas: Canvas) -> RenderableType:
     )
     if len(job.groups) <= MOST_CHAINS:
         return drawn
-    return Lines(drawn, Text(f"and {count(len(job.groups) - MOST_CHAINS, 'group')} more", QUIET))
+    return Lines(
+        drawn, Text(f"and {count_text(len(job.groups) - MOST_CHAINS, 'group')} more", QUIET)
+    )
 
 
 def amounts(profile: ResourceProfile) -> list[str]:
@@ -186,14 +188,14 @@ def amounts(profile: ResourceProfile) -> list[str]:
     if not isinstance(profile, ResourceAmounts):
         return ["", "", "", "", "", "a default slot"]
     managed = "/".join(
-        memory(amount) if amount else "0"
+        memory_text(amount) if amount else "0"
         for amount in (profile.managed_on_heap_bytes, profile.managed_off_heap_bytes)
     )
     return [
         format_e8(profile.cpu_e8),
-        memory(profile.heap_bytes),
-        memory(profile.off_heap_bytes) if profile.off_heap_bytes else "",
+        memory_text(profile.heap_bytes),
+        memory_text(profile.off_heap_bytes) if profile.off_heap_bytes else "",
         managed if managed != "0/0" else "",
-        memory(profile.network_bytes) if profile.network_bytes else "",
+        memory_text(profile.network_bytes) if profile.network_bytes else "",
         ", ".join(f"{format_e8(amount)} {name}" for name, amount in profile.extended_e8),
     ]

@@ -7,7 +7,7 @@ from functools import partial
 from placer.slots.compiled import ChainLink, CompiledJob, Fractions, KindFractions
 from placer.slots.graph import EdgeExchange
 from placer_cli.draw.svg import COLOURS, svg_text
-from placer_cli.draw.texts import count
+from placer_cli.draw.texts import count_text
 
 BOX = 210
 COLUMN = BOX + 60
@@ -103,14 +103,14 @@ def _columns(job: CompiledJob) -> list[int]:
 
 def _head(job: CompiledJob, width: int) -> Iterator[str]:
     title = (
-        f"{job.name or 'job'}: {count(len(job.operators), 'operator')}, "
-        f"{count(len(job.chains), 'chain')}, {count(len(job.regions), 'region')}, "
-        f"{count(job.slots_needed, 'slot')} needed"
+        f"{job.name or 'job'}: {count_text(len(job.operators), 'operator')}, "
+        f"{count_text(len(job.chains), 'chain')}, {count_text(len(job.regions), 'region')}, "
+        f"{count_text(job.slots_needed, 'slot')} needed"
     )
     yield _text(MARGIN, 22, title, size=15, bold=True)
     x = MARGIN
     for i, group in enumerate(job.groups):
-        label = f"{group.name}: {count(group.slots, 'slot')}"
+        label = f"{group.name}: {count_text(group.slots, 'slot')}"
         if x + 7 * len(label) > width - 60:
             yield _text(x, 45, "…", colour="#555")
             return

@@ -21,7 +21,7 @@ from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import BAD, QUIET, STRONG
 from placer_cli.draw.tables import table
 from placer_cli.draw.text_flow import titled
-from placer_cli.draw.texts import count, memory
+from placer_cli.draw.texts import count_text, memory_text
 from placer_cli.slots.drawn import amounts
 
 MOST_ROWS = 60
@@ -41,15 +41,15 @@ def draw_placed_slots(
 def _parts(
     job: CompiledJob, pool: WorkerPool, placed: PlacedJob, canvas: Canvas
 ) -> Iterator[RenderableType]:
-    new = count(placed.new_workers, "new worker")
+    new = count_text(placed.new_workers, "new worker")
     proof = "proven fewest" if placed.proven else f"not proven, at least {placed.bound:,}"
     yield Text(f"{job.name or 'job'}: {new}, {proof}", STRONG)
     if placed.reserve_lacks:
-        missing = count(placed.reserve_lacks, "worker")
+        missing = count_text(placed.reserve_lacks, "worker")
         yield Text(f"The limits keep {missing} from the reserve; raise limits to have it.", BAD)
     lacks = [lack for turn in placed.turns for lack in turn.lacks]
     for lack in lacks[:MOST_TURNS]:
-        needs = count(job.gangs[lack.gang].width, "slot")
+        needs = count_text(job.gangs[lack.gang].width, "slot")
         yield Text(
             f"{_regions(job, lack.gang)} has no slots: it needs {needs} together, "
             f"{_why(job, lack)}",
@@ -66,7 +66,7 @@ def _parts(
             yield ""
             yield titled(title, _table(rows, canvas))
     if len(placed.turns) > MOST_TURNS:
-        yield Text(f"and {count(len(placed.turns) - MOST_TURNS, 'turn')} more", QUIET)
+        yield Text(f"and {count_text(len(placed.turns) - MOST_TURNS, 'turn')} more", QUIET)
 
 
 def _regions(job: CompiledJob, gang: int) -> str:
@@ -86,7 +86,7 @@ def _why(job: CompiledJob, lack: SlotLack) -> str:
                 "Make worker.resources larger."
             )
         case LimitReached(limit, new):
-            return f"and limits.{limit} allows {count(new, 'new worker')}, too few. Raise it."
+            return f"and limits.{limit} allows {count_text(new, 'new worker')}, too few. Raise it."
         case WorkersTaken(group, limit):
             name = job.groups[group].name
             or_limit = f", or limits.{limit.limit} is too low" if limit else ""
@@ -101,7 +101,7 @@ def _why(job: CompiledJob, lack: SlotLack) -> str:
 
 
 def _amount(name: str, amount: int) -> str:
-    return memory(amount) if name.endswith("_bytes") else format_e8(amount)
+    return memory_text(amount) if name.endswith("_bytes") else format_e8(amount)
 
 
 def _rows(job: CompiledJob, turn: GangTurn) -> list[list[Text]]:
@@ -146,7 +146,7 @@ def _table(rows: Sequence[Sequence[Text]], canvas: Canvas) -> RenderableType:
     )
     if len(rows) <= MOST_ROWS:
         return drawn
-    return Lines(drawn, Text(f"and {count(len(rows) - MOST_ROWS, 'row')} more", QUIET))
+    return Lines(drawn, Text(f"and {count_text(len(rows) - MOST_ROWS, 'row')} more", QUIET))
 
 
 def _range(slots: range) -> str:

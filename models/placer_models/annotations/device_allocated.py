@@ -24,7 +24,7 @@ from placer_models.device_request import (
     PERCENT_TYPES,
     parse_whole,
 )
-from placer_models.device_share import WHOLE_PERCENT, DeviceShare, filled
+from placer_models.device_share import WHOLE_PERCENT, DeviceShare, with_both_memories
 from placer_models.placement import DeviceGrant, PodPlacement
 from placer_models.quantity import format_bytes, parse_bytes
 
@@ -80,7 +80,7 @@ def allocations_of(placement: PodPlacement, node: Node) -> tuple[DeviceAllocatio
             DeviceAllocation(
                 grant.type,
                 grant.minor,
-                filled(share, device.memory_bytes),
+                with_both_memories(share, device.memory_bytes),
                 id=grant.id or device.id,
                 virtual_functions=tuple(
                     VirtualFunction(vf.minor, vf.bus_id)
@@ -136,7 +136,7 @@ def _says_nothing(held: DeviceAllocation) -> bool:
 def _unfilled(share: DeviceShare, memory_bytes: int) -> DeviceShare:
     """Return the share without bytes that were only filled in from its percent, which is exact."""
     asked = replace(share, memory_bytes=None)
-    return asked if asked.has_memory and filled(asked, memory_bytes) == share else share
+    return asked if asked.has_memory and with_both_memories(asked, memory_bytes) == share else share
 
 
 def write_device_allocated(allocations: Iterable[DeviceAllocation]) -> str:

@@ -96,7 +96,7 @@ class DeviceHint:
     scope: TopologyScope = TopologyScope.DEFAULT
 
 
-def matches(selector: Selector, labels: Mapping[str, str]) -> bool:
+def hint_admits(selector: Selector, labels: Mapping[str, str]) -> bool:
     """Return whether the selector matches a device with these labels."""
     return all(requirement.holds(labels) for requirement in selector)
 
@@ -123,7 +123,7 @@ def with_hint_applied(
         case HintStrategy.DEFAULT:
             return demand
         case HintStrategy.APPLY_FOR_ALL:
-            count = sum(matches(hint.selector, labels) for labels in devices)
+            count = sum(hint_admits(hint.selector, labels) for labels in devices)
             if count == 0:
                 raise DeviceRequestError(
                     RequestRule.MATCH,

@@ -75,7 +75,7 @@ def pods_come_together(model: CpModel, problem: Problem, x: Variables) -> None:
         model.add(_count(meeting.meant) >= meeting.enough * here - alone[meeting.number])
 
 
-def lost(model: CpModel, problem: Problem, x: Variables) -> Expression:
+def affinity_weight_lost(model: CpModel, problem: Problem, x: Variables) -> Expression:
     """Sum the weights that preferred terms lose: by pods without company, and pairs too near."""
     terms: list[Expression] = []
     for meeting in _meetings(problem, x, apart=False, required=False):
@@ -269,7 +269,7 @@ class _Crowd:
 FAMILY = Family(
     name=RuleFamily.AFFINITY,
     rules=(pods_keep_apart, pods_come_together),
-    tiers={AFFINITY: lost},
+    tiers={AFFINITY: affinity_weight_lost},
     countable=always,
     plain=always,
     sees_links=never,

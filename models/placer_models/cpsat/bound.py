@@ -7,7 +7,7 @@ from ortools.sat.python.cp_model import CpModel, LinearExpr
 
 from placer_models.cpsat.assignment import Assignment, Variables
 from placer_models.cpsat.cpus import cores_of
-from placer_models.cpsat.devices import touched
+from placer_models.cpsat.devices import devices_touched
 from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.family import Family, Hint, KnownPlaces, Value, always, hints, never
 from placer_models.cpsat.numa import goods_of
@@ -278,7 +278,7 @@ def _wanted(
         held.update(cell for cell, amount in enumerate(row) if value(amount))
     for index, bank in enumerate(problem.nodes[assignment.node].banks):
         for class_index, cell in enumerate(bank.cells):
-            if cell is not None and value(touched(assignment, index, class_index)):
+            if cell is not None and value(devices_touched(assignment, index, class_index)):
                 held.add(cell)
     if pool and shape.burst_cpus:
         kept = _cells_kept(counted, list(map(value, pool.cpus)), shape.burst_cpus, held)

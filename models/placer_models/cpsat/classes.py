@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from placer_models.device_share import DeviceTotals, ShareAmounts, room, taken
+from placer_models.device_share import DeviceTotals, ShareAmounts, share_room, share_taken
 from placer_models.problem.banks import DeviceBank
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Problem, Shape
@@ -131,11 +131,11 @@ def _of_parts(bank: DeviceBank, shape: Shape) -> Demands:
     kinds = {device.totals for device in devices}
     asked: Counter[str] = Counter()
     if whole := shape.whole_of(bank.type):
-        for name, least in _least([(kind, room(kind)) for kind in kinds]).items():
+        for name, least in _least([(kind, share_room(kind)) for kind in kinds]).items():
             asked[name] += whole * least
     for need in shape.shares:
         if need.type == bank.type:
-            parts = [(k, part) for k in kinds if (part := taken(need.share, k)) is not None]
+            parts = [(k, part) for k in kinds if (part := share_taken(need.share, k)) is not None]
             for name, least in _least(parts).items():
                 asked[name] += need.least_on(bank.board) * least
     return {

@@ -14,7 +14,7 @@ from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 from placer_models.cpsat.assignment import Assignment, Variables
 from placer_models.cpsat.cpus import BrokenCores, cores_of
-from placer_models.cpsat.exclusivity import ExclusivityVars, counts_pairs, meetings
+from placer_models.cpsat.exclusivity import ExclusivityVars, counts_pairs, met_pods
 from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.family import Family, Hint, KnownPlaces, always, hints, never
 from placer_models.goals import SHARED_CORES
@@ -176,7 +176,7 @@ def shared_pairs(model: CpModel, problem: Problem, x: Variables) -> Expression:
 
 def pair_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Iterator[Hint]:
     """Yield hints for how many two-thread cores the pods that count have one thread of."""
-    for met in meetings(problem, known):
+    for met in met_pods(problem, known):
         singles = met.assignment.part(PairSingles)
         for i, counted in enumerate(singles.of_class if singles else ()):
             take = met.choice.cores[i] if met.choice else CoreTake()

@@ -238,7 +238,7 @@ def _some(model: CpModel, count: IntVar, most: int, name: str) -> IntVar:
     return literal
 
 
-def bind(model: CpModel, problem: Problem, x: Variables) -> Expression:
+def cpus_against_bind_policy(model: CpModel, problem: Problem, x: Variables) -> Expression:
     """Count CPUs on cores taken against a preferred bind policy."""
     terms: list[Expression] = []
     for assignment in x.assignments:
@@ -354,7 +354,7 @@ FAMILY = Family(
         a_used_shared_pool_has_a_cpu,
         a_used_best_effort_pool_has_a_cpu,
     ),
-    tiers={BIND: bind, USABLE: usable_cores},
+    tiers={BIND: cpus_against_bind_policy, USABLE: usable_cores},
     hint=core_hints,
     read=read_cores,
     countable=splits_freely,

@@ -18,7 +18,13 @@ from placer_models.cpsat.shares import (
     opened_in,
     shares_of,
 )
-from placer_models.device_share import MILLION, ShareAmounts, less, room, used_millionths
+from placer_models.device_share import (
+    MILLION,
+    ShareAmounts,
+    share_left,
+    share_room,
+    used_millionths,
+)
 from placer_models.goals import DEVICE_CHOICE
 from placer_models.policy import DeviceChoice
 from placer_models.problem.node_state import NodeState
@@ -81,7 +87,7 @@ class _Devices:
         least = need.choice is DeviceChoice.LEAST_USED
         here = taken.take[:3]
         totals = self.node.banks[here[0]].shareable[here[1]][here[2]].totals
-        own = used_millionths(taken.amounts, room(totals), taken.amounts)
+        own = used_millionths(taken.amounts, share_room(totals), taken.amounts)
         used_here = self._used(here, taken.amounts) - own
         mine = [other for other in shares_of(assignment) if other is not taken]
         for other, device in self._of_bank(here[0]):
@@ -123,13 +129,13 @@ class _Devices:
         if key not in self.used:
             bank, class_index, at = position
             device = self.node.banks[bank].shareable[class_index][at]
-            has = room(device.totals)
+            has = share_room(device.totals)
             new = [
                 used_millionths(taken.amounts, has, asked) * taken.count
                 for _, taken in self.takes[position]
             ]
             used = self.model.new_int_var(0, MILLION, f"used[{self.node.name},{key}]")
-            before = used_millionths(less(has, device.left), has, asked)
+            before = used_millionths(share_left(has, device.left), has, asked)
             self.model.add(used == before + LinearExpr.sum(new))
             self.used[key] = used
         return self.used[key]

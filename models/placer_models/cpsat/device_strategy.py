@@ -3,7 +3,7 @@
 from ortools.sat.python.cp_model import CpModel, LinearExpr
 
 from placer_models.cpsat.assignment import Assignment, Variables
-from placer_models.cpsat.devices import touched
+from placer_models.cpsat.devices import devices_touched
 from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.family import Family, always, never
 from placer_models.cpsat.joint import JointGroups
@@ -39,7 +39,7 @@ def _groups(problem: Problem, assignment: Assignment, need: ShareNeed) -> Expres
     banks = problem.nodes[assignment.node].banks
     at = next(i for i, bank in enumerate(banks) if bank.type == kind)
     alone = [
-        touched(assignment, at, class_index)
+        devices_touched(assignment, at, class_index)
         for class_index, group in enumerate(fit.groups[0])
         if group is None
     ]

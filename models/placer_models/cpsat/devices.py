@@ -11,7 +11,7 @@ from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.family import Family, Hint, KnownPlaces, Value, hints
 from placer_models.cpsat.shares import OpenedDevices, opened_in, reach_of, shares_of
 from placer_models.device import GPU
-from placer_models.links.allowed import offered, offered_count, place_keys, tells_apart
+from placer_models.links.allowed import offered_count, offered_sets, place_keys, tells_apart
 from placer_models.links.board import Board, DeviceSelection
 from placer_models.problem.banks import DeviceBank
 from placer_models.problem.node_state import NodeState
@@ -43,7 +43,7 @@ def devices_of(assignment: Assignment) -> DeviceVariables:
     return devices
 
 
-def touched(assignment: Assignment, bank: int, class_index: int) -> Expression:
+def devices_touched(assignment: Assignment, bank: int, class_index: int) -> Expression:
     """Return how many devices of an equivalence class the pods have, whole or in part."""
     whole = devices_of(assignment).whole[bank][class_index]
     parts = [
@@ -61,7 +61,7 @@ def room_in_banks(problem: Problem, shape_index: int, node: NodeState, most: int
     return 0 if _lacks_gpu_sets(node, shape) else most
 
 
-def devices(model: CpModel, problem: Problem, assignment: Assignment) -> DeviceVariables:
+def device_vars(model: CpModel, problem: Problem, assignment: Assignment) -> DeviceVariables:
     """Create the variables of an assignment."""
     node, shape = problem.nodes[assignment.node], assignment.shape
     sets = gpu_sets(node, shape)
@@ -114,7 +114,7 @@ def gpu_sets(node: NodeState, shape: Shape) -> tuple[DeviceSelection, ...]:
     size = shape.count_of(GPU)
     if bank is None or (size < 2 and not tells_apart(bank.board, size)):
         return ()
-    return offered(bank.board, size, reach_of(bank, shape), shape.scope_of(GPU))
+    return offered_sets(bank.board, size, reach_of(bank, shape), shape.scope_of(GPU))
 
 
 def sets_differ(node: NodeState, shape: Shape, sets: Sequence[DeviceSelection]) -> bool:
@@ -190,7 +190,8 @@ def a_pod_has_its_devices_within_their_scope(
                 if bank.type != kind:
                     continue
                 taken = [
-                    touched(assignment, index, class_index) for class_index in range(len(bank.free))
+                    devices_touched(assignment, index, class_index)
+                    for class_index in range(len(bank.free))
                 ]
                 inside: defaultdict[int | str | None, list[Expression]] = defaultdict(list)
                 for key, count in zip(place_keys(bank.board, scope), taken, strict=True):
@@ -216,7 +217,7 @@ def gpus_in_part_are_a_set_too(model: CpModel, problem: Problem, x: Variables) -
             at = next(index for index, bank in enumerate(banks) if bank.type == GPU)
             for class_index in range(len(banks[at].free)):
                 picked = [literal * selection.counts[class_index] for selection, literal in picks]
-                model.add(LinearExpr.sum(picked) == touched(assignment, at, class_index))
+                model.add(LinearExpr.sum(picked) == devices_touched(assignment, at, class_index))
 
 
 def device_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Iterator[Hint]:
@@ -303,7 +304,7 @@ def has_no_scopes(shape: Shape, fit: Fit, bank: DeviceBank) -> bool:
 FAMILY = Family(
     name=RuleFamily.DEVICES,
     room=room_in_banks,
-    decide=devices,
+    decide=device_vars,
     rules=(
         a_pod_has_the_devices_it_asks_for,
         a_pod_has_one_gpu_set,

@@ -24,7 +24,7 @@ def domains_have_as_many_pods_as_allowed(model: CpModel, problem: Problem, x: Va
                 model.add(beyond <= most * (1 - asked))
 
 
-def lost(rule: str, model: CpModel, problem: Problem, x: Variables) -> Expression:
+def pods_beyond_limits(rule: str, model: CpModel, problem: Problem, x: Variables) -> Expression:
     """Count the pods beyond a rule's limits in domains with a pod that would like fewer."""
     terms = []
     for number, task in enumerate(problem.affinity.limits):
@@ -76,7 +76,9 @@ def _beyond(
 FAMILY = Family(
     name=RuleFamily.DOMAIN_LIMITS,
     rules=(domains_have_as_many_pods_as_allowed,),
-    tiers={one.tier: partial(lost, one.rule) for one in RELATIONS if one.tier is not None},
+    tiers={
+        one.tier: partial(pods_beyond_limits, one.rule) for one in RELATIONS if one.tier is not None
+    },
     countable=always,
     plain=always,
     sees_links=never,

@@ -296,7 +296,7 @@ class MetPods:
     fell: bool
 
 
-def meetings(problem: Problem, known: KnownPlaces) -> Iterator[MetPods]:
+def met_pods(problem: Problem, known: KnownPlaces) -> Iterator[MetPods]:
     """Yield what each pod that keeps apart meets; it is the only one in its assignment."""
     on_node: defaultdict[int, list[tuple[Assignment, ExclusivityVars, Choice | None]]]
     on_node = defaultdict(list)
@@ -317,7 +317,7 @@ def meetings(problem: Problem, known: KnownPlaces) -> Iterator[MetPods]:
 
 def exclusivity_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Iterator[Hint]:
     """Yield hints for what the pods that keep apart meet."""
-    for met in meetings(problem, known):
+    for met in met_pods(problem, known):
         guest = met.guest
         if guest.fell_back is not None:
             yield guest.fell_back.index, int(met.fell)

@@ -8,7 +8,7 @@ from placer_models.cpsat.assignment import Variables
 from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.family import Family, always, never
 from placer_models.cpsat.shares import ShareCount, shares_of
-from placer_models.device import FunctionSelector, selects
+from placer_models.device import FunctionSelector, admits_function
 from placer_models.problem.problem import Problem
 from placer_models.problem.shares import ShareableDevice
 from placer_models.rule_family import RuleFamily
@@ -45,7 +45,9 @@ def _flow(
     given: defaultdict[Labels, list[Expression]] = defaultdict(list)
     for wish in dict.fromkeys(function for function, _ in takes):
         asked = LinearExpr.sum([take.count for function, take in takes if function == wish])
-        fitting = [(i, *kind) for i, kind in enumerate(device.functions) if selects(wish, kind[0])]
+        fitting = [
+            (i, *kind) for i, kind in enumerate(device.functions) if admits_function(wish, kind[0])
+        ]
         if len(fitting) == 1:
             given[fitting[0][1]].append(asked)
             continue

@@ -47,7 +47,7 @@ class Presence:
         return self.cores if level is AffinityLevel.CORE else self.cells
 
 
-def presence(model: CpModel, problem: Problem, assignment: Assignment) -> Presence | None:
+def presence_vars(model: CpModel, problem: Problem, assignment: Assignment) -> Presence | None:
     """Create the variables of an assignment, or return None if no affinity concerns its pod."""
     affinity = assignment.shape.in_node_affinity
     if affinity is None or not assignment.shape.owned_cpus:
@@ -332,7 +332,7 @@ def is_nothing_to_others(problem: Problem, shape: int) -> bool:
 
 FAMILY = Family(
     name=RuleFamily.IN_NODE_AFFINITY,
-    decide=presence,
+    decide=presence_vars,
     rules=(
         a_pod_is_where_it_owns_cpus,
         pods_keep_apart_inside_a_node,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 from placer_models.cpsat.assignment import Assignment, Variables
-from placer_models.cpsat.devices import touched
+from placer_models.cpsat.devices import devices_touched
 from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.family import Family, Hint, KnownPlaces, always, fits_of, hints, never
 from placer_models.cpsat.shares import reach_of
@@ -65,7 +65,7 @@ def joint_groups(model: CpModel, problem: Problem, assignment: Assignment) -> Jo
         at = position[kind]
         reach = reach_of(node.banks[at], assignment.shape)
         for class_index, (group, left) in enumerate(zip(groups, reach, strict=True)):
-            amount = touched(assignment, at, class_index)
+            amount = devices_touched(assignment, at, class_index)
             if group is None:
                 nowhere.append(amount)
             elif left:

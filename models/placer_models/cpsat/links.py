@@ -30,7 +30,7 @@ from placer_models.problem.tasks import GangTask
 from placer_models.rule_family import RuleFamily
 
 
-def partitions(model: CpModel, problem: Problem, x: Variables) -> Expression:
+def pods_without_partition(model: CpModel, problem: Problem, x: Variables) -> Expression:
     """Count pods whose GPUs should be a partition and are not."""
     terms: list[Expression] = []
     for assignment in x.assignments:
@@ -214,7 +214,7 @@ def has_no_partitions(shape: Shape, fit: Fit, bank: DeviceBank) -> bool:
 FAMILY = Family(
     name=RuleFamily.LINKS,
     tiers={
-        PARTITIONS: partitions,
+        PARTITIONS: pods_without_partition,
         POD_PAIR_MINIMUM: pod_pair_minimum,
         POD_PAIR_SUM: pod_pair_sum,
         GANG_PAIR_SUM: gang_pair_sum,

@@ -60,7 +60,7 @@ def spans_of(assignment: Assignment) -> TouchedByLocality:
     return assignment.part(TouchedByLocality) or TouchedByLocality()
 
 
-def spans(model: CpModel, problem: Problem, assignment: Assignment) -> TouchedByLocality:
+def locality_vars(model: CpModel, problem: Problem, assignment: Assignment) -> TouchedByLocality:
     """Create the literals of an assignment."""
     node, fit, name = problem.nodes[assignment.node], assignment.fit, assignment.name
     # A pod that owns no CPUs is where its memory and devices are.
@@ -174,12 +174,12 @@ def _without_policy(x: Variables) -> Iterator[tuple[Assignment, int]]:
             yield assignment, locality.cells
 
 
-def packages(model: CpModel, problem: Problem, x: Variables) -> Expression:
+def packages_beyond(model: CpModel, problem: Problem, x: Variables) -> Expression:
     """Count packages beyond the fewest of pods that would like few."""
     return LinearExpr.sum([_beyond(one, spans_of(one).packages) for one in x.assignments])
 
 
-def caches(model: CpModel, problem: Problem, x: Variables) -> Expression:
+def caches_beyond(model: CpModel, problem: Problem, x: Variables) -> Expression:
     """Count last-level caches beyond the fewest of pods that would like few."""
     return LinearExpr.sum([_beyond(one, spans_of(one).caches) for one in x.assignments])
 
@@ -230,12 +230,12 @@ def has_no_spans(problem: Problem, shape: int) -> bool:
 
 FAMILY = Family(
     name=RuleFamily.LOCALITIES,
-    decide=spans,
+    decide=locality_vars,
     rules=(a_pod_touches_the_groups_it_takes_from, a_pod_touches_the_packages_of_its_cells),
     cuts=(a_pod_touches_its_fewest_groups, a_pod_without_policy_needs_its_fewest_cells),
     tiers={
-        PACKAGES: packages,
-        CACHES: caches,
+        PACKAGES: packages_beyond,
+        CACHES: caches_beyond,
         LOCALITY_NUMA_NODES: held_in_numa_nodes,
         LOCALITY_PACKAGES: held_in_packages,
     },

@@ -33,7 +33,7 @@ class StayVariables:
     of_pod: Mapping[int, IntVar]
 
 
-def stays(model: CpModel, problem: Problem, x: Variables) -> StayVariables:
+def stay_vars(model: CpModel, problem: Problem, x: Variables) -> StayVariables:
     """Create a literal for each pod that could be at home."""
     if not problem.homes:
         return StayVariables({})
@@ -125,7 +125,7 @@ def stay_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Iterator[H
         yield literal.index, int(known.choices.get(pod) == homes[pod])
 
 
-def stayers(problem: Problem, x: Variables, value: Value) -> Choices:
+def homes_kept(problem: Problem, x: Variables, value: Value) -> Choices:
     """Return the homes of the running pods that stay in a solution."""
     literals = x.part(StayVariables).of_pod
     return {
@@ -137,7 +137,7 @@ def stayers(problem: Problem, x: Variables, value: Value) -> Choices:
 
 FAMILY = Family(
     name=RuleFamily.MOVES,
-    decide_all=stays,
+    decide_all=stay_vars,
     rules=(
         a_running_pod_keeps_a_place,
         who_stays_has_what_it_had,

@@ -9,7 +9,7 @@ from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 from placer_models.cpsat.assignment import Assignment, Variables
 from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.family import Family, always, never
-from placer_models.cpsat.opened import sums_of
+from placer_models.cpsat.opened import plain_sums_of_node
 from placer_models.goals import (
     LEAST_REQUESTED,
     MOST_BALANCED,
@@ -75,7 +75,7 @@ def nodes_in_use(model: CpModel, problem: Problem, x: Variables) -> Expression:
             for assignment in assignments:
                 model.add(assignment.count <= assignment.most * used)
             # For the bound: without this, half a node's pods would seem to need half a node.
-            for has, wants in sums_of(node, assignments):
+            for has, wants in plain_sums_of_node(node, assignments):
                 if any(wants):
                     asked = [
                         want * assignment.count
@@ -124,7 +124,7 @@ def mean_scores(model: CpModel, problem: Problem, x: Variables) -> Expression:
     return LinearExpr.sum(terms)
 
 
-def variances(model: CpModel, problem: Problem, x: Variables) -> Expression:
+def summed_variances(model: CpModel, problem: Problem, x: Variables) -> Expression:
     """Sum the variances of the new pods' shares, looked up by how many pods are on each node."""
     terms: list[Expression] = []
     for node, load, assignments in _loads(problem, x):
@@ -150,7 +150,7 @@ def products_of(problem: Problem) -> int:
 
 
 def rows_of(problem: Problem) -> int:
-    """Return how many rows the tables of `variances` have together."""
+    """Return how many rows the tables of `summed_variances` have together."""
     return sum(prod(count + 1 for count in asks.values()) for asks in _asks(problem))
 
 
@@ -242,7 +242,7 @@ FAMILY = Family(
         SPREAD_PAIRS: pairs_of_pods,
         SPREAD_USED: own_scores,
         LEAST_REQUESTED: mean_scores,
-        MOST_BALANCED: variances,
+        MOST_BALANCED: summed_variances,
     },
     countable=always,
     plain=always,

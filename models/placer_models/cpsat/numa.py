@@ -7,7 +7,7 @@ from ortools.sat.python.cp_model import CpModel, LinearExpr
 
 from placer_models.cpsat.assignment import Assignment, Variables
 from placer_models.cpsat.cpus import cores_of
-from placer_models.cpsat.devices import touched
+from placer_models.cpsat.devices import devices_touched
 from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.family import (
     Family,
@@ -164,7 +164,7 @@ def a_pod_uses_the_cells_it_takes_from(model: CpModel, problem: Problem, x: Vari
                 size = sum(reach)
             for class_index, cell in enumerate(bank.cells):
                 if size and cell is not None:
-                    count = touched(assignment, index, class_index)
+                    count = devices_touched(assignment, index, class_index)
                     model.add(count <= min(reach[class_index], size) * own.used[cell])
 
 

@@ -48,7 +48,7 @@ def an_opened_node_holds_what_it_has(model: CpModel, problem: Problem, x: Variab
     """
     for node, literal in x.part(OpenedNodes).literals.items():
         assignments = x.on_node[node]
-        for has, wants in sums_of(problem.nodes[node], assignments):
+        for has, wants in plain_sums_of_node(problem.nodes[node], assignments):
             if any(wants):
                 asked = [
                     want * assignment.count
@@ -57,7 +57,9 @@ def an_opened_node_holds_what_it_has(model: CpModel, problem: Problem, x: Variab
                 model.add(LinearExpr.sum(asked) <= has * literal)
 
 
-def sums_of(node: NodeState, assignments: Sequence[Assignment]) -> list[tuple[int, list[int]]]:
+def plain_sums_of_node(
+    node: NodeState, assignments: Sequence[Assignment]
+) -> list[tuple[int, list[int]]]:
     """Return (what the node has, what a pod of each assignment wants) for each plain sum."""
     shapes = [assignment.shape for assignment in assignments]
     wants = [shape.amounts_on(node) for shape in shapes]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from placer_models.cpsat.assignment import Assignment, Variables
 from placer_models.cpsat.families import FAMILIES
 from placer_models.cpsat.family import Hint, KnownPlaces, Value
-from placer_models.cpsat.moves import stayers
+from placer_models.cpsat.moves import homes_kept
 from placer_models.cpsat.opened import earlier_offers_first
 from placer_models.problem.problem import Choice, Choices, CoreTake, Problem
 
@@ -53,7 +53,7 @@ def choices_of(problem: Problem, x: Variables, value: Value) -> Choices:
             count = value(assignment.count)
             pods, waiting = waiting[:count], waiting[count:]
             choices.update(zip(pods, _places(problem, assignment, count, value), strict=True))
-    return choices | stayers(problem, x, value)
+    return choices | homes_kept(problem, x, value)
 
 
 def _places(problem: Problem, assignment: Assignment, count: int, value: Value) -> Sequence[Choice]:

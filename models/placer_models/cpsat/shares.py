@@ -74,7 +74,7 @@ def room_for_shares(problem: Problem, shape: int, node: NodeState, most: int) ->
     return most
 
 
-def shares(model: CpModel, problem: Problem, assignment: Assignment) -> ShareVariables | None:
+def share_vars(model: CpModel, problem: Problem, assignment: Assignment) -> ShareVariables | None:
     """Create a count for each device and need that it can meet, or return None without needs."""
     if not assignment.shape.shares:
         return None
@@ -263,7 +263,7 @@ def has_shareable_devices(problem: Problem, bank: DeviceBank) -> bool:
 FAMILY = Family(
     name=RuleFamily.SHARES,
     room=room_for_shares,
-    decide=shares,
+    decide=share_vars,
     decide_all=opened_devices,
     rules=(
         a_pod_has_the_shares_it_asks_for,

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from ortools.sat.python.cp_model import CpModel, LinearExpr
 
 from placer_models.cpsat.assignment import Assignment, Variables
-from placer_models.cpsat.devices import devices_of, touched
+from placer_models.cpsat.devices import devices_of, devices_touched
 from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.family import Family, always, never
 from placer_models.cpsat.shares import Opened, OpenedDevices, opened_in
@@ -68,7 +68,9 @@ def _excused(
     if not several:
         return 0
     excused = model.new_bool_var(f"side by side[{node.name},{number}]")
-    had = [touched(one, bank, class_index) for one in several for bank, class_index in switch]
+    had = [
+        devices_touched(one, bank, class_index) for one in several for bank, class_index in switch
+    ]
     model.add(LinearExpr.sum(had) >= excused)
     return excused
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from placer_models.files.errors import InputError
 from placer_models.files.json_tree import read_json
 from placer_models.files.mistaken import mistaken_bytes, mistaken_text
-from placer_models.files.reading import reading
+from placer_models.files.reading import told_progress
 from placer_models.files.tree import Mapping, Tree, describe
 from placer_models.files.yaml_tree import read_yaml
 
@@ -156,7 +156,7 @@ def _roots(text: str, path: Path) -> list[Tree]:
         return []
     is_yaml = path.suffix in (".yaml", ".yml")
     if path.suffix == ".json" or (not is_yaml and _JSON_START.match(text)):
-        with reading(file, len(text)) as tell:
+        with told_progress(file, len(text)) as tell:
             return [read_json(text, file, tell)]
-    with reading(file, len(text)) as tell:
+    with told_progress(file, len(text)) as tell:
         return read_yaml(text, file, tell)

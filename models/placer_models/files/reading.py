@@ -28,7 +28,7 @@ def watched_by(watcher: Watcher) -> Iterator[None]:
 
 
 @contextmanager
-def reading(file: str, size_bytes: int | None) -> Iterator[Tell]:
+def told_progress(file: str, size_bytes: int | None) -> Iterator[Tell]:
     """Yield what is to be told how far the file is read.
 
     Args:

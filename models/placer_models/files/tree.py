@@ -168,7 +168,7 @@ class TreeBuilder:
             self._keys[-1] = None
 
 
-def plain(tree: Tree, as_text: frozenset[Path] = frozenset(), path: Path = ()) -> Plain:
+def as_json(tree: Tree, as_text: frozenset[Path] = frozenset(), path: Path = ()) -> Plain:
     """Return the tree as JSON would say it.
 
     An unquoted scalar that JSON reads as a number, true, false or null becomes that value.
@@ -178,9 +178,9 @@ def plain(tree: Tree, as_text: frozenset[Path] = frozenset(), path: Path = ()) -
     if not as_text:
         return _plain(tree)
     if isinstance(tree, Mapping):
-        return {key: plain(e.node, as_text, (*path, key)) for key, e in tree.entries.items()}
+        return {key: as_json(e.node, as_text, (*path, key)) for key, e in tree.entries.items()}
     if isinstance(tree, Listing):
-        return [plain(node, as_text, (*path, i)) for i, node in enumerate(tree.items)]
+        return [as_json(node, as_text, (*path, i)) for i, node in enumerate(tree.items)]
     return tree.text if path in as_text else _plain(tree)
 
 
@@ -211,7 +211,7 @@ def is_empty(tree: Tree) -> bool:
     )
 
 
-def steps(tree: Tree, path: Sequence[str | int]) -> Iterator[tuple[str | int, Tree, int]]:
+def steps_along(tree: Tree, path: Sequence[str | int]) -> Iterator[tuple[str | int, Tree, int]]:
     """Yield each step along the path from the root, with its part and its line.
 
     Steps that the tree does not have are passed over.
@@ -229,12 +229,12 @@ def steps(tree: Tree, path: Sequence[str | int]) -> Iterator[tuple[str | int, Tr
 
 def part_at(tree: Tree, path: Sequence[str | int]) -> Tree:
     """Return the deepest part along the path that exists."""
-    return [tree, *(part for _, part, _ in steps(tree, path))][-1]
+    return [tree, *(part for _, part, _ in steps_along(tree, path))][-1]
 
 
 def line_of(tree: Tree, path: Sequence[str | int]) -> int:
     """Return the line of the deepest part along the path that exists."""
-    return [tree.line, *(line for _, _, line in steps(tree, path))][-1]
+    return [tree.line, *(line for _, _, line in steps_along(tree, path))][-1]
 
 
 def describe(tree: Tree) -> str:

@@ -20,12 +20,12 @@ from placer_models.files.tree import (
     Path,
     ScalarValue,
     Tree,
+    as_json,
     describe,
     is_empty,
     line_of,
     part_at,
-    plain,
-    steps,
+    steps_along,
 )
 
 Model = TypeVar("Model", bound=Part)
@@ -48,7 +48,7 @@ _BARE = re.compile(r"true|false|-?[0-9]+(?:\.[0-9]+)?")
 """Numbers and truth values, which are text if in quotes."""
 
 
-def check(schema: type[Model], place: Place, *, nulls: bool = False) -> Model | None:
+def read_by_schema(schema: type[Model], place: Place, *, nulls: bool = False) -> Model | None:
     """Return the part of the document at the place as the schema's model.
 
     If anything differs from the schema, it is added to the faults and the answer is None.
@@ -61,13 +61,13 @@ def check(schema: type[Model], place: Place, *, nulls: bool = False) -> Model | 
         errors: list[ErrorDetails] = []
         model = None
         try:
-            model = schema.model_validate_json(json.dumps(plain(tree, as_text)))
+            model = schema.model_validate_json(json.dumps(as_json(tree, as_text)))
         except ValidationError as error:
             errors = error.errors(include_url=False, include_input=False)
         wanted = frozenset(
             path
             for path, node, kind in ((*_part(tree, e["loc"]), e["type"]) for e in errors)
-            if kind == "string_type" and isinstance(node, ScalarValue) and plain(node) is not None
+            if kind == "string_type" and isinstance(node, ScalarValue) and as_json(node) is not None
         )
         if wanted <= as_text:
             break
@@ -84,13 +84,13 @@ def check(schema: type[Model], place: Place, *, nulls: bool = False) -> Model | 
 
 
 def read_as(schema: type[Model], place: Place, *, nulls: bool = False) -> Model:
-    """Return the part at the place as the schema's model, as `check` does.
+    """Return the part at the place as the schema's model, as `read_by_schema` does.
 
     Raises:
         InputError: It differs from the schema, or something was wrong already.
 
     """
-    model = check(schema, place, nulls=nulls)
+    model = read_by_schema(schema, place, nulls=nulls)
     place.faults.raise_first()
     assert model is not None  # what differs from the schema has a fault
     return model
@@ -170,7 +170,7 @@ def _empty_fields(tree: Tree, path: Path = ()) -> Iterator[Path]:
 
 def _part(tree: Tree, loc: Sequence[str | int]) -> tuple[Path, Tree]:
     """Return the part that an error is about, and its path; tags of unions are passed over."""
-    walked = list(steps(tree, loc))
+    walked = list(steps_along(tree, loc))
     if not walked:
         return (), tree
     return tuple(step for step, _, _ in walked), walked[-1][1]

@@ -10,7 +10,7 @@ from placer_models.files.documents import API_VERSION, Document
 from placer_models.files.errors import InputError, shown, suggestion
 from placer_models.files.faults import Faults, Place
 from placer_models.files.tree import ScalarValue
-from placer_models.files.validate import check, read_as
+from placer_models.files.validate import read_as, read_by_schema
 from placer_models.instance.defaults import read_defaults
 from placer_models.instance.demand import read_demand
 from placer_models.instance.gangs import GangReader, RunningGangReader
@@ -133,10 +133,10 @@ def build_instance(
         place = Place(document, faults)
         kind = kind_of(document)
         if kind == MACHINE:
-            machine = check(MachineFile, place)
+            machine = read_by_schema(MachineFile, place)
             parts += [(machine, place)] if machine else []
         elif kind == INSTANCE:
-            file = check(InstanceFile, place)
+            file = read_by_schema(InstanceFile, place)
             if file:
                 files.append((file, place))
                 parts += [(m, place.at("machines", i)) for i, m in enumerate(file.machines)]
@@ -182,7 +182,7 @@ def defaults_alone(documents: Sequence[Document], objects: str) -> Defaults | No
             raise InputError(document.file, place.at("kind").line, "kind", f"got {kind}; {wrong}")
         for field in document.tree.entries.keys() - _OF_DEFAULTS:
             place.at(field).fault(wrong)
-        file = check(InstanceFile, place)
+        file = read_by_schema(InstanceFile, place)
         files += [(file, place)] if file else []
     said = _once("defaults", [(file.defaults, place) for file, place in files])
     faults.raise_first()

@@ -6,7 +6,7 @@ from typing import Literal
 from placer_models.files.part import MetadataPart, Part
 from placer_models.files.validate import read_only_document
 from placer_models.whatif.change import ChangeError, InstanceChange
-from placer_models.whatif.language import KINDS, FindMachine, parse
+from placer_models.whatif.language import KINDS, FindMachine, parse_change
 
 
 class ChangesFile(Part):
@@ -29,7 +29,7 @@ def read_changes(path: Path, find_machine: FindMachine) -> list[InstanceChange]:
     changes: list[InstanceChange] = []
     for i, text in enumerate(part.changes):
         try:
-            changes.append(parse(text, find_machine))
+            changes.append(parse_change(text, find_machine))
         except ChangeError as error:
             place.at("changes", i).fault(str(error))
     if not part.changes:

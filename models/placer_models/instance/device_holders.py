@@ -4,7 +4,15 @@ from dataclasses import dataclass, field
 
 from placer_models.capacity import format_amount
 from placer_models.device import Device, DeviceKey
-from placer_models.device_share import DeviceShare, ShareAmounts, fits, less, room, taken, totals_of
+from placer_models.device_share import (
+    DeviceShare,
+    ShareAmounts,
+    share_fits,
+    share_left,
+    share_room,
+    share_taken,
+    totals_of,
+)
 from placer_models.files.errors import shown
 
 
@@ -41,11 +49,11 @@ class DeviceHolders:
         if pod in others:
             return f"{name} is named twice; shares of a pod are on different devices"
         totals = totals_of(device)
-        left = self._left.get(key, room(totals))
-        amounts = taken(share, totals)
-        if amounts is None or not fits(amounts, left):
+        left = self._left.get(key, share_room(totals))
+        amounts = share_taken(share, totals)
+        if amounts is None or not share_fits(amounts, left):
             return f"{name} cannot give this share; {_left_of(device, left)} are left"
-        self._left[key] = less(left, amounts)
+        self._left[key] = share_left(left, amounts)
         others.append(pod)
         return None
 

@@ -9,7 +9,7 @@ from placer_models.device_request import (
     WHOLE_GPUS,
     DeviceRequestError,
     as_spec,
-    translate,
+    devices_asked,
 )
 from placer_models.device_share import DeviceShare
 from placer_models.files.faults import Place
@@ -30,18 +30,18 @@ def share_name(written: str) -> str | None:
     return name if name in _SHARE_NAMES else None
 
 
-def translated(amounts: Mapping[str, int], place: Place) -> list[DeviceRequest]:
+def shares_for_resources(amounts: Mapping[str, int], place: Place) -> list[DeviceRequest]:
     """Return the device requests that resources by percent, memory or count stand for."""
     if not any(amounts.values()):
         return []
     try:
-        return [*map(as_spec, translate(dict(amounts)))]
+        return [*map(as_spec, devices_asked(dict(amounts)))]
     except DeviceRequestError as error:
         place.fault(str(error), illegal=True)
         return []
 
 
-def listed(parts: Sequence[SharePart], offers: Offers, place: Place) -> list[DeviceRequest]:
+def listed_shares(parts: Sequence[SharePart], offers: Offers, place: Place) -> list[DeviceRequest]:
     """Return what the field ``shares`` asks for, in its order.
 
     Args:
@@ -58,7 +58,7 @@ def listed(parts: Sequence[SharePart], offers: Offers, place: Place) -> list[Dev
     return requests
 
 
-def merged(requests: Sequence[DeviceRequest]) -> tuple[DeviceRequest, ...]:
+def merged_requests(requests: Sequence[DeviceRequest]) -> tuple[DeviceRequest, ...]:
     """Return the requests ascending by type, whole devices first, equal requests as one."""
     counts: dict[tuple[str, DeviceShare | None], int] = {}
     for request in requests:

@@ -19,7 +19,7 @@ from placer_models.device_request import (
     GPU_MEMORY_RATIO,
     PERCENT_TYPES,
 )
-from placer_models.device_share import DeviceShare, filled
+from placer_models.device_share import DeviceShare, with_both_memories
 from placer_models.files.errors import shown
 from placer_models.files.faults import Place
 from placer_models.instance.device_quantities import check_quantity_name
@@ -48,7 +48,7 @@ def resources_of(grant: DeviceGrant, memory_bytes: int) -> dict[str, object]:
     """
     if grant.share is None:
         return {}
-    share = filled(grant.share, memory_bytes)
+    share = with_both_memories(grant.share, memory_bytes)
     amounts = zip(
         _names(grant.type),
         (share.percent, share.memory_bytes, share.memory_percent),

@@ -24,8 +24,14 @@ from itertools import combinations, islice
 from placer_models.alignment import effective_policy, effective_scope, restricted_width
 from placer_models.cluster import Node
 from placer_models.cpuset import CpuSet
-from placer_models.instance.guessed_room import NumaRoom, Resource, Where, fitting_sets, split
-from placer_models.instance.running_defaults import laid, pool_of
+from placer_models.instance.guessed_room import (
+    NumaRoom,
+    Resource,
+    Where,
+    fitting_sets,
+    split_over_numa_nodes,
+)
+from placer_models.instance.running_defaults import laid_near, pool_of
 from placer_models.placement import NamespacedName
 from placer_models.pod import PodSpec
 from placer_models.policy import BINDING, AlignmentPolicy, AlignmentScope, QosClass
@@ -303,7 +309,7 @@ class _Guess:
         for resource in self.room:
             asked = [(i, self.runners[i].held.get(resource, 0)) for i in settled]
             wanted = [(i, amount) for i, amount in asked if amount]
-            given = split(
+            given = split_over_numa_nodes(
                 self.room[resource],
                 [(settled[i], amount, self._spreads(self.runners[i])) for i, amount in wanted],
             )
@@ -316,7 +322,7 @@ class _Guess:
             if amount:
                 room = {n: left for n, left in self.room[resource].items() if left > 0}
                 around = near or self.found[at].get(MEMORY, ())
-                self._hold(at, resource, laid(amount, around, room))
+                self._hold(at, resource, laid_near(amount, around, room))
 
     def _hold(self, at: int, resource: Resource, held: Mapping[int, int]) -> None:
         self.found[at][resource] = dict(held)

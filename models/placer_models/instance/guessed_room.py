@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 
-from placer_models.instance.running_defaults import laid
+from placer_models.instance.running_defaults import laid_near
 from placer_models.sharing_out import requests_fit, shared_out
 
 Resource = Hashable
@@ -125,7 +125,7 @@ def fitting_sets(
     return None
 
 
-def split(
+def split_over_numa_nodes(
     room: Mapping[int, int], asked: Sequence[tuple[Where, int, bool]]
 ) -> Iterable[dict[int, int]]:
     """Share amounts out over their NUMA nodes; together they fit.
@@ -161,7 +161,7 @@ def _one_by_one(
             shares = {numa: each + (i < more) for i, numa in enumerate(here)}
             taken = {n: min(share, here[n]) for n, share in shares.items() if share}
         else:
-            taken = laid(amount, (), here)
+            taken = laid_near(amount, (), here)
         for numa, got in taken.items():
             left[numa] -= got
         yield taken

@@ -12,7 +12,7 @@ from placer_models.files.errors import counted
 from placer_models.instance.device_quantities import check_quantity_name
 from placer_models.instance.functions import functions_of
 from placer_models.instance.machine_links import kinds_within, link_matrix, read_kinds
-from placer_models.instance.machine_parts import DevicesPart, GpuLinksPart, at
+from placer_models.instance.machine_parts import DevicesPart, GpuLinksPart, complaining_at
 from placer_models.quantity import format_bytes, parse_bytes
 
 _T = TypeVar("_T")
@@ -44,7 +44,7 @@ def read_links(part: GpuLinksPart | None, minors: Sequence[int]) -> LinkMatrix |
     """Return the links between the GPUs, or None if nothing is known about them."""
     if part is None:
         return None
-    with at("gpuLinks"):
+    with complaining_at("gpuLinks"):
         if len(minors) > MAX_LINKED_GPUS:
             raise ValueError(f"links are for {MAX_LINKED_GPUS} GPUs at most, got {len(minors)}")
         if (part.matrix is None) == (part.all is None):
@@ -54,12 +54,12 @@ def read_links(part: GpuLinksPart | None, minors: Sequence[int]) -> LinkMatrix |
         if part.matrix is not None and part.within:
             raise ValueError("within is for links given by all; a matrix names every pair itself")
     if part.matrix is not None:
-        with at("gpuLinks", "matrix"):
+        with complaining_at("gpuLinks", "matrix"):
             kinds = read_kinds(part.matrix, len(minors))
     else:
-        with at("gpuLinks", "within"):
+        with complaining_at("gpuLinks", "within"):
             kinds = kinds_within(minors, part.all or "", part.within)
-    with at("gpuLinks", "bandwidth"):
+    with complaining_at("gpuLinks", "bandwidth"):
         return link_matrix(minors, kinds, part.bandwidth, shared_egress=part.shared_egress)
 
 
@@ -68,7 +68,7 @@ def _minors(part: DevicesPart, i: int, taken: set[int]) -> list[int]:
     if part.minors is None:
         first = max(taken, default=-1) + 1
         return list(range(first, first + part.count))
-    with at("devices", i, "minors"):
+    with complaining_at("devices", i, "minors"):
         minors = parse_cpu_list(part.minors)
         if len(minors) != part.count:
             raise ValueError(f"{part.minors} are {len(minors)} minors; count is {part.count}")
@@ -80,7 +80,7 @@ def _minors(part: DevicesPart, i: int, taken: set[int]) -> list[int]:
 def _block(
     part: DevicesPart, i: int, minors: Sequence[int], package_of: Mapping[int, int | None]
 ) -> list[Device]:
-    with at("devices", i, "numaNodes"):
+    with complaining_at("devices", i, "numaNodes"):
         if part.numa_nodes and part.numa_node is not None:
             raise ValueError("numaNode is for all of them already; keep one of the two")
     numa_nodes = _spread(part.numa_nodes, part.numa_node, part, i, "numaNodes")
@@ -95,7 +95,7 @@ def _block(
         i,
         "virtualFunctionBusIds",
     )
-    with at("devices", i, "vfGroups"):
+    with complaining_at("devices", i, "vfGroups"):
         if part.vf_groups and part.virtual_functions:
             raise ValueError("virtualFunctions counts them already; keep one of the two")
         for bus in functions if part.vf_groups else ():
@@ -104,15 +104,15 @@ def _block(
                     f"they have {part.function_count} virtual functions; "
                     f"virtualFunctionBusIds names {len(bus)}"
                 )
-    with at("devices", i, "numaNodes" if part.numa_nodes else "numaNode"):
+    with complaining_at("devices", i, "numaNodes" if part.numa_nodes else "numaNode"):
         for numa_node in numa_nodes:
             if numa_node is not None and numa_node not in package_of:
                 known = ", ".join(map(str, package_of))
                 raise ValueError(f"there is no NUMA node {numa_node}; the machine has {known}")
-    with at("devices", i, "unhealthy"):
+    with complaining_at("devices", i, "unhealthy"):
         if strangers := set(part.unhealthy) - set(minors):
             raise ValueError(f"there is no {part.type} {min(strangers)} among these devices")
-    with at("devices", i, "memory"):
+    with complaining_at("devices", i, "memory"):
         memory_bytes = parse_bytes(part.memory)
         if memory_bytes > MAX_QUANTITY:
             raise ValueError(f"got {part.memory}; expected {format_bytes(MAX_QUANTITY)} at most")
@@ -141,7 +141,7 @@ def _quantity(name: str, part: DevicesPart, i: int) -> Quantity:
     """Return the quantity of this name in the file, of which pods may take parts."""
     written = part.capacity[name]
     text, unit = (written, None) if isinstance(written, str) else (written.amount, written.unit)
-    with at("devices", i, "capacity", name):
+    with complaining_at("devices", i, "capacity", name):
         check_quantity_name(name)
         amount, unit = parse_amount(text, unit)
         if unit is Unit.PERCENT and amount != WHOLE_PERCENT:
@@ -155,7 +155,7 @@ def _spread(
     """Return one value for each device: those given, or the default for all."""
     if not values:
         return (default,) * part.count
-    with at("devices", i, name):
+    with complaining_at("devices", i, name):
         if len(values) != part.count:
             raise ValueError(
                 f"got {counted(len(values), 'value')} for {counted(part.count, 'device')}; "

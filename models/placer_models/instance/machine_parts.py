@@ -35,7 +35,7 @@ class MachineError(ValueError):
 
 
 @contextmanager
-def at(*field: str | int) -> Iterator[None]:
+def complaining_at(*field: str | int) -> Iterator[None]:
     """Name the field in any complaint about values that is raised inside."""
     try:
         yield

@@ -19,7 +19,7 @@ from placer_models.instance.machine_parts import (
     LooseCpusPart,
     NumaNodePart,
     PackagePart,
-    at,
+    complaining_at,
 )
 from placer_models.policy import CoreKind
 from placer_models.quantity import parse_bytes
@@ -60,7 +60,7 @@ def to_machine(file: MachineFile) -> Machine:
     topology = _topology(file)
     devices = read_devices(file.devices, _packages(file, topology))
     gpus = [d.minor for d in devices if d.type == GPU]
-    with at("partitions"):
+    with complaining_at("partitions"):
         partitions = read_partitions(file.partitions, gpus)
     return Machine(
         name=file.name,
@@ -80,7 +80,7 @@ def _topology(file: MachineFile) -> Topology:
     present = frozenset(package_of)
     core_of, kind_of, llc_of = _cores(file, present, package_of)
     offline = parse_cpu_list(file.offline_cpus)
-    with at("offlineCpus"):
+    with complaining_at("offlineCpus"):
         if strangers := offline - present:
             raise ValueError(f"the machine has no CPU {format_cpu_list(strangers)}")
     cpus = tuple(
@@ -95,21 +95,21 @@ def _topology(file: MachineFile) -> Topology:
         )
         for cpu in sorted(present)
     )
-    with at("numaNodes"):
+    with complaining_at("numaNodes"):
         return Topology(file.architecture, cpus, numa_nodes, file.numa_distances)
 
 
 def _numa_nodes(file: MachineFile) -> tuple[NumaNode, ...]:
     nodes: list[NumaNode] = []
     for i, part in enumerate(file.numa_nodes):
-        with at("numaNodes", i):
+        with complaining_at("numaNodes", i):
             if (part.id is None) == (part.ids is None):
                 raise ValueError("a NUMA node has an id, or several alike have ids: give one")
             if part.ids is not None and part.cpus:
                 raise ValueError("CPUs belong to one NUMA node: give each its own entry")
-        with at("numaNodes", i, "memory"):
+        with complaining_at("numaNodes", i, "memory"):
             memory_bytes = parse_bytes(part.memory)
-        with at("numaNodes", i, "hugepages"):
+        with complaining_at("numaNodes", i, "hugepages"):
             counts = {parse_bytes(size): count for size, count in part.hugepages.items()}
             if len(counts) < len(part.hugepages) or 0 in counts:
                 raise ValueError("a page has a size, and each size stands here once")
@@ -126,7 +126,7 @@ def _places(file: MachineFile) -> tuple[dict[int, int], dict[int, int]]:
     package_of: dict[int, int] = {}
     for i, part in enumerate(file.numa_nodes):
         cpus = parse_cpu_list(part.cpus)
-        with at("numaNodes", i, "cpus"):
+        with complaining_at("numaNodes", i, "cpus"):
             if twice := numa_of.keys() & cpus:
                 first = numa_of[min(twice)]
                 raise ValueError(
@@ -137,14 +137,14 @@ def _places(file: MachineFile) -> tuple[dict[int, int], dict[int, int]]:
         package_of |= dict.fromkeys(cpus, part.package)
     for i, loose in enumerate(file.cpus_without_numa_node):
         cpus = parse_cpu_list(loose.cpus)
-        with at("cpusWithoutNumaNode", i, "cpus"):
+        with complaining_at("cpusWithoutNumaNode", i, "cpus"):
             if twice := package_of.keys() & cpus:
                 raise ValueError(f"CPU {format_cpu_list(twice)} is listed already")
         package_of |= dict.fromkeys(cpus, loose.package)
     placed: CpuSet = frozenset()
     for i, package in enumerate(file.packages):
         cpus = parse_cpu_list(package.cpus)
-        with at("packages", i, "cpus"):
+        with complaining_at("packages", i, "cpus"):
             if strangers := cpus - package_of.keys():
                 raise ValueError(f"the machine has no CPU {format_cpu_list(strangers)}")
             if again := cpus & placed:
@@ -162,7 +162,7 @@ def _cores(
     caches = [parse_cpu_list(text) for text in file.llcs]
     kind_of: dict[int, CoreKind] = {}
     for i, part in enumerate(file.cores or (CoresPart(cpus=format_cpu_list(present)),)):
-        with at("cores", i):
+        with complaining_at("cores", i):
             if (part.cpus is None) == (not part.threads):
                 raise ValueError("give either cpus or threads: one list of CPUs for each core")
             if part.cpus is None:
@@ -175,15 +175,15 @@ def _cores(
             kind_of |= dict.fromkeys(key_by_cpu(block, present, "core"), part.kind)
         cores += block
         if part.cores_per_llc is not None:
-            with at("cores", i, "coresPerLlc"):
+            with complaining_at("cores", i, "coresPerLlc"):
                 if file.llcs:
                     raise ValueError("caches are listed in llcs already; keep one of the two")
                 caches += group_caches(block, part.cores_per_llc, package_of)
-    with at("cores"):
+    with complaining_at("cores"):
         core_of = key_by_cpu(cores, present, "core")
         if missing := present - core_of.keys():
             raise ValueError(f"CPU {format_cpu_list(missing)} belongs to no core")
-    with at("llcs"):
+    with complaining_at("llcs"):
         return core_of, kind_of, key_by_cpu(caches, present, "last-level cache")
 
 

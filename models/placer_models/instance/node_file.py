@@ -18,7 +18,7 @@ from placer_models.instance.machine_schema import MachineFile
 from placer_models.instance.machine_writer import machine_to_dict
 from placer_models.instance.network import LevelReader
 from placer_models.instance.nodes import NodeReader, node_to_dict
-from placer_models.instance.placement_file import SeatEntry, placed, seat_to_json
+from placer_models.instance.placement_file import SeatEntry, read_place, seat_to_json
 from placer_models.instance.pods import PodReader, pod_to_dict
 from placer_models.instance.requests import RequestReader
 from placer_models.instance.schema import (
@@ -109,7 +109,7 @@ def _pod(part: NodePodPart, node: Node, pods: PodReader, place: Place) -> NodePo
     spec, limits = pods.spec(part, place)
     pods.take(part.namespace, part.name, place)
     at = place.at("placement")
-    seat = placed(part.placement, (part.name, part.namespace, part.gang, node.name), at)
+    seat = read_place(part.placement, (part.name, part.namespace, part.gang, node.name), at)
     names = {container.name for container in spec.containers}
     for field, given in (
         (place.at("containerIds"), list(part.container_ids)),

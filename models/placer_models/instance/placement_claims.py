@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from placer_models.cluster import Instance
 from placer_models.goals import Tier
-from placer_models.moves import Mended, movers
+from placer_models.moves import Mended, moves_of
 from placer_models.node_strategy import NodeStrategy
 from placer_models.placement import Placement
 from placer_models.pod import pods_of
@@ -87,7 +87,7 @@ def false_moves(
 
     A file that claims nothing at all, neither status nor tiers, need not name moves.
     """
-    moves = movers(instance, placement)
+    moves = moves_of(instance, placement)
     nodes = {move.place.key: (move.home.node, move.place.node) for move in moves}
     claimed = {move.pod: (move.source, move.target) for move in claims.moves}
     for move in claims.moves:

@@ -214,7 +214,9 @@ def placement_with_claims(document: Document) -> tuple[Placement, PlacementClaim
         file.strategy,
     )
     pods = tuple(
-        placed(entry, (entry.name, entry.namespace, entry.gang, entry.node), place.at("pods", i))
+        read_place(
+            entry, (entry.name, entry.namespace, entry.gang, entry.node), place.at("pods", i)
+        )
         for i, entry in enumerate(file.pods)
     )
     place.faults.raise_first()
@@ -305,7 +307,9 @@ def seat_to_json(pod: PodPlacement, memory_of: DeviceMemory) -> Json:
     }
 
 
-def placed(entry: SeatEntry, whose: tuple[str, str, str | None, str], place: Place) -> PodPlacement:
+def read_place(
+    entry: SeatEntry, whose: tuple[str, str, str | None, str], place: Place
+) -> PodPlacement:
     """Read what a pod holds of its node.
 
     Args:

@@ -18,11 +18,11 @@ from placer_models.files.errors import shown, suggestion
 from placer_models.files.faults import Place
 from placer_models.files.part import Json
 from placer_models.instance.device_shares import (
-    listed,
-    merged,
+    listed_shares,
+    merged_requests,
     share_name,
     share_to_dict,
-    translated,
+    shares_for_resources,
 )
 from placer_models.instance.hugepages import (
     PREFIX,
@@ -122,10 +122,10 @@ class RequestReader:
             hugepages=pages_asked(
                 {name: asked.pop(name) for name in list(asked) if name.startswith(PREFIX)}
             ),
-            devices=merged(
+            devices=merged_requests(
                 [
                     *self._devices(asked, place.at("requests")),
-                    *listed(shares, self._offers, place.at("shares")),
+                    *listed_shares(shares, self._offers, place.at("shares")),
                 ]
             ),
             extended=extended,
@@ -181,7 +181,7 @@ class RequestReader:
         others = [
             DeviceRequest(t, n) for t, n in sorted(asked.items()) if n > 0 and t not in together
         ]
-        return [*others, *translated(together, place)]
+        return [*others, *shares_for_resources(together, place)]
 
     def _amounts(self, written: Mapping[str, str], place: Place) -> dict[str, int]:
         amounts: dict[str, int] = {}

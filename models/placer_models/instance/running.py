@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from placer_models.bound import binds, bound_to, numa_nodes_of, within
+from placer_models.bound import bound_to, is_bound_by_policy, numa_nodes_of, pool_on_numa_nodes
 from placer_models.cluster import Node, RunningPod
 from placer_models.cpuset import CpuSet, format_cpu_list, parse_cpu_list
 from placer_models.device import GPU, Device, is_instance
@@ -25,7 +25,7 @@ from placer_models.instance.running_defaults import (
 )
 from placer_models.instance.running_pages import pages_given
 from placer_models.instance.schema import RunningPart
-from placer_models.mig import covered, gpu_of
+from placer_models.mig import covered_slices, gpu_of
 from placer_models.placement import DeviceGrant, PodPlacement
 from placer_models.pod import Pod
 from placer_models.policy import QosClass
@@ -163,7 +163,7 @@ class RunningReader:
         self, part: RunningPart, pod: Pod, node: Node, place: Place, *, illegal: bool
     ) -> CpuSet:
         qos, at = pod.spec.qos, place.at("cpuset")
-        if pod.spec.constrained_burst or (binds(pod.spec, node) and part.cpuset):
+        if pod.spec.constrained_burst or (is_bound_by_policy(pod.spec, node) and part.cpuset):
             return self._cpus_of_homes(part, pod, node, at)
         if not qos.owns_cpus:
             if part.cpuset:
@@ -270,7 +270,7 @@ class RunningReader:
         if kind == GPU and minor in dict(node.mig):
             return f"gpu {minor} of node {node.name} is in MIG mode; its pods hold instances"
         cuts = self._held[node.name].cuts
-        for part in covered(node.mig, kind, minor) if is_instance(kind) else ():
+        for part in covered_slices(node.mig, kind, minor) if is_instance(kind) else ():
             first = cuts.setdefault((gpu_of(minor), part), (pod, kind, minor))
             if first[1:] != (kind, minor):
                 return (
@@ -317,7 +317,7 @@ def _runner(seat: _Seat) -> GuessedPod:
     if not spec.qos.owns_cpus and not seat.floats:
         if seat.cpus:
             homes = numa_nodes_of(seat.cpus, topology)
-        elif binds(spec, seat.node):
+        elif is_bound_by_policy(spec, seat.node):
             homes = None
     return GuessedPod(
         (seat.pod.namespace, seat.pod.name),
@@ -336,7 +336,7 @@ def _placement(seat: _Seat, owned: Mapping[QosClass, CpuSet]) -> PodPlacement:
     pool = pool_of(pod.spec.qos, node, owned)
     # The CPUs only name NUMA nodes: all of the pool there is meant.
     homes = bound_to(_placed_on(seat, seat.cpus, () if seat.floats else None), pod.spec, node)
-    cpuset = within(pool, homes, node.machine.topology) if homes else pool
+    cpuset = pool_on_numa_nodes(pool, homes, node.machine.topology) if homes else pool
     found = _placed_on(seat, cpuset)
     if bound_to(found, pod.spec, node) == homes:
         return found

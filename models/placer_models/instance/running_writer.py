@@ -1,6 +1,12 @@
 """Running pods and their places, as files write them."""
 
-from placer_models.bound import binds, bound_to, numa_nodes_held, numa_nodes_of, within
+from placer_models.bound import (
+    bound_to,
+    is_bound_by_policy,
+    numa_nodes_held,
+    numa_nodes_of,
+    pool_on_numa_nodes,
+)
 from placer_models.cluster import Node, RunningPod
 from placer_models.cpuset import CpuSet, format_cpu_list
 from placer_models.files.part import Json
@@ -57,7 +63,7 @@ def _cpus_said(running: RunningPod, node: Node) -> CpuSet | None:
     spec, place = running.pod.spec, running.placement
     if spec.qos.owns_cpus:
         return place.cpuset
-    if not (spec.constrained_burst or binds(spec, node)):
+    if not (spec.constrained_burst or is_bound_by_policy(spec, node)):
         return None
     topology = node.machine.topology
     homes = bound_to(place, spec, node)
@@ -65,7 +71,7 @@ def _cpus_said(running: RunningPod, node: Node) -> CpuSet | None:
         return frozenset()
     if numa_nodes_of(place.cpuset, topology) == homes:
         return place.cpuset
-    inside = within(topology.online, homes, topology)
+    inside = pool_on_numa_nodes(topology.online, homes, topology)
     if numa_nodes_of(inside, topology) != homes == numa_nodes_held(place, node):
         return None  # No CPU names a NUMA node without CPUs; what the pod holds there does.
     return inside

@@ -42,7 +42,7 @@ def mark_in(share: DeviceShare | None) -> str:
     return next((name for name in names if name.startswith(_MARK)), "")
 
 
-def marked(machine: Machine, marks: Mapping[str, Set[DeviceKey]]) -> Machine:
+def with_marked_devices(machine: Machine, marks: Mapping[str, Set[DeviceKey]]) -> Machine:
     """Return a machine whose devices have their marks.
 
     Args:

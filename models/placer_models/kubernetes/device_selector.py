@@ -88,7 +88,7 @@ CelSelector = tuple[DeviceComparison, ...]
 """Comparisons, all of which have to hold."""
 
 
-def meets(selectors: Sequence[CelSelector], device: ListedDevice) -> bool | None:
+def device_meets(selectors: Sequence[CelSelector], device: ListedDevice) -> bool | None:
     """Return whether a device meets the selectors in turn, or None if one of them is an error."""
     for selector in selectors:
         found = [comparison.meets(device) for comparison in selector]

@@ -70,7 +70,7 @@ class JoinedNode:
     kubelet_is_static: bool = False
 
 
-def join(
+def joined_node(
     node: KubeNode,
     topology: TopologyPart | None = None,
     devices: DevicePart | None = None,

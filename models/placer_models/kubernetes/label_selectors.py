@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from placer_models.kubernetes.object_fields import ObjectField
-from placer_models.selectors import LabelExpression, Labels, SelectorOperator, meets
+from placer_models.selectors import LabelExpression, Labels, SelectorOperator, labels_meet
 
 OPERATORS = (
     SelectorOperator.IN,
@@ -33,7 +33,7 @@ class LabelSelector:
 
     def selects(self, labels: Labels) -> bool:
         """Return whether the labels, ascending or not, meet all conditions."""
-        return set(self.labels) <= set(labels) and meets(labels, self.expressions)
+        return set(self.labels) <= set(labels) and labels_meet(labels, self.expressions)
 
     def joined(self, other: "LabelSelector") -> "LabelSelector":
         """Return the selector of what both select."""

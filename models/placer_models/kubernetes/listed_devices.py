@@ -85,7 +85,7 @@ def device_of(listed: ListedDevice, minor: int) -> Device:
     )
 
 
-def joined(device: Device, listed: ListedDevice) -> Device:
+def completed_device(device: Device, listed: ListedDevice) -> Device:
     """Return a device of a Device object, completed by what only its driver publishes."""
     other = device_of(listed, device.minor)
     return replace(

@@ -38,7 +38,7 @@ def type_of(resource: str) -> str:
     return GPU if resource in WHOLE_GPUS or _OTHER_GPUS.fullmatch(resource) else resource
 
 
-def devices_of(
+def devices_of_entry(
     entry: HeldByKubelet, devices: Sequence[Device], modes: Modes = ()
 ) -> frozenset[DeviceKey] | None:
     """Return the devices of a node that an entry means, or None if it is unknown which.

@@ -43,7 +43,7 @@ from placer_models.kubernetes.pod_class import PodClass, class_of
 from placer_models.kubernetes.pod_gang import GangRef, gang_of
 from placer_models.kubernetes.pod_volumes import NO_VOLUMES, PodVolumes, pod_volumes
 from placer_models.kubernetes.pod_wishes import PlaceWishes, wishes_of
-from placer_models.kubernetes.resources import NOTHING, ResourceList, largest, resources_in
+from placer_models.kubernetes.resources import NOTHING, ResourceList, largest_amounts, resources_in
 from placer_models.pod import ContainerRole, JointAllocation
 from placer_models.policy import AlignmentPolicy, JointScope, Strength
 from placer_models.visible_devices import GpuVendor
@@ -332,8 +332,8 @@ def _counted(one: KubeContainer, status: ObjectField | None, *, never: bool) -> 
     most = [resources_in(has.get("limits"))]
     return replace(
         one,
-        requests=largest(held if never else [one.requests, *held]),
-        limits=largest(most if never else [one.limits, *most]),
+        requests=largest_amounts(held if never else [one.requests, *held]),
+        limits=largest_amounts(most if never else [one.limits, *most]),
     )
 
 

@@ -10,13 +10,13 @@ from placer_models.device_request import (
     WHOLE_GPUS,
     DeviceRequestError,
     as_spec,
-    translate,
+    devices_asked,
     untranslated,
 )
 from placer_models.kubernetes.names import REQUESTED_CPU
 from placer_models.kubernetes.object_fields import IllegalObjectError
 from placer_models.kubernetes.pod import KubeContainer, KubePod
-from placer_models.kubernetes.pod_devices import heard
+from placer_models.kubernetes.pod_devices import with_hint
 from placer_models.kubernetes.pod_terms import ORDINARY, TermContext
 from placer_models.kubernetes.resources import ResourceList
 from placer_models.pod import Container, ContainerRole, DeviceRequest, Resources
@@ -189,7 +189,8 @@ def _demands(part: KubePod, one: KubeContainer, asked: _Amounts) -> tuple[Device
     amounts = untranslated(asked) if part.node else dict(asked)
     try:
         return tuple(
-            heard(demand, part.devices.hints.get(demand.type)) for demand in translate(amounts)
+            with_hint(demand, part.devices.hints.get(demand.type))
+            for demand in devices_asked(amounts)
         )
     except DeviceRequestError as error:
         raise IllegalObjectError(

@@ -24,7 +24,7 @@ _SCOPES = {
 }
 
 
-def heard(demand: DeviceRequest, hint: DeviceHint | None) -> DeviceRequest:
+def with_hint(demand: DeviceRequest, hint: DeviceHint | None) -> DeviceRequest:
     """Return a demand, its percent turned into a number of devices if a hint says so."""
     if hint is None or hint.strategy is not HintStrategy.REQUESTS_AS_COUNT:
         return demand
@@ -54,7 +54,7 @@ def functions_of(
     return tuple(found)
 
 
-def unspoken(hints: Hints, asked: Collection[str]) -> tuple[str, ...]:
+def inexpressible_demands(hints: Hints, asked: Collection[str]) -> tuple[str, ...]:
     """Return demands of hints that a PodSpec cannot express."""
     found = []
     for kind, hint in sorted(hints.items()):

@@ -17,7 +17,7 @@ from placer_models.kubernetes.names import (
 from placer_models.kubernetes.object_fields import IllegalObjectError
 from placer_models.kubernetes.pod import KubePod
 from placer_models.kubernetes.pod_containers import RequestContext, containers_of, device_amounts
-from placer_models.kubernetes.pod_devices import functions_of, scopes_of, unspoken
+from placer_models.kubernetes.pod_devices import functions_of, inexpressible_demands, scopes_of
 from placer_models.kubernetes.pod_terms import meant_by, spread_meant_by
 from placer_models.legal import spec_faults
 from placer_models.limits import NO_LIMITS, Limits, PodLimits
@@ -117,7 +117,7 @@ def asked_by(
         raise IllegalObjectError(part.identity.title, ("spec", "containers"), str(error)) from None
     for fault in spec_faults(spec):
         raise IllegalObjectError(part.identity.title, ("spec",), f"{fault.path}: {fault.message}")
-    lacks = (*part.wishes.lacks, *vain, *unspoken(hints, asked))
+    lacks = (*part.wishes.lacks, *vain, *inexpressible_demands(hints, asked))
     return AskedPod(
         spec,
         limits_of(part),

@@ -116,7 +116,7 @@ def resources_in(part: ObjectField, *, without: Collection[str] = ()) -> Resourc
     return ResourceList(cpu_milli, memory_bytes, hugepages, other)
 
 
-def largest(lists: Sequence[ResourceList]) -> ResourceList:
+def largest_amounts(lists: Sequence[ResourceList]) -> ResourceList:
     """Return the largest amount of each resource that any of the lists names."""
     return ResourceList(
         max((one.cpu_milli for one in lists if one.cpu_milli is not None), default=None),

@@ -12,7 +12,7 @@ from typing import IO
 from placer_models.files.documents import API_VERSION, STANDARD_INPUT, name_of
 from placer_models.files.errors import InputError
 from placer_models.files.json_tree import read_json
-from placer_models.files.reading import reading
+from placer_models.files.reading import told_progress
 from placer_models.files.tree import Path as FieldPath
 from placer_models.files.tree import line_of
 from placer_models.files.yaml_tree import read_yaml
@@ -98,7 +98,7 @@ def read_objects(path: Path) -> Iterator[Found]:
     with ExitStack() as stack:
         try:
             opened = _opened(path, stack)
-            tell = stack.enter_context(reading(file, _size_bytes(path)))
+            tell = stack.enter_context(told_progress(file, _size_bytes(path)))
             yield from _objects(Chunks(opened, file, tell), path, file)
         except InputError as error:
             yield error

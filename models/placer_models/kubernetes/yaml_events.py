@@ -8,7 +8,7 @@ import yaml
 
 from placer_models.files.anchors import AliasError, Anchors
 from placer_models.files.errors import InputError, shown
-from placer_models.files.tree import MAX_DEPTH, ScalarValue, plain
+from placer_models.files.tree import MAX_DEPTH, ScalarValue, as_json
 from placer_models.files.yaml_tree import MERGE_KEY, MERGES
 from placer_models.kubernetes.chunks import CHUNK, MAX_OBJECT_CHARACTERS, Chunk, ChunkValue
 
@@ -187,7 +187,7 @@ def _refused(file: str, offset: int, event: yaml.Event, message: str) -> InputEr
 @lru_cache(65_536)
 def _value(text: str) -> ChunkValue:
     """Return the value of a text without quotes, as in our own files."""
-    value = plain(ScalarValue(text, quoted=False, line=0))
+    value = as_json(ScalarValue(text, quoted=False, line=0))
     assert not isinstance(value, list | dict)
     return value
 

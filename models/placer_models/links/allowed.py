@@ -80,7 +80,7 @@ def partitions_of(board: Board, size: int, free: ClassCounts) -> tuple[DeviceSel
     return tuple(sorted(found, key=lambda s: (-s.pair_minimum, -s.pair_sum)))
 
 
-def offered(
+def offered_sets(
     board: Board, size: int, free: ClassCounts, scope: DeviceScope = DeviceScope.NODE
 ) -> tuple[DeviceSelection, ...]:
     """Return every inequivalent set that a pod may have within the free counts, best first.
@@ -96,9 +96,9 @@ def offered(
 def offered_count(
     board: Board, size: int, free: ClassCounts, scope: DeviceScope = DeviceScope.NODE
 ) -> int:
-    """Return how many sets `offered` returns, without listing any but partitions."""
+    """Return how many sets `offered_sets` returns, without listing any but partitions."""
     if board.honored:
-        return len(offered(board, size, free, scope))
+        return len(offered_sets(board, size, free, scope))
     return sum(selection_count(board, size, room) for room in rooms(board, size, free, scope))
 
 

@@ -158,7 +158,7 @@ def equivalence_classes(
     return groups
 
 
-def counts_of(board: Board, minors: Iterable[int]) -> tuple[int, ...]:
+def counts_by_class(board: Board, minors: Iterable[int]) -> tuple[int, ...]:
     """Return how many of the devices each class has.
 
     Raises:
@@ -213,7 +213,7 @@ def pair_sum(board: Board, counts: Sequence[int]) -> int:
     """Return the centi GB/s of all pairs together; 0 for fewer than two devices."""
     used = [i for i, count in enumerate(counts) if count]
     return sum(
-        board.across[a][b] * (counts[a] * counts[b] if a != b else pairs(counts[a]))
+        board.across[a][b] * (counts[a] * counts[b] if a != b else number_of_pairs(counts[a]))
         for position, a in enumerate(used)
         for b in used[position:]
     )
@@ -227,7 +227,7 @@ def distance(board: Board, counts: Sequence[int]) -> int:
     """
     used = [i for i, count in enumerate(counts) if count]
     return sum(
-        _apart(board, a, b) * (counts[a] * counts[b] if a != b else pairs(counts[a]))
+        _apart(board, a, b) * (counts[a] * counts[b] if a != b else number_of_pairs(counts[a]))
         for position, a in enumerate(used)
         for b in used[position:]
     )
@@ -241,7 +241,7 @@ def _apart(board: Board, a: int, b: int) -> int:
     return 3
 
 
-def pairs(count: int) -> int:
+def number_of_pairs(count: int) -> int:
     """Return the number of pairs among ``count`` devices."""
     return count * (count - 1) // 2
 

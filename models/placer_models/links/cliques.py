@@ -36,7 +36,7 @@ def best_minimum(merged: MergedClasses, counts: tuple[int, ...], size: int) -> i
     return speeds[low]
 
 
-def neighbours(merged: MergedClasses, counts: tuple[int, ...], least: int) -> list[int]:
+def fast_neighbours(merged: MergedClasses, counts: tuple[int, ...], least: int) -> list[int]:
     """Return for each group a bit mask of the other groups to which its pairs are fast.
 
     Only groups that have devices count.
@@ -51,7 +51,7 @@ def neighbours(merged: MergedClasses, counts: tuple[int, ...], least: int) -> li
     ]
 
 
-def together(merged: MergedClasses, counts: tuple[int, ...], least: int) -> tuple[int, ...]:
+def clique_sizes(merged: MergedClasses, counts: tuple[int, ...], least: int) -> tuple[int, ...]:
     """Return how many devices of each group one clique can have."""
     return tuple(
         count if merged.weights[i][i] >= least else min(count, 1) for i, count in enumerate(counts)
@@ -63,8 +63,8 @@ def largest_clique(merged: MergedClasses, counts: tuple[int, ...], least: int) -
 
     Bron and Kerbosch with a pivot: at most 3 ** (groups / 3) leaves.
     """
-    near = neighbours(merged, counts, least)
-    worth = together(merged, counts, least)
+    near = fast_neighbours(merged, counts, least)
+    worth = clique_sizes(merged, counts, least)
     best = 0
 
     def grow(total: int, open_mask: int, done: int) -> None:

@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from placer_models.links.board import pairs
-from placer_models.links.cliques import neighbours, together
+from placer_models.links.board import number_of_pairs
+from placer_models.links.cliques import clique_sizes, fast_neighbours
 from placer_models.links.merged import MergedClasses
 
 
@@ -46,8 +46,8 @@ class _Search:
     order: list[list[int]] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.near = neighbours(self.merged, self.counts, self.least)
-        self.most = together(self.merged, self.counts, self.least)
+        self.near = fast_neighbours(self.merged, self.counts, self.least)
+        self.most = clique_sizes(self.merged, self.counts, self.least)
         self.chosen = [0] * len(self.counts)
         self.order = [
             sorted(range(len(row)), key=row.__getitem__, reverse=True)
@@ -89,7 +89,7 @@ class _Search:
             near = [i for i in others if self.near[pick] >> i & 1] if count else others
             self._grow(
                 left - count,
-                total + count * gain[pick] + pairs(count) * row[pick],
+                total + count * gain[pick] + number_of_pairs(count) * row[pick],
                 near,
                 [g + count * w for g, w in zip(gain, row, strict=True)],
             )

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from functools import lru_cache
 
-from placer_models.links.allowed import ClassCounts, offered, partitions_of, rooms
+from placer_models.links.allowed import ClassCounts, offered_sets, partitions_of, rooms
 from placer_models.links.best import best_selection
 from placer_models.links.board import Board, DeviceSelection, pair_sum
 from placer_models.links.cliques import best_minimum
@@ -21,7 +21,7 @@ def best_permitted_minimum(board: Board, size: int, scope: DeviceScope = ANYWHER
     The value is in centi GB/s, or None if the pod may have no set.
     """
     if board.honored:
-        parts = offered(board, size, board.sizes, scope)
+        parts = offered_sets(board, size, board.sizes, scope)
         return parts[0].pair_minimum if parts else None
     merged = by_bandwidth(board)
     found = (
@@ -37,7 +37,7 @@ def best_permitted_sum(board: Board, size: int, scope: DeviceScope = ANYWHERE) -
     The value is in centi GB/s, or None if the pod may have no set.
     """
     if board.honored:
-        parts = offered(board, size, board.sizes, scope)
+        parts = offered_sets(board, size, board.sizes, scope)
         return max((part.pair_sum for part in parts), default=None)
     merged = by_bandwidth(board)
     found = [

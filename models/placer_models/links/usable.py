@@ -7,7 +7,7 @@ from operator import mul
 from placer_models.goals import USABLE_SET_SIZES
 from placer_models.links.allowed import disjoint_partitions, partitions_of
 from placer_models.links.board import Board
-from placer_models.links.cliques import best_minimum, bits, neighbours, together
+from placer_models.links.cliques import best_minimum, bits, clique_sizes, fast_neighbours
 from placer_models.links.merged import MergedClasses, by_bandwidth, by_speed
 
 
@@ -71,7 +71,7 @@ def _search(fast: MergedClasses, counts: tuple[int, ...], size: int) -> int:
 
     Either some clique of the best answer has a device of the group, or none has.
     """
-    near = neighbours(fast, counts, 1)
+    near = fast_neighbours(fast, counts, 1)
     limit = sum(counts) // size
     pick = min(
         (i for i, count in enumerate(counts) if count),
@@ -91,7 +91,7 @@ def _cliques_with(
     fast: MergedClasses, counts: tuple[int, ...], near: list[int], pick: int, size: int
 ) -> Iterator[tuple[int, ...]]:
     """Yield each clique of the size, as counts, that has a device of the group."""
-    most = together(fast, counts, 1)
+    most = clique_sizes(fast, counts, 1)
 
     def extend(chosen: tuple[int, ...], left: int, open_mask: int) -> Iterator[tuple[int, ...]]:
         if left == 0:
@@ -115,8 +115,8 @@ def _core(
 ) -> tuple[tuple[int, ...], list[int]]:
     """Return the counts, with 0 for groups that can be in no clique, and the graph of the rest."""
     while True:
-        near = neighbours(fast, counts, 1)
-        most = together(fast, counts, 1)
+        near = fast_neighbours(fast, counts, 1)
+        most = clique_sizes(fast, counts, 1)
         kept = tuple(
             count if most[i] + sum(most[j] for j in bits(near[i])) >= size else 0
             for i, count in enumerate(counts)

@@ -4,8 +4,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from placer_models.device import FunctionSelector, selects
-from placer_models.device_share import DeviceShare, DeviceTotals, ShareAmounts, fits, taken
+from placer_models.device import FunctionSelector, admits_function
+from placer_models.device_share import (
+    DeviceShare,
+    DeviceTotals,
+    ShareAmounts,
+    share_fits,
+    share_taken,
+)
 from placer_models.device_strategy import DeviceStrategy
 from placer_models.links.board import Board
 from placer_models.policy import DeviceChoice
@@ -41,8 +47,8 @@ class ShareableDevice(NamedTuple):
         """
         if function is not None and not self.functions_for(function):
             return None
-        amounts = taken(share, self.totals)
-        return amounts if amounts is not None and fits(amounts, self.left) else None
+        amounts = share_taken(share, self.totals)
+        return amounts if amounts is not None and share_fits(amounts, self.left) else None
 
     def left_of(self, name: str) -> int:
         """Return what is left of a quantity, in 0.01; 0 where the device has none."""
@@ -51,7 +57,7 @@ class ShareableDevice(NamedTuple):
 
     def functions_for(self, function: FunctionSelector) -> int:
         """Return how many free virtual functions the selector admits."""
-        return sum(count for labels, count in self.functions if selects(function, labels))
+        return sum(count for labels, count in self.functions if admits_function(function, labels))
 
     def room_for(
         self, share: DeviceShare, most: int, function: FunctionSelector | None = None

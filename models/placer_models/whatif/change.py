@@ -36,7 +36,7 @@ class InstanceChange(Protocol):
         """Return the change as people write it: ``uncordon=node-1``."""
 
 
-def unknown(noun: str, name: str, known: Iterable[str]) -> ChangeError:
+def unknown_name(noun: str, name: str, known: Iterable[str]) -> ChangeError:
     """Return the error for a name that there is none of, with the nearest that there is."""
     near = get_close_matches(name, sorted(set(known)), n=1)
     mend = f"; did you mean '{near[0]}'?" if near else ""
@@ -53,7 +53,7 @@ def node_of(instance: Instance, name: str) -> Node:
     for node in instance.nodes:
         if node.name == name:
             return node
-    raise unknown("node", name, (node.name for node in instance.nodes))
+    raise unknown_name("node", name, (node.name for node in instance.nodes))
 
 
 def with_node(instance: Instance, changed: Node) -> Instance:
@@ -87,7 +87,7 @@ def waiting_named(instance: Instance, key: NamespacedName) -> list[Pod]:
         return list(gang.pods)
     found = [pod for one in instance.gangs for pod in one.pods if pod.key == key]
     if not found:
-        raise unknown("pod or gang that waits", title_of(*key), waiting_titles(instance))
+        raise unknown_name("pod or gang that waits", title_of(*key), waiting_titles(instance))
     return found
 
 

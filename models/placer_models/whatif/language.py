@@ -50,7 +50,7 @@ class ChangeKind:
     read: Callable[[str, FindMachine], InstanceChange]
 
 
-def parse(text: str, find_machine: FindMachine = lambda name: None) -> InstanceChange:
+def parse_change(text: str, find_machine: FindMachine = lambda name: None) -> InstanceChange:
     """Return the change that a text ``KIND=VALUE`` stands for.
 
     Args:

@@ -6,7 +6,7 @@ from placer_models.cluster import Instance, Machine, Node
 from placer_models.device import DeviceKey
 from placer_models.network import NODE_LEVEL
 from placer_models.taints import UNSCHEDULABLE
-from placer_models.whatif.change import Aspect, ChangeError, node_of, unknown, with_node
+from placer_models.whatif.change import Aspect, ChangeError, node_of, unknown_name, with_node
 
 HOSTNAME = "kubernetes.io/hostname"
 """The label that tells nodes of a cluster apart; a new node has its own."""
@@ -84,7 +84,7 @@ class Mend:
         }
         if self.device is not None and self.device not in broken:
             known = (f"{kind} {minor}" for kind, minor in sorted(broken))
-            raise unknown(f"broken device of node '{self.node}':", _named(self.device), known)
+            raise unknown_name(f"broken device of node '{self.node}':", _named(self.device), known)
         if not broken:
             raise ChangeError(f"node '{self.node}' has no broken device")
         mended = broken if self.device is None else frozenset({self.device})
@@ -142,7 +142,7 @@ class Add:
             if instance.nodes:
                 like = replace(like, defaults=instance.nodes[0].defaults)
         else:
-            raise unknown("node or machine", self.of, names)
+            raise unknown_name("node or machine", self.of, names)
         free = (f"{self.of}-added-{i}" for i in range(self.count + len(names)))
         added = [name for name in free if name not in names][: self.count]
         return replace(

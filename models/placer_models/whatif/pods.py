@@ -14,7 +14,7 @@ from placer_models.whatif.change import (
     Aspect,
     ChangeError,
     running_named,
-    unknown,
+    unknown_name,
     waiting_gang,
     waiting_named,
     waiting_titles,
@@ -48,7 +48,9 @@ class Remove:
         gang = waiting_gang(instance, self.key)
         if gang is None:
             running = [one.pod.title for one in instance.running]
-            raise unknown("pod or gang", title_of(*self.key), running + waiting_titles(instance))
+            raise unknown_name(
+                "pod or gang", title_of(*self.key), running + waiting_titles(instance)
+            )
         groups = (
             replace(group, gangs=tuple(key for key in group.gangs if key != gang.key))
             for group in instance.groups
@@ -99,7 +101,7 @@ def with_moves(moves: Sequence[MovePods], instance: Instance) -> Instance:
         if not named:
             titles = [one.pod.title for one in instance.running]
             raise ChangeError(
-                f"{move}: {unknown('running pod or gang', title_of(*move.key), titles)}"
+                f"{move}: {unknown_name('running pod or gang', title_of(*move.key), titles)}"
             )
         for one in instance.running:
             if one.pod.key in named and not one.movable:
@@ -135,7 +137,7 @@ class Scale:
         gang = waiting_gang(instance, self.key)
         if gang is None:
             known = [title_of(*one.key) for one in instance.gangs]
-            raise unknown("gang or pod of no gang that waits", title_of(*self.key), known)
+            raise unknown_name("gang or pod of no gang that waits", title_of(*self.key), known)
         if self.count == len(gang.pods) and not gang.lone:
             raise ChangeError(f"gang '{title_of(*self.key)}' has {self.count} members already")
         taken = {pod.key for one in instance.gangs for pod in one.pods}

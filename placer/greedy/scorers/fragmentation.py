@@ -20,7 +20,7 @@ from placer.greedy.scorer import ANY_GPU, FreeNodes, NodeScores, PodAsk
 from placer_models.cluster import Node
 from placer_models.device import GPU
 from placer_models.device_share import WHOLE_PERCENT
-from placer_models.node_rules import admits
+from placer_models.node_rules import node_admits
 from placer_models.pod import PodSpec
 
 Parts = NDArray[np.float64]
@@ -89,7 +89,7 @@ class FragmentationScoring:
             # Of what a node is, FGD's pods look at labels alone.
             if node.labels not in admitted:
                 bare = Node(node.name, node.machine, labels=node.labels)
-                admitted[node.labels] = [admits(bare, pod.where) for pod in pods]
+                admitted[node.labels] = [node_admits(bare, pod.where) for pod in pods]
             rows.append(admitted[node.labels])
         counts = np.array([count for _, count in self.typical], dtype=np.float64)
         kept = counts.sum() / max(1, self.all_pods)

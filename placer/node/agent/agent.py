@@ -11,7 +11,7 @@ from placer.node.agent.inbox import DocumentInbox
 from placer.node.agent.owned import CpusOfOwners
 from placer.node.agent.strays import bring_back
 from placer.node.apply import apply_here, recover, until_nothing_vanishes
-from placer.node.cgroups import CPUS, MEMS, Cgroups, parent
+from placer.node.cgroups import CPUS, MEMS, Cgroups, parent_path
 from placer.node.container_roots import OUR_ROOT
 from placer.node.document import offline_owner
 from placer.node.errors import DocumentError, ObserveOnlyError, RefusedError
@@ -332,7 +332,8 @@ class Agent:
         missing = self.status.plan.absent or self.status.plan.left_alone
         roots = self._cgroups.container_roots if missing else ()
         return any(_is_near(cgroup, root) for root in roots) or any(
-            cgroup in (leaf, parent(leaf), parent(parent(leaf))) or parent(cgroup) == parent(leaf)
+            cgroup in (leaf, parent_path(leaf), parent_path(parent_path(leaf)))
+            or parent_path(cgroup) == parent_path(leaf)
             for leaf in leaves
             if not leaf.startswith(f"{self._root}/")
         )

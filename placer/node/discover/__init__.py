@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from placer.node.discover.devices import merged, read_devices
-from placer.node.discover.hwloc_devices import places_in, read_hwloc_devices
+from placer.node.discover.devices import merged_devices, read_devices
+from placer.node.discover.hwloc_devices import places_by_bus_id, read_hwloc_devices
 from placer.node.discover.hwloc_xml import read_hwloc, read_tree
 from placer.node.discover.inventory import FoundDevices, MachineInventory
 from placer.node.discover.kubelet import with_kubelet
@@ -51,9 +51,9 @@ def take_inventory(
     inventory = read_hwloc(tree)
     devices = read_hwloc_devices(tree, inventory.numa_nodes, gpus_too=not texts)
     if texts:
-        places = places_in(tree, inventory.numa_nodes)
+        places = places_by_bus_id(tree, inventory.numa_nodes)
         told = smi_devices(texts, lambda bus_id: places.get(bus_id) or PciPlace(bus_id))
-        devices = merged(told, FoundDevices(), devices)
+        devices = merged_devices(told, FoundDevices(), devices)
     return replace(inventory, found=devices)
 
 

@@ -25,10 +25,10 @@ def read_devices(files: MachineFiles, texts: Sequence[SmiText]) -> FoundDevices:
     """
     ports, others = read_rdma(files), read_accelerators(files)
     more = replace(ports, devices=(*ports.devices, *others.devices))
-    return merged(_nvidia(files, texts), read_kfd(files), more)
+    return merged_devices(_nvidia(files, texts), read_kfd(files), more)
 
 
-def merged(nvidia: FoundDevices, amd: FoundDevices, others: FoundDevices) -> FoundDevices:
+def merged_devices(nvidia: FoundDevices, amd: FoundDevices, others: FoundDevices) -> FoundDevices:
     """Return all the devices; if `others` has some type, such as ports, `nvidia`'s are dropped."""
     warnings = [*nvidia.warnings, *amd.warnings, *others.warnings]
     known = {device.type for device in others.devices}

@@ -14,7 +14,7 @@ from placer_models.files.errors import named_cpus, shown
 from placer_models.files.part import Json
 from placer_models.kubernetes.checkpoints.device_manager import HeldByKubelet
 from placer_models.kubernetes.checkpoints.memory_manager import MEMORY, MemoryManagerState
-from placer_models.kubernetes.plugin_devices import devices_of, gpus_elsewhere, type_of
+from placer_models.kubernetes.plugin_devices import devices_of_entry, gpus_elsewhere, type_of
 from placer_models.kubernetes.resources import HUGEPAGES
 from placer_models.quantity import format_bytes
 from placer_models.topology import NumaNode
@@ -120,7 +120,7 @@ def _meant(
     entry: HeldByKubelet, inventory: MachineInventory, devices: Sequence[Device]
 ) -> frozenset[DeviceKey] | None:
     """Return the devices that an entry means, or None if it is unknown which of a type."""
-    return devices_of(entry, devices, inventory.found.modes)
+    return devices_of_entry(entry, devices, inventory.found.modes)
 
 
 def _less(numa: NumaNode, memory: MemoryManagerState) -> NumaNode:

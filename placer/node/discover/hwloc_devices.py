@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from xml.etree.ElementTree import Element
 
 from placer.node.discover.accelerators import ACCELERATOR, GPU_VENDORS, is_accelerator
-from placer.node.discover.hwloc_xml import HwlocPlace, HwlocTree, indexes_of, infos, values_of
+from placer.node.discover.hwloc_xml import HwlocPlace, HwlocTree, indexes_of, info_of, values_of
 from placer.node.discover.inventory import FoundDevices, FoundNumaNode
-from placer.node.discover.pci import PciPlace, bus_id_of, gpu_links, nearest
+from placer.node.discover.pci import PciPlace, bus_id_of, gpu_links, nearest_numa_node
 from placer.node.discover.rdma import down_warnings, in_number_order
 from placer_models.device import GPU, Device, LinkMatrix
 from placer_models.instance.machine_links import SELF
@@ -40,7 +40,7 @@ class _Gpu:
     def said(self) -> dict[str, str]:
         told: dict[str, str] = {}
         for element in self.elements:
-            told |= {name: value for name, value in infos(element).items() if value}
+            told |= {name: value for name, value in info_of(element).items() if value}
         return told
 
     def index(self, backend: str) -> int | None:
@@ -52,7 +52,7 @@ class _Gpu:
         return None
 
 
-def places_in(tree: HwlocTree, numa_nodes: Sequence[FoundNumaNode]) -> dict[str, PciPlace]:
+def places_by_bus_id(tree: HwlocTree, numa_nodes: Sequence[FoundNumaNode]) -> dict[str, PciPlace]:
     """Return bus id -> where the device sits.
 
     Raises:
@@ -75,7 +75,7 @@ def read_hwloc_devices(
         InputError: A device is not as hwloc writes it.
 
     """
-    places = places_in(tree, numa_nodes)
+    places = places_by_bus_id(tree, numa_nodes)
     gpus = _numbered(_gpus(tree, places) if gpus_too else [])
     devices = [_device(minor, gpu) for minor, gpu in gpus]
     links = _links(tree, gpus)
@@ -112,7 +112,7 @@ def _place(
         bus_id,
         root=host or None,
         bridges=tuple(bridges),
-        numa_node=nearest(place.cpus, {node.id: node.cpus for node in numa_nodes}),
+        numa_node=nearest_numa_node(place.cpus, {node.id: node.cpus for node in numa_nodes}),
         gb_per_s=round(gb_per_s, 2) or None,
     )
 
@@ -227,7 +227,7 @@ def _rdma(tree: HwlocTree, places: Mapping[str, PciPlace]) -> tuple[list[Device]
         for osdev in element.iterfind("object"):
             if osdev.get("type") == "OSDev" and _is_rdma(tree, osdev, slingshot):
                 place = places[_bus_id(tree, element)]
-                ports.append((osdev.get("name", ""), place, infos(osdev)))
+                ports.append((osdev.get("name", ""), place, info_of(osdev)))
     devices: list[Device] = []
     down: list[str] = []
     for name, place, said in sorted(ports, key=lambda port: in_number_order(port[0])):

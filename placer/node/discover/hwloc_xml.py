@@ -108,7 +108,7 @@ def parse_bitmap(text: str) -> CpuSet:
     return frozenset(i for i, bit in enumerate(reversed(bin(value)[2:])) if bit == "1")
 
 
-def infos(element: Element) -> dict[str, str]:
+def info_of(element: Element) -> dict[str, str]:
     """Return the ``info`` elements of an object: name -> value."""
     return {
         info.get("name", ""): " ".join(info.get("value", "").split())
@@ -208,12 +208,12 @@ def read_hwloc(tree: HwlocTree) -> MachineInventory:
 
     """
     machine = tree.objects[0][0]
-    said = infos(machine) | infos(tree.root)
+    said = info_of(machine) | info_of(tree.root)
     cpus = _cpus(tree, machine)
     if not cpus:
         raise InputError(tree.file, None, "", "has no PU; expected the processors of a machine")
     package = next(tree.of_type(*_PACKAGES), None)
-    processor = infos(package[0]).get("CPUModel", "") if package else ""
+    processor = info_of(package[0]).get("CPUModel", "") if package else ""
     names = (said.get("DMIProductName", ""), processor or said.get("CPUModel", ""))
     return MachineInventory(
         source=tree.file,
@@ -274,7 +274,7 @@ def _kinds(tree: HwlocTree) -> tuple[dict[int, int], dict[int, bool]]:
     capacities: dict[int, int] = {}
     efficient: dict[int, bool] = {}
     for kind in tree.root.iterfind("cpukind"):
-        said = infos(kind)
+        said = info_of(kind)
         cpus = tree.set_of(kind, "cpuset") or frozenset()
         capacity = said.get("LinuxCapacity", "")
         if capacity.isascii() and capacity.isdigit() and len(capacity) < 10:

@@ -90,7 +90,7 @@ def identity_of(files: MachineFiles, bus_id: str) -> tuple[int, int]:
     return vendor, kind >> 8
 
 
-def nearest(cpus: CpuSet, numa_nodes: Mapping[int, CpuSet]) -> int | None:
+def nearest_numa_node(cpus: CpuSet, numa_nodes: Mapping[int, CpuSet]) -> int | None:
     """Return the smallest NUMA node that holds all these CPUs, or None if there is none."""
     around = [(len(own), node) for node, own in numa_nodes.items() if cpus and cpus <= own]
     return min(around)[1] if around else None
@@ -106,7 +106,7 @@ def _numa_node(files: MachineFiles, at: str) -> int | None:
         node: files.cpus(f"{folder}/cpulist", f"{folder}/cpumap") or frozenset[int]()
         for node, folder in files.numbered(NODE, "node").items()
     }
-    return nearest(near & frozenset().union(*listed.values()), listed)
+    return nearest_numa_node(near & frozenset().union(*listed.values()), listed)
 
 
 def _slot_gb_per_s(files: MachineFiles, at: str) -> float | None:

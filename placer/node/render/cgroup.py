@@ -46,7 +46,7 @@ class CgroupSetting(NamedTuple):
     why: str
 
 
-def settings(
+def cgroup_settings(
     target: ContainerTarget, version: Literal[1, 2], *, ours: bool
 ) -> tuple[CgroupSetting, ...]:
     """Return what the files of a container's cgroup are to say, cpuset first.
@@ -124,7 +124,7 @@ def quota_us(limit_milli: int) -> int:
     return max(LEAST_QUOTA_US, limit_milli * PERIOD_US // 1000)
 
 
-def same(file: str, present: str, wanted: str) -> bool:
+def says_the_same(file: str, present: str, wanted: str) -> bool:
     """Return whether a file says what is wanted; the kernel words some values its own way."""
     now, want = present.split(), wanted.split()
     if file == "cpu.max":

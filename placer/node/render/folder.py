@@ -18,7 +18,7 @@ from placer.node.targets import targets_of
 from placer_models.node_placement import NodePlacement
 
 
-def rendered(document: NodePlacement, root: str = OUR_ROOT) -> dict[str, str]:
+def rendered_files(document: NodePlacement, root: str = OUR_ROOT) -> dict[str, str]:
     """Return the files for the containers of a node.
 
     Each container has a folder with its environment, a drop-in for its systemd unit, the parts

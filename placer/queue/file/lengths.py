@@ -6,7 +6,7 @@ from math import exp, log
 
 from placer.queue.file.amount_text import MAX_DURATION_US
 from placer.queue.file.schema import DrawnPart, JobPart
-from placer.queue.simulation.scenario import dealt, split_evenly
+from placer.queue.simulation.scenario import dealt_evenly, split_evenly
 from placer_models.files.faults import Place
 
 _WAYS = ("length", "lengths", "work")
@@ -45,7 +45,7 @@ def read_lengths(job: JobPart, place: Place, seed: str) -> tuple[int, ...]:
         message = f"got {threads}; there are {len(units)} units of work to deal"
         place.at("threads").fault(message)
         return (1,)
-    return dealt(units, threads)
+    return dealt_evenly(units, threads)
 
 
 def _alike(job: JobPart, length: int | DrawnPart, place: Place, seed: str) -> list[int]:

@@ -86,7 +86,7 @@ class QueueScenario:
     hold_us: int = 600 * US_PER_S
 
 
-def dealt(lengths_us: Sequence[int], threads: int) -> tuple[int, ...]:
+def dealt_evenly(lengths_us: Sequence[int], threads: int) -> tuple[int, ...]:
     """Deal units of work to threads of work: each gets consecutive units, as evenly as can be.
 
     Few threads make a coarse submission, one thread for each unit a fine one.

@@ -8,7 +8,7 @@ of them so that what fits one device never counts more than the device does.
 from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
-from placer_models.device_share import DeviceTotals, ShareAmounts, room, taken
+from placer_models.device_share import DeviceTotals, ShareAmounts, share_room, share_taken
 from placer_models.problem.banks import DeviceBank
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Problem, Shape
@@ -87,7 +87,7 @@ def _room(bank: DeviceBank, quantity: int, at: int) -> int:
     for devices in bank.shareable:
         for device in devices:
             if device.shared:
-                whole = room(device.totals)
+                whole = share_room(device.totals)
                 left += _counted(device.left[quantity], whole[quantity], at)
     return left
 
@@ -98,9 +98,9 @@ def _size(shape: Shape, kind: str, known: Collection[DeviceTotals], quantity: in
     for need in shape.shares:
         if need.type == kind:
             fitting: list[tuple[ShareAmounts, ShareAmounts]] = [
-                (amounts, room(totals))
+                (amounts, share_room(totals))
                 for totals in known
-                if (amounts := taken(need.share, totals)) is not None
+                if (amounts := share_taken(need.share, totals)) is not None
             ]
             least = min(
                 (_counted(amounts[quantity], whole[quantity], at) for amounts, whole in fitting),

@@ -7,7 +7,7 @@ from math import comb
 from placer.counting.account import Account
 from placer.search.reasons.question import PodOnNode
 from placer.search.reasons.register import REASON_RULES
-from placer.state.alignment import aligned, counted_per_cpu, limit_of
+from placer.state.alignment import aligned_needs, counted_per_cpu, limit_of
 from placer_models.policy import AlignmentPolicy, QosClass
 from placer_models.reasons import Demand
 
@@ -47,7 +47,7 @@ def meet(policy: str, asked: PodOnNode, account: Account, demands: Sequence[Dema
         if rule.per_numa_node is None:
             return None
         counts.append(rule.per_numa_node(demand, asked, account))
-    needs, _, real = aligned(
+    needs, _, real = aligned_needs(
         asked.spec.requests,
         asked.node,
         milli_per_cpu=counted_per_cpu(asked.spec, asked.node, AlignmentPolicy(policy)),

@@ -18,7 +18,7 @@ from placer.search.reasons.rule import (
 )
 from placer.state.fits import device_demanded
 from placer_models.device import GPU, FunctionSelector, is_instance
-from placer_models.device_share import DeviceShare, room, totals_of
+from placer_models.device_share import DeviceShare, share_room, totals_of
 from placer_models.device_strategy import DeviceStrategy
 from placer_models.pod import DeviceRequest, PodSpec
 from placer_models.policy import DeviceScope, Strength
@@ -160,7 +160,7 @@ def could_share(
         if device.type != kind:
             continue
         key, totals = (device.type, device.minor), totals_of(device)
-        left = room(totals) if key in devices.free else devices.shared.get(key)
+        left = share_room(totals) if key in devices.free else devices.shared.get(key)
         if left is not None:
             wanted = function is not None  # an empty selector takes any
             ready = free_functions(device, devices.held_functions) if wanted else ()

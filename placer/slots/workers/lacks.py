@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from placer.slots.compiled import CompiledJob, RegionGang
-from placer.slots.resources import ZERO, ResourceAmounts, ResourceProfile, short
+from placer.slots.resources import ZERO, ResourceAmounts, ResourceProfile, shortages
 from placer.slots.workers.default_slots import slots_of
 from placer.slots.workers.model import SlotAllocation, Workers
 
@@ -95,7 +95,9 @@ def lack_of(
         slot = job.groups[group].slot
         assert isinstance(slot, ResourceAmounts)  # A default slot fits every worker.
         if _held(workers, slot) < count:
-            amounts = tuple((n, wants, has) for n, has, wants in short(workers.spec.total, slot))
+            amounts = tuple(
+                (n, wants, has) for n, has, wants in shortages(workers.spec.total, slot)
+            )
             return SlotLack(gang, SlotTooLarge(group, amounts))
     if not allocation.settled:
         return SlotLack(gang, SearchTimeout())
@@ -111,7 +113,7 @@ def _misfits(job: CompiledJob, gang: RegionGang, workers: Workers) -> Sequence[t
 
 
 def _fits(total: ResourceAmounts, slot: ResourceProfile) -> bool:
-    return not isinstance(slot, ResourceAmounts) or not any(short(total, slot))
+    return not isinstance(slot, ResourceAmounts) or not any(shortages(total, slot))
 
 
 def _held(workers: Workers, slot: ResourceAmounts) -> int:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from placer_models.kubernetes.checkpoints.go_types import MEND, CheckpointError
 
 
-def verify(checksum: int, shown: Sequence[str], field: str) -> None:
+def check_checksum(checksum: int, shown: Sequence[str], field: str) -> None:
     """Check that a checksum matches the contents of a checkpoint.
 
     A kubelet accepts 0 unchecked, because the first kubelets wrote no checksum. Here 0 is refused.
@@ -39,7 +39,7 @@ def verify_data(checksum: int, data: str, field: str) -> None:
         CheckpointError: The checksum is 0, or does not match the text.
 
     """
-    verify(checksum, [f"(string){data}"], field)
+    check_checksum(checksum, [f"(string){data}"], field)
 
 
 def fnv_1a(data: bytes) -> int:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from placer_models.cpuset import CpuSet, parse_cpu_list
-from placer_models.kubernetes.checkpoints.checksum import verify
+from placer_models.kubernetes.checkpoints.checksum import check_checksum
 from placer_models.kubernetes.checkpoints.go_types import (
     CHECKSUM,
     CPU_LIST,
@@ -14,7 +14,7 @@ from placer_models.kubernetes.checkpoints.go_types import (
     GoField,
     GoType,
     map_of,
-    parse,
+    parse_go_json,
     refuse,
     struct,
 )
@@ -71,14 +71,14 @@ def read_cpu_manager_state(text: str) -> CpuManagerState:
         CheckpointError: It is not what a kubelet writes, or a checksum does not match the rest.
 
     """
-    tree = parse(text)
+    tree = parse_go_json(text)
     if is_wrapped(tree):
         value = read_wrapped(tree, _V3, _DATA, _shown)
     else:
         by_container = isinstance(tree, dict) and _lists_containers(tree.get("entries"))
         version = _V1 if by_container else _V3
         value = version.read(tree, "")
-        verify(value["Checksum"], [*_shown(value)], "checksum")
+        check_checksum(value["Checksum"], [*_shown(value)], "checksum")
     if not value["PolicyName"]:
         refuse("policyName", "", "none or static")
     return CpuManagerState(

@@ -9,7 +9,7 @@ from placer_models.kubernetes.checkpoints.allocate_response import (
     AllocateResponse,
     read_allocate_response,
 )
-from placer_models.kubernetes.checkpoints.checksum import verify
+from placer_models.kubernetes.checkpoints.checksum import check_checksum
 from placer_models.kubernetes.checkpoints.go_types import (
     BYTES,
     CHECKSUM,
@@ -20,7 +20,7 @@ from placer_models.kubernetes.checkpoints.go_types import (
     GoField,
     GoType,
     map_of,
-    parse,
+    parse_go_json,
     slice_of,
     struct,
 )
@@ -88,10 +88,10 @@ def read_device_manager_checkpoint(text: str) -> DeviceManagerState:
         CheckpointError: It is not what a kubelet writes, or its checksum does not match the rest.
 
     """
-    tree = parse(text)
+    tree = parse_go_json(text)
     data, file = _V1 if _has_lists(tree) else _V2
     value = file.read(tree, "")
-    verify(value["Checksum"], [data.typed(value["Data"])], "Checksum")
+    check_checksum(value["Checksum"], [data.typed(value["Data"])], "Checksum")
     content = value["Data"]
     return DeviceManagerState(
         tuple(_held(content["PodDeviceEntries"] or ())),

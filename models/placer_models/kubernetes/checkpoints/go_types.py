@@ -74,7 +74,7 @@ class GoField:
     default: tuple[Any, ...] = ()
 
 
-def parse(text: str, path: str = "") -> object:
+def parse_go_json(text: str, path: str = "") -> object:
     """Return the value of a JSON text.
 
     Raises:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from placer_models.kubernetes.checkpoints.checksum import verify
+from placer_models.kubernetes.checkpoints.checksum import check_checksum
 from placer_models.kubernetes.checkpoints.go_types import (
     CHECKSUM,
     INT,
@@ -13,7 +13,7 @@ from placer_models.kubernetes.checkpoints.go_types import (
     GoField,
     go_pointer_to,
     map_of,
-    parse,
+    parse_go_json,
     refuse,
     slice_of,
     struct,
@@ -123,12 +123,12 @@ def read_memory_manager_state(text: str) -> MemoryManagerState:
         CheckpointError: It is not what a kubelet writes, or a checksum does not match the rest.
 
     """
-    tree = parse(text)
+    tree = parse_go_json(text)
     if is_wrapped(tree):
         value = read_wrapped(tree, _V2, _DATA, _shown)
     else:
         value = _V2.read(tree, "")
-        verify(value["Checksum"], [*_shown(value)], "checksum")
+        check_checksum(value["Checksum"], [*_shown(value)], "checksum")
     if not value["PolicyName"]:
         refuse("policyName", "", "None or Static")
     tables = {

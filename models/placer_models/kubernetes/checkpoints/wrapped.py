@@ -6,14 +6,14 @@ The fields outside repeat those inside, for older kubelets.
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from placer_models.kubernetes.checkpoints.checksum import verify, verify_data
+from placer_models.kubernetes.checkpoints.checksum import check_checksum, verify_data
 from placer_models.kubernetes.checkpoints.go_types import (
     CHECKSUM,
     MEND,
     TEXT,
     CheckpointError,
     GoType,
-    parse,
+    parse_go_json,
 )
 
 _DATA, _DATA_CHECKSUM, _CHECKSUM = "data", "dataChecksum", "checksum"
@@ -56,7 +56,7 @@ def read_wrapped(
     members.setdefault(_CHECKSUM, 0)
     repeated = outside.read(members, "")
     verify_data(sum_of_text, text, _DATA_CHECKSUM)
-    content = parse(text, _DATA)
+    content = parse_go_json(text, _DATA)
     value: Mapping[str, Any] = inside.read(content, _DATA)
     told = content if isinstance(content, dict) else {}
     for key in sorted(members.keys() | told.keys()):
@@ -64,5 +64,5 @@ def read_wrapped(
         if key != _CHECKSUM and not left_out and members.get(key) != told.get(key):
             raise CheckpointError(key, f"differs from {_DATA}.{key}; {MEND}")
     if repeated["Checksum"]:
-        verify(repeated["Checksum"], [*shown(repeated)], _CHECKSUM)
+        check_checksum(repeated["Checksum"], [*shown(repeated)], _CHECKSUM)
     return value
