@@ -1,8 +1,8 @@
 """Load bounds: the least that a pod costs by a strategy that looks at the pods on a node.
 
 The costs are those of `placer_models.node_strategy.strategy_cost`, for all nodes at once. There
-they are whole numbers from exact fractions; here floating-point numbers are rounded to the safe side, so
-that a bound is at most one below for a single pod, and the cost itself nearly always.
+they are whole numbers from exact fractions; here floating-point numbers are rounded to the safe
+side, so that a bound is at most one below for a single pod, and the cost itself nearly always.
 """
 
 from collections.abc import Sequence
