@@ -8,7 +8,7 @@ from placer_models.cluster import Instance, Node
 from placer_models.files.documents import Document
 from placer_models.files.errors import candidates, shown
 from placer_models.files.faults import Place
-from placer_models.files.tree import plain
+from placer_models.files.tree import as_json
 from placer_models.instance.hosts import expand_hosts
 from placer_models.whatif.nodes import as_another
 
@@ -22,7 +22,7 @@ def names_there(documents: Sequence[Document], cluster: Instance | None) -> list
     names = [node.name for node in cluster.nodes] if cluster else []
     for document in documents:
         tree = document.tree.entries.get("nodes")
-        written = plain(tree.node) if tree else None
+        written = as_json(tree.node) if tree else None
         for part in written if isinstance(written, list) else ():
             with suppress(ValueError):  # The reader of nodes says what is wrong with it.
                 names += expand_hosts(str(part.get("name"))) if isinstance(part, dict) else ()

@@ -77,7 +77,8 @@ def _who(question: PlanQuestion, answer: Bought) -> str:
         get = "gets" if pods[0] == 1 else "get"
         return f"{count_text(pods[0], 'pod')} {get} a place, all judged.{without}"
     told = ", ".join(
-        f"{one.scenario} ({count_text(number, 'pod')})" for one, number in zip(whole, pods, strict=True)
+        f"{one.scenario} ({count_text(number, 'pod')})"
+        for one, number in zip(whole, pods, strict=True)
     )
     return f"It does for each scenario: {told}. All places are judged.{without}"
 
@@ -177,7 +178,11 @@ def _mends(question: PlanQuestion, answer: NoPlan) -> Iterator[RenderableType]:
 def _none_found(question: PlanQuestion, answer: NoneFound) -> Iterator[RenderableType]:
     several = len(question.scenarios) > 1 or question.survive is not None
     where = f" in scenario {answer.scenario}" if several else ""
-    what = f"{count_text(answer.pods, 'pod')} found no place{where}" if answer.pods else "none was found"
+    what = (
+        f"{count_text(answer.pods, 'pod')} found no place{where}"
+        if answer.pods
+        else "none was found"
+    )
     yield Text(f"No plan yet: {what}, and it is not proven that none exists.", STRONG)
     yield Text(f"If there is one, it costs at least {money(question, answer.bound)}.")
     for one in answer.unplaced:
