@@ -18,42 +18,42 @@ class _Domains:
         self.labelled = Labelled(scene)
         self._before = scene.nodes_before
 
-    def belongs(self, site: JudgedNode, term: AffinityTerm) -> bool:
+    def belongs(self, judged: JudgedNode, term: AffinityTerm) -> bool:
         """Return whether the node is in a domain of the term."""
-        return not term.wide or site.node.topology_domain(term.topology) is not None
+        return not term.wide or judged.node.topology_domain(term.topology) is not None
 
-    def said(self, site: JudgedNode, term: AffinityTerm) -> str:
+    def said(self, judged: JudgedNode, term: AffinityTerm) -> str:
         """Return the node's domain as text for people, empty if the domain is the node itself."""
         if not term.wide:
             return ""
-        return f" ({term.topology} {site.node.topology_domain(term.topology) or 'none'})"
+        return f" ({term.topology} {judged.node.topology_domain(term.topology) or 'none'})"
 
-    def tenants(self, site: JudgedNode, term: AffinityTerm) -> Iterable[PlacedPod]:
+    def placed_pods(self, judged: JudgedNode, term: AffinityTerm) -> Iterable[PlacedPod]:
         """Return pods of the node, or of its domain, among them all that the term may mean."""
         if not term.topology:
-            return site.tenants
-        here = site.node.topology_domain(term.topology)
+            return judged.placed_pods
+        here = judged.node.topology_domain(term.topology)
         if here is None:
             return ()
         return (one for _, one in self.labelled.pods_in(term.topology, here, term.labels))
 
-    def parting(self, site: JudgedNode) -> Iterator[tuple[PlacedPod, AffinityTerm]]:
+    def parting(self, judged: JudgedNode) -> Iterator[tuple[PlacedPod, AffinityTerm]]:
         """Yield the running pods that keep others off the node's domains, with the terms."""
         for part in self._before.of_parts(_parting_domains):
             for there, runner, term in part:
-                here = site.node.topology_domain(term.topology)
+                here = judged.node.topology_domain(term.topology)
                 if here is not None and here == there.node.topology_domain(term.topology):
                     yield runner, term
 
 
 def _parting_domains(
-    sites: Iterable[JudgedNode],
+    judged_nodes: Iterable[JudgedNode],
 ) -> tuple[tuple[JudgedNode, PlacedPod, AffinityTerm], ...]:
     """Return the running pods that keep others off domains of nodes, with their terms."""
     return tuple(
-        (site, runner, term)
-        for site in sites
-        for runner in site.tenants
+        (judged, runner, term)
+        for judged in judged_nodes
+        for runner in judged.placed_pods
         for term in runner.pod.spec.affinity
         if not runner.new and term.wide and term.apart and term.required
     )
@@ -66,17 +66,17 @@ def affinity(scene: Scene) -> Iterator[Finding]:
     pod of the cluster.
     """
     domains = _Domains(scene)
-    for site, tenant in scene.newcomers:
-        for term in tenant.pod.spec.affinity:
-            if term.apart or not term.required or _kept(domains, site, tenant, term):
+    for judged, placed in scene.newcomers:
+        for term in placed.pod.spec.affinity:
+            if term.apart or not term.required or _kept(domains, judged, placed, term):
                 continue
-            first = domains.belongs(site, term) and _means(tenant, term, tenant)
-            if first and not _elsewhere(domains, tenant, term):
+            first = domains.belongs(judged, term) and _means(placed, term, placed)
+            if first and not _elsewhere(domains, placed, term):
                 continue
             where = "" if not term.inside else f" on each {term.level.place} that it owns CPUs of"
             yield Finding(
-                tenant.title,
-                f"pod {tenant.title!r} on node {site.node.name!r}{domains.said(site, term)} is "
+                placed.title,
+                f"pod {placed.title!r} on node {judged.node.name!r}{domains.said(judged, term)} is "
                 f"with no other pod that has {term.said}{where}; its affinity requires one",
             )
 
@@ -84,14 +84,14 @@ def affinity(scene: Scene) -> Iterator[Finding]:
 def anti_affinity(scene: Scene) -> Iterator[Finding]:
     """A pod is with no pod that its required anti-affinity means, or whose own means it."""
     domains = _Domains(scene)
-    for site, tenant in scene.newcomers:
-        for term in tenant.pod.spec.affinity:
+    for judged, placed in scene.newcomers:
+        for term in placed.pod.spec.affinity:
             if term.apart and term.required:
-                for other in _met(domains, site, tenant, term):
-                    yield _too_near(domains, site, tenant, other, term, tenant)
-        for runner, term in _parting(domains, site):
-            if _means(runner, term, tenant) and _is_near(site, runner, term, tenant):
-                yield _too_near(domains, site, tenant, runner, term, runner)
+                for other in _met(domains, judged, placed, term):
+                    yield _too_near(domains, judged, placed, other, term, placed)
+        for runner, term in _parting(domains, judged):
+            if _means(runner, term, placed) and _is_near(judged, runner, term, placed):
+                yield _too_near(domains, judged, placed, runner, term, runner)
 
 
 def wishes_not_met(scene: Scene) -> int:
@@ -104,12 +104,12 @@ def wishes_not_met(scene: Scene) -> int:
     return sum(
         term.weight
         * (
-            len(_met(domains, site, tenant, term))
+            len(_met(domains, judged, placed, term))
             if term.apart
-            else not _kept(domains, site, tenant, term)
+            else not _kept(domains, judged, placed, term)
         )
-        for site, tenant in scene.newcomers
-        for term in tenant.pod.spec.affinity
+        for judged, placed in scene.newcomers
+        for term in placed.pod.spec.affinity
         if not term.required
     )
 
@@ -121,78 +121,79 @@ def _means(owner: PlacedPod, term: AffinityTerm, other: PlacedPod) -> bool:
 
 
 def _others(
-    domains: _Domains, site: JudgedNode, tenant: PlacedPod, term: AffinityTerm
+    domains: _Domains, judged: JudgedNode, placed: PlacedPod, term: AffinityTerm
 ) -> list[PlacedPod]:
     """Return the other pods of the node, or of its domain, that the term means."""
-    there = domains.tenants(site, term)
-    return [other for other in there if other is not tenant and _means(tenant, term, other)]
+    there = domains.placed_pods(judged, term)
+    return [other for other in there if other is not placed and _means(placed, term, other)]
 
 
-def _kept(domains: _Domains, site: JudgedNode, tenant: PlacedPod, term: AffinityTerm) -> bool:
+def _kept(domains: _Domains, judged: JudgedNode, placed: PlacedPod, term: AffinityTerm) -> bool:
     """Return whether the pod is with pods that the term means."""
-    others = _others(domains, site, tenant, term)
+    others = _others(domains, judged, placed, term)
     if not term.inside:
         return bool(others)
-    there = [_places(site, other, term.level) for other in others]
+    there = [_places(judged, other, term.level) for other in others]
     return all(
         place is not None and any(place in places for places in there)
-        for place in _places(site, tenant, term.level)
+        for place in _places(judged, placed, term.level)
     )
 
 
 def _met(
-    domains: _Domains, site: JudgedNode, tenant: PlacedPod, term: AffinityTerm
+    domains: _Domains, judged: JudgedNode, placed: PlacedPod, term: AffinityTerm
 ) -> list[PlacedPod]:
     """Return the pods that the term means and that are where the pod is."""
-    others = _others(domains, site, tenant, term)
-    return [other for other in others if _is_near(site, tenant, term, other)]
+    others = _others(domains, judged, placed, term)
+    return [other for other in others if _is_near(judged, placed, term, other)]
 
 
-def _parting(domains: _Domains, site: JudgedNode) -> Iterator[tuple[PlacedPod, AffinityTerm]]:
+def _parting(domains: _Domains, judged: JudgedNode) -> Iterator[tuple[PlacedPod, AffinityTerm]]:
     """Yield the running pods that keep others off a node, with the terms."""
-    for runner in site.tenants:
+    for runner in judged.placed_pods:
         if not runner.new:
             for term in runner.pod.spec.affinity:
                 if term.apart and term.required and not term.wide:
                     yield runner, term
-    yield from domains.parting(site)
+    yield from domains.parting(judged)
 
 
-def _is_near(site: JudgedNode, owner: PlacedPod, term: AffinityTerm, other: PlacedPod) -> bool:
+def _is_near(judged: JudgedNode, owner: PlacedPod, term: AffinityTerm, other: PlacedPod) -> bool:
     """Return whether two pods of a node, or of a domain, share a place of the term's level."""
     if not term.inside:
         return True
-    mine, theirs = (_places(site, one, term.level) for one in (owner, other))
+    mine, theirs = (_places(judged, one, term.level) for one in (owner, other))
     return not mine.isdisjoint(theirs - {None})
 
 
-def _places(site: JudgedNode, tenant: PlacedPod, level: AffinityLevel) -> set[int | None]:
+def _places(judged: JudgedNode, placed: PlacedPod, level: AffinityLevel) -> set[int | None]:
     """Return the cores, or the NUMA nodes, of the CPUs that the pod owns."""
-    cpus = site.inside.topology.cpu
-    owned = [cpus[cpu] for cpu in tenant.owned if cpu in cpus]
+    cpus = judged.inside.topology.cpu
+    owned = [cpus[cpu] for cpu in placed.owned if cpu in cpus]
     return {cpu.core if level is AffinityLevel.CORE else cpu.numa_node for cpu in owned}
 
 
-def _elsewhere(domains: _Domains, tenant: PlacedPod, term: AffinityTerm) -> bool:
+def _elsewhere(domains: _Domains, placed: PlacedPod, term: AffinityTerm) -> bool:
     """Return whether the term means any other pod of the cluster, on nodes in its domains."""
     return any(
-        other is not tenant and domains.belongs(site, term) and _means(tenant, term, other)
-        for site, other in domains.labelled.pods(term.labels)
+        other is not placed and domains.belongs(judged, term) and _means(placed, term, other)
+        for judged, other in domains.labelled.pods(term.labels)
     )
 
 
 def _too_near(
     domains: _Domains,
-    site: JudgedNode,
-    tenant: PlacedPod,
+    judged: JudgedNode,
+    placed: PlacedPod,
     other: PlacedPod,
     term: AffinityTerm,
     owner: PlacedPod,
 ) -> Finding:
     where = "" if not term.inside else f", on one {term.level.place}"
     return Finding(
-        tenant.title,
-        f"pod {tenant.title!r} is on node {site.node.name!r}{domains.said(site, term)} with pod "
+        placed.title,
+        f"pod {placed.title!r} is on node {judged.node.name!r}{domains.said(judged, term)} "
+        f"with pod "
         f"{other.title!r}{where}; "
         f"the anti-affinity of {owner.title!r} keeps it from pods with {term.said}",
     )

@@ -24,54 +24,54 @@ from placer_models.policy import AlignmentPolicy, AlignmentScope
 
 def alignment(scene: Scene) -> Iterator[Finding]:
     """A pod keeps to the NUMA nodes that its policy, or its node's, allows."""
-    for site, tenant in scene.newcomers:
-        if fault := _fault(site, tenant):
+    for judged, placed in scene.newcomers:
+        if fault := _fault(judged, placed):
             yield Finding(
-                tenant.title,
-                f"pod {tenant.title!r} on node {site.node.name!r} {fault}",
+                placed.title,
+                f"pod {placed.title!r} on node {judged.node.name!r} {fault}",
             )
 
 
-def _fault(site: JudgedNode, tenant: PlacedPod) -> str | None:
-    policy = policy_of(site, tenant)
+def _fault(judged: JudgedNode, placed: PlacedPod) -> str | None:
+    policy = policy_of(judged, placed)
     if policy is AlignmentPolicy.NONE:
         return None
     if policy is None:
         return (
-            f"asks for NUMA alignment {tenant.pod.spec.alignment}, "
-            f"but the node's own policy is {site.node.alignment}; they have to agree"
+            f"asks for NUMA alignment {placed.pod.spec.alignment}, "
+            f"but the node's own policy is {judged.node.alignment}; they have to agree"
         )
-    scope = scope_of(site, tenant)
+    scope = scope_of(judged, placed)
     if scope is None:
         return (
-            f"asks for the NUMA scope {tenant.pod.spec.scope}, "
-            f"but the node's own is {site.node.scope}; they have to agree"
+            f"asks for the NUMA scope {placed.pod.spec.scope}, "
+            f"but the node's own is {judged.node.scope}; they have to agree"
         )
     by_container = scope is AlignmentScope.CONTAINER
-    if by_container and any(asked.share for asked in tenant.requests.devices):
+    if by_container and any(asked.share for asked in placed.requests.devices):
         return (
             "asks for shares of devices, which are not parted among containers; "
             "where each container is aligned for itself devices are whole"
         )
-    if by_container and tenant.pod.spec.strategies:
+    if by_container and placed.pod.spec.strategies:
         return (
             "has devices by a strategy, which are not parted among containers; "
             "where each container is aligned for itself it asks for a number of them"
         )
-    faults = (_claim_fault(site, claim, policy) for claim in aligned_claims(site, tenant))
+    faults = (_claim_fault(judged, claim, policy) for claim in aligned_claims(judged, placed))
     return next((fault for fault in faults if fault is not None), None)
 
 
-def _claim_fault(site: JudgedNode, claim: AlignedClaim, policy: AlignmentPolicy) -> str | None:
+def _claim_fault(judged: JudgedNode, claim: AlignedClaim, policy: AlignmentPolicy) -> str | None:
     match policy:
         case AlignmentPolicy.NONE | AlignmentPolicy.BEST_EFFORT:
             return None
         case AlignmentPolicy.SINGLE_NUMA_NODE:
             most: int | None = 1
         case AlignmentPolicy.RESTRICTED:
-            numa_nodes = [numa.id for numa in site.inside.topology.numa_nodes]
-            asked = by_allocatable_cpus(site, claim)
-            cells, need = empty_cells(site.inside, asked, numa_nodes)
+            numa_nodes = [numa.id for numa in judged.inside.topology.numa_nodes]
+            asked = by_allocatable_cpus(judged, claim)
+            cells, need = empty_cells(judged.inside, asked, numa_nodes)
             if not need:  # nothing that has a width
                 return None
             most = restricted_width(cells, need)
@@ -81,7 +81,7 @@ def _claim_fault(site: JudgedNode, claim: AlignedClaim, policy: AlignmentPolicy)
             f"{who}is refused by {policy}: the resources it asks for do not agree on one fewest "
             "number of NUMA nodes"
         )
-    used = cells_used(site, claim)
+    used = cells_used(judged, claim)
     if None in used or len(used) > most:
         return (
             f"{who}uses {_text(used)}; {policy} allows {most} NUMA nodes, the same for all it holds"
@@ -101,14 +101,14 @@ def cells_beyond_fewest(scene: Scene) -> int:
     What a pod under ConstrainedBurst has beside its pool counts once more.
     """
     beyond = 0
-    for site, tenant in scene.newcomers:
-        if policy_of(site, tenant) is AlignmentPolicy.BEST_EFFORT:
-            every_cell: list[CellId] = [numa.id for numa in site.inside.topology.numa_nodes]
+    for judged, placed in scene.newcomers:
+        if policy_of(judged, placed) is AlignmentPolicy.BEST_EFFORT:
+            every_cell: list[CellId] = [numa.id for numa in judged.inside.topology.numa_nodes]
             every_cell.append(None)
-            for claim in aligned_claims(site, tenant):
-                fewest = _fewest_cells(*empty_cells(site.inside, claim, every_cell))
-                beyond += len(cells_used(site, claim)) - fewest
-                beyond += len(beside_its_pool(site, claim))
+            for claim in aligned_claims(judged, placed):
+                fewest = _fewest_cells(*empty_cells(judged.inside, claim, every_cell))
+                beyond += len(cells_used(judged, claim)) - fewest
+                beyond += len(beside_its_pool(judged, claim))
     return beyond
 
 

@@ -29,10 +29,10 @@ _Asked = tuple[Collection[int], int]
 
 def constrained_burst(scene: Scene) -> Iterator[Finding]:
     """The pool of a ConstrainedBurst pod on its NUMA nodes holds its limit."""
-    for site in scene.entered:
-        for tenant in site.tenants:
-            if tenant.pod.spec.constrained_burst:
-                yield from _limit_is_held(site, tenant)
+    for judged in scene.entered:
+        for placed in judged.placed_pods:
+            if placed.pod.spec.constrained_burst:
+                yield from _limit_is_held(judged, placed)
 
 
 def bound_pool(scene: Scene) -> Iterator[Finding]:
@@ -41,174 +41,175 @@ def bound_pool(scene: Scene) -> Iterator[Finding]:
     The requests of the bound pods of a pool can be shared out over their NUMA nodes.
     """
     homes = {home.key: home for home in scene.instance.homes}
-    for site in scene.entered:
+    for judged in scene.entered:
         for qos in (QosClass.LS, QosClass.BE):
-            new = [tenant for tenant in site.new if tenant.qos is qos]
-            for tenant in new:
-                yield from _is_bound_rightly(site, tenant)
-            bound = [t for t in site.tenants if t.qos is qos and _homes(site, t)]
+            new = [placed for placed in judged.new if placed.qos is qos]
+            for placed in new:
+                yield from _is_bound_rightly(judged, placed)
+            bound = [t for t in judged.placed_pods if t.qos is qos and _homes(judged, t)]
             if not bound:
                 continue
-            for tenant in bound:
-                yield from _has_its_cpus(site, tenant)
+            for placed in bound:
+                yield from _has_its_cpus(judged, placed)
             # The requests of running pods, and of those that stay, may be shared out anew.
-            come = [tenant for tenant in new if not _stays(tenant, homes.get(tenant.pod.key))]
-            for tenant in come:
-                yield from _counts_its_request(tenant)
-            yield from _requests_fit(site, qos, bound, come)
+            come = [placed for placed in new if not _stays(placed, homes.get(placed.pod.key))]
+            for placed in come:
+                yield from _counts_its_request(placed)
+            yield from _requests_fit(judged, qos, bound, come)
 
 
-def _stays(tenant: PlacedPod, home: PodPlacement | None) -> bool:
-    return home is not None and stays(tenant.place, home, owns_cpus=False)
+def _stays(placed: PlacedPod, home: PodPlacement | None) -> bool:
+    return home is not None and stays(placed.place, home, owns_cpus=False)
 
 
-def _homes(site: JudgedNode, tenant: PlacedPod) -> Homes:
-    return bound_to(site, tenant)
+def _homes(judged: JudgedNode, placed: PlacedPod) -> Homes:
+    return bound_to(judged, placed)
 
 
-def _limit_is_held(site: JudgedNode, tenant: PlacedPod) -> Iterator[Finding]:
-    who, node = f"ConstrainedBurst pod {tenant.title!r}", site.node.name
-    pool, limit = pool_here(site, tenant), tenant.pod.spec.burst_cpus
-    if len(pool) < limit and (tenant.new or _taken_there(site, tenant)):
+def _limit_is_held(judged: JudgedNode, placed: PlacedPod) -> Iterator[Finding]:
+    who, node = f"ConstrainedBurst pod {placed.title!r}", judged.node.name
+    pool, limit = pool_here(judged, placed), placed.pod.spec.burst_cpus
+    if len(pool) < limit and (placed.new or _taken_there(judged, placed)):
         yield Finding(
-            tenant.title,
+            placed.title,
             f"{who} has the {len(pool)} CPUs {_text(pool)} of node {node!r}; "
             f"its limit needs {limit}",
         )
 
 
-def _taken_there(site: JudgedNode, tenant: PlacedPod) -> Homes:
+def _taken_there(judged: JudgedNode, placed: PlacedPod) -> Homes:
     """Return the NUMA nodes of a bound pod on which another new pod makes its pool smaller."""
-    cpu = site.inside.topology.cpu
-    gone = withheld(site, tenant.qos)
+    cpu = judged.inside.topology.cpu
+    gone = withheld(judged, placed.qos)
     owned_anew = {
-        cpu[c].numa_node for t in site.new for c in t.owned & gone if c in cpu and t is not tenant
+        cpu[c].numa_node for t in judged.new for c in t.owned & gone if c in cpu and t is not placed
     }
-    return frozenset(home for home in _homes(site, tenant) if home in owned_anew)
+    return frozenset(home for home in _homes(judged, placed) if home in owned_anew)
 
 
-def _is_bound_rightly(site: JudgedNode, tenant: PlacedPod) -> Iterator[Finding]:
+def _is_bound_rightly(judged: JudgedNode, placed: PlacedPod) -> Iterator[Finding]:
     """Check that a new pod is bound if, and only if, something binds it.
 
     Under a policy its NUMA nodes include those of all that it holds. It runs in all of its pool
     there.
     """
-    spec, node = tenant.pod.spec, site.node.name
-    homes, policy = _homes(site, tenant), policy_of(site, tenant)
+    spec, node = placed.pod.spec, judged.node.name
+    homes, policy = _homes(judged, placed), policy_of(judged, placed)
     if not homes and policy not in BINDING and not spec.constrained_burst:
         return
-    claims = aligned_claims(site, tenant) if policy in BINDING else []
-    claims = [claim for claim in claims if is_bound(site, tenant, claim)]
-    held = frozenset(c for claim in claims for c in cells_used(site, without_homes(claim)))
+    claims = aligned_claims(judged, placed) if policy in BINDING else []
+    claims = [claim for claim in claims if is_bound(judged, placed, claim)]
+    held = frozenset(c for claim in claims for c in cells_used(judged, without_homes(claim)))
     by_policy = bool(held) or any(claim.requests.cpu_milli for claim in claims)
-    who = f"{tenant.qos} pod {tenant.title!r} on node {node!r}"
+    who = f"{placed.qos} pod {placed.title!r} on node {node!r}"
     if not homes and (spec.constrained_burst or by_policy):
         why = policy if by_policy else "ConstrainedBurst"
-        yield Finding(tenant.title, f"{who} is bound to no NUMA node; {why} binds it to some")
-    elif not (not homes or by_policy or spec.constrained_burst or _runs_everywhere(site, tenant)):
+        yield Finding(placed.title, f"{who} is bound to no NUMA node; {why} binds it to some")
+    elif not (not homes or by_policy or spec.constrained_burst or _runs_everywhere(judged, placed)):
         yield Finding(
-            tenant.title,
+            placed.title,
             f"{who} is bound to NUMA nodes {_list(homes)}; nothing there binds it",
         )
     elif by_policy and held - homes:
         yield Finding(
-            tenant.title,
+            placed.title,
             f"{who} holds something of NUMA nodes {_list(held - homes)}, to whose pool it is not "
             f"bound; {policy} wants both on one set",
         )
-    if homes and tenant.place.cpuset != (pool := pool_here(site, tenant)):
+    if homes and placed.place.cpuset != (pool := pool_here(judged, placed)):
         yield Finding(
-            tenant.title,
-            f"{who} runs on CPUs {_text(tenant.place.cpuset)}; it runs in all of the pool of its "
+            placed.title,
+            f"{who} runs on CPUs {_text(placed.place.cpuset)}; it runs in all of the pool of its "
             f"NUMA nodes {_list(homes)}, which is {_text(pool)}",
         )
 
 
-def _runs_everywhere(site: JudgedNode, tenant: PlacedPod) -> bool:
+def _runs_everywhere(judged: JudgedNode, placed: PlacedPod) -> bool:
     """Return whether a pod has all of its pool, and nothing says that it is bound."""
-    return tenant.place.cpu_milli is None and tenant.place.cpuset == pool_of(site, tenant.qos)
+    return placed.place.cpu_milli is None and placed.place.cpuset == pool_of(judged, placed.qos)
 
 
-def _has_its_cpus(site: JudgedNode, tenant: PlacedPod) -> Iterator[Finding]:
+def _has_its_cpus(judged: JudgedNode, placed: PlacedPod) -> Iterator[Finding]:
     """Check that a bound pod has a CPU on each of its NUMA nodes.
 
     A running pod is checked only where new owners make its pool smaller.
     """
-    homes = _homes(site, tenant)
-    cpu = site.inside.topology.cpu
-    there = {cpu[c].numa_node for c in pool_here(site, tenant)}
-    asked = homes if tenant.new else _taken_there(site, tenant)
+    homes = _homes(judged, placed)
+    cpu = judged.inside.topology.cpu
+    there = {cpu[c].numa_node for c in pool_here(judged, placed)}
+    asked = homes if placed.new else _taken_there(judged, placed)
     emptied = sorted(asked - there)
     if emptied:
         yield Finding(
-            tenant.title,
-            f"{tenant.qos} pod {tenant.title!r} has no CPU on NUMA node {emptied[0]} of node "
-            f"{site.node.name!r}, to whose pool it is bound; leave it one",
+            placed.title,
+            f"{placed.qos} pod {placed.title!r} has no CPU on NUMA node {emptied[0]} of node "
+            f"{judged.node.name!r}, to whose pool it is bound; leave it one",
         )
 
 
-def _counts_its_request(tenant: PlacedPod) -> Iterator[Finding]:
-    said = tenant.place.cpu_milli or ()
+def _counts_its_request(placed: PlacedPod) -> Iterator[Finding]:
+    said = placed.place.cpu_milli or ()
     total = sum(milli for _, milli in said)
-    if said and (total != tenant.requests.cpu_milli or any(milli < 0 for _, milli in said)):
+    if said and (total != placed.requests.cpu_milli or any(milli < 0 for _, milli in said)):
         yield Finding(
-            tenant.title,
-            f"pod {tenant.title!r} counts {total} milli CPUs on its NUMA nodes; its request is "
-            f"{tenant.requests.cpu_milli}",
+            placed.title,
+            f"pod {placed.title!r} counts {total} milli CPUs on its NUMA nodes; its request is "
+            f"{placed.requests.cpu_milli}",
         )
 
 
 def asks_for_what_is_lacking(scene: Scene) -> bool:
     """Return whether the bound pods of a node would lack fewer CPUs without some new one."""
-    for site in scene.entered:
-        for tenant in site.new:
-            bound = [t for t in site.tenants if t.qos is tenant.qos and _homes(site, t)]
-            others = [t for t in bound if t is not tenant]
-            if _lacking(site, tenant.qos, bound) > _lacking(site, tenant.qos, others):
+    for judged in scene.entered:
+        for placed in judged.new:
+            bound = [t for t in judged.placed_pods if t.qos is placed.qos and _homes(judged, t)]
+            others = [t for t in bound if t is not placed]
+            if _lacking(judged, placed.qos, bound) > _lacking(judged, placed.qos, others):
                 return True
     return False
 
 
 def _requests_fit(
-    site: JudgedNode, qos: QosClass, bound: Sequence[PlacedPod], come: Sequence[PlacedPod]
+    judged: JudgedNode, qos: QosClass, bound: Sequence[PlacedPod], come: Sequence[PlacedPod]
 ) -> Iterator[Finding]:
     """Check that the NUMA nodes have enough for the requests of the bound pods.
 
     If running pods alone do not fit, no new pod may take CPUs of the pool.
     """
-    gone = withheld(site, qos)
+    gone = withheld(judged, qos)
     takes = any(t.new and t.requests.cpu_milli for t in bound) or any(
-        t.owned & gone for t in site.new
+        t.owned & gone for t in judged.new
     )
-    short = _lacking(site, qos, bound, come) if takes else 0
+    short = _lacking(judged, qos, bound, come) if takes else 0
     if short:
-        asked_milli = sum(tenant.requests.cpu_milli for tenant in bound)
+        asked_milli = sum(placed.requests.cpu_milli for placed in bound)
         yield Finding(
-            site.node.name,
-            f"the bound {qos} pods of node {site.node.name!r} ask for {asked_milli / 1000:g} CPUs; "
+            judged.node.name,
+            f"the bound {qos} pods of node {judged.node.name!r} ask for "
+            f"{asked_milli / 1000:g} CPUs; "
             f"their NUMA nodes lack {short / 1000:g} of them",
         )
 
 
 def _lacking(
-    site: JudgedNode, qos: QosClass, bound: Iterable[PlacedPod], come: Sequence[PlacedPod] = ()
+    judged: JudgedNode, qos: QosClass, bound: Iterable[PlacedPod], come: Sequence[PlacedPod] = ()
 ) -> int:
     """Return how many milli CPUs the NUMA nodes of bound pods lack for their requests.
 
     Those who come count as they say; what others ask for is shared out in any way.
     """
     asked: list[_Asked] = []
-    for tenant in bound:
-        said = tenant.place.cpu_milli
-        in_parts = any(part.cpu_milli is not None for part in tenant.place.containers)
-        if said and (in_parts or tenant in come):
+    for placed in bound:
+        said = placed.place.cpu_milli
+        in_parts = any(part.cpu_milli is not None for part in placed.place.containers)
+        if said and (in_parts or placed in come):
             asked += [((numa,), milli) for numa, milli in said]
         else:
-            asked.append((_homes(site, tenant), tenant.requests.cpu_milli))
-    cpu = site.inside.topology.cpu
-    free = Counter(cpu[c].numa_node for c in site.inside.allocatable - withheld(site, qos))
+            asked.append((_homes(judged, placed), placed.requests.cpu_milli))
+    cpu = judged.inside.topology.cpu
+    free = Counter(cpu[c].numa_node for c in judged.inside.allocatable - withheld(judged, qos))
     room = {
-        home: site.node.milli_per_cpu * count for home, count in free.items() if home is not None
+        home: judged.node.milli_per_cpu * count for home, count in free.items() if home is not None
     }
     return _short(room, asked)
 

@@ -46,69 +46,69 @@ class AlignedClaim(NamedTuple):
     limit_room: Mapping[CellId, int] = MappingProxyType({})
 
 
-def policy_of(site: JudgedNode, tenant: PlacedPod) -> AlignmentPolicy | None:
+def policy_of(judged: JudgedNode, placed: PlacedPod) -> AlignmentPolicy | None:
     """Return the alignment policy that holds there, or None if pod and node conflict.
 
     If neither of them has a word, not even that it wants none, the scheduler's default holds.
     """
-    words = {tenant.pod.spec.alignment, site.node.alignment} - {None}
+    words = {placed.pod.spec.alignment, judged.node.alignment} - {None}
     if not words:
-        return site.node.defaults.alignment
+        return judged.node.defaults.alignment
     aligning = words - {AlignmentPolicy.NONE}
     if len(aligning) > 1:
         return None
     return aligning.pop() if aligning else AlignmentPolicy.NONE
 
 
-def scope_of(site: JudgedNode, tenant: PlacedPod) -> AlignmentScope | None:
+def scope_of(judged: JudgedNode, placed: PlacedPod) -> AlignmentScope | None:
     """Return the scope of the policy that holds there, or None if pod and node conflict.
 
     A pod under ConstrainedBurst is aligned as a whole: its limit is that of the pod.
     """
-    if policy_of(site, tenant) in (None, AlignmentPolicy.NONE):
+    if policy_of(judged, placed) in (None, AlignmentPolicy.NONE):
         return AlignmentScope.POD
-    scope = effective_scope(tenant.pod.spec.scope, site.node.scope)
-    return AlignmentScope.POD if scope and tenant.pod.spec.constrained_burst else scope
+    scope = effective_scope(placed.pod.spec.scope, judged.node.scope)
+    return AlignmentScope.POD if scope and placed.pod.spec.constrained_burst else scope
 
 
-def aligned_claims(site: JudgedNode, tenant: PlacedPod) -> list[AlignedClaim]:
+def aligned_claims(judged: JudgedNode, placed: PlacedPod) -> list[AlignedClaim]:
     """Return what the policy looks at: the pod as a whole, or each of its containers."""
-    place, owns = tenant.place, tenant.qos.owns_cpus
-    bound = not owns and policy_of(site, tenant) in BINDING
-    if scope_of(site, tenant) is not AlignmentScope.CONTAINER:
-        whole = whole_claim(site, tenant)
+    place, owns = placed.place, placed.qos.owns_cpus
+    bound = not owns and policy_of(judged, placed) in BINDING
+    if scope_of(judged, placed) is not AlignmentScope.CONTAINER:
+        whole = whole_claim(judged, placed)
         if bound:
-            whole = whole._replace(by_cpu=True, homes=bound_to(site, tenant))
+            whole = whole._replace(by_cpu=True, homes=bound_to(judged, placed))
         return [whole]
     given = {container.name: container for container in place.containers}
     claims = []
-    for container in tenant.pod.spec.containers:
+    for container in placed.pod.spec.containers:
         asked, part = container.requests, given.get(container.name)
         if part is not None:
             cpus = part.cpuset if owns and asked.cpu_milli else NO_CPUS
             homes = frozenset(numa for numa, _ in part.cpu_milli or ()) if bound else frozenset()
             held = (cpus, homes, part.memory_bytes, part.hugepages, part.devices)
-            each = _held_by_cpu(site, tenant)
+            each = _held_by_cpu(judged, placed)
             claims.append(AlignedClaim(container.name, asked, owns or bound, *held, each))
     return claims
 
 
-def whole_claim(site: JudgedNode, tenant: PlacedPod) -> AlignedClaim:
+def whole_claim(judged: JudgedNode, placed: PlacedPod) -> AlignedClaim:
     """Return all that the pod holds by place, as if no policy bound it to NUMA nodes.
 
     A pod under ConstrainedBurst is bound to some without a policy.
     """
-    place, spec = tenant.place, tenant.pod.spec
-    held = (tenant.owned, _NO_HOMES, place.memory_bytes, place.hugepages, place.devices)
-    each = _held_by_cpu(site, tenant)
-    claim = AlignedClaim("", _asked_here(site, tenant), tenant.qos.owns_cpus, *held, each)
+    place, spec = placed.place, placed.pod.spec
+    held = (placed.owned, _NO_HOMES, place.memory_bytes, place.hugepages, place.devices)
+    each = _held_by_cpu(judged, placed)
+    claim = AlignedClaim("", _asked_here(judged, placed), placed.qos.owns_cpus, *held, each)
     if not spec.constrained_burst:
         return claim
     return claim._replace(
         by_cpu=True,
-        homes=bound_to(site, tenant),
+        homes=bound_to(judged, placed),
         limit_cpus=spec.burst_cpus,
-        limit_room=_by_numa_node(site, pool_when_empty(site.node)),
+        limit_room=_by_numa_node(judged, pool_when_empty(judged.node)),
     )
 
 
@@ -117,30 +117,30 @@ def pool_when_empty(node: Node) -> CpuSet:
     return node.machine.topology.online - node.out_of_pools(NO_CPUS)
 
 
-def by_allocatable_cpus(site: JudgedNode, claim: AlignedClaim) -> AlignedClaim:
+def by_allocatable_cpus(judged: JudgedNode, claim: AlignedClaim) -> AlignedClaim:
     """Return the claim as Restricted counts it, by what can be allocated.
 
     A limit that not even all CPUs of NUMA nodes that can be allocated hold is counted by pools.
     """
     if not claim.limit_cpus:
         return claim
-    room = _by_numa_node(site, site.inside.allocatable)
+    room = _by_numa_node(judged, judged.inside.allocatable)
     return claim._replace(limit_room=room) if room.total() >= claim.limit_cpus else claim
 
 
-def _by_numa_node(site: JudgedNode, cpus: CpuSet) -> Counter[CellId]:
-    homes = (site.inside.topology.cpu[cpu].numa_node for cpu in cpus)
+def _by_numa_node(judged: JudgedNode, cpus: CpuSet) -> Counter[CellId]:
+    homes = (judged.inside.topology.cpu[cpu].numa_node for cpu in cpus)
     return Counter(home for home in homes if home is not None)
 
 
-def beside_its_pool(site: JudgedNode, claim: AlignedClaim) -> frozenset[CellId]:
+def beside_its_pool(judged: JudgedNode, claim: AlignedClaim) -> frozenset[CellId]:
     """Return the cells of what a pod under ConstrainedBurst holds where it has no CPUs."""
-    held = cells_used(site, without_homes(claim)) if claim.limit_cpus else frozenset()
+    held = cells_used(judged, without_homes(claim)) if claim.limit_cpus else frozenset()
     return held - claim.homes
 
 
-def _held_by_cpu(site: JudgedNode, tenant: PlacedPod) -> int:
-    return 1000 if tenant.qos.owns_cpus else site.node.milli_per_cpu
+def _held_by_cpu(judged: JudgedNode, placed: PlacedPod) -> int:
+    return 1000 if placed.qos.owns_cpus else judged.node.milli_per_cpu
 
 
 def without_homes(claim: AlignedClaim) -> AlignedClaim:
@@ -148,54 +148,54 @@ def without_homes(claim: AlignedClaim) -> AlignedClaim:
     return claim._replace(homes=frozenset())
 
 
-def is_bound(site: JudgedNode, tenant: PlacedPod, claim: AlignedClaim) -> bool:
+def is_bound(judged: JudgedNode, placed: PlacedPod, claim: AlignedClaim) -> bool:
     """Return whether the policy binds the claim of an LS or BE pod to the pool of NUMA nodes.
 
     Restricted does not bind it if nothing that is asked for has a width.
     """
-    if tenant.qos.owns_cpus:
+    if placed.qos.owns_cpus:
         return False
-    if policy_of(site, tenant) is AlignmentPolicy.RESTRICTED:
-        numa_nodes = [numa.id for numa in site.inside.topology.numa_nodes]
-        return bool(empty_cells(site.inside, claim, numa_nodes)[1])
-    return policy_of(site, tenant) is AlignmentPolicy.SINGLE_NUMA_NODE
+    if policy_of(judged, placed) is AlignmentPolicy.RESTRICTED:
+        numa_nodes = [numa.id for numa in judged.inside.topology.numa_nodes]
+        return bool(empty_cells(judged.inside, claim, numa_nodes)[1])
+    return policy_of(judged, placed) is AlignmentPolicy.SINGLE_NUMA_NODE
 
 
-def bound_to(site: JudgedNode, tenant: PlacedPod) -> frozenset[int]:
+def bound_to(judged: JudgedNode, placed: PlacedPod) -> frozenset[int]:
     """Return the NUMA nodes to whose pool a pod is bound; none if it floats over all of it.
 
     The placement says which, or its cpuset does, or else what it holds. ConstrainedBurst is about
     CPUs, so that what such a pod holds says nothing.
     """
-    place, burst = tenant.place, tenant.pod.spec.constrained_burst
-    if tenant.qos.owns_cpus:
+    place, burst = placed.place, placed.pod.spec.constrained_burst
+    if placed.qos.owns_cpus:
         return _NO_HOMES
     if place.cpu_milli is not None:
         return frozenset(numa_node for numa_node, _ in place.cpu_milli)
-    if not burst and policy_of(site, tenant) not in BINDING:
+    if not burst and policy_of(judged, placed) not in BINDING:
         return _NO_HOMES
     if not burst and not place.cpuset:
-        return numa_nodes_held(site, place, place.devices)
-    cpus = site.inside.topology.cpu
+        return numa_nodes_held(judged, place, place.devices)
+    cpus = judged.inside.topology.cpu
     cells = {cpus[cpu].numa_node if cpu in cpus else None for cpu in place.cpuset}
     # Who also runs on a CPU of no NUMA node floats.
     return _NO_HOMES if None in cells and not burst else _known(cells)
 
 
 def numa_nodes_held(
-    site: JudgedNode, place: PodPlacement | ContainerPlacement, devices: Iterable[DeviceGrant]
+    judged: JudgedNode, place: PodPlacement | ContainerPlacement, devices: Iterable[DeviceGrant]
 ) -> frozenset[int]:
     """Return the NUMA nodes of the memory, the hugepages and the devices of a pod or container."""
     cells: set[CellId] = {numa_node for numa_node, held in place.memory_bytes if held > 0}
     cells.update(numa_node for numa_node, _, pages in place.hugepages if pages > 0)
-    held = (site.inside.devices.get((grant.type, grant.minor)) for grant in devices)
+    held = (judged.inside.devices.get((grant.type, grant.minor)) for grant in devices)
     cells.update(device.numa_node for device in held if device is not None)
-    return _known(cells) & {numa.id for numa in site.inside.topology.numa_nodes}
+    return _known(cells) & {numa.id for numa in judged.inside.topology.numa_nodes}
 
 
-def cpus_of(site: JudgedNode, pool: CpuSet, numa_nodes: Collection[int]) -> CpuSet:
+def cpus_of(judged: JudgedNode, pool: CpuSet, numa_nodes: Collection[int]) -> CpuSet:
     """Return the CPUs of a pool on some NUMA nodes."""
-    cpus = site.inside.topology.cpu
+    cpus = judged.inside.topology.cpu
     return frozenset(cpu for cpu in pool if cpu in cpus and cpus[cpu].numa_node in numa_nodes)
 
 
@@ -203,18 +203,18 @@ def _known(cells: Iterable[CellId]) -> frozenset[int]:
     return frozenset(cell for cell in cells if cell is not None)
 
 
-def cells_used(site: JudgedNode, claim: AlignedClaim) -> frozenset[CellId]:
+def cells_used(judged: JudgedNode, claim: AlignedClaim) -> frozenset[CellId]:
     """Return the cells of the claim's CPUs, its memory, hugepages and devices.
 
     A device without a NUMA node is on no cell. Nor is anything that the node does not have.
     """
-    cpus = site.inside.topology.cpu
+    cpus = judged.inside.topology.cpu
     cells: set[CellId] = {cpus[cpu].numa_node for cpu in claim.cpus if cpu in cpus}
     cells.update(claim.homes)
     cells.update(numa_node for numa_node, held in claim.memory_bytes if held > 0)
     cells.update(numa_node for numa_node, _, pages in claim.hugepages if pages > 0)
     for grant in claim.devices:
-        device = site.inside.devices.get((grant.type, grant.minor))
+        device = judged.inside.devices.get((grant.type, grant.minor))
         if device is not None and device.numa_node is not None:
             cells.add(device.numa_node)
     return frozenset(cells)
@@ -249,19 +249,19 @@ def empty_cells(
     return tuple(zip(*columns, strict=True)), tuple(need)
 
 
-def _asked_here(site: JudgedNode, tenant: PlacedPod) -> Resources:
+def _asked_here(judged: JudgedNode, placed: PlacedPod) -> Resources:
     """Return what the pod asks of its node, as far as that is known before it is placed.
 
     Nothing is known of a type that follows the groups of another type.
     """
-    strategies = dict(tenant.pod.spec.strategies)
+    strategies = dict(placed.pod.spec.strategies)
     if not strategies:
-        return tenant.requests
+        return placed.requests
     devices = []
-    for request in tenant.requests.devices:
+    for request in placed.requests.devices:
         if request.type not in strategies:
             devices.append(request)
         elif strategies[request.type] is DeviceStrategy.APPLY_FOR_ALL:
-            count = len(site.inside.healthy.get(request.type, ()))
+            count = len(judged.inside.healthy.get(request.type, ()))
             devices.append(replace(request, count=count))
-    return replace(tenant.requests, devices=tuple(devices))
+    return replace(placed.requests, devices=tuple(devices))

@@ -32,16 +32,16 @@ def container_parts(scene: Scene) -> Iterator[Finding]:
     Containers that run together share nothing. An init container runs beside the sidecars
     before it, and later containers may have what it had.
     """
-    for site, tenant in scene.arrivals():
-        whole = scope_of(site, tenant) is AlignmentScope.CONTAINER
-        place = tenant.place
+    for judged, placed in scene.arrivals():
+        whole = scope_of(judged, placed) is AlignmentScope.CONTAINER
+        place = placed.place
         if not (whole or place.devices or any(part.devices for part in place.containers)):
             continue  # rule device-count
-        for fault in _faults(site, tenant, whole=whole):
-            yield Finding(tenant.title, f"pod {tenant.title!r}: {fault}")
+        for fault in _faults(judged, placed, whole=whole):
+            yield Finding(placed.title, f"pod {placed.title!r}: {fault}")
 
 
-def devices_of(tenant: PlacedPod, part: ContainerPlacement) -> tuple[DeviceGrant, ...]:
+def devices_of(placed: PlacedPod, part: ContainerPlacement) -> tuple[DeviceGrant, ...]:
     """Return the devices of one of the pod's containers.
 
     If it alone asks for devices of a type, it has all those of the pod, whether the placement
@@ -49,42 +49,42 @@ def devices_of(tenant: PlacedPod, part: ContainerPlacement) -> tuple[DeviceGrant
     """
     said = {grant.type for grant in part.devices}
     held = list(part.devices)
-    for kind in {grant.type for grant in tenant.place.devices} - said:
-        asking = [c.name for c in tenant.pod.spec.containers if c.requests.count_of(kind)]
+    for kind in {grant.type for grant in placed.place.devices} - said:
+        asking = [c.name for c in placed.pod.spec.containers if c.requests.count_of(kind)]
         if asking == [part.name]:
-            held += [grant for grant in tenant.place.devices if grant.type == kind]
+            held += [grant for grant in placed.place.devices if grant.type == kind]
     return tuple(held)
 
 
-def _faults(site: JudgedNode, tenant: PlacedPod, *, whole: bool) -> Iterator[str]:
-    claims = aligned_claims(site, tenant) if whole else []
-    bound = {claim.name for claim in claims if is_bound(site, tenant, claim)}
-    given = {container.name: container for container in tenant.place.containers}
+def _faults(judged: JudgedNode, placed: PlacedPod, *, whole: bool) -> Iterator[str]:
+    claims = aligned_claims(judged, placed) if whole else []
+    bound = {claim.name for claim in claims if is_bound(judged, placed, claim)}
+    given = {container.name: container for container in placed.place.containers}
     lasting: list[_Part] = []
     sidecars: list[_Part] = []
-    for container in tenant.pod.spec.containers:
-        placed = given.get(container.name)
-        if placed is None:
+    for container in placed.pod.spec.containers:
+        placed_parts = given.get(container.name)
+        if placed_parts is None:
             continue  # rule containers
-        part = _Part(container, placed, devices_of(tenant, placed))
+        part = _Part(container, placed_parts, devices_of(placed, placed_parts))
         if whole:
-            yield from _amounts(tenant, part)
-        yield from _devices(tenant, part, whole=whole)
-        yield from _other_grants(tenant, part)
+            yield from _amounts(placed, part)
+        yield from _devices(placed, part, whole=whole)
+        yield from _other_grants(placed, part)
         if whole and container.name in bound:
-            yield from _pool_counts(site, tenant, part)
-        elif whole and placed.cpu_milli:
+            yield from _pool_counts(judged, placed, part)
+        elif whole and placed_parts.cpu_milli:
             yield f"container {container.name!r} is bound to NUMA nodes; nothing there binds it"
         if container.role is ContainerRole.INIT:
-            yield from _together(tenant, [*sidecars, part], whole=whole)
+            yield from _together(placed, [*sidecars, part], whole=whole)
             continue
         lasting.append(part)
         if container.role is ContainerRole.RESTARTABLE_INIT:
             sidecars.append(part)
-    yield from _together(tenant, lasting, whole=whole)
+    yield from _together(placed, lasting, whole=whole)
 
 
-def _amounts(tenant: PlacedPod, part: _Part) -> Iterator[str]:
+def _amounts(placed: PlacedPod, part: _Part) -> Iterator[str]:
     """Check the plain amounts and the CPUs that a container has against its request."""
     container, place, _ = part
     asked = container.requests
@@ -103,15 +103,15 @@ def _amounts(tenant: PlacedPod, part: _Part) -> Iterator[str]:
             )
     cpus = len(place.cpuset)
     init = container.role is ContainerRole.INIT
-    if tenant.qos.owns_cpus and init and asked.cpu_milli and cpus * 1000 != asked.cpu_milli:
+    if placed.qos.owns_cpus and init and asked.cpu_milli and cpus * 1000 != asked.cpu_milli:
         yield f"{who} has {cpus} CPUs; its request is {asked.cpu_milli / 1000:g}"
 
 
-def _devices(tenant: PlacedPod, part: _Part, *, whole: bool) -> Iterator[str]:
+def _devices(placed: PlacedPod, part: _Part, *, whole: bool) -> Iterator[str]:
     """Check the devices of a container against those that it asks for."""
     who = f"container {part.container.name!r}"
     held = _shares(part.devices)
-    wanted = _devices_wanted(tenant, part.container, whole=whole)
+    wanted = _devices_wanted(placed, part.container, whole=whole)
     if held == wanted:
         return
     counts, asked = Counter[str](), Counter[str]()
@@ -140,7 +140,7 @@ def _part(share: DeviceShare | None) -> DeviceShare | None:
     return share if share is not None and share.shared else None
 
 
-def _devices_wanted(tenant: PlacedPod, container: Container, *, whole: bool) -> _Shares:
+def _devices_wanted(placed: PlacedPod, container: Container, *, whole: bool) -> _Shares:
     """Return the devices that a container asks for.
 
     If only devices are parted, then of a type that it alone asks for it wants all that the pod
@@ -149,28 +149,28 @@ def _devices_wanted(tenant: PlacedPod, container: Container, *, whole: bool) -> 
     wanted: _Shares = {}
     alone = set()
     for request in container.requests.devices:
-        if not whole and not _others_ask(tenant, container, request.type):
+        if not whole and not _others_ask(placed, container, request.type):
             alone.add(request.type)
         elif request.count:
             part = request.type, _part(request.share)
             wanted[part] = wanted.get(part, 0) + request.count
-    return wanted | _shares(grant for grant in tenant.place.devices if grant.type in alone)
+    return wanted | _shares(grant for grant in placed.place.devices if grant.type in alone)
 
 
-def _others_ask(tenant: PlacedPod, container: Container, kind: str) -> bool:
+def _others_ask(placed: PlacedPod, container: Container, kind: str) -> bool:
     return any(
         other.requests.count_of(kind)
-        for other in tenant.pod.spec.containers
+        for other in placed.pod.spec.containers
         if other.name != container.name
     )
 
 
-def _other_grants(tenant: PlacedPod, part: _Part) -> Iterator[str]:
+def _other_grants(placed: PlacedPod, part: _Part) -> Iterator[str]:
     """Find devices that a container holds with another share, or functions, than its pod."""
     for grant in part.devices:
         of_pod = [
             (held.share, held.vfs)
-            for held in tenant.place.devices
+            for held in placed.place.devices
             if held.minor == grant.minor and held.type == grant.type
         ]
         if of_pod and (grant.share, grant.vfs) not in of_pod:
@@ -180,34 +180,34 @@ def _other_grants(tenant: PlacedPod, part: _Part) -> Iterator[str]:
             )
 
 
-def _pool_counts(site: JudgedNode, tenant: PlacedPod, part: _Part) -> Iterator[str]:
+def _pool_counts(judged: JudgedNode, placed: PlacedPod, part: _Part) -> Iterator[str]:
     """Check the NUMA nodes to whose pool a container is bound against its request and parts."""
     who = f"container {part.container.name!r}"
     counted = dict(part.place.cpu_milli or ())
-    held = numa_nodes_held(site, part.place, part.devices)
+    held = numa_nodes_held(judged, part.place, part.devices)
     asked = part.container.requests.cpu_milli
     if sum(counted.values()) != asked or any(milli < 0 for milli in counted.values()):
         yield (
             f"{who} counts {sum(counted.values())} milli CPUs on its NUMA nodes; "
             f"its request is {asked}"
         )
-    if strange := (counted.keys() | held) - {numa for numa, _ in tenant.place.cpu_milli or ()}:
+    if strange := (counted.keys() | held) - {numa for numa, _ in placed.place.cpu_milli or ()}:
         yield f"{who} is on NUMA node {min(strange)}, to whose pool its pod is not bound"
     elif away := held - counted.keys():
         yield f"{who} holds something of NUMA node {min(away)}, to whose pool it is not bound"
 
 
-def _together(tenant: PlacedPod, parts: Sequence[_Part], *, whole: bool) -> Iterator[str]:
+def _together(placed: PlacedPod, parts: Sequence[_Part], *, whole: bool) -> Iterator[str]:
     """Check that containers that run together hold no more than their pod has."""
-    if not whole and [part.devices for part in parts] == [tenant.place.devices]:
+    if not whole and [part.devices for part in parts] == [placed.place.devices]:
         return  # one of them has it all
-    has = _held(tenant.place, tenant.place.devices, whole=whole)
+    has = _held(placed.place, placed.place.devices, whole=whole)
     if whole:
-        has.update(("CPU", cpu) for cpu in tenant.owned)
+        has.update(("CPU", cpu) for cpu in placed.owned)
     taken: Counter[tuple[object, int]] = Counter()
     for container, place, devices in parts:
         taken.update(_held(place, devices, whole=whole))
-        if whole and tenant.qos.owns_cpus and container.requests.cpu_milli:
+        if whole and placed.qos.owns_cpus and container.requests.cpu_milli:
             taken.update(("CPU", cpu) for cpu in place.cpuset)
     if taken <= has:
         return

@@ -12,59 +12,59 @@ from placer_models.pod import ContainerRole
 
 def containers(scene: Scene) -> Iterator[Finding]:
     """Each container has its CPUs: a part of the pod's own CPUs, or the pool."""
-    for site, tenant in scene.arrivals():
-        wanted = sorted(container.name for container in tenant.pod.spec.containers)
-        given = sorted(container.name for container in tenant.place.containers)
+    for judged, placed in scene.arrivals():
+        wanted = sorted(container.name for container in placed.pod.spec.containers)
+        given = sorted(container.name for container in placed.place.containers)
         if wanted != given:
             yield Finding(
-                tenant.title,
-                f"pod {tenant.title!r} gives CPUs to the containers {', '.join(given) or 'none'}; "
+                placed.title,
+                f"pod {placed.title!r} gives CPUs to the containers {', '.join(given) or 'none'}; "
                 f"it has {', '.join(wanted) or 'none'}, each to be named once",
             )
-        elif tenant.qos.owns_cpus:
-            yield from _parts_hold(tenant)
+        elif placed.qos.owns_cpus:
+            yield from _parts_hold(placed)
         else:
-            for container in tenant.place.containers:
-                pool = pool_here(site, tenant, container)
+            for container in placed.place.containers:
+                pool = pool_here(judged, placed, container)
                 if not is_same(container.cpuset, pool):
                     yield Finding(
-                        tenant.title,
-                        f"container {container.name!r} of pod {tenant.title!r} runs on CPUs "
+                        placed.title,
+                        f"container {container.name!r} of pod {placed.title!r} runs on CPUs "
                         f"{_text(container.cpuset)}; its pool is {_text(pool)}",
                     )
 
 
-def _parts_hold(tenant: PlacedPod) -> Iterator[Finding]:
+def _parts_hold(placed: PlacedPod) -> Iterator[Finding]:
     """Check the parts of the pod's own CPUs that its containers have.
 
     Containers that run together and ask for CPUs share none. The others run anywhere inside
     the pod's CPUs, but on at least one.
     """
-    given = {container.name: container.cpuset for container in tenant.place.containers}
+    given = {container.name: container.cpuset for container in placed.place.containers}
     owner: dict[int, str] = {}
-    for container in tenant.pod.spec.containers:
+    for container in placed.pod.spec.containers:
         cpus = given[container.name]
-        who = f"container {container.name!r} of pod {tenant.title!r}"
-        if (outside := cpus - tenant.owned) or (tenant.owned and not cpus):
+        who = f"container {container.name!r} of pod {placed.title!r}"
+        if (outside := cpus - placed.owned) or (placed.owned and not cpus):
             yield Finding(
-                tenant.title,
+                placed.title,
                 f"{who} runs on CPUs {_text(outside or cpus)}; "
-                f"it has to run inside the pod's own, {_text(tenant.owned)}",
+                f"it has to run inside the pod's own, {_text(placed.owned)}",
             )
         asked_milli = container.requests.cpu_milli
         if container.role is ContainerRole.INIT or not asked_milli:
             continue
         if len(cpus) * 1000 != asked_milli:
             yield Finding(
-                tenant.title,
+                placed.title,
                 f"{who} has {len(cpus)} CPUs ({_text(cpus)}); its request is "
-                f"{asked_milli / 1000:g}, and the CPUs of an {tenant.qos} pod are parted whole",
+                f"{asked_milli / 1000:g}, and the CPUs of an {placed.qos} pod are parted whole",
             )
         for cpu in sorted(cpus):
             other = owner.setdefault(cpu, container.name)
             if other != container.name:
                 yield Finding(
-                    tenant.title,
+                    placed.title,
                     f"{who} runs on CPU {cpu}, which is container {other!r}'s; "
                     "containers that run together share no CPU",
                 )

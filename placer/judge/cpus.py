@@ -16,67 +16,67 @@ from placer_models.topology import ARM, Topology
 
 def cpu_count(scene: Scene) -> Iterator[Finding]:
     """An LSE or LSR pod owns exactly the CPUs it asks for, a whole number."""
-    for _, tenant in scene.newcomers:
-        asked_milli = tenant.requests.cpu_milli
-        if tenant.qos.owns_cpus and len(tenant.owned) * 1000 != asked_milli:
+    for _, placed in scene.newcomers:
+        asked_milli = placed.requests.cpu_milli
+        if placed.qos.owns_cpus and len(placed.owned) * 1000 != asked_milli:
             yield Finding(
-                tenant.title,
-                f"pod {tenant.title!r} owns {len(tenant.owned)} CPUs "
-                f"({format_cpu_list(tenant.owned)}); an {tenant.qos} pod owns "
+                placed.title,
+                f"pod {placed.title!r} owns {len(placed.owned)} CPUs "
+                f"({format_cpu_list(placed.owned)}); an {placed.qos} pod owns "
                 f"exactly its request, which is {asked_milli / 1000:g}",
             )
 
 
 def cpu_allocatable(scene: Scene) -> Iterator[Finding]:
     """Owned CPUs are online and not reserved."""
-    for site, tenant in scene.newcomers:
-        if outside := tenant.owned - site.inside.allocatable:
+    for judged, placed in scene.newcomers:
+        if outside := placed.owned - judged.inside.allocatable:
             yield Finding(
-                tenant.title,
-                f"pod {tenant.title!r} owns CPUs {_reasons(site, outside)}; "
-                f"node {site.node.name!r} gives {format_cpu_list(site.inside.allocatable)}",
+                placed.title,
+                f"pod {placed.title!r} owns CPUs {_reasons(judged, outside)}; "
+                f"node {judged.node.name!r} gives {format_cpu_list(judged.inside.allocatable)}",
             )
 
 
 def cpu_exclusive(scene: Scene) -> Iterator[Finding]:
     """A CPU has one owner at most, running pods included."""
-    for site in scene.entered:
+    for judged in scene.entered:
         owner: dict[int, PlacedPod] = {}
-        for tenant in site.tenants:
+        for placed in judged.placed_pods:
             shared: dict[str, list[int]] = defaultdict(list)
-            for cpu in tenant.owned:
-                first = owner.setdefault(cpu, tenant)
-                if first is not tenant and (first.new or tenant.new):
+            for cpu in placed.owned:
+                first = owner.setdefault(cpu, placed)
+                if first is not placed and (first.new or placed.new):
                     shared[first.title].append(cpu)
             for other, cpus in shared.items():
                 yield Finding(
-                    tenant.title,
-                    f"pod {tenant.title!r} owns CPUs {format_cpu_list(cpus)} of node "
-                    f"{site.node.name!r}, which pod {other!r} owns; a CPU has one owner",
+                    placed.title,
+                    f"pod {placed.title!r} owns CPUs {format_cpu_list(cpus)} of node "
+                    f"{judged.node.name!r}, which pod {other!r} owns; a CPU has one owner",
                 )
 
 
 def cpu_bind(scene: Scene) -> Iterator[Finding]:
     """Required FullPCPUs takes whole cores only, required SpreadByPCPUs one CPU of a core."""
-    for site, tenant in scene.newcomers:
-        spec = tenant.pod.spec
+    for judged, placed in scene.newcomers:
+        spec = placed.pod.spec
         if not spec.qos.owns_cpus or spec.bind_strength is not Strength.REQUIRED:
             continue
-        topology = site.inside.topology
+        topology = judged.inside.topology
         match spec.bind:
             case BindPolicy.FULL_PCPUS:
-                wrong = tenant.owned - in_whole_cores(topology, tenant.owned)
+                wrong = placed.owned - in_whole_cores(topology, placed.owned)
                 allowed = "takes all online threads of a core or none"
             case BindPolicy.SPREAD_BY_PCPUS:
-                wrong = on_shared_cores(topology, tenant.owned)
+                wrong = on_shared_cores(topology, placed.owned)
                 allowed = "takes at most one thread of a core"
             case BindPolicy.DEFAULT:  # a wish, whatever strength stands beside it
                 continue
         if wrong:
             yield Finding(
-                tenant.title,
-                f"pod {tenant.title!r} owns CPUs {format_cpu_list(wrong)} of node "
-                f"{site.node.name!r} against its required {spec.bind}, which {allowed}",
+                placed.title,
+                f"pod {placed.title!r} owns CPUs {format_cpu_list(wrong)} of node "
+                f"{judged.node.name!r} against its required {spec.bind}, which {allowed}",
             )
 
 
@@ -95,13 +95,13 @@ def on_shared_cores(topology: Topology, cpus: CpuSet) -> CpuSet:
     return frozenset(cpu for cpu in core if count[core[cpu]] > 1)
 
 
-def _reasons(site: JudgedNode, cpus: CpuSet) -> str:
-    present = frozenset(site.inside.topology.cpu)
-    online = site.inside.topology.online
+def _reasons(judged: JudgedNode, cpus: CpuSet) -> str:
+    present = frozenset(judged.inside.topology.cpu)
+    online = judged.inside.topology.online
     parts = (
         (cpus - present, "not on the machine"),
         (cpus & present - online, "offline"),
-        (cpus & online & site.node.reserved_cpus, "reserved"),
+        (cpus & online & judged.node.reserved_cpus, "reserved"),
     )
     return ", ".join(f"{format_cpu_list(part)} ({why})" for part, why in parts if part)
 
@@ -109,60 +109,60 @@ def _reasons(site: JudgedNode, cpus: CpuSet) -> str:
 def cpus_against_policy(scene: Scene) -> int:
     """Return tier ``bind``: the sum over new pods that own CPUs and only prefer a policy."""
     return sum(
-        _cpus_against(site, tenant)
-        for site, tenant in scene.newcomers
-        if tenant.qos.owns_cpus and _is_preferred(site, tenant)
+        _cpus_against(judged, placed)
+        for judged, placed in scene.newcomers
+        if placed.qos.owns_cpus and _is_preferred(judged, placed)
     )
 
 
-def _is_preferred(site: JudgedNode, tenant: PlacedPod) -> bool:
+def _is_preferred(judged: JudgedNode, placed: PlacedPod) -> bool:
     """Return whether the pod's own wish counts.
 
     A policy of the node takes precedence. The wish then counts only if another node would keep
     it better: SpreadByPCPUs on a node of whole cores.
     """
-    spec = tenant.pod.spec
-    if site.node.cpu_bind is NodeBindPolicy.NONE:
+    spec = placed.pod.spec
+    if judged.node.cpu_bind is NodeBindPolicy.NONE:
         return spec.bind is BindPolicy.DEFAULT or spec.bind_strength is Strength.PREFERRED
     spreads = spec.bind is BindPolicy.SPREAD_BY_PCPUS and not spec.bind_required
-    return spreads and site.node.cpu_bind is NodeBindPolicy.FULL_PCPUS_ONLY
+    return spreads and judged.node.cpu_bind is NodeBindPolicy.FULL_PCPUS_ONLY
 
 
-def _wish(site: JudgedNode, tenant: PlacedPod) -> BindPolicy:
+def _wish(judged: JudgedNode, placed: PlacedPod) -> BindPolicy:
     """Return the pod's own wish, or the scheduler's default, on a node that leaves it to them.
 
     SpreadByPCPUs is no default for Arm, where pods take whole cores.
     """
-    own, default = tenant.pod.spec.bind, site.node.defaults.bind
+    own, default = placed.pod.spec.bind, judged.node.defaults.bind
     if own is not BindPolicy.DEFAULT:
         return own
-    on_arm = site.inside.topology.architecture == ARM
+    on_arm = judged.inside.topology.architecture == ARM
     return own if on_arm and default is BindPolicy.SPREAD_BY_PCPUS else default
 
 
-def _cpus_against(site: JudgedNode, tenant: PlacedPod) -> int:
+def _cpus_against(judged: JudgedNode, placed: PlacedPod) -> int:
     """Return how many of the pod's CPUs are against its policy, beyond the unavoidable ones."""
-    inside, asked = site.inside, tenant.requests.cpu_milli // 1000
-    match _wish(site, tenant):
+    inside, asked = judged.inside, placed.requests.cpu_milli // 1000
+    match _wish(judged, placed):
         case BindPolicy.DEFAULT:
-            whole = in_whole_cores(inside.topology, tenant.owned) | inside.efficient
+            whole = in_whole_cores(inside.topology, placed.owned) | inside.efficient
             sizes = [len(core) for core in inside.whole_cores if not core & inside.efficient]
             sizes += [1] * len(inside.allocatable & inside.efficient)
-            unavoidable, found = asked - _most(sizes, asked), len(tenant.owned - whole)
-            shares = even_shares(site, tenant)
-            by_shares = sum(share % widest_core(site) for share in shares)
+            unavoidable, found = asked - _most(sizes, asked), len(placed.owned - whole)
+            shares = even_shares(judged, placed)
+            by_shares = sum(share % widest_core(judged) for share in shares)
             if len(shares) > 1 and by_shares > unavoidable:
                 return max(0, found - by_shares)
             return found - unavoidable
         case BindPolicy.FULL_PCPUS:
-            whole = in_whole_cores(inside.topology, tenant.owned)
+            whole = in_whole_cores(inside.topology, placed.owned)
             sizes = [len(core) for core in inside.whole_cores]
-            return len(tenant.owned - whole) - (asked - _most(sizes, asked))
+            return len(placed.owned - whole) - (asked - _most(sizes, asked))
         case BindPolicy.SPREAD_BY_PCPUS:
             cpus = inside.topology.cpu
             cores = {cpus[cpu].core for cpu in inside.allocatable}
-            touched = {cpus[cpu].core for cpu in tenant.owned if cpu in cpus}
-            return len(tenant.owned) - len(touched) - max(0, asked - len(cores))
+            touched = {cpus[cpu].core for cpu in placed.owned if cpu in cpus}
+            return len(placed.owned) - len(touched) - max(0, asked - len(cores))
         case never:
             assert_never(never)
 

@@ -30,11 +30,11 @@ def use_off_the_choice(scene: Scene) -> int:
     with that of the device of the node that its pod would choose then.
     """
     total = 0
-    for site in scene.entered:
-        choosers = [tenant for tenant in site.new if tenant.pod.spec.device_choice is not None]
+    for judged in scene.entered:
+        choosers = [placed for placed in judged.new if placed.pod.spec.device_choice is not None]
         if choosers:
-            use = _Use.of(site)
-            total += sum(off for tenant in choosers for off in _off(use, tenant))
+            use = _Use.of(judged)
+            total += sum(off for placed in choosers for off in _off(use, placed))
     return total
 
 
@@ -50,7 +50,7 @@ class _Use:
 
     """
 
-    site: JudgedNode
+    judged: JudgedNode
     running: dict[DeviceKey, ShareAmounts] = field(default_factory=dict)
     new: defaultdict[DeviceKey, dict[tuple[str, str], ShareAmounts]] = field(
         default_factory=lambda: defaultdict(dict)
@@ -59,44 +59,44 @@ class _Use:
     functions: set[tuple[str, int, int]] = field(default_factory=set)
 
     @classmethod
-    def of(cls, site: JudgedNode) -> "_Use":
-        """Add up what the tenants of a node have."""
-        use = cls(site)
-        for tenant in site.tenants:
-            for grant in tenant.place.devices:
+    def of(cls, judged: JudgedNode) -> "_Use":
+        """Add up what the placed pods of a node have."""
+        use = cls(judged)
+        for placed in judged.placed_pods:
+            for grant in placed.place.devices:
                 if grant.share is None:
                     use.whole.add((grant.type, grant.minor))
-                if not tenant.new:
+                if not placed.new:
                     use.functions.update((grant.type, grant.minor, vf) for vf in grant.vfs)
-            for grant, asked in matched(site, tenant):
+            for grant, asked in matched(judged, placed):
                 key = grant.type, grant.minor
-                totals = totals_of(site.inside.devices.get(key))
+                totals = totals_of(judged.inside.devices.get(key))
                 has = share_room(totals)
                 amounts = share_taken(asked or grant.share or DeviceShare(), totals) or has
-                if tenant.new:
-                    use.new[key][tenant.pod.key] = amounts
+                if placed.new:
+                    use.new[key][placed.pod.key] = amounts
                 else:
                     before = use.running.get(key, (0,) * len(has))
                     use.running[key] = tuple(map(min, has, map(add, before, amounts)))
         return use
 
-    def by_others(self, device: Device, tenant: PlacedPod, asked: ShareAmounts) -> int:
+    def by_others(self, device: Device, placed: PlacedPod, asked: ShareAmounts) -> int:
         """Return how much of a device others use, in millionths.
 
         Running pods are counted together, each new pod by itself.
         """
         key, has = (device.type, device.minor), share_room(totals_of(device))
-        parts = [mine for pod, mine in self.new[key].items() if pod != tenant.pod.key]
+        parts = [mine for pod, mine in self.new[key].items() if pod != placed.pod.key]
         parts.append(self.running.get(key, (0,) * len(has)))
         return sum(used_millionths(part, has, asked) for part in parts)
 
-    def could_give(self, device: Device, share: DeviceShare, tenant: PlacedPod) -> bool:
+    def could_give(self, device: Device, share: DeviceShare, placed: PlacedPod) -> bool:
         """Return whether a device could give the share beside all that it already gives."""
         key, totals = (device.type, device.minor), totals_of(device)
         amounts = share_taken(share, totals)
-        if amounts is None or key in self.whole or tenant.pod.key in self.new[key]:
+        if amounts is None or key in self.whole or placed.pod.key in self.new[key]:
             return False
-        wish = dict(tenant.pod.spec.functions).get(device.type)
+        wish = dict(placed.pod.spec.functions).get(device.type)
         if wish is not None and not any(
             is_wanted(wish, dict(function.labels)) and (*key, function.minor) not in self.functions
             for function in device.virtual_functions
@@ -108,20 +108,20 @@ class _Use:
         return share_fits(amounts, left)
 
 
-def _off(use: _Use, tenant: PlacedPod) -> Iterator[int]:
+def _off(use: _Use, placed: PlacedPod) -> Iterator[int]:
     """Yield for each share of a pod how far its device is off what the pod would choose."""
-    site = use.site
-    sign = 1 if tenant.pod.spec.device_choice is DeviceChoice.LEAST_USED else -1
-    for grant, share in matched(site, tenant):
-        device = site.inside.devices.get((grant.type, grant.minor))
+    judged = use.judged
+    sign = 1 if placed.pod.spec.device_choice is DeviceChoice.LEAST_USED else -1
+    for grant, share in matched(judged, placed):
+        device = judged.inside.devices.get((grant.type, grant.minor))
         if device is None or share is None:
             continue
         asked = share_taken(share, totals_of(device))
-        here = sign * use.by_others(device, tenant, asked) if asked else 0
+        here = sign * use.by_others(device, placed, asked) if asked else 0
         others = [
-            sign * use.by_others(other, tenant, amounts)
-            for other in site.inside.healthy.get(grant.type, ())
-            if use.could_give(other, share, tenant)
+            sign * use.by_others(other, placed, amounts)
+            for other in judged.inside.healthy.get(grant.type, ())
+            if use.could_give(other, share, placed)
             and (amounts := share_taken(share, totals_of(other))) is not None
         ]
         yield max(0, here - min(others, default=here))

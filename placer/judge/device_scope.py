@@ -12,16 +12,16 @@ from placer_models.policy import DeviceScope
 
 def device_scope(scene: Scene) -> Iterator[Finding]:
     """All devices of a type are within the scope that the pod asks for."""
-    for site, tenant in scene.newcomers:
-        for kind, scope in tenant.pod.spec.scopes:
-            minors = tenant.place.minors(kind)
-            devices = [site.inside.devices.get((kind, minor)) for minor in minors]
+    for judged, placed in scene.newcomers:
+        for kind, scope in placed.pod.spec.scopes:
+            minors = placed.place.minors(kind)
+            devices = [judged.inside.devices.get((kind, minor)) for minor in minors]
             places = {None if device is None else _place(device, scope) for device in devices}
             if len(minors) > 1 and (len(places) > 1 or None in places):
                 yield Finding(
-                    tenant.title,
-                    f"pod {tenant.title!r} holds {kind} {format_cpu_list(minors)} of node "
-                    f"{site.node.name!r}, which are not known to be within one {scope}; "
+                    placed.title,
+                    f"pod {placed.title!r} holds {kind} {format_cpu_list(minors)} of node "
+                    f"{judged.node.name!r}, which are not known to be within one {scope}; "
                     f"it asks for all its {kind} devices within one",
                 )
 

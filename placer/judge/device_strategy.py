@@ -11,47 +11,47 @@ from placer_models.device_strategy import DeviceStrategy
 
 def device_strategy(scene: Scene) -> Iterator[Finding]:
     """A pod has all devices of a type on its node, or one at most for each group it is in."""
-    for site, tenant in scene.newcomers:
-        for kind, strategy in tenant.pod.spec.strategies:
+    for judged, placed in scene.newcomers:
+        for kind, strategy in placed.pod.spec.strategies:
             fault = (
-                _not_all(site, tenant, kind)
+                _not_all(judged, placed, kind)
                 if strategy is DeviceStrategy.APPLY_FOR_ALL
-                else _not_each(site, tenant, kind)
+                else _not_each(judged, placed, kind)
             )
             if fault:
                 yield Finding(
-                    tenant.title,
-                    f"pod {tenant.title!r} on node {site.node.name!r} holds {kind} "
-                    f"{_named(tenant, kind)}; {strategy}: {fault}",
+                    placed.title,
+                    f"pod {placed.title!r} on node {judged.node.name!r} holds {kind} "
+                    f"{_named(placed, kind)}; {strategy}: {fault}",
                 )
 
 
-def _not_all(site: JudgedNode, tenant: PlacedPod, kind: str) -> str | None:
-    there = [device.minor for device in site.inside.healthy.get(kind, ())]
+def _not_all(judged: JudgedNode, placed: PlacedPod, kind: str) -> str | None:
+    there = [device.minor for device in judged.inside.healthy.get(kind, ())]
     if not there:
         return "the node has no healthy one"
-    if sorted(tenant.place.minors(kind)) != sorted(there):
+    if sorted(placed.place.minors(kind)) != sorted(there):
         return f"the node has {', '.join(map(str, there))}"
     return None
 
 
-def _not_each(site: JudgedNode, tenant: PlacedPod, kind: str) -> str | None:
-    wish = tenant.pod.spec.joint
+def _not_each(judged: JudgedNode, placed: PlacedPod, kind: str) -> str | None:
+    wish = placed.pod.spec.joint
     assert wish is not None, "a strategy of groups without any"
     first = wish.types[0]
-    given, nowhere = held_by_place(site, tenant)
+    given, nowhere = held_by_place(judged, placed)
     groups = nowhere[first] + sum(bool(of_place[first]) for of_place in given.values())
     where = PLACE_NAMES[wish.scope]
     crowded = sorted(str(place) for place, of_place in given.items() if of_place[kind] > 1)
     if crowded:
         return f"it may have one of each {where}, and has more of {', '.join(crowded)}"
-    if not 1 <= len(tenant.place.minors(kind)) <= groups:
+    if not 1 <= len(placed.place.minors(kind)) <= groups:
         return f"it has {first} of {groups} {where}s, and one for each at most, one at least"
     return None
 
 
-def _named(tenant: PlacedPod, kind: str) -> str:
-    return ", ".join(map(str, tenant.place.minors(kind))) or "none"
+def _named(placed: PlacedPod, kind: str) -> str:
+    return ", ".join(map(str, placed.place.minors(kind))) or "none"
 
 
 JUDGED = JudgedFamily(rules={"device-strategy": device_strategy})

@@ -11,62 +11,62 @@ from placer_models.device import GPU
 
 def device_known(scene: Scene) -> Iterator[Finding]:
     """Devices exist on the node; an id that is given is the device's own."""
-    for site, tenant in scene.newcomers:
-        for grant in tenant.place.devices:
+    for judged, placed in scene.newcomers:
+        for grant in placed.place.devices:
             what = f"{grant.type} {grant.minor}"
-            device = site.inside.devices.get((grant.type, grant.minor))
+            device = judged.inside.devices.get((grant.type, grant.minor))
             if device is None:
-                minors = [str(m) for kind, m in site.inside.devices if kind == grant.type]
+                minors = [str(m) for kind, m in judged.inside.devices if kind == grant.type]
                 yield Finding(
-                    tenant.title,
-                    f"pod {tenant.title!r} holds {what}; "
-                    f"node {site.node.name!r} has {grant.type} {', '.join(minors) or 'none'}",
+                    placed.title,
+                    f"pod {placed.title!r} holds {what}; "
+                    f"node {judged.node.name!r} has {grant.type} {', '.join(minors) or 'none'}",
                 )
             elif grant.id not in ("", device.id):
                 yield Finding(
-                    tenant.title,
-                    f"pod {tenant.title!r} holds {what} by the id {grant.id!r}; "
-                    f"on node {site.node.name!r} its id is {device.id!r}",
+                    placed.title,
+                    f"pod {placed.title!r} holds {what} by the id {grant.id!r}; "
+                    f"on node {judged.node.name!r} its id is {device.id!r}",
                 )
 
 
 def device_health(scene: Scene) -> Iterator[Finding]:
     """Devices that are given out are healthy."""
-    for site, tenant in scene.newcomers:
-        for grant in tenant.place.devices:
-            device = site.inside.devices.get((grant.type, grant.minor))
-            in_mig_mode = grant.type == GPU and grant.minor in dict(site.node.mig)
-            if device is not None and not in_mig_mode and not site.node.is_healthy(device):
-                healthy = [str(d.minor) for d in site.inside.healthy.get(grant.type, ())]
-                kept = (grant.type, grant.minor) in site.node.checkpoint_devices
+    for judged, placed in scene.newcomers:
+        for grant in placed.place.devices:
+            device = judged.inside.devices.get((grant.type, grant.minor))
+            in_mig_mode = grant.type == GPU and grant.minor in dict(judged.node.mig)
+            if device is not None and not in_mig_mode and not judged.node.is_healthy(device):
+                healthy = [str(d.minor) for d in judged.inside.healthy.get(grant.type, ())]
+                kept = (grant.type, grant.minor) in judged.node.checkpoint_devices
                 why = "a kubelet's checkpoint keeps from it" if kept else "is unhealthy"
                 yield Finding(
-                    tenant.title,
-                    f"pod {tenant.title!r} holds {grant.type} {grant.minor} of node "
-                    f"{site.node.name!r}, which {why}; "
+                    placed.title,
+                    f"pod {placed.title!r} holds {grant.type} {grant.minor} of node "
+                    f"{judged.node.name!r}, which {why}; "
                     f"healthy are {', '.join(healthy) or 'none'}",
                 )
 
 
 def device_exclusive(scene: Scene) -> Iterator[Finding]:
     """A device has one holder, or several with a share each, running pods included."""
-    for site in scene.entered:
+    for judged in scene.entered:
         holders: dict[tuple[str, int], list[tuple[PlacedPod, bool]]] = {}
-        for tenant in site.tenants:
-            for grant in tenant.place.devices:
+        for placed in judged.placed_pods:
+            for grant in placed.place.devices:
                 before = holders.setdefault((grant.type, grant.minor), [])
                 whole = grant.share is None
                 for other, had_whole in before:
-                    alone = whole or had_whole or other is tenant
-                    if alone and (other.new or tenant.new):
+                    alone = whole or had_whole or other is placed
+                    if alone and (other.new or placed.new):
                         yield Finding(
-                            tenant.title,
-                            f"pod {tenant.title!r} holds {grant.type} {grant.minor} of node "
-                            f"{site.node.name!r}, which pod {other.title!r} holds; "
+                            placed.title,
+                            f"pod {placed.title!r} holds {grant.type} {grant.minor} of node "
+                            f"{judged.node.name!r}, which pod {other.title!r} holds; "
                             "a device has one holder, once, or pods with a share each",
                         )
                         break
-                before.append((tenant, whole))
+                before.append((placed, whole))
 
 
 def device_count(scene: Scene) -> Iterator[Finding]:
@@ -74,32 +74,32 @@ def device_count(scene: Scene) -> Iterator[Finding]:
 
     If a strategy says how many, the rule ``device-strategy`` counts them.
     """
-    for _, tenant in scene.newcomers:
-        if not (tenant.place.devices or tenant.requests.devices):
+    for _, placed in scene.newcomers:
+        if not (placed.place.devices or placed.requests.devices):
             continue
         held: defaultdict[str, int] = defaultdict(int)
         whole: defaultdict[str, int] = defaultdict(int)
-        for grant in tenant.place.devices:
+        for grant in placed.place.devices:
             held[grant.type] += 1
             whole[grant.type] += grant.share is None
         asked: defaultdict[str, int] = defaultdict(int)
         asked_whole: defaultdict[str, int] = defaultdict(int)
-        strategies = dict(tenant.pod.spec.strategies)
-        for request in tenant.requests.devices:
+        strategies = dict(placed.pod.spec.strategies)
+        for request in placed.requests.devices:
             count = held[request.type] if request.type in strategies else request.count
             asked[request.type] += count
             asked_whole[request.type] += count if request.share is None else 0
         for kind in sorted({*held, *asked}):
             if held[kind] != asked[kind]:
                 yield Finding(
-                    tenant.title,
-                    f"pod {tenant.title!r} holds {held[kind]} devices of type {kind!r}; "
+                    placed.title,
+                    f"pod {placed.title!r} holds {held[kind]} devices of type {kind!r}; "
                     f"its request is {asked[kind]}",
                 )
             elif whole[kind] != asked_whole[kind]:
                 yield Finding(
-                    tenant.title,
-                    f"pod {tenant.title!r} holds {whole[kind]} whole devices of type {kind!r}; "
+                    placed.title,
+                    f"pod {placed.title!r} holds {whole[kind]} whole devices of type {kind!r}; "
                     f"its request is {asked_whole[kind]}, and shares of the others",
                 )
 

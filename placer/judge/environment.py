@@ -15,15 +15,15 @@ _VENDORS = tuple(GpuVendor)
 
 def environment(scene: Scene) -> Iterator[Finding]:
     """Each container is shown its own GPUs and no others, and is told so if it has none."""
-    for site, tenant in scene.arrivals():
-        for fault in _faults(site, tenant):
-            yield Finding(tenant.title, f"pod {tenant.title!r}: {fault}")
+    for judged, placed in scene.arrivals():
+        for fault in _faults(judged, placed):
+            yield Finding(placed.title, f"pod {placed.title!r}: {fault}")
 
 
-def _faults(site: JudgedNode, tenant: PlacedPod) -> Iterator[str]:
-    of_pod = dict(tenant.place.env)
-    for part in tenant.place.containers:
-        own, grants = dict(part.env), devices_of(tenant, part)
+def _faults(judged: JudgedNode, placed: PlacedPod) -> Iterator[str]:
+    of_pod = dict(placed.place.env)
+    for part in placed.place.containers:
+        own, grants = dict(part.env), devices_of(placed, part)
         for vendor in _VENDORS:
             said = own.get(vendor, of_pod.get(vendor))
             if vendor in of_pod and said != of_pod[vendor]:
@@ -31,15 +31,15 @@ def _faults(site: JudgedNode, tenant: PlacedPod) -> Iterator[str]:
                     f"its {vendor} is {of_pod[vendor]!r}, that of container {part.name!r} is "
                     f"{said!r}; the pod has what all its containers agree on"
                 )
-            elif fault := _fault(site, grants, vendor, said):
+            elif fault := _fault(judged, grants, vendor, said):
                 yield f"container {part.name!r} {fault}"
 
 
 def _fault(
-    site: JudgedNode, grants: Sequence[DeviceGrant], vendor: GpuVendor, said: str | None
+    judged: JudgedNode, grants: Sequence[DeviceGrant], vendor: GpuVendor, said: str | None
 ) -> str | None:
     """Return what is wrong with a variable about a container's devices, or None if it is right."""
-    inside = site.inside
+    inside = judged.inside
     gpus = inside.gpus_of.get(vendor, frozenset())
     if said is None and not gpus:
         return None
@@ -56,18 +56,18 @@ def _fault(
             f"has {vendor}={said}, and a MIG instance, which has no name before it is cut; "
             "leave the variable to whoever cuts it"
         )
-    if held and UNNAMED_GPUS in site.node.labels:
+    if held and UNNAMED_GPUS in judged.node.labels:
         if said is None:
             return None
         return (
-            f"has {vendor}={said}, and GPUs that node {site.node.name!r} only counts; leave the "
+            f"has {vendor}={said}, and GPUs that node {judged.node.name!r} only counts; leave the "
             "variable to the device plugin, which knows which they are"
         )
     if said is None:
         return f"has no {vendor}; unset is not {NO_GPU}: it holds {_text(held)}, write so"
     if _named(said, inside.gpu_named.get(vendor, {})) == held:
         return None
-    return f"has {vendor}={said}; it holds {_text(held)} of node {site.node.name!r}"
+    return f"has {vendor}={said}; it holds {_text(held)} of node {judged.node.name!r}"
 
 
 def _named(said: str, minor_of: Mapping[str, int]) -> list[int] | None:

@@ -26,17 +26,17 @@ def worth_lost(scene: Scene) -> int:
     if demand.prices is None:
         demand = demand.priced(_prices(demand, scene.nodes_before))
     lost = 0
-    for site in scene.entered:
-        outlook = _outlook(demand, open_on(demand, site.node))
-        before = scene.nodes_before.sites[site.node.name]
-        lost += outlook.worth(_left(before)) - outlook.worth(_left(site))
+    for judged in scene.entered:
+        outlook = _outlook(demand, open_on(demand, judged.node))
+        before = scene.nodes_before.judged_nodes[judged.node.name]
+        lost += outlook.worth(_left(before)) - outlook.worth(_left(judged))
     return lost
 
 
 def _prices(demand: ExpectedDemand, nodes: NodesBefore) -> tuple[int, ...]:
     """Return the prices as the nodes are before anything new is placed."""
-    sites = nodes.sites.values()
-    rows = ((open_on(demand, site.node), _left(site)) for site in sites)
+    judged_nodes = nodes.judged_nodes.values()
+    rows = ((open_on(demand, judged.node), _left(judged)) for judged in judged_nodes)
     return prices_of(demand, together(rows))
 
 
@@ -52,31 +52,31 @@ def _fills(demand: ExpectedDemand, open_: tuple[bool, ...]) -> NodeFills:
 
 
 _lefts: WeakKeyDictionary[JudgedNode, NodeLeft] = WeakKeyDictionary()
-"""Site -> what is left there, kept because sites never change."""
+"""Judged node -> what is left there, kept because it never changes."""
 
 
-def _left(site: JudgedNode) -> NodeLeft:
+def _left(judged: JudgedNode) -> NodeLeft:
     """Return the CPU and the parts of GPUs that the pods of a node leave."""
-    found = _lefts.get(site)
+    found = _lefts.get(judged)
     if found is None:
-        found = _lefts[site] = _counted(site)
+        found = _lefts[judged] = _counted(judged)
     return found
 
 
-def _counted(site: JudgedNode) -> NodeLeft:
-    free_cpus = len(site.inside.allocatable - site.taken)
-    shared = sum(t.requests.cpu_milli for t in site.tenants if t.qos is QosClass.LS)
-    cpu_milli = max(0, site.node.milli_per_cpu * free_cpus - shared)
-    has = {gpu.minor: share_room(totals_of(gpu)) for gpu in site.inside.healthy.get(GPU, ())}
+def _counted(judged: JudgedNode) -> NodeLeft:
+    free_cpus = len(judged.inside.allocatable - judged.taken)
+    shared = sum(t.requests.cpu_milli for t in judged.placed_pods if t.qos is QosClass.LS)
+    cpu_milli = max(0, judged.node.milli_per_cpu * free_cpus - shared)
+    has = {gpu.minor: share_room(totals_of(gpu)) for gpu in judged.inside.healthy.get(GPU, ())}
     left = dict(has)
-    for tenant in site.tenants:
-        for grant in tenant.place.devices:
+    for placed in judged.placed_pods:
+        for grant in placed.place.devices:
             if grant.type == GPU and grant.share is None:
                 left.pop(grant.minor, None)
-    for tenant in site.tenants:
-        for grant, asked in matched(site, tenant):
+    for placed in judged.placed_pods:
+        for grant, asked in matched(judged, placed):
             if grant.type == GPU and grant.minor in left:
-                totals = totals_of(site.inside.devices[GPU, grant.minor])
+                totals = totals_of(judged.inside.devices[GPU, grant.minor])
                 amounts = share_taken(asked or grant.share or DeviceShare(), totals) or share_room(
                     totals
                 )

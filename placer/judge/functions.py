@@ -11,22 +11,22 @@ from placer_models.placement import DeviceGrant
 
 def device_functions(scene: Scene) -> Iterator[Finding]:
     """A share has one virtual function of its own as its pod wants it, or none if not wanted."""
-    for site, tenant in scene.newcomers:
-        wishes = dict(tenant.pod.spec.functions)
-        for grant in tenant.place.devices:
+    for judged, placed in scene.newcomers:
+        wishes = dict(placed.pod.spec.functions)
+        for grant in placed.place.devices:
             wish = wishes.get(grant.type) if grant.share is not None else None
-            if fault := _fault(site, grant, wish):
+            if fault := _fault(judged, grant, wish):
                 yield Finding(
-                    tenant.title,
-                    f"pod {tenant.title!r} holds {_named(grant)} of node {site.node.name!r} "
+                    placed.title,
+                    f"pod {placed.title!r} holds {_named(grant)} of node {judged.node.name!r} "
                     f"with {_functions(grant)}; {fault}",
                 )
-    for site in scene.entered:
-        yield from _twice(site)
+    for judged in scene.entered:
+        yield from _twice(judged)
 
 
-def _fault(site: JudgedNode, grant: DeviceGrant, wish: FunctionSelector | None) -> str | None:
-    device = site.inside.devices.get((grant.type, grant.minor))
+def _fault(judged: JudgedNode, grant: DeviceGrant, wish: FunctionSelector | None) -> str | None:
+    device = judged.inside.devices.get((grant.type, grant.minor))
     has = {vf.minor: vf.labels for vf in device.virtual_functions} if device else {}
     if wish is None:
         return "it asks for none" if grant.vfs else None
@@ -45,18 +45,18 @@ def is_wanted(wish: FunctionSelector, labels: Mapping[str, str]) -> bool:
     return all(labels.get(key) in values for key, values in wish)
 
 
-def _twice(site: JudgedNode) -> Iterator[Finding]:
+def _twice(judged: JudgedNode) -> Iterator[Finding]:
     """A virtual function has one holder. Only new pods are blamed."""
     holder: dict[tuple[str, int, int], PlacedPod] = {}
-    for tenant in site.tenants:
-        for grant in tenant.place.devices:
+    for placed in judged.placed_pods:
+        for grant in placed.place.devices:
             for function in grant.vfs:
-                first = holder.setdefault((grant.type, grant.minor, function), tenant)
-                if first is not tenant and (first.new or tenant.new):
+                first = holder.setdefault((grant.type, grant.minor, function), placed)
+                if first is not placed and (first.new or placed.new):
                     yield Finding(
-                        tenant.title,
-                        f"pod {tenant.title!r} holds virtual function {function} of "
-                        f"{_named(grant)} of node {site.node.name!r}, which pod "
+                        placed.title,
+                        f"pod {placed.title!r} holds virtual function {function} of "
+                        f"{_named(grant)} of node {judged.node.name!r}, which pod "
                         f"{first.title!r} holds; a virtual function has one holder",
                     )
 

@@ -11,18 +11,18 @@ from placer_models.host_ports import ANY_IP, HostPort
 
 def host_ports(scene: Scene) -> Iterator[Finding]:
     """No two pods of a node ask for the same port of it, on the same address or on all."""
-    for site in scene.entered:
-        asking = [tenant for tenant in site.tenants if tenant.pod.spec.host_ports]
-        for i, tenant in enumerate(asking):
+    for judged in scene.entered:
+        asking = [placed for placed in judged.placed_pods if placed.pod.spec.host_ports]
+        for i, placed in enumerate(asking):
             # Running pods may be in each other's way: only a pod that comes is blamed.
-            others = (other for other in asking[:i] if tenant.new or other.new)
+            others = (other for other in asking[:i] if placed.new or other.new)
             theirs = chain.from_iterable(other.pod.spec.host_ports for other in others)
-            taken = sorted({port for port in theirs if _clash(port, tenant.pod.spec.host_ports)})
+            taken = sorted({port for port in theirs if _clash(port, placed.pod.spec.host_ports)})
             if taken:
                 yield Finding(
-                    site.node.name,
-                    f"several pods of node {site.node.name!r} ask for its port "
-                    f"{', '.join(map(str, taken))}, {tenant.pod.title!r} among them",
+                    judged.node.name,
+                    f"several pods of node {judged.node.name!r} ask for its port "
+                    f"{', '.join(map(str, taken))}, {placed.pod.title!r} among them",
                 )
 
 

@@ -21,11 +21,11 @@ PLACE_NAMES = {JointScope.SAME_PCIE: "PCIe switch", JointScope.SAME_NUMA_NODE: "
 
 def joint(scene: Scene) -> Iterator[Finding]:
     """Where required, a place that gives a device of one type gives one of each other type."""
-    for site, tenant, counts in _wishing(scene, Strength.REQUIRED):
-        if fault := _fault(site, tenant, counts):
+    for judged, placed, counts in _wishing(scene, Strength.REQUIRED):
+        if fault := _fault(judged, placed, counts):
             yield Finding(
-                tenant.title,
-                f"pod {tenant.title!r} on node {site.node.name!r} {fault}; "
+                placed.title,
+                f"pod {placed.title!r} on node {judged.node.name!r} {fault}; "
                 f"it wants {' and '.join(counts)} side by side",
             )
 
@@ -33,8 +33,8 @@ def joint(scene: Scene) -> Iterator[Finding]:
 def groups_without_every_type(scene: Scene) -> int:
     """Return tier ``joint``: places that give a pod only some types, plus devices of no place."""
     apart = 0
-    for site, tenant, counts in _wishing(scene, Strength.PREFERRED):
-        given, nowhere = held_by_place(site, tenant)
+    for judged, placed, counts in _wishing(scene, Strength.PREFERRED):
+        given, nowhere = held_by_place(judged, placed)
         apart += nowhere.total() + sum(len(types) < len(counts) for types in given.values())
     return apart
 
@@ -43,26 +43,26 @@ def _wishing(
     scene: Scene, strength: Strength
 ) -> Iterator[tuple[JudgedNode, PlacedPod, Mapping[str, int]]]:
     """Yield newly placed pods that want two types or more side by side, with their counts."""
-    for site, tenant in scene.newcomers:
-        wish = tenant.pod.spec.joint
+    for judged, placed in scene.newcomers:
+        wish = placed.pod.spec.joint
         if wish is not None and wish.strength is strength:
-            counts = _asked(tenant)
+            counts = _asked(placed)
             if len(counts) > 1:
-                yield site, tenant, counts
+                yield judged, placed, counts
 
 
 def held_by_place(
-    site: JudgedNode, tenant: PlacedPod
+    judged: JudgedNode, placed: PlacedPod
 ) -> tuple[Mapping[_Place, Counter[str]], Counter[str]]:
     """Return place -> how many devices of each type it gives the pod, and how many no place does.
 
     Only the types that it wants side by side count.
     """
-    counts = _asked(tenant)
-    place_of = _places(site.inside, _scope(tenant), counts)
+    counts = _asked(placed)
+    place_of = _places(judged.inside, _scope(placed), counts)
     given: dict[_Place, Counter[str]] = defaultdict(Counter)
     nowhere: Counter[str] = Counter()
-    for grant in tenant.place.devices:
+    for grant in placed.place.devices:
         if grant.type in counts and (grant.type, grant.minor) in place_of:
             place = place_of[grant.type, grant.minor]
             if place is None:
@@ -72,29 +72,29 @@ def held_by_place(
     return given, nowhere
 
 
-def _asked(tenant: PlacedPod) -> dict[str, int]:
+def _asked(placed: PlacedPod) -> dict[str, int]:
     """Return type -> count of the types that the pod asks for and wants side by side.
 
     A type under ApplyForAll is left out: the pod has all of it, wherever that is.
     """
-    wish, strategies = tenant.pod.spec.joint, dict(tenant.pod.spec.strategies)
+    wish, strategies = placed.pod.spec.joint, dict(placed.pod.spec.strategies)
     types = wish.types if wish is not None else ()
     counts = {
-        kind: tenant.requests.count_of(kind)
+        kind: placed.requests.count_of(kind)
         for kind in types
         if strategies.get(kind) is not DeviceStrategy.APPLY_FOR_ALL
     }
     return {kind: count for kind, count in counts.items() if count}
 
 
-def _fault(site: JudgedNode, tenant: PlacedPod, counts: Mapping[str, int]) -> str | None:
-    given, homeless = held_by_place(site, tenant)
-    nowhere, scope = homeless.total(), _scope(tenant)
+def _fault(judged: JudgedNode, placed: PlacedPod, counts: Mapping[str, int]) -> str | None:
+    given, homeless = held_by_place(judged, placed)
+    nowhere, scope = homeless.total(), _scope(placed)
     if nowhere:
         return f"holds {nowhere} devices of which no {PLACE_NAMES[scope]} is known"
     first, *_ = counts
-    followers = dict(tenant.pod.spec.strategies).keys() & counts.keys()
-    in_full = _in_full(site.inside, scope, counts, followers)
+    followers = dict(placed.pod.spec.strategies).keys() & counts.keys()
+    in_full = _in_full(judged.inside, scope, counts, followers)
     for one, other in permutations(counts, 2):
         # If even the empty node could not give all in full, the less numerous of the first type
         # and another stands beside the more numerous. A type that follows the groups of the
@@ -143,8 +143,8 @@ def _places(
     return {key: place(device) for key, device in devices.items()}
 
 
-def _scope(tenant: PlacedPod) -> JointScope:
-    wish = tenant.pod.spec.joint
+def _scope(placed: PlacedPod) -> JointScope:
+    wish = placed.pod.spec.joint
     assert wish is not None
     return wish.scope
 

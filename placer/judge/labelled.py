@@ -9,7 +9,7 @@ from placer_models.selectors import Labels
 _Label = tuple[str, str]
 
 Sited = tuple[JudgedNode, PlacedPod]
-"""A pod with the site of its node."""
+"""A pod with the judged node of its node."""
 
 
 class Labelled:
@@ -18,7 +18,7 @@ class Labelled:
     def __init__(self, scene: Scene) -> None:
         """Begin with nothing looked up."""
         self._scene = scene
-        self._entered = {site.node.name for site in scene.entered}
+        self._entered = {judged.node.name for judged in scene.entered}
         self._pods: dict[_Label | None, Sequence[Sited]] = {}
         self._in_domains: dict[tuple[str, _Label | None], Mapping[str, Sequence[Sited]]] = {}
 
@@ -44,15 +44,15 @@ class Labelled:
     def _having(self, label: _Label | None) -> Sequence[Sited]:
         if label not in self._pods:
             self._pods[label] = [
-                (site, one)
-                for site in self._sites(label)
-                for one in site.tenants
+                (judged, one)
+                for judged in self._judged_nodes(label)
+                for one in judged.placed_pods
                 if label is None or label in one.pod.spec.labels
             ]
         return self._pods[label]
 
-    def _sites(self, label: _Label | None) -> Iterable[JudgedNode]:
-        """Return the sites on which a pod has the label, and perhaps others."""
+    def _judged_nodes(self, label: _Label | None) -> Iterable[JudgedNode]:
+        """Return the judged nodes on which a pod has the label, and perhaps others."""
         if label is None:
             return self._scene.everywhere()
         found = [*self._scene.entered]
@@ -61,10 +61,10 @@ class Labelled:
         return found
 
 
-def _by_label(sites: Iterable[JudgedNode]) -> Mapping[_Label, Sequence[JudgedNode]]:
-    """Return label -> the sites on which a pod has it, each once."""
+def _by_label(judged_nodes: Iterable[JudgedNode]) -> Mapping[_Label, Sequence[JudgedNode]]:
+    """Return label -> the judged nodes on which a pod has it, each once."""
     found: defaultdict[_Label, list[JudgedNode]] = defaultdict(list)
-    for site in sites:
-        for label in dict.fromkeys(one for t in site.tenants for one in t.pod.spec.labels):
-            found[label].append(site)
+    for judged in judged_nodes:
+        for label in dict.fromkeys(one for t in judged.placed_pods for one in t.pod.spec.labels):
+            found[label].append(judged)
     return found

@@ -21,18 +21,18 @@ from placer_models.policy import GatherLevel, PartitionPolicy
 def pod_minimum_shortfall(scene: Scene) -> int:
     """Return tier 4a: by how much slowest pairs miss the best of any open node, if empty."""
     short = 0
-    for site, tenant, gpus in _pods_with_links(scene):
-        board = site.inside.gpus
+    for judged, placed, gpus in _pods_with_links(scene):
+        board = judged.inside.gpus
         slowest = pair_minimum(board, counts_by_class(board, gpus))
-        short += scene.nodes_before.best_minimum(tenant.pod.spec, len(gpus)) - slowest
+        short += scene.nodes_before.best_minimum(placed.pod.spec, len(gpus)) - slowest
     return short
 
 
 def pod_sum_shortfall(scene: Scene) -> int:
     """Return tier 4b: by how much pair sums miss the best of the pod's own node, if empty."""
     short = 0
-    for site, tenant, gpus in _pods_with_links(scene):
-        board, scope = site.inside.gpus, tenant.pod.spec.scope_of(GPU)
+    for judged, placed, gpus in _pods_with_links(scene):
+        board, scope = judged.inside.gpus, placed.pod.spec.scope_of(GPU)
         most = best_permitted_sum(board, len(gpus), scope) or 0
         short += most - pair_sum(board, counts_by_class(board, gpus))
     return short
@@ -44,12 +44,12 @@ def gang_sum_shortfall(scene: Scene) -> int:
     Its GPUs together need no scope and no partition, so that the best of all sets is the measure.
     """
     gpus_of: dict[tuple[tuple[str, str], str], set[int]] = {}
-    for site, tenant in scene.newcomers:
-        gang = scene.gang_of[tenant.pod.key]
+    for judged, placed in scene.newcomers:
+        gang = scene.gang_of[placed.pod.key]
         if gang.gather is GatherLevel.NODE:
-            gpus_of.setdefault((gang.key, site.node.name), set()).update(_gpus(site, tenant))
+            gpus_of.setdefault((gang.key, judged.node.name), set()).update(_gpus(judged, placed))
     return sum(
-        _sum_shortfall(scene.nodes_before.sites[node], gpus)
+        _sum_shortfall(scene.nodes_before.judged_nodes[node], gpus)
         for (_, node), gpus in gpus_of.items()
         if len(gpus) >= 2
     )
@@ -57,34 +57,34 @@ def gang_sum_shortfall(scene: Scene) -> int:
 
 def _pods_with_links(scene: Scene) -> Iterator[tuple[JudgedNode, PlacedPod, set[int]]]:
     """Yield the newly placed pods that hold two or more GPUs, with their minors."""
-    for site, tenant in scene.newcomers:
-        gpus = _gpus(site, tenant)
+    for judged, placed in scene.newcomers:
+        gpus = _gpus(judged, placed)
         if len(gpus) >= 2:
-            yield site, tenant, gpus
+            yield judged, placed, gpus
 
 
-def _gpus(site: JudgedNode, tenant: PlacedPod) -> set[int]:
+def _gpus(judged: JudgedNode, placed: PlacedPod) -> set[int]:
     """Return the pod's GPUs, without those that are broken or not on the node."""
-    healthy = {device.minor for device in site.inside.healthy.get(GPU, ())}
-    return healthy.intersection(tenant.place.minors(GPU))
+    healthy = {device.minor for device in judged.inside.healthy.get(GPU, ())}
+    return healthy.intersection(placed.place.minors(GPU))
 
 
-def _sum_shortfall(site: JudgedNode, gpus: Collection[int]) -> int:
-    board = site.inside.gpus
+def _sum_shortfall(judged: JudgedNode, gpus: Collection[int]) -> int:
+    board = judged.inside.gpus
     counts = counts_by_class(board, gpus)
     return (best_pair_sum(board, sum(counts)) or 0) - pair_sum(board, counts)
 
 
 def partition(scene: Scene) -> Iterator[Finding]:
     """Where the node's table is honored, a pod's GPUs are one partition of it."""
-    for site, tenant in scene.newcomers:
-        if site.node.honors_table and _is_outside(site, tenant):
-            gpus = tenant.place.minors(GPU)
-            known = [format_cpu_list(p) for p in site.node.table or () if len(p) == len(gpus)]
+    for judged, placed in scene.newcomers:
+        if judged.node.honors_table and _is_outside(judged, placed):
+            gpus = placed.place.minors(GPU)
+            known = [format_cpu_list(p) for p in judged.node.table or () if len(p) == len(gpus)]
             yield Finding(
-                tenant.title,
-                f"pod {tenant.title!r} holds gpu {format_cpu_list(gpus)} of node "
-                f"{site.node.name!r}, which is no partition; its partitions of "
+                placed.title,
+                f"pod {placed.title!r} holds gpu {format_cpu_list(gpus)} of node "
+                f"{judged.node.name!r}, which is no partition; its partitions of "
                 f"{len(gpus)} are {' and '.join(known) or 'none'}",
             )
 
@@ -93,14 +93,14 @@ def pods_outside_partitions(scene: Scene) -> int:
     """Return tier ``partitions``: pods whose GPUs are no partition, on nodes that prefer one."""
     prefer = PartitionPolicy.PREFER
     return sum(
-        site.node.partition_policy is prefer and _is_outside(site, tenant)
-        for site, tenant in scene.newcomers
+        judged.node.partition_policy is prefer and _is_outside(judged, placed)
+        for judged, placed in scene.newcomers
     )
 
 
-def _is_outside(site: JudgedNode, tenant: PlacedPod) -> bool:
-    gpus = tenant.place.minors(GPU)
-    return bool(gpus) and tuple(sorted(gpus)) not in (site.node.table or ())
+def _is_outside(judged: JudgedNode, placed: PlacedPod) -> bool:
+    gpus = placed.place.minors(GPU)
+    return bool(gpus) and tuple(sorted(gpus)) not in (judged.node.table or ())
 
 
 JUDGED = JudgedFamily(

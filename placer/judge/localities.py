@@ -33,11 +33,11 @@ def numa_nodes_beyond_fewest(scene: Scene) -> int:
     under no NUMA policy as a whole. What the latter have beside their pool counts once more.
     """
     beyond = 0
-    for site, tenant in _wanting(scene):
-        if len(site.inside.topology.package_in) > 1 and not _aligned_as_a_whole(site, tenant):
-            claim = _claim(site, tenant)
-            beyond += len(cells_used(site, claim)) - _fewest(_by_numa_node(site.inside, claim))
-            beyond += len(beside_its_pool(site, claim))
+    for judged, placed in _wanting(scene):
+        if len(judged.inside.topology.package_in) > 1 and not _aligned_as_a_whole(judged, placed):
+            claim = _claim(judged, placed)
+            beyond += len(cells_used(judged, claim)) - _fewest(_by_numa_node(judged.inside, claim))
+            beyond += len(beside_its_pool(judged, claim))
     return beyond
 
 
@@ -49,44 +49,46 @@ def all_packages_beyond_fewest(scene: Scene) -> int:
     known.
     """
     beyond = 0
-    for site, tenant in _wanting(scene):
-        if site.inside.topology.packages > 1:
-            claim = _claim(site, tenant)
-            beyond += len(_packages_used(site, claim)) - _fewest(_by_package(site.inside, claim))
+    for judged, placed in _wanting(scene):
+        if judged.inside.topology.packages > 1:
+            claim = _claim(judged, placed)
+            beyond += len(_packages_used(judged, claim)) - _fewest(
+                _by_package(judged.inside, claim)
+            )
     return beyond
 
 
 def _wanting(scene: Scene) -> Iterator[tuple[JudgedNode, PlacedPod]]:
-    for site, tenant in scene.newcomers:
-        if tenant.pod.spec.wants_locality:
-            yield site, tenant
+    for judged, placed in scene.newcomers:
+        if placed.pod.spec.wants_locality:
+            yield judged, placed
 
 
-def _claim(site: JudgedNode, tenant: PlacedPod) -> AlignedClaim:
+def _claim(judged: JudgedNode, placed: PlacedPod) -> AlignedClaim:
     """Return all that the pod holds by place, and where its pool is if it is bound as a whole."""
-    claim = whole_claim(site, tenant)
-    if tenant.qos.owns_cpus or policy_of(site, tenant) not in BINDING:
+    claim = whole_claim(judged, placed)
+    if placed.qos.owns_cpus or policy_of(judged, placed) not in BINDING:
         return claim
-    if not _aligned_as_a_whole(site, tenant):
+    if not _aligned_as_a_whole(judged, placed):
         return claim
-    return claim._replace(homes=bound_to(site, tenant), by_cpu=True)
+    return claim._replace(homes=bound_to(judged, placed), by_cpu=True)
 
 
-def _aligned_as_a_whole(site: JudgedNode, tenant: PlacedPod) -> bool:
+def _aligned_as_a_whole(judged: JudgedNode, placed: PlacedPod) -> bool:
     """Return whether a policy says which NUMA nodes the pod as a whole is on."""
-    policy = policy_of(site, tenant)
-    if policy is AlignmentPolicy.NONE or scope_of(site, tenant) is AlignmentScope.CONTAINER:
+    policy = policy_of(judged, placed)
+    if policy is AlignmentPolicy.NONE or scope_of(judged, placed) is AlignmentScope.CONTAINER:
         return False
     # Restricted constrains nothing if nothing that is asked for has a width.
-    (claim,) = aligned_claims(site, tenant)
-    _, need = empty_cells(site.inside, claim, ())
+    (claim,) = aligned_claims(judged, placed)
+    _, need = empty_cells(judged.inside, claim, ())
     return policy is not AlignmentPolicy.RESTRICTED or bool(need)
 
 
-def _packages_used(site: JudgedNode, claim: AlignedClaim) -> set[int]:
-    topology = site.inside.topology
+def _packages_used(judged: JudgedNode, claim: AlignedClaim) -> set[int]:
+    topology = judged.inside.topology
     found = {topology.cpu[cpu].package for cpu in claim.cpus if cpu in topology.cpu}
-    homes = (topology.package_in.get(cell) for cell in cells_used(site, claim))
+    homes = (topology.package_in.get(cell) for cell in cells_used(judged, claim))
     return found.union(home for home in homes if home is not None)
 
 
@@ -149,22 +151,22 @@ def caches_beyond_fewest(scene: Scene) -> int:
 
 def _groups_beyond(scene: Scene, wish: Locality, group: Callable[[Cpu], Hashable]) -> int:
     return sum(
-        _groups_touched(site, tenant, group) - _fewest_groups(site, tenant, group)
-        for site, tenant in scene.newcomers
-        if tenant.qos.owns_cpus and wish in (tenant.pod.spec.locality or site.node.locality)
+        _groups_touched(judged, placed, group) - _fewest_groups(judged, placed, group)
+        for judged, placed in scene.newcomers
+        if placed.qos.owns_cpus and wish in (placed.pod.spec.locality or judged.node.locality)
     )
 
 
-def _groups_touched(site: JudgedNode, tenant: PlacedPod, group: Callable[[Cpu], Hashable]) -> int:
-    cpus = site.inside.topology.cpu
-    return len({group(cpus[cpu]) for cpu in tenant.owned if cpu in cpus})
+def _groups_touched(judged: JudgedNode, placed: PlacedPod, group: Callable[[Cpu], Hashable]) -> int:
+    cpus = judged.inside.topology.cpu
+    return len({group(cpus[cpu]) for cpu in placed.owned if cpu in cpus})
 
 
-def _fewest_groups(site: JudgedNode, tenant: PlacedPod, group: Callable[[Cpu], Hashable]) -> int:
+def _fewest_groups(judged: JudgedNode, placed: PlacedPod, group: Callable[[Cpu], Hashable]) -> int:
     """Return the fewest groups of the empty node's allocatable CPUs that hold the request."""
-    cpus = site.inside.topology.cpu
-    sizes = Counter(group(cpus[cpu]) for cpu in site.inside.allocatable)
-    missing = tenant.requests.cpu_milli // 1000
+    cpus = judged.inside.topology.cpu
+    sizes = Counter(group(cpus[cpu]) for cpu in judged.inside.allocatable)
+    missing = placed.requests.cpu_milli // 1000
     count = 0
     for _, size in sizes.most_common():
         if missing <= 0:

@@ -9,13 +9,13 @@ from placer.judge.scene import Scene
 
 def max_pods(scene: Scene) -> Iterator[Finding]:
     """A node has no more pods than it takes, running pods included."""
-    for site in scene.entered:
-        most = site.node.max_pods
+    for judged in scene.entered:
+        most = judged.node.max_pods
         # More pods may already run there than it takes: only new ones are blamed.
-        if most is not None and site.new and len(site.tenants) > most:
+        if most is not None and judged.new and len(judged.placed_pods) > most:
             yield Finding(
-                site.node.name,
-                f"node {site.node.name!r} has {len(site.tenants)} pods; it takes {most}",
+                judged.node.name,
+                f"node {judged.node.name!r} has {len(judged.placed_pods)} pods; it takes {most}",
             )
 
 

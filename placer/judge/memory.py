@@ -19,54 +19,56 @@ def memory(scene: Scene) -> Iterator[Finding]:
 
 def amounts_held(scene: Scene, *, pages: bool) -> Iterator[Finding]:
     """Yield what is wrong with the bytes, or the pages of each size, that pods hold."""
-    for _, tenant in scene.newcomers:
-        held = _held(tenant, pages=pages)
+    for _, placed in scene.newcomers:
+        held = _held(placed, pages=pages)
         total: defaultdict[int, int] = defaultdict(int)
         for (numa_node, size), amount in held:
             total[size] += amount
             if amount < 0:
                 yield Finding(
-                    tenant.title,
-                    f"pod {tenant.title!r} holds {amount} {_what(size)} on NUMA node {numa_node}; "
+                    placed.title,
+                    f"pod {placed.title!r} holds {amount} {_what(size)} on NUMA node {numa_node}; "
                     "an amount is 0 or more",
                 )
-        wanted = {0: tenant.requests.memory_bytes}
+        wanted = {0: placed.requests.memory_bytes}
         if pages:
-            wanted = {asked.page_bytes: asked.count for asked in tenant.requests.hugepages}
+            wanted = {asked.page_bytes: asked.count for asked in placed.requests.hugepages}
         for size in sorted(total.keys() | wanted.keys()):
             if total[size] != wanted.get(size, 0):
                 yield Finding(
-                    tenant.title,
-                    f"pod {tenant.title!r} holds {total[size]} {_what(size)} over its NUMA nodes; "
+                    placed.title,
+                    f"pod {placed.title!r} holds {total[size]} {_what(size)} over its NUMA nodes; "
                     f"its request is {wanted.get(size, 0)}",
                 )
-    for site in scene.entered:
-        yield from _overfilled(site, pages=pages)
+    for judged in scene.entered:
+        yield from _overfilled(judged, pages=pages)
 
 
-def _overfilled(site: JudgedNode, *, pages: bool) -> Iterator[Finding]:
+def _overfilled(judged: JudgedNode, *, pages: bool) -> Iterator[Finding]:
     # Running pods may overfill a NUMA node: only pods that add to it are blamed.
-    taken = {place: 0 for tenant in site.new for place, held in _held(tenant, pages=pages) if held}
+    taken = {
+        place: 0 for placed in judged.new for place, held in _held(placed, pages=pages) if held
+    }
     if not taken:
         return
-    for tenant in site.tenants:
-        for place, amount in _held(tenant, pages=pages):
+    for placed in judged.placed_pods:
+        for place, amount in _held(placed, pages=pages):
             if place in taken:
                 taken[place] += amount
     for place, amount in sorted(taken.items()):
         numa_node, size = place
-        inside = site.inside
+        inside = judged.inside
         has = inside.pages_in.get(place, 0) if pages else inside.memory_bytes_in.get(numa_node, 0)
         if amount > has:
             yield Finding(
-                site.node.name,
-                f"the pods of node {site.node.name!r} hold {amount} {_what(size)} on NUMA node "
+                judged.node.name,
+                f"the pods of node {judged.node.name!r} hold {amount} {_what(size)} on NUMA node "
                 f"{numa_node}; it has {has}",
             )
 
 
-def _held(tenant: PlacedPod, *, pages: bool) -> list[tuple[_Place, int]]:
-    place = tenant.place
+def _held(placed: PlacedPod, *, pages: bool) -> list[tuple[_Place, int]]:
+    place = placed.place
     if pages:
         return [((numa_node, size), count) for numa_node, size, count in place.hugepages]
     return [((numa_node, 0), amount) for numa_node, amount in place.memory_bytes]

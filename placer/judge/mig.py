@@ -22,50 +22,50 @@ _Part = int | str
 
 def mig(scene: Scene) -> Iterator[Finding]:
     """A GPU in MIG mode is given out in instances that do not overlap, never whole."""
-    for site in scene.entered:
-        if not site.node.mig:
+    for judged in scene.entered:
+        if not judged.node.mig:
             continue
         holder: dict[tuple[int, _Part], tuple[PlacedPod, DeviceGrant]] = {}
-        for tenant in site.tenants:
-            for grant in tenant.place.devices:
-                gpu, parts = _parts(site, grant)
-                if tenant.new and grant.type == GPU and parts:
+        for placed in judged.placed_pods:
+            for grant in placed.place.devices:
+                gpu, parts = _parts(judged, grant)
+                if placed.new and grant.type == GPU and parts:
                     yield Finding(
-                        tenant.title,
-                        f"pod {tenant.title!r} holds {_text(grant)} of node {site.node.name!r}; "
+                        placed.title,
+                        f"pod {placed.title!r} holds {_text(grant)} of node {judged.node.name!r}; "
                         "it is in MIG mode and given out in instances",
                     )
                 clashes = {
                     id(first[1]): first
                     for part in parts
-                    if (first := holder.setdefault((gpu, part), (tenant, grant)))[1] is not grant
+                    if (first := holder.setdefault((gpu, part), (placed, grant)))[1] is not grant
                 }
                 for other, its in clashes.values():
                     # The rule device-exclusive reports an instance that is given out twice.
                     same = (its.type, its.minor) == (grant.type, grant.minor)
-                    if not same and (other.new or tenant.new):
+                    if not same and (other.new or placed.new):
                         yield Finding(
-                            tenant.title,
-                            f"pod {tenant.title!r} holds {_text(grant)} of node "
-                            f"{site.node.name!r}, and pod {other.title!r} {_text(its)}; "
+                            placed.title,
+                            f"pod {placed.title!r} holds {_text(grant)} of node "
+                            f"{judged.node.name!r}, and pod {other.title!r} {_text(its)}; "
                             "instances of a GPU share no slice, and one has its media engine",
                         )
 
 
-def instance_points(site: JudgedNode) -> int:
+def instance_points(judged: JudgedNode) -> int:
     """Return the points of all instances that the node's GPUs could still be cut into."""
-    if not site.node.mig:
+    if not judged.node.mig:
         return 0
-    busy: dict[int, set[_Part]] = {minor: set() for minor, _ in site.node.mig}
-    for tenant in site.tenants:
-        for grant in tenant.place.devices:
-            gpu, parts = _parts(site, grant)
+    busy: dict[int, set[_Part]] = {minor: set() for minor, _ in judged.node.mig}
+    for placed in judged.placed_pods:
+        for grant in placed.place.devices:
+            gpu, parts = _parts(judged, grant)
             if parts:
                 busy[gpu].update(parts)
     points = 0
-    for minor, table in site.node.mig:
-        gpu_device = site.inside.devices.get((GPU, minor))
-        if gpu_device is None or not gpu_device.healthy or (GPU, minor) in site.node.unhealthy:
+    for minor, table in judged.node.mig:
+        gpu_device = judged.inside.devices.get((GPU, minor))
+        if gpu_device is None or not gpu_device.healthy or (GPU, minor) in judged.node.unhealthy:
             continue
         for profile in TABLES[table]:
             for start in profile.starts if profile.usual else ():
@@ -74,9 +74,9 @@ def instance_points(site: JudgedNode) -> int:
     return points
 
 
-def _parts(site: JudgedNode, grant: DeviceGrant) -> tuple[int, tuple[_Part, ...]]:
+def _parts(judged: JudgedNode, grant: DeviceGrant) -> tuple[int, tuple[_Part, ...]]:
     """Return the GPU in MIG mode that a device is part of, and the parts that it takes."""
-    tables = dict(site.node.mig)
+    tables = dict(judged.node.mig)
     if grant.type.startswith(INSTANCE_PREFIX):
         gpu, start = divmod(grant.minor, SLICES)
         for profile in TABLES.get(tables.get(gpu, ""), ()):

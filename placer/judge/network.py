@@ -19,7 +19,7 @@ def domain(scene: Scene) -> Iterator[Finding]:
         levels = dict.fromkeys(rule.level for rule in gang.levels if rule.required)
         for key, name in scene.members.get(gang.key, {}).items():
             for level in levels:
-                if scene.nodes_before.sites[name].node.domain(level) is None:
+                if scene.nodes_before.judged_nodes[name].node.domain(level) is None:
                     title = title_of(*key)
                     yield Finding(
                         title,
@@ -85,7 +85,7 @@ def _required(scene: Scene, grouping: Grouping) -> Iterator[tuple[Gang, LevelRul
                 continue
             members: defaultdict[str, int] = defaultdict(int)
             for name in scene.members.get(gang.key, {}).values():
-                place = scene.nodes_before.sites[name].node.domain(rule.level)
+                place = scene.nodes_before.judged_nodes[name].node.domain(rule.level)
                 if place is not None:
                     members[place] += 1
             yield gang, rule, members
@@ -105,7 +105,7 @@ def gathering_short(scene: Scene) -> int:
             places = Counter(
                 (domain, "" if domain is not None else name)
                 for name in nodes
-                for domain in (scene.nodes_before.sites[name].node.domain(rule.level),)
+                for domain in (scene.nodes_before.judged_nodes[name].node.domain(rule.level),)
             )
             if rule.grouping is Grouping.GATHER:
                 short += len(places) - 1

@@ -12,29 +12,29 @@ from placer_models.taints import TAINT_WEIGHT
 
 def node_selector(scene: Scene) -> Iterator[Finding]:
     """The node has each label that the pod asks for, with the value asked for."""
-    for site, tenant in scene.newcomers:
-        labels = dict(site.node.labels)
-        for key, value in labels_missed(site.node, tenant.pod.spec):
+    for judged, placed in scene.newcomers:
+        labels = dict(judged.node.labels)
+        for key, value in labels_missed(judged.node, placed.pod.spec):
             has = f"has {key}={labels[key]}" if key in labels else f"has no label {key!r}"
             yield Finding(
-                tenant.title,
-                f"pod {tenant.title!r} asks for a node with {key}={value}; "
-                f"node {site.node.name!r} {has}",
+                placed.title,
+                f"pod {placed.title!r} asks for a node with {key}={value}; "
+                f"node {judged.node.name!r} {has}",
             )
 
 
 def node_affinity(scene: Scene) -> Iterator[Finding]:
     """The node meets one of the terms that the pod requires, if it requires any."""
-    for site, tenant in scene.newcomers:
-        wanted = tenant.pod.spec.node_affinity
-        if wanted is None or meets_affinity(site.node, tenant.pod.spec):
+    for judged, placed in scene.newcomers:
+        wanted = placed.pod.spec.node_affinity
+        if wanted is None or meets_affinity(judged.node, placed.pod.spec):
             continue
         keys = dict.fromkeys(key for term in wanted.required for key in term.label_keys)
-        has = dict(site.node.labels)
+        has = dict(judged.node.labels)
         said = ", ".join(f"{key}={has[key]}" if key in has else f"no {key}" for key in keys)
         yield Finding(
-            tenant.title,
-            f"pod {tenant.title!r} asks for a node with {wanted}; node {site.node.name!r} "
+            placed.title,
+            f"pod {placed.title!r} asks for a node with {wanted}; node {judged.node.name!r} "
             f"{f'has {said}' if said else 'is none of these'}",
         )
 
@@ -45,12 +45,12 @@ def weights_missed(scene: Scene) -> int:
     A taint that only prefers to keep the pod off, and is not tolerated, counts as such a term.
     """
     missed = 0
-    for site, tenant in scene.newcomers:
-        spec = tenant.pod.spec
+    for judged, placed in scene.newcomers:
+        spec = placed.pod.spec
         wishes = spec.node_affinity.preferred if spec.node_affinity is not None else ()
-        name, labels = site.node.name, site.node.labels
+        name, labels = judged.node.name, judged.node.labels
         missed += sum(wish.weight for wish in wishes if not wish.term.met_by(name, labels))
-        soft = (taint for taint in taints_met(site.node, spec.tolerations) if not taint.keeps_off)
+        soft = (taint for taint in taints_met(judged.node, spec.tolerations) if not taint.keeps_off)
         missed += sum(TAINT_WEIGHT for _ in soft)
     return missed
 

@@ -19,64 +19,64 @@ _ALLOWED = {
 
 def node_cpu_bind(scene: Scene) -> Iterator[Finding]:
     """A pod that owns CPUs keeps to the node's bind policy, and requires no other."""
-    for site, tenant in scene.newcomers:
-        if not tenant.qos.owns_cpus or site.node.cpu_bind is NodeBindPolicy.NONE:
+    for judged, placed in scene.newcomers:
+        if not placed.qos.owns_cpus or judged.node.cpu_bind is NodeBindPolicy.NONE:
             continue
-        same, allowed = _ALLOWED[site.node.cpu_bind]
-        where = f"node {site.node.name!r} is {site.node.cpu_bind}"
-        if _required(tenant) not in (None, same):
+        same, allowed = _ALLOWED[judged.node.cpu_bind]
+        where = f"node {judged.node.name!r} is {judged.node.cpu_bind}"
+        if _required(placed) not in (None, same):
             yield Finding(
-                tenant.title,
-                f"pod {tenant.title!r} requires {tenant.pod.spec.bind}, but {where}; "
+                placed.title,
+                f"pod {placed.title!r} requires {placed.pod.spec.bind}, but {where}; "
                 "they have to agree",
             )
-        elif wrong := _against(site, tenant):
+        elif wrong := _against(judged, placed):
             yield Finding(
-                tenant.title,
-                f"pod {tenant.title!r} owns CPUs {format_cpu_list(wrong)}, but {where}: "
+                placed.title,
+                f"pod {placed.title!r} owns CPUs {format_cpu_list(wrong)}, but {where}: "
                 f"a pod takes {allowed}",
             )
 
 
 def arm_cpu_policy(scene: Scene) -> Iterator[Finding]:
     """On Arm no pod is under SpreadByPCPUs, ConstrainedBurst or PCPULevel."""
-    for site, tenant in scene.newcomers:
-        if site.inside.topology.architecture != ARM:
+    for judged, placed in scene.newcomers:
+        if judged.inside.topology.architecture != ARM:
             continue
-        if tenant.pod.spec.constrained_burst:
+        if placed.pod.spec.constrained_burst:
             yield Finding(
-                tenant.title,
-                f"pod {tenant.title!r} is on the aarch64 node {site.node.name!r}, and it asks "
+                placed.title,
+                f"pod {placed.title!r} is on the aarch64 node {judged.node.name!r}, and it asks "
                 "for ConstrainedBurst; aarch64 takes FullPCPUs",
             )
-        if not tenant.qos.owns_cpus:
+        if not placed.qos.owns_cpus:
             continue
-        of_node = site.node.cpu_bind is NodeBindPolicy.SPREAD_BY_PCPUS
-        if of_node or tenant.pod.spec.bind is BindPolicy.SPREAD_BY_PCPUS:
-            whose = f"its node {site.node.name!r}" if of_node else "it"
+        of_node = judged.node.cpu_bind is NodeBindPolicy.SPREAD_BY_PCPUS
+        if of_node or placed.pod.spec.bind is BindPolicy.SPREAD_BY_PCPUS:
+            whose = f"its node {judged.node.name!r}" if of_node else "it"
             yield Finding(
-                tenant.title,
-                f"pod {tenant.title!r} is on the aarch64 node {site.node.name!r}, and {whose} "
+                placed.title,
+                f"pod {placed.title!r} is on the aarch64 node {judged.node.name!r}, and {whose} "
                 "asks for SpreadByPCPUs; aarch64 takes FullPCPUs",
             )
-        if tenant.pod.spec.exclusive is ExclusivePolicy.PCPU_LEVEL:
+        if placed.pod.spec.exclusive is ExclusivePolicy.PCPU_LEVEL:
             yield Finding(
-                tenant.title,
-                f"pod {tenant.title!r} is on the aarch64 node {site.node.name!r}, and it asks "
+                placed.title,
+                f"pod {placed.title!r} is on the aarch64 node {judged.node.name!r}, and it asks "
                 "for PCPULevel; aarch64 takes NUMANodeLevel",
             )
 
 
-def _required(tenant: PlacedPod) -> BindPolicy | None:
-    spec = tenant.pod.spec
+def _required(placed: PlacedPod) -> BindPolicy | None:
+    spec = placed.pod.spec
     is_wish = spec.bind_strength is Strength.PREFERRED or spec.bind is BindPolicy.DEFAULT
     return None if is_wish else spec.bind
 
 
-def _against(site: JudgedNode, tenant: PlacedPod) -> frozenset[int]:
-    if site.node.cpu_bind is NodeBindPolicy.FULL_PCPUS_ONLY:
-        return tenant.owned - in_whole_cores(site.inside.topology, tenant.owned)
-    return on_shared_cores(site.inside.topology, tenant.owned)
+def _against(judged: JudgedNode, placed: PlacedPod) -> frozenset[int]:
+    if judged.node.cpu_bind is NodeBindPolicy.FULL_PCPUS_ONLY:
+        return placed.owned - in_whole_cores(judged.inside.topology, placed.owned)
+    return on_shared_cores(judged.inside.topology, placed.owned)
 
 
 JUDGED = JudgedFamily(

@@ -25,34 +25,34 @@ from placer_models.resource_classes import ask_of, classes_of, load_of, totals_o
 
 def _sum_of(worth: Callable[[NodeLoad], int]) -> Callable[[Scene], int]:
     """Return the measure of a tier that is a sum over the nodes where something is new."""
-    return lambda scene: sum(worth(_load(scene, site)) for site in scene.entered)
+    return lambda scene: sum(worth(_load(scene, judged)) for judged in scene.entered)
 
 
 def _nodes_in_use(scene: Scene) -> int:
     """Count the nodes with any pod."""
     before = scene.nodes_before.total(_runs_pods)
     return before + sum(
-        not _runs_pods(scene.nodes_before.sites[s.node.name]) for s in scene.entered
+        not _runs_pods(scene.nodes_before.judged_nodes[s.node.name]) for s in scene.entered
     )
 
 
-def _runs_pods(site: JudgedNode) -> int:
-    return int(bool(site.tenants))
+def _runs_pods(judged: JudgedNode) -> int:
+    return int(bool(judged.placed_pods))
 
 
-def _load(scene: Scene, site: JudgedNode) -> NodeLoad:
+def _load(scene: Scene, judged: JudgedNode) -> NodeLoad:
     """Return the load of a node where something is new."""
-    totals = totals_of(site.node)
-    classes = classes_of(tenant.pod.spec for tenant in site.new)
-    running = [tenant.pod.spec for tenant in site.tenants if not tenant.new]
+    totals = totals_of(judged.node)
+    classes = classes_of(placed.pod.spec for placed in judged.new)
+    running = [placed.pod.spec for placed in judged.placed_pods if not placed.new]
     load = load_of(scene.instance.strategy, classes, totals, running)
-    for tenant in site.new:
-        load = load.with_pod(ask_of(tenant.pod.spec, classes, totals))
+    for placed in judged.new:
+        load = load.with_pod(ask_of(placed.pod.spec, classes, totals))
     return load
 
 
 _points: WeakKeyDictionary[JudgedNode, int] = WeakKeyDictionary()
-"""Site -> its points, kept because sites never change and most outlast many placements."""
+"""Judged node -> its points, kept because it never changes; most outlast many placements."""
 
 _idle_points: WeakKeyDictionary[NodeCapacity, dict[int, int]] = WeakKeyDictionary()
 """What a node has -> what LS pods may ask for of a CPU, in milli -> its points when idle."""
@@ -65,89 +65,90 @@ def usable_points_left(scene: Scene) -> int:
     """
     before = scene.nodes_before
     return before.total(_points_of) + sum(
-        _points_of(site) - _points_of(before.sites[site.node.name]) for site in scene.entered
+        _points_of(judged) - _points_of(before.judged_nodes[judged.node.name])
+        for judged in scene.entered
     )
 
 
-def _points_of(site: JudgedNode) -> int:
-    if site.tenants:
-        if site not in _points:
-            _points[site] = _counted(site)
-        return _points[site]
-    of_capacity = _idle_points.setdefault(site.inside, {})
-    each = site.node.milli_per_cpu
+def _points_of(judged: JudgedNode) -> int:
+    if judged.placed_pods:
+        if judged not in _points:
+            _points[judged] = _counted(judged)
+        return _points[judged]
+    of_capacity = _idle_points.setdefault(judged.inside, {})
+    each = judged.node.milli_per_cpu
     if each not in of_capacity:
-        of_capacity[each] = _counted(site)
+        of_capacity[each] = _counted(judged)
     return of_capacity[each]
 
 
-def _counted(site: JudgedNode) -> int:
-    points = _gpu_points(site) + instance_points(site) + _core_points(site)
-    return points + _switch_points(site) + _room_points(site)
+def _counted(judged: JudgedNode) -> int:
+    points = _gpu_points(judged) + instance_points(judged) + _core_points(judged)
+    return points + _switch_points(judged) + _room_points(judged)
 
 
-def _gpu_points(site: JudgedNode) -> int:
-    board = site.inside.gpus
-    healthy = site.inside.healthy.get(GPU, ())
+def _gpu_points(judged: JudgedNode) -> int:
+    board = judged.inside.gpus
+    healthy = judged.inside.healthy.get(GPU, ())
     if not healthy:
         return 0
-    grants = (grant for tenant in site.tenants for grant in tenant.place.devices)
+    grants = (grant for placed in judged.placed_pods for grant in placed.place.devices)
     free = {device.minor for device in healthy} - {g.minor for g in grants if g.type == GPU}
     return GPU_POINTS * usable_points(board, counts_by_class(board, free))
 
 
-def _switch_points(site: JudgedNode) -> int:
+def _switch_points(judged: JudgedNode) -> int:
     """Return the points of the switches that are whole, but for new pods with several devices."""
-    if not site.inside.switches:
+    if not judged.inside.switches:
         return 0
     runners, singles, several = set(), set(), set()
-    for tenant in site.tenants:
-        mine = {(grant.type, grant.minor) for grant in tenant.place.devices}
-        if not tenant.new:
+    for placed in judged.placed_pods:
+        mine = {(grant.type, grant.minor) for grant in placed.place.devices}
+        if not placed.new:
             runners |= mine
-        elif _asks_for_several(tenant):
+        elif _asks_for_several(placed):
             several |= mine
         else:
             singles |= mine
     return SWITCH_POINTS * sum(
         below.isdisjoint(runners) and (below.isdisjoint(singles) or not below.isdisjoint(several))
-        for below in site.inside.switches
+        for below in judged.inside.switches
     )
 
 
-def _asks_for_several(tenant: PlacedPod) -> bool:
+def _asks_for_several(placed: PlacedPod) -> bool:
     """Return whether the pod asks for several whole devices of one type, by their number."""
-    by_strategy = dict(tenant.pod.spec.strategies)
+    by_strategy = dict(placed.pod.spec.strategies)
     return any(
         asked.share is None
         and asked.count > 1
         and asked.type not in by_strategy
         and not is_instance(asked.type)
-        for asked in tenant.requests.devices
+        for asked in placed.requests.devices
     )
 
 
-def _core_points(site: JudgedNode) -> int:
-    cores = site.inside.whole_cores
-    if site.taken:
-        cores = tuple(core for core in cores if core.isdisjoint(site.taken))
+def _core_points(judged: JudgedNode) -> int:
+    cores = judged.inside.whole_cores
+    if judged.taken:
+        cores = tuple(core for core in cores if core.isdisjoint(judged.taken))
     return WHOLE_CORE_POINTS * len(cores)
 
 
-def _room_points(site: JudgedNode) -> int:
+def _room_points(judged: JudgedNode) -> int:
     """Return the points of free rooms: quarters, halves and the whole of the node."""
-    total_milli = site.node.milli_per_cpu * len(site.inside.allocatable)
+    total_milli = judged.node.milli_per_cpu * len(judged.inside.allocatable)
     if not total_milli:
         return 0
-    shared = sum(t.requests.cpu_milli for t in site.tenants if t.qos is QosClass.LS)
-    allocatable = site.inside.allocatable
-    free_cpus = len(allocatable) - len(allocatable & site.taken)
-    free_milli = max(0, site.node.milli_per_cpu * free_cpus - shared)
+    shared = sum(t.requests.cpu_milli for t in judged.placed_pods if t.qos is QosClass.LS)
+    allocatable = judged.inside.allocatable
+    free_cpus = len(allocatable) - len(allocatable & judged.taken)
+    free_milli = max(0, judged.node.milli_per_cpu * free_cpus - shared)
     quarters = 4 * free_milli // total_milli
-    if total_bytes := sum(site.inside.memory_bytes_in.values()):
-        left = dict(site.inside.memory_bytes_in)
-        for tenant in site.tenants:
-            for numa_node, amount in tenant.place.memory_bytes:
+    if total_bytes := sum(judged.inside.memory_bytes_in.values()):
+        left = dict(judged.inside.memory_bytes_in)
+        for placed in judged.placed_pods:
+            for numa_node, amount in placed.place.memory_bytes:
                 left[numa_node] = left.get(numa_node, 0) - amount
         free_bytes = sum(max(0, amount) for amount in left.values())
         quarters = min(quarters, 4 * free_bytes // total_bytes)

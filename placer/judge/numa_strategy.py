@@ -15,52 +15,52 @@ _Shares = Counter[CellId]
 def against_strategies(scene: Scene) -> int:
     """Return tier ``numa-strategy``, over nodes with a strategy and NUMA nodes to choose from."""
     total = 0
-    for site in scene.entered:
-        strategy = _strategy_of(site)
-        if strategy is not None and len(site.inside.cpus_in) > 1:
-            total += _on_node(site, strategy)
+    for judged in scene.entered:
+        strategy = _strategy_of(judged)
+        if strategy is not None and len(judged.inside.cpus_in) > 1:
+            total += _on_node(judged, strategy)
     return total
 
 
-def _strategy_of(site: JudgedNode) -> NumaStrategy | None:
+def _strategy_of(judged: JudgedNode) -> NumaStrategy | None:
     """Return the node's own strategy, or the scheduler's default where it has none."""
-    return site.node.numa_strategy or site.node.defaults.numa_strategy
+    return judged.node.numa_strategy or judged.node.defaults.numa_strategy
 
 
-def _on_node(site: JudgedNode, strategy: NumaStrategy) -> int:
-    owners = [tenant for tenant in site.new if tenant.owned]
-    shares = [_shares(site, tenant) for tenant in owners]
-    fewest = [_fewest(site, tenant) for tenant in owners]
+def _on_node(judged: JudgedNode, strategy: NumaStrategy) -> int:
+    owners = [placed for placed in judged.new if placed.owned]
+    shares = [_shares(judged, placed) for placed in owners]
+    fewest = [_fewest(judged, placed) for placed in owners]
     beyond = sum(len(share) - least for share, least in zip(shares, fewest, strict=True))
-    points = len(site.inside.allocatable) ** 2
+    points = len(judged.inside.allocatable) ** 2
     match strategy:
         case NumaStrategy.MOST_ALLOCATED:
-            return points * beyond + _free_beside(_free_before(site), shares)
+            return points * beyond + _free_beside(_free_before(judged), shares)
         case NumaStrategy.LEAST_ALLOCATED:
             own = sum(
                 _pairs_of_parts(share.total(), least)
                 for share, least in zip(shares, fewest, strict=True)
             )
-            return points * beyond + _crowded(_free_before(site), shares) - own
+            return points * beyond + _crowded(_free_before(judged), shares) - own
         case NumaStrategy.DISTRIBUTE_EVENLY:
             uneven = (
-                _uneven(share, _cpus_apart(site, tenant))
-                for share, tenant in zip(shares, owners, strict=True)
+                _uneven(share, _cpus_apart(judged, placed))
+                for share, placed in zip(shares, owners, strict=True)
             )
             return points * sum(uneven) + beyond
         case never:
             assert_never(never)
 
 
-def _shares(site: JudgedNode, tenant: PlacedPod) -> _Shares:
-    cpus = site.inside.topology.cpu
-    return Counter(cpus[cpu].numa_node for cpu in tenant.owned if cpu in cpus)
+def _shares(judged: JudgedNode, placed: PlacedPod) -> _Shares:
+    cpus = judged.inside.topology.cpu
+    return Counter(cpus[cpu].numa_node for cpu in placed.owned if cpu in cpus)
 
 
-def _fewest(site: JudgedNode, tenant: PlacedPod) -> int:
+def _fewest(judged: JudgedNode, placed: PlacedPod) -> int:
     """Return the fewest NUMA nodes of the empty node that hold the CPUs asked for."""
-    missing = tenant.requests.cpu_milli // 1000
-    sizes = sorted(site.inside.cpus_in.values())
+    missing = placed.requests.cpu_milli // 1000
+    sizes = sorted(judged.inside.cpus_in.values())
     count = 0
     while missing > 0 and sizes:
         missing -= sizes.pop()
@@ -68,11 +68,11 @@ def _fewest(site: JudgedNode, tenant: PlacedPod) -> int:
     return count
 
 
-def _free_before(site: JudgedNode) -> _Shares:
+def _free_before(judged: JudgedNode) -> _Shares:
     """Return how many CPUs of each NUMA node running pods leave free."""
-    running = frozenset[int]().union(*(t.owned for t in site.tenants if not t.new))
-    cpus = site.inside.topology.cpu
-    return Counter(cpus[cpu].numa_node for cpu in site.inside.allocatable - running)
+    running = frozenset[int]().union(*(t.owned for t in judged.placed_pods if not t.new))
+    cpus = judged.inside.topology.cpu
+    return Counter(cpus[cpu].numa_node for cpu in judged.inside.allocatable - running)
 
 
 def _free_beside(free: _Shares, shares: list[_Shares]) -> int:
@@ -104,28 +104,28 @@ def _uneven(share: _Shares, slack: int) -> int:
     return max(0, max(cpus, default=0) - min(cpus, default=0) - slack)
 
 
-def _cpus_apart(site: JudgedNode, tenant: PlacedPod) -> int:
+def _cpus_apart(judged: JudgedNode, placed: PlacedPod) -> int:
     """Return by how many CPUs even shares may differ: a core where whole ones are wanted."""
-    wish, of_node = tenant.pod.spec.bind, site.node.cpu_bind
+    wish, of_node = placed.pod.spec.bind, judged.node.cpu_bind
     if wish is BindPolicy.DEFAULT and of_node is NodeBindPolicy.NONE:
-        wish = site.node.defaults.bind
+        wish = judged.node.defaults.bind
     whole = wish is BindPolicy.FULL_PCPUS or of_node is NodeBindPolicy.FULL_PCPUS_ONLY
-    return widest_core(site) if whole else 1
+    return widest_core(judged) if whole else 1
 
 
-def widest_core(site: JudgedNode) -> int:
+def widest_core(judged: JudgedNode) -> int:
     """Return the most threads that a core of the node has."""
-    return max(map(len, site.inside.topology.cores.values()))
+    return max(map(len, judged.inside.topology.cores.values()))
 
 
-def even_shares(site: JudgedNode, tenant: PlacedPod) -> list[int]:
+def even_shares(judged: JudgedNode, placed: PlacedPod) -> list[int]:
     """Return the CPUs of each NUMA node under DistributeEvenly, if as few as can be have them.
 
     Empty where the node has another strategy, or none.
     """
-    if _strategy_of(site) is not NumaStrategy.DISTRIBUTE_EVENLY:
+    if _strategy_of(judged) is not NumaStrategy.DISTRIBUTE_EVENLY:
         return []
-    asked, parts = tenant.requests.cpu_milli // 1000, _fewest(site, tenant)
+    asked, parts = placed.requests.cpu_milli // 1000, _fewest(judged, placed)
     return [asked // parts + (part < asked % parts) for part in range(parts)]
 
 

@@ -11,8 +11,10 @@ def nodes_opened(scene: Scene) -> int:
     So is one where a pod ran that may move, wherever that pod is now.
     """
     return sum(
-        site.node.offered and not site.node.opened and len(site.new) == len(site.tenants)
-        for site in scene.entered
+        judged.node.offered
+        and not judged.node.opened
+        and len(judged.new) == len(judged.placed_pods)
+        for judged in scene.entered
     )
 
 

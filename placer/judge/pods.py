@@ -28,11 +28,11 @@ def known(scene: Scene) -> Iterator[Finding]:
         if place.key in placed:
             yield Finding(title, f"pod {title!r} is placed more than once; a pod has one place")
         placed.add(place.key)
-        if place.node not in scene.nodes_before.sites:
+        if place.node not in scene.nodes_before.judged_nodes:
             yield Finding(
                 title,
                 f"pod {title!r} is placed on node {place.node!r}, which the instance has not; "
-                f"it has {len(scene.nodes_before.sites)} nodes of other names",
+                f"it has {len(scene.nodes_before.judged_nodes)} nodes of other names",
             )
         gang = scene.gang_of[place.key]
         expected = None if gang.lone else gang.name
@@ -46,21 +46,21 @@ def known(scene: Scene) -> Iterator[Finding]:
 
 def cordon(scene: Scene) -> Iterator[Finding]:
     """Nothing new runs on a cordoned node."""
-    for site, tenant in scene.newcomers:
-        if site.node.cordoned:
+    for judged, placed in scene.newcomers:
+        if judged.node.cordoned:
             yield Finding(
-                tenant.title,
-                f"pod {tenant.title!r} is placed on node {site.node.name!r}, which is cordoned",
+                placed.title,
+                f"pod {placed.title!r} is placed on node {judged.node.name!r}, which is cordoned",
             )
 
 
 def closed(scene: Scene) -> Iterator[Finding]:
     """Nothing new runs on a node of which nobody knows what it still has."""
-    for site, tenant in scene.newcomers:
-        if site.node.closed:
+    for judged, placed in scene.newcomers:
+        if judged.node.closed:
             yield Finding(
-                tenant.title,
-                f"pod {tenant.title!r} is placed on node {site.node.name!r}, which is closed",
+                placed.title,
+                f"pod {placed.title!r} is placed on node {judged.node.name!r}, which is closed",
             )
 
 

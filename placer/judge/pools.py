@@ -13,73 +13,74 @@ from placer_models.policy import QosClass
 
 def shared_pool(scene: Scene) -> Iterator[Finding]:
     """LS pods run on the CPUs that no pod owns, and those of them that are allocatable suffice."""
-    for site in scene.entered:
-        yield from _pool_holds(site, QosClass.LS)
+    for judged in scene.entered:
+        yield from _pool_holds(judged, QosClass.LS)
 
 
 def be_pool(scene: Scene) -> Iterator[Finding]:
     """BE pods run on the CPUs that no LSE pod owns, and the allocatable ones suffice."""
-    for site in scene.entered:
-        yield from _pool_holds(site, QosClass.BE)
+    for judged in scene.entered:
+        yield from _pool_holds(judged, QosClass.BE)
 
 
-def pool_of(site: JudgedNode, qos: QosClass) -> CpuSet:
-    """Return the pool that LS or BE pods of the site run in."""
-    return without(site.inside.topology.online, withheld(site, qos))
+def pool_of(judged: JudgedNode, qos: QosClass) -> CpuSet:
+    """Return the pool that LS or BE pods of the judged node run in."""
+    return without(judged.inside.topology.online, withheld(judged, qos))
 
 
 def pool_here(
-    site: JudgedNode, tenant: PlacedPod, container: ContainerPlacement | None = None
+    judged: JudgedNode, placed: PlacedPod, container: ContainerPlacement | None = None
 ) -> CpuSet:
     """Return the part of the node's pool that a pod, or a container of it, runs in."""
-    homes = bound_to(site, tenant)
+    homes = bound_to(judged, placed)
     if container is not None and container.cpu_milli:
         homes = frozenset(numa for numa, _ in container.cpu_milli)
-    pool = pool_of(site, tenant.qos)
-    return cpus_of(site, pool, homes) if homes else pool
+    pool = pool_of(judged, placed.qos)
+    return cpus_of(judged, pool, homes) if homes else pool
 
 
-def withheld(site: JudgedNode, qos: QosClass) -> CpuSet:
+def withheld(judged: JudgedNode, qos: QosClass) -> CpuSet:
     """Return the CPUs that owners, or the node, keep from the pool of LS or BE pods."""
-    taken = site.taken if qos is QosClass.LS else site.taken_by_lse
-    if not site.node.unpooled_cpus:
+    taken = judged.taken if qos is QosClass.LS else judged.taken_by_lse
+    if not judged.node.unpooled_cpus:
         return taken
-    running = frozenset[int]().union(*(one.owned for one in site.tenants if not one.new))
-    return taken | site.node.out_of_pools(running)
+    running = frozenset[int]().union(*(one.owned for one in judged.placed_pods if not one.new))
+    return taken | judged.node.out_of_pools(running)
 
 
-def _pool_holds(site: JudgedNode, qos: QosClass) -> Iterator[Finding]:
-    tenants = [tenant for tenant in site.tenants if tenant.qos is qos]
-    if not tenants:
+def _pool_holds(judged: JudgedNode, qos: QosClass) -> Iterator[Finding]:
+    placed_pods = [placed for placed in judged.placed_pods if placed.qos is qos]
+    if not placed_pods:
         return
-    name = site.node.name
-    gone = withheld(site, qos)
-    pool = pool_of(site, qos)
-    asked_milli = sum(tenant.requests.cpu_milli for tenant in tenants)
-    allocatable = site.inside.allocatable
-    has_milli = site.node.milli_per_cpu * (len(allocatable) - len(allocatable & gone))
+    name = judged.node.name
+    gone = withheld(judged, qos)
+    pool = pool_of(judged, qos)
+    asked_milli = sum(placed.requests.cpu_milli for placed in placed_pods)
+    allocatable = judged.inside.allocatable
+    has_milli = judged.node.milli_per_cpu * (len(allocatable) - len(allocatable & gone))
     # Running pods may overfill a pool by themselves: only pods that add to it are blamed.
-    shrunk = any(t.new and t.owned & gone for t in site.tenants)
-    asked_anew = any(t.new and t.requests.cpu_milli for t in tenants)
+    shrunk = any(t.new and t.owned & gone for t in judged.placed_pods)
+    asked_anew = any(t.new and t.requests.cpu_milli for t in placed_pods)
     if asked_milli > has_milli and (shrunk or asked_anew):
         yield Finding(
             name,
             f"the {qos} pods of node {name!r} ask for {asked_milli / 1000:g} CPUs; "
             f"what is left to share is {has_milli / 1000:g}",
         )
-    if not pool and (shrunk or any(t.new for t in tenants)):
+    if not pool and (shrunk or any(t.new for t in placed_pods)):
         yield Finding(
             name,
-            f"node {name!r} runs {len(tenants)} {qos} pods, but every CPU they may use is owned; "
+            f"node {name!r} runs {len(placed_pods)} {qos} pods, "
+            f"but every CPU they may use is owned; "
             "leave them one",
         )
-    for tenant in site.new:
-        if tenant.qos is not qos or is_same(tenant.place.cpuset, pool):
+    for placed in judged.new:
+        if placed.qos is not qos or is_same(placed.place.cpuset, pool):
             continue
-        if not bound_to(site, tenant):  # else rule bound-pool
+        if not bound_to(judged, placed):  # else rule bound-pool
             yield Finding(
-                tenant.title,
-                f"{qos} pod {tenant.title!r} runs on CPUs {_text(tenant.place.cpuset)}; "
+                placed.title,
+                f"{qos} pod {placed.title!r} runs on CPUs {_text(placed.place.cpuset)}; "
                 f"its pool on node {name!r} is {_text(pool)}",
             )
 

@@ -107,10 +107,10 @@ class PlacedPod(NamedTuple):
 
 @record(frozen=True, slots=True, eq=False, weakref_slot=True)
 class JudgedNode:
-    """One node and its tenants. Compared by identity.
+    """One node and its placed pods. Compared by identity.
 
     Attributes:
-        tenants: The running pods of the node, then the new ones.
+        placed_pods: The running pods of the node, then the new ones.
         new: The new pods alone.
         taken: The CPUs that LSE and LSR pods own.
         taken_by_lse: The CPUs that LSE pods own.
@@ -119,7 +119,7 @@ class JudgedNode:
 
     node: Node
     inside: NodeCapacity
-    tenants: tuple[PlacedPod, ...]
+    placed_pods: tuple[PlacedPod, ...]
     new: tuple[PlacedPod, ...]
     taken: CpuSet
     taken_by_lse: CpuSet
@@ -137,16 +137,16 @@ class NodesBefore:
     """All nodes before a placement. Never changes.
 
     Attributes:
-        sites: Name of a node -> its site.
+        judged_nodes: Name of a node -> its judged node.
         faultless: The last instance and placement in which nothing was found wrong, so that
             they are not judged twice.
 
     """
 
-    def __init__(self, sites: PersistentMap[str, JudgedNode]) -> None:
-        """Begin with the sites of nodes."""
+    def __init__(self, judged_nodes: PersistentMap[str, JudgedNode]) -> None:
+        """Begin with the judged nodes of nodes."""
         self.faultless: tuple[Instance, Placement] | None = None
-        self.sites = sites
+        self.judged_nodes = judged_nodes
         self._totals: dict[Callable[[JudgedNode], int], int] = {}
         self._minima: dict[GpuSet, int] = {}
         self._looks: dict[Callable[[Iterable[JudgedNode]], Any], list[tuple[object, Any]]] = {}
@@ -162,11 +162,11 @@ class NodesBefore:
             if len(self._minima) >= MOST_INSIDES:
                 self._minima.clear()
             boards: dict[int, Board] = {}
-            for site in self.sites.values():
+            for judged in self.judged_nodes.values():
                 # Nodes share their insides, so that most are known after a look at a few.
-                known = id(site.inside) in boards
-                if not known and is_open(site.node, spec):
-                    boards[id(site.inside)] = site.inside.gpus
+                known = id(judged.inside) in boards
+                if not known and is_open(judged.node, spec):
+                    boards[id(judged.inside)] = judged.inside.gpus
             minima = (
                 best_permitted_minimum(board, wanted.size, wanted.scope)
                 for board in boards.values()
@@ -177,7 +177,7 @@ class NodesBefore:
     def total(self, worth: Callable[[JudgedNode], int]) -> int:
         """Return the sum of the worth of all nodes, which is worked out once."""
         if worth not in self._totals:
-            self._totals[worth] = sum(map(worth, self.sites.values()))
+            self._totals[worth] = sum(map(worth, self.judged_nodes.values()))
         return self._totals[worth]
 
     def of_parts(self, look: Callable[[Iterable[JudgedNode]], T]) -> Iterator[T]:
@@ -185,7 +185,7 @@ class NodesBefore:
 
         Parts in which no node has changed since the look before are not looked at again.
         """
-        parts = self.sites.parts
+        parts = self.judged_nodes.parts
         known = self._looks.get(look) or [(None, None)] * len(parts)
         self._looks[look] = [
             one if one[0] is part else (part, look(part.values()))
@@ -205,18 +205,18 @@ class NodesBefore:
         if what not in self._domains:
             if len(self._domains) >= MOST_INSIDES:
                 self._domains.clear()
-            found = ((name, domain(site.node)) for name, site in self.sites.items())
+            found = ((name, domain(judged.node)) for name, judged in self.judged_nodes.items())
             self._domains[what] = {name: there for name, there in found if there is not None}
         return self._domains[what]
 
-    def with_sites(self, others: Iterable[JudgedNode]) -> "NodesBefore":
+    def with_judged_nodes(self, others: Iterable[JudgedNode]) -> "NodesBefore":
         """Return the same nodes with other pods on some of them."""
-        new = {site.node.name: site for site in others}
+        new = {judged.node.name: judged for judged in others}
         if not new:
             return self
-        found = NodesBefore(self.sites.changed((), new))
+        found = NodesBefore(self.judged_nodes.changed((), new))
         found._totals = {
-            worth: total + sum(worth(new[name]) - worth(self.sites[name]) for name in new)
+            worth: total + sum(worth(new[name]) - worth(self.judged_nodes[name]) for name in new)
             for worth, total in self._totals.items()
         }
         found._minima = self._minima
@@ -233,9 +233,9 @@ class Scene:
         waiting: Key -> the waiting pod.
         gang_of: Key of a waiting pod -> its gang.
         nodes_before: The nodes before the placement.
-        entered: The sites where something is newly placed, in the order of the nodes. The
+        entered: The judged nodes where something is newly placed, in the order of the nodes. The
             placement is not to blame for what running pods do to other nodes.
-        newcomers: Each newly placed pod with its site.
+        newcomers: Each newly placed pod with its judged node.
         members: Key of a gang -> its placed members, each with the name of its node.
 
     """
@@ -255,29 +255,29 @@ class Scene:
         The containers of a pod that stays keep what they had.
         """
         homes = {home.key: home for home in self.instance.homes}
-        for site, tenant in self.newcomers:
-            home = homes.get(tenant.pod.key)
-            if home is None or not stays(tenant.place, home, owns_cpus=tenant.qos.owns_cpus):
-                yield site, tenant
+        for judged, placed in self.newcomers:
+            home = homes.get(placed.pod.key)
+            if home is None or not stays(placed.place, home, owns_cpus=placed.qos.owns_cpus):
+                yield judged, placed
 
     def everywhere(self) -> Iterator[JudgedNode]:
-        """Yield the site of every node, in no particular order."""
-        entered = {site.node.name: site for site in self.entered}
-        for name, site in self.nodes_before.sites.items():
-            yield entered.get(name, site)
+        """Yield the judged node of every node, in no particular order."""
+        entered = {judged.node.name: judged for judged in self.entered}
+        for name, judged in self.nodes_before.judged_nodes.items():
+            yield entered.get(name, judged)
 
 
 class JudgedNodes:
-    """The sites of nodes before a placement, cached so that each node is looked at once.
+    """The judged nodes of nodes before a placement, cached so that each node is looked at once.
 
-    A site is a function of its node and of the pods there, so it is kept until either of
+    A judged node is a function of its node and of the pods there, so it is kept until either of
     them is replaced. A caller that asks about successive states of a cluster keeps this
     object. It saves time and changes no result.
     """
 
     def __init__(self) -> None:
         """Begin with no node known."""
-        self._sites: dict[str, tuple[Node, Runners, JudgedNode]] = {}
+        self._judged_nodes: dict[str, tuple[Node, Runners, JudgedNode]] = {}
         self._insides: dict[object, tuple[Machine, NodeCapacity]] = {}
         self._last: tuple[tuple[Node, ...], PersistentTuple[Runners], NodesBefore] | None = None
 
@@ -291,20 +291,26 @@ class JudgedNodes:
         """
         if self._last is not None and self._last[0] is nodes:
             _, before, nodes_before = self._last
-            others = (self._site(nodes[i], running[i]) for i in changed_indices(before, running))
-            nodes_before = nodes_before.with_sites(others)
+            others = (
+                self._judged_node(nodes[i], running[i]) for i in changed_indices(before, running)
+            )
+            nodes_before = nodes_before.with_judged_nodes(others)
         else:
-            sites = map(self._site, nodes, running)
-            nodes_before = NodesBefore(PersistentMap.of((site.node.name, site) for site in sites))
-            if len(self._sites) > 2 * len(nodes):
-                self._sites = {name: self._sites[name] for name in nodes_before.sites}
+            judged_nodes = map(self._judged_node, nodes, running)
+            nodes_before = NodesBefore(
+                PersistentMap.of((judged.node.name, judged) for judged in judged_nodes)
+            )
+            if len(self._judged_nodes) > 2 * len(nodes):
+                self._judged_nodes = {
+                    name: self._judged_nodes[name] for name in nodes_before.judged_nodes
+                }
         self._last = nodes, running, nodes_before
         return nodes_before
 
-    def _site(self, node: Node, pods: Runners) -> JudgedNode:
-        known = self._sites.get(node.name)
+    def _judged_node(self, node: Node, pods: Runners) -> JudgedNode:
+        known = self._judged_nodes.get(node.name)
         if known is None or known[0] is not node or known[1] is not pods:
-            site = _site(
+            judged = _judged_node(
                 node,
                 self._inside(node),
                 [
@@ -318,7 +324,7 @@ class JudgedNodes:
                 ],
                 (),
             )
-            known = self._sites[node.name] = (node, pods, site)
+            known = self._judged_nodes[node.name] = (node, pods, judged)
         return known[2]
 
     def _inside(self, node: Node) -> NodeCapacity:
@@ -360,7 +366,7 @@ def scene_of(
 
     """
     nodes_before = judged_nodes_of(instance) if nodes_before is None else nodes_before
-    before = nodes_before.sites
+    before = nodes_before.judged_nodes
     gang_of = {pod.key: gang for gang in instance.gangs for pod in gang.pods}
     waiting = {pod.key: pod for gang in instance.gangs for pod in gang.pods}
     new: dict[str, list[PlacedPod]] = defaultdict(list)
@@ -375,13 +381,17 @@ def scene_of(
     # In the order of the nodes. A single node needs no look through all of them.
     order = [node.name for node in instance.nodes] if len(new) > 1 else new
     entered = {
-        name: _site(before[name].node, before[name].inside, before[name].tenants, new[name])
+        name: _judged_node(
+            before[name].node, before[name].inside, before[name].placed_pods, new[name]
+        )
         for name in order
         if name in new
     }
-    sites = tuple(entered.values())
-    newcomers = tuple((site, tenant) for site in sites for tenant in site.new)
-    return Scene(instance, placement, waiting, gang_of, nodes_before, sites, newcomers, members)
+    judged_nodes = tuple(entered.values())
+    newcomers = tuple((judged, placed) for judged in judged_nodes for placed in judged.new)
+    return Scene(
+        instance, placement, waiting, gang_of, nodes_before, judged_nodes, newcomers, members
+    )
 
 
 def inside_of(node: Node) -> NodeCapacity:
@@ -449,20 +459,20 @@ def placed_pod_of(
     return PlacedPod(pod, place, spec.requests, spec.qos, owned, new, own)
 
 
-def _site(
+def _judged_node(
     node: Node, inside: NodeCapacity, running: Sequence[PlacedPod], new: Sequence[PlacedPod]
 ) -> JudgedNode:
     if not running and not new:
         return JudgedNode(node, inside, (), (), NO_CPUS, NO_CPUS)
-    tenants = (*running, *new)
-    owners = [tenant for tenant in tenants if tenant.owned]
+    placed_pods = (*running, *new)
+    owners = [placed for placed in placed_pods if placed.owned]
     return JudgedNode(
         node=node,
         inside=inside,
-        tenants=tenants,
+        placed_pods=placed_pods,
         new=tuple(new),
-        taken=_union(tenant.owned for tenant in owners),
-        taken_by_lse=_union(tenant.owned for tenant in owners if tenant.qos is QosClass.LSE),
+        taken=_union(placed.owned for placed in owners),
+        taken_by_lse=_union(placed.owned for placed in owners if placed.qos is QosClass.LSE),
     )
 
 

@@ -20,39 +20,39 @@ from placer_models.placement import DeviceGrant
 
 def device_share(scene: Scene) -> Iterator[Finding]:
     """Each share is one that its pod asks for, and the shares of a device fit it together."""
-    for site in scene.entered:
-        yield from _sums(site)
+    for judged in scene.entered:
+        yield from _sums(judged)
 
 
-def _sums(site: JudgedNode) -> Iterator[Finding]:
+def _sums(judged: JudgedNode) -> Iterator[Finding]:
     """Add up exactly what is held of each device. Only pods that add to it are blamed."""
-    added_to = {(g.type, g.minor) for t in site.new for g in t.place.devices if g.share}
+    added_to = {(g.type, g.minor) for t in judged.new for g in t.place.devices if g.share}
     if not added_to:
         return
     held: defaultdict[tuple[str, int], list[tuple[ShareAmounts, bool]]] = defaultdict(list)
-    for tenant in site.tenants:
-        if not any((grant.type, grant.minor) in added_to for grant in tenant.place.devices):
+    for placed in judged.placed_pods:
+        if not any((grant.type, grant.minor) in added_to for grant in placed.place.devices):
             continue
-        for grant, asked in matched(site, tenant):
+        for grant, asked in matched(judged, placed):
             key = grant.type, grant.minor
-            totals = totals_of(site.inside.devices.get(key))
+            totals = totals_of(judged.inside.devices.get(key))
             amounts = share_taken(asked or grant.share or DeviceShare(), totals)
-            if asked is None and tenant.new:
+            if asked is None and placed.new:
                 yield Finding(
-                    tenant.title,
-                    f"pod {tenant.title!r} holds a share of {grant.type} {grant.minor} of node "
-                    f"{site.node.name!r} that it does not ask for: {_text(grant.share)}",
+                    placed.title,
+                    f"pod {placed.title!r} holds a share of {grant.type} {grant.minor} of node "
+                    f"{judged.node.name!r} that it does not ask for: {_text(grant.share)}",
                 )
-            if amounts is None and tenant.new:
+            if amounts is None and placed.new:
                 yield Finding(
-                    tenant.title,
-                    f"pod {tenant.title!r} holds {_text(asked or grant.share)} of {grant.type} "
-                    f"{grant.minor} of node {site.node.name!r}, which has {_all_of(totals)}",
+                    placed.title,
+                    f"pod {placed.title!r} holds {_text(asked or grant.share)} of {grant.type} "
+                    f"{grant.minor} of node {judged.node.name!r}, which has {_all_of(totals)}",
                 )
                 continue
-            held[key].append((amounts or share_room(totals), tenant.new))
+            held[key].append((amounts or share_room(totals), placed.new))
     for (kind, minor), parts in sorted(held.items()):
-        totals = totals_of(site.inside.devices.get((kind, minor)))
+        totals = totals_of(judged.inside.devices.get((kind, minor)))
         sums = [sum(of) for of in zip(*(amounts for amounts, _ in parts), strict=True)]
         new = [any(of) for of in zip(*(amounts for amounts, new in parts if new), strict=True)]
         has = share_room(totals)
@@ -62,44 +62,44 @@ def _sums(site: JudgedNode) -> Iterator[Finding]:
             for quantity, total, amount in zip(totals.capacity, has[2:], sums[2:], strict=True):
                 told.append(f"{amount / total:.2%} of its {quantity.name}")
             yield Finding(
-                site.node.name,
-                f"the shares of {kind} {minor} of node {site.node.name!r} sum to "
+                judged.node.name,
+                f"the shares of {kind} {minor} of node {judged.node.name!r} sum to "
                 f"{' and '.join(told)}; a device has 100",
             )
 
 
 def matched(
-    site: JudgedNode, tenant: PlacedPod
+    judged: JudgedNode, placed: PlacedPod
 ) -> Iterator[tuple[DeviceGrant, DeviceShare | None]]:
     """Yield each share that the pod holds, with the share asked for that it stands for, if any.
 
     A share may be written with its memory in bytes and in percent, rounded down. The share
     asked for says exactly how much that is.
     """
-    if all(grant.share is None for grant in tenant.place.devices):
+    if all(grant.share is None for grant in placed.place.devices):
         return
     open_shares: defaultdict[str, list[DeviceShare]] = defaultdict(list)
-    strategies = dict(tenant.pod.spec.strategies)
-    for request in tenant.requests.devices:
+    strategies = dict(placed.pod.spec.strategies)
+    for request in placed.requests.devices:
         if request.share is not None:
-            held = len(tenant.place.minors(request.type))
+            held = len(placed.place.minors(request.type))
             count = held if request.type in strategies else request.count
             open_shares[request.type] += [request.share] * count
-    for grant in tenant.place.devices:
+    for grant in placed.place.devices:
         if grant.share is None:
             continue
         mine = open_shares[grant.type]
-        found = grant.share if grant.share in mine else _alike(site, grant, mine)
+        found = grant.share if grant.share in mine else _alike(judged, grant, mine)
         if found is not None:
             mine.remove(found)
         yield grant, found
 
 
 def _alike(
-    site: JudgedNode, grant: DeviceGrant, asked: Iterable[DeviceShare]
+    judged: JudgedNode, grant: DeviceGrant, asked: Iterable[DeviceShare]
 ) -> DeviceShare | None:
     """Return the first share asked for that says the same as the one held, or None."""
-    total_bytes = _total_bytes(site, grant)
+    total_bytes = _total_bytes(judged, grant)
     held = _numbers(grant.share or DeviceShare(), total_bytes)
     return next((share for share in asked if _numbers(share, total_bytes) == held), None)
 
@@ -110,8 +110,8 @@ def _numbers(share: DeviceShare, total_bytes: int) -> tuple[object, ...]:
     return share.percent, share.memory_bytes, share.memory_percent, share.amounts
 
 
-def _total_bytes(site: JudgedNode, grant: DeviceGrant) -> int:
-    device = site.inside.devices.get((grant.type, grant.minor))
+def _total_bytes(judged: JudgedNode, grant: DeviceGrant) -> int:
+    device = judged.inside.devices.get((grant.type, grant.minor))
     return device.memory_bytes if device else 0
 
 

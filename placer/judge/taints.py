@@ -10,14 +10,14 @@ from placer.judge.scene import Scene
 
 def taints(scene: Scene) -> Iterator[Finding]:
     """The pod tolerates each taint of its node that keeps new pods off."""
-    for site, tenant in scene.newcomers:
-        tolerations = tenant.pod.spec.tolerations
-        met = [taint for taint in taints_met(site.node, tolerations) if taint.keeps_off]
+    for judged, placed in scene.newcomers:
+        tolerations = placed.pod.spec.tolerations
+        met = [taint for taint in taints_met(judged.node, tolerations) if taint.keeps_off]
         if met:
             yield Finding(
-                tenant.title,
-                f"pod {tenant.title!r} does not tolerate {', '.join(map(str, met))} of node "
-                f"{site.node.name!r}; give it a toleration, or another node",
+                placed.title,
+                f"pod {placed.title!r} does not tolerate {', '.join(map(str, met))} of node "
+                f"{judged.node.name!r}; give it a toleration, or another node",
             )
 
 

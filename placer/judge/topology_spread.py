@@ -49,22 +49,22 @@ def topology_spread(scene: Scene) -> Iterator[Finding]:
     """
     counted: dict[_Spread, Mapping[str, int]] = {}
     labelled = Labelled(scene)
-    for site, tenant in scene.newcomers:
-        for spread in _spreads(tenant, required=True):
+    for judged, placed in scene.newcomers:
+        for spread in _spreads(placed, required=True):
             if spread not in counted:
                 counted[spread] = _counts(scene, labelled, spread)
             counts, constraint = counted[spread], spread.constraint
-            here = _domain(site.node, spread)
+            here = _domain(judged.node, spread)
             if here is None:
-                yield _finding(site, tenant, f"in no domain of {', '.join(sorted(spread.keys))}")
+                yield _finding(judged, placed, f"in no domain of {', '.join(sorted(spread.keys))}")
                 continue
             fewest = min(counts.values()) if len(counts) >= constraint.min_domains else 0
             skew = counts[here] - fewest
             if skew > constraint.max_skew:
                 what = f"in {constraint.topology} {here} with {counts[here]} pods"
                 yield _finding(
-                    site,
-                    tenant,
+                    judged,
+                    placed,
                     f"{what} that it spreads with, {skew} more than the fewest of "
                     f"{len(counts)} domains; the skew is {constraint.max_skew} at most",
                 )
@@ -77,9 +77,9 @@ def beyond_the_skew(scene: Scene) -> int:
     """
     asking = {
         (spread, here)
-        for site, tenant in scene.newcomers
-        for spread in _spreads(tenant, required=False)
-        if (here := _domain(site.node, spread)) is not None
+        for judged, placed in scene.newcomers
+        for spread in _spreads(placed, required=False)
+        if (here := _domain(judged.node, spread)) is not None
     }
     labelled = Labelled(scene)
     counted = {spread: _counts(scene, labelled, spread) for spread, _ in asking}
@@ -90,17 +90,17 @@ def beyond_the_skew(scene: Scene) -> int:
     return lost
 
 
-def _spreads(tenant: PlacedPod, *, required: bool) -> Iterator[_Spread]:
+def _spreads(placed: PlacedPod, *, required: bool) -> Iterator[_Spread]:
     """Yield the constraints of a pod that are, or are not, required."""
-    spec = tenant.pod.spec
+    spec = placed.pod.spec
     equally_strong = [one for one in spec.spread if one.required is required]
     keys = frozenset(one.topology for one in equally_strong)
-    labels = tuple(label for label in tenant.selector if not label[0].startswith(_OWN_LABELS))
+    labels = tuple(label for label in placed.selector if not label[0].startswith(_OWN_LABELS))
     terms = spec.node_affinity.required if spec.node_affinity is not None else ()
     for one in equally_strong:
         yield _Spread(
             one,
-            tenant.pod.namespace,
+            placed.pod.namespace,
             keys,
             labels if one.by_selector else (),
             terms if one.by_selector else (),
@@ -129,15 +129,15 @@ def _counts(scene: Scene, labelled: Labelled, spread: _Spread) -> Mapping[str, i
     looks = constraint.topology, constraint.by_taints, *spread[2:]
     domains = scene.nodes_before.domains(looks, lambda node: _domain(node, spread))
     counts = Counter(dict.fromkeys(domains.values(), 0))
-    for site, tenant in labelled.pods(constraint.labels):
-        domain = domains.get(site.node.name)
-        if domain is not None and tenant.pod.namespace == spread.namespace:
-            counts[domain] += constraint.means(tenant.pod.spec.labels)
+    for judged, placed in labelled.pods(constraint.labels):
+        domain = domains.get(judged.node.name)
+        if domain is not None and placed.pod.namespace == spread.namespace:
+            counts[domain] += constraint.means(placed.pod.spec.labels)
     return counts
 
 
-def _finding(site: JudgedNode, tenant: PlacedPod, what: str) -> Finding:
-    return Finding(tenant.title, f"pod {tenant.title!r} on node {site.node.name!r} is {what}")
+def _finding(judged: JudgedNode, placed: PlacedPod, what: str) -> Finding:
+    return Finding(placed.title, f"pod {placed.title!r} on node {judged.node.name!r} is {what}")
 
 
 JUDGED = JudgedFamily(

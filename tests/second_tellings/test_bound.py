@@ -27,7 +27,7 @@ NONE, BEST_EFFORT, RESTRICTED, SINGLE = AlignmentPolicy
 
 def site_of(node: Node) -> JudgedNode:
     """Return the judge's view of an empty node."""
-    return judged_nodes_of(Instance((node,), ())).sites[node.name]
+    return judged_nodes_of(Instance((node,), ())).judged_nodes[node.name]
 
 
 def drawn_spec(rng: Random) -> PodSpec:
