@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from placer_cli.app import main
+from placer_cli.draw.texts import fold_names
 from placer_cli.report.charts import Bar, CurvePoint, bars, curve
 from placer_cli.report.html import Html, tag
 from placer_cli.report.page import SortCell, page, section, sorted_table
@@ -158,9 +159,31 @@ def test_losses_stand_worst_first(tmp_path: Path, capsys: pytest.CaptureFixture[
     places = [table.index(f"\n{one['name']}") for one in losses]
     assert places == sorted(places)
     for one in losses:
+        by_why: dict[str, list[str]] = {}
         for pod in one["unplaced"]:
-            assert pod["name"] in shown
-            assert "; ".join(pod["reasons"]) in shown
+            by_why.setdefault("; ".join(pod["reasons"]), []).append(pod["name"])
+        for why, names in by_why.items():
+            assert fold_names(names) in shown
+            assert why in shown
+
+
+def test_losses_of_a_plan_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """
+    What has to find places after a loss stands beside its loss, and not as one more scenario.
+    """
+    plan = tmp_path / "plan.yaml"
+    plan.write_text(
+        "apiVersion: placer/v1\nkind: Plan\n"
+        "offers: [{name: little, machine: core-i7-1270p, price: 1}]\n"
+        "demand: {pods: [{name: web, replicas: 2, requests: {cpu: 4}}]}\n"
+        "survive: {nodes: 1}\n"
+    )
+    report = report_of(tmp_path, "plan", "buy", str(plan), "--seconds", "2")
+    shown = Seen(report).shown
+    capsys.readouterr()
+
+    assert "Scenarios and losses" in shown
+    assert "one little" in shown
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from placer.plan.survival_json import survival_to_json
 from placer.plan.survive import SurvivalAnswer
 from placer.plan.to_json import growth_to_json, plan_to_json
 from placer_cli.draw.canvas import Canvas
-from placer_cli.draw.texts import count_text
+from placer_cli.draw.texts import count_text, fold_names
 from placer_cli.plan.draw_fit import draw_fit
 from placer_cli.plan.draw_survival import draw_survival
 from placer_cli.plan.drawn import draw_plan
@@ -82,8 +82,7 @@ def _plan(question: PlanQuestion, answer: PlanAnswer, tree: AnswerTree) -> Itera
             for one in tree["runnersUp"]
         ]
         yield section("Without one of them", sorted_table(("without", "#price", "instead"), rows))
-    rows = [[one["name"], _number(one["pods"])] for one in tree["scenarios"]]
-    yield section("Scenarios", sorted_table(("scenario", "#pods"), rows))
+    yield _scenarios(tree["scenarios"])
     if tree["unplaced"]:
         yield _unplaced(tree["unplaced"])
     if isinstance(answer, Bought) and answer.witnesses:
@@ -225,7 +224,7 @@ def _losses(tree: AnswerTree) -> Iterator[Html]:
     yield section("Losses, the worst first", sorted_table(head, rows))
     for one in tree["losses"]:
         if one["unplaced"]:
-            yield _unplaced(one["unplaced"][:50], f"Without a place: {one['name']}")
+            yield _unplaced(one["unplaced"], f"Without a place: {one['name']}")
 
 
 def _mended(mend: AnswerTree, coin: str) -> str:
@@ -265,12 +264,24 @@ def _fit(steps: Sequence[FitCount], tree: AnswerTree) -> Iterator[Html]:
     yield from insides(first.instance, first.placement, [] if node is None else [node])
 
 
+def _scenarios(scenarios: Sequence[AnswerTree]) -> Html:
+    """Return what has to find places at one time: each scenario, and again after each loss."""
+    if any(one["lost"] for one in scenarios):
+        head = ("scenario", "without", "#pods")
+        rows = [(one["name"], one["lost"] or "", _number(one["pods"])) for one in scenarios]
+        return section("Scenarios and losses", sorted_table(head, rows))
+    alone = [(one["name"], _number(one["pods"])) for one in scenarios]
+    return section("Scenarios", sorted_table(("scenario", "#pods"), alone))
+
+
 def _unplaced(pods: Sequence[AnswerTree], title: str = "Without a place") -> Html:
-    rows = [
-        [one["name"], "; ".join(one.get("reasons", ())) or f"{one.get('count', 1):,} like it"]
-        for one in pods
-    ]
-    return section(title, sorted_table(("pod", "why"), rows))
+    """Return who has no place and why, those with one reason together."""
+    by_why: dict[str, list[str]] = {}
+    for one in pods:
+        like = [f"{one['count']:,} like it"] if one.get("count") is not None else []
+        by_why.setdefault("; ".join([*like, *one.get("reasons", ())]), []).append(one["name"])
+    rows = [[fold_names(names), why] for why, names in by_why.items()]
+    return section(title, sorted_table(("pods", "why"), rows))
 
 
 def _number(number: int) -> SortCell:
