@@ -186,7 +186,7 @@ def test_what_fits_a_node_fits_its_columns(seed: int) -> None:
     asked = sorted(set(problem.pods))
     columns = list(device_columns(problem, problem.nodes, asked))
 
-    assert len(columns) == 6
+    assert len(columns) >= 6
     for column in columns:
         for at in range(2):
             there = [problem.pods[pod] for pod, choice in choices.items() if choice.node == at]
@@ -208,7 +208,7 @@ def test_what_fits_a_node_fits_its_columns(seed: int) -> None:
 
 def test_two_large_shares_do_not_fit_one_gpu_by_the_columns() -> None:
     """
-    The sums rounded to halves see it; plain ones and those rounded to thirds do not.
+    The sums rounded to halves see it, and weights; plain ones and those rounded to thirds do not.
     """
     gangs = tuple(
         asking(f"p{i}", Resources(1000, devices=share_of_gpu(percent)))
@@ -221,7 +221,8 @@ def test_two_large_shares_do_not_fit_one_gpu_by_the_columns() -> None:
         for column in device_columns(problem, problem.nodes, set(problem.pods))
     ]
 
-    assert said == [True, False, True] * 2
+    assert said[:6] == [True, False, True] * 2
+    assert not all(said[6:])
 
 
 def test_nodes_are_mended() -> None:

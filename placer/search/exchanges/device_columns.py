@@ -2,12 +2,15 @@
 
 Parts of devices do not add up as sums over a node say: 70 and 70 percent need two devices.
 So shares are also counted by dual feasible functions (Fekete and Schepers 2001), which round each
-of them so that what fits one device never counts more than the device does.
+of them so that what fits one device never counts more than the device does. Where shares have few
+sizes, and devices are alike, they are counted by all that fillings of one allow (`share_weights`).
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import NamedTuple
 
+from placer.search.exchanges.share_weights import share_weights
 from placer_models.device_share import DeviceTotals, ShareAmounts, share_room, share_taken
 from placer_models.problem.banks import DeviceBank
 from placer_models.problem.node_state import NodeState
@@ -79,6 +82,44 @@ def device_columns(
                         for shape_index, shape in shapes.items()
                     },
                 )
+        if len(known) == 1:
+            yield from _by_weights(kind, next(iter(known)), banks, shapes)
+
+
+def _by_weights(
+    kind: str,
+    totals: DeviceTotals,
+    banks: Sequence[DeviceBank | None],
+    shapes: Mapping[int, Shape],
+) -> Iterator[SumColumn]:
+    """Yield columns in which what is on a device counts as its best fillings say."""
+    sizes: dict[int, list[tuple[int, ShareAmounts | None]]] = {}
+    for shape_index, shape in shapes.items():
+        needs = [need for need in shape.shares if need.type == kind]
+        sizes[shape_index] = [
+            (need.count, None if need.whole else share_taken(need.share, totals)) for need in needs
+        ]
+    every = dict.fromkeys(size for pairs in sizes.values() for _, size in pairs if size)
+    for weights in share_weights(list(every), share_room(totals)):
+        most: dict[ShareAmounts, int] = {}
+        has = []
+        for bank in banks:
+            left = sum(bank.free) * weights.whole if bank else 0
+            for device in chain.from_iterable(bank.shareable if bank else ()):
+                if device.shared:
+                    if device.left not in most:
+                        most[device.left] = weights.most(device.left)
+                    left += most[device.left]
+            has.append(left)
+        yield SumColumn(
+            kind,
+            has,
+            {
+                shape_index: shapes[shape_index].whole_of(kind) * weights.whole
+                + sum(n * (weights.of[size] if size else weights.whole) for n, size in pairs)
+                for shape_index, pairs in sizes.items()
+            },
+        )
 
 
 def _room(bank: DeviceBank, quantity: int, at: int) -> int:
