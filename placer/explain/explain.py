@@ -168,7 +168,8 @@ class _Nearest:
         try:
             stage = self.after.stage(more, part)
             sorts = self.sorts if gang.lone else None  # members have changed the nodes
-            near = nearest_misses(stage, ask, placed, part, barred, sorts)
+            there = {place.node for place in more.pods}
+            near = nearest_misses(stage, ask, placed, part, barred, sorts, there)
         except OutOfTimeError:
             return (), None
         if verdict_of(one.why) is not Verdict.OUTVOTED:

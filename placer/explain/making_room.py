@@ -106,23 +106,51 @@ def end(trials: Trials) -> KindOutcome:
     if _has_no_room_when_empty(trials):
         return Outcome.RULED_OUT
     alone = len(pods) == 1 or (trials.whole is not None and _ask_alike(instance.gangs))
+    if len(pods) > 1 and len(runners) <= MOST_ENDED:
+        alone = False  # so that fewer are ruled out one by one
     if not alone or any_reaches_beyond((*pods, *runners)):
         if len(runners) > MOST_ENDED:
             return Outcome.OPEN
         return fewest("end", [(Remove(pod.key),) for pod in runners], every)
     outcomes: list[KindOutcome] = []
     rooms = _cheapest_rooms(every, len(pods), outcomes)
-    if len(rooms) < len(pods):
+    if not rooms:
         return none_of(outcomes) if len(pods) == 1 else Outcome.OPEN
-    among = every
-    if trials.whole is not None:
-        few, counted = with_nodes(instance, every.counted, sorted(room.index for room in rooms))
-        among = Trials(few, every.left_s, every.most_s, counted)
-    best = tuple(change for room in rooms for change in room.ended)
-    if among.outcome(best) is not Outcome.FITS:
+    among = _with_rooms(every, rooms) if trials.whole is not None else every
+    enough = _fewest_rooms(rooms, among)
+    if enough is None:
         return Outcome.OPEN
+    best = _ended(rooms[:enough])
     certain = len(best) == 1 or (len(pods) == 1 and all_certain(outcomes))
     return ProposedChange("end", best, certain)
+
+
+def _with_rooms(every: Trials, rooms: list[_RoomOnNode]) -> Trials:
+    """Return trials with these nodes, and with those that have most left, where pods may fit."""
+    instance = every.instance
+    waiting = sum(len(gang.pods) for gang in instance.gangs)
+    roomy = sorted(range(len(instance.nodes)), key=lambda i: _room(every, i), reverse=True)
+    kept = sorted({*(room.index for room in rooms), *roomy[:waiting]})
+    few, counted = with_nodes(instance, every.counted, kept)
+    return Trials(few, every.left_s, every.most_s, counted)
+
+
+def _fewest_rooms(rooms: list[_RoomOnNode], among: Trials) -> int | None:
+    """Return of how many of the rooms, the cheapest first, all have a place; None: of none."""
+    if among.outcome(_ended(rooms)) is not Outcome.FITS:
+        return None
+    too_few, enough = 0, len(rooms)
+    while enough - too_few > 1:
+        middle = (enough + too_few) // 2
+        if among.outcome(_ended(rooms[:middle])) is Outcome.FITS:
+            enough = middle
+        else:
+            too_few = middle
+    return enough
+
+
+def _ended(rooms: list[_RoomOnNode]) -> Option:
+    return tuple(change for room in rooms for change in room.ended)
 
 
 def _ask_alike(gangs: tuple[Gang, ...]) -> bool:

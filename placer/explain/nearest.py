@@ -1,6 +1,6 @@
 """Nearest misses: the nodes that lack least for a pod, what they lack, and who has it (G7)."""
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
 from placer.counting.account import Account, account_of
@@ -47,11 +47,10 @@ class _Candidate:
     beyond: int
     part: float
 
-    @property
-    def order(self) -> tuple[int, int, float]:
+    def order(self, name: str, members_on: Collection[str]) -> tuple[int, int, bool, float, str]:
         """Fewest rules first; then what the node could give, and the least part of it."""
-        rules = len(self.lacks) + (self.barred is not None)
-        return max(1, rules), self.beyond, self.part
+        rules = max(1, len(self.lacks) + (self.barred is not None))
+        return rules, self.beyond, name in members_on, self.part, name
 
 
 def nearest_misses(
@@ -61,6 +60,7 @@ def nearest_misses(
     budget: Budget,
     barred: Barred | None = None,
     sorts: NodesBySort | None = None,
+    members_on: Collection[str] = (),
 ) -> tuple[NearMiss, ...]:
     """Return the nodes that lack least for pods that ask alike.
 
@@ -72,6 +72,8 @@ def nearest_misses(
         barred: What keeps the pod off nodes because of where its gang is.
         sorts: The nodes by their sorts, if those of one sort are alike to the pods at this stage,
             and nothing else keeps them off.
+        members_on: Names of nodes where members of the pods' gang are; of nodes that could give it these come
+            last.
 
     """
     found: list[NearMiss] = []
@@ -80,7 +82,7 @@ def nearest_misses(
         _candidates(stage, ask, budget, barred)
         if sorts is None
         else _of_sorts(stage, ask, budget, sorts),
-        key=lambda one: (*one.order, stage.nodes[one.index].name),
+        key=lambda one: one.order(stage.nodes[one.index].name, members_on),
     )
     for one in candidates:
         if len(found) == MOST_NEAREST or budget.over:
