@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 from placer.explain.explanation import ProposedChange
 from placer.explain.kind_outcome import (
@@ -18,7 +19,10 @@ from placer_models.pod import PodSpec
 from placer_models.whatif.change import ChangeError
 from placer_models.whatif.language import apply_all
 from placer_models.whatif.pods import AskLess
-from placer_models.whatif.shares import is_bytes, parts_asked
+from placer_models.whatif.shares import amount_text, is_in_bytes, parts_asked
+
+Written = Callable[[int], str] | None
+"""Returns an amount as files write it; None: as is usual for the resource."""
 
 CPU_STEP_MILLI, MEMORY_STEP_BYTES = 100, 1 << 20
 """In what steps less CPU and less memory are looked for."""
@@ -32,38 +36,48 @@ def ask_less(trials: Trials) -> KindOutcome:
     if len(specs) > 1 or any(spec.variants for spec in specs):
         return Outcome.OPEN
     outcomes: list[KindOutcome] = []
-    for resource, asked, step in _resources(specs.pop()):
-        found = _least_less(resource, asked, step, trials)
+    for resource, asked, step, written in _resources(specs.pop()):
+        found = _least_less(resource, asked, step, written, trials)
         if isinstance(found, ProposedChange):
             return found
         outcomes.append(found)
     return none_of(outcomes)
 
 
-def _resources(spec: PodSpec) -> Iterator[tuple[str, int, int]]:
-    """Yield what a pod asks for, and in what steps it could be less; what few nodes have first."""
+def _resources(spec: PodSpec) -> Iterator[tuple[str, int, int, Written]]:
+    """Yield what a pod asks for, in what steps it could be less, and how that is written.
+
+    What few nodes have comes first.
+    """
     asked = spec.requests
     for device in asked.devices:
         if device.share is None:
-            yield device.type, device.count, 1
+            yield device.type, device.count, 1, None
     types = [device.type for device in asked.devices if device.share is not None]
     for device in asked.devices:
-        if types.count(device.type) == 1:  # of two shares of a type one alone may have to be less
+        # Of two shares of a type one alone may have to be less.
+        if device.share is not None and types.count(device.type) == 1:
             for part, amount in parts_asked(device):
-                yield part, amount, MEMORY_STEP_BYTES if is_bytes(part) else 1
-    yield from ((name, amount, 1) for name, amount in asked.extended)
+                name = part.rpartition(".")[2]
+                step = MEMORY_STEP_BYTES if is_in_bytes(device.share, name) else 1
+                yield part, amount, step, partial(amount_text, device.share, name)
+    yield from ((name, amount, 1, None) for name, amount in asked.extended)
     if asked.cpu_milli:
-        yield "cpu", asked.cpu_milli, 1000 if spec.qos.owns_cpus else CPU_STEP_MILLI
+        yield "cpu", asked.cpu_milli, 1000 if spec.qos.owns_cpus else CPU_STEP_MILLI, None
     if asked.memory_bytes:
-        yield "memory", asked.memory_bytes, MEMORY_STEP_BYTES
+        yield "memory", asked.memory_bytes, MEMORY_STEP_BYTES, None
 
 
-def _least_less(resource: str, asked: int, step: int, trials: Trials) -> KindOutcome:
+def _least_less(
+    resource: str, asked: int, step: int, written: Written, trials: Trials
+) -> KindOutcome:
     """Look for the largest amount below what is asked for with which all fit."""
     gangs = trials.instance.gangs
 
     def less(steps: int) -> Option:
-        return tuple(AskLess(gang.key, resource, steps * step) for gang in gangs)
+        amount = steps * step
+        text = written(amount) if written else ""
+        return tuple(AskLess(gang.key, resource, amount, text) for gang in gangs)
 
     most = _most_left(resource, trials)
     high = -(-asked // step) if most is None else min(-(-asked // step), most // step + 1)

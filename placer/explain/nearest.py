@@ -72,8 +72,8 @@ def nearest_misses(
         barred: What keeps the pod off nodes because of where its gang is.
         sorts: The nodes by their sorts, if those of one sort are alike to the pods at this stage,
             and nothing else keeps them off.
-        members_on: Names of nodes where members of the pods' gang are; of nodes that could give it these come
-            last.
+        members_on: Names of nodes where members of the pods' gang are; of nodes that could give
+            what is missing, these come last.
 
     """
     found: list[NearMiss] = []

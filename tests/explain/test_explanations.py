@@ -25,6 +25,9 @@ machines:
       - {id: 0, memory: 8Gi, cpus: "0-3"}
       - {id: 1, memory: 8Gi, cpus: "4-7"}
     devices: [{type: gpu, count: 2, numaNodes: [0, 1]}]
+  - name: disks
+    numaNodes: [{id: 0, memory: 8Gi, cpus: "0-3"}]
+    devices: [{type: disk, count: 1, capacity: {space: 1348Gi}}]
 """
 
 GREEDY = SolveOptions(Engine.GREEDY)
@@ -181,6 +184,20 @@ def test_without_numa_policies_the_least_less_is_proven_by_what_does_not_fit(
     (one,) = explained(instance)
     less = next(change for change in one.changes if change.kind == "ask-less")
     assert said(less) == ("ask-less=default/p:memory=16Gi",)
+    assert less.smallest
+
+
+def test_less_of_a_quantity_in_bytes_is_told_in_its_unit(tmp_path: Path) -> None:
+    instance = read(
+        tmp_path,
+        "nodes: [{name: n, machine: small}]\n"
+        "pods: [{name: p, requests: {cpu: 1},\n"
+        "  shares: [{type: disk, capacity: {space: 2000Gi}}]}]".replace("small", "disks"),
+    )
+
+    (one,) = explained(instance)
+    less = next(change for change in one.changes if change.kind == "ask-less")
+    assert said(less) == ("ask-less=default/p:disk.space=1348Gi",)
     assert less.smallest
 
 

@@ -12,6 +12,8 @@ from placer_models.machines.catalogue import load_machine
 from placer_models.whatif.change import ChangeError
 from placer_models.whatif.language import KINDS, apply_all, parse_change
 
+INSTANCES = Path(__file__).parents[2] / "instances"
+
 HEAD = """
 apiVersion: placer/v1
 kind: Instance
@@ -166,6 +168,24 @@ def test_pods_that_are_named_one_by_one_may_move_together() -> None:
         answer = solve(apply_all(order, instance), SolveOptions(workers=1))
         assert isinstance(answer, Placed)
         assert {move.home.name for move in answer.moves} == {"a", "b"}
+
+
+def test_amounts_of_shared_devices_are_read_and_written_as_in_files() -> None:
+    """
+    A quantity in bytes: 400Gi in, 400Gi out, and the bytes in between; percent are no bytes.
+    """
+    instance = load_instance([INSTANCES / "rules" / "device-quantities.yaml"])
+    asked = parse("ask-less=cache:disk.space=400Gi")
+
+    changed = apply_all([asked], instance)
+
+    assert str(asked) == "ask-less=default/cache:disk.space=400Gi"
+    (cache,) = (gang.pods[0] for gang in changed.gangs if gang.name == "cache")
+    share = next(d.share for d in cache.spec.requests.devices if d.type == "disk")
+    assert share is not None
+    assert [(q.name, q.text) for q in share.capacity] == [("bandwidth", "1500"), ("space", "400Gi")]
+    with pytest.raises(ChangeError, match=r"disk\.space is in bytes, which 40% is not"):
+        apply_all([parse("ask-less=cache:disk.space=40%")], instance)
 
 
 def test_a_scaled_gang_keeps_what_its_minimum_meant(tmp_path: Path) -> None:

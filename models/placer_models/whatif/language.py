@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
+from placer_models.capacity import parse_amount
 from placer_models.cluster import Instance, Machine
 from placer_models.legal import IllegalPodError, check_pods
 from placer_models.placement import NamespacedName
@@ -172,8 +173,8 @@ def _ask_less(value: str, _: FindMachine) -> InstanceChange:
             number = parse_bytes(amount)
         case _ if amount.isdecimal():
             number = int(amount)
-        case _:
-            raise ValueError(f"'{amount}' is no whole number")
+        case _:  # a quantity of a device may be in bytes or in percent
+            number, _unit = parse_amount(amount)
     return AskLess(_key(key), resource, number, written=amount)
 
 

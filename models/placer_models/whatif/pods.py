@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from placer_models.capacity import Unit, unit_written
 from placer_models.cluster import Instance
 from placer_models.placement import NamespacedName, title_of
 from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
@@ -20,7 +21,7 @@ from placer_models.whatif.change import (
     waiting_titles,
     with_pods,
 )
-from placer_models.whatif.shares import is_bytes, part_asked, with_part
+from placer_models.whatif.shares import is_bytes, part_asked, unit_asked, with_part
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,6 +202,9 @@ class AskLess:
                     f"pod '{pod.title}' asks for {asked:,} of {self.resource}, "
                     f"which is no more than {self.amount:,}"
                 )
+            unit = unit_asked(pod.spec.requests, self.resource)
+            if unit_written(self.written) not in (Unit.UNITS, unit):
+                raise ChangeError(f"{self.resource} is in {unit}, which {self.written} is not")
             if pod.spec.variants:
                 raise ChangeError(f"pod '{pod.title}' asks for other devices on other nodes")
             changed.append(replace(pod, spec=self._less(pod.spec)))

@@ -2,14 +2,45 @@
 
 from dataclasses import replace
 
-from placer_models.capacity import MEMORY, MEMORY_PERCENT, PERCENT
+from placer_models.capacity import MEMORY, MEMORY_PERCENT, PERCENT, Unit, format_amount
 from placer_models.device_share import DeviceShare
 from placer_models.pod import DeviceRequest, Resources
+from placer_models.quantity import format_bytes
 
 
 def is_bytes(resource: str) -> bool:
     """Return whether amounts of a resource are bytes: memory, or a device's memory."""
     return resource == MEMORY or resource.endswith(f".{MEMORY}")
+
+
+def amount_text(share: DeviceShare, name: str, amount: int) -> str:
+    """Return an amount of a part of a device as files write it: in the unit of its quantity."""
+    if name == MEMORY:
+        return format_bytes(amount)
+    units = {quantity.name: quantity.unit for quantity in share.capacity}
+    return format_amount(amount, units.get(name, Unit.UNITS))
+
+
+def unit_asked(asked: Resources, resource: str) -> Unit:
+    """Return the unit in which a resource is asked for; ``cpu`` and counts are plain numbers."""
+    if is_bytes(resource):
+        return Unit.BYTES
+    kind, _, name = resource.rpartition(".")
+    units = (
+        quantity.unit
+        for request in asked.devices
+        if request.type == kind and request.share is not None
+        for quantity in request.share.capacity
+        if quantity.name == name
+    )
+    return next(units, Unit.UNITS)
+
+
+def is_in_bytes(share: DeviceShare, name: str) -> bool:
+    """Return whether amounts of a part of a device are bytes."""
+    return name == MEMORY or any(
+        quantity.name == name and quantity.unit is Unit.BYTES for quantity in share.capacity
+    )
 
 
 def parts_asked(request: DeviceRequest) -> list[tuple[str, int]]:
