@@ -99,6 +99,21 @@ def test_what_cannot_be_read_is_said_plainly(tmp_path: Path) -> None:
         assert caught.value.line is None
 
 
+def test_a_file_that_is_not_there_tells_its_nearest_name(tmp_path: Path) -> None:
+    """
+    One that is like it and beside it; none where nothing is like it, or there is no folder.
+    """
+    (tmp_path / "cluster.yaml").write_text("")
+    for name, said in (
+        ("clustr.yaml", f"does not exist; did you mean '{tmp_path / 'cluster.yaml'}'?"),
+        ("pods.json", "does not exist"),
+        ("no/cluster.yaml", "does not exist"),
+    ):
+        with pytest.raises(InputError) as caught:
+            load_instance([tmp_path / name])
+        assert str(caught.value) == f"{tmp_path / name}: {said}"
+
+
 def test_nesting_ends_at_the_limit(refusal: Callable[..., str]) -> None:
     """
     One level more than allowed is refused, as YAML and as JSON.

@@ -4,6 +4,8 @@ import re
 import stat
 import sys
 from dataclasses import dataclass
+from difflib import get_close_matches
+from itertools import islice
 from pathlib import Path
 
 from placer_models.files.errors import InputError
@@ -17,6 +19,9 @@ API_VERSION = "placer/v1"
 
 MAX_FILE_BYTES = 32 * 2**20
 """Largest file that is read; 1,000 nodes written out one by one take about 1 MiB."""
+
+MOST_BESIDE, LIKE = 10_000, 0.75
+"""Of how many files one may be meant in place of one that is not there, and how like it is."""
 
 STANDARD_INPUT = Path("-")
 
@@ -126,13 +131,23 @@ def _read_bytes(path: Path, file: str) -> bytes:
     except IsADirectoryError:
         raise InputError(file, None, "", "is a folder; expected a file") from None
     except FileNotFoundError:
-        raise InputError(file, None, "", "does not exist") from None
+        raise InputError(file, None, "", f"does not exist{_nearest(path)}") from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise InputError(file, None, "", f"cannot be read: {reason}") from None
     if len(data) > MAX_FILE_BYTES:
         raise _too_large(file)
     return data
+
+
+def _nearest(path: Path) -> str:
+    """Return the question whether a file beside it is meant, or nothing if none is like it."""
+    try:
+        beside = [one.name for one in islice(path.parent.iterdir(), MOST_BESIDE)]
+    except OSError:
+        return ""
+    near = get_close_matches(path.name, sorted(beside), n=1, cutoff=LIKE)
+    return f"; did you mean '{path.with_name(near[0])}'?" if near else ""
 
 
 def _refuse_mistaken(head: bytes, file: str) -> None:
