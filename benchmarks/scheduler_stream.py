@@ -26,7 +26,7 @@ from placer.scheduler import Scheduler
 from placer.scheduling.decision import Batch, lone_gang
 from placer.scheduling.refusal import Refusal
 from placer.search.baseline import baseline_of
-from placer.search.judged import realised
+from placer.search.judged import in_ids
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer.state.batch import build_problem
@@ -145,7 +145,7 @@ def parts(scheduler: Scheduler, rng: Random, clock: Clock) -> None:
         problem = clock("  building the Problem", build_problem, instance, accounts)
         choices = clock("  choosing", place_greedily, problem)
         baseline = clock("  the same for the judge, too", baseline_of, instance)
-        clock("  realising, judging, measuring", realised, instance, baseline, problem, choices)
+        clock("  realising, judging, measuring", in_ids, instance, baseline, problem, choices)
         clock("restore", Scheduler.restore, snapshot)
     clock("misfits, all nodes", scheduler.misfits)
 

@@ -175,7 +175,7 @@ def test_amounts_of_shared_devices_are_read_and_written_as_in_files() -> None:
     A quantity in bytes: 400Gi in, 400Gi out, and the bytes in between; percent are no bytes.
     """
     instance = load_instance([INSTANCES / "rules" / "device-quantities.yaml"])
-    asked = parse("ask-less=cache:disk.space=400Gi")
+    asked = parse_change("ask-less=cache:disk.space=400Gi")
 
     changed = apply_all([asked], instance)
 
@@ -185,7 +185,7 @@ def test_amounts_of_shared_devices_are_read_and_written_as_in_files() -> None:
     assert share is not None
     assert [(q.name, q.text) for q in share.capacity] == [("bandwidth", "1500"), ("space", "400Gi")]
     with pytest.raises(ChangeError, match=r"disk\.space is in bytes, which 40% is not"):
-        apply_all([parse("ask-less=cache:disk.space=40%")], instance)
+        apply_all([parse_change("ask-less=cache:disk.space=40%")], instance)
 
 
 def test_a_scaled_gang_keeps_what_its_minimum_meant(tmp_path: Path) -> None:
