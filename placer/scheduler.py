@@ -238,13 +238,14 @@ class Scheduler:
             raise ValueError(f"move_budget is {move_budget}; it is 0 pods or more")
         options = options or SolveOptions()
         if dry_run:
-            return self._decide(self._state, batch, options, deadline_s, skip_illegal, move_budget)
+            state = self._state
+            return self._decide(state, batch, options, deadline_s, skip_illegal, move_budget)[0]
         called_s = monotonic()
         with self._lock:
             left_s = max(LEAST_TIME_S, deadline_s - (monotonic() - called_s))
             state = self._state
-            decision = self._decide(state, batch, options, left_s, skip_illegal, move_budget)
-            after = taking(state, batch, decision.placement.pods)
+            decision, after = self._decide(state, batch, options, left_s, skip_illegal, move_budget)
+            after = taking(state, batch, decision.placement.pods) if after is None else after
             change = replace(_change(state, after), moved=decision.moves)
             taken = replace(decision, change=change)
             self._state = after
@@ -408,7 +409,8 @@ class Scheduler:
         limit_s: float,
         skip_illegal: bool,
         move_budget: int,
-    ) -> Decision:
+    ) -> tuple[Decision, ClusterState | None]:
+        """Decide as `place` does; beside it stands the cluster afterwards, if that is known."""
         check_batch(batch, state.node_of)
         legal = legal_part_of(batch, state.nodes, skip_illegal=skip_illegal)
         strategy, demand = strategy_of(state, options), None
@@ -417,10 +419,11 @@ class Scheduler:
         self._expecting.arrive(pods_of(batch.gangs))
         cache = self._cache()
         options = replace(options, strategy=strategy, time_limit_s=limit_s)
-        decision = decide(state, batch, legal, options, demand, cache, move_budget, self._earlier)
+        earlier = self._earlier
+        decided = decide(state, batch, legal, options, demand, cache, move_budget, earlier)
         self._caches.append(cache)
-        self._earlier = decision.placement if decision.placement.pods else self._earlier
-        return decision
+        self._earlier = decided[0].placement if decided[0].placement.pods else earlier
+        return decided
 
     def _cache(self) -> SolveCache:
         """Take out what an earlier call has left, so that no other call uses it meanwhile.

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from enum import IntEnum, auto
+from functools import lru_cache
 from itertools import pairwise
 from operator import add
 from typing import NamedTuple
@@ -137,15 +138,11 @@ class Columns:
     @classmethod
     def of(cls, problem: Problem) -> "Columns":
         """Return the columns for all device types that a node has or a shape asks for."""
-        asked = {kind for shape in problem.shapes for kind, _ in shape.devices}
-        asked |= {need.type for shape in problem.shapes for need in shape.shares}
-        types = tuple(sorted(asked.union(problem.device_types)))
-        cut_types = frozenset(filter(is_instance, types))
-        strategy = strategy_of(problem.tiers) or NodeStrategy.USABLE
-        parts = _parts_asked(problem.shapes)
         loads = (len(node.load.total) for node in problem.nodes[:1] if node.load is not None)
+        strategy = strategy_of(problem.tiers) or NodeStrategy.USABLE
         classes = next(loads, 0)
-        return cls(types, cut_types, problem.resources, strategy, parts, classes)
+        types = tuple(problem.device_types)
+        return _columns_of(problem.shapes, types, problem.resources, strategy, classes)
 
     @property
     def devices(self) -> slice:
@@ -321,6 +318,22 @@ class Columns:
         pools = (shape.shared * shape.pool_milli, shape.best_effort * shape.pool_milli)
         least = [0, shape.owned_cpus, whole, shape.memory, *pools, *devices]
         return np.array(least, dtype=np.int64)
+
+
+@lru_cache(maxsize=1_024)
+def _columns_of(
+    shapes: tuple[Shape, ...],
+    device_types: tuple[str, ...],
+    resources: range,
+    strategy: NodeStrategy,
+    classes: int,
+) -> Columns:
+    """Return the columns for some shapes, which are asked for again and again."""
+    asked = {kind for shape in shapes for kind, _ in shape.devices}
+    asked |= {need.type for shape in shapes for need in shape.shares}
+    types = tuple(sorted(asked.union(device_types)))
+    cut_types = frozenset(filter(is_instance, types))
+    return Columns(types, cut_types, resources, strategy, _parts_asked(shapes), classes)
 
 
 def _beside_rooms(node: NodeState) -> tuple[int, ...]:

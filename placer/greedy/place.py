@@ -58,6 +58,13 @@ def place_greedily(
     table = tables.of(problem)
     table.stop = stop
     table.score_by(scorer)
+    if table.affinity is None and _is_one_pod(problem):
+        choice = table.find(0)
+        if choice is not None:
+            table.take(0, choice)
+        choices = table.choices
+        tables.keep(table)
+        return choices
     units = units_of(problem)
     for level in range(len(problem.priorities)):
         _fill_level(table, level, units[level], order)
@@ -69,6 +76,14 @@ def place_greedily(
     choices = table.choices
     tables.keep(table)
     return choices
+
+
+def _is_one_pod(problem: Problem) -> bool:
+    """Return whether a single pod waits, with no other order to try and no group to be in."""
+    if len(problem.pods) != 1 or len(problem.gangs) != 1:
+        return False
+    (gang,) = problem.gangs
+    return gang.minimum == 1 and not (gang.levels or gang.gathered)
 
 
 def units_of(problem: Problem) -> dict[int, list[PlacementUnit]]:

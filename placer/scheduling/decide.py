@@ -33,8 +33,10 @@ def decide(
     cache: SolveCache,
     move_budget: int = 0,
     earlier: Placement | None = None,
-) -> Decision:
+) -> tuple[Decision, ClusterState | None]:
     """Solve a batch that `check_batch` has passed, and let the judge check the answer.
+
+    Beside the decision stands the cluster with its pods in their places, if that is known already.
 
     Args:
         state: The cluster.
@@ -55,10 +57,11 @@ def decide(
     if options.strategy is not None:
         # The solver is asked about this very object, so that the judge knows it again.
         instance = replace(instance, strategy=options.strategy, demand=demand)
-    first = None
+    first, after = None, None
     if goes_in_turn(instance, options):
         with no_collection():
-            first = placed_in_turn(state, instance, options, cache)
+            in_turn = placed_in_turn(state, instance, options, cache)
+        first, after = in_turn or (None, None)
         baseline = state.baseline(cache)
     left_s = max(LEAST_TIME_S, options.time_limit_s - (monotonic() - began_s))
     options = replace(options, strategy=None, time_limit_s=left_s)
@@ -67,7 +70,9 @@ def decide(
     found = breaches(instance, decision.placement, baseline.nodes_before)
     if found:
         raise SolverError("; ".join(f"{b.rule}: {b.message}" for b in found[:3]))
-    return decision
+    if after is None or decision.placement != first:
+        return decision, None
+    return decision, replace(after, version=state.version + 1) if first.pods else state
 
 
 def strategy_of(state: ClusterState, options: SolveOptions) -> NodeStrategy | None:

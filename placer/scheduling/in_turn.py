@@ -35,12 +35,13 @@ def goes_in_turn(instance: Instance, options: SolveOptions) -> bool:
 
 def placed_in_turn(
     state: ClusterState, instance: Instance, options: SolveOptions, cache: SolveCache
-) -> Placement | None:
-    """Return the places of all pods that find one, or None if one could not be realised.
+) -> tuple[Placement, ClusterState] | None:
+    """Return the places of all pods that find one, and the cluster once they are there.
 
-    They are those that the pods have in the end: LS and BE pods run in the pools that pods after
-    them leave (C7). Under ``expected`` the demand and its prices stay what they were when the call
-    came, where single calls would have learned on the way.
+    The answer is None if a place could not be realised. Places are those that the pods have in the
+    end: LS and BE pods run in the pools that pods after them leave (C7). Under ``expected`` the
+    demand and its prices stay what they were when the call came, where single calls would have
+    learned on the way.
 
     Args:
         state: The cluster.
@@ -69,4 +70,4 @@ def placed_in_turn(
         for runner in state.of(node).pods
         if runner.pod.key in node_of
     }
-    return Placement(tuple(places[key] for key in node_of))
+    return Placement(tuple(places[key] for key in node_of)), state

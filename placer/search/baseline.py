@@ -10,7 +10,6 @@ from placer.search.kept_blockers import KeptBlockers
 from placer.state.problem_cache import ProblemCache
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.incremental import PersistentTuple
-from placer_models.records import record
 
 
 @dataclass(slots=True)
@@ -27,22 +26,36 @@ class SolveCache:
     scorers: ScorerCache = field(default_factory=ScorerCache)
 
 
-@record(frozen=True, slots=True)
 class Baseline:
-    """The nodes of an instance before anything is placed.
+    """The nodes of an instance before anything is placed. Never changes.
 
     Attributes:
         running: What runs on each node, in the instance's order.
         accounts: What is left on each node.
-        nodes_before: The same for the judge, which counts for itself.
         cache: What earlier solves have left.
 
     """
 
-    running: PersistentTuple[tuple[RunningPod, ...]]
-    accounts: PersistentTuple[Account]
-    nodes_before: NodesBefore
-    cache: SolveCache
+    __slots__ = ("_before", "_nodes", "accounts", "cache", "running")
+
+    def __init__(
+        self,
+        nodes: tuple[Node, ...],
+        running: PersistentTuple[tuple[RunningPod, ...]],
+        accounts: PersistentTuple[Account],
+        cache: SolveCache,
+    ) -> None:
+        """Note nodes with unique names, and what is known of them."""
+        self.running, self.accounts, self.cache = running, accounts, cache
+        self._nodes = nodes
+        self._before: NodesBefore | None = None
+
+    @property
+    def nodes_before(self) -> NodesBefore:
+        """The same for the judge, which counts for itself, and not before it is asked."""
+        if self._before is None:
+            self._before = self.cache.sites.of(self._nodes, self.running)
+        return self._before
 
 
 def baseline_of(instance: Instance) -> Baseline:
@@ -66,7 +79,7 @@ def known_baseline(
         cache: What earlier solves have left.
 
     """
-    return Baseline(running, accounts, cache.sites.of(nodes, running), cache)
+    return Baseline(nodes, running, accounts, cache)
 
 
 def running_on(instance: Instance) -> PersistentTuple[tuple[RunningPod, ...]]:
