@@ -4,7 +4,7 @@ from functools import lru_cache
 from weakref import WeakKeyDictionary
 
 from placer.judge.family import JudgedFamily
-from placer.judge.scene import JudgedNode, NodesBefore, Scene
+from placer.judge.scene import JudgedNode, NodeCapacity, NodesBefore, Scene
 from placer.judge.shares import matched
 from placer_models.demand import ExpectedDemand
 from placer_models.device import GPU
@@ -63,11 +63,23 @@ def _left(judged: JudgedNode) -> NodeLeft:
     return found
 
 
+_having: WeakKeyDictionary[NodeCapacity, dict[int, ShareAmounts]] = WeakKeyDictionary()
+"""What a node has to give -> minor -> what each of its healthy GPUs has; nobody writes to it."""
+
+
+def _has(inside: NodeCapacity) -> dict[int, ShareAmounts]:
+    found = _having.get(inside)
+    if found is None:
+        gpus = inside.healthy.get(GPU, ())
+        found = _having[inside] = {gpu.minor: share_room(totals_of(gpu)) for gpu in gpus}
+    return found
+
+
 def _counted(judged: JudgedNode) -> NodeLeft:
     free_cpus = len(judged.inside.allocatable - judged.taken)
     shared = sum(t.requests.cpu_milli for t in judged.placed_pods if t.qos is QosClass.LS)
     cpu_milli = max(0, judged.node.milli_per_cpu * free_cpus - shared)
-    has = {gpu.minor: share_room(totals_of(gpu)) for gpu in judged.inside.healthy.get(GPU, ())}
+    has = _has(judged.inside)
     left = dict(has)
     for placed in judged.placed_pods:
         for grant in placed.place.devices:

@@ -310,20 +310,12 @@ class JudgedNodes:
     def _judged_node(self, node: Node, pods: Runners) -> JudgedNode:
         known = self._judged_nodes.get(node.name)
         if known is None or known[0] is not node or known[1] is not pods:
-            judged = _judged_node(
-                node,
-                self._inside(node),
-                [
-                    placed_pod_of(
-                        pod_on(r.pod, node),
-                        r.placement,
-                        new=False,
-                        selector=r.pod.spec.node_selector,
-                    )
-                    for r in map(as_counted, pods)
-                ],
-                (),
-            )
+            # Whoever ran here before, and is the same object, has its place already.
+            stayed: dict[int, PlacedPod] = {}
+            if known is not None and known[0] is node:
+                stayed = dict(zip(map(id, known[1]), known[2].placed_pods, strict=True))
+            placed = [stayed.get(id(runner)) or _running_on(node, runner) for runner in pods]
+            judged = _judged_node(node, self._inside(node), placed, ())
             known = self._judged_nodes[node.name] = (node, pods, judged)
         return known[2]
 
@@ -447,6 +439,13 @@ def _names(gpus: Sequence[Device]) -> dict[str, int]:
     ids = Counter(gpu.id for gpu in gpus if has_readable_id(gpu))
     names = {str(gpu.minor): gpu.minor for gpu in gpus}
     return names | {gpu.id: gpu.minor for gpu in gpus if ids[gpu.id] == 1}
+
+
+def _running_on(node: Node, runner: RunningPod) -> PlacedPod:
+    """Return a pod that runs on the node in its place, as it counts there."""
+    counted = as_counted(runner)
+    pod, own = pod_on(counted.pod, node), counted.pod.spec.node_selector
+    return placed_pod_of(pod, counted.placement, new=False, selector=own)
 
 
 def placed_pod_of(
