@@ -161,6 +161,11 @@ def _read(
     if cluster is not None:
         instance = _with_cluster(instance, cluster, demand)
     instance = with_more(instance, more)
+    for name, number in part.demand.more.items():
+        try:
+            instance = with_more(instance, [(name, number)])
+        except ValueError as error:
+            demand.at("more", name).fault(str(error))
     if not instance.gangs:
         demand.fault("asks for nothing; give pods or gangs here, or an instance whose pods wait")
     survive = _survive(part.survive, place.at("survive"))

@@ -17,6 +17,10 @@ from placer_models.instance.schema import (
 Number = Annotated[int, Field(ge=1, le=1_000_000)]
 
 
+MOST_MORE = 1_000_000
+"""So many more pods like one may be asked for."""
+
+
 class OfferPart(NodePart):
     """A node that can be bought, as often as needed; its name is the offer's."""
 
@@ -45,6 +49,10 @@ class DemandPart(Part):
 
     pods: tuple[PodPart, ...] = ()
     gangs: tuple[DemandGangPart, ...] = ()
+    more: dict[str, Annotated[int, Field(ge=1, le=MOST_MORE)]] = Field(
+        default_factory=dict,
+        description="So many more pods like one of the instance, or gangs like one: {ml/web: 9}.",
+    )
 
 
 class ScenarioPart(Part):

@@ -219,3 +219,23 @@ def test_what_is_wrong_with_such_offers_is_told(
         "6: offers[2].like: the offer is all that the node 'old' is; leave out machine",
         "7: offers[3].machine: is missing; name a machine, or say `like` with a node",
     ]
+
+
+def test_more_pods_like_one_of_the_instance_are_asked_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """
+    As `--pod` asks for them: running and waiting ones; a name that nobody has is told.
+    """
+    text = GOOD.replace("demand:\n", "demand:\n  more: {db-0: 3}\n")
+    plan, beside = plan_file(tmp_path, text), plan_file(tmp_path, PODS_ALONE, "pods.yaml")
+
+    question = load_question(plan, [beside])
+    by_option = load_question(plan_file(tmp_path, GOOD), [beside], more=[("db-0", 3)])
+
+    assert question.instance.gangs == by_option.instance.gangs
+
+    plan = plan_file(tmp_path, text.replace("db-0", "dc-0"))
+
+    assert main(["plan", "buy", str(plan), str(beside)]) == 2
+    assert "demand.more.dc-0: no pod or gang is called 'dc-0'" in capsys.readouterr().err
