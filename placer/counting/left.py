@@ -16,11 +16,11 @@ def node_left(account: Account) -> NodeLeft:
             if key in devices.free:
                 milli.append(1000)
             elif amounts := devices.shared.get(key):
-                milli.append(milli_of(amounts, share_room(totals_of(device))))
+                milli.append(gpu_milli_left(amounts, share_room(totals_of(device))))
     left = max(0, account.pools.shared.left_milli)
     return NodeLeft(left, tuple(sorted(m for m in milli if m)))
 
 
-def milli_of(left: ShareAmounts, has: ShareAmounts) -> int:
+def gpu_milli_left(left: ShareAmounts, has: ShareAmounts) -> int:
     """Return the part left of a GPU in thousandths: that of its scarcest quantity."""
     return max(0, min(1000 * amount // total for amount, total in zip(left, has, strict=True)))

@@ -13,7 +13,7 @@ from placer.judge.cells import (
 )
 from placer.judge.family import JudgedFamily
 from placer.judge.finding import Finding
-from placer.judge.homes import stays
+from placer.judge.homes import has_what_it_had
 from placer.judge.pools import pool_here, pool_of, withheld
 from placer.judge.scene import CellId, JudgedNode, PlacedPod, Scene
 from placer_models.cpuset import CpuSet, format_cpu_list
@@ -59,7 +59,7 @@ def bound_pool(scene: Scene) -> Iterator[Finding]:
 
 
 def _stays(placed: PlacedPod, home: PodPlacement | None) -> bool:
-    return home is not None and stays(placed.place, home, owns_cpus=False)
+    return home is not None and has_what_it_had(placed.place, home, owns_cpus=False)
 
 
 def _homes(judged: JudgedNode, placed: PlacedPod) -> Homes:

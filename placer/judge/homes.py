@@ -6,7 +6,7 @@ from placer_models.cluster import Instance
 from placer_models.placement import DeviceGrant, PodPlacement
 
 
-def stays(place: PodPlacement, home: PodPlacement, *, owns_cpus: bool) -> bool:
+def has_what_it_had(place: PodPlacement, home: PodPlacement, *, owns_cpus: bool) -> bool:
     """Return whether a pod still has all that it had by place, and nothing else.
 
     That is its node, the CPUs that it owns, its memory, its hugepages and its devices. The pool
@@ -35,7 +35,7 @@ def moved(instance: Instance, places: Iterable[PodPlacement]) -> list[PodPlaceme
         if (place := place_of.get(home.key)) is not None
         and (
             home.key in instance.gone
-            or not stays(place, home, owns_cpus=owning.get(home.key, False))
+            or not has_what_it_had(place, home, owns_cpus=owning.get(home.key, False))
         )
     ]
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
-from placer.judge.homes import stays
+from placer.judge.homes import has_what_it_had
 from placer.judge.open_nodes import asked_of_nodes, is_open
 from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.cpuset import NO_CPUS, CpuSet
@@ -125,7 +125,7 @@ class JudgedNode:
     taken_by_lse: CpuSet
 
 
-class GpuSet(NamedTuple):
+class AskedGpuSet(NamedTuple):
     """A set of GPUs that a pod asks for: how many, within which scope, on which nodes."""
 
     size: int
@@ -148,7 +148,7 @@ class NodesBefore:
         self.faultless: tuple[Instance, Placement] | None = None
         self.judged_nodes = judged_nodes
         self._totals: dict[Callable[[JudgedNode], int], int] = {}
-        self._minima: dict[GpuSet, int] = {}
+        self._minima: dict[AskedGpuSet, int] = {}
         self._looks: dict[Callable[[Iterable[JudgedNode]], Any], list[tuple[object, Any]]] = {}
         self._domains: dict[Hashable, _Domains] = {}
 
@@ -157,7 +157,7 @@ class NodesBefore:
 
         The answer is 0 if no node has such a set.
         """
-        wanted = GpuSet(size, spec.scope_of(GPU), asked_of_nodes(spec))
+        wanted = AskedGpuSet(size, spec.scope_of(GPU), asked_of_nodes(spec))
         if wanted not in self._minima:
             if len(self._minima) >= MOST_INSIDES:
                 self._minima.clear()
@@ -257,7 +257,9 @@ class Scene:
         homes = {home.key: home for home in self.instance.homes}
         for judged, placed in self.newcomers:
             home = homes.get(placed.pod.key)
-            if home is None or not stays(placed.place, home, owns_cpus=placed.qos.owns_cpus):
+            if home is None or not has_what_it_had(
+                placed.place, home, owns_cpus=placed.qos.owns_cpus
+            ):
                 yield judged, placed
 
     def everywhere(self) -> Iterator[JudgedNode]:

@@ -18,7 +18,7 @@ from placer.kubernetes.pod_claims import (
     ResolvedRequest,
     with_common_attributes,
 )
-from placer.kubernetes.shared_claims import beside_sharers, held_claim, in_turn
+from placer.kubernetes.shared_claims import beside_sharers, held_claim, in_order_of_claims
 from placer.kubernetes.summary import Summary
 from placer_models.cluster import Machine
 from placer_models.device import GPU, DeviceKey
@@ -308,7 +308,7 @@ class WaitingClaims:
 
     def in_turn(self, waiting: Sequence[KubePod]) -> list[KubePod]:
         """Return the pods in the order in which they may hold claims for others."""
-        return in_turn(waiting, self._users)
+        return in_order_of_claims(waiting, self._users)
 
     def passes(self, part: KubePod) -> None:
         """Let other pods hold the devices of a pod that is not asked about."""

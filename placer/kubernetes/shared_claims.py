@@ -25,7 +25,9 @@ def beside_sharers(spec: PodSpec, found: PodClaims) -> PodSpec:
     return replace(spec, labels=labels, affinity=(*spec.affinity, *terms))
 
 
-def in_turn(waiting: Sequence[KubePod], users: Mapping[NamespacedName, int]) -> list[KubePod]:
+def in_order_of_claims(
+    waiting: Sequence[KubePod], users: Mapping[NamespacedName, int]
+) -> list[KubePod]:
     """Return the pods in the order in which they may hold claims for others.
 
     The first that is asked about holds a claim, and the others wait for it: so it is one that

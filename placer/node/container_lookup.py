@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from placer.node.cgroups import GONE, Cgroups, parent_path, shown
-from placer.node.container_roots import is_group, pod_of
+from placer.node.container_roots import is_group, uid_in_cgroup_name
 from placer.node.ways import CgroupWays
 from placer_models.node_placement import NodePod
 from placer_models.pod import Pod
@@ -102,7 +102,7 @@ class ContainerLookup:
                 self.barred[above] = trouble
                 continue
             for child in self._children(above):
-                if (uid := pod_of(child)) is not None:
+                if (uid := uid_in_cgroup_name(child)) is not None:
                     pods.setdefault(uid, []).append(child)
                 elif is_group(child):
                     waiting.append(child)

@@ -44,7 +44,7 @@ def check_root(root: str) -> None:
         )
 
 
-def pod_of(cgroup: str) -> str | None:
+def uid_in_cgroup_name(cgroup: str) -> str | None:
     """Return the uid in the name of a kubelet's cgroup for a pod; None if it is no such cgroup.
 
     It is ``pod<uid>``, or under systemd a slice named after the one above it, with ``_`` for ``-``.

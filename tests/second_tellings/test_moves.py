@@ -150,7 +150,7 @@ def test_a_move_is_any_change_of_what_a_pod_holds() -> None:
     """
     turned = replace(HOME, devices=HOME.devices[::-1], memory_bytes=HOME.memory_bytes[::-1])
     owned = (replace(HOME, cpuset=frozenset({0})), replace(HOME, cpuset=frozenset({0, 2})))
-    for tell in (is_where_it_was, homes.stays):
+    for tell in (is_where_it_was, homes.has_what_it_had):
         for owns in (False, True):
             assert tell(HOME, HOME, owns_cpus=owns)
             assert tell(turned, HOME, owns_cpus=owns)
@@ -286,7 +286,7 @@ def is_away(instance: Instance, place: PodPlacement) -> bool:
     if running is None:
         return False
     ((home,), gang) = asked_of(instance, [(running,)]).homes, running.pod
-    return not homes.stays(place, home, owns_cpus=gang.spec.qos.owns_cpus)
+    return not homes.has_what_it_had(place, home, owns_cpus=gang.spec.qos.owns_cpus)
 
 
 def test_what_reaches_beyond_a_node_is_left_out_of_one_node() -> None:

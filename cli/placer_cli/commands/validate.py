@@ -116,14 +116,14 @@ def _given_out(file: Path) -> str:
 
 
 def _holds(found: Instance | Placement | Machine) -> str:
-    from placer_cli.draw.residents import is_pod
+    from placer_cli.draw.residents import is_pod_of_cluster
     from placer_cli.draw.texts import by_default, count_text
 
     match found:
         case Instance():
             pods = sum(len(gang.pods) for gang in found.gangs)
             gangs = sum(not gang.lone for gang in found.gangs)
-            running = sum(is_pod(one.pod) for one in found.running)
+            running = sum(is_pod_of_cluster(one.pod) for one in found.running)
             return "; ".join(
                 (
                     f"an instance of {count_text(len(found.nodes), 'node')}, "

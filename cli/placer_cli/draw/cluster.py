@@ -21,7 +21,7 @@ from placer_cli.draw.palette import (
     owner_style,
 )
 from placer_cli.draw.plain import asked_gpus, cpu_milli_of, gpus_in, others_in, zone_of
-from placer_cli.draw.residents import DrawnPod, extended_taken, is_pod, pods_on
+from placer_cli.draw.residents import DrawnPod, extended_taken, is_pod_of_cluster, pods_on
 from placer_cli.draw.tables import column_count, table
 from placer_cli.draw.text_flow import columns_of, flow_pieces
 from placer_cli.draw.texts import (
@@ -97,7 +97,7 @@ def _headline(
     machines = {node.machine.name for node in instance.nodes}
     nodes = count_text(len(instance.nodes), "node")
     facts = [f"{nodes} of {machines.pop()}" if len(machines) == 1 else nodes]
-    if running := sum(is_pod(one.pod) for one in instance.running):
+    if running := sum(is_pod_of_cluster(one.pod) for one in instance.running):
         facts.append(count_text(running, "running pod"))
     placed = sum(len(tenants) for tenants in residents.values()) - len(instance.running)
     pods = all_waiting(instance)

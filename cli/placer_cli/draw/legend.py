@@ -51,7 +51,7 @@ class MarkedPod:
         return self.resident.place.cpuset if self.resident.owns_cpus else frozenset()
 
 
-def tenants_of(residents: Sequence[DrawnPod]) -> tuple[MarkedPod, ...]:
+def marked_pods(residents: Sequence[DrawnPod]) -> tuple[MarkedPod, ...]:
     """Give each pod of a node a mark; those with CPUs or devices of their own come first."""
     ordered = sorted(residents, key=lambda r: not (r.owns_cpus or r.place.devices))
     marks = owner_marks(len(ordered))
@@ -95,7 +95,7 @@ def pool_of(place: _Held) -> str:
     return cpus_of(place.cpuset, own=False) + (f" ({parts})" if parts else "")
 
 
-def memory_of(place: _Held) -> str:
+def memory_held_text(place: _Held) -> str:
     """Say how many bytes something has on which NUMA node: ``0:64Gi 1:32Gi``."""
     parts = [f"{numa}:{memory_text(amount)}" for numa, amount in place.memory_bytes]
     parts += [f"{numa}:{count}x{memory_text(size)}" for numa, size, count in place.hugepages]
@@ -130,7 +130,7 @@ def held_of(place: _Held, node: Node, canvas: Canvas, *, own: bool) -> tuple[str
     """Say what is held, in the columns from CPUs to other devices."""
     return (
         cpus_of(place.cpuset, own=True) if own else pool_of(place),
-        memory_of(place),
+        memory_held_text(place),
         devices_of(place, GPU),
         links_of(node, place, canvas),
         others_of(place),

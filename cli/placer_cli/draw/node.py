@@ -9,7 +9,7 @@ from rich.text import Text
 
 from placer_cli.draw.bars import draw_bar
 from placer_cli.draw.canvas import Canvas
-from placer_cli.draw.legend import MarkedPod, draw_legend, tenants_of
+from placer_cli.draw.legend import MarkedPod, draw_legend, marked_pods
 from placer_cli.draw.links import draw_links
 from placer_cli.draw.mig import IN_MIG_MODE, broken_words, has_broken
 from placer_cli.draw.packages import MachinePaint, device_lines, draw_packages
@@ -47,7 +47,7 @@ def draw_node(node: Node, residents: Sequence[DrawnPod], canvas: Canvas) -> Rend
 def _parts(node: Node, residents: Sequence[DrawnPod], canvas: Canvas) -> Iterator[RenderableType]:
     yield _headline(node, canvas)
     if not is_inside_known(node):
-        tenants = tenants_of([resident for resident in residents if resident.is_pod])
+        tenants = marked_pods([resident for resident in residents if resident.is_pod])
         claims = _Claims.of(node, tenants)
         if knows_devices(node):
             yield from device_lines(
@@ -57,7 +57,7 @@ def _parts(node: Node, residents: Sequence[DrawnPod], canvas: Canvas) -> Iterato
         yield draw_amounts(node, residents, pods, canvas)
         yield from _links(node, claims, canvas)
         return
-    tenants = tenants_of(residents)
+    tenants = marked_pods(residents)
     claims = _Claims.of(node, tenants)
     yield draw_packages(node.machine, _paint(node, claims, canvas), canvas)
     yield _marks_line(node, claims, canvas)

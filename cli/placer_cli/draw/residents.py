@@ -35,10 +35,10 @@ class DrawnPod:
     @property
     def is_pod(self) -> bool:
         """Whether it is a pod of the cluster, not what stands for its node's system."""
-        return is_pod(self.pod)
+        return is_pod_of_cluster(self.pod)
 
 
-def is_pod(pod: Pod) -> bool:
+def is_pod_of_cluster(pod: Pod) -> bool:
     """Return whether this is a pod of the cluster, not what stands for its node's system."""
     return pod.namespace != SYSTEM_NAMESPACE
 

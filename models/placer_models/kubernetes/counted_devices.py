@@ -27,11 +27,11 @@ def with_counted(joined: JoinedNode, types: Set[str]) -> JoinedNode:
     """
     node = joined.node
     amounts = {name: n for name, n in node.extended if _is_counted(name, types)}
-    kinds = [type_of(name) for name in amounts]
+    kinds = [type_asked_by_resource(name) for name in amounts]
     counted = {
-        type_of(name): (name, n)
+        type_asked_by_resource(name): (name, n)
         for name, n in amounts.items()
-        if kinds.count(type_of(name)) == 1 and n <= MOST_ZONE_DEVICES
+        if kinds.count(type_asked_by_resource(name)) == 1 and n <= MOST_ZONE_DEVICES
     }
     if not counted:
         return joined
@@ -56,7 +56,7 @@ def _is_counted(name: str, types: Set[str]) -> bool:
     return name in types or (name in WHOLE_GPUS and GPU in types)
 
 
-def type_of(name: str) -> str:
+def type_asked_by_resource(name: str) -> str:
     """Return the type of the devices that a resource asks for."""
     return PERCENT_TYPES.get(name) or (GPU if name in DEVICE_RESOURCES else name)
 
@@ -73,7 +73,7 @@ def kept_off(asked: Iterable[str], counted: Set[tuple[str, str]]) -> tuple[tuple
     return tuple(
         _beyond(name)
         for kind, name in sorted(counted)
-        if any(type_of(one) == kind and one != name for one in names)
+        if any(type_asked_by_resource(one) == kind and one != name for one in names)
     )
 
 

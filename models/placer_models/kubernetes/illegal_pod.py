@@ -4,7 +4,13 @@ from placer_models.device import GPU
 from placer_models.device_request import DEVICE_RESOURCES, PERCENT_TYPES, WHOLE_GPUS
 from placer_models.kubernetes.pod import KubePod
 from placer_models.kubernetes.pod_containers import RequestContext, containers_of, device_amounts
-from placer_models.kubernetes.pod_spec import AskedPod, exclusive_of, labels_of, limits_of, qos_of
+from placer_models.kubernetes.pod_spec import (
+    AskedPod,
+    exclusive_of,
+    labels_for_terms,
+    limits_of,
+    qos_of,
+)
 from placer_models.kubernetes.pod_terms import meant_by
 from placer_models.pod import PodSpec
 from placer_models.policy import AlignmentPolicy
@@ -29,7 +35,7 @@ def asked_by_illegal(part: KubePod, reading: RequestContext, cpus: int) -> Asked
         qos,
         alignment=part.alignment or AlignmentPolicy.NONE,
         tolerations=part.wishes.tolerations,
-        labels=labels_of(part, reading),
+        labels=labels_for_terms(part, reading),
         affinity=meant_by(part.wishes.affinity, part.identity.namespace, reading.around)[0],
         exclusive=exclusive,
         exclusive_strength=strength,

@@ -102,7 +102,7 @@ def asked_by(
             node_affinity=part.wishes.node_affinity,
             tolerations=part.wishes.tolerations,
             joint=joint if joint and set(joint.types) <= asked else None,
-            labels=labels_of(part, reading),
+            labels=labels_for_terms(part, reading),
             affinity=affinity,
             spread=spread_meant_by(part.wishes.spread, reading.around),
             host_ports=part.wishes.host_ports,
@@ -186,7 +186,7 @@ def exclusive_of(part: KubePod, qos: QosClass) -> tuple[ExclusivePolicy | None, 
     return ExclusivePolicy(policy.value), Strength.REQUIRED if required else Strength.PREFERRED
 
 
-def labels_of(part: KubePod, reading: RequestContext) -> Labels:
+def labels_for_terms(part: KubePod, reading: RequestContext) -> Labels:
     """Return the labels of a pod that terms about other pods look at."""
     found = {k: v for k, v in part.identity.labels.items() if k in reading.label_keys}
     if part.leaving and reading.around.some_leave:
