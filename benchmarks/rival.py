@@ -18,14 +18,17 @@ The rival (`_plain_rival`) is what one writes down first; it knows nothing of eq
 nodes. Both have two workers. It obeys every rule that decides who is placed in these families;
 links between GPUs are wishes, which it does not know, and nothing but what is placed is compared.
 That is pods, but for the family gangs: two points for each pod of a minimum, and one above it.
+A summary follows: by family and load, by family, and of all runs.
 
     python benchmarks/rival.py --family mixed --nodes 32 --loads 0.95 1.00 --seeds 0 --seconds 10
 """
 
 import argparse
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product, zip_longest
+from typing import NamedTuple
 
 from _full_batches import FAMILIES, batch
 from _plain_rival import WORKERS, points_a_count, rival
@@ -61,6 +64,13 @@ class Run:
         return bool(self.placed) and self.proven == len(self.placed)
 
 
+class Pair(NamedTuple):
+    """Our run of a batch, and what the rival placed of each priority."""
+
+    ours: Run
+    theirs: tuple[int, ...]
+
+
 def ours(instance: Instance, seconds: float, workers: int = WORKERS) -> Run:
     """Return what the search makes of the batch."""
     answer = solve(instance, SolveOptions(time_limit_s=seconds, workers=workers, seed=1))
@@ -86,8 +96,7 @@ def main() -> None:
 
     print(f"{args.seconds:g} s each, {WORKERS} workers; placed by priority, the higher one first")
     print("family  nodes  load  seed  pods    rival     ours  bound  gap  proven     s")
-    behind: list[int] = []
-    runs: list[Run] = []
+    pairs: dict[tuple[str, float], list[Pair]] = {}
     for family, nodes, load, seed in product(args.family, args.nodes, args.loads, args.seeds):
         instance = batch(FAMILIES[family], nodes, load, 100 * nodes + seed)
         pods = sum(len(gang.pods) for gang in instance.gangs)
@@ -95,22 +104,30 @@ def main() -> None:
         began_s = time.monotonic()
         run = ours(instance, args.seconds)
         took_s = time.monotonic() - began_s
-        runs.append(run)
-        if run.placed < theirs:
-            behind.append(lag(run.placed, theirs))
+        pairs.setdefault((family, load), []).append(Pair(run, theirs))
         print(
             f"{family:6}  {nodes:5}  {load:4.2f}  {seed:4}  {pods:4}"
             f"  {by_priority(theirs):>7}  {by_priority(run.placed):>7}  {known(run.bound):>5}"
             f"  {known(run.gap):>3}  {f'{run.proven} of {len(run.placed)}':>6}  {took_s:4.1f}",
             flush=True,
         )
-    near = sum(run.gap is not None and run.gap <= 1 for run in runs)
-    proven = sum(run.all_proven for run in runs)
-    print(
-        f"behind the rival in {len(behind)} of {len(runs)},"
-        f" by at most {max(behind, default=0)} of one priority;"
-        f" a gap of at most one in {near / len(runs):.0%};"
-        f" every priority proven in {proven / len(runs):.0%}"
+    print("\nfamily  load  runs  behind  by  gap <= 1  all proven")
+    for (family, load), some in pairs.items():
+        print(f"{family:6}  {load:4.2f}  {summary(some)}")
+    for family in args.family:
+        mine = [pair for (name, _), some in pairs.items() if name == family for pair in some]
+        print(f"{family:6}   all  {summary(mine)}")
+    print(f"all      all  {summary([pair for some in pairs.values() for pair in some])}")
+
+
+def summary(pairs: Sequence[Pair]) -> str:
+    """Return how often we are behind, by how much at most, and how near the bounds are."""
+    behind = [lag(run.placed, theirs) for run, theirs in pairs if run.placed < theirs]
+    near = sum(run.gap is not None and run.gap <= 1 for run, _ in pairs)
+    proven = sum(run.all_proven for run, _ in pairs)
+    return (
+        f"{len(pairs):4}  {len(behind):6}  {max(behind, default=0):2}"
+        f"  {near / len(pairs):8.0%}  {proven / len(pairs):10.0%}"
     )
 
 
