@@ -358,7 +358,8 @@ class RunningPod:
             it. Such a pod is a misfit, and counts by what it holds (`illegal_running`).
         guessed: Whether the NUMA nodes of its memory and hugepages, and so those to whose pool
             it is bound, are a guess: nobody says where it has them.
-        of_node: Whether it runs for its node and ends with it, as pods of DaemonSets do.
+        of_node: Whether it runs for its node and ends with it, as static pods and those of
+            DaemonSets do. Such a pod is never movable.
         restarts_with: The gang, of its namespace, that it restarts with where its place names
             none: nobody knows what that gang asks of places. Empty: it restarts by itself.
 
@@ -374,6 +375,8 @@ class RunningPod:
 
     def __post_init__(self) -> None:
         check_types(self)
+        if self.of_node:
+            object.__setattr__(self, "movable", False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,11 +49,12 @@ def move(trials: Trials) -> KindOutcome:
 
 
 def _has_no_room_when_empty(trials: Trials) -> bool:
-    """Return whether it is proven that not all fit even where nobody runs.
+    """Return whether it is proven that not all fit even where only pods of nodes run.
 
     Only where nodes may stand for each other: then nobody who runs is company for who waits.
     """
-    return trials.whole is not None and is_ruled_out(replace(trials.instance, running=()), trials)
+    left = tuple(one for one in trials.instance.running if one.of_node)
+    return trials.whole is not None and is_ruled_out(replace(trials.instance, running=left), trials)
 
 
 def _among_few_nodes(every: Trials) -> Trials:
@@ -96,22 +97,24 @@ def end(trials: Trials) -> KindOutcome:
     """Look for the fewest running pods whose end makes room.
 
     For pods that ask for the same each node is looked at by itself, which is the same question as
-    long as no rule looks beyond it. Else all running pods are, if there are few. Nobody says the
+    long as no rule looks beyond it. Else all running pods are, if there are few. Pods that run for
+    their node would come back, and are not looked at. Nobody says the
     priority of a running pod, so of equally many the first ones win.
     """
     every = trials.whole or trials
     instance = every.instance
     pods = list(pods_of(instance.gangs))
     runners = [one.pod for one in instance.running]
+    may_end = [one.pod for one in instance.running if not one.of_node]
     if _has_no_room_when_empty(trials):
         return Outcome.RULED_OUT
     alone = len(pods) == 1 or (trials.whole is not None and _ask_alike(instance.gangs))
-    if len(pods) > 1 and len(runners) <= MOST_ENDED:
+    if len(pods) > 1 and len(may_end) <= MOST_ENDED:
         alone = False  # so that fewer are ruled out one by one
     if not alone or any_reaches_beyond((*pods, *runners)):
-        if len(runners) > MOST_ENDED:
+        if len(may_end) > MOST_ENDED:
             return Outcome.OPEN
-        return fewest("end", [(Remove(pod.key),) for pod in runners], every)
+        return fewest("end", [(Remove(pod.key),) for pod in may_end], every)
     outcomes: list[KindOutcome] = []
     rooms = _cheapest_rooms(every, len(pods), outcomes)
     if not rooms:
@@ -196,5 +199,5 @@ def _ended_on(index: int, every: Trials) -> KindOutcome:
     one = replace(gang, pods=(pod,), minimum=1)
     asked = replace(instance, gangs=(one,), running_gangs=())
     node, there = with_nodes(asked, counted, [index])
-    options = [(Remove(runner.pod.key),) for runner in counted.running[index]]
+    options = [(Remove(one.pod.key),) for one in counted.running[index] if not one.of_node]
     return fewest("end", options, Trials(node, every.left_s, every.most_s, there))

@@ -171,7 +171,7 @@ def to_give_up(state: Instance) -> list[list[InstanceChange]]:
 
 
 def to_end(state: Instance) -> list[list[InstanceChange]]:
-    return [[Remove(one.pod.key)] for one in state.running]
+    return [[Remove(one.pod.key)] for one in state.running if not one.of_node]
 
 
 OPTIONS = {"mend-node": to_mend, "relax": to_relax, "give-up": to_give_up, "end": to_end}

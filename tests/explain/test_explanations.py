@@ -209,6 +209,28 @@ def test_two_moves_are_named_where_one_does_not_do() -> None:
     assert move.smallest
 
 
+def test_pods_that_run_for_their_node_make_no_room(tmp_path: Path) -> None:
+    """
+    The agent comes back to its node: of the two that stand in the way only the other may go.
+    """
+    world = (
+        "nodes: [{{name: n, machine: small, labels: {{on: n}}}}, {{name: m, machine: small}}]\n"
+        "pods: [{{name: p, requests: {{cpu: {cpu}}}, nodeSelector: {{on: n}}}}]\n"
+        "running:\n"
+        "  - {{name: agent, node: n, ofNode: true, requests: {{cpu: 2}}}}\n"
+        "  - {{name: guest, node: n, requests: {{cpu: 2}}}}\n"
+    )
+
+    (one,) = explained(read(tmp_path, world.format(cpu=6)))
+    found = {change.kind: said(change) for change in one.changes}
+    assert found["move"] == ("move=default/guest",)
+    assert found["end"] == ("remove=default/guest",)
+
+    (one,) = explained(read(tmp_path, world.format(cpu=7)))
+    assert not {"move", "end"} & {change.kind for change in one.changes}
+    assert {"move", "end"} <= set(one.ruled_out)
+
+
 def test_a_gang_of_a_group_is_promised_nothing(tmp_path: Path) -> None:
     """
     What would do for it alone does not do for the group, without which it does not run.

@@ -693,3 +693,26 @@ def test_a_bound_pod_whose_numa_node_has_no_cpu_left_stops_nobody() -> None:
     assert [misfit.pod[1] for misfit in misfits_of(alone)] == ["c"]
     assert places(alone) == {}
     assert {place.node for place in places(beside).values()} == {"n2"}
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        {"annotations": {"kubernetes.io/config.mirror": "0123456789abcdef0123456789abcdef"}},
+        {"ownerReferences": [{"kind": "Node", "name": "n1"}]},
+        {"ownerReferences": [{"kind": "DaemonSet", "name": "agent"}]},
+    ],
+)
+def test_pods_that_run_for_their_node_do_not_move(metadata: Json) -> None:
+    """
+    Evicting a static pod or a DaemonSet's does nothing: it comes back to the same node.
+    """
+    runs = pod("agent", nodeName="n1")
+    runs["metadata"] |= metadata
+
+    instance, _ = read(node("n1"), node("n2"), runs, pod("guest", nodeName="n1"))
+
+    assert {one.pod.name: one.movable for one in instance.running} == {
+        "agent": False,
+        "guest": True,
+    }

@@ -346,3 +346,21 @@ def test_a_gang_of_a_group_can_be_removed(tmp_path: Path) -> None:
     changed = apply_all([parse_change("remove=h")], instance)
     assert isinstance(solve(changed, GREEDY), Placed)
     assert replace(instance, gangs=changed.gangs, groups=changed.groups) == changed
+
+
+@pytest.mark.parametrize("change", ["move=agent", "remove=agent"])
+def test_a_pod_that_runs_for_its_node_stays_there(change: str, tmp_path: Path) -> None:
+    """
+    A static pod, or one of a DaemonSet, comes back to its node wherever else there is room.
+    """
+    instance = read(
+        tmp_path,
+        "nodes: [{name: n, machine: small}]\n"
+        "pods: [{name: p, requests: {cpu: 1}}]\n"
+        "running: [{name: agent, node: n, ofNode: true, requests: {cpu: 1}}]",
+    )
+
+    with pytest.raises(ChangeError, match="'agent' runs for its node, as static pods") as caught:
+        apply_all([parse_change(change)], instance)
+
+    assert "\n" not in str(caught.value)

@@ -23,6 +23,8 @@ from placer_models.whatif.change import (
 )
 from placer_models.whatif.shares import is_bytes, part_asked, unit_asked, with_part
 
+_FOR_ITS_NODE = "runs for its node, as static pods and those of DaemonSets do"
+
 
 @dataclass(frozen=True, slots=True)
 class Remove:
@@ -39,6 +41,11 @@ class Remove:
         """Take the running pods away, or the gang that waits."""
         ended = {pod.key for pod in running_named(instance, self.key)}
         if ended:
+            for one in instance.running:
+                if one.pod.key in ended and one.of_node:
+                    raise ChangeError(
+                        f"running pod '{one.pod.title}' {_FOR_ITS_NODE}: it would come back"
+                    )
             left = tuple(one for one in instance.running if one.pod.key not in ended)
             gangs = {(one.pod.namespace, one.placement.gang) for one in left}
             return replace(
@@ -106,7 +113,8 @@ def with_moves(moves: Sequence[MovePods], instance: Instance) -> Instance:
             )
         for one in instance.running:
             if one.pod.key in named and not one.movable:
-                raise ChangeError(f"{move}: running pod '{one.pod.title}' may not move")
+                why = f"{_FOR_ITS_NODE}: it does not move" if one.of_node else "may not move"
+                raise ChangeError(f"{move}: running pod '{one.pod.title}' {why}")
         keys |= named
     others_stay = not instance.move_budget
     running = tuple(
