@@ -16,6 +16,7 @@ from placer_models.affinity import SYSTEM_NAMESPACE
 from placer_models.cluster import RunningPod
 from placer_models.placement import NamespacedName
 from placer_models.reasons import Demand
+from placer_models.relations import domain_limits
 
 PlacedKeys = frozenset[NamespacedName]
 """Keys of the pods that the answer places."""
@@ -39,6 +40,28 @@ def holders_of(
         elif not lacks(demand, fewer, account):
             found.append(_holder(runner, placed))
     return tuple(sorted(found, key=lambda one: (-(one.amount or 0), one.pod)))
+
+
+def counting_pods(
+    demand: Demand, stage: Stage, ask: Ask, index: int, placed: PlacedKeys
+) -> tuple[HoldingPod, ...]:
+    """Return the pods that count in the node's domain, where a limit of the pod's own is reached.
+
+    Nobody holds what no pod counts for: the limits of others, and a node in no domain.
+    """
+    spec = stage.question(ask, index).spec
+    found: dict[NamespacedName, HoldingPod] = {}
+    for rule, limit in domain_limits(spec, ask.namespace):
+        domain = limit.domain(stage.nodes[index])
+        if domain is None or (rule, limit.said) != (demand.rule, demand.word):
+            continue
+        for node, runners in zip(stage.nodes, stage.running, strict=True):
+            if limit.domain(node) != domain:
+                continue
+            for runner in runners:
+                if limit.means(runner.pod.spec, runner.pod.namespace):
+                    found[runner.pod.key] = _holder(runner, placed)
+    return tuple(sorted(found.values(), key=lambda one: one.pod))
 
 
 def in_the_way(

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from placer.counting.account import Account, account_of
 from placer.explain.alike_nodes import Sorts
 from placer.explain.explanation import NearMiss, NodeLack
-from placer.explain.holders import PlacedKeys, holders_of, in_the_way
+from placer.explain.holders import PlacedKeys, counting_pods, holders_of, in_the_way
 from placer.search.budget import Budget
 from placer.search.kept_blockers import NODES_AT_ONCE
+from placer.search.reasons.question import PodOnNode
 from placer.search.reasons.register import REASON_RULES
 from placer.search.reasons.rule import AskedAndLeft
 from placer.search.reasons.stages import Stage
@@ -16,7 +17,10 @@ from placer.search.reasons.text import text_of
 from placer.state.asks import Ask
 from placer.state.out_of_time import OutOfTimeError
 from placer_models.cluster import Node
+from placer_models.node_rules import unasked
 from placer_models.reasons import Blocker, Demand
+from placer_models.relations import RELATIONS, DomainLimit, domain_limits
+from placer_models.taints import UNSCHEDULABLE, untolerated
 
 MOST_NEAREST = 3
 """How many nodes are named."""
@@ -36,21 +40,30 @@ class _Candidate:
     """A node, and what counting says that it lacks; nothing: what it lacks is inside of it.
 
     Attributes:
+        elsewhere: What keeps the pod off it because of where other pods are.
         beyond: How many of these amounts it would not have if nothing ran there.
         part: Which parts of what is asked for are missing, summed up.
+        cordoned: Whether nothing but a cordon keeps the pod off.
 
     """
 
     index: int
     lacks: tuple[Demand, ...]
-    barred: Blocker | None
+    elsewhere: tuple[Blocker, ...]
     beyond: int
     part: float
+    cordoned: bool = False
 
-    def order(self, name: str, members_on: Collection[str]) -> tuple[int, int, bool, float, str]:
+    @property
+    def rules(self) -> int:
+        """How many rules fail there."""
+        return max(1, len(self.lacks) + len(self.elsewhere))
+
+    def order(
+        self, name: str, members_on: Collection[str]
+    ) -> tuple[int, int, bool, float, bool, str]:
         """Fewest rules first; then what the node could give, and the least part of it."""
-        rules = max(1, len(self.lacks) + (self.barred is not None))
-        return rules, self.beyond, name in members_on, self.part, name
+        return self.rules, self.beyond, name in members_on, self.part, not self.cordoned, name
 
 
 def nearest_misses(
@@ -84,10 +97,10 @@ def nearest_misses(
         else _of_sorts(stage, ask, budget, sorts),
         key=lambda one: one.order(stage.nodes[one.index].name, members_on),
     )
-    for one in candidates:
+    for one in _with_a_cordoned(candidates):
         if len(found) == MOST_NEAREST or budget.over:
             break
-        if one.lacks or one.barred:
+        if one.lacks or one.elsewhere:
             found.append(_counted(one, stage, ask, placed))
             continue
         looked_into += 1
@@ -98,11 +111,27 @@ def nearest_misses(
         except OutOfTimeError:
             continue
         if blocker is not None:
-            holders = in_the_way(stage, ask, one.index, placed, budget)
+            # Limits of domains count pods elsewhere, too: none of this node alone is in the way.
+            limited = any(relation.rule == blocker.demand.rule for relation in RELATIONS)
+            holders = () if limited else in_the_way(stage, ask, one.index, placed, budget)
             lack = _told(blocker, stage, ask, one.index)
             lack = NodeLack(lack.rule, lack.subject, lack.text, held_by=holders)
             found.append(NearMiss(stage.nodes[one.index].name, (lack,)))
     return tuple(found)
+
+
+def _with_a_cordoned(candidates: Sequence[_Candidate]) -> Sequence[_Candidate]:
+    """Return the candidates, one that nothing but a cordon keeps off among those that are named.
+
+    It takes the last place, if no more rules fail there: to uncordon is the first change to try.
+    """
+    named, others = candidates[:MOST_NEAREST], candidates[MOST_NEAREST:]
+    if any(one.cordoned for one in named):
+        return candidates
+    for one in others:
+        if one.cordoned and one.rules <= named[-1].rules:
+            return *named[:-1], one, named[-1], *(other for other in others if other is not one)
+    return candidates
 
 
 def _candidates(
@@ -119,8 +148,10 @@ def _candidates(
         if key not in known or not everywhere:
             known[key] = _what_lacks(stage, ask, index)
         lacks, beyond, part = known[key]
-        bar = barred(node) if barred else None
-        yield _Candidate(index, lacks, bar, beyond, part + (1 if bar or not lacks else 0))
+        elsewhere = _elsewhere(stage, ask, index)
+        if barred and (bar := barred(node)):
+            elsewhere = (bar, *elsewhere)
+        yield _candidate(stage, ask, index, lacks, elsewhere, beyond, part)
 
 
 def _of_sorts(stage: Stage, ask: Ask, budget: Budget, sorts: NodesBySort) -> Iterator[_Candidate]:
@@ -130,7 +161,56 @@ def _of_sorts(stage: Stage, ask: Ask, budget: Budget, sorts: NodesBySort) -> Ite
             return
         lacks, beyond, part = _what_lacks(stage, ask, indices[0])
         for index in indices[: MOST_NEAREST if lacks else MOST_LOOKED_INTO]:
-            yield _Candidate(index, lacks, None, beyond, part + (0 if lacks else 1))
+            elsewhere = _elsewhere(stage, ask, index)
+            yield _candidate(stage, ask, index, lacks, elsewhere, beyond, part)
+
+
+def _elsewhere(stage: Stage, ask: Ask, index: int) -> tuple[Blocker, ...]:
+    """Return what pods elsewhere say against a node.
+
+    That a limit of domains does not look at the node is nothing of its own where another rule
+    keeps the pod off, which it heeds: a node selector, or a taint.
+    """
+    asked = stage.question(ask, index)
+    heeded = {
+        (rule, limit.nodes_said)
+        for rule, limit in domain_limits(asked.spec, ask.namespace)
+        if limit.domain(asked.node) is None and _looks_without_rules(rule, limit, asked)
+    }
+    found = stage.blockers_elsewhere(ask, index)
+    return tuple(one for one in found if (one.demand.rule, one.demand.word) not in heeded)
+
+
+def _looks_without_rules(rule: str, limit: DomainLimit, asked: PodOnNode) -> bool:
+    """Return whether the limit would look at the node if the pod asked nothing else of it."""
+    spec, node = unasked(asked.spec, asked.node)
+    return any(
+        (name, other.nodes_said) == (rule, limit.nodes_said) and other.domain(node) is not None
+        for name, other in domain_limits(spec, asked.namespace)
+    )
+
+
+def _candidate(
+    stage: Stage,
+    ask: Ask,
+    index: int,
+    lacks: tuple[Demand, ...],
+    elsewhere: tuple[Blocker, ...],
+    beyond: int,
+    part: float,
+) -> _Candidate:
+    """Return a node; each rule about pods elsewhere counts as a whole that is missing."""
+    whole = len(elsewhere) if lacks or elsewhere else 1
+    cordoned = bool(lacks) and not elsewhere and _is_cordoned(lacks, stage, ask, index)
+    return _Candidate(index, lacks, elsewhere, beyond, part + whole, cordoned)
+
+
+def _is_cordoned(lacks: Sequence[Demand], stage: Stage, ask: Ask, index: int) -> bool:
+    """Return whether a cordon is all that a node lacks: in a cluster, or in a file."""
+    node, spec = stage.nodes[index], stage.question(ask, index).spec
+    kept_off = set(untolerated(node.taints, spec.tolerations, keep_off=True))
+    rules = {demand.rule for demand in lacks}
+    return rules <= {"cordon", "taints"} and kept_off <= {UNSCHEDULABLE}
 
 
 def _what_lacks(stage: Stage, ask: Ask, index: int) -> tuple[tuple[Demand, ...], int, float]:
@@ -168,8 +248,10 @@ def _empty(stage: Stage, index: int) -> Account:
 
 def _counted(one: _Candidate, stage: Stage, ask: Ask, placed: PlacedKeys) -> NearMiss:
     lacks = [_lack(demand, stage, ask, one.index, placed) for demand in one.lacks]
-    if one.barred is not None:
-        lacks.append(_told(one.barred, stage, ask, one.index))
+    for blocker in one.elsewhere:
+        told = _told(blocker, stage, ask, one.index)
+        holders = counting_pods(blocker.demand, stage, ask, one.index, placed)
+        lacks.append(NodeLack(told.rule, told.subject, told.text, held_by=holders))
     return NearMiss(stage.nodes[one.index].name, tuple(lacks))
 
 

@@ -85,6 +85,21 @@ def test_a_node_that_only_needs_to_be_uncordoned_is_nearer_than_one_too_small(
     assert [lack.rule for lack in one.nearest[1].lacks] == ["cordon"]
 
 
+def test_a_node_that_only_needs_to_be_uncordoned_is_among_the_nearest(tmp_path: Path) -> None:
+    """
+    The first change is to uncordon it: it is told of, though others lack a smaller part.
+    """
+    one = only_explanation(
+        tmp_path,
+        "nodes: [{name: 'n-[0-3]', machine: small}, {name: z, machine: small, cordoned: true}]\n"
+        "pods: [{name: q, requests: {cpu: 7}}]\n"
+        "running:\n"
+        + "".join(f"  - {{name: r-{i}, node: n-{i}, requests: {{cpu: 4}}}}\n" for i in range(4)),
+    )
+
+    assert [near.node for near in one.nearest] == ["n-0", "n-1", "z"]
+
+
 def test_all_that_can_be_counted_is_named_of_a_node(tmp_path: Path) -> None:
     one = only_explanation(
         tmp_path,
@@ -235,3 +250,63 @@ def test_a_near_miss_is_a_miss_and_its_devices_are_counted_right(seed: int) -> N
 
 def answer_moves(answer: object) -> bool:
     return bool(getattr(answer, "moves", ()))
+
+
+WEB = "labels: {app: web}, requests: {cpu: 1}"
+"""A pod of web, of which at most one more may be in a zone than in another."""
+
+SPREAD = (
+    "topologySpread: {topologyKey: zone, maxSkew: 1, whenUnsatisfiable: DoNotSchedule,"
+    " labelSelector: {matchLabels: {app: web}}}"
+)
+
+
+def test_what_pods_elsewhere_say_of_a_node_counts_among_what_it_lacks(tmp_path: Path) -> None:
+    """
+    In the zone that has one more than the other a toleration alone does not do, and it does there.
+    """
+    one = only_explanation(
+        tmp_path,
+        "nodes:\n"
+        "  - {name: a-0, machine: small, labels: {zone: a}}\n"
+        "  - {name: a-1, machine: small, labels: {zone: a},"
+        " taints: [{key: k, effect: NoSchedule}]}\n"
+        "  - {name: b-0, machine: small, labels: {zone: b},"
+        " taints: [{key: k, effect: NoSchedule}]}\n"
+        "  - {name: c-0, machine: small, labels: {zone: b}, cordoned: true}\n"
+        f"pods: [{{name: p, {WEB}, {SPREAD}}}]\n"
+        "running:\n"
+        f"  - {{name: r, node: a-0, {WEB}}}\n"
+        "  - {name: agent, node: a-0, requests: {cpu: 1}}\n",
+    )
+
+    lacking = {near.node: [lack.rule for lack in near.lacks] for near in one.nearest}
+    assert list(lacking.items()) == [
+        ("c-0", ["cordon"]),
+        ("a-0", ["topology-spread"]),
+        ("b-0", ["taints"]),
+    ]
+    assert holders(one, near=1) == [("r", None, False)]
+
+
+def test_all_that_keeps_a_pod_off_is_named_with_limits_of_domains(tmp_path: Path) -> None:
+    """
+    A node in no zone is told once; of one that the spread leaves out with the selector it is not.
+    """
+    one = only_explanation(
+        tmp_path,
+        "nodes:\n"
+        "  - {name: a-0, machine: small, labels: {zone: a},"
+        " taints: [{key: k, effect: NoSchedule}]}\n"
+        "  - {name: b-0, machine: small, labels: {zone: b},"
+        " taints: [{key: k, effect: NoSchedule}]}\n"
+        "  - {name: none, machine: small}\n"
+        f"pods: [{{name: p, {WEB}, nodeSelector: {{zone: a}}, {SPREAD}}}]\n"
+        "running:\n"
+        f"  - {{name: r, node: a-0, {WEB}}}\n"
+        "  - {name: agent, node: a-0, requests: {cpu: 1}}\n",
+    )
+
+    lacking = {near.node: [lack.rule for lack in near.lacks] for near in one.nearest}
+    assert lacking["none"] == ["node-selector", "topology-spread"]
+    assert lacking["b-0"] == ["taints", "node-selector"]

@@ -1,6 +1,6 @@
 """Limits of domains that keep a pod off nodes, beside what is there at a stage."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -43,7 +43,11 @@ class LimitedDomains:
     _known: dict[Side, _Kept] = field(default_factory=dict)
 
     def blocker(self, spec: PodSpec, namespace: str, index: int) -> Blocker | None:
-        """Return what one more pod on a node would break, or None if nothing."""
+        """Return the first that one more pod on a node would break, or None if nothing."""
+        return next(self.blockers(spec, namespace, index), None)
+
+    def blockers(self, spec: PodSpec, namespace: str, index: int) -> Iterator[Blocker]:
+        """Return all that one more pod on a node would break."""
         if self._asking is None:
             self._asking = [
                 ((one.pod.spec, one.pod.namespace), self.nodes.position[one.placement.node])
@@ -53,7 +57,7 @@ class LimitedDomains:
         side = spec, namespace
         if side not in self._known:
             self._known[side] = self._kept(side, self._asking)
-        return next((blocker for blocker, kept in self._known[side] if not kept[index]), None)
+        return (blocker for blocker, kept in self._known[side] if not kept[index])
 
     def _kept(self, side: Side, asking: list[tuple[Side, int]]) -> _Kept:
         """Return what may block such a pod, its own limits first."""
@@ -74,12 +78,14 @@ class LimitedDomains:
         found: _Kept = []
         for number, (limit, task) in enumerate(zip(limits, tasks, strict=True)):
             own = 0 in task.asking
+            elsewhere = np.zeros(len(self.nodes), dtype=bool)
             if own and task.required:
-                belongs = np.array(task.domains) != NO_DOMAIN
-                found.append((Blocker(Demand(task.rule, word=limit.nodes_said)), belongs))
+                elsewhere = np.array(task.domains) == NO_DOMAIN
+                found.append((Blocker(Demand(task.rule, word=limit.nodes_said)), ~elsewhere))
             if number in kept:
                 word = limit.said if own else OF_OTHERS
-                found.append((Blocker(Demand(task.rule, word=word)), kept[number]))
+                # Of a node in no domain it is said once.
+                found.append((Blocker(Demand(task.rule, word=word)), kept[number] | elsewhere))
         return found
 
 

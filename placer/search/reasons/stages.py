@@ -34,6 +34,9 @@ Running = PersistentTuple[tuple[RunningPod, ...]]
 """What runs on each node."""
 
 
+_COMPANY_ELSEWHERE = Blocker(Demand("affinity", word="of a pod on another node"))
+
+
 @dataclass(slots=True)
 class Stage:
     """The nodes at one stage, and what is known of them.
@@ -109,6 +112,23 @@ class Stage:
         demands = self._demands(ask, asked, self.kinds[index], account)
         return [demand for demand in demands if lacks(demand, asked, account)]
 
+    def blockers_elsewhere(self, ask: Ask, index: int) -> Iterator[Blocker]:
+        """Yield what pods elsewhere say against a node, beside what `lacking` counts.
+
+        Raises:
+            OutOfTimeError: It cannot be known in time.
+
+        """
+        if self._is_company_elsewhere(ask, self.nodes[index]):
+            yield _COMPANY_ELSEWHERE
+        yield from self.limits.blockers(ask.spec, ask.namespace, index)
+
+    def _is_company_elsewhere(self, ask: Ask, node: Node) -> bool:
+        """Return whether such a pod would have to be with one that is on another node."""
+        if self.firsts is None:
+            raise OutOfTimeError
+        return self.firsts.keep_off(ask.spec, ask.namespace, node)
+
     def blockers(
         self, ask: Ask, barred: Callable[[Node], Blocker | None] | None = None
     ) -> Counter[Blocker] | int:
@@ -181,10 +201,8 @@ class Stage:
     def own_blocker(self, ask: Ask, index: int) -> Blocker | None:
         """Return what blocks pods at this stage, if no stage before it does."""
         node = self.nodes[index]
-        if self.firsts is None:
-            raise OutOfTimeError
-        if self.firsts.keep_off(ask.spec, ask.namespace, node):
-            return Blocker(Demand("affinity", word="of a pod on another node"))
+        if self._is_company_elsewhere(ask, node):
+            return _COMPANY_ELSEWHERE
         if self.same and self.same[1](index) and self._looks_at_its_node(ask):
             known = self.same[0].own_blocker(ask, index)
             return known or self.limits.blocker(ask.spec, ask.namespace, index)
