@@ -17,7 +17,8 @@ MOST_MOVES = 8
 """How many running pods a proposed change moves at most."""
 
 MOST_ENDED = 16
-"""Of how many running pods some may have to end where nodes cannot be looked at one by one."""
+"""Of how many running pods some may have to end where nodes cannot be looked at one by one; of more
+only those of one node are looked at together."""
 
 MOST_LEFT, MOST_TAKEN = 8, 40
 """On a large fleet moves are looked for from so many nodes more than pods wait, to so many."""
@@ -51,10 +52,14 @@ def move(trials: Trials) -> KindOutcome:
 def _has_no_room_when_empty(trials: Trials) -> bool:
     """Return whether it is proven that not all fit even where only pods of nodes run.
 
-    Only where nodes may stand for each other: then nobody who runs is company for who waits.
+    Only where nobody who runs is company for who waits: where nodes may stand for each other, or
+    where who waits asks nothing of others.
     """
+    waiting = pods_of(trials.instance.gangs)
+    if trials.whole is None and any(looks_at_others(pod.spec) for pod in waiting):
+        return False
     left = tuple(one for one in trials.instance.running if one.of_node)
-    return trials.whole is not None and is_ruled_out(replace(trials.instance, running=left), trials)
+    return is_ruled_out(replace(trials.instance, running=left), trials)
 
 
 def _among_few_nodes(every: Trials) -> Trials:
@@ -113,7 +118,7 @@ def end(trials: Trials) -> KindOutcome:
         alone = False  # so that fewer are ruled out one by one
     if not alone or any_reaches_beyond((*pods, *runners)):
         if len(may_end) > MOST_ENDED:
-            return Outcome.OPEN
+            return _ended_by_trying(every) if len(pods) == 1 else Outcome.OPEN
         return fewest("end", [(Remove(pod.key),) for pod in may_end], every)
     outcomes: list[KindOutcome] = []
     rooms = _cheapest_rooms(every, len(pods), outcomes)
@@ -126,6 +131,27 @@ def end(trials: Trials) -> KindOutcome:
     best = _ended(rooms[:enough])
     certain = len(best) == 1 or (len(pods) == 1 and all_certain(outcomes))
     return ProposedChange("end", best, certain)
+
+
+def _ended_by_trying(every: Trials) -> KindOutcome:
+    """Look for running pods of one node whose end makes room, where rules look beyond nodes.
+
+    What is left of the cluster is tried each time, so that a node takes longer.
+    """
+    running = every.counted.running
+    best: ProposedChange | None = None
+    half_s = SHARE_OF_PROOF * every.left_s
+    for there in sorted(filter(None, running), key=len):
+        if every.left_s < half_s or (best is not None and len(best.changes) == 1):
+            break
+        found = fewest("end", [(Remove(one.pod.key),) for one in there if not one.of_node], every)
+        if isinstance(found, ProposedChange) and (
+            best is None or len(found.changes) < len(best.changes)
+        ):
+            best = found
+    if best is None:
+        return Outcome.OPEN
+    return replace(best, smallest=len(best.changes) == 1)
 
 
 def _with_rooms(every: Trials, rooms: list[_RoomOnNode]) -> Trials:

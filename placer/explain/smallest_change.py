@@ -25,8 +25,9 @@ from placer.explain.relaxed import without_limits
 from placer.explain.trial import Outcome, Trials, outcome_of
 from placer.search.baseline import Baseline
 from placer_models.cluster import Instance, Node
+from placer_models.node_rules import node_admits
 from placer_models.placement import Placed
-from placer_models.pod import Gang, PodSpec
+from placer_models.pod import Gang, PodSpec, pods_of
 from placer_models.reach import any_reaches_beyond
 from placer_models.taints import UNSCHEDULABLE, untolerated
 from placer_models.whatif.change import InstanceChange
@@ -37,8 +38,15 @@ from placer_models.whatif.pods import POLICIES, GiveUpTerm, Relax, Scale
 LEAST_TRIAL_S, TRIALS_AT_LEAST = 1.0, 10
 """How long one trial may take at least, and how many of the longest there is time for."""
 
-MOST_TYPES = 6
-"""How many types of nodes are tried as new nodes, those first of which there are most."""
+MOST_TYPES, MOST_TYPES_IN_TIME = 6, 24
+"""How many types of nodes are tried as new nodes, those first that take the pods and of which there
+are most; and how many while half of the time is left."""
+
+OF_NODES_THEMSELVES = ("node-role.kubernetes.io/", "node.kubernetes.io/")
+"""What keys of taints begin with that tell of control planes, and of what a node suffers from."""
+
+SHARE_OF_MORE_TYPES = 0.5
+"""The share of the time that is left when more than the first types are no longer tried."""
 
 MOST_ADDED = 64
 """How many new nodes are proposed at most."""
@@ -70,12 +78,24 @@ def _changed(gang: Gang, relaxed: Callable[[PodSpec], PodSpec]) -> bool:
 
 
 def give_up(trials: Trials) -> KindOutcome:
-    """Look for the fewest terms to do without: labels, affinities, staying off taints."""
+    """Look for the fewest terms to do without: labels, affinities, staying off taints.
+
+    Of equally few a toleration comes first: with it the pods still go where they are meant to.
+    """
     options: dict[tuple[str, str], list[InstanceChange]] = {}
     for gang in trials.instance.gangs:
         for term, which in dict.fromkeys(_terms(gang, trials.instance)):
             options.setdefault((term, which), []).append(GiveUpTerm(gang.key, term, which))
-    return fewest("give-up", [tuple(some) for some in options.values()], trials)
+    in_order = sorted(options, key=_reluctance)
+    return fewest("give-up", [tuple(options[term]) for term in in_order], trials)
+
+
+def _reluctance(term: tuple[str, str]) -> int:
+    """Return how late a term is given up among equally many; a control plane is shared last."""
+    kind, which = term
+    if kind != "taint":
+        return 1
+    return 2 if which.startswith(OF_NODES_THEMSELVES) else 0
 
 
 def _terms(gang: Gang, instance: Instance) -> Iterator[tuple[str, str]]:
@@ -129,14 +149,24 @@ def add_nodes(trials: Trials) -> KindOutcome:
         types.setdefault(as_another(node, "new"), []).append(node.name)
     best: Add | None = None
     outcomes: list[KindOutcome] = []
-    for names in sorted(types.values(), key=len, reverse=True)[:MOST_TYPES]:
+    specs = {pod.spec for pod in pods_of(trials.instance.gangs)}
+
+    def takes_none(node: Node) -> bool:
+        return not any(node_admits(node, spec) for spec in specs)
+
+    order = sorted(types, key=lambda node: (takes_none(node), -len(types[node])))
+    half_s, tried = SHARE_OF_MORE_TYPES * trials.left_s, 0
+    for names in (types[node] for node in order[:MOST_TYPES_IN_TIME]):
+        if tried >= MOST_TYPES and trials.left_s < half_s:
+            break
+        tried += 1
         found = _fewest_added(names[0], MOST_ADDED if best is None else best.count - 1, trials)
         outcomes.append(found)
         if isinstance(found, ProposedChange) and isinstance(found.changes[0], Add):
             best = found.changes[0]
     if best is None:
-        return none_of(outcomes) if len(types) <= MOST_TYPES else Outcome.OPEN
-    certain = len(types) <= MOST_TYPES and all_certain(outcomes) and not spreads(trials.instance)
+        return none_of(outcomes) if tried == len(types) else Outcome.OPEN
+    certain = tried == len(types) and all_certain(outcomes) and not spreads(trials.instance)
     return ProposedChange("add-nodes", (best,), best.count == 1 or certain)
 
 

@@ -81,6 +81,26 @@ WOULD_DO: dict[str, tuple[str, dict[str, tuple[str, ...]]]] = {
             )
         },
     ),
+    "a toleration before a label, and a control plane last": (
+        "nodes:\n"
+        "  - {name: c, machine: small,"
+        " taints: [{key: node-role.kubernetes.io/control-plane, effect: NoSchedule}],"
+        " labels: {pool: db}}\n"
+        "  - {name: d, machine: small, labels: {pool: db},"
+        " taints: [{key: dedicated, effect: NoSchedule}]}\n"
+        "  - {name: n, machine: small}\n"
+        "pods: [{name: p, nodeSelector: {pool: db}, requests: {cpu: 1}}]",
+        {"give-up": ("give-up=default/p:taint=dedicated",)},
+    ),
+    "a label before the taint of a control plane": (
+        "nodes:\n"
+        "  - {name: c, machine: small,"
+        " taints: [{key: node-role.kubernetes.io/control-plane, effect: NoSchedule}],"
+        " labels: {pool: db}}\n"
+        "  - {name: n, machine: small}\n"
+        "pods: [{name: p, nodeSelector: {pool: db}, requests: {cpu: 1}}]",
+        {"give-up": ("give-up=default/p:nodeSelector=pool",)},
+    ),
     "a policy": (
         "nodes: [{name: n, machine: small}]\n"
         "pods: [{name: p, numaPolicy: SingleNUMANode, requests: {cpu: 1, gpu: 2}}]",
@@ -229,6 +249,64 @@ def test_pods_that_run_for_their_node_make_no_room(tmp_path: Path) -> None:
     (one,) = explained(read(tmp_path, world.format(cpu=7)))
     assert not {"move", "end"} & {change.kind for change in one.changes}
     assert {"move", "end"} <= set(one.ruled_out)
+
+
+def crowd_of_a_zone(gpus: int) -> str:
+    """Return two nodes with eight pods each, one of them with a GPU, and one that keeps apart."""
+    return (
+        "nodes: [{name: n, machine: small, labels: {zone: a}},"
+        " {name: m, machine: small, labels: {zone: b}}]\n"
+        f"pods: [{{name: p, requests: {{gpu: {gpus}}}}}]\n"
+        "running:\n"
+        "  - {name: shy, node: n, labels: {app: shy}, requests: {cpu: 100m}, antiAffinity:"
+        " {required: {matchLabels: {app: shy}, topologyKey: zone}}}\n"
+        + "".join(
+            f"  - {{name: {on}-{i}, node: {on}, requests: {{cpu: 100m, gpu: {int(i == 5)}}}"
+            + (", devices: {gpu: [0]}}\n" if i == 5 else "}\n")
+            for on in "nm"
+            for i in range(8)
+        )
+    )
+
+
+def test_the_end_of_one_pod_is_found_in_a_crowd_that_looks_beyond_its_nodes(
+    tmp_path: Path,
+) -> None:
+    (one,) = explained(read(tmp_path, crowd_of_a_zone(gpus=2)))
+
+    (end,) = (change for change in one.changes if change.kind == "end")
+    assert said(end) == ("remove=default/m-5",)
+    assert end.smallest
+
+
+def test_what_does_not_fit_an_empty_cluster_is_helped_by_no_move_and_no_end(
+    tmp_path: Path,
+) -> None:
+    (one,) = explained(read(tmp_path, crowd_of_a_zone(gpus=3)))
+
+    assert {"move", "end"} <= set(one.ruled_out)
+
+
+def test_more_types_of_nodes_are_tried_as_long_as_there_is_time(tmp_path: Path) -> None:
+    """
+    The one node that is large enough comes last of its types by every order.
+    """
+    types = "".join(
+        f"  - {{name: s-{i}-{j}, machine: disks, labels: {{type: s{i}}}}}\n"
+        for i in range(9)
+        for j in range(2)
+    )
+    (one,) = explained(
+        read(
+            tmp_path,
+            f"nodes:\n{types}  - {{name: n, machine: small}}\n"
+            "pods: [{name: p, requests: {cpu: 6}}]\n"
+            "running: [{name: r, node: n, ofNode: true, requests: {cpu: 3}}]\n",
+        )
+    )
+
+    (add,) = (change for change in one.changes if change.kind == "add-nodes")
+    assert said(add) == ("add=1:n",)
 
 
 def test_a_gang_of_a_group_is_promised_nothing(tmp_path: Path) -> None:
