@@ -56,7 +56,7 @@ def _inventory(inventory: MachineInventory) -> Json:
     efficient = frozenset(cpu.id for cpu in inventory.cpus if cpu.efficient)
     return {
         "apiVersion": API_VERSION,
-        "kind": "MachineInventory",
+        "kind": "Inventory",
         "source": inventory.source,
         "host": inventory.host,
         "architecture": inventory.architecture,
