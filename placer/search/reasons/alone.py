@@ -31,15 +31,9 @@ WORK = 1.0
 """Deterministic seconds for all reasons if work is limited in place of time; a tenth of
 the search's limit comes on top."""
 
-LOOKING = 0.9
-"""The part of the time left in which reasons are looked for, and not put into words."""
-
 
 def budget_for(whole: Budget) -> Budget:
-    """Return a budget for the reasons of a solve: most of the time until its answer is due.
-
-    The rest is for putting what is found into words.
-    """
+    """Return a budget for the reasons of a solve: the time until its answer has to be given."""
     left_s = whole.until_overdue_s
     stopped = whole.halt.called_s is not None
     options = replace(
@@ -49,7 +43,7 @@ def budget_for(whole: Budget) -> Budget:
     )
     budget = Budget(options)
     work = WORK + (options.work_limit or 0) / 10
-    budget.total = work if left_s is None else max(0.0, LOOKING * left_s)
+    budget.total = work if left_s is None else max(0.0, left_s)
     return budget
 
 

@@ -134,7 +134,7 @@ class _Reasons:
         self._budget = budget
         self._ended = stages is None
         self._pods: dict[Hashable, _Verdict] = {}
-        self._unknown: dict[Hashable, tuple[tuple[str, ...], tuple[Reason, ...]]] = {}
+        self._told: dict[Hashable, tuple[tuple[str, ...], tuple[Reason, ...]]] = {}
         self._gangs: dict[Hashable, list[Short]] = {}
         self._names: KnownNames | None = None
         self._group_of = {key: group for group in instance.groups for key in group.gangs}
@@ -157,26 +157,18 @@ class _Reasons:
     def of(self, pod: Pod, gang: Gang) -> Unplaced:
         """Return one pod with its reasons, the verdict first."""
         name = None if gang.lone else gang.name
-        if self._is_over and self._is_unknown(pod, gang):
-            # Time is over, so not even words are made anew for each member of a gang.
-            if gang.key not in self._unknown:
-                why = tuple(self._why(pod, gang))
-                self._unknown[gang.key] = tuple(sentences(why, pod.spec)), why
-            return Unplaced(pod.name, pod.namespace, name, *self._unknown[gang.key])
-        why = tuple(self._why(pod, gang))
-        return Unplaced(pod.name, pod.namespace, name, tuple(sentences(why, pod.spec)), why)
+        # Members of a gang that ask for the same are told the same.
+        known = gang.key, pod.spec, pod.namespace
+        if known not in self._told:
+            why = tuple(self._why(pod, gang))
+            self._told[known] = tuple(sentences(why, pod.spec)), why
+        return Unplaced(pod.name, pod.namespace, name, *self._told[known])
 
     @property
     def _is_over(self) -> bool:
         """Whether no time is left to look into anything."""
         self._ended = self._ended or self._budget.over
         return self._ended
-
-    def _is_unknown(self, pod: Pod, gang: Gang) -> bool:
-        """Return whether nothing is known of a pod, nor of its gang."""
-        if gang.key in self._gangs:
-            return False
-        return not self._pods or self._question(pod, gang) not in self._pods
 
     @contextmanager
     def _share(self) -> Iterator[tuple[Stage, Stage, Stage]]:
