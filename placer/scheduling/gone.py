@@ -13,6 +13,7 @@ from placer_models.device_share import DeviceShare
 from placer_models.pod import Pod
 from placer_models.policy import QosClass
 from placer_models.quantity import format_bytes
+from placer_models.variants import pod_on
 
 _Asked = tuple[str, DeviceShare, FunctionSelector | None]
 """A device type, what is asked of each device, and the virtual function that comes with it."""
@@ -24,7 +25,8 @@ def gone_from(node: Node, account: Account, pods: Sequence[Pod]) -> tuple[Gone, 
     An empty answer means that each resource by itself suffices. It does not mean that all of
     them can be had together.
     """
-    found = (gone for gone in _counts(node, account, pods) if gone.asked > gone.left)
+    here = [pod_on(pod, node) for pod in pods]
+    found = (gone for gone in _counts(node, account, here) if gone.asked > gone.left)
     return tuple(dict.fromkeys(found))
 
 

@@ -13,7 +13,7 @@ from placer_models.cluster import Node
 from placer_models.device import GPU
 from placer_models.device_share import DeviceShare
 from placer_models.placement import GaveUp, Placed, Placement, PodPlacement
-from placer_models.pod import Container, DeviceRequest, Pod, PodSpec, Resources
+from placer_models.pod import Container, DeviceRequest, Pod, PodSpec, Resources, Variant
 from placer_models.policy import AlignmentPolicy, QosClass
 from scheduler.cluster import (
     BOX,
@@ -125,6 +125,25 @@ def test_decisions_on_one_version_are_taken_until_the_node_is_full() -> None:
         refusal = scheduler.confirm(decisions[4])
         assert refusal == Refusal((Gone("n0", "cpu", 4000, 0), Gone("n0", "gpu", 1, 0)))
         check_fresh_count(scheduler)
+
+
+def test_what_a_variant_asks_for_on_the_node_decides_whether_it_is_gone() -> None:
+    """
+    Of two pods that take a GPU there, and would ask for what the node has not elsewhere, the later one is
+    laid anew on another GPU.
+    """
+    scheduler = Scheduler([Node("n0", BOX, (("kind", "a"),))])
+    (elsewhere, here) = (
+        (Container("main", Resources(cpu_milli=1_000, devices=(DeviceRequest(kind, 1),))),)
+        for kind in ("tpu", GPU)
+    )
+    spec = PodSpec(elsewhere, variants=(Variant((("kind", "a"),), here),))
+    first, second = (deciding(scheduler, Pod(name, "default", spec)) for name in ("a", "b"))
+    assert first.placement.pods[0].devices == second.placement.pods[0].devices
+
+    assert taken(scheduler.confirm(first)) == ()
+    assert len(taken(scheduler.confirm(second))) == 1
+    check_fresh_count(scheduler)
 
 
 def test_each_resource_that_is_gone_is_named() -> None:
