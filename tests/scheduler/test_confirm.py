@@ -129,8 +129,8 @@ def test_decisions_on_one_version_are_taken_until_the_node_is_full() -> None:
 
 def test_what_a_variant_asks_for_on_the_node_decides_whether_it_is_gone() -> None:
     """
-    Of two pods that take a GPU there, and would ask for what the node has not elsewhere, the later one is
-    laid anew on another GPU.
+    Of two pods that take a GPU there, and would ask for what the node has not elsewhere, the later
+    one is laid anew on another GPU.
     """
     scheduler = Scheduler([Node("n0", BOX, (("kind", "a"),))])
     (elsewhere, here) = (
