@@ -131,3 +131,44 @@ def test_bad_input_is_one_line(
     error = capsys.readouterr().err
     assert said in error
     assert error.count("\n") == 1
+
+
+SPACES = """
+apiVersion: placer/v1
+kind: Instance
+metadata: {name: w}
+machines:
+  - {name: small, numaNodes: [{id: 0, memory: 8Gi, cpus: "0-3"}]}
+nodes:
+  - {name: a, machine: small}
+pods:
+  - {name: zonal-7k2mm, namespace: prod, requests: {cpu: 3}}
+  - {name: cache-0, namespace: prod, requests: {cpu: 3}}
+running:
+  - {name: web-0, namespace: prod, node: a, requests: {cpu: 1}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("zonal-7k2mm", "no pod or gang 'zonal-7k2mm' waits; did you mean 'prod/zonal-7k2mm'?"),
+        ("zonal-7k2m", "no pod or gang 'zonal-7k2m' waits; did you mean 'prod/zonal-7k2mm'?"),
+        ("prod/nosuch-0", "waits; there are 'prod/cache-0', 'prod/zonal-7k2mm' (see"),
+        ("prod/web-0", "'prod/web-0' runs already, on a (see"),
+        ("web-0", "no pod or gang 'web-0' waits; did you mean 'prod/web-0'?"),
+    ],
+)
+def test_who_does_not_wait_is_told_who_is_meant(
+    name: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """
+    Names are told with their namespaces, and no guess rests on the namespace alone.
+    """
+    file = tmp_path / "spaces.yaml"
+    file.write_text(SPACES)
+
+    assert main(["explain", str(file), name]) == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert error.count("\n") == 1

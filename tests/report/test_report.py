@@ -314,3 +314,23 @@ def test_a_fault_of_a_page_would_be_seen(chromium: str, tmp_path: Path) -> None:
     _, console = opened(chromium, report)
 
     assert len(console) == 1
+
+
+def test_moved_pods_are_not_among_those_that_are_placed(tmp_path: Path) -> None:
+    """
+    One pod is placed, and two that run make room: the heading, the tiles and the tables agree.
+    """
+    shown = Seen(report_of(tmp_path, "solve", str(INSTANCES / "rules" / "moves.yaml"))).shown
+
+    assert "1 of 1 pod placed, 2 running pods moved" in shown
+    assert "1 of 1\npods placed\n" in shown
+    assert "6\npods that run\n2\nof them moved\n" in shown
+    moved, placed = shown.split("Running pods that move\n")[1].split("\nPlaces\n")
+    assert moved.startswith("pod\nfrom\nto\n")
+    assert placed.startswith("pod\nnode\ntrain\n")
+
+
+def test_what_would_do_stands_in_the_report(tmp_path: Path) -> None:
+    shown = Seen(report_of(tmp_path, "solve", str(INSTANCES / "rules" / "taints.yaml"))).shown
+
+    assert "\nWhat would do (placer explain says more)\npod\nchange\nwhat to do\nlarge\n" in shown

@@ -263,13 +263,15 @@ BAD: dict[str, str] = {
     "remove=/p": "names no pod",
     "move=p": "there is no running pod or gang 'p'",
     "scale=p": "does not say how many",
+    "scale=p:1": "pod 'p' is one already",
     "scale=q:2": "there is no gang or pod of no gang that waits 'q'",
     "ask-less=p:cpu": "does not say how much of what",
-    "ask-less=p:cpu=2": "asks for 1,000 of cpu, which is no more than 2,000",
-    "ask-less=p:gpu=1": "asks for 0 of gpu",
-    "ask-less=p:gpu.percent=1": "asks for 0 of gpu.percent",
+    "ask-less=p:cpu=2": "pod 'p' asks for 1 CPU already; 2 is not less",
+    "ask-less=p:gpu=1": "asks for no gpu",
+    "ask-less=p:gpu.percent=1": "asks for no gpu.percent",
     "give-up=p:nodeSelector": "needs to know which",
     "give-up=p:nodeSelector=zone": "has no nodeSelector 'zone' to give up",
+    "give-up=p:taint=foo": "no node has the taint 'foo'",
     "give-up=p:hope": "the terms are nodeSelector",
     "relax=p.numaPolicy": "requires nothing of numaPolicy",
     "relax=p.numa": "the policies are numaPolicy",
@@ -287,6 +289,31 @@ def test_a_change_that_is_none_is_answered_in_one_line(text: str, tmp_path: Path
 
     assert BAD[text] in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+TAINTED = """
+nodes: [{name: n, machine: small, taints: [{key: dedicated, value: db, effect: NoSchedule}]}]
+pods:
+  - {name: p, requests: {cpu: 1}}
+  - {name: q, requests: {cpu: 1}, tolerations: [{key: dedicated, operator: Exists}]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("give-up=p:taint=dedicate", "no node has the taint 'dedicate'; did you mean"),
+        ("give-up=q:taint=dedicated", "'q' tolerates taint 'dedicated' already"),
+    ],
+)
+def test_a_taint_that_keeps_nobody_off_is_not_given_up(
+    text: str, said: str, tmp_path: Path
+) -> None:
+    instance = read(tmp_path, TAINTED)
+    apply_all([parse_change("give-up=p:taint=dedicated")], instance)
+
+    with pytest.raises(ChangeError, match=said):
+        apply_all([parse_change(text)], instance)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from placer_cli.illegal import SkipIllegal, read_instance
 from placer_cli.output import Format, document_text
 from placer_cli.who_waits import Gated, Ignore, SchedulerNames, who_waits
 from placer_models.cluster import Instance
-from placer_models.placement import Answer, NamespacedName
+from placer_models.placement import Answer, NamespacedName, title_of
 
 if TYPE_CHECKING:
     from placer.explain.explanation import Explanation
@@ -96,8 +96,6 @@ def _keys(names: Sequence[str], instance: Instance) -> list[NamespacedName] | No
     """
     if not names:
         return None
-    from placer_models.files.errors import candidates
-
     waiting = {gang.key for gang in instance.gangs}
     waiting |= {pod.key for gang in instance.gangs for pod in gang.pods}
     waiting |= {(one.namespace, one.name) for one in instance.left_out}
@@ -106,10 +104,33 @@ def _keys(names: Sequence[str], instance: Instance) -> list[NamespacedName] | No
         namespace, _, own = name.rpartition("/")
         key = (namespace or "default", own)
         if key not in waiting:
-            known = {"/".join(one) if namespace else one[1] for one in waiting}
-            raise typer.BadParameter(f"no pod or gang '{name}' waits{candidates(name, known)}")
+            raise typer.BadParameter(_waits_not(name, key, waiting, instance))
         keys.append(key)
     return keys
+
+
+def _waits_not(
+    name: str, key: NamespacedName, waiting: Collection[NamespacedName], instance: Instance
+) -> str:
+    """Say that nobody of a name waits: that it runs, or who is meant instead, or who waits."""
+    from placer_cli.draw.texts import fold_names
+    from placer_models.files.errors import candidates
+    from placer_models.near_names import near_title
+
+    nodes = dict.fromkeys(
+        one.placement.node
+        for one in instance.running
+        if key in (one.pod.key, (one.pod.namespace, one.placement.gang))
+    )
+    if nodes:
+        return f"'{name}' runs already, on {fold_names(list(nodes))}"
+    said = f"no pod or gang '{name}' waits"
+    if near := near_title(key, waiting):
+        return said + near
+    running = near_title(key, (one.pod.key for one in instance.running))
+    if running.endswith(f"{key[1]}'?"):
+        return said + running
+    return said + candidates("", {title_of(*one) for one in waiting})
 
 
 def _explained(

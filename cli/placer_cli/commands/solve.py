@@ -1,6 +1,7 @@
 """``placer solve``: who runs where, and how good that is."""
 
 import logging
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -240,6 +241,7 @@ def _solve(
         if file is not None and output is not None:
             file.write(document_text(tree, format_of(output) if form is Format.TABLE else form))
         told = emit(emission, objects, problem, answer) if emission else ""
+    would_do: Sequence[tuple[str, str, str]] = ()
     if form is Format.TABLE:
         from placer_cli.draw.answer import draw_answer
         from placer_cli.draw.canvas import canvas_of
@@ -250,7 +252,7 @@ def _solve(
         left_s = options.time_limit_s - (monotonic() - started_s - read_s)
         most_s = max(LEAST_CHANGES_S, CHANGES_SHARE * solve_s)
         if options.work_limit is None and not isinstance(answer, Placed):
-            _print_changes(problem, answer, min(left_s, most_s), of_cluster=bool(read))
+            would_do = _print_changes(problem, answer, min(left_s, most_s), of_cluster=bool(read))
     else:
         if output is None:
             typer.echo(document_text(tree, form), nl=False)
@@ -261,30 +263,34 @@ def _solve(
     if report is not None:
         from placer_cli.report.solved import solved_page
 
-        write_report(
-            report, solved_page(answer, problem, options, foot_of("What placer solve says"))
-        )
+        foot = foot_of("What placer solve says")
+        write_report(report, solved_page(answer, problem, options, foot, would_do))
     error_console().print(f"read in {read_s:.2f} s, solved in {solve_s:.2f} s", style="dim")
     return answer
 
 
-def _print_changes(problem: Instance, answer: Answer, seconds: float, *, of_cluster: bool) -> None:
-    """Print the best change for each pod or shape that is left out, as far as time allows."""
+def _print_changes(
+    problem: Instance, answer: Answer, seconds: float, *, of_cluster: bool
+) -> Sequence[tuple[str, str, str]]:
+    """Print the best change for each pod or shape that is left out, as far as time allows.
+
+    Return them as well: who, the change, and what to do.
+    """
     from placer.explain.explain import explain
-    from placer_cli.draw.explanation import draw_best_changes
+    from placer_cli.draw.explanation import best_changes, draw_best_changes
     from placer_cli.draw.text_flow import titled
     from placer_cli.progress import progress
 
     if seconds <= 0:
-        return
+        return ()
     with progress(error_console()) as tell:
         tell("looking for changes that would do")
         explained = explain(problem, answer, seconds=seconds, most_changes=1, nearest=False)
-    if any(one.changes for one in explained):
-        drawn = draw_best_changes(explained, problem, of_cluster=of_cluster)
-        result_console().print(
-            "", titled("What would do (placer explain says more)", drawn), sep="\n"
-        )
+    found = best_changes(explained, problem, of_cluster=of_cluster)
+    if found:
+        drawn = titled("What would do (placer explain says more)", draw_best_changes(found))
+        result_console().print("", drawn, sep="\n")
+    return found
 
 
 def _exit(answer: Answer) -> Exit:

@@ -209,18 +209,29 @@ def _changes(one: Explanation, acts: Mapping[str, Sequence[str]]) -> Iterator[Te
         yield Text(f"not known: {_kinds(one.open)}", QUIET)
 
 
-def draw_best_changes(
+def best_changes(
     explanations: Sequence[Explanation], instance: Instance, *, of_cluster: bool
-) -> RenderableType:
-    """Draw a line for each explanation with a change: who waits, the best change, the act."""
-    lines = []
+) -> list[tuple[str, str, str]]:
+    """Return a row for each explanation with a change: who waits, the best change, the act.
+
+    The act is empty where there are several.
+    """
+    rows = []
     for one in explanations:
         for change in one.changes[:1]:
-            names = fold_names([title_of(*key) for key in one.pods])
             acts = acts_of(change.changes, instance, of_cluster=of_cluster)
-            act = f" ({acts[0]})" if len(acts) == 1 else ""
+            names = fold_names([title_of(*key) for key in one.pods])
             who = f"gang {one.gang}" if one.gang else names
-            lines.append(Text.assemble((who, STRONG), ": ", (_parts(change), GOOD), (act, QUIET)))
+            rows.append((who, _parts(change), acts[0] if len(acts) == 1 else ""))
+    return rows
+
+
+def draw_best_changes(rows: Sequence[tuple[str, str, str]]) -> RenderableType:
+    """Draw a line for each of the `best_changes`."""
+    lines = (
+        Text.assemble((who, STRONG), ": ", (parts, GOOD), (f" ({act})" if act else "", QUIET))
+        for who, parts, act in rows
+    )
     return Group(*map(BreakingText, lines))
 
 

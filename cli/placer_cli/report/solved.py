@@ -7,13 +7,23 @@ from typing import Any
 from placer.search.options import SolveOptions
 from placer_cli.draw.answer import draw_answer
 from placer_cli.draw.canvas import Canvas
+from placer_cli.draw.residents import is_pod_of_cluster
+from placer_cli.draw.waiting import all_waiting
 from placer_cli.report.charts import Bar, bars
 from placer_cli.report.from_drawings import insides, lead_of
 from placer_cli.report.html import Html
 from placer_cli.report.page import SortCell, page, section, sorted_table, tiles
 from placer_models.cluster import Instance
 from placer_models.instance.placement_file import answer_to_json
-from placer_models.placement import Answer, PartlyPlaced, Placed, Placement, Unplaced, title_of
+from placer_models.placement import (
+    Answer,
+    Move,
+    PartlyPlaced,
+    Placed,
+    Placement,
+    Unplaced,
+    title_of,
+)
 
 _MOST_ROWS = 2_000
 """So many pods are listed."""
@@ -21,19 +31,43 @@ _MOST_BARS = 40
 _MOST_DRAWN = 4
 
 
-def solved_page(answer: Answer, instance: Instance, options: SolveOptions, foot: str) -> str:
-    """Return the report of an answer of ``solve``."""
+def solved_page(
+    answer: Answer,
+    instance: Instance,
+    options: SolveOptions,
+    foot: str,
+    would_do: Sequence[tuple[str, str, str]] = (),
+) -> str:
+    """Return the report of an answer of ``solve``.
+
+    Args:
+        answer: The answer.
+        instance: What was solved.
+        options: How.
+        foot: How the page was made.
+        would_do: Who waits, a change that would give them a place, and what to do for it; as far
+            as it is known.
+
+    """
     lead = lead_of(draw_answer(answer, instance, options, Canvas(4_000)))
-    return page(instance.name or "Placement", lead, _sections(answer, instance), foot)
+    return page(instance.name or "Placement", lead, _sections(answer, instance, would_do), foot)
 
 
-def _sections(answer: Answer, instance: Instance) -> Iterator[Html]:
-    placement = answer.placement if isinstance(answer, Placed | PartlyPlaced) else Placement(())
-    waiting = sum(len(gang.pods) for gang in instance.gangs)
+def _sections(
+    answer: Answer, instance: Instance, would_do: Sequence[tuple[str, str, str]]
+) -> Iterator[Html]:
+    placement = Placement(())
+    moves: Sequence[Move] = ()
+    if isinstance(answer, Placed | PartlyPlaced):
+        placement, moves = answer.placement, answer.moves
+    moved = {move.place.key for move in moves}
+    arrived = [place for place in placement.pods if place.key not in moved]
+    run = sum(is_pod_of_cluster(one.pod) for one in instance.running)
     yield tiles(
         (
-            ("pods placed", f"{len(placement.pods):,} of {waiting:,}"),
-            ("pods that run", f"{len(instance.running):,}"),
+            ("pods placed", f"{len(arrived):,} of {all_waiting(instance):,}"),
+            ("pods that run", f"{run:,}"),
+            *([("of them moved", f"{len(moves):,}")] if moves else []),
             ("nodes", f"{len(instance.nodes):,}"),
         )
     )
@@ -60,7 +94,15 @@ def _sections(answer: Answer, instance: Instance) -> Iterator[Html]:
     if unplaced:
         table = sorted_table(("pod", "why"), unplaced[:_MOST_ROWS])
         yield section("Without a place", table)
+    if would_do:
+        rows = sorted_table(("pod", "change", "what to do"), would_do[:_MOST_ROWS])
+        yield section("What would do (placer explain says more)", rows)
     yield from insides(instance, placement, [node for node, _ in came.most_common(_MOST_DRAWN)])
-    places = [[title_of(p.namespace, p.name), p.node] for p in placement.pods[:_MOST_ROWS]]
+    homes = [
+        [title_of(*move.place.key), move.home.node, move.place.node] for move in moves[:_MOST_ROWS]
+    ]
+    if homes:
+        yield section("Running pods that move", sorted_table(("pod", "from", "to"), homes))
+    places = [[title_of(p.namespace, p.name), p.node] for p in arrived[:_MOST_ROWS]]
     if places:
         yield section("Places", sorted_table(("pod", "node"), places))

@@ -6,6 +6,7 @@ from difflib import get_close_matches
 from typing import Protocol
 
 from placer_models.cluster import Instance, Node
+from placer_models.near_names import near_title
 from placer_models.placement import NamespacedName, title_of
 from placer_models.pod import Gang, Pod
 
@@ -41,6 +42,11 @@ def unknown_name(noun: str, name: str, known: Iterable[str]) -> ChangeError:
     near = get_close_matches(name, sorted(set(known)), n=1)
     mend = f"; did you mean '{near[0]}'?" if near else ""
     return ChangeError(f"there is no {noun} '{name}'{mend}")
+
+
+def unknown_pod(noun: str, key: NamespacedName, known: Iterable[NamespacedName]) -> ChangeError:
+    """Return the error for a pod or gang that there is none of, with the nearest that there is."""
+    return ChangeError(f"there is no {noun} '{title_of(*key)}'{near_title(key, known)}")
 
 
 def node_of(instance: Instance, name: str) -> Node:
@@ -87,14 +93,14 @@ def waiting_named(instance: Instance, key: NamespacedName) -> list[Pod]:
         return list(gang.pods)
     found = [pod for one in instance.gangs for pod in one.pods if pod.key == key]
     if not found:
-        raise unknown_name("pod or gang that waits", title_of(*key), waiting_titles(instance))
+        raise unknown_pod("pod or gang that waits", key, waiting_keys(instance))
     return found
 
 
-def waiting_titles(instance: Instance) -> list[str]:
+def waiting_keys(instance: Instance) -> list[NamespacedName]:
     """Return the names of gangs and pods that wait."""
-    gangs = [title_of(*gang.key) for gang in instance.gangs]
-    return gangs + [pod.title for gang in instance.gangs for pod in gang.pods]
+    gangs = [gang.key for gang in instance.gangs]
+    return gangs + [pod.key for gang in instance.gangs for pod in gang.pods]
 
 
 def with_pods(instance: Instance, changed: Collection[Pod]) -> Instance:

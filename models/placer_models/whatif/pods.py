@@ -6,19 +6,20 @@ from dataclasses import dataclass, field, replace
 
 from placer_models.capacity import Unit, unit_written
 from placer_models.cluster import Instance
+from placer_models.files.errors import counted, suggestion
 from placer_models.placement import NamespacedName, title_of
 from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
 from placer_models.policy import ExclusivePolicy, Strength
 from placer_models.quantity import format_bytes
-from placer_models.taints import Toleration, TolerationOperator
+from placer_models.taints import UNSCHEDULABLE, Toleration, TolerationOperator, untolerated
 from placer_models.whatif.change import (
     Aspect,
     ChangeError,
     running_named,
-    unknown_name,
+    unknown_pod,
     waiting_gang,
+    waiting_keys,
     waiting_named,
-    waiting_titles,
     with_pods,
 )
 from placer_models.whatif.shares import is_bytes, part_asked, unit_asked, with_part
@@ -55,10 +56,8 @@ class Remove:
             )
         gang = waiting_gang(instance, self.key)
         if gang is None:
-            running = [one.pod.title for one in instance.running]
-            raise unknown_name(
-                "pod or gang", title_of(*self.key), running + waiting_titles(instance)
-            )
+            running = [one.pod.key for one in instance.running]
+            raise unknown_pod("pod or gang", self.key, running + waiting_keys(instance))
         groups = (
             replace(group, gangs=tuple(key for key in group.gangs if key != gang.key))
             for group in instance.groups
@@ -107,10 +106,8 @@ def with_moves(moves: Sequence[MovePods], instance: Instance) -> Instance:
     for move in moves:
         named = {pod.key for pod in running_named(instance, move.key)}
         if not named:
-            titles = [one.pod.title for one in instance.running]
-            raise ChangeError(
-                f"{move}: {unknown_name('running pod or gang', title_of(*move.key), titles)}"
-            )
+            known = [one.pod.key for one in instance.running]
+            raise ChangeError(f"{move}: {unknown_pod('running pod or gang', move.key, known)}")
         for one in instance.running:
             if one.pod.key in named and not one.movable:
                 why = f"{_FOR_ITS_NODE}: it does not move" if one.of_node else "may not move"
@@ -145,10 +142,15 @@ class Scale:
         """Leave the last members out, or add copies of the last one."""
         gang = waiting_gang(instance, self.key)
         if gang is None:
-            known = [title_of(*one.key) for one in instance.gangs]
-            raise unknown_name("gang or pod of no gang that waits", title_of(*self.key), known)
-        if self.count == len(gang.pods) and not gang.lone:
-            raise ChangeError(f"gang '{title_of(*self.key)}' has {self.count} members already")
+            known = [one.key for one in instance.gangs]
+            raise unknown_pod("gang or pod of no gang that waits", self.key, known)
+        if self.count == len(gang.pods):
+            title = title_of(*self.key)
+            raise ChangeError(
+                f"pod '{title}' is one already"
+                if gang.lone
+                else f"gang '{title}' has {counted(self.count, 'member')} already"
+            )
         taken = {pod.key for one in instance.gangs for pod in one.pods}
         taken |= {one.pod.key for one in instance.running}
         pods = (*gang.pods, *_copies(gang.pods[-1], self.count - len(gang.pods), taken))
@@ -206,9 +208,11 @@ class AskLess:
         for pod in waiting_named(instance, self.key):
             asked = _asked(pod.spec.requests, self.resource)
             if asked <= self.amount:
+                number = self._said(self.amount).split()[0]
                 raise ChangeError(
-                    f"pod '{pod.title}' asks for {asked:,} of {self.resource}, "
-                    f"which is no more than {self.amount:,}"
+                    f"pod '{pod.title}' asks for {self._said(asked)} already; {number} is not less"
+                    if asked
+                    else f"pod '{pod.title}' asks for no {self.resource}"
                 )
             unit = unit_asked(pod.spec.requests, self.resource)
             if unit_written(self.written) not in (Unit.UNITS, unit):
@@ -217,6 +221,15 @@ class AskLess:
                 raise ChangeError(f"pod '{pod.title}' asks for other devices on other nodes")
             changed.append(replace(pod, spec=self._less(pod.spec)))
         return with_pods(instance, changed)
+
+    def _said(self, amount: int) -> str:
+        """Return an amount of the resource as people say it."""
+        if self.resource == "cpu":
+            whole, milli = divmod(amount, 1000)
+            return counted(amount / 1000 if milli else whole, "CPU")
+        if self.resource == "memory":
+            return f"{format_bytes(amount)} of memory"
+        return f"{format_bytes(amount) if is_bytes(self.resource) else amount} {self.resource}"
 
     def _less(self, spec: PodSpec) -> PodSpec:
         if part_asked(spec.requests, self.resource):  # it is asked of each device, not in all
@@ -360,11 +373,34 @@ class GiveUpTerm:
     def apply(self, instance: Instance) -> Instance:
         """Leave the term out of all pods that have it."""
         pods = waiting_named(instance, self.key)
+        if self.term == "taint":
+            self._check_taint(instance, pods)
         changed = [replace(pod, spec=TERMS[self.term](pod.spec, self.which)) for pod in pods]
         if changed == pods:
             which = f" '{self.which}'" if self.which else ""
             raise ChangeError(f"'{title_of(*self.key)}' has no {self.term}{which} to give up")
         return with_pods(instance, changed)
+
+    def _check_taint(self, instance: Instance, pods: Sequence[Pod]) -> None:
+        """Refuse a taint that keeps no pod off, nor would rather.
+
+        Raises:
+            ChangeError: It is on no node, or all pods tolerate it.
+
+        """
+        taints = {taint for node in instance.nodes for taint in node.taints}
+        if any(node.cordoned for node in instance.nodes):
+            taints.add(UNSCHEDULABLE)
+        mine = [taint for taint in taints if taint.key == self.which]
+        if not mine:
+            near = suggestion(self.which, {one.key for one in taints})
+            raise ChangeError(f"no node has the taint '{self.which}'{near}")
+        if not any(
+            any(untolerated(mine, pod.spec.tolerations, keep_off=keep_off))
+            for pod in pods
+            for keep_off in (True, False)
+        ):
+            raise ChangeError(f"'{title_of(*self.key)}' tolerates taint '{self.which}' already")
 
     def __str__(self) -> str:
         """Return it as people write it."""
