@@ -81,7 +81,8 @@ def emit(emission: EmittedObjects, objects: Objects, instance: Instance, answer:
     write_folder(emission.folder, files)
     counts = Counter(str(one["kind"]) for file in files for one in file.objects)
     written = ", ".join(f"{count:,} {kind}" for kind, count in sorted(counts.items()))
-    told = f"wrote {written} in {len(files):,} files below {emission.folder}"
+    several = "file" if len(files) == 1 else "files"
+    told = f"wrote {written} in {len(files):,} {several} below {emission.folder}"
     if EmitKind.BINDINGS in emission.kinds and EmitKind.CLAIMS not in emission.kinds:
         having = [one.part.identity.title for one in dump.pods if one.part.claims]
         if having:

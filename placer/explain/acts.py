@@ -1,17 +1,30 @@
 """Acts: what a person does to make a change come true, in a cluster or in a file (G7)."""
 
 import json
+import shlex
 from collections.abc import Callable, Iterator, Sequence
 
 from placer_models.cluster import Instance
 from placer_models.placement import NamespacedName
 from placer_models.whatif.change import InstanceChange, running_named, waiting_gang
 from placer_models.whatif.nodes import Add, Mend, Uncordon
-from placer_models.whatif.pods import AskLess, GiveUpTerm, MovePods, Relax, Remove, Scale
+from placer_models.whatif.pods import (
+    AskLess,
+    GiveUpTerm,
+    MovePods,
+    Relax,
+    Remove,
+    Scale,
+    with_moves,
+)
 
 
 def acts_of(
-    changes: Sequence[InstanceChange], instance: Instance, *, of_cluster: bool
+    changes: Sequence[InstanceChange],
+    instance: Instance,
+    *,
+    of_cluster: bool,
+    files: Sequence[str] = (),
 ) -> tuple[str, ...]:
     """Return what to do for some changes: a line each, in their order, none said twice.
 
@@ -19,10 +32,21 @@ def acts_of(
         changes: Changes to the instance.
         instance: The instance that they change.
         of_cluster: Whether it is a cluster's; else it is in files, whose fields are named.
+        files: The files that it was read from, as a command names them; none: not known.
 
     """
     told = _in_cluster if of_cluster else _in_files
-    return tuple(dict.fromkeys(act for one in changes for act in told(one, instance)))
+    moves = [one for one in changes if isinstance(one, MovePods)]
+    acts = [act for one in changes if not isinstance(one, MovePods) for act in told(one, instance)]
+    if moves:
+        budget = with_moves(moves, instance).move_budget
+        acts.append(
+            f"placer solve {shlex.join(files) or '…'} --move-budget {budget} "
+            "--emit evictions,bindings FOLDER"
+            if of_cluster
+            else f"in the file: moveBudget: {budget}; or --move-budget {budget}"
+        )
+    return tuple(dict.fromkeys(acts))
 
 
 def _in_cluster(change: InstanceChange, instance: Instance) -> Iterator[str]:
@@ -34,11 +58,6 @@ def _in_cluster(change: InstanceChange, instance: Instance) -> Iterator[str]:
         case Remove():
             for namespace, name in _ended(change.key, instance):
                 yield f"kubectl delete pod -n {namespace} {name}"
-        case MovePods():
-            yield (
-                "placer solve … --move-budget N --emit evictions,bindings FOLDER "
-                "(N: how many may move)"
-            )
         case Add():
             yield f"add {_more_nodes(change.count)} like {change.of}"
         case GiveUpTerm(term="taint"):
@@ -57,8 +76,6 @@ def _in_files(change: InstanceChange, instance: Instance) -> Iterator[str]:
         case Remove():
             for namespace, name in _ended(change.key, instance):
                 yield f"in the file: no pod {namespace}/{name}"
-        case MovePods():
-            yield "in the file: moveBudget: how many may move; or --move-budget"
         case Add():
             yield f"in the file: {_more_nodes(change.count)} like {change.of}"
         case GiveUpTerm() | Relax() | AskLess() | Scale():

@@ -1,6 +1,6 @@
 """Explanations as a document for programs, whose schema is `placer.explain.schema`."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from placer.explain.acts import acts_of
 from placer.explain.explanation import Explanation, NodeLack, ProposedChange, Winner
@@ -11,17 +11,23 @@ from placer_models.placement import NamespacedName
 
 
 def explanations_document(
-    explanations: Iterable[Explanation], instance: Instance, *, of_cluster: bool
+    explanations: Iterable[Explanation],
+    instance: Instance,
+    *,
+    of_cluster: bool,
+    files: Sequence[str] = (),
 ) -> Json:
     """Return the document of some explanations of an instance; it is a cluster's, or of files."""
     return {
         "apiVersion": API_VERSION,
         "kind": "Explanations",
-        "explanations": [_explanation(one, instance, of_cluster) for one in explanations],
+        "explanations": [_explanation(one, instance, of_cluster, files) for one in explanations],
     }
 
 
-def _explanation(one: Explanation, instance: Instance, of_cluster: bool) -> Json:
+def _explanation(
+    one: Explanation, instance: Instance, of_cluster: bool, files: Sequence[str]
+) -> Json:
     namespace, name = one.pods[0]
     return {
         "pod": name,
@@ -40,7 +46,7 @@ def _explanation(one: Explanation, instance: Instance, of_cluster: bool) -> Json
         ],
         "outvotedBy": _winner(one.winner),
         "changes": [
-            _change(change, acts_of(change.changes, instance, of_cluster=of_cluster))
+            _change(change, acts_of(change.changes, instance, of_cluster=of_cluster, files=files))
             for change in one.changes
         ],
         "ruledOut": list(one.ruled_out),

@@ -27,6 +27,7 @@ from placer.search.budget import Budget
 from placer.search.options import SolveOptions
 from placer.search.reasons.gangs import level_blocker
 from placer.search.reasons.register import REASON_RULES
+from placer.search.reasons.sentences import sentences
 from placer.state.asks import Ask
 from placer.state.network import required_levels
 from placer.state.out_of_time import OutOfTimeError
@@ -40,7 +41,7 @@ from placer_models.placement import (
     Placement,
     Unplaced,
 )
-from placer_models.pod import Gang
+from placer_models.pod import Gang, PodSpec
 from placer_models.reasons import Blocked, Verdict, verdict_of
 from placer_models.typed import typed
 
@@ -119,9 +120,14 @@ def explain(
             left_s = (seconds - (monotonic() - started_s)) / (len(searches) - i)
             if search is not None and left_s > 0:
                 search.go_on(left_s, most)
+    specs = {pod.key: pod.spec for gang in instance.gangs for pod in gang.pods}
     return tuple(
         _explanation(
-            some, {} if search is None else search.outcomes, len(instance.nodes), *misses[i]
+            some,
+            specs.get((some[0].namespace, some[0].name)),
+            {} if search is None else search.outcomes,
+            len(instance.nodes),
+            *misses[i],
         )
         for i, ((some, _), search) in enumerate(zip(shapes, searches, strict=True))
     )
@@ -233,19 +239,20 @@ def _shapes(
 
 def _explanation(
     left_out: list[Unplaced],
+    spec: PodSpec | None,
     found: dict[str, KindOutcome],
     all_nodes: int,
     nearest: Sequence[NearMiss],
     winner: Winner | None,
 ) -> Explanation:
     first = left_out[0]
-    funnel = _funnel(first, all_nodes)
+    funnel = funnel_of(first, all_nodes)
     return Explanation(
         pods=tuple((one.namespace, one.name) for one in left_out),
         gang=first.gang,
         verdict=verdict_of(first.why),
         token=token_of(first.why, funnel),
-        sentence=first.reasons[0],
+        sentence=_verdict(first, spec, nearest),
         more=first.reasons[1:],
         funnel=funnel,
         nearest=tuple(nearest),
@@ -256,7 +263,15 @@ def _explanation(
     )
 
 
-def _funnel(one: Unplaced, all_nodes: int) -> tuple[FunnelStep, ...]:
+def _verdict(one: Unplaced, spec: PodSpec | None, nearest: Sequence[NearMiss]) -> str:
+    """Return the verdict in one sentence, what keeps off the nearest node first."""
+    lacks = nearest[0].lacks if nearest else ()
+    if spec is None or not lacks or not isinstance(one.why[0], Blocked):
+        return one.reasons[0]
+    return next(sentences(one.why[:1], spec, lacks[0].text))
+
+
+def funnel_of(one: Unplaced, all_nodes: int) -> tuple[FunnelStep, ...]:
     """Return how many nodes remain after each rule, in the order of rules; none remain at last."""
     blocked = next((why for why in one.why if isinstance(why, Blocked)), None)
     if blocked is None:

@@ -60,7 +60,7 @@ class NodeLack:
         text: The same in words.
         asked: How much is asked for; None where it is no amount.
         left: How much is left of it.
-        total: How much the node has of it when nothing runs there.
+        total: How much the node has of it for pods: what its own system keeps is not counted.
         unit: ``milliCpu``, ``bytes``, or what is counted; empty where it is no amount.
         held_by: Who has it, those who have most first. Where `left` and what they hold are less
             than `total`, the system has the rest, or it is held by nobody that could go alone.

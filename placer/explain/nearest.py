@@ -16,6 +16,7 @@ from placer.search.reasons.stages import Stage
 from placer.search.reasons.text import text_of
 from placer.state.asks import Ask
 from placer.state.out_of_time import OutOfTimeError
+from placer_models.affinity import SYSTEM_NAMESPACE
 from placer_models.cluster import Node
 from placer_models.node_rules import unasked
 from placer_models.reasons import Blocker, Demand
@@ -242,8 +243,9 @@ def _part(demand: Demand, stage: Stage, ask: Ask, index: int) -> tuple[bool, flo
 
 
 def _empty(stage: Stage, index: int) -> Account:
-    """Return what a node has when nothing runs there."""
-    return account_of(stage.nodes[index], ())
+    """Return what a node has for pods: when nothing runs there but its own system."""
+    system = [one for one in stage.running[index] if one.pod.namespace == SYSTEM_NAMESPACE]
+    return account_of(stage.nodes[index], system)
 
 
 def _counted(one: _Candidate, stage: Stage, ask: Ask, placed: PlacedKeys) -> NearMiss:

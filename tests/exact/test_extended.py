@@ -67,14 +67,14 @@ def test_amounts_are_counted_to_the_last_one(engine: Engine, has: int, fit: int)
 
 def test_a_node_without_the_resource_takes_nobody_who_asks_for_it() -> None:
     """
-    The reason names the rule, the amount and the resource.
+    The reason names the resource and the amount.
     """
     instance = world(licensed("a", 3), nodes=[node()])
 
     answer = solve(instance, SolveOptions(workers=1))
 
     assert isinstance(answer, Infeasible)
-    assert answer.unplaced[0].reasons == ("never fits (1 of 1 nodes: extended asks 3 licences)",)
+    assert answer.unplaced[0].reasons == ("never fits (1 of 1 nodes: licences: asks 3)",)
 
 
 def test_running_pods_hold_what_they_ask_for() -> None:

@@ -80,6 +80,25 @@ def test_each_change_says_what_to_do(change: str, tmp_path: Path) -> None:
     assert tuple(act for (act,) in done) == CASES[change]
 
 
+def test_moves_name_how_many_may_move_and_the_files(tmp_path: Path) -> None:
+    """
+    As many as the changes name together.
+    """
+    running = "  - {name: r, node: a, requests: {cpu: 1}, gang: h}\n"
+    file = tmp_path / "i.yaml"
+    members = "".join(running.replace("name: r", f"name: r{i}") for i in "01")
+    file.write_text(f"{CLUSTER}{members}runningGangs: [{{name: h, minMember: 2}}]\n")
+    world = load_instance([file])
+    moves = [parse_change("move=r"), parse_change("move=h")]
+
+    assert acts_of(moves, world, of_cluster=True, files=["a.json", "my pods.json"]) == (
+        "placer solve a.json 'my pods.json' --move-budget 3 --emit evictions,bindings FOLDER",
+    )
+    assert acts_of(moves, world, of_cluster=False) == (
+        "in the file: moveBudget: 3; or --move-budget 3",
+    )
+
+
 def test_a_toleration_is_added_to_those_that_a_pod_has(tmp_path: Path) -> None:
     """
     A patch of a list that is not there, or in place of one that is, would be refused.

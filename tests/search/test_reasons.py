@@ -1,5 +1,6 @@
 """No refusal says what is not so: reasons against hand-made cases and trying everything (G7)."""
 
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -14,6 +15,7 @@ from placer.search.reasons.blocking import blocker_of
 from placer.search.reasons.question import PodOnNode
 from placer.search.reasons.register import demands_of
 from placer.search.reasons.stages import stages_of
+from placer.search.reasons.text import counts
 from placer.search.solver import solve
 from placer.state.batch import build_problem
 from placer.state.network import required_levels
@@ -24,6 +26,7 @@ from placer_models.device import Device
 from placer_models.placement import DeviceGrant, Placed, Placement, PodPlacement
 from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
 from placer_models.policy import AlignmentPolicy, BindPolicy, QosClass, Strength
+from placer_models.reasons import Blocker, Demand
 from placer_models.topology import Cpu, NumaNode, Topology
 from placer_models.variants import spec_on
 from reasons_by_trying import check_blocker, check_reasons
@@ -240,7 +243,7 @@ def test_who_would_leave_a_pod_without_its_company_is_told_so() -> None:
 
 def test_counts_add_up_to_all_nodes() -> None:
     """
-    Five reasons on six nodes: three are told, the others counted.
+    Four reasons on six nodes are told: one alone is not hidden.
     """
     cordoned = replace(box("a"), cordoned=True)
     unlabelled, small = box("b"), replace(box("c", cpus=4), labels=(("zone", "x"),))
@@ -258,7 +261,23 @@ def test_counts_add_up_to_all_nodes() -> None:
 
     assert found["p"] == (
         f"{NOT_NOW} (3 of 6 nodes: cpu-count asks 8 CPUs of its own; 1 of 6 nodes: cordon; "
-        "1 of 6 nodes: node-selector zone=x; 1 of 6 nodes: 1 other reason)",
+        "1 of 6 nodes: node-selector zone=x; 1 of 6 nodes: memory asks 40Gi)",
+    )
+
+
+def test_what_the_nearest_node_lacks_is_told_first() -> None:
+    """
+    Of five reasons three are told, the others counted; that of the nearest node is not among these.
+    """
+    spec = pod("p", 1, qos=LS, memory_gib=2).spec
+    of_labels = [Blocker(Demand("cordon")), Blocker(Demand("taints", word="gpu"))]
+    of_labels += [Blocker(Demand("node-selector", word=f"zone={zone}")) for zone in "xy"]
+    found = Counter({blocker: 9 - i for i, blocker in enumerate(of_labels)})
+    found[Blocker(Demand("memory"))] = 1
+
+    assert counts(found, spec).endswith("; 7 of 31 nodes: 2 other reasons")
+    assert counts(found, spec, "memory asks 2Gi").startswith(
+        "1 of 31 nodes: memory asks 2Gi; 9 of 31 nodes: cordon; 8 of 31 nodes: taints gpu; 13 of 31"
     )
 
 

@@ -78,7 +78,15 @@ def explain(
         note_summary(summary)
     names = _keys([one for one in what if not _is_file(one)], instance)
     found_answer, explanations = _explained(instance, answer, names, seconds)
-    _print(explanations, instance, found_answer, names, form, of_cluster=bool(read))
+    _print(
+        explanations,
+        instance,
+        found_answer,
+        names,
+        form,
+        of_cluster=bool(read),
+        files=files,
+    )
     error_console().print(f"explained in {monotonic() - started_s:.2f} s", style="dim")
     raise typer.Exit(Exit.NOT_ALL if explanations else Exit.DONE)
 
@@ -178,11 +186,12 @@ def _print(
     form: Format,
     *,
     of_cluster: bool,
+    files: Sequence[str],
 ) -> None:
     if form is not Format.TABLE:
         from placer.explain.document import explanations_document
 
-        tree = explanations_document(explanations, instance, of_cluster=of_cluster)
+        tree = explanations_document(explanations, instance, of_cluster=of_cluster, files=files)
         typer.echo(document_text(tree, form), nl=False)
         return
     from placer_cli.draw.canvas import canvas_of
@@ -191,6 +200,12 @@ def _print(
     console = result_console()
     console.print(
         draw_explanations(
-            explanations, instance, answer, names, canvas_of(console), of_cluster=of_cluster
+            explanations,
+            instance,
+            answer,
+            names,
+            canvas_of(console),
+            of_cluster=of_cluster,
+            files=files,
         )
     )

@@ -252,7 +252,8 @@ def _solve(
         left_s = options.time_limit_s - (monotonic() - started_s - read_s)
         most_s = max(LEAST_CHANGES_S, CHANGES_SHARE * solve_s)
         if options.work_limit is None and not isinstance(answer, Placed):
-            would_do = _print_changes(problem, answer, min(left_s, most_s), of_cluster=bool(read))
+            names = list(map(str, instance)) if read else None
+            would_do = _print_changes(problem, answer, min(left_s, most_s), names)
     else:
         if output is None:
             typer.echo(document_text(tree, form), nl=False)
@@ -270,11 +271,12 @@ def _solve(
 
 
 def _print_changes(
-    problem: Instance, answer: Answer, seconds: float, *, of_cluster: bool
+    problem: Instance, answer: Answer, seconds: float, dump: Sequence[str] | None
 ) -> Sequence[tuple[str, str, str]]:
     """Print the best change for each pod or shape that is left out, as far as time allows.
 
-    Return them as well: who, the change, and what to do.
+    Return them as well: who, the change, and what to do. ``dump`` are the files of a cluster's
+    objects; None: the instance is in files of its own.
     """
     from placer.explain.explain import explain
     from placer_cli.draw.explanation import best_changes, draw_best_changes
@@ -286,7 +288,7 @@ def _print_changes(
     with progress(error_console()) as tell:
         tell("looking for changes that would do")
         explained = explain(problem, answer, seconds=seconds, most_changes=1, nearest=False)
-    found = best_changes(explained, problem, of_cluster=of_cluster)
+    found = best_changes(explained, problem, of_cluster=dump is not None, files=dump or ())
     if found:
         drawn = titled("What would do (placer explain says more)", draw_best_changes(found))
         result_console().print("", drawn, sep="\n")

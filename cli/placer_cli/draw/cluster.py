@@ -61,7 +61,8 @@ def _parts(
     yield ""
     yield _nodes_with_bars(instance, residents, parties, canvas)
     yield _key(instance, parties, canvas)
-    placed = {resident.pod.key for tenants in residents.values() for resident in tenants}
+    arrived = (r for tenants in residents.values() for r in tenants if not r.running)
+    placed = {resident.pod.key for resident in arrived}
     left = waiting_table(instance, placed, canvas.width)
     for drawn in (left, not_asked_about(instance, canvas.width)):
         if drawn is not None:

@@ -7,11 +7,13 @@ from rich.text import Text
 from rich.tree import Tree
 
 from placer.explain.acts import acts_of
-from placer.explain.explanation import Explanation, NearMiss, NodeLack, ProposedChange, Winner
+from placer.explain.explanation import Explanation, NodeLack, ProposedChange, Winner
 from placer_cli.draw.breaking import BreakingText
 from placer_cli.draw.canvas import Canvas
+from placer_cli.draw.labels import labels_looked_at
 from placer_cli.draw.node import draw_node
 from placer_cli.draw.palette import BAD, GOOD, QUIET, STRONG
+from placer_cli.draw.plain import has_classes
 from placer_cli.draw.residents import residents_of
 from placer_cli.draw.texts import count_text, fold_names
 from placer_models.cluster import Instance
@@ -58,6 +60,7 @@ def draw_explanations(
     canvas: Canvas,
     *,
     of_cluster: bool,
+    files: Sequence[str] = (),
 ) -> RenderableType:
     """Draw each explanation as a tree; who has a place is told where it is."""
     parts: list[RenderableType] = []
@@ -66,28 +69,33 @@ def draw_explanations(
     for one in explanations:
         if parts:
             parts.append("")
-        acts = {c.kind: acts_of(c.changes, instance, of_cluster=of_cluster) for c in one.changes}
-        parts.append(_tree(one, acts, canvas))
+        acts = {
+            change.kind: acts_of(change.changes, instance, of_cluster=of_cluster, files=files)
+            for change in one.changes
+        }
+        parts.append(_tree(one, acts, canvas, classes=has_classes(instance)))
     if len(explanations) == 1 and explanations[0].nearest:
-        parts += ["", *_nearest_node(explanations[0].nearest[0], instance, answer, canvas)]
+        parts += ["", *_nearest_node(explanations[0], instance, answer, canvas)]
     return Group(*parts)
 
 
 def _nearest_node(
-    near: NearMiss, instance: Instance, answer: Answer, canvas: Canvas
+    one: Explanation, instance: Instance, answer: Answer, canvas: Canvas
 ) -> Iterator[RenderableType]:
     """Draw the inside of the nearest node as the answer leaves it, and mark what is missing."""
+    near = one.nearest[0]
     placement = answer.placement if isinstance(answer, Placed | PartlyPlaced) else Placement()
     node = next(node for node in instance.nodes if node.name == near.node)
     missing = [
-        f"{number_said(lack.missing, lack.unit)}{_noun(lack.unit)}"
+        f"{number_said(lack.missing, lack.unit)}{_noun(lack.missing, lack.unit)}"
         if lack.missing is not None
         else lack.rule
         for lack in near.lacks
     ]
     words = f"{canvas.marks.offline} missing here: {', '.join(missing)}"
     yield Text.assemble("The nearest node   ", (words, BAD))
-    yield draw_node(node, residents_of(instance, placement).get(near.node, ()), canvas)
+    inside = residents_of(instance, placement).get(near.node, ())
+    yield draw_node(node, inside, canvas, labels=labels_looked_at(instance, one.pods))
 
 
 def _placed(answer: Answer, names: Collection[NamespacedName] | None) -> str:
@@ -102,7 +110,9 @@ def _placed(answer: Answer, names: Collection[NamespacedName] | None) -> str:
     return f"{'; '.join(places)}."
 
 
-def _tree(one: Explanation, acts: Mapping[str, Sequence[str]], canvas: Canvas) -> Tree:
+def _tree(
+    one: Explanation, acts: Mapping[str, Sequence[str]], canvas: Canvas, *, classes: bool
+) -> Tree:
     names = fold_names([title_of(*key) for key in one.pods])
     who = f"gang {one.gang}: {names}" if one.gang else names
     tree = Tree(Text(who, STRONG), guide_style=QUIET)
@@ -111,7 +121,9 @@ def _tree(one: Explanation, acts: Mapping[str, Sequence[str]], canvas: Canvas) -
         tree.add(Text(sentence, QUIET))
     if one.funnel:
         steps = " → ".join(
-            f"{step.rule} {step.nodes}" if step.rule else count_text(step.nodes, "node")
+            f"{_rule_said(step.rule, classes=classes)} {step.nodes}"
+            if step.rule
+            else count_text(step.nodes, "node")
             for step in one.funnel
         )
         tree.add(Text(f"nodes that remain: {steps}", QUIET))
@@ -128,14 +140,22 @@ def _tree(one: Explanation, acts: Mapping[str, Sequence[str]], canvas: Canvas) -
     return tree
 
 
+def _rule_said(rule: str, *, classes: bool) -> str:
+    """Return a rule by its name; where no inside is known there is one pool, the node's CPUs."""
+    return "CPU" if rule == "shared-pool" and not classes else rule
+
+
 def _lack(lack: NodeLack, canvas: Canvas) -> Text:
     """Say what is missing of what, with a bar that ends in it, and who has it."""
     text = Text(lack.text)
     if lack.asked is not None and lack.left is not None and lack.missing is not None:
         has = [lack.left] if lack.total is None else [lack.left, lack.total]
-        left = f"{' of '.join(number_said(one, lack.unit) for one in has)}{_noun(lack.unit)} left"
+        # Where the text begins with what is asked for, it is not named again.
+        says_what = ": asks " in lack.text
+        noun = "" if says_what else _noun(has[-1], lack.unit)
+        left = f"{' of '.join(number_said(one, lack.unit) for one in has)}{noun} left"
         missing = f"{number_said(lack.missing, lack.unit)} missing"
-        text.append(f": {left}, ").append(missing, BAD).append("\n")
+        text.append(f"{';' if says_what else ':'} {left}, ").append(missing, BAD).append("\n")
         text.append_text(_bar(lack, canvas))
     if lack.held_by:
         named = [
@@ -177,9 +197,10 @@ def number_said(amount: int, unit: str) -> str:
     return f"{amount:,}"
 
 
-def _noun(unit: str) -> str:
+def _noun(amount: int, unit: str) -> str:
     """Return what is counted, after the number; empty for bytes, which say it themselves."""
-    return {"milliCpu": " CPUs", "bytes": ""}.get(unit, f" {unit}")
+    cpus = " CPU" if amount == 1000 else " CPUs"
+    return {"milliCpu": cpus, "bytes": ""}.get(unit, f" {unit}")
 
 
 def _winner(winner: Winner) -> Text:
@@ -203,14 +224,20 @@ def _changes(one: Explanation, acts: Mapping[str, Sequence[str]]) -> Iterator[Te
             )
     elif one.ruled_out or one.open:
         yield Text("no change that would do was found")
-    if one.ruled_out:
-        yield Text(f"none would do: {_kinds(one.ruled_out)}", QUIET)
+    # Whoever waits alone has no members to go without.
+    ruled_out = [kind for kind in one.ruled_out if one.gang or kind != "fewer-members"]
+    if ruled_out:
+        yield Text(f"none would do: {_kinds(ruled_out)}", QUIET)
     if one.open:
         yield Text(f"not known: {_kinds(one.open)}", QUIET)
 
 
 def best_changes(
-    explanations: Sequence[Explanation], instance: Instance, *, of_cluster: bool
+    explanations: Sequence[Explanation],
+    instance: Instance,
+    *,
+    of_cluster: bool,
+    files: Sequence[str] = (),
 ) -> list[tuple[str, str, str]]:
     """Return a row for each explanation with a change: who waits, the best change, the act.
 
@@ -219,7 +246,7 @@ def best_changes(
     rows = []
     for one in explanations:
         for change in one.changes[:1]:
-            acts = acts_of(change.changes, instance, of_cluster=of_cluster)
+            acts = acts_of(change.changes, instance, of_cluster=of_cluster, files=files)
             names = fold_names([title_of(*key) for key in one.pods])
             who = f"gang {one.gang}" if one.gang else names
             rows.append((who, _parts(change), acts[0] if len(acts) == 1 else ""))

@@ -1,7 +1,7 @@
 """One node with its owners: who holds which thread, memory and device."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from rich.console import Group, RenderableType
@@ -22,7 +22,7 @@ from placer_cli.draw.texts import (
     amount_text,
     by_default,
     count_text,
-    cpus_text,
+    cpu_count_text,
     memory_text,
     named_amounts,
 )
@@ -39,13 +39,28 @@ MEMORY_COLUMNS = 24
 """Width of a NUMA node's memory bar, where there is room."""
 
 
-def draw_node(node: Node, residents: Sequence[DrawnPod], canvas: Canvas) -> RenderableType:
-    """Draw the inside of a node, its owners' legend, and its links."""
-    return Group(*_parts(node, residents, canvas))
+def draw_node(
+    node: Node,
+    residents: Sequence[DrawnPod],
+    canvas: Canvas,
+    labels: Container[str] | None = None,
+) -> RenderableType:
+    """Draw the inside of a node, its owners' legend, and its links.
+
+    Args:
+        node: The node.
+        residents: Who is there.
+        canvas: Where it is drawn.
+        labels: Which of its labels are told; None: all.
+
+    """
+    return Group(*_parts(node, residents, canvas, labels))
 
 
-def _parts(node: Node, residents: Sequence[DrawnPod], canvas: Canvas) -> Iterator[RenderableType]:
-    yield _headline(node, canvas)
+def _parts(
+    node: Node, residents: Sequence[DrawnPod], canvas: Canvas, labels: Container[str] | None
+) -> Iterator[RenderableType]:
+    yield _headline(node, canvas, labels)
     if not is_inside_known(node):
         tenants = marked_pods([resident for resident in residents if resident.is_pod])
         claims = _Claims.of(node, tenants)
@@ -122,8 +137,8 @@ class _Claims:
         return holders[0].cell if holders else None
 
 
-def _headline(node: Node, canvas: Canvas) -> Text:
-    facts = [f"{key}={value}" for key, value in node.labels]
+def _headline(node: Node, canvas: Canvas, labels: Container[str] | None) -> Text:
+    facts = [f"{key}={value}" for key, value in node.labels if labels is None or key in labels]
     if node.alignment not in (None, AlignmentPolicy.NONE):
         each = " for each container" if node.scope is AlignmentScope.CONTAINER else ""
         facts.append(f"NUMA policy {node.alignment}{each}")
@@ -266,8 +281,8 @@ def _free_line(node: Node, claims: _Claims, residents: Sequence[DrawnPod], canva
         if members:
             asked = sum(r.pod.spec.requests.cpu_milli for r in members)
             words.append(
-                f"{pool}: {count_text(len(members), 'pod')} asking for {cpus_text(asked)} CPUs"
+                f"{pool}: {count_text(len(members), 'pod')} asking for {cpu_count_text(asked)}"
             )
     if kept := sum(r.pod.spec.requests.cpu_milli for r in residents if not r.is_pod):
-        words.append(f"{cpus_text(kept)} CPUs kept for the system")
+        words.append(f"{cpu_count_text(kept)} kept for the system")
     return flow_pieces((Text(word, QUIET) for word in words), canvas.width, f" {canvas.marks.dot} ")

@@ -12,7 +12,7 @@ from placer_cli.draw.palette import ACCENT, QUIET
 from placer_cli.draw.residents import DrawnPod, extended_taken, pods_on
 from placer_cli.draw.shares import devices_of
 from placer_cli.draw.tables import table
-from placer_cli.draw.texts import amount_text, cpus_text, memory_text, named_amounts
+from placer_cli.draw.texts import amount_text, cpu_count_text, cpus_text, memory_text, named_amounts
 from placer_cli.draw.threads import StyledMark
 from placer_models.cluster import Instance, Node
 from placer_models.device import GPU
@@ -110,7 +110,7 @@ def draw_amounts(
         )
     drawn: list[RenderableType] = [grid]
     if kept := sum(r.pod.spec.requests.cpu_milli for r in residents if not r.is_pod):
-        drawn.append(Text(f"{cpus_text(kept)} CPUs kept for the system", QUIET))
+        drawn.append(Text(f"{cpu_count_text(kept)} kept for the system", QUIET))
     if pods:
         drawn += ["", _legend(node, pods, canvas)]
     return Group(*drawn)

@@ -67,6 +67,11 @@ def cpus_text(milli: int) -> str:
     return f"{milli / 1000:.3f}".rstrip("0").rstrip(".")
 
 
+def cpu_count_text(milli: int) -> str:
+    """Write thousandths of a CPU as CPUs, with the noun: ``1 CPU``, ``1.5 CPUs``."""
+    return f"{cpus_text(milli)} {'CPU' if milli == 1000 else 'CPUs'}"
+
+
 def gb_per_s(centi: int) -> str:
     """Write 0.01 GB/s as GB/s, without the unit: ``15.75``."""
     return f"{centi / 100:,.2f}".rstrip("0").rstrip(".")

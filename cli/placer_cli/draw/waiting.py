@@ -1,6 +1,6 @@
 """Waiting gangs and lone pods, equal ones folded."""
 
-from collections.abc import Container
+from collections.abc import Collection
 from itertools import groupby
 
 from rich.console import RenderableType
@@ -13,7 +13,7 @@ from placer_cli.draw.tables import table
 from placer_cli.draw.text_flow import titled
 from placer_cli.draw.texts import (
     amount_text,
-    cpus_text,
+    cpu_count_text,
     fold_names,
     memory_text,
     named_amounts,
@@ -33,7 +33,7 @@ Member = tuple[Gang, Pod]
 
 
 def waiting_table(
-    instance: Instance, placed: Container[tuple[str, str]], width: int
+    instance: Instance, placed: Collection[tuple[str, str]], width: int
 ) -> RenderableType | None:
     """Return a table of the pods that have no place yet; None if there is none."""
     members = [(gang, pod) for gang in instance.gangs for pod in gang.pods if pod.key not in placed]
@@ -50,7 +50,7 @@ def waiting_table(
         wrap={"name": 16, "gang": 12, "each asks for": 16, "rules": 12},
         spare=("QoS", "priority"),
     )
-    return titled("Without a place", drawn)
+    return titled("Without a place" if placed else "Waiting", drawn)
 
 
 def not_asked_about(instance: Instance, width: int) -> RenderableType | None:
@@ -86,7 +86,7 @@ def left_out_said(instance: Instance) -> str:
 def asked_text(spec: PodSpec) -> str:
     """Say what one pod asks for: ``16 CPUs, 64Gi, 2 gpu``."""
     need = spec.requests
-    parts = [f"{cpus_text(need.cpu_milli)} CPUs"] if need.cpu_milli else []
+    parts = [cpu_count_text(need.cpu_milli)] if need.cpu_milli else []
     parts += [memory_text(need.memory_bytes)] if need.memory_bytes else []
     parts += [f"{pages.count}x{memory_text(pages.page_bytes)} pages" for pages in need.hugepages]
     each = (", ".join(_devices(one)) or "no devices" for one in spec.each)

@@ -5,8 +5,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from placer.explain.explain import funnel_of
+from placer.explain.token import token_of
 from placer.search.options import SolveOptions
 from placer.search.what_if import WhatIf
+from placer_cli.draw.breaking import BreakingText
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import BAD, GOOD, QUIET, STRONG
 from placer_cli.draw.places import draw_moves, draw_unplaced
@@ -16,7 +19,15 @@ from placer_cli.draw.texts import count_text
 from placer_cli.draw.verdict import CENTI_GB_PER_S, tier_value_text, verdict
 from placer_models.cluster import Instance
 from placer_models.goals import Sense, Tier
-from placer_models.placement import Answer, PartlyPlaced, Placed, title_of
+from placer_models.placement import (
+    Answer,
+    NamespacedName,
+    PartlyPlaced,
+    Placed,
+    Unplaced,
+    title_of,
+)
+from placer_models.pod import pods_of
 from placer_models.whatif.change import InstanceChange
 
 
@@ -62,8 +73,41 @@ def _parts(
         yield titled("How good it is, where that differs", drawn)
     if not isinstance(found.after, Placed) and found.after.unplaced:
         yield ""
-        drawn = draw_unplaced(found.after.unplaced, canvas)
-        yield titled("Without a place all the same", drawn)
+        others_wait = _reasons_differ(found, instance)
+        if others_wait:
+            drawn = draw_unplaced(others_wait, canvas)
+            yield titled("Without a place, for another reason than before", drawn)
+        if count := len(found.after.unplaced) - len(others_wait):
+            who = count_text(count, "more pod" if others_wait else "pod")
+            waits = f"{'waits' if count == 1 else 'wait'} for the same reason as before"
+            yield BreakingText(Text(f"{who} {waits} (placer explain says why)", QUIET))
+
+
+def _reasons_differ(found: WhatIf, instance: Instance) -> list[Unplaced]:
+    """Return who has no place with the changes, and another reason for it, or other wishes.
+
+    The reason is the verdict and the rule that decides. That a rule keeps off other numbers of
+    nodes changes neither.
+    """
+    before = () if isinstance(found.before, Placed) else found.before.unplaced
+    after = () if isinstance(found.after, Placed) else found.after.unplaced
+    why = dict(_whys(before, instance))
+    return [
+        one
+        for one, (key, said) in zip(after, _whys(after, found.changed), strict=True)
+        if why.get(key) != said
+    ]
+
+
+def _whys(
+    unplaced: Sequence[Unplaced], instance: Instance
+) -> Iterator[tuple[NamespacedName, object]]:
+    """Yield who is left out, and why: what is asked, verdict and rule, all but the first reason."""
+    specs = {pod.key: pod.spec for pod in pods_of(instance.gangs)}
+    for one in unplaced:
+        key = (one.namespace, one.name)
+        token = token_of(one.why, funnel_of(one, len(instance.nodes)))
+        yield key, (specs.get(key), token, one.reasons[1:])
 
 
 def _sum(found: WhatIf) -> str:

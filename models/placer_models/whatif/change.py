@@ -39,9 +39,13 @@ class InstanceChange(Protocol):
 
 def unknown_name(noun: str, name: str, known: Iterable[str]) -> ChangeError:
     """Return the error for a name that there is none of, with the nearest that there is."""
+    return ChangeError(f"there is no {noun} '{name}'{nearest(name, known)}")
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Return ``; did you mean 'x'?`` for the nearest known name, or nothing."""
     near = get_close_matches(name, sorted(set(known)), n=1)
-    mend = f"; did you mean '{near[0]}'?" if near else ""
-    return ChangeError(f"there is no {noun} '{name}'{mend}")
+    return f"; did you mean '{near[0]}'?" if near else ""
 
 
 def unknown_pod(noun: str, key: NamespacedName, known: Iterable[NamespacedName]) -> ChangeError:

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 
 from placer_models.capacity import Unit, unit_written
 from placer_models.cluster import Instance
-from placer_models.files.errors import counted, suggestion
 from placer_models.placement import NamespacedName, title_of
 from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
 from placer_models.policy import ExclusivePolicy, Strength
@@ -15,6 +14,7 @@ from placer_models.taints import UNSCHEDULABLE, Toleration, TolerationOperator, 
 from placer_models.whatif.change import (
     Aspect,
     ChangeError,
+    nearest,
     running_named,
     unknown_pod,
     waiting_gang,
@@ -149,7 +149,7 @@ class Scale:
             raise ChangeError(
                 f"pod '{title}' is one already"
                 if gang.lone
-                else f"gang '{title}' has {counted(self.count, 'member')} already"
+                else f"gang '{title}' has {self.count:,} members already"
             )
         taken = {pod.key for one in instance.gangs for pod in one.pods}
         taken |= {one.pod.key for one in instance.running}
@@ -225,8 +225,7 @@ class AskLess:
     def _said(self, amount: int) -> str:
         """Return an amount of the resource as people say it."""
         if self.resource == "cpu":
-            whole, milli = divmod(amount, 1000)
-            return counted(amount / 1000 if milli else whole, "CPU")
+            return f"{amount / 1000:g} {'CPU' if amount == 1000 else 'CPUs'}"
         if self.resource == "memory":
             return f"{format_bytes(amount)} of memory"
         return f"{format_bytes(amount) if is_bytes(self.resource) else amount} {self.resource}"
@@ -393,8 +392,8 @@ class GiveUpTerm:
             taints.add(UNSCHEDULABLE)
         mine = [taint for taint in taints if taint.key == self.which]
         if not mine:
-            near = suggestion(self.which, {one.key for one in taints})
-            raise ChangeError(f"no node has the taint '{self.which}'{near}")
+            mend = nearest(self.which, (one.key for one in taints))
+            raise ChangeError(f"no node has the taint '{self.which}'{mend}")
         if not any(
             any(untolerated(mine, pod.spec.tolerations, keep_off=keep_off))
             for pod in pods

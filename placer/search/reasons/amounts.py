@@ -1,7 +1,7 @@
 """Reasons about plain amounts: resources of nodes as wholes, memory and hugepages."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from placer.counting.account import Account
@@ -12,10 +12,12 @@ from placer.search.reasons.rule import (
     AskedAndLeft,
     PerNumaNode,
     ReasonRule,
+    Said,
     always,
     by_subject,
     on_no_numa_node,
 )
+from placer_models.kubernetes.names import REQUESTED_CPU
 from placer_models.pod import PodSpec, Resources
 from placer_models.quantity import format_bytes
 from placer_models.reasons import Demand
@@ -55,11 +57,17 @@ def _of_resource(resource: NodeResource) -> ReasonRule:
         left = amount_of(key, account.resources)
         return AskedAndLeft(wanted_by(question.spec)[key], left, demand.subject)
 
+    def said(demand: Demand, _: Sequence[Demand], spec: PodSpec) -> Said:
+        if demand.subject == REQUESTED_CPU:
+            return f"asks {brief(demand, spec)}", ()
+        return f"{demand.subject}: asks {wanted_by(spec)[rule, demand.subject]:,}", ()
+
     return ReasonRule(
         name=rule,
         asked=asked,
         without=without,
         brief=brief,
+        said=said if rule == "extended" else None,
         lacks=lacks,
         settles=always,
         amounts=amounts,

@@ -24,6 +24,8 @@ from placer_models.bound import bound_to
 from placer_models.cluster import RunningPod
 from placer_models.cpuset import CpuSet
 from placer_models.effective import effective_exclusive
+from placer_models.files.errors import counted
+from placer_models.kubernetes.insides import is_inside_known
 from placer_models.pod import PodSpec
 from placer_models.policy import (
     BindPolicy,
@@ -36,6 +38,9 @@ from placer_models.reasons import Demand
 from placer_models.topology import ARM
 
 _NOWHERE: CpuSet = frozenset()
+
+_WHOLE_NODE = "whole-node"
+"""The word of a pool that is all CPUs of its node."""
 
 
 def _floats(_: Demand, asked: PodOnNode) -> bool:
@@ -61,7 +66,11 @@ def _cpu_amounts(_: Demand, asked: PodOnNode, account: Account) -> AskedAndLeft:
 
 
 def _cpus(_: Demand, spec: PodSpec) -> str:
-    return f"{own_cpus(spec)} CPUs"
+    return _own_said(spec)
+
+
+def _own_said(spec: PodSpec) -> str:
+    return counted(own_cpus(spec), "CPU")
 
 
 def _cpus_per_numa_node(_: Demand, asked: PodOnNode, account: Account) -> PerNumaNode:
@@ -74,7 +83,9 @@ def _shared_pool(asked: PodOnNode) -> Iterator[Demand]:
     spec = asked.spec
     beside = any(runner.pod.spec.qos is QosClass.LS for runner in asked.running)
     if spec.qos is QosClass.LS or (spec.qos.owns_cpus and spec.requests.cpu_milli and beside):
-        yield Demand("shared-pool")
+        # Where no inside is known there is one pool: the node's CPUs.
+        whole = spec.qos is QosClass.LS and not is_inside_known(asked.node)
+        yield Demand("shared-pool", word=_WHOLE_NODE if whole else "")
 
 
 def _best_effort_pool(asked: PodOnNode) -> Iterator[Demand]:
@@ -142,7 +153,11 @@ def _pool_column(demand: Demand, spec: PodSpec) -> Hashable:
 def _milli(demand: Demand, spec: PodSpec) -> str:
     if spec.qos.owns_cpus:
         return named(demand, spec)
-    return f"{spec.requests.cpu_milli / 1000:g} CPUs"
+    return _cpus_said(spec)
+
+
+def _cpus_said(spec: PodSpec) -> str:
+    return counted(spec.requests.cpu_milli / 1000, "CPU")
 
 
 def say_pool(demand: Demand, others: Sequence[Demand], spec: PodSpec) -> Said:
@@ -151,7 +166,9 @@ def say_pool(demand: Demand, others: Sequence[Demand], spec: PodSpec) -> Said:
         text = f"{demand.name} needs CPUs that the pod would own, {own_cpus(spec)} of them"
         return text, of_rule("cpu-count", others)
     milli = spec.requests.cpu_milli
-    return f"{demand.name} {f'asks {milli / 1000:g} CPUs' if milli else 'is empty'}", ()
+    if milli and demand.word == _WHOLE_NODE:
+        return f"CPU: asks {milli / 1000:g}", ()
+    return f"{demand.name} {f'asks {_cpus_said(spec)}' if milli else 'is empty'}", ()
 
 
 def _bind(asked: PodOnNode) -> Iterator[Demand]:
@@ -186,7 +203,7 @@ def _say_node_bind(demand: Demand, others: Sequence[Demand], spec: PodSpec) -> S
 def _bound(rule: str, others: Sequence[Demand], spec: PodSpec, *, full: bool) -> Said:
     policy = BindPolicy.FULL_PCPUS if full else BindPolicy.SPREAD_BY_PCPUS
     how = "in whole cores, to the very count" if full else "each on a core of its own"
-    return f"{rule} {policy} asks {own_cpus(spec)} CPUs {how}", of_rule("cpu-count", others)
+    return f"{rule} {policy} asks {_own_said(spec)} {how}", of_rule("cpu-count", others)
 
 
 def _apart_by(rule: str, policy: ExclusivePolicy) -> Callable[[PodOnNode], Iterable[Demand]]:
@@ -205,7 +222,7 @@ def _not_exclusive(asked: PodOnNode, _: Demand) -> PodOnNode:
 
 
 def _say_apart(demand: Demand, others: Sequence[Demand], spec: PodSpec) -> Said:
-    text = f"{demand.name} asks {own_cpus(spec)} CPUs apart from other pods"
+    text = f"{demand.name} asks {_own_said(spec)} apart from other pods"
     return text, of_rule("cpu-count", others)
 
 
@@ -237,7 +254,7 @@ AMOUNTS = (
         asked=_owned,
         without=_without_cpus,
         brief=_cpus,
-        said=lambda _, __, spec: (f"cpu-count asks {own_cpus(spec)} CPUs of its own", ()),
+        said=lambda _, __, spec: (f"cpu-count asks {_own_said(spec)} of its own", ()),
         lacks=_too_few_cpus,
         settles=_floats,
         amounts=_cpu_amounts,

@@ -1,11 +1,11 @@
 """The reasons of a pod in words, as answers print them."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import assert_never
 
 from placer.search.reasons.text import GUESSED, counts
-from placer_models.files.errors import candidates, shown
+from placer_models.files.errors import candidates, shown, suggestion
 from placer_models.network import Grouping, LevelRule
 from placer_models.pod import PodSpec
 from placer_models.reasons import (
@@ -37,19 +37,26 @@ WORDS = {When.EMPTY: "never fits", When.RUNNING: "not now", When.PLACED: "outvot
 """How a verdict begins."""
 
 
-def sentences(reasons: Sequence[Reason], spec: PodSpec) -> Iterator[str]:
-    """Yield each reason of a pod in words; the first as the verdict."""
+def sentences(reasons: Sequence[Reason], spec: PodSpec, nearest: str = "") -> Iterator[str]:
+    """Yield each reason of a pod in words; the first as the verdict.
+
+    Args:
+        reasons: Its reasons.
+        spec: Its spec.
+        nearest: What keeps it off the node that is nearest, which is told first then.
+
+    """
     for i, reason in enumerate(reasons):
-        text = _sentence(reason, spec)
+        text = _sentence(reason, spec, nearest)
         if i == 0 and isinstance(reason, FewMembers | GroupTooLarge):
             text = f"{WORDS[reason.when]}: {text}"
         yield text
 
 
-def _sentence(reason: Reason, spec: PodSpec) -> str:
+def _sentence(reason: Reason, spec: PodSpec, nearest: str) -> str:
     match reason:
         case Blocked():
-            return f"{_verdict(reason)} ({counts(Counter(dict(reason.nodes)), spec)})"
+            return f"{_verdict(reason)} ({counts(Counter(dict(reason.nodes)), spec, nearest)})"
         case FewMembers():
             count = f"{reason.most} of {reason.members} members"
             if reason.is_bound:
@@ -126,7 +133,11 @@ def _verdict(reason: Blocked) -> str:
 def _unknown(reason: UnknownName) -> str:
     """Say which name is unknown, and the nearest that there is."""
     name = reason.asked[0]
-    near = candidates(name, reason.known)
+    near = (
+        suggestion(name, _own_labels(name, reason.known))
+        if reason.what is NameOf.LABEL
+        else candidates(name, reason.known)
+    )
     of_type = f"no virtual function of type {shown(reason.device_type)} has"
     match reason.what:
         case NameOf.LABEL:
@@ -142,6 +153,17 @@ def _unknown(reason: UnknownName) -> str:
         case NameOf.FUNCTION_VALUE:
             wish = " or ".join(f"{reason.label}={value}" for value in reason.asked)
             return f"{of_type} {shown(wish)}{near}"
+
+
+def _own_labels(asked: str, known: Iterable[str]) -> Iterator[str]:
+    """Yield the labels that may be meant: those of Kubernetes for one of its own alone."""
+    for label in known:
+        if _is_of_kubernetes(asked) or not _is_of_kubernetes(label):
+            yield label
+
+
+def _is_of_kubernetes(label: str) -> bool:
+    return label.partition("/")[0].endswith(("kubernetes.io", "k8s.io")) and "/" in label
 
 
 def _asked(rule: LevelRule) -> str:

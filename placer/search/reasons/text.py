@@ -10,23 +10,33 @@ from placer_models.reasons import Blocker
 GUESSED = "if running pods are on the NUMA nodes that were guessed"
 
 MOST_KINDS = 3
-"""The most kinds of blockers told apart; those on fewer nodes are counted together."""
+"""The most kinds of blockers told apart, or one more where that is all; those on fewer nodes are
+counted together."""
 
 
-def counts(blockers: Counter[Blocker], spec: PodSpec) -> str:
-    """Return what blocks the pod, and on how many nodes; the numbers add up to all nodes."""
+def counts(blockers: Counter[Blocker], spec: PodSpec, first: str = "") -> str:
+    """Return what blocks the pod, and on how many nodes; the numbers add up to all nodes.
+
+    Args:
+        blockers: What blocks it, and on how many nodes.
+        spec: The pod's spec.
+        first: What blocks it on the node that is nearest, in the words of `text_of`: that is told
+            first. The rest comes by the number of nodes.
+
+    """
     if not blockers:
         return "the instance has no node"
     nodes = blockers.total()
     said: Counter[str] = Counter()
     for blocker, count in blockers.items():
         said[text_of(blocker, spec)] += count
-    shown = said.most_common(MOST_KINDS)
+    most = len(said) if len(said) <= MOST_KINDS + 1 else MOST_KINDS
+    shown = sorted(said.most_common(), key=lambda one: one[0] != first)[:most]
     parts = [f"{count} of {nodes} nodes: {text}" for text, count in shown]
     rest = nodes - sum(count for _, count in shown)
     if rest:
         kinds = len(said) - len(shown)
-        parts.append(f"{rest} of {nodes} nodes: {kinds} other reason{'s' if kinds > 1 else ''}")
+        parts.append(f"{rest} of {nodes} nodes: {kinds} other reasons")
     return "; ".join(parts)
 
 

@@ -1,0 +1,58 @@
+"""What a what-if prints: the short answer, and reasons of those alone for whom they are others."""
+
+from pathlib import Path
+
+import pytest
+
+from placer_cli.app import main
+
+CLUSTER = """
+apiVersion: placer/v1
+kind: Instance
+metadata: {name: w}
+machines:
+  - {name: small, numaNodes: [{id: 0, memory: 8Gi, cpus: "0-3"}]}
+nodes:
+  - {name: a, machine: small, labels: {zone: x}}
+  - {name: b, machine: small, cordoned: true}
+pods:
+  - {name: p, requests: {cpu: 5}}
+  - {name: q, requests: {cpu: 3}, nodeSelector: {zone: y}}
+  - {name: r, requests: {cpu: 6}}
+"""
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> str:
+    file = tmp_path / "cluster.yaml"
+    file.write_text(CLUSTER)
+    return str(file)
+
+
+def test_reasons_that_stay_are_counted_alone(
+    cluster: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """
+    With the node uncordoned other numbers of nodes keep all three off, by the same rules.
+    """
+    assert main(["solve", cluster, "--what-if", "uncordon=b"]) == 1
+
+    printed = capsys.readouterr().out
+    assert "3 pods wait for the same reason as before (placer explain says why)" in printed
+    assert "Without a place" not in printed
+
+
+def test_who_asks_for_less_and_waits_still_is_told_why(
+    cluster: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["solve", cluster, "--what-if", "give-up=q:nodeSelector=zone"]) == 1
+    printed = capsys.readouterr().out
+    assert "1 pod gains a place." in printed
+    assert "2 pods wait for the same reason as before" in printed
+
+    assert main(["solve", cluster, "--what-if", "ask-less=r:cpu=5"]) == 1
+    _, told = capsys.readouterr().out.split("Without a place, for another reason than before")
+    assert "asks 5 CPUs" in told
+    assert "\nr " in told
+    assert "\np " not in told
+    assert "2 more pods wait for the same reason as before" in told
