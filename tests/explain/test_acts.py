@@ -87,7 +87,7 @@ def test_moves_name_how_many_may_move_and_the_files(tmp_path: Path) -> None:
     running = "  - {name: r, node: a, requests: {cpu: 1}, gang: h}\n"
     file = tmp_path / "i.yaml"
     members = "".join(running.replace("name: r", f"name: r{i}") for i in "01")
-    file.write_text(f"{CLUSTER}{members}runningGangs: [{{name: h, minMember: 2}}]\n")
+    file.write_text(f"{CLUSTER}{members}runningGangs: [{{name: h}}]\n")
     world = load_instance([file])
     moves = [parse_change("move=r"), parse_change("move=h")]
 
