@@ -237,7 +237,7 @@ def test_a_running_pod_that_keeps_apart_is_named_as_the_reason(term: AffinityTer
     found = answer(node(cores=2), owner("a", 1, "db"), running=running)
 
     assert "not now" in str(found)
-    assert "anti-affinity asks 1 CPUs apart from pods that keep away from it" in str(found)
+    assert "anti-affinity asks 1 CPU apart from pods that keep away from it" in str(found)
 
 
 def test_a_wish_comes_before_the_bind_policy() -> None:

@@ -13,6 +13,7 @@ from placer.search.reasons.question import (
 )
 from placer.search.reasons.rule import ReasonRule, Said, always, of_rule, own_cpus
 from placer_models.affinity import AffinityTerm
+from placer_models.files.errors import counted
 from placer_models.pod import PodSpec
 from placer_models.reasons import Demand
 
@@ -86,7 +87,7 @@ def _affinity_inside(_: Demand, others: Sequence[Demand], spec: PodSpec) -> Said
 def _anti_affinity_inside(_: Demand, others: Sequence[Demand], spec: PodSpec) -> Said:
     apart = [term for term in spec.affinity if term.required and term.apart and term.inside]
     whom = f"pods with {labels_of(apart)}" if apart else "pods that keep away from it"
-    text = f"anti-affinity asks {own_cpus(spec)} CPUs apart from {whom}"
+    text = f"anti-affinity asks {counted(own_cpus(spec), 'CPU')} apart from {whom}"
     return text, of_rule("cpu-count", others)
 
 

@@ -9,6 +9,7 @@ from placer.search.reasons.rule import ReasonRule, Said, listed, named, of_rule,
 from placer.state.fits import BY_CONTAINER, alignment_demanded
 from placer_models.bound import bound_to, naming_homes
 from placer_models.cluster import RunningPod
+from placer_models.files.errors import counted
 from placer_models.pod import PodSpec
 from placer_models.policy import AlignmentPolicy
 from placer_models.reasons import Demand
@@ -74,7 +75,10 @@ def _say_burst(demand: Demand, others: Sequence[Demand], spec: PodSpec) -> Said:
         text = f"constrained-burst needs CPUs that the pod would own, {own_cpus(spec)} of them"
         return text, of_rule("cpu-count", others)
     if pool := of_rule("shared-pool", others):
-        return f"constrained-burst asks {spec.requests.cpu_milli / 1000:g} CPUs on NUMA nodes", pool
+        return (
+            f"constrained-burst asks {counted(spec.requests.cpu_milli / 1000, 'CPU')} on NUMA nodes",
+            pool,
+        )
     return f"constrained-burst asks {_limit(demand, spec)}", ()
 
 
