@@ -75,10 +75,8 @@ def _say_burst(demand: Demand, others: Sequence[Demand], spec: PodSpec) -> Said:
         text = f"constrained-burst needs CPUs that the pod would own, {own_cpus(spec)} of them"
         return text, of_rule("cpu-count", others)
     if pool := of_rule("shared-pool", others):
-        return (
-            f"constrained-burst asks {counted(spec.requests.cpu_milli / 1000, 'CPU')} on NUMA nodes",
-            pool,
-        )
+        cpus = counted(spec.requests.cpu_milli / 1000, "CPU")
+        return f"constrained-burst asks {cpus} on NUMA nodes", pool
     return f"constrained-burst asks {_limit(demand, spec)}", ()
 
 
