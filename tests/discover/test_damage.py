@@ -89,7 +89,7 @@ def complaint(discover: Callable[[], MachineInventory]) -> str:
     assert found.instance().nodes[0].machine is found.machine
     written = json.dumps(to_document(found, DocumentKind.MACHINE))
     assert read_machine(MachineFile.model_validate_json(written)) == found.machine
-    assert to_document(found, DocumentKind.INVENTORY)["kind"] == "MachineInventory"
+    assert to_document(found, DocumentKind.INVENTORY)["kind"] == "Inventory"
     return ""
 
 
