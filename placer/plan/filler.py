@@ -1,12 +1,11 @@
 """The filler: many greedy fillings of bins at a time, each in an order of its own."""
 
-import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from importlib import import_module
 
 import numpy as np
 
+from placer.compiled import compiled_or
 from placer.packing.step_limit import StepLimit, StepLimitError
 from placer.plan.arrays import FloatArray, IntArray
 from placer.plan.bin_tables import BinTables, tables_of
@@ -32,14 +31,10 @@ some seconds, later ones a third of a second."""
 
 def fastest_filling(left: float) -> _Fill:
     """Return the compiled loop if `placer[fast]` is there and so much time makes it worth."""
-    if _COMPILED not in sys.modules and left < _WORTH_COMPILING:
-        return filled
-    try:
-        run: _Fill = import_module(_COMPILED).compiled_filled
-    except (ImportError, RuntimeError):
-        # Numba is not there, does not know this NumPy, or finds no folder for what it compiles.
-        return filled
-    return run
+    plain: _Fill = filled
+    return compiled_or(
+        plain, _COMPILED, "compiled_filled", is_worth_loading=left >= _WORTH_COMPILING
+    )
 
 
 class Filler:

@@ -7,7 +7,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from placer.plan import filler as fillers
+from placer import compiled
 from placer.plan.bin_tables import tables_of
 from placer.plan.compiled_filling import compiled_filled
 from placer.plan.device_packing import device_by_device
@@ -105,7 +105,7 @@ def test_without_numba_bins_are_filled_by_numpy(monkeypatch: pytest.MonkeyPatch)
             raise fault
 
         with monkeypatch.context() as without:
-            without.setattr(fillers, "import_module", failing)
+            without.setattr(compiled, "import_module", failing)
 
             assert fastest_filling(10.0) is filled
 

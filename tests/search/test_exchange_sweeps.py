@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from placer import compiled
 from placer.search.budget import Budget
-from placer.search.exchanges import swaps
 from placer.search.exchanges.compiled_sweeps import compiled_sweeps
 from placer.search.exchanges.draws import GUMBEL, draws, gumbel_of
 from placer.search.exchanges.swaps import BinContents, fastest_sweeps, settle, settle_in_threads
@@ -159,7 +159,7 @@ def test_without_numba_sweeps_are_those_of_numpy(monkeypatch: pytest.MonkeyPatch
         def failing(name: str, fault: Exception = fault) -> None:
             raise fault
 
-        monkeypatch.setattr(swaps, "import_module", failing)
+        monkeypatch.setattr(compiled, "import_module", failing)
 
         assert fastest_sweeps(10.0) is array_sweeps
 

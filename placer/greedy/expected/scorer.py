@@ -2,14 +2,14 @@
 
 import os
 import sys
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Protocol
 
 import numpy as np
 
+from placer.compiled import compiled_or
 from placer.greedy.columns import Indices, Numbers
 from placer.greedy.expected.arrays import DemandArrays
 from placer.greedy.expected.plain_scores import PlainScores
@@ -85,13 +85,11 @@ class ExpectedScorer:
         if self._is_compiled or not is_worth_loading(len(self._rows), left_s):
             return
         self._is_compiled = True  # Or it cannot be, which is not tried again.
-        try:
-            compiled = import_module(_COMPILED).CompiledScores
-        except (ImportError, RuntimeError):
-            # Numba is not there, does not know this NumPy, or finds no folder for what it compiles.
-            return
-        arrays, open_ = DemandArrays.of(self._demand), np.array(self._open, dtype=np.bool_)
-        self._scores = compiled(arrays, open_, self._rows, prices)
+        compiled: Callable[..., ExpectedScores] | None = None
+        compiled = compiled_or(compiled, _COMPILED, "CompiledScores")
+        if compiled is not None:
+            arrays, open_ = DemandArrays.of(self._demand), np.array(self._open, dtype=np.bool_)
+            self._scores = compiled(arrays, open_, self._rows, prices)
 
     def epoch(self, free: FreeNodes) -> Hashable:
         """Return the prices."""

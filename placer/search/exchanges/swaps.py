@@ -7,15 +7,14 @@ Things that are to be left out wait in spare bins of endless room. They are exch
 for their like, so that as much as before is left out.
 """
 
-import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from importlib import import_module
 
 import numpy as np
 from numpy.typing import NDArray
 
+from placer.compiled import compiled_or
 from placer.search.budget import Budget
 from placer.search.exchanges.sweeps import Bins, Loads, Slots, array_sweeps
 
@@ -50,14 +49,10 @@ EXCHANGES_A_SECOND = 1e7
 
 def fastest_sweeps(left_s: float) -> Sweeps:
     """Return the compiled sweeps if `placer[fast]` is there and so many seconds make it worth."""
-    if _COMPILED not in sys.modules and left_s < WORTH_COMPILING_S:
-        return array_sweeps
-    try:
-        run: Sweeps = import_module(_COMPILED).compiled_sweeps
-    except (ImportError, RuntimeError):
-        # Numba is not there, does not know this NumPy, or finds no folder for what it compiles.
-        return array_sweeps
-    return run
+    plain: Sweeps = array_sweeps
+    return compiled_or(
+        plain, _COMPILED, "compiled_sweeps", is_worth_loading=left_s >= WORTH_COMPILING_S
+    )
 
 
 @dataclass(slots=True)
