@@ -147,15 +147,15 @@ def _kill_at(dies_at: int) -> None:
     def killing(operation, cgroups):
         if next(numbers) == dies_at:
             os.kill(os.getpid(), signal.SIGKILL)
-        perform(operation, cgroups)
+        perform_operation(operation, cgroups)
 
     def committing(state):
         commit(state)
         if dies_at < 0:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    perform, commit = applying.perform, AppliedState.commit
-    applying.perform, AppliedState.commit = killing, committing
+    perform_operation, commit = applying.perform_operation, AppliedState.commit
+    applying.perform_operation, AppliedState.commit = killing, committing
 
 
 @pytest.fixture
