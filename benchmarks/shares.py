@@ -25,7 +25,7 @@ from placer_models.device import Device
 from placer_models.device_share import DeviceShare, totals_of
 from placer_models.placement import DeviceGrant, PodPlacement
 from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
-from placer_models.problem.shares import ShareableDevice
+from placer_models.problem.banks import ShareableDevice
 from placer_models.topology import Cpu, NumaNode, Topology
 
 GIB = 2**30

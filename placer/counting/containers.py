@@ -15,7 +15,7 @@ from placer_models.cpuset import CpuSet, is_same
 from placer_models.placement import ContainerPlacement
 from placer_models.pod import Container, ContainerRole, PodSpec
 from placer_models.policy import BINDING
-from placer_models.problem.container_fit import ContainerFit
+from placer_models.problem.fits import ContainerFit
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Choice, Problem
 from placer_models.topology import Topology

@@ -16,8 +16,7 @@ from placer_models.cluster import Node, RunningPod
 from placer_models.cpuset import CpuSet
 from placer_models.goals import CACHES, PACKAGES, Tier
 from placer_models.policy import BindPolicy, CoreKind, Strength
-from placer_models.problem.core_granularity import CoreGranularity
-from placer_models.problem.node_state import CoreClass
+from placer_models.problem.node_state import CoreClass, CoreGranularity
 from placer_models.problem.problem import CoreTake, Fit
 
 _HELD = (None, Strength.PREFERRED, Strength.REQUIRED)

@@ -11,9 +11,9 @@ from placer_models.device_share import DeviceShare, ShareAmounts, share_room, sh
 from placer_models.links.board import Board, counts_by_class, minors_of
 from placer_models.mig import MEDIA, covered_slices, gpu_of
 from placer_models.placement import DeviceGrant, PodPlacement
+from placer_models.problem.banks import ShareableDevice, ShareTake, follows_strategy
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Choice, Shape
-from placer_models.problem.shares import ShareableDevice, ShareTake, follows_strategy
 
 # One object for all nodes: Python makes a new empty set whenever it is asked for one.
 _NONE_FREE: frozenset[DeviceKey] = frozenset()

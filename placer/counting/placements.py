@@ -20,10 +20,9 @@ from placer_models.device import DeviceKey
 from placer_models.placement import ContainerPlacement, DeviceGrant, Placement, PodPlacement
 from placer_models.pod import Gang, Pod, pods_of
 from placer_models.policy import BindPolicy, Strength
-from placer_models.problem.core_granularity import CoreGranularity
-from placer_models.problem.node_state import NodeState
+from placer_models.problem.banks import follows_strategy
+from placer_models.problem.node_state import CoreGranularity, NodeState
 from placer_models.problem.problem import Choice, Choices, Problem, Shape
-from placer_models.problem.shares import follows_strategy
 from placer_models.records import record
 from placer_models.variants import pod_on
 

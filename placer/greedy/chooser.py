@@ -21,7 +21,7 @@ from placer.greedy.taking import sums_allow
 from placer_models.alignment import CellAmounts, cells_for_one
 from placer_models.goals import ALIGNMENT, LOCALITY_NUMA_NODES, LOCALITY_PACKAGES
 from placer_models.policy import AlignmentPolicy
-from placer_models.problem.container_fit import pools_of
+from placer_models.problem.fits import pools_of
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import NO_NODE, Choice, CoreTake, Fit, Shape
 

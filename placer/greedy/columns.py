@@ -16,11 +16,11 @@ from placer_models.goals import USABLE_SET_SIZES, strategy_of
 from placer_models.links.usable import usable_sets
 from placer_models.node_strategy import NodeLoad, NodeStrategy
 from placer_models.policy import QosClass
+from placer_models.problem.banks import ShareableDevice
 from placer_models.problem.dimensions import BEST_EFFORT_POOL, MEMORY, SHARED_POOL
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Problem, Shape
 from placer_models.problem.rooms import QUARTERS
-from placer_models.problem.shares import ShareableDevice
 from placer_models.records import record
 
 Numbers = NDArray[np.int64]

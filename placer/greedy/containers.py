@@ -19,8 +19,8 @@ from placer_models.device import GPU
 from placer_models.links.best import best_selection
 from placer_models.links.board import DeviceSelection, pair_minimum, pair_sum
 from placer_models.policy import AlignmentPolicy
-from placer_models.problem.container_fit import ContainerFit, pools_of
 from placer_models.problem.dimensions import Amounts
+from placer_models.problem.fits import ContainerFit, pools_of
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import CoreTake, Fit, Shape
 

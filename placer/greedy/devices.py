@@ -12,11 +12,10 @@ from placer_models.links.allowed import rooms
 from placer_models.links.board import DeviceSelection, pair_minimum, pair_sum
 from placer_models.links.permitted import best_permitted
 from placer_models.links.usable import usable_points
-from placer_models.problem.banks import DeviceBank
-from placer_models.problem.joint_fit import JointFit
+from placer_models.problem.banks import DeviceBank, ShareTake
+from placer_models.problem.fits import JointFit
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Shape
-from placer_models.problem.shares import ShareTake
 
 
 def pick_devices(

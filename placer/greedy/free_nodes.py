@@ -11,11 +11,10 @@ from placer.greedy.scorer import FreeNodes, PodAsk
 from placer.greedy.shares import openable
 from placer_models.device import GPU
 from placer_models.device_share import WHOLE_PERCENT
-from placer_models.problem.banks import DeviceBank
+from placer_models.problem.banks import DeviceBank, ShareableDevice, ShareNeed
 from placer_models.problem.dimensions import SHARED_POOL
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Shape
-from placer_models.problem.shares import ShareableDevice, ShareNeed
 
 WHOLE_MILLI = 1000
 """All of one GPU."""

@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 from placer_models.goals import Tier
 from placer_models.links.board import DeviceSelection
+from placer_models.problem.banks import ShareTake
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import CoreTake, Fit, Shape
-from placer_models.problem.shares import ShareTake
 
 
 class DevicesTaken(NamedTuple):

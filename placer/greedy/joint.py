@@ -13,7 +13,7 @@ from placer_models.links.allowed import is_partition, offered_count, offered_set
 from placer_models.links.board import Board
 from placer_models.links.permitted import best_permitted
 from placer_models.policy import DeviceScope
-from placer_models.problem.joint_fit import JointFit
+from placer_models.problem.fits import JointFit
 
 MOST_LOOKED_AT = 2_000
 """How many sets of the leading type are looked through for one pod, at most."""

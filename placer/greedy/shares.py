@@ -16,10 +16,9 @@ from placer_models.links.allowed import rooms, tells_apart
 from placer_models.links.permitted import best_permitted
 from placer_models.links.usable import usable_points
 from placer_models.policy import DeviceChoice, DeviceScope
-from placer_models.problem.banks import DeviceBank
+from placer_models.problem.banks import DeviceBank, ShareableDevice, ShareNeed, ShareTake
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Shape
-from placer_models.problem.shares import ShareableDevice, ShareNeed, ShareTake
 from placer_models.selectors import Labels
 
 T = TypeVar("T")

@@ -7,10 +7,11 @@ from typing import NamedTuple
 from placer.greedy.devices import pick_devices
 from placer.greedy.inside import DevicesTaken
 from placer_models.goals import SWITCH_POINTS
-from placer_models.problem.joint_fit import JointFit
+from placer_models.problem.banks import ClassesBelow
+from placer_models.problem.fits import JointFit
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Choice, Shape
-from placer_models.problem.switches import ClassesBelow, has_several, whole_switches
+from placer_models.problem.switches import has_several, whole_switches
 
 
 class SwitchTaker(NamedTuple):

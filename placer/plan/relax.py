@@ -13,11 +13,10 @@ from placer.search.plain_pods import never_on
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance
 from placer_models.pod import Gang, PodSpec
-from placer_models.problem.banks import DeviceBank
+from placer_models.problem.banks import DeviceBank, ShareableDevice, ShareNeed
 from placer_models.problem.dimensions import Dimension
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Problem, Shape
-from placer_models.problem.shares import ShareableDevice, ShareNeed
 
 
 @dataclass(frozen=True, slots=True)

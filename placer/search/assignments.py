@@ -2,8 +2,8 @@
 
 from collections import Counter
 
-from placer_models.cpsat.units import units_of
-from placer_models.problem.core_granularity import CoreGranularity
+from placer_models.cpsat.batch_model import units_of
+from placer_models.problem.node_state import CoreGranularity
 from placer_models.problem.problem import Problem
 
 CORES_OF_A_SEAT = 8

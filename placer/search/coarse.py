@@ -15,7 +15,7 @@ from placer_models.cpsat.families import sees_links
 from placer_models.device import GPU
 from placer_models.links.board import Board, selection_count, selections
 from placer_models.problem.banks import DeviceBank
-from placer_models.problem.joint_fit import JointFit
+from placer_models.problem.fits import JointFit
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Choice, Choices, Fit, Problem
 

@@ -6,7 +6,7 @@ from ortools.sat.python import cp_model
 
 from placer.search.budget import Budget
 from placer.search.model_answer import ModelAnswer
-from placer_models.cpsat.expression import Expression
+from placer_models.cpsat.assignment import Expression
 from placer_models.goals import Sense
 
 SYMMETRY_S = 3e-7

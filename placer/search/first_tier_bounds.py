@@ -6,7 +6,7 @@ from ortools.sat.python.cp_model import CpModel, IntVar
 
 from placer.search.budget import Budget
 from placer.search.cp import hint, optimise, variables_of
-from placer_models.cpsat.expression import Expression
+from placer_models.cpsat.assignment import Expression
 from placer_models.cpsat.relaxed import RelaxedModel, build_relaxed_model
 from placer_models.goals import MOVES, OPENED, Sense, Tier
 from placer_models.problem.problem import Problem

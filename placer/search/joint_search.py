@@ -19,7 +19,7 @@ from placer.search.budget import Budget
 from placer.search.coarse import links_matter, refine, without_links
 from placer.search.default_locality import without_choices, without_locality
 from placer.search.equal_pods import part
-from placer.search.exact import MOST_ASSIGNMENTS, search_exactly
+from placer.search.exact import MOST_ASSIGNMENTS, Progress, search_exactly
 from placer.search.exchanges.lots import lots_of
 from placer.search.exchanges.placed import place_most
 from placer.search.first_tier_bounds import bound_first_tiers, bounded_tiers
@@ -31,7 +31,6 @@ from placer.search.plain_pods import place_on
 from placer.search.rejected import note_choices, note_placement
 from placer.search.relaxed_moves import relaxed_moves
 from placer.search.sums_bound import bound_by_sums
-from placer.search.tiers import Progress
 from placer.search.ways import Way, take_turns
 from placer_models.cluster import Instance
 from placer_models.cpsat.families import is_plain

@@ -18,11 +18,10 @@ from placer.search.baseline import Baseline, baseline_of
 from placer.search.bound_notes import BoundNotes, Bounds
 from placer.search.budget import Budget
 from placer.search.cp import optimise
-from placer.search.exact import MOST_ASSIGNMENTS, limits_of
+from placer.search.exact import MOST_ASSIGNMENTS, Progress, limits_of
 from placer.search.joint_search import JointSearch
 from placer.search.judged import JudgedPlacement, Rejected, in_ids, judged
 from placer.search.rejected import note_choices
-from placer.search.tiers import Progress
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance
 from placer_models.cpsat.batch_model import build_batch_model

@@ -12,13 +12,13 @@ from dataclasses import dataclass, field, replace
 from placer.judge.breaches import breaches
 from placer.judge.measure import Worth, better, measure
 from placer.search.budget import Budget
+from placer.search.exact import Progress
 from placer.search.outside_witnesses import (
     closed_copies,
     nodes_of_first_pods,
     outside_pods_that_match,
 )
 from placer.search.replace_node import laid_by_expectation, laid_exactly, laid_greedily
-from placer.search.tiers import Progress
 from placer.state.affinity import has_affinity
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.goals import MOVES, Tier, before_links, before_locality, placed_tier

@@ -9,8 +9,7 @@ from placer.greedy.place import place_greedily
 from placer.search.budget import Budget
 from placer.search.coarse import refine, without_links
 from placer.search.default_locality import without_locality
-from placer.search.exact import limits_of, search_exactly
-from placer.search.tiers import silent
+from placer.search.exact import limits_of, search_exactly, silent
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance
 from placer_models.cpsat.tier_limits import modelled_tiers

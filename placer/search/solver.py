@@ -8,7 +8,7 @@ from placer.search.baseline import Baseline, baseline_of
 from placer.search.bound_notes import BoundNotes
 from placer.search.budget import Budget
 from placer.search.device_proximity import with_nearer_devices
-from placer.search.exact import limits_of
+from placer.search.exact import Progress, limits_of, silent
 from placer.search.garbage import no_collection
 from placer.search.joint_search import JointSearch
 from placer.search.judged import JudgedPlacement, Rejected, judged, look_at
@@ -19,7 +19,6 @@ from placer.search.reasons.ruled_out import all_ruled_out
 from placer.search.reasons.unplaced import never_asked, why_unplaced
 from placer.search.rejected import accepted
 from placer.search.scored import greedy_choices, is_scored, with_prices
-from placer.search.tiers import Progress, silent
 from placer.search.warm_start import warm_start
 from placer.state.batch import build_problem
 from placer.state.out_of_time import OutOfTimeError

@@ -16,8 +16,8 @@ from placer_models.cpuset import NO_CPUS, CpuSet
 from placer_models.effective import effective_alignment
 from placer_models.pod import ContainerRole, PodSpec, Resources
 from placer_models.policy import BINDING, AlignmentPolicy, AlignmentScope
-from placer_models.problem.container_fit import ContainerFit
 from placer_models.problem.dimensions import Dimension
+from placer_models.problem.fits import ContainerFit
 
 
 def by_container(spec: PodSpec, node: Node) -> bool:

@@ -34,9 +34,8 @@ from placer_models.policy import (
     AlignmentScope,
     GatherLevel,
 )
-from placer_models.problem.core_granularity import CoreGranularity
 from placer_models.problem.dimensions import SHARED_POOL, Dimension, in_cells
-from placer_models.problem.node_state import NodeState
+from placer_models.problem.node_state import CoreGranularity, NodeState
 from placer_models.problem.problem import Choice, Problem, Shape
 from placer_models.problem.tasks import NO_AFFINITIES, GangTask, InNodeAffinity
 

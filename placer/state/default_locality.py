@@ -10,7 +10,7 @@ from placer_models.alignment import fewest_cells
 from placer_models.cluster import Node
 from placer_models.pod import PodSpec
 from placer_models.policy import BINDING, AlignmentPolicy
-from placer_models.problem.locality_fit import LocalityFit
+from placer_models.problem.fits import LocalityFit
 
 Goods = list[tuple[int, Mapping[int | None, int]]]
 """For each good, how much is asked for, and how much each place has."""

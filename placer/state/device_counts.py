@@ -8,7 +8,7 @@ from placer_models.cluster import Node
 from placer_models.device_share import WHOLE_PERCENT, DeviceShare, share_room, totals_of
 from placer_models.device_strategy import DeviceStrategy
 from placer_models.pod import PodSpec, Resources
-from placer_models.problem.shares import ShareNeed
+from placer_models.problem.banks import ShareNeed
 
 
 def requests_on(spec: PodSpec, node: Node) -> Resources:

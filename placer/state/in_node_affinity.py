@@ -11,8 +11,7 @@ from placer_models.affinity import AffinityLevel, AffinityTerm
 from placer_models.cluster import Node, RunningPod
 from placer_models.goals import Tier
 from placer_models.pod import PodSpec
-from placer_models.problem.core_granularity import CoreGranularity
-from placer_models.problem.node_state import Guest, NodeState
+from placer_models.problem.node_state import CoreGranularity, Guest, NodeState
 from placer_models.problem.tasks import InNodeAffinity, InNodeAffinityTerm
 
 INSIDE = (AffinityLevel.NUMA, AffinityLevel.CORE)

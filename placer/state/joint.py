@@ -9,7 +9,7 @@ from placer_models.device import Device
 from placer_models.device_strategy import DeviceStrategy
 from placer_models.pod import PodSpec
 from placer_models.policy import JointScope, Strength
-from placer_models.problem.joint_fit import JointFit
+from placer_models.problem.fits import JointFit
 
 _Group = str | int | None
 """A PCIe switch, a PCIe root or a NUMA node; None if that of a device is not known."""

@@ -16,12 +16,11 @@ from placer_models.cluster import Machine, Node
 from placer_models.goals import CACHES, LOCALITY_PACKAGES, PACKAGES, Tier
 from placer_models.links.board import counts_by_class
 from placer_models.pod import PodSpec
-from placer_models.problem.banks import DeviceBank
-from placer_models.problem.core_granularity import CoreGranularity
+from placer_models.problem.banks import ClassesBelow, DeviceBank
 from placer_models.problem.dimensions import MEMORY, SHARED_POOL, Dimension, in_cells
-from placer_models.problem.node_state import Cell, NodeState
+from placer_models.problem.node_state import Cell, CoreGranularity, NodeState
 from placer_models.problem.rooms import rooms_of
-from placer_models.problem.switches import ClassesBelow, switches_of
+from placer_models.problem.switches import switches_of
 
 ALL_BUT_THE_NAME = attrgetter(*(f.name for f in fields(NodeState) if f.name != "name"))
 """The fields whose objects idle nodes that are alike share."""

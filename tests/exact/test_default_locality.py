@@ -9,7 +9,7 @@ from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance, Machine
-from placer_models.cpsat.units import units_of
+from placer_models.cpsat.batch_model import units_of
 from placer_models.goals import LOCALITY_NUMA_NODES, LOCALITY_PACKAGES
 from placer_models.placement import Placed
 from placer_models.policy import QosClass

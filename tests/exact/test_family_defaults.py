@@ -13,9 +13,9 @@ from placer.search.coarse import without_links
 from placer.state.batch import build_problem
 from placer_models import movable
 from placer_models.cpsat import families
+from placer_models.cpsat.batch_model import units_of
 from placer_models.cpsat.families import FAMILIES, is_countable, is_exchangeable, is_plain
 from placer_models.cpsat.family import Family
-from placer_models.cpsat.units import units_of
 from placer_models.movable import MOVABLE, may_move
 from placer_models.problem.problem import Problem
 from placer_models.rule_family import RuleFamily

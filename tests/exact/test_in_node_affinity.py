@@ -27,8 +27,7 @@ from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.goals import AFFINITY
 from placer_models.placement import Answer, PartlyPlaced, Placed, PodPlacement
 from placer_models.pod import Gang, Pod
-from placer_models.problem.core_granularity import CoreGranularity
-from placer_models.problem.node_state import NOBODY
+from placer_models.problem.node_state import NOBODY, CoreGranularity
 from placer_models.topology import Cpu, NumaNode, Topology
 from plain_enumeration import best_vector_plainly
 from tiny_pods import lone

@@ -9,14 +9,13 @@ from mixed_worlds import mixed_instance
 from placer.search.assignments import CORES_OF_A_SEAT, assignments_of
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance, Node
+from placer_models.cpsat.batch_model import units_of
 from placer_models.cpsat.tier_limits import modelled_tiers
-from placer_models.cpsat.units import units_of
 from placer_models.device import GPU
 from placer_models.machines.catalogue import load_machine
 from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
 from placer_models.policy import QosClass
-from placer_models.problem.core_granularity import CoreGranularity
-from placer_models.problem.node_state import NodeState
+from placer_models.problem.node_state import CoreGranularity, NodeState
 from placer_models.problem.problem import Problem
 
 

@@ -11,7 +11,7 @@ from placer.judge.breaches import breaches
 from placer.judge.measure import measure
 from placer.search.coarse import refine, without_links
 from placer.state.batch import build_problem
-from placer_models.problem.core_granularity import CoreGranularity
+from placer_models.problem.node_state import CoreGranularity
 from worlds import tiny_instance
 
 

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
-from placer_models.cpsat.assignment import Assignment, Variables
+from placer_models.cpsat.assignment import Assignment, Expression, Variables
 from placer_models.cpsat.envelope import pairs_of
-from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.family import Family, always, never
 from placer_models.domains import NO_DOMAIN
 from placer_models.goals import AFFINITY

@@ -6,8 +6,11 @@ from typing import TypeVar
 
 from ortools.sat.python.cp_model import IntVar, LinearExpr
 
-from placer_models.cpsat.expression import Expression
 from placer_models.problem.problem import Fit, Shape
+
+Expression = LinearExpr | int
+"""A linear expression, or a plain number where the value is known beforehand."""
+
 
 P = TypeVar("P")
 """The type of what a family of rules decides."""

@@ -1,18 +1,17 @@
 """The whole model of a batch: every family's variables, rules and goals."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
 from ortools.sat.python.cp_model import CpModel, LinearExpr
 
-from placer_models.cpsat.assignment import Assignment, PodUnit, Variables
-from placer_models.cpsat.expression import Expression
-from placer_models.cpsat.families import FAMILIES
+from placer_models.cpsat.assignment import Assignment, Expression, PodUnit, Variables
+from placer_models.cpsat.families import FAMILIES, is_countable
 from placer_models.cpsat.family import AddRule
 from placer_models.cpsat.gangs import placed
 from placer_models.cpsat.stoppable import StoppableModel, StoppedError
-from placer_models.cpsat.units import units_of
 from placer_models.problem.problem import Problem
 
 RULES: tuple[AddRule, ...] = tuple(rule for family in FAMILIES for rule in family.rules)
@@ -138,3 +137,24 @@ def _tiers(model: StoppableModel, problem: Problem, x: Variables) -> Iterator[Ex
                 model.go_on()
                 terms.append(family.tiers[tier](model, problem, x))
         yield LinearExpr.sum(terms) if len(terms) > 1 else terms[0]
+
+
+def units_of(problem: Problem) -> tuple[PodUnit, ...]:
+    """Group the pods of a Problem into units, in the order of their first pods."""
+    alike: defaultdict[tuple[int | None, int, int, int, int | None], list[int]] = defaultdict(list)
+    at_home = {pod for pod, _ in problem.homes}
+    for index, gang in enumerate(problem.gangs):
+        # Equal lone pods are as interchangeable as equal members of one gang.
+        alone = len(gang.pods) == 1 and gang.group is None
+        lone = alone and not gang.gathered and not gang.levels
+        owner = None if lone else index
+        for pod in gang.pods:
+            # No other pod is equal to a pod with a home.
+            home = pod if pod in at_home else None
+            alike[owner, problem.pods[pod], gang.level, gang.weight, home].append(pod)
+    together = [is_countable(problem, index) for index in range(len(problem.shapes))]
+    units = []
+    for family, ((owner, shape, level, weight, _), pods) in enumerate(alike.items()):
+        for members in [tuple(pods)] if together[shape] else [(pod,) for pod in pods]:
+            units.append(PodUnit(members, shape, owner, family, level, weight))
+    return tuple(sorted(units, key=lambda unit: unit.pods[0]))

@@ -5,15 +5,14 @@ from dataclasses import dataclass, replace
 
 from ortools.sat.python.cp_model import CpModel, LinearExpr
 
-from placer_models.cpsat.assignment import Assignment, Variables
+from placer_models.cpsat.assignment import Assignment, Expression, Variables
 from placer_models.cpsat.cpus import cores_of
 from placer_models.cpsat.devices import devices_touched
-from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.family import Family, Hint, KnownPlaces, Value, always, hints, never
 from placer_models.cpsat.numa import goods_of
 from placer_models.goals import ALIGNMENT, LOCALITY_NUMA_NODES
 from placer_models.policy import AlignmentPolicy, QosClass
-from placer_models.problem.container_fit import pools_of
+from placer_models.problem.fits import pools_of
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.pools import NO_POOL, CellPool
 from placer_models.problem.problem import Choice, Problem, Shape

@@ -9,17 +9,16 @@ from dataclasses import dataclass, replace
 
 from ortools.sat.python.cp_model import CpModel, LinearExpr
 
-from placer_models.cpsat.assignment import Assignment, Variables
+from placer_models.cpsat.assignment import Assignment, Expression, Variables
 from placer_models.cpsat.bound import PoolPart
 from placer_models.cpsat.cpus import cores_of
 from placer_models.cpsat.devices import devices_of
-from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.family import Family, Hint, KnownPlaces, Value, fits_of, hints, never
 from placer_models.cpsat.numa import goods_of
 from placer_models.goals import ALIGNMENT
 from placer_models.policy import BINDING, AlignmentPolicy
 from placer_models.problem.banks import DeviceBank
-from placer_models.problem.container_fit import ContainerFit
+from placer_models.problem.fits import ContainerFit
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Choice, Fit, Problem, Shape
 from placer_models.rule_family import RuleFamily

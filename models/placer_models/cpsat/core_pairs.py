@@ -12,10 +12,9 @@ from dataclasses import dataclass
 
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
-from placer_models.cpsat.assignment import Assignment, Variables
+from placer_models.cpsat.assignment import Assignment, Expression, Variables
 from placer_models.cpsat.cpus import BrokenCores, cores_of
 from placer_models.cpsat.exclusivity import ExclusivityVars, counts_pairs, met_pods
-from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.family import Family, Hint, KnownPlaces, always, hints, never
 from placer_models.goals import SHARED_CORES
 from placer_models.policy import BindPolicy

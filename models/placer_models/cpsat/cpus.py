@@ -5,8 +5,7 @@ from dataclasses import dataclass, replace
 
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
-from placer_models.cpsat.assignment import Assignment, Variables
-from placer_models.cpsat.expression import Expression
+from placer_models.cpsat.assignment import Assignment, Expression, Variables
 from placer_models.cpsat.family import Family, Hint, KnownPlaces, Value, always, hints, never
 from placer_models.goals import BIND, USABLE, WHOLE_CORE_POINTS
 from placer_models.policy import BindPolicy

@@ -7,9 +7,8 @@ from math import gcd
 
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
-from placer_models.cpsat.assignment import Assignment, Variables
+from placer_models.cpsat.assignment import Assignment, Expression, Variables
 from placer_models.cpsat.devices import devices_of
-from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.family import Family, always, never
 from placer_models.cpsat.shares import (
     Opened,
@@ -27,9 +26,9 @@ from placer_models.device_share import (
 )
 from placer_models.goals import DEVICE_CHOICE
 from placer_models.policy import DeviceChoice
+from placer_models.problem.banks import ShareableDevice
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Problem
-from placer_models.problem.shares import ShareableDevice
 from placer_models.rule_family import RuleFamily
 
 Position = tuple[int, int, int]

@@ -2,15 +2,14 @@
 
 from ortools.sat.python.cp_model import CpModel, LinearExpr
 
-from placer_models.cpsat.assignment import Assignment, Variables
+from placer_models.cpsat.assignment import Assignment, Expression, Variables
 from placer_models.cpsat.devices import devices_touched
-from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.family import Family, always, never
 from placer_models.cpsat.joint import JointGroups
 from placer_models.cpsat.shares import shares_of
 from placer_models.device_strategy import DeviceStrategy
+from placer_models.problem.banks import ShareNeed
 from placer_models.problem.problem import Problem
-from placer_models.problem.shares import ShareNeed
 from placer_models.rule_family import RuleFamily
 
 

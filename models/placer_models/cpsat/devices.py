@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
-from placer_models.cpsat.assignment import Assignment, Variables
-from placer_models.cpsat.expression import Expression
+from placer_models.cpsat.assignment import Assignment, Expression, Variables
 from placer_models.cpsat.family import Family, Hint, KnownPlaces, Value, hints
 from placer_models.cpsat.shares import OpenedDevices, opened_in, reach_of, shares_of
 from placer_models.device import GPU

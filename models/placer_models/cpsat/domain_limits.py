@@ -6,8 +6,7 @@ from functools import partial
 
 from ortools.sat.python.cp_model import CpModel, LinearExpr
 
-from placer_models.cpsat.assignment import Assignment, Variables
-from placer_models.cpsat.expression import Expression
+from placer_models.cpsat.assignment import Assignment, Expression, Variables
 from placer_models.cpsat.family import Family, always, never
 from placer_models.domains import NO_DOMAIN
 from placer_models.problem.problem import Problem

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
-from placer_models.cpsat.expression import Expression
+from placer_models.cpsat.assignment import Expression
 
 
 def below_envelope(

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
-from placer_models.cpsat.assignment import Assignment, Variables
+from placer_models.cpsat.assignment import Assignment, Expression, Variables
 from placer_models.cpsat.cpus import BrokenCores, cores_of
-from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.family import (
     Family,
     Hint,
@@ -26,8 +25,7 @@ from placer_models.cpsat.family import (
 )
 from placer_models.goals import SHARED_CORES, SHARED_NUMA_NODES
 from placer_models.policy import BindPolicy, ExclusivePolicy, Strength
-from placer_models.problem.core_granularity import CoreGranularity
-from placer_models.problem.node_state import CoreClass, NodeState
+from placer_models.problem.node_state import CoreClass, CoreGranularity, NodeState
 from placer_models.problem.problem import Choice, CoreTake, Problem
 from placer_models.rule_family import RuleFamily
 

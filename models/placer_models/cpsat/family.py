@@ -5,8 +5,7 @@ from dataclasses import dataclass, field
 
 from ortools.sat.python.cp_model import CpModel, IntVar
 
-from placer_models.cpsat.assignment import Assignment, Variables
-from placer_models.cpsat.expression import Expression
+from placer_models.cpsat.assignment import Assignment, Expression, Variables
 from placer_models.goals import Tier
 from placer_models.problem.banks import DeviceBank
 from placer_models.problem.node_state import NodeState

@@ -4,13 +4,12 @@ from collections import defaultdict
 
 from ortools.sat.python.cp_model import CpModel, LinearExpr
 
-from placer_models.cpsat.assignment import Variables
-from placer_models.cpsat.expression import Expression
+from placer_models.cpsat.assignment import Expression, Variables
 from placer_models.cpsat.family import Family, always, never
 from placer_models.cpsat.shares import ShareCount, shares_of
 from placer_models.device import FunctionSelector, admits_function
+from placer_models.problem.banks import ShareableDevice
 from placer_models.problem.problem import Problem
-from placer_models.problem.shares import ShareableDevice
 from placer_models.rule_family import RuleFamily
 from placer_models.selectors import Labels
 

@@ -12,10 +12,9 @@ from itertools import chain, combinations
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 from placer_models.affinity import AffinityLevel
-from placer_models.cpsat.assignment import Assignment, Variables
+from placer_models.cpsat.assignment import Assignment, Expression, Variables
 from placer_models.cpsat.cpus import cores_of
 from placer_models.cpsat.envelope import pairs_of
-from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.family import Family, Hint, KnownPlaces, always, hints, never
 from placer_models.goals import AFFINITY
 from placer_models.problem.node_state import sides_of

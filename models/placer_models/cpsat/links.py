@@ -5,10 +5,9 @@ from itertools import product
 
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
-from placer_models.cpsat.assignment import Assignment, Variables
+from placer_models.cpsat.assignment import Assignment, Expression, Variables
 from placer_models.cpsat.devices import boards_for, devices_of
 from placer_models.cpsat.envelope import below_envelope
-from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.family import Family, always
 from placer_models.cpsat.shares import OpenedDevices, opened_in, shared_by, shares_of
 from placer_models.device import GPU

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
-from placer_models.cpsat.assignment import Assignment, Variables
+from placer_models.cpsat.assignment import Assignment, Expression, Variables
 from placer_models.cpsat.cpus import cores_of
-from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.family import Family, Hint, KnownPlaces, always, fits_of, never
 from placer_models.cpsat.numa import cells_of, goods_of
 from placer_models.goals import CACHES, LOCALITY_NUMA_NODES, LOCALITY_PACKAGES, PACKAGES

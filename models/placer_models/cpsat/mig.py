@@ -5,10 +5,9 @@ from collections.abc import Iterator, Sequence
 
 from ortools.sat.python.cp_model import CpModel, LinearExpr
 
-from placer_models.cpsat.assignment import Assignment, Variables
+from placer_models.cpsat.assignment import Assignment, Expression, Variables
 from placer_models.cpsat.devices import devices_of
 from placer_models.cpsat.envelope import below_envelope
-from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.family import Family, always, never
 from placer_models.goals import USABLE
 from placer_models.mig import MEDIA, SLICES, MigPlacement

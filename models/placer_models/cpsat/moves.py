@@ -10,11 +10,10 @@ from dataclasses import dataclass
 
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
-from placer_models.cpsat.assignment import Assignment, Variables
+from placer_models.cpsat.assignment import Assignment, Expression, Variables
 from placer_models.cpsat.bound import PoolPart
 from placer_models.cpsat.cpus import cores_of
 from placer_models.cpsat.devices import devices_of
-from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.family import Family, Hint, KnownPlaces, Value, always, never
 from placer_models.cpsat.numa import goods_of
 from placer_models.cpsat.shares import shares_of

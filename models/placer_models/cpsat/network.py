@@ -5,8 +5,7 @@ from collections.abc import Iterator
 
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
-from placer_models.cpsat.assignment import Assignment, Variables
-from placer_models.cpsat.expression import Expression
+from placer_models.cpsat.assignment import Assignment, Expression, Variables
 from placer_models.cpsat.family import Family, always, never
 from placer_models.cpsat.gangs import ReachedGangs
 from placer_models.goals import GATHERING

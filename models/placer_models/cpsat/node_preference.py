@@ -2,8 +2,7 @@
 
 from ortools.sat.python.cp_model import CpModel, LinearExpr
 
-from placer_models.cpsat.assignment import Variables
-from placer_models.cpsat.expression import Expression
+from placer_models.cpsat.assignment import Expression, Variables
 from placer_models.cpsat.family import Family, always, never
 from placer_models.goals import NODE_PREFERENCE
 from placer_models.problem.problem import Problem

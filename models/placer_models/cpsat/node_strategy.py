@@ -6,8 +6,7 @@ from math import prod
 
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
-from placer_models.cpsat.assignment import Assignment, Variables
-from placer_models.cpsat.expression import Expression
+from placer_models.cpsat.assignment import Assignment, Expression, Variables
 from placer_models.cpsat.family import Family, always, never
 from placer_models.cpsat.opened import plain_sums_of_node
 from placer_models.goals import (

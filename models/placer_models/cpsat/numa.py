@@ -5,10 +5,9 @@ from dataclasses import dataclass, replace
 
 from ortools.sat.python.cp_model import CpModel, LinearExpr
 
-from placer_models.cpsat.assignment import Assignment, Variables
+from placer_models.cpsat.assignment import Assignment, Expression, Variables
 from placer_models.cpsat.cpus import cores_of
 from placer_models.cpsat.devices import devices_touched
-from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.family import (
     Family,
     Hint,
@@ -22,9 +21,9 @@ from placer_models.cpsat.family import (
 from placer_models.cpsat.shares import reach_of
 from placer_models.goals import ALIGNMENT
 from placer_models.policy import AlignmentPolicy
+from placer_models.problem.banks import follows_strategy
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Choice, Problem
-from placer_models.problem.shares import follows_strategy
 from placer_models.rule_family import RuleFamily
 
 

@@ -5,9 +5,8 @@ from typing import assert_never
 
 from ortools.sat.python.cp_model import CpModel, LinearExpr
 
-from placer_models.cpsat.assignment import Assignment, Variables
+from placer_models.cpsat.assignment import Assignment, Expression, Variables
 from placer_models.cpsat.cpus import cores_of
-from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.family import Family, always, never
 from placer_models.cpsat.localities import TouchedGroups, spans_of
 from placer_models.goals import NUMA_STRATEGY

@@ -7,8 +7,7 @@ from itertools import pairwise
 
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
-from placer_models.cpsat.assignment import Assignment, Variables
-from placer_models.cpsat.expression import Expression
+from placer_models.cpsat.assignment import Assignment, Expression, Variables
 from placer_models.cpsat.family import Family, Hint, KnownPlaces, always, never
 from placer_models.goals import OPENED
 from placer_models.problem.node_state import NodeState

@@ -16,8 +16,8 @@ from math import prod
 
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
+from placer_models.cpsat.assignment import Expression
 from placer_models.cpsat.classes import Demands, NodeClass, PodFamily, classes_of, families_of
-from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.stoppable import StoppableModel, StoppedError
 from placer_models.goals import MEMBER_ABOVE_POINTS, MEMBER_OF_MINIMUM_POINTS
 from placer_models.problem.problem import Problem

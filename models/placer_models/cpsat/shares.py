@@ -11,10 +11,9 @@ from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 from placer_models.cpsat.assignment import Assignment, Variables
 from placer_models.cpsat.family import Family, Hint, KnownPlaces, Value, always
 from placer_models.device_share import ShareAmounts
-from placer_models.problem.banks import DeviceBank
+from placer_models.problem.banks import DeviceBank, ShareTake
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Choice, Problem, Shape
-from placer_models.problem.shares import ShareTake
 from placer_models.rule_family import RuleFamily
 
 

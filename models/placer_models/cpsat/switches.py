@@ -4,15 +4,15 @@ from collections.abc import Sequence
 
 from ortools.sat.python.cp_model import CpModel, LinearExpr
 
-from placer_models.cpsat.assignment import Assignment, Variables
+from placer_models.cpsat.assignment import Assignment, Expression, Variables
 from placer_models.cpsat.devices import devices_of, devices_touched
-from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.family import Family, always, never
 from placer_models.cpsat.shares import Opened, OpenedDevices, opened_in
 from placer_models.goals import SWITCH_POINTS, USABLE
+from placer_models.problem.banks import ClassesBelow
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Problem
-from placer_models.problem.switches import ClassesBelow, has_several, whole_switches
+from placer_models.problem.switches import has_several, whole_switches
 from placer_models.rule_family import RuleFamily
 
 

@@ -6,8 +6,21 @@ from functools import lru_cache
 
 from placer_models.cpuset import format_cpu_list
 from placer_models.device import GPU, Device, LinkMatrix, PartitionTable, is_instance
-from placer_models.links.table import interchangeable, of_devices
 from placer_models.records import CachedHash, record
+
+
+def of_devices(table: PartitionTable, minors: Sequence[int]) -> frozenset[frozenset[int]]:
+    """Return the partitions that consist of these devices only.
+
+    A partition with a device that is broken or missing cannot be made.
+    """
+    known = set(minors)
+    return frozenset(frozenset(part) for part in table if known.issuperset(part))
+
+
+def interchangeable(parts: frozenset[frozenset[int]], a: int, b: int) -> bool:
+    """Return whether the partitions stay the same when the two devices change places."""
+    return all(part ^ {a, b} in parts for part in parts if (a in part) != (b in part))
 
 
 @dataclass(frozen=True, slots=True)

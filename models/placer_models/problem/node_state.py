@@ -1,18 +1,39 @@
 """The state of a node in counts: what is left on it, when a batch comes and while it is placed."""
 
 from dataclasses import field, fields
+from enum import IntEnum
 from operator import attrgetter
 from typing import NamedTuple
 
 from placer_models.node_strategy import NodeLoad
 from placer_models.policy import QosClass, Strength
-from placer_models.problem.banks import DeviceBank
+from placer_models.problem.banks import ClassesBelow, DeviceBank
 from placer_models.problem.dimensions import MEMORY, SHARED_POOL, Amounts
 from placer_models.problem.numa_strategy import CellStrategy
 from placer_models.problem.pools import NO_POOL, Bound, CellPool
 from placer_models.problem.rooms import room_points
-from placer_models.problem.switches import ClassesBelow
 from placer_models.records import record
+
+
+class CoreGranularity(IntEnum):
+    """How finely the cores of a node are told apart, because it may matter who shares them (C9)."""
+
+    ALIKE = 0
+    """No waiting pod minds who shares a core."""
+
+    HELD = 1
+    """One waiting pod minds: cores that running pods keep are told apart from others."""
+
+    PAIRS = 2
+    """Several waiting pods mind: each core with more than two threads is a class of its own.
+    For cores with two threads counts are enough: a pod that shares one has one of the two."""
+
+    EACH = 3
+    """Each core with more than one free thread is a class of its own."""
+
+    WHO = 4
+    """As EACH, and the other cores are told apart by who runs on them (C18)."""
+
 
 Guest = tuple[int, int]
 """(Side of an `InNodeAffinity`, number that tells its pods on a node apart if each counts)."""

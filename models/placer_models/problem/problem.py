@@ -19,8 +19,7 @@ from placer_models.policy import (
     ExclusivePolicy,
     QosClass,
 )
-from placer_models.problem.container_fit import ContainerFit
-from placer_models.problem.core_granularity import CoreGranularity
+from placer_models.problem.banks import ShareNeed, ShareTake
 from placer_models.problem.dimensions import (
     BEST_EFFORT_POOL,
     MEMORY,
@@ -30,10 +29,8 @@ from placer_models.problem.dimensions import (
     amounts_at,
     in_cells,
 )
-from placer_models.problem.joint_fit import JointFit
-from placer_models.problem.locality_fit import LocalityFit
-from placer_models.problem.node_state import NodeState
-from placer_models.problem.shares import ShareNeed, ShareTake
+from placer_models.problem.fits import ContainerFit, JointFit, LocalityFit
+from placer_models.problem.node_state import CoreGranularity, NodeState
 from placer_models.problem.tasks import NO_AFFINITIES, Affinities, GangTask, InNodeAffinity
 from placer_models.records import CachedHash, record
 

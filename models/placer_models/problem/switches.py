@@ -9,10 +9,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 
 from placer_models.device import GPU, is_instance
-from placer_models.problem.banks import DeviceBank
-
-ClassesBelow = tuple[tuple[int, int], ...]
-"""(bank, equivalence class) of all devices below a switch, ascending."""
+from placer_models.problem.banks import ClassesBelow, DeviceBank
 
 
 def switches_of(banks: Sequence[DeviceBank]) -> tuple[ClassesBelow, ...]:

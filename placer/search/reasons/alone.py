@@ -11,11 +11,10 @@ from placer.counting.account import Account
 from placer.greedy.place import place_greedily
 from placer.search.assignments import assignments_of
 from placer.search.budget import Budget
-from placer.search.exact import MOST_ASSIGNMENTS, limits_of, search_exactly
+from placer.search.exact import MOST_ASSIGNMENTS, limits_of, search_exactly, silent
 from placer.search.first_tier_bounds import bound_first_tiers
 from placer.search.halt import Halt
 from placer.search.reasons.question import PodOnNode
-from placer.search.tiers import silent
 from placer.state.batch import build_problem
 from placer.state.out_of_time import OutOfTimeError, Stop, go_on
 from placer.state.problem_cache import ProblemCache
@@ -24,7 +23,7 @@ from placer_models.node_rules import unasked
 from placer_models.placement import PodPlacement
 from placer_models.pod import Gang, Pod, PodSpec
 from placer_models.policy import QosClass
-from placer_models.problem.core_granularity import CoreGranularity
+from placer_models.problem.node_state import CoreGranularity
 from placer_models.relations import inside_only, without_company
 
 WORK = 1.0

@@ -34,7 +34,7 @@ def counted_blocker(asked: PodOnNode, account: Account, demands: _Demands) -> Bl
 def counted_alone(short: Demand, before: _Demands) -> Blocker:
     """Return the blocker of a demand that counting settles, with those that give it a meaning."""
     needed, subjects = REASON_RULES[short.rule].needs, ("", short.subject)
-    others = (d for d in before if d.rule in needed and d.subject in subjects)
+    others = (d for d in before if d.rule == needed and d.subject in subjects)
     return Blocker(short, tuple(others))
 
 

@@ -271,7 +271,7 @@ AMOUNTS = (
         settles=_floats,
         amounts=lambda _, asked, account: _pool_amounts(account.pools.shared, asked),
         column=_pool_column,
-        needs=("cpu-count",),
+        needs="cpu-count",
         is_amount=True,
         per_numa_node=on_no_numa_node,
     ),
@@ -285,7 +285,7 @@ AMOUNTS = (
         settles=_floats,
         amounts=lambda _, asked, account: _pool_amounts(account.pools.best_effort, asked),
         column=_pool_column,
-        needs=("cpu-count",),
+        needs="cpu-count",
         is_amount=True,
     ),
 )

@@ -22,7 +22,7 @@ from placer_models.device_share import DeviceShare, share_room, totals_of
 from placer_models.device_strategy import DeviceStrategy
 from placer_models.pod import DeviceRequest, PodSpec
 from placer_models.policy import DeviceScope, Strength
-from placer_models.problem.shares import ShareableDevice
+from placer_models.problem.banks import ShareableDevice
 from placer_models.quantity import format_bytes
 from placer_models.reasons import Demand
 
@@ -360,7 +360,7 @@ AMOUNTS = (
         said=_say_functions,
         lacks=_too_few_functions,
         settles=_is_alone,
-        needs=("device-share",),
+        needs="device-share",
     ),
 )
 

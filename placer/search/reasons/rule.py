@@ -92,7 +92,7 @@ class ReasonRule:
         amounts: How much it asks for, and how much is left, where it asks for an amount.
         column: What tells a column of ``amounts`` left apart, so that asks share it; None where the
             demand does not lack exactly if more is asked than is left. It looks at the pod alone.
-        needs: Rules without which a demand that counting settles means nothing.
+        needs: The rule without which a demand that counting settles means nothing; None: no rule.
         inside: Whether it says something about places inside a node, and not only about what the
             node is and who is there.
         is_amount: Whether it asks for an amount, which an alignment may ask to be near others.
@@ -116,7 +116,7 @@ class ReasonRule:
     settles: Callable[[Demand, PodOnNode], bool] = _never
     amounts: Callable[[Demand, PodOnNode, Account], AskedAndLeft | None] = _no_amounts
     column: Callable[[Demand, PodSpec], Hashable] = _no_column
-    needs: tuple[str, ...] = ()
+    needs: str | None = None
     inside: bool = True
     is_amount: bool = False
     per_numa_node: Callable[[Demand, PodOnNode, Account], PerNumaNode] | None = None

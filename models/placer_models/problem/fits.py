@@ -1,7 +1,8 @@
-"""Container fits: containers that are each aligned by themselves, on a kind of node (C12)."""
+"""Fits: what containers, devices side by side and locality of a shape mean on a kind of node."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from placer_models.policy import BINDING, AlignmentPolicy
 
@@ -54,3 +55,39 @@ def pools_of(
         for cell in cells
         if any(row[cell] for i in bound for row in parts[i])
     )
+
+
+@dataclass(frozen=True, slots=True)
+class JointFit:
+    """Devices that a pod wants side by side, on a kind of node (D9).
+
+    Attributes:
+        types: (type, count), two or more; the count is 1 for a type of which each group gives
+            one device.
+        groups: For each of the types, the group of each equivalence class of its bank; None
+            where it is not known.
+        beside: Pairs of types by index, where the wish is required: each group that gives
+            a device of the first gives one of the second, and no device is without a group.
+        each: Types by index, never the first, of which each group gives the pod at most one
+            device. The pod has at least one in all, and no more than there are groups that
+            give it the first type; a device of that type without a group counts as a group.
+
+    """
+
+    types: tuple[tuple[str, int], ...]
+    groups: tuple[tuple[int | None, ...], ...]
+    beside: tuple[tuple[int, int], ...]
+    each: tuple[int, ...] = ()
+
+
+class LocalityFit(NamedTuple):
+    """The fewest places that hold a pod with all that it has, on the empty node.
+
+    Attributes:
+        cells: The fewest cells; None where a policy says which it uses, or there is only one.
+        packages: The fewest packages; None where there is only one.
+
+    """
+
+    cells: int | None
+    packages: int | None
