@@ -22,7 +22,7 @@ from node.node_documents import a_document, a_node, a_pod
 from placer.node.apply import apply
 from placer.node.cgroup_files import CgroupFiles
 from placer.node.cgroups import CPU, CPUSET, MEMORY, PIDS, Cgroups
-from placer.node.host import Host
+from placer.node.host import HostMachine
 from placer.node.mounts import MountError, kernel_files
 from placer.node.state import AppliedState
 from placer_models.cluster import Node
@@ -34,7 +34,7 @@ CPUS = 128
 
 
 def measured(title: str, files: CgroupFiles, node: Node, rounds: int, *, owners: bool) -> None:
-    cgroups, host = Cgroups(files), Host(node.name)
+    cgroups, host = Cgroups(files), HostMachine(node.name)
     pods = [a_pod(f"p{i}", milli=2) for i in range(PODS)]
     with tempfile.TemporaryDirectory() as folder:
         state = AppliedState(Path(folder))

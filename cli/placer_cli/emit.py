@@ -53,7 +53,7 @@ def check_moves(emission: EmittedObjects | None, instance: Instance) -> None:
         )
 
 
-def objects_for(emission: EmittedObjects) -> Objects:
+def empty_objects_for(emission: EmittedObjects) -> Objects:
     """Return what has to be kept of a dump."""
     return Objects(keeps_whole=EmitKind.YAML in emission.kinds, bears=True)
 

@@ -103,13 +103,16 @@ def solve_what_if(
     read_s = monotonic() - started_s
     with halted_by_ctrl_c() as halt, progress(error_console()) as tell:
         from placer.search.solver import solve
-        from placer.search.what_if import what_if
+        from placer.search.what_if import solve_with_changes
 
         left_s = options.time_limit_s - (monotonic() - started_s - read_s)
         timed = replace(options, halt=halt, time_limit_s=max(0.001, left_s))
         try:
             found = interruptible(
-                lambda: what_if(instance, changes, timed, lambda i, o: solve(i, o, tell)), halt
+                lambda: solve_with_changes(
+                    instance, changes, timed, lambda i, o: solve(i, o, tell)
+                ),
+                halt,
             )
         except ChangeError as error:
             raise typer.BadParameter(f"--what-if {error}") from None

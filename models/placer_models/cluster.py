@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from placer_models.cpuset import CpuSet
 from placer_models.defaults import NO_DEFAULTS, Defaults
 from placer_models.demand import ExpectedDemand
-from placer_models.device import GPU, Device, LinkMatrix, PartitionTable, is_instance
+from placer_models.device import GPU, Device, LinkMatrix, PartitionTable, is_mig_instance
 from placer_models.left_out import LeftOut
 from placer_models.mig import Modes, gpu_of, with_instances
 from placer_models.network import NODE_LEVEL, LevelRule
@@ -203,7 +203,7 @@ class Node:
         A MIG instance may if its GPU is healthy. A GPU in MIG mode is not given out itself.
         """
         key = (device.type, device.minor)
-        if is_instance(device.type):
+        if is_mig_instance(device.type):
             key = (GPU, gpu_of(device.minor))
         elif self.mig and device.type == GPU and device.minor in dict(self.mig):
             return False

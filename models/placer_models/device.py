@@ -115,6 +115,6 @@ class LinkMatrix:
                     raise ValueError(f"GPU {a} has a link to itself")
 
 
-def is_instance(device_type: str) -> bool:
+def is_mig_instance(device_type: str) -> bool:
     """Return whether devices of the type are MIG instances."""
     return device_type.startswith(INSTANCE_PREFIX)

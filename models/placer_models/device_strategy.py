@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from enum import StrEnum
 
-from placer_models.device import GPU, is_instance
+from placer_models.device import GPU, is_mig_instance
 
 
 class DeviceStrategy(StrEnum):
@@ -38,7 +38,7 @@ def strategy_fault(
 
     """
     strategy = strategies[kind]
-    if kind == GPU or is_instance(kind):
+    if kind == GPU or is_mig_instance(kind):
         return f"there is no strategy for {kind}; ask for as many as the pod needs"
     if counts.get(kind, 0) != 1:
         return (

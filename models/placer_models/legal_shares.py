@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from placer_models.capacity import MAX_QUANTITY, MEMORY, PERCENT, Quantity, Unit, format_amount
 from placer_models.cluster import Machine, Node
-from placer_models.device import GPU, Device, is_instance
+from placer_models.device import GPU, Device, is_mig_instance
 from placer_models.device_share import WHOLE_PERCENT, DeviceShare
 
 FaultPath = tuple[str | int, ...]
@@ -34,7 +34,7 @@ def share_faults(kind: str, share: DeviceShare) -> Iterator[tuple[FaultPath, obj
     if share.memory_bytes is not None and share.memory_bytes < 1:
         yield ("memory_bytes",), share.memory_bytes, "got none; expected some memory, or none said"
     yield from _capacity_faults(share.capacity)
-    if is_instance(kind):
+    if is_mig_instance(kind):
         yield (), share, f"there are no shares of {kind}; ask for instances by their count"
     elif share.memory_bytes is not None and share.memory_percent is not None:
         yield (

@@ -6,7 +6,7 @@ from placer_models.typed import check_types
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ContainerLimits:
     """The limits of one container; None where there is none.
 
     Attributes:
@@ -26,7 +26,7 @@ class Limits:
             raise ValueError("a limit of swap needs one of memory")
 
 
-NO_LIMITS = Limits()
+NO_LIMITS = ContainerLimits()
 
-PodLimits = tuple[tuple[str, Limits], ...]
+PodLimits = tuple[tuple[str, ContainerLimits], ...]
 """(Container, its limits) in the order of the containers; containers without are left out."""

@@ -94,7 +94,7 @@ def own_score(load: NodeLoad, ask: LoadAsk) -> int:
     return _mean(amounts, [load.total[c] for c in ask.classes])
 
 
-def added_score(load: NodeLoad, ask: LoadAsk, other: LoadAsk) -> int:
+def score_added_by_one_more(load: NodeLoad, ask: LoadAsk, other: LoadAsk) -> int:
     """Return by how much another pod of the batch on its node raises a pod's mean share."""
     amounts = [other.amounts[c] for c in ask.classes]
     return _mean(amounts, [load.total[c] for c in ask.classes])
@@ -143,7 +143,7 @@ def own_scores(load: NodeLoad) -> int:
 def mean_scores(load: NodeLoad) -> int:
     """Return the sum of the mean shares of the new pods, with all of them there."""
     beside = sum(
-        count * (others - (other == ask)) * added_score(load, ask, other)
+        count * (others - (other == ask)) * score_added_by_one_more(load, ask, other)
         for ask, count in load.new
         for other, others in load.new
     )

@@ -81,7 +81,7 @@ class LabelExpression:
             case SelectorOperator.DOES_NOT_EXIST:
                 return value is None
             case SelectorOperator.GT | SelectorOperator.LT:
-                number = None if value is None else whole_number(value)
+                number = None if value is None else label_as_integer(value)
                 if number is None:
                     return False
                 limit = int(self.values[0])
@@ -106,7 +106,7 @@ class LabelExpression:
         if self.operator in (SelectorOperator.IN, SelectorOperator.NOT_IN):
             return "" if self.values else "one or more"
         if self.operator in COMPARING:
-            right = len(self.values) == 1 and whole_number(self.values[0]) is not None
+            right = len(self.values) == 1 and label_as_integer(self.values[0]) is not None
             return "" if right else "one whole number"
         return "none" if self.values else ""
 
@@ -116,7 +116,7 @@ def labels_meet(labels: Labels, expressions: Iterable[LabelExpression]) -> bool:
     return all(expression.meets(labels) for expression in expressions)
 
 
-def label_choices(
+def needed_label_sets(
     labels: Labels, expressions: Iterable[LabelExpression]
 ) -> Iterator[Sequence[LabelPair]]:
     """Yield sets of labels, of each of which whoever meets both has one."""
@@ -127,7 +127,7 @@ def label_choices(
             yield [(one.key, value) for value in one.values]
 
 
-def whole_number(text: str) -> int | None:
+def label_as_integer(text: str) -> int | None:
     """Return a label's value as a whole number of 64 bits, or None if it is none."""
     digits = (text[1:] if text[:1] in ("-", "+") else text).lstrip("0") or text[-1:]
     if len(digits) > MOST_DIGITS or not (digits.isascii() and digits.isdigit()):

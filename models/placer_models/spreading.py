@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from placer_models.cluster import Node
 from placer_models.node_affinity import NodeAffinity
 from placer_models.pod import PodSpec
-from placer_models.selectors import LabelPair, Labels, label_choices
+from placer_models.selectors import LabelPair, Labels, needed_label_sets
 from placer_models.taints import Toleration, untolerated
 from placer_models.topology_spread import SpreadConstraint
 
@@ -52,7 +52,7 @@ class Spreading:
     @property
     def label_choices(self) -> Iterable[Sequence[LabelPair]]:
         """Sets of labels, of each of which a pod that counts has one."""
-        return label_choices(self.constraint.labels, self.constraint.expressions)
+        return needed_label_sets(self.constraint.labels, self.constraint.expressions)
 
     def domain(self, node: Node) -> str | None:
         """Return the node's domain, or None if the constraint does not look at the node."""

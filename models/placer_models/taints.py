@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from placer_models.selectors import whole_number
+from placer_models.selectors import label_as_integer
 from placer_models.typed import check_types
 
 TAINT_WEIGHT = 100
@@ -132,4 +132,4 @@ def untolerated(
 
 def _number(text: str) -> int | None:
     """Return the value of a canonically written 64-bit number, or None if it is none."""
-    return whole_number(text) if _CANONICAL.fullmatch(text) else None
+    return label_as_integer(text) if _CANONICAL.fullmatch(text) else None

@@ -3,7 +3,7 @@
 from itertools import count
 
 from placer_models.cluster import Node
-from placer_models.device import GPU, Device, is_instance
+from placer_models.device import GPU, Device, is_mig_instance
 from placer_models.goals import MIG_POINTS
 from placer_models.links.board import Board, board_of
 from placer_models.mig import TABLES, MigPlacement, covered_slices, gpu_of
@@ -46,7 +46,7 @@ def marks_of(node: Node, device_type: str) -> tuple[tuple[int, int], ...]:
 
 def cuts_of(node: Node, device_type: str, board: Board) -> tuple[MigPlacement, ...]:
     """Return where on their GPUs the MIG instances of a type are, or nothing for other types."""
-    if not is_instance(device_type):
+    if not is_mig_instance(device_type):
         return ()
     table_of = dict(node.mig)
     cuts = []

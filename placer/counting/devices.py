@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from placer.counting.functions import free_functions, given_functions
 from placer_models.cluster import Node, RunningPod
-from placer_models.device import GPU, Device, DeviceKey, is_instance
+from placer_models.device import GPU, Device, DeviceKey, is_mig_instance
 from placer_models.device_share import DeviceShare, ShareAmounts, share_room, share_taken, totals_of
 from placer_models.links.board import Board, counts_by_class, minors_of
 from placer_models.mig import MEDIA, covered_slices, gpu_of
@@ -68,14 +68,14 @@ def _cut_off(node: Node, held: Collection[DeviceKey]) -> frozenset[DeviceKey]:
         return frozenset()
     busy: defaultdict[int, set[int]] = defaultdict(set)
     for kind, minor in held:
-        if is_instance(kind):
+        if is_mig_instance(kind):
             busy[gpu_of(minor)].update(covered_slices(node.mig, kind, minor))
         elif kind == GPU:
             busy[minor].update(range(MEDIA + 1))
     return frozenset(
         (d.type, d.minor)
         for d in node.devices
-        if is_instance(d.type)
+        if is_mig_instance(d.type)
         and not busy[gpu_of(d.minor)].isdisjoint(covered_slices(node.mig, d.type, d.minor))
     )
 
@@ -158,7 +158,7 @@ def whole_of(state: NodeState, place: PodPlacement, shape: Shape) -> tuple[tuple
     )
 
 
-def shares_of(
+def devices_of_shares(
     state: NodeState,
     left: DevicesLeft,
     place: PodPlacement,

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from placer_models.cluster import Node
-from placer_models.device import GPU, is_instance
+from placer_models.device import GPU, is_mig_instance
 from placer_models.environment import Env
 from placer_models.placement import ContainerPlacement
 from placer_models.visible_devices import UNNAMED_GPUS, gpu_environment
@@ -22,7 +22,7 @@ def with_environment(
             env=gpu_environment(
                 {grant.minor for grant in part.devices if grant.type == GPU},
                 gpus,
-                has_instances=any(is_instance(grant.type) for grant in part.devices),
+                has_instances=any(is_mig_instance(grant.type) for grant in part.devices),
                 unnamed=UNNAMED_GPUS in node.labels,
             ),
         )

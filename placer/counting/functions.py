@@ -53,7 +53,7 @@ def given_functions(
     device_of = {(d.type, d.minor): d for d in devices} if wanting else {}
     for (kind, minor), places in wanting.items():
         free = _free(device_of[kind, minor], held)
-        chosen = matched_functions(
+        chosen = match_functions(
             [
                 [vf for vf, has in free.items() if admits_function(wishes[pod][kind], has)]
                 for pod, _ in places
@@ -69,7 +69,7 @@ def given_functions(
     return found
 
 
-def matched_functions(options: Sequence[Sequence[int]]) -> list[int] | None:
+def match_functions(options: Sequence[Sequence[int]]) -> list[int] | None:
     """Return an option of its own for each, low ones first, or None if that is impossible.
 
     By augmenting paths: if all options of one are taken, their holders are asked to move.

@@ -9,7 +9,7 @@ from placer.counting.container_devices import wants_by_cell, with_devices
 from placer.counting.containers import in_own_parts, in_parts, in_pool, taken_by
 from placer.counting.core_pairs import how_cores_are_kept, pick_pairs
 from placer.counting.cores import CoreWant, FreeCore, core_classes, free_cores, pick_cpus, takes_of
-from placer.counting.devices import grants_of, shares_of, whole_of
+from placer.counting.devices import devices_of_shares, grants_of, whole_of
 from placer.counting.environment import with_environment
 from placer.counting.memory import dealt_memory, pinned_of
 from placer.counting.pools import counts_on_numa_nodes, homes_of, pool_of, pools_after
@@ -333,7 +333,7 @@ def recount(
             ),
             devices=whole_of(state, place, shape),
             pinned=pinned_of(problem, state, place),
-            shares=shares_of(state, account.devices, place, shape, opened[place.node]),
+            shares=devices_of_shares(state, account.devices, place, shape, opened[place.node]),
             containers=tuple(
                 taken_by(pod.spec, place.containers, container, node, state, problem)
                 for container in (fit.containers if fit else ())

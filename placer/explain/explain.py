@@ -27,7 +27,7 @@ from placer.search.budget import Budget
 from placer.search.options import SolveOptions
 from placer.search.reasons.gangs import level_blocker
 from placer.search.reasons.register import REASON_RULES
-from placer.search.reasons.sentences import sentences
+from placer.search.reasons.sentences import reason_sentences
 from placer.state.asks import Ask
 from placer.state.network import required_levels
 from placer.state.out_of_time import OutOfTimeError
@@ -268,7 +268,7 @@ def _verdict(one: Unplaced, spec: PodSpec | None, nearest: Sequence[NearMiss]) -
     lacks = nearest[0].lacks if nearest else ()
     if spec is None or not lacks or not isinstance(one.why[0], Blocked):
         return one.reasons[0]
-    return next(sentences(one.why[:1], spec, lacks[0].text))
+    return next(reason_sentences(one.why[:1], spec, lacks[0].text))
 
 
 def funnel_of(one: Unplaced, all_nodes: int) -> tuple[FunnelStep, ...]:

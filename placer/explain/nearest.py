@@ -13,7 +13,7 @@ from placer.search.reasons.question import PodOnNode
 from placer.search.reasons.register import REASON_RULES
 from placer.search.reasons.rule import AskedAndLeft
 from placer.search.reasons.stages import Stage
-from placer.search.reasons.text import text_of
+from placer.search.reasons.text import text_of_blocker
 from placer.state.asks import Ask
 from placer.state.out_of_time import OutOfTimeError
 from placer_models.affinity import SYSTEM_NAMESPACE
@@ -279,7 +279,7 @@ def _lack(demand: Demand, stage: Stage, ask: Ask, index: int, placed: PlacedKeys
 
 def _told(blocker: Blocker, stage: Stage, ask: Ask, index: int) -> NodeLack:
     spec = stage.question(ask, index).spec
-    return NodeLack(blocker.demand.name, blocker.demand.subject, text_of(blocker, spec))
+    return NodeLack(blocker.demand.name, blocker.demand.subject, text_of_blocker(blocker, spec))
 
 
 def _amounts(

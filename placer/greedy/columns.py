@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from placer.greedy.bound import milli_left
-from placer_models.device import GPU, is_instance
+from placer_models.device import GPU, is_mig_instance
 from placer_models.goals import USABLE_SET_SIZES, strategy_of
 from placer_models.links.usable import usable_sets
 from placer_models.node_strategy import NodeLoad, NodeStrategy
@@ -332,7 +332,7 @@ def _columns_of(
     asked = {kind for shape in shapes for kind, _ in shape.devices}
     asked |= {need.type for shape in shapes for need in shape.shares}
     types = tuple(sorted(asked.union(device_types)))
-    cut_types = frozenset(filter(is_instance, types))
+    cut_types = frozenset(filter(is_mig_instance, types))
     return Columns(types, cut_types, resources, strategy, _parts_asked(shapes), classes)
 
 

@@ -8,7 +8,7 @@ from placer.greedy.node_strategy import usable_left
 from placer.greedy.node_table import NodeTable
 from placer.greedy.offer import NO_PRICE
 from placer.greedy.switches import SwitchTaker, points_broken
-from placer.state.out_of_time import go_on
+from placer.state.out_of_time import raise_if_out_of_time
 from placer_models.device import GPU
 from placer_models.links.best import best_pair_sum, best_selection
 from placer_models.links.board import pair_sum
@@ -67,7 +67,7 @@ class _Looked:
     def look_into(self, node: int) -> None:
         state = self._table.state(node)
         if state not in self._by_state:
-            go_on(self._table.stop)
+            raise_if_out_of_time(self._table.stop)
             self._by_state[state] = _in_state(self._table, state, self._pods, self._minimum)
         found = self._by_state[state]
         if found is not None and (self.best is None or (found.cost, node) < self.best):

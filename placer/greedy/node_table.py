@@ -20,7 +20,7 @@ from placer.greedy.scored_nodes import ScoredNodes
 from placer.greedy.scorer import ANY_GPU, NodeScorer
 from placer.greedy.states import States
 from placer.greedy.taking import after
-from placer.state.out_of_time import Stop, go_on
+from placer.state.out_of_time import Stop, raise_if_out_of_time
 from placer_models.incremental import PersistentTuple, changed_indices
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Choice, Choices, Fit, Problem, Shape
@@ -212,7 +212,7 @@ class NodeTable:
             allowed: The nodes that may be taken; None: all.
 
         """
-        go_on(self.stop)
+        raise_if_out_of_time(self.stop)
         shape = self.problem.pods[pod]
         ranking = self._ranking(shape)
         first = None

@@ -8,8 +8,8 @@ from placer.judge.cells import (
     aligned_claims,
     beside_its_pool,
     by_allocatable_cpus,
+    capacity_of_empty_cells,
     cells_used,
-    empty_cells,
     policy_of,
     scope_of,
 )
@@ -71,7 +71,7 @@ def _claim_fault(judged: JudgedNode, claim: AlignedClaim, policy: AlignmentPolic
         case AlignmentPolicy.RESTRICTED:
             numa_nodes = [numa.id for numa in judged.inside.topology.numa_nodes]
             asked = by_allocatable_cpus(judged, claim)
-            cells, need = empty_cells(judged.inside, asked, numa_nodes)
+            cells, need = capacity_of_empty_cells(judged.inside, asked, numa_nodes)
             if not need:  # nothing that has a width
                 return None
             most = restricted_width(cells, need)
@@ -106,7 +106,7 @@ def cells_beyond_fewest(scene: Scene) -> int:
             every_cell: list[CellId] = [numa.id for numa in judged.inside.topology.numa_nodes]
             every_cell.append(None)
             for claim in aligned_claims(judged, placed):
-                fewest = _fewest_cells(*empty_cells(judged.inside, claim, every_cell))
+                fewest = _fewest_cells(*capacity_of_empty_cells(judged.inside, claim, every_cell))
                 beyond += len(cells_used(judged, claim)) - fewest
                 beyond += len(beside_its_pool(judged, claim))
     return beyond

@@ -157,7 +157,7 @@ def is_bound(judged: JudgedNode, placed: PlacedPod, claim: AlignedClaim) -> bool
         return False
     if policy_of(judged, placed) is AlignmentPolicy.RESTRICTED:
         numa_nodes = [numa.id for numa in judged.inside.topology.numa_nodes]
-        return bool(empty_cells(judged.inside, claim, numa_nodes)[1])
+        return bool(capacity_of_empty_cells(judged.inside, claim, numa_nodes)[1])
     return policy_of(judged, placed) is AlignmentPolicy.SINGLE_NUMA_NODE
 
 
@@ -220,7 +220,7 @@ def cells_used(judged: JudgedNode, claim: AlignedClaim) -> frozenset[CellId]:
     return frozenset(cells)
 
 
-def empty_cells(
+def capacity_of_empty_cells(
     inside: NodeCapacity, claim: AlignedClaim, cells: Sequence[CellId]
 ) -> tuple[tuple[CellAmounts, ...], CellAmounts]:
     """Return how much of what the claim asks for each cell could hold if empty, and the need.

@@ -16,7 +16,7 @@ _Guests = Mapping[int, Sequence[PlacedPod]]
 """Core, or NUMA node -> pods with CPUs there that keep apart from each other."""
 
 
-def on_numa_nodes(judged: JudgedNode) -> _Guests:
+def exclusive_pods_by_numa_node(judged: JudgedNode) -> _Guests:
     """Return the pods under NUMANodeLevel of each NUMA node; CPUs without one do not count."""
     found: dict[int, list[PlacedPod]] = defaultdict(list)
     cpus = judged.inside.topology.cpu
@@ -32,7 +32,7 @@ def on_cores(judged: JudgedNode) -> _Guests:
     """Return the pods of each core that count as PCPULevel: under it, or fallen back to it."""
     found: dict[int, list[PlacedPod]] = defaultdict(list)
     cpus = judged.inside.topology.cpu
-    numa_nodes = on_numa_nodes(judged)
+    numa_nodes = exclusive_pods_by_numa_node(judged)
     for placed in judged.placed_pods:
         policy = _policy(judged, placed)
         if policy is ExclusivePolicy.PCPU_LEVEL or (numa_nodes and fell_back(placed, numa_nodes)):
@@ -74,7 +74,7 @@ def shared_cores(scene: Scene) -> int:
 
 def shared_numa_nodes(scene: Scene) -> int:
     """Return the tier ``exclusivity.numa-nodes``."""
-    return sum(_beyond_first(on_numa_nodes(judged)) for judged in scene.entered)
+    return sum(_beyond_first(exclusive_pods_by_numa_node(judged)) for judged in scene.entered)
 
 
 def _beyond_first(places: _Guests) -> int:
@@ -95,7 +95,7 @@ def exclusive_cores(scene: Scene) -> Iterator[Finding]:
 def exclusive_numa_nodes(scene: Scene) -> Iterator[Finding]:
     """Two pods under NUMANodeLevel share no NUMA node where one of them requires it."""
     for judged in scene.entered:
-        numa_nodes = on_numa_nodes(judged)
+        numa_nodes = exclusive_pods_by_numa_node(judged)
         yield from _clashes(judged, numa_nodes, "NUMA nodes", ExclusivePolicy.NUMA_NODE_LEVEL)
 
 

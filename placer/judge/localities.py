@@ -9,8 +9,8 @@ from placer.judge.cells import (
     aligned_claims,
     beside_its_pool,
     bound_to,
+    capacity_of_empty_cells,
     cells_used,
-    empty_cells,
     policy_of,
     scope_of,
     whole_claim,
@@ -81,7 +81,7 @@ def _aligned_as_a_whole(judged: JudgedNode, placed: PlacedPod) -> bool:
         return False
     # Restricted constrains nothing if nothing that is asked for has a width.
     (claim,) = aligned_claims(judged, placed)
-    _, need = empty_cells(judged.inside, claim, ())
+    _, need = capacity_of_empty_cells(judged.inside, claim, ())
     return policy is not AlignmentPolicy.RESTRICTED or bool(need)
 
 

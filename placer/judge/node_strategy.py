@@ -6,7 +6,7 @@ from weakref import WeakKeyDictionary
 from placer.judge.family import JudgedFamily
 from placer.judge.mig import instance_points
 from placer.judge.scene import JudgedNode, NodeCapacity, PlacedPod, Scene
-from placer_models.device import GPU, is_instance
+from placer_models.device import GPU, is_mig_instance
 from placer_models.goals import (
     GPU_POINTS,
     PACK_NODES,
@@ -123,7 +123,7 @@ def _asks_for_several(placed: PlacedPod) -> bool:
         asked.share is None
         and asked.count > 1
         and asked.type not in by_strategy
-        and not is_instance(asked.type)
+        and not is_mig_instance(asked.type)
         for asked in placed.requests.devices
     )
 

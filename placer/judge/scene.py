@@ -9,7 +9,7 @@ from placer.judge.homes import has_what_it_had
 from placer.judge.open_nodes import asked_of_nodes, is_open
 from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.cpuset import NO_CPUS, CpuSet
-from placer_models.device import GPU, Device, is_instance
+from placer_models.device import GPU, Device, is_mig_instance
 from placer_models.illegal_running import as_counted
 from placer_models.incremental import PersistentMap, PersistentTuple, changed_indices
 from placer_models.links import Board, best_permitted_minimum, board_of
@@ -429,7 +429,7 @@ def _switches(healthy: Iterable[Sequence[Device]]) -> Iterator[frozenset[tuple[s
     below: defaultdict[str, set[tuple[str, int]]] = defaultdict(set)
     for devices in healthy:
         for device in devices:
-            if device.pcie_switch is not None and not is_instance(device.type):
+            if device.pcie_switch is not None and not is_mig_instance(device.type):
                 below[device.pcie_switch].add((device.type, device.minor))
     for devices_below in below.values():
         if len(devices_below) > 1 and any(kind == GPU for kind, _ in devices_below):

@@ -13,11 +13,11 @@ from placer_models.device import DeviceKey
 from placer_models.files.errors import named_cpus
 from placer_models.files.tree import field_name
 from placer_models.instance.device_holders import DeviceHolders
-from placer_models.kubernetes.claimed import ClaimedResources, with_claimed
-from placer_models.kubernetes.device import DevicePart
+from placer_models.kubernetes.claimed import ClaimedResources, spec_with_claims
+from placer_models.kubernetes.device import DeviceObjectPart
 from placer_models.kubernetes.illegal_pod import asked_by_illegal, device_types_asked
 from placer_models.kubernetes.join import JoinedNode
-from placer_models.kubernetes.object_fields import IllegalObjectError, ObjectError
+from placer_models.kubernetes.object_fields import IllegalPodObjectError, ObjectError
 from placer_models.kubernetes.pod import KubePod
 from placer_models.kubernetes.pod_containers import RequestContext
 from placer_models.kubernetes.pod_spec import AskedPod, asked_by, may_own_cpus
@@ -69,7 +69,7 @@ class BoundPodReader:
 
     joined: JoinedNode
     topology: TopologyPart | None
-    devices: DevicePart | None
+    devices: DeviceObjectPart | None
     claims: HeldClaims
     reading: RequestContext
     summary: Summary
@@ -95,7 +95,7 @@ class BoundPodReader:
         try:
             cpus = self._cpus(part)
             asked = self._asked(part, cpus)
-        except IllegalObjectError as error:
+        except IllegalPodObjectError as error:
             return self._illegal(part, f"{field_name(error.path)}: {error.message}")
         if part.claims and self.claims.cpus.of_pod(part) is None:
             # CPUs that nobody names count, too, beyond those that its containers ask for.
@@ -110,7 +110,7 @@ class BoundPodReader:
         grants = self._granted(part, asked.spec)
         if part.claims:
             claimed = self._claimed(part, grants)
-            asked = with_claimed(asked, ClaimedResources(Counter(one.type for one in claimed)))
+            asked = spec_with_claims(asked, ClaimedResources(Counter(one.type for one in claimed)))
             grants = tuple(sorted((*grants, *claimed), key=lambda one: (one.type, one.minor)))
         return BoundPod(part, asked, cpus, grants)
 

@@ -15,7 +15,7 @@ from placer_models.cluster import Node, RunningPod
 from placer_models.cpuset import CpuSet
 from placer_models.device import DeviceKey
 from placer_models.instance.running_defaults import containers_of, pool_of
-from placer_models.kubernetes.device import DevicePart
+from placer_models.kubernetes.device import DeviceObjectPart
 from placer_models.kubernetes.join import JoinedNode
 from placer_models.kubernetes.object_fields import ObjectError
 from placer_models.kubernetes.pod import KubePod
@@ -55,7 +55,7 @@ class BoundPods:
 def bound_pods(
     joined: JoinedNode,
     topology: TopologyPart | None,
-    devices: DevicePart | None,
+    devices: DeviceObjectPart | None,
     pods: Iterable[KubePod],
     claims: HeldClaims,
     reading: RequestContext,

@@ -24,7 +24,7 @@ from placer_models.cluster import Machine
 from placer_models.device import GPU, DeviceKey
 from placer_models.device_request import WHOLE_GPUS
 from placer_models.kubernetes.chosen_devices import mark_of, with_marked_devices
-from placer_models.kubernetes.claimed import with_claimed
+from placer_models.kubernetes.claimed import spec_with_claims
 from placer_models.kubernetes.cpu_config import configs_for
 from placer_models.kubernetes.listed_devices import (
     CPU_DRIVER,
@@ -160,7 +160,7 @@ class WaitingClaims:
         if found.claimed.joint and asked.spec.joint is not None:
             lacks.append("devices side by side by claims and by an annotation")
         asked = replace(
-            with_claimed(asked, found.claimed),
+            spec_with_claims(asked, found.claimed),
             lacks=tuple(dict.fromkeys((*asked.lacks, *found.lacks, *lacks))),
             missing=tuple(dict.fromkeys(found.missing)),
             waits=(*asked.waits, *dict.fromkeys(found.waits)),

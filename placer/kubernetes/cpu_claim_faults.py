@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from placer.kubernetes.device_pools import DevicePools
 from placer_models.cpuset import format_cpu_list
 from placer_models.files.errors import named_cpus
-from placer_models.kubernetes.cpu_config import CPUSET, configs_for, cpuset_of
+from placer_models.kubernetes.cpu_config import CPUSET, configs_for, cpus_of_config
 from placer_models.kubernetes.listed_devices import CPU_CAPACITY
 from placer_models.kubernetes.object_fields import Object, ObjectError
 from placer_models.kubernetes.resource_claim import AllocatedDevice, ClaimPart
@@ -88,7 +88,7 @@ class CpuClaimFaults:
             message = f"got 'FromClass'; the driver takes CPUs of FromClaim alone; {_MEND}"
             raise ObjectError(title, (*at, "source"), message)
         try:
-            cpus = cpuset_of(config)
+            cpus = cpus_of_config(config)
         except ValueError as error:
             raise ObjectError(title, (*at, *CPUSET), f"{error}; {_MEND}") from None
         milli = one.capacity_milli[CPU_CAPACITY]

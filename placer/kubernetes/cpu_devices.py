@@ -21,7 +21,7 @@ from placer_models.kubernetes.topology import TopologyPart
 
 
 @dataclass(frozen=True, slots=True)
-class SeveralCpus:
+class DeviceOfSeveralCpus:
     """A device of several CPUs.
 
     Attributes:
@@ -44,7 +44,7 @@ class SeveralCpus:
 
 def several_cpus(
     node: str, devices: Sequence[ListedDevice], topology: TopologyPart | None, reserved: CpuSet
-) -> list[SeveralCpus]:
+) -> list[DeviceOfSeveralCpus]:
     """Return the devices of several CPUs of one node.
 
     A device stands for the whole node or one NUMA node, which may be a socket, too. Placer cannot
@@ -69,12 +69,12 @@ def several_cpus(
 
 def _one(
     node: str, listed: ListedDevice, known: Sequence[ReportedCpu], reserved: CpuSet
-) -> SeveralCpus:
+) -> DeviceOfSeveralCpus:
     here = _here(listed, known)
     text = listed.text(CPU_IDS)
     cpus = frozenset(cpu.id for cpu in here) - reserved
     said = _parsed(text) if text else cpus
-    found = SeveralCpus(node, listed.capacity_milli[CPU_CAPACITY])
+    found = DeviceOfSeveralCpus(node, listed.capacity_milli[CPU_CAPACITY])
     if not said or not said <= cpus or 1000 * len(said) != found.capacity_milli:
         return replace(found, why="of CPUs that are not those known by id which pods may have")
     found = replace(found, cpus=said, says_ids=bool(text))

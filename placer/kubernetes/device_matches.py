@@ -6,7 +6,7 @@ from functools import cached_property
 
 from placer.kubernetes.device_pools import DevicePools, PoolDevice
 from placer.kubernetes.objects import Objects
-from placer_models.device import is_instance
+from placer_models.device import is_mig_instance
 from placer_models.kubernetes.device_selector import (
     CelSelector,
     SelectorError,
@@ -134,4 +134,4 @@ class DeviceMatches:
         It gets them as shares of all that they have (`chosen_devices`). CPUs and instances have
         none, and where a Device object lists the devices, others may take shares of them.
         """
-        return not (node in self._objects.devices or kind in CPU_TYPES or is_instance(kind))
+        return not (node in self._objects.devices or kind in CPU_TYPES or is_mig_instance(kind))

@@ -4,12 +4,12 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
-from placer.kubernetes.cpu_devices import SeveralCpus, several_cpus
+from placer.kubernetes.cpu_devices import DeviceOfSeveralCpus, several_cpus
 from placer.kubernetes.objects import Objects
 from placer.kubernetes.summary import Summary
 from placer_models.cpuset import CpuSet
 from placer_models.device import GPU, Device
-from placer_models.kubernetes.device import DevicePart
+from placer_models.kubernetes.device import DeviceObjectPart
 from placer_models.kubernetes.device_attributes import ListedDevice
 from placer_models.kubernetes.listed_devices import (
     CPU_DRIVER,
@@ -66,7 +66,7 @@ class DevicePools:
     by_key: dict[_PoolKey, PoolDevice] = field(default_factory=dict)
     apart: dict[_PoolKey, tuple[ListedDevice, str]] = field(default_factory=dict)
     cpus: dict[str, list[Listed]] = field(default_factory=dict)
-    several_cpus: dict[_PoolKey, SeveralCpus] = field(default_factory=dict)
+    several_cpus: dict[_PoolKey, DeviceOfSeveralCpus] = field(default_factory=dict)
     counts: dict[tuple[str, str], int] = field(default_factory=dict)
     notes: dict[str, dict[str, None]] = field(default_factory=dict)
 
@@ -166,7 +166,7 @@ class DevicePools:
                     key = (part.driver, part.pool, listed.name)
                     self.apart.setdefault(key, (listed, f"of pools that {old}"))
 
-    def _settle(self, node: str, devices: list[Listed], known: DevicePart | None) -> None:
+    def _settle(self, node: str, devices: list[Listed], known: DeviceObjectPart | None) -> None:
         """Give the devices of a node their types and minors."""
         types: dict[str, list[Listed]] = {}
         for one in self._once(devices):

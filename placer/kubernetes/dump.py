@@ -31,7 +31,7 @@ from placer_models.device_request import WHOLE_GPUS
 from placer_models.files.documents import name_of
 from placer_models.files.errors import InputError
 from placer_models.kubernetes.counted_devices import labels_beyond, with_counted
-from placer_models.kubernetes.device import DevicePart
+from placer_models.kubernetes.device import DeviceObjectPart
 from placer_models.kubernetes.join import JoinedNode, joined_node
 from placer_models.kubernetes.names import HOSTNAME, REQUESTED_CPU
 from placer_models.kubernetes.namespaces import Namespaces
@@ -186,7 +186,7 @@ def _bound_here(
     objects: Objects,
     joined: JoinedNode,
     topology: TopologyPart | None,
-    devices: DevicePart | None,
+    devices: DeviceObjectPart | None,
     pods: Sequence[KubePod],
     held: HeldClaims,
     reading: RequestContext,

@@ -17,7 +17,7 @@ from placer_models.kubernetes.pod import KubeContainer, KubePod, without_claimed
 from placer_models.kubernetes.pod_claims import PodClaim
 from placer_models.kubernetes.resource_claim import (
     KIND,
-    ClaimedResource,
+    ClaimedExtendedResource,
     ClaimPart,
     ClaimRequest,
     ClaimSpec,
@@ -128,7 +128,7 @@ class _Requests:
     part: KubePod
     resource: str
     device_class: str
-    users: list[ClaimedResource] = field(default_factory=list)
+    users: list[ClaimedExtendedResource] = field(default_factory=list)
 
     def needed(self) -> Iterator[ClaimRequest]:
         """Yield the requests, and note who uses each."""
@@ -160,7 +160,7 @@ class _Requests:
         yield from lasting.values()
 
     def _use(self, container: KubeContainer, request: ClaimRequest) -> None:
-        self.users.append(ClaimedResource(container.name, self.resource, request.name))
+        self.users.append(ClaimedExtendedResource(container.name, self.resource, request.name))
 
     def _request(self, container: int, count: int) -> ClaimRequest:
         asked = self.part.containers[container].requests

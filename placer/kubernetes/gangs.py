@@ -11,7 +11,7 @@ from placer.kubernetes.volumes import WaitingVolumes
 from placer.kubernetes.waiting import about_nominated, left_out_of
 from placer_models.cluster import Node
 from placer_models.files.tree import field_name
-from placer_models.kubernetes.object_fields import IllegalObjectError, ObjectError, title_of
+from placer_models.kubernetes.object_fields import IllegalPodObjectError, ObjectError, title_of
 from placer_models.kubernetes.pod import KubePod
 from placer_models.kubernetes.pod_containers import RequestContext
 from placer_models.kubernetes.pod_gang import GangRef
@@ -89,7 +89,7 @@ def gangs_of(
         try:
             asked = asked_by(part, reading)
             asked = volumes.with_volumes(part, claims.with_claims(part, asked, reading))
-        except IllegalObjectError as error:
+        except IllegalPodObjectError as error:
             illegal[part.identity.key] = _illegal(part, error, objects, summary)
             asked = _ANYTHING
         except ObjectError as error:
@@ -161,7 +161,7 @@ _ANYTHING = AskedPod(PodSpec(()), ())
 
 
 def _illegal(
-    part: KubePod, error: IllegalObjectError, objects: Objects, summary: Summary
+    part: KubePod, error: IllegalPodObjectError, objects: Objects, summary: Summary
 ) -> Illegal:
     file, line = objects.places[part.identity.title]
     found = Illegal(field_name(error.path), error.message, f"{file}:{line}")
@@ -181,7 +181,7 @@ def legal_gangs(
     for key, fault in illegal_pods(pods, nodes).items():
         part = objects.pods[key]
         message = f"{fault.field}: {fault.message}"
-        error = IllegalObjectError(part.identity.title, ("spec",), message)
+        error = IllegalPodObjectError(part.identity.title, ("spec",), message)
         illegal[key] = _illegal(part, error, objects, summary)
     legal = legal_part(waits.gangs, waits.groups, illegal)
     return replace(legal, left_out=(*legal.left_out, *waits.left_out))

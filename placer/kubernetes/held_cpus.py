@@ -7,7 +7,7 @@ from placer.kubernetes.device_pools import DevicePools
 from placer.kubernetes.objects import Objects
 from placer.kubernetes.summary import Summary
 from placer_models.cpuset import CpuSet
-from placer_models.kubernetes.cpu_config import configs_for, cpuset_of
+from placer_models.kubernetes.cpu_config import configs_for, cpus_of_config
 from placer_models.kubernetes.listed_devices import CPU_CAPACITY, CPU_DRIVER
 from placer_models.kubernetes.pod import KubePod
 from placer_models.kubernetes.resource_claim import ClaimPart
@@ -79,7 +79,7 @@ class HeldCpus:
             if claim.allocation and one.key in self.pools.several_cpus:
                 configs = configs_for(claim.allocation.configs, one.request)
                 try:
-                    found |= cpuset_of(configs[0][1] if configs else {})
+                    found |= cpus_of_config(configs[0][1] if configs else {})
                 except ValueError:
                     return None
             elif single is not None:

@@ -9,7 +9,7 @@ from placer_models.annotations.names import DEVICE_ALLOCATED
 from placer_models.cluster import Node
 from placer_models.device import GPU, DeviceKey
 from placer_models.instance.device_holders import DeviceHolders
-from placer_models.kubernetes.device import DevicePart
+from placer_models.kubernetes.device import DeviceObjectPart
 from placer_models.kubernetes.join import JoinedNode
 from placer_models.kubernetes.object_fields import ObjectError
 from placer_models.kubernetes.plugin_devices import devices_of_entry, gpus_elsewhere, type_of
@@ -45,7 +45,7 @@ def held_devices(
     part: KubePod,
     spec: PodSpec,
     joined: JoinedNode,
-    devices: DevicePart | None,
+    devices: DeviceObjectPart | None,
     holders: DeviceHolders,
     taken: list[DeviceKey],
 ) -> HeldDevices:
@@ -128,7 +128,7 @@ def _otherwise(
     part: KubePod,
     asked: Sequence[DeviceRequest],
     node: Node,
-    devices: DevicePart | None,
+    devices: DeviceObjectPart | None,
     holders: DeviceHolders,
     taken: list[DeviceKey],
 ) -> HeldDevices:
@@ -180,7 +180,9 @@ def _otherwise(
     )
 
 
-def minors_by_device_status(part: KubePod, kind: str, devices: DevicePart | None) -> list[int]:
+def minors_by_device_status(
+    part: KubePod, kind: str, devices: DeviceObjectPart | None
+) -> list[int]:
     """Return the devices of a type that a pod has, as the status of the Device object says."""
     for holder in devices.holders if devices else ():
         if (holder.namespace, holder.name) == part.identity.key and holder.type == kind:
@@ -204,7 +206,7 @@ class _ByKubelet:
     elsewhere: Mapping[str, int]
 
 
-def _by_kubelet(part: KubePod, node: Node, devices: DevicePart | None) -> _ByKubelet:
+def _by_kubelet(part: KubePod, node: Node, devices: DeviceObjectPart | None) -> _ByKubelet:
     found: set[DeviceKey] = set()
     unresolved: set[str] = set()
     elsewhere: dict[str, frozenset[str]] = {}

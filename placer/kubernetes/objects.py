@@ -17,7 +17,7 @@ from placer.kubernetes.salvage import (
 )
 from placer_models.files.errors import InputError
 from placer_models.files.tree import field_name
-from placer_models.kubernetes.device import DevicePart, device_part
+from placer_models.kubernetes.device import DeviceObjectPart, device_part
 from placer_models.kubernetes.device_class import DeviceClassPart, device_class_part
 from placer_models.kubernetes.namespaces import NamespacePart, namespace_part
 from placer_models.kubernetes.node import KubeNode, node_part
@@ -103,7 +103,7 @@ class Objects:
     nodes: dict[str, KubeNode] = field(default_factory=dict)
     namespaces: dict[str, NamespacePart] = field(default_factory=dict)
     topologies: dict[str, TopologyPart] = field(default_factory=dict)
-    devices: dict[str, DevicePart] = field(default_factory=dict)
+    devices: dict[str, DeviceObjectPart] = field(default_factory=dict)
     pods: dict[NamespacedName, KubePod] = field(default_factory=dict)
     groups: dict[tuple[bool, str, str], PodGroupPart] = field(default_factory=dict)
     priorities: dict[str, PriorityClassPart] = field(default_factory=dict)

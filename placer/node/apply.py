@@ -18,7 +18,7 @@ from typing import TypeVar
 from placer.node.cgroups import CPUS, CPUSET, MEMS, Cgroups, as_set, shown
 from placer.node.container_roots import OUR_ROOT
 from placer.node.errors import DocumentError, ObserveOnlyError, RefusedError, VanishedError
-from placer.node.host import Host
+from placer.node.host import HostMachine
 from placer.node.operations import (
     NodeOperation,
     OperationKind,
@@ -83,7 +83,7 @@ class ApplyResult:
 def apply(
     document: NodePlacement,
     cgroups: Cgroups,
-    host: Host,
+    host: HostMachine,
     state: AppliedState,
     *,
     root: str = OUR_ROOT,
@@ -143,7 +143,7 @@ def apply(
 def apply_here(
     document: NodePlacement,
     cgroups: Cgroups,
-    read_host: Callable[[], Host],
+    read_host: Callable[[], HostMachine],
     state: AppliedState,
     *,
     root: str = OUR_ROOT,

@@ -69,7 +69,7 @@ def classes_conflict(one: QosClass, other: QosClass) -> bool:
     return QosClass.LSR in classes and QosClass.BE not in classes
 
 
-def steps_of(holders: Sequence[CpuHolder], shared: CpuSet) -> tuple[CpuStep, ...]:
+def ordered_cpu_steps(holders: Sequence[CpuHolder], shared: CpuSet) -> tuple[CpuStep, ...]:
     """Return the steps, in order, by which containers get their CPUs.
 
     Args:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from placer.node.cgroups import CPUS, MEMS, Cgroups, as_set, as_text
 from placer.node.container_lookup import ContainerLookup, LocatedContainer, our_cgroup
-from placer.node.host import Host
+from placer.node.host import HostMachine
 from placer.node.targets import ContainerTarget
 from placer_models.cpuset import CpuSet
 from placer_models.node_placement import NodePlacement, NodePod
@@ -75,7 +75,7 @@ class LeafReader:
     """Reads leaves."""
 
     def __init__(
-        self, cgroups: Cgroups, host: Host, root: str, previous: NodePlacement | None
+        self, cgroups: Cgroups, host: HostMachine, root: str, previous: NodePlacement | None
     ) -> None:
         self._cgroups = cgroups
         self._host = host

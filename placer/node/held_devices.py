@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from placer_models.device import GPU, DeviceKey, is_instance
+from placer_models.device import GPU, DeviceKey, is_mig_instance
 from placer_models.files.errors import shown
 from placer_models.kubernetes.checkpoints.device_manager import (
     DEVICE_MANAGER_CHECKPOINT,
@@ -43,7 +43,7 @@ def given_twice(
 def _devices_of(one: NodePod) -> frozenset[DeviceKey]:
     """Return the devices that a pod is given; for a MIG instance its GPU."""
     return frozenset(
-        (GPU, gpu_of(grant.minor)) if is_instance(grant.type) else (grant.type, grant.minor)
+        (GPU, gpu_of(grant.minor)) if is_mig_instance(grant.type) else (grant.type, grant.minor)
         for grant in one.placement.devices
     )
 

@@ -30,7 +30,7 @@ _State = TypeVar("_State")
 
 
 @dataclass(frozen=True, slots=True)
-class Host:
+class HostMachine:
     """The machine.
 
     Attributes:
@@ -92,7 +92,7 @@ class Host:
         return cgroup.rpartition("/")[2] if self.systemd and is_unit(cgroup) else ""
 
 
-def read_host(root: Path = Path("/"), *, kubelet_root: str = KUBELET_ROOT) -> Host:
+def read_host(root: Path = Path("/"), *, kubelet_root: str = KUBELET_ROOT) -> HostMachine:
     """Return what is true of this machine, or of the one whose files are below the root.
 
     Args:
@@ -109,7 +109,7 @@ def read_host(root: Path = Path("/"), *, kubelet_root: str = KUBELET_ROOT) -> Ho
     )
     held_file = path_below(kubelet_root, DEVICE_MANAGER_CHECKPOINT)
     devices, held_fault = _checkpoint(root, held_file, read_device_manager_checkpoint)
-    return Host(
+    return HostMachine(
         socket.gethostname(),
         parse_cpu_list(present.read_text().strip()) if present.exists() else None,
         (root / "run/systemd/system").is_dir(),

@@ -19,12 +19,12 @@ from placer.node.cgroups import (
     shown,
 )
 from placer.node.container_roots import OUR_ROOT, check_root
-from placer.node.cpu_order import CpuHolder, NoOrderError, steps_of
+from placer.node.cpu_order import CpuHolder, NoOrderError, ordered_cpu_steps
 from placer.node.current_values import ContainerLeaf, LeafReader
 from placer.node.document import offline_owner, wrong_with
 from placer.node.errors import DocumentError, RefusedError
 from placer.node.held_devices import given_twice
-from placer.node.host import Host
+from placer.node.host import HostMachine
 from placer.node.nested_cgroups import SetWriter
 from placer.node.operations import SUBTREE, NodeOperation, OperationKind
 from placer.node.pools import pools_of
@@ -66,7 +66,7 @@ class NodePlan:
 def plan_of(
     document: NodePlacement,
     cgroups: Cgroups,
-    host: Host,
+    host: HostMachine,
     *,
     root: str = OUR_ROOT,
     previous: NodePlacement | None = None,
@@ -118,7 +118,7 @@ class _Planner:
         self,
         document: NodePlacement,
         cgroups: Cgroups,
-        host: Host,
+        host: HostMachine,
         root: str,
         previous: NodePlacement | None,
         make_do: bool,
@@ -423,7 +423,7 @@ class _Planner:
             for leaf in self._leaves
         ]
         try:
-            steps = steps_of(holders, self._shared)
+            steps = ordered_cpu_steps(holders, self._shared)
         except NoOrderError as error:
             raise RefusedError(str(error)) from None
         last = {step.holder: n for n, step in enumerate(steps)}

@@ -14,7 +14,7 @@ from placer.node.cgroups import (
     shown,
 )
 from placer.node.current_values import ContainerLeaf
-from placer.node.host import Host
+from placer.node.host import HostMachine
 from placer.node.operations import SUBTREE, NodeOperation, OperationKind
 from placer.node.render.cgroup import (
     NO_LIMIT,
@@ -34,7 +34,7 @@ class SettingWriter:
 
     """
 
-    def __init__(self, cgroups: Cgroups, host: Host, root: str) -> None:
+    def __init__(self, cgroups: Cgroups, host: HostMachine, root: str) -> None:
         self._cgroups = cgroups
         self._host = host
         self._root = root

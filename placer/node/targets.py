@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from placer.node.pools import memory_nodes, pools_of, with_cpus_of_all
 from placer_models.cpuset import CpuSet
-from placer_models.limits import NO_LIMITS, Limits
+from placer_models.limits import NO_LIMITS, ContainerLimits
 from placer_models.node_placement import NodePlacement, NodePod
 from placer_models.pod import ContainerRole, Resources
 from placer_models.policy import QosClass
@@ -30,7 +30,7 @@ class ContainerTarget:
     cpus: CpuSet
     mems: frozenset[int]
     cpu_milli: int
-    limits: Limits = NO_LIMITS
+    limits: ContainerLimits = NO_LIMITS
     stranded: bool = False
     hugepages: tuple[tuple[int, int], ...] = ()
 

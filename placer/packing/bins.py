@@ -32,7 +32,7 @@ class Bin:
 
 
 @dataclass(frozen=True, slots=True)
-class Packing:
+class PackingProblem:
     """A packing problem: bins, and the items that go into them.
 
     Attributes:

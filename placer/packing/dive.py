@@ -1,12 +1,12 @@
 """Diving for a good filling: what the linear program uses whole is kept, the rest solved again."""
 
-from placer.packing.bins import Filling, Packing
+from placer.packing.bins import Filling, PackingProblem
 from placer.packing.prices import BinUse, PackingProgram
 
 _NEARLY = 1e-6
 
 
-def filled_by_diving(packing: Packing, pricing: PackingProgram) -> Filling:
+def filled_by_diving(packing: PackingProblem, pricing: PackingProgram) -> Filling:
     """Return a filling of all items, each of which fits a fresh bin.
 
     Where the linear program uses no pattern whole, the pattern that it uses most is kept.
@@ -36,7 +36,7 @@ def filled_by_diving(packing: Packing, pricing: PackingProgram) -> Filling:
     return completed_filling(packing, filling)
 
 
-def completed_filling(packing: Packing, filling: Filling) -> Filling:
+def completed_filling(packing: PackingProblem, filling: Filling) -> Filling:
     """Return the filling with all items of the packing; each of them fits a fresh bin."""
     rooms = []
     for number, items in enumerate(filling):

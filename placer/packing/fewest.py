@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from placer.packing.bins import Counts, Filling, Packing
+from placer.packing.bins import Counts, Filling, PackingProblem
 from placer.packing.dive import filled_by_diving
 from placer.packing.knapsack import full_patterns
 from placer.packing.prices import BinPrices, PackingProgram
-from placer.packing.step_limit import StepLimit, StepLimitError
+from placer.packing.step_limit import StepBudget, StepLimitError
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class FewestBins:
     bound: int
 
 
-def fewest_new_bins(packing: Packing, start: Filling, limit: StepLimit) -> FewestBins:
+def fewest_new_bins(packing: PackingProblem, start: Filling, limit: StepBudget) -> FewestBins:
     """Return a filling with the fewest new bins that the limit allows, and a bound.
 
     Args:
@@ -55,7 +55,7 @@ def fewest_new_bins(packing: Packing, start: Filling, limit: StepLimit) -> Fewes
 
 
 def pack_into(
-    packing: Packing, bins: int, limit: StepLimit, prices: BinPrices | None = None
+    packing: PackingProblem, bins: int, limit: StepBudget, prices: BinPrices | None = None
 ) -> Filling | None:
     """Return a filling with that many bins in all, or None if there is none.
 
@@ -108,7 +108,7 @@ def _padded(chosen: Sequence[Counts], bins: int, types: int) -> Filling:
     return [list(pattern) for pattern in chosen] + [[0] * types for _ in range(bins - len(chosen))]
 
 
-def _volume_bound(packing: Packing) -> int:
+def _volume_bound(packing: PackingProblem) -> int:
     """Return how many new bins the items need by volume, in the worst dimension.
 
     Each item is counted at the smallest of its sizes over all bins.

@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 
 from placer.packing.bins import Bin, Counts, Vector
-from placer.packing.step_limit import StepLimit
+from placer.packing.step_limit import StepBudget
 
 _Rate = tuple[int, int] | None
 """Price and size, the ratio of which is what a unit of a dimension is worth; None if size is 0."""
 
 
 def dearest_choice(
-    bin: Bin, counts: Sequence[int], prices: Sequence[int], limit: StepLimit
+    bin: Bin, counts: Sequence[int], prices: Sequence[int], limit: StepBudget
 ) -> Counts:
     """Return the choice out of the counts that is worth most among those that fit.
 
@@ -50,7 +50,7 @@ def dearest_choice(
     return tuple(found)
 
 
-def full_patterns(bin: Bin, counts: Sequence[int], limit: StepLimit) -> list[Counts]:
+def full_patterns(bin: Bin, counts: Sequence[int], limit: StepBudget) -> list[Counts]:
     """Return every choice out of the counts that fills the bin, so that nothing more goes in.
 
     Raises:

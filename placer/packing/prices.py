@@ -8,10 +8,10 @@ numbers, for which the bound holds exactly.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from placer.packing.bins import Bin, Counts, Packing
+from placer.packing.bins import Bin, Counts, PackingProblem
 from placer.packing.knapsack import dearest_choice
 from placer.packing.simplex import LinearOptimum, maximise
-from placer.packing.step_limit import StepLimit
+from placer.packing.step_limit import StepBudget
 
 _SCALE = 10**9
 
@@ -58,7 +58,7 @@ class BinUse:
 class PackingProgram:
     """The linear program of a packing; it remembers the patterns that it has seen."""
 
-    def __init__(self, packing: Packing, limit: StepLimit) -> None:
+    def __init__(self, packing: PackingProblem, limit: StepBudget) -> None:
         self._packing = packing
         self._limit = limit
         self._known: dict[tuple[int | None, Counts], None] = {}

@@ -10,7 +10,7 @@ class StepLimitError(Exception):
     """The steps that were allowed are spent."""
 
 
-class StepLimit:
+class StepBudget:
     """Steps that may still be spent.
 
     Args:

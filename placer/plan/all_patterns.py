@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from placer.packing.bins import Counts, Vector
-from placer.packing.step_limit import StepLimit, StepLimitError
+from placer.packing.step_limit import StepBudget, StepLimitError
 from placer.plan.device_packing import devices_hold
 from placer.plan.market import BinKind, Market
 from placer.plan.master import Pattern
@@ -22,7 +22,7 @@ def all_patterns(market: Market) -> list[Pattern] | None:
     A pattern is full if no further item goes in. Every way to fill a bin is a part of one.
     """
     found: list[Pattern] = []
-    steps = StepLimit(_STEPS)
+    steps = StepBudget(_STEPS)
     try:
         for block in range(len(market.blocks)):
             for number, kind in enumerate(market.kinds):
@@ -35,7 +35,7 @@ def all_patterns(market: Market) -> list[Pattern] | None:
     return found
 
 
-def _full(kind: BinKind, most: Sequence[int], steps: StepLimit) -> list[Counts]:
+def _full(kind: BinKind, most: Sequence[int], steps: StepBudget) -> list[Counts]:
     found: list[Counts] = []
     chosen: list[int] = [0] * len(most)
 
@@ -72,7 +72,7 @@ def _goes_in(
     most: Sequence[int],
     left: Vector,
     item: int,
-    steps: StepLimit,
+    steps: StepBudget,
 ) -> bool:
     """Return whether one more item goes into a bin that holds some already."""
     size = kind.sizes[item]

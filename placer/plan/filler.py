@@ -6,7 +6,7 @@ from contextlib import suppress
 import numpy as np
 
 from placer.compiled import compiled_or
-from placer.packing.step_limit import StepLimit, StepLimitError
+from placer.packing.step_limit import StepBudget, StepLimitError
 from placer.plan.arrays import FloatArray, IntArray
 from placer.plan.bin_tables import BinTables, tables_of
 from placer.plan.device_packing import device_by_device
@@ -131,7 +131,7 @@ class Filler:
             order = None
             if not self._by_hardness(kind, counts):
                 with suppress(StepLimitError):
-                    steps = StepLimit(_STEPS)
+                    steps = StepBudget(_STEPS)
                     order = device_by_device(self._kinds[kind], counts.tolist(), steps.spend)
             self._orders[key] = order
         return self._orders[key]

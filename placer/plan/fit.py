@@ -19,7 +19,7 @@ from placer.search.budget import Budget
 from placer.search.judged import Rejected, in_ids
 from placer.search.options import Engine, SolveOptions
 from placer.search.reasons.stages import stages_of
-from placer.search.reasons.text import text_of
+from placer.search.reasons.text import text_of_blocker
 from placer.search.solver import solve
 from placer.state.asks import Ask
 from placer.state.batch import build_problem
@@ -403,4 +403,4 @@ class _Stops:
             return "", "no time was left to look"
         if blocker is None:
             return "", "one more may fit; none was found in time"
-        return blocker.demand.name, text_of(blocker, self._task.pod.spec)
+        return blocker.demand.name, text_of_blocker(blocker, self._task.pod.spec)

@@ -7,7 +7,7 @@ from placer.quota.store import ClassQuotas, QuotaStore
 from placer.scheduler import Scheduler
 from placer_models.capacity import MEMORY, PERCENT
 from placer_models.cluster import Node
-from placer_models.device import Device, is_instance
+from placer_models.device import Device, is_mig_instance
 from placer_models.device_share import DeviceTotals, ShareAmounts, share_room, totals_of
 from placer_models.quantity import format_bytes
 
@@ -64,7 +64,9 @@ def _classes(node: Node, account: Account) -> Iterator[tuple[str, ClassQuotas]]:
         yield f"hugepages-{format_bytes(size)}", _one(total, free)
     for name, total in node.extended:
         yield name, _one(total, account.resources["extended", name])
-    for kind in sorted({device.type for device in node.devices if not is_instance(device.type)}):
+    for kind in sorted(
+        {device.type for device in node.devices if not is_mig_instance(device.type)}
+    ):
         devices = sorted((d for d in node.devices if d.type == kind), key=lambda d: d.minor)
         yield from _of_devices(kind, devices, account)
 

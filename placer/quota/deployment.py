@@ -14,7 +14,7 @@ from placer_models.quota import QuotaError
 
 
 @dataclass(frozen=True, slots=True)
-class QuotaBinding:
+class QuotaPodBinding:
     """A pod, and the node that it is to run on.
 
     Attributes:
@@ -43,7 +43,7 @@ class NotBoundError(Exception):
         super().__init__("; ".join(f"pod {pod}: {short}" for pod, short in self.refused.items()))
 
 
-def bind(ledger: QuotaLedger, bindings: Sequence[QuotaBinding]) -> dict[str, QuotaGrant]:
+def bind(ledger: QuotaLedger, bindings: Sequence[QuotaPodBinding]) -> dict[str, QuotaGrant]:
     """Ask the ledger for the devices of pods, in turn: all of them are bound, or none.
 
     Raises:

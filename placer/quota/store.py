@@ -53,7 +53,7 @@ class ClassQuotas:
 
 
 @dataclass(frozen=True, slots=True)
-class SyncedClass:
+class SyncedQuotas:
     """One class of one node as it is synchronised (B9); both parts have fields of one width."""
 
     total: EncodedClass
@@ -73,7 +73,7 @@ class StoreChanges:
     """
 
     version: int
-    nodes: Mapping[str, Mapping[str, SyncedClass]]
+    nodes: Mapping[str, Mapping[str, SyncedQuotas]]
     gone: tuple[str, ...]
 
 
@@ -139,7 +139,7 @@ class QuotaStore:
         """
         return MappingProxyType(self._of(node))
 
-    def encoded(self, node: str) -> Mapping[str, SyncedClass]:
+    def encoded(self, node: str) -> Mapping[str, SyncedQuotas]:
         """Return the quotas of a node as they are synchronised.
 
         Raises:
@@ -147,7 +147,7 @@ class QuotaStore:
 
         """
         return {
-            name: SyncedClass(
+            name: SyncedQuotas(
                 EncodedClass.of(quotas.total, self._bits[name]),
                 EncodedClass.of(quotas.free, self._bits[name]),
             )

@@ -32,7 +32,7 @@ from placer_models.records import record
 
 @record(frozen=True, slots=True, eq=False)
 class NodeRecord:
-    """One node and the pods that run there. ``node_record_of`` makes it, and it never changes.
+    """One node and the pods that run there. ``settled_node_record`` makes it, and it never changes.
 
     Attributes:
         pods: The pods, ascending by key; LS and BE pods run in the pools that the others leave.
@@ -111,8 +111,8 @@ class ClusterState:
         if node.name in self:
             before = self.of(node.name)
             pods = (_as_bound(runner, before.node, node) for runner in before.pods)
-            return self._with((node_record_of(node, pods),))
-        more = (*self.records, node_record_of(node, ()))
+            return self._with((settled_node_record(node, pods),))
+        more = (*self.records, settled_node_record(node, ()))
         return _bound(sorted(more, key=_name_of), self.node_of, self.version + 1)
 
     def without_node(self, name: str) -> "ClusterState":
@@ -147,7 +147,7 @@ class ClusterState:
         for runner in came:
             new.setdefault(runner.placement.node, []).append(runner)
         return self._with(
-            node_record_of(
+            settled_node_record(
                 _pinning_no_longer(self.of(name).node, more),
                 (*(r for r in self.of(name).pods if r.pod.key not in left), *more),
             )
@@ -198,7 +198,7 @@ def cluster_state_of(
         here = on_node.get(node.name, ())
         alike = alike_when_idle(node)
         known = not here and alike in idle
-        record = NodeRecord(node, (), (), idle[alike]) if known else node_record_of(node, here)
+        record = NodeRecord(node, (), (), idle[alike]) if known else settled_node_record(node, here)
         if not here:
             idle[alike] = record.account
         records.append(record)
@@ -231,7 +231,7 @@ def _name_of(record: NodeRecord) -> str:
     return record.node.name
 
 
-def node_record_of(node: Node, pods: Iterable[RunningPod]) -> NodeRecord:
+def settled_node_record(node: Node, pods: Iterable[RunningPod]) -> NodeRecord:
     """Return the record of a node: every LS and BE pod moves to the pool as it is now (C7)."""
     found = tuple(sorted(pods, key=lambda runner: runner.pod.key))
     counted = _counted(node, found)

@@ -155,7 +155,7 @@ def _moved(
     return moved
 
 
-class SwitchesBeside(NamedTuple):
+class UnsharedSwitches(NamedTuple):
     """Whole PCIe switches, as one pod with several devices of a type finds them.
 
     Attributes:
@@ -173,7 +173,7 @@ def _switches_beside(
     bank: DeviceBank,
     pod: NamespacedName,
     on_node: Mapping[NamespacedName, PodPlacement],
-) -> SwitchesBeside:
+) -> UnsharedSwitches:
     """Return the switches that were whole before the batch, by who else has devices there now.
 
     Args:
@@ -191,7 +191,7 @@ def _switches_beside(
         for minor in node.banks[at].board.classes[class_index]
     }
     if not switch_of:
-        return SwitchesBeside()
+        return UnsharedSwitches()
     several, single = set[str](), set[str]()
     for other in on_node.values():
         counts = Counter(grant.type for grant in other.devices if grant.share is None)
@@ -202,7 +202,7 @@ def _switches_beside(
             if (switch := switch_of.get((grant.type, grant.minor))) is not None
         }
         (several if has_several(counts.items()) else single).update(below)
-    return SwitchesBeside(
+    return UnsharedSwitches(
         frozenset(switch_of.values()) - several - single, frozenset(single - several)
     )
 
@@ -218,7 +218,7 @@ def _exchanged(
 
 @lru_cache(maxsize=4096)
 def nearer(
-    bank: DeviceBank, mine: _Counts, left: _Counts, switches: SwitchesBeside, *, bound: bool
+    bank: DeviceBank, mine: _Counts, left: _Counts, switches: UnsharedSwitches, *, bound: bool
 ) -> _Counts | None:
     """Return the nearest set as good as a pod's own in all else, or None if none is nearer.
 

@@ -23,7 +23,7 @@ from placer.search.exact import MOST_ASSIGNMENTS, Progress, search_exactly
 from placer.search.exchanges.lots import lots_of
 from placer.search.exchanges.placed import place_most
 from placer.search.first_tier_bounds import bound_first_tiers, bounded_tiers
-from placer.search.judged import JudgedPlacement, Rejected, check_claim, in_ids, look_at
+from placer.search.judged import JudgedPlacement, Rejected, check_claimed_values, in_ids, look_at
 from placer.search.neighbourhoods import Neighbourhoods
 from placer.search.opened import open_fewest
 from placer.search.patterns.placed import place_by_patterns
@@ -34,7 +34,7 @@ from placer.search.sums_bound import bound_by_sums
 from placer.search.ways import Way, take_turns
 from placer_models.cluster import Instance
 from placer_models.cpsat.families import is_plain
-from placer_models.cpsat.tier_limits import modelled_tiers
+from placer_models.cpsat.tier_limits import number_of_modelled_tiers
 from placer_models.goals import (
     DEFAULT_LOCALITY,
     DEVICE_CHOICE,
@@ -131,7 +131,7 @@ class JointSearch:
             self.counted if self.plain is self.problem else assignments_of(self.problem)
         )
         self.linked = links_matter(self.problem)
-        self.modelled = modelled_tiers(self.problem)
+        self.modelled = number_of_modelled_tiers(self.problem)
         self.has_lots = bool(lots_of(self.problem, {}))
         take_turns(WAYS, self)
         self.known.note(self.bounds, BoundSource.MODEL)
@@ -314,7 +314,7 @@ class JointSearch:
             known = self.instance, self.baseline, problem, choices
             note_choices(self.rejected, *known, found)
             return
-        check_claim(found, claimed)
+        check_claimed_values(found, claimed)
         if found.better_than(self.best):
             self.best = found
 

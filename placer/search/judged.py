@@ -80,7 +80,7 @@ def in_ids(
     return look_at(instance, baseline, placement)
 
 
-def check_claim(found: JudgedPlacement, claimed: Sequence[int]) -> None:
+def check_claimed_values(found: JudgedPlacement, claimed: Sequence[int]) -> None:
     """Check the model's count against the judge's measure, which may be better, never worse.
 
     Args:

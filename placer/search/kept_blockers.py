@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from placer.counting.account import Account
 from placer.search.left_columns import LeftColumn, LeftColumns
 from placer.state.asks import Ask
-from placer.state.out_of_time import Stop, go_on
+from placer.state.out_of_time import Stop, raise_if_out_of_time
 from placer_models.cluster import Node
 from placer_models.incremental import PersistentTuple, changed_indices
 from placer_models.reasons import Blocker
@@ -68,7 +68,7 @@ class BlockerColumn:
             OutOfTimeError: It was over. What is known by then is kept.
 
         """
-        go_on(stop)
+        raise_if_out_of_time(stop)
         (free,) = np.nonzero(self._numbers == _HAS_PLACE)
         end = int(free[0]) if free.size else len(self._numbers)
         (unknown,) = np.nonzero(self._numbers[:end] == _NOT_KNOWN)
@@ -78,7 +78,7 @@ class BlockerColumn:
             (unknown,) = np.nonzero(self._numbers[:end] == _NOT_KNOWN)
         for at, node in enumerate(unknown.tolist()):
             if at % NODES_AT_ONCE == 0:
-                go_on(stop)
+                raise_if_out_of_time(stop)
             blocker = look(node)
             if blocker is None:
                 self._numbers[node] = _HAS_PLACE

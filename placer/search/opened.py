@@ -9,9 +9,9 @@ holds for any batch that is placed as a whole.
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 
-from placer.packing.bins import Bin, Filling, Packing
+from placer.packing.bins import Bin, Filling, PackingProblem
 from placer.packing.fewest import fewest_new_bins
-from placer.packing.step_limit import StepLimit
+from placer.packing.step_limit import StepBudget
 from placer.search.budget import Budget
 from placer.search.plain_pods import never_on, place_on
 from placer_models.cpsat.families import is_plain
@@ -53,7 +53,7 @@ def open_fewest(problem: Problem, start: Choices, budget: Budget) -> FewestOpene
         return None
     order = [index for index, node in enumerate(problem.nodes) if not node.offered]
     counts = Counter(problem.pods[pod] for pod in start)
-    packing = Packing(
+    packing = PackingProblem(
         tuple(_bin(problem, problem.nodes[index], shapes) for index in order),
         _bin(problem, problem.nodes[offered[0]], shapes),
         tuple(counts[shape] for shape in shapes),
@@ -64,7 +64,7 @@ def open_fewest(problem: Problem, start: Choices, budget: Budget) -> FewestOpene
     filling = [[0] * len(shapes) for _ in order]
     for pod, choice in start.items():
         filling[number_of[choice.node]][shapes.index(problem.pods[pod])] += 1
-    limit = StepLimit(STEP_LIMIT, lambda: budget.over)
+    limit = StepBudget(STEP_LIMIT, lambda: budget.over)
     packed = fewest_new_bins(packing, filling, limit)
     order += [index for index in offered if index not in used]
     if len(packed.filling) > len(order):

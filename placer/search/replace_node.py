@@ -12,7 +12,7 @@ from placer.search.default_locality import without_locality
 from placer.search.exact import limits_of, search_exactly, silent
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance
-from placer_models.cpsat.tier_limits import modelled_tiers
+from placer_models.cpsat.tier_limits import number_of_modelled_tiers
 from placer_models.goals import Tier, before_locality
 from placer_models.placement import Placement
 
@@ -63,7 +63,7 @@ def laid_exactly(
     """
     accounts = accounts_of(part)
     problem = build_problem(part, accounts)
-    worth = worth[: modelled_tiers(problem)]
+    worth = worth[: number_of_modelled_tiers(problem)]
     linked = len(worth) > problem.before_links
     model = problem if linked else without_links(problem)
     if len(worth) <= before_locality(problem.tiers):

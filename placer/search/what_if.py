@@ -37,7 +37,7 @@ class WhatIf:
     added: dict[NamespacedName, str | None]
 
 
-def what_if(
+def solve_with_changes(
     instance: Instance,
     changes: Sequence[InstanceChange],
     options: SolveOptions,

@@ -33,7 +33,7 @@ class Chain:
 
 
 @dataclass(frozen=True, slots=True)
-class ChainLink:
+class LinkBetweenChains:
     """Data from one chain to another.
 
     Attributes:
@@ -55,7 +55,7 @@ class Region:
 
 
 @dataclass(frozen=True, slots=True)
-class CompiledGroup:
+class ChainsSharingSlots:
     """Chains whose subtasks share slots: one subtask of each in a slot.
 
     Attributes:
@@ -169,9 +169,9 @@ class CompiledJob:
     mode: ExecutionMode
     operators: tuple[str, ...]
     chains: tuple[Chain, ...]
-    links: tuple[ChainLink, ...]
+    links: tuple[LinkBetweenChains, ...]
     regions: tuple[Region, ...]
-    groups: tuple[CompiledGroup, ...]
+    groups: tuple[ChainsSharingSlots, ...]
     chain_of: tuple[int, ...]
     region_of: tuple[int, ...]
     group_of: tuple[int, ...]

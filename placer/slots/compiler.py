@@ -6,10 +6,10 @@ from placer.slots.chains import chain_of_operators, group_names
 from placer.slots.check import faults
 from placer.slots.compiled import (
     Chain,
-    ChainLink,
-    CompiledGroup,
+    ChainsSharingSlots,
     CompiledJob,
     Fractions,
+    LinkBetweenChains,
     Region,
     RegionGang,
 )
@@ -86,10 +86,12 @@ def lay_out(job: JobGraph) -> CompiledJob:
     )
 
 
-def _links(job: JobGraph, wiring: WiredJob, chain_of: Sequence[int]) -> tuple[ChainLink, ...]:
+def _links(
+    job: JobGraph, wiring: WiredJob, chain_of: Sequence[int]
+) -> tuple[LinkBetweenChains, ...]:
     """Return the edges that chaining left over, between chains."""
     return tuple(
-        ChainLink(
+        LinkBetweenChains(
             chain_of[wire.producer],
             chain_of[wire.consumer],
             wire.partition,
@@ -104,7 +106,7 @@ def _chains(
     job: JobGraph,
     parts: Sequence[tuple[int, ...]],
     names: Sequence[str],
-    links: Sequence[ChainLink],
+    links: Sequence[LinkBetweenChains],
 ) -> tuple[Chain, ...]:
     parallelism = [job.operators[part[0]].parallelism for part in parts]
     network = network_bytes(links, parallelism, job.network)
@@ -118,7 +120,7 @@ def _chains(
 
 def _groups(
     job: JobGraph, chains: Sequence[Chain], region_of: Sequence[int]
-) -> tuple[CompiledGroup, ...]:
+) -> tuple[ChainsSharingSlots, ...]:
     """Return the groups: one for each name, and for ``default`` one or one a region (F14, F15)."""
     given = {group.name: group.resources for group in job.groups}
     members: dict[tuple[str, int | None], list[int]] = {}
@@ -132,7 +134,7 @@ def _groups(
         if job.semantics is RuntimeSemantics.FLIP_141:
             slot = given.get(name) or UNKNOWN
         groups.append(
-            CompiledGroup(
+            ChainsSharingSlots(
                 name if region is None else f"{name}[{region}]",
                 tuple(found),
                 max(chains[i].parallelism for i in found),
@@ -144,7 +146,7 @@ def _groups(
 
 
 def _fractions(
-    job: JobGraph, chains: Sequence[Chain], groups: Sequence[CompiledGroup]
+    job: JobGraph, chains: Sequence[Chain], groups: Sequence[ChainsSharingSlots]
 ) -> tuple[Fractions, ...]:
     found: dict[int, Fractions] = {}
     weights = dict(job.consumer_weights)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
 
-from placer.slots.compiled import CompiledGroup, KindFractions
+from placer.slots.compiled import ChainsSharingSlots, KindFractions
 from placer.slots.errors import JobFault, JobGraphError
 from placer.slots.graph import MemoryShare, Operator
 from placer.slots.resources import ResourceAmounts
@@ -25,7 +25,7 @@ def rounded_down(part: int, whole: int) -> Decimal:
 
 
 def fractions_by_kind(
-    operators: Sequence[Operator], members: Sequence[int], group: CompiledGroup
+    operators: Sequence[Operator], members: Sequence[int], group: ChainsSharingSlots
 ) -> dict[int, KindFractions]:
     """Return the fractions of a group's operators.
 
@@ -45,7 +45,7 @@ def fractions_by_kind(
 
 
 def _kind(
-    kind: str, operators: Sequence[Operator], members: Sequence[int], group: CompiledGroup
+    kind: str, operators: Sequence[Operator], members: Sequence[int], group: ChainsSharingSlots
 ) -> dict[int, Decimal]:
     """Return one kind's fractions: operators' own as they are, the others from what is left."""
     shares = {i: _share(kind, operators[i]) for i in members}
@@ -83,7 +83,7 @@ def _managed_bytes(kind: str, operator: Operator) -> int:
 
 
 def _too_much(
-    kind: str, own: dict[int, Decimal], operators: Sequence[Operator], group: CompiledGroup
+    kind: str, own: dict[int, Decimal], operators: Sequence[Operator], group: ChainsSharingSlots
 ) -> JobGraphError:
     last = max(own)
     return JobGraphError(
@@ -100,7 +100,7 @@ def _nothing_left(
     user: int,
     own: dict[int, Decimal],
     operators: Sequence[Operator],
-    group: CompiledGroup,
+    group: ChainsSharingSlots,
 ) -> JobGraphError:
     return JobGraphError(
         JobFault(

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from placer.slots.compiled import ChainLink, CompiledGroup
+from placer.slots.compiled import ChainsSharingSlots, LinkBetweenChains
 from placer.slots.errors import JobFault, JobGraphError
 from placer.slots.graph import DEFAULT_GROUP, HYBRIDS, JobGraph
 from placer.slots.resources import UNKNOWN
@@ -53,7 +53,9 @@ def refuse_mixed_groups(job: JobGraph, names: Sequence[str]) -> None:
         )
 
 
-def refuse_hybrid_groups(job: JobGraph, names: Sequence[str], links: Sequence[ChainLink]) -> None:
+def refuse_hybrid_groups(
+    job: JobGraph, names: Sequence[str], links: Sequence[LinkBetweenChains]
+) -> None:
     """Refuse a group of the user's own beside hybrid exchanges.
 
     A hybrid exchange decides at run time who runs together, so groups cannot be kept.
@@ -75,7 +77,7 @@ def refuse_hybrid_groups(job: JobGraph, names: Sequence[str], links: Sequence[Ch
 
 
 def refuse_torn_colocation(
-    job: JobGraph, group_of_operator: Sequence[int], groups: Sequence[CompiledGroup]
+    job: JobGraph, group_of_operator: Sequence[int], groups: Sequence[ChainsSharingSlots]
 ) -> None:
     """Refuse operators that are to share slots and stand in different groups.
 

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from itertools import count
 
-from placer.slots.compiled import ChainLink, Region, RegionCycle
+from placer.slots.compiled import LinkBetweenChains, Region, RegionCycle
 from placer.slots.graph import EdgeExchange
 
 
-def regions_of(chains: int, links: Sequence[ChainLink]) -> tuple[Region, ...]:
+def regions_of(chains: int, links: Sequence[LinkBetweenChains]) -> tuple[Region, ...]:
     """Return the connected parts of the graph whose edges are the pipelined links."""
     root = list(range(chains))
 
@@ -37,7 +37,7 @@ def index_of(parts: Sequence[tuple[int, ...]], size: int) -> tuple[int, ...]:
 
 
 def runs_of_regions(
-    regions: int, links: Sequence[ChainLink], region_of: Sequence[int]
+    regions: int, links: Sequence[LinkBetweenChains], region_of: Sequence[int]
 ) -> tuple[tuple[int, ...], ...]:
     """Return sets of regions that start together, each after those that it waits for.
 
@@ -52,7 +52,7 @@ def runs_of_regions(
 
 
 def cycles_of(
-    runs: Sequence[tuple[int, ...]], links: Sequence[ChainLink], region_of: Sequence[int]
+    runs: Sequence[tuple[int, ...]], links: Sequence[LinkBetweenChains], region_of: Sequence[int]
 ) -> tuple[RegionCycle, ...]:
     """Return the sets that hold a blocking link, with those links.
 

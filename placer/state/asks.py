@@ -11,8 +11,8 @@ from placer.state.alignment import by_container, containers_fit
 from placer.state.device_counts import share_needs
 from placer.state.fits import best_pair_minimum_of, fit_of
 from placer.state.network import has_levels, required_levels
-from placer.state.node_states import RelevantFacts
-from placer.state.out_of_time import Stop, go_on
+from placer.state.node_states import RelevantNodeFacts
+from placer.state.out_of_time import Stop, raise_if_out_of_time
 from placer.state.problem_cache import ProblemCache
 from placer_models.cluster import Instance, Node
 from placer_models.device import GPU
@@ -122,10 +122,10 @@ def _least_of(shapes: Sequence[Shape]) -> Shape:
     )
 
 
-def relevant_facts_of(asks: Sequence[Ask]) -> RelevantFacts:
+def relevant_facts_of(asks: Sequence[Ask]) -> RelevantNodeFacts:
     """Return which facts of nodes the pods look at."""
     specs = [ask.spec for ask in asks]
-    return RelevantFacts(
+    return RelevantNodeFacts(
         labels=frozenset(key for spec in specs for key in label_keys(spec)),
         extended=frozenset(name for spec in specs for name, _ in spec.requests.extended),
         levels=frozenset(level for ask in asks for level in ask.levels),
@@ -158,7 +158,7 @@ def encoded_asks(
 
     def in_time(what: Iterable[T]) -> Iterator[T]:
         for one in what:
-            go_on(stop)
+            raise_if_out_of_time(stop)
             yield one
 
     shapes = tuple(

@@ -24,7 +24,7 @@ from placer_models.alignment import (
     fewest_cells,
 )
 from placer_models.cluster import Node
-from placer_models.device import GPU, is_instance
+from placer_models.device import GPU, is_mig_instance
 from placer_models.device_strategy import DeviceStrategy
 from placer_models.effective import effective_alignment, effective_exclusive
 from placer_models.links.allowed import has_set
@@ -139,7 +139,7 @@ def device_demanded(spec: PodSpec, node: Node, request: DeviceRequest) -> Demand
         return Demand("device-strategy", request.type, word)
     if request.share:
         return Demand("device-share", request.type)
-    return Demand("mig" if is_instance(request.type) else "device-count", request.type)
+    return Demand("mig" if is_mig_instance(request.type) else "device-count", request.type)
 
 
 def _devices_demanded(spec: PodSpec, node: Node, lacking: Sequence[DeviceRequest]) -> Demand:

@@ -26,7 +26,7 @@ ALL_BUT_THE_NAME = attrgetter(*(f.name for f in fields(NodeState) if f.name != "
 """The fields whose objects idle nodes that are alike share."""
 
 
-class RelevantFacts(NamedTuple):
+class RelevantNodeFacts(NamedTuple):
     """The facts of nodes that the pods of a batch look at; nodes of a kind may differ in others.
 
     Attributes:
@@ -56,7 +56,7 @@ class StateEncoding(NamedTuple):
 
     """
 
-    relevant: RelevantFacts
+    relevant: RelevantNodeFacts
     dimensions: tuple[Dimension, ...]
     core_tiers: tuple[Tier, ...]
     numa_strategy: bool
@@ -103,7 +103,7 @@ class KindWords(NamedTuple):
     domains: tuple[tuple[str, str], ...]
 
 
-def kind_words(node: Node, relevant: RelevantFacts) -> KindWords:
+def node_words_of_kind(node: Node, relevant: RelevantNodeFacts) -> KindWords:
     """Return those words of the node that its kind has as well.
 
     Args:
@@ -133,7 +133,7 @@ def kind_of(node: Node, machine: Machine, words: KindWords) -> Node:
     Args:
         node: The node.
         machine: Its machine, as `without_names` returns it.
-        words: As `kind_words` returns them.
+        words: As `node_words_of_kind` returns them.
 
     """
     return replace(node, machine=machine, offered=False, opened=False, **words._asdict())

@@ -10,7 +10,7 @@ class OutOfTimeError(Exception):
     """The time was over before the work was done."""
 
 
-def go_on(stop: Stop | None) -> None:
+def raise_if_out_of_time(stop: Stop | None) -> None:
     """Raise an error if there is something to ask and it says that the time is over.
 
     Raises:

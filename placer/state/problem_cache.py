@@ -18,16 +18,16 @@ from placer.counting.account import Account
 from placer.state.node_states import (
     NOT_OF_KINDS,
     KindWords,
-    RelevantFacts,
+    RelevantNodeFacts,
     StateEncoding,
     facts_of,
     kind_of,
-    kind_words,
     node_state,
+    node_words_of_kind,
     state_in,
     without_names,
 )
-from placer.state.out_of_time import Stop, go_on
+from placer.state.out_of_time import Stop, raise_if_out_of_time
 from placer.state.running_sides import RunningSides
 from placer.state.sums import FleetLimits, joined_sums, sums_of
 from placer_models.cluster import Machine, Node
@@ -109,7 +109,7 @@ class _StateCache:
         alike: dict[tuple[int, int], NodeState] = {}
         for at in changed_indices(self.accounts, accounts) if same else range(len(nodes)):
             if at % ASKED_EVERY == 0:
-                go_on(stop)
+                raise_if_out_of_time(stop)
             node, account, number = nodes[at], accounts[at], numbers[at]
             row = self.known.get(node.name)
             if row is None or row.node is not node or row.account is not account:
@@ -147,7 +147,7 @@ class ProblemCache:
         """Begin with nothing."""
         self._sums = ChunkedReduce(sums_of, joined_sums)
         self._running = RunningSides()
-        self._looks: dict[RelevantFacts, _KindCache] = {}
+        self._looks: dict[RelevantNodeFacts, _KindCache] = {}
         self._said: dict[StateEncoding, _StateCache] = {}
         self._views: dict[Hashable, _View] = {}
         self._machines: dict[int, tuple[Machine, Machine]] = {}
@@ -166,7 +166,7 @@ class ProblemCache:
         return self._running
 
     def kinds_of(
-        self, nodes: tuple[Node, ...], relevant: RelevantFacts, stop: Stop | None = None
+        self, nodes: tuple[Node, ...], relevant: RelevantNodeFacts, stop: Stop | None = None
     ) -> tuple[tuple[Node, ...], tuple[int, ...]]:
         """Return the kinds of nodes, and the number of each node's kind.
 
@@ -186,7 +186,7 @@ class ProblemCache:
                 found = look.known.get(node.name)
                 if found is None or found[0] is not node:
                     if len(kind_numbers) % ASKED_EVERY == 0:
-                        go_on(stop)
+                        raise_if_out_of_time(stop)
                     found = look.known[node.name] = node, self._kind(node, relevant)
                 number = numbers.setdefault(id(found[1]), len(kinds))
                 if number == len(kinds):
@@ -315,7 +315,7 @@ class ProblemCache:
         self._values.clear()
         self._batch_values.clear()
 
-    def _kind(self, node: Node, relevant: RelevantFacts) -> Node:
+    def _kind(self, node: Node, relevant: RelevantNodeFacts) -> Node:
         """Return the one object for the node's kind; each machine is read through only once."""
         machine = node.machine
         known = self._machines.get(id(machine))
@@ -323,7 +323,7 @@ class ProblemCache:
             nameless = without_names(machine)
             same = self._same_machines.setdefault(nameless, nameless)
             known = self._machines[id(machine)] = machine, same
-        words = kind_words(node, relevant)
+        words = node_words_of_kind(node, relevant)
         key = id(known[1]), words, _FACTS(node)
         kind = self._same_kinds.get(key)
         if kind is None:

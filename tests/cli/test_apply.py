@@ -11,7 +11,7 @@ import pytest
 from cli_samples import written
 from node.fake_cgroupfs import FakeV2
 from placer.node.cgroups import Cgroups
-from placer.node.host import Host
+from placer.node.host import HostMachine
 from placer.node.locks import locked_root
 from placer_cli.app import main
 from placer_cli.exits import Exit
@@ -53,7 +53,7 @@ def kernel(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FakeV2:
     found = FakeV2()
     monkeypatch.setattr("placer.node.mounts.kernel_files", lambda: found)
     monkeypatch.setattr("placer.node.locks.RUN", tmp_path / "run")
-    host = Host(socket.gethostname(), frozenset(range(8)))
+    host = HostMachine(socket.gethostname(), frozenset(range(8)))
     monkeypatch.setattr("placer.node.host.read_host", lambda **options: host)
     return found
 
@@ -254,7 +254,7 @@ def test_a_rival_ends_with_four(
     """
     Beside the kubelet's static policy Placer only observes.
     """
-    host = Host("n0", frozenset(range(8)), static_policy=True)
+    host = HostMachine("n0", frozenset(range(8)), static_policy=True)
     monkeypatch.setattr("placer.node.host.read_host", lambda **options: host)
 
     code = main(["apply", *files, "--node", "n0", "--here", "--state", str(tmp_path / "state")])

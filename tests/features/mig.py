@@ -5,7 +5,7 @@ from random import Random
 
 from features.feature import Feature
 from placer_models.cluster import Instance, Node, RunningPod
-from placer_models.device import GPU, is_instance
+from placer_models.device import GPU, is_mig_instance
 from placer_models.mig import TABLES, covered_slices, gpu_of
 from placer_models.placement import DeviceGrant, PodPlacement
 from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
@@ -54,7 +54,7 @@ def _residents(rng: Random, node: Node) -> list[RunningPod]:
     """Draw pods that hold instances already, wherever there is room, good start or not."""
     found: list[RunningPod] = []
     busy: set[tuple[int, int]] = set()
-    slots = [d for d in node.devices if is_instance(d.type)]
+    slots = [d for d in node.devices if is_mig_instance(d.type)]
     for i in range(rng.choice((0, 0, 1, 2)) if slots else 0):
         slot = rng.choice(slots)
         parts = {(gpu_of(slot.minor), p) for p in covered_slices(node.mig, slot.type, slot.minor)}

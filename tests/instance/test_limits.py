@@ -8,13 +8,13 @@ import pytest
 from placer.load import load_instance
 from placer_models.files.errors import InputError
 from placer_models.instance.writer import instance_to_yaml
-from placer_models.limits import Limits
+from placer_models.limits import ContainerLimits
 from placer_models.pod import pods_of
 
 HEAD = "apiVersion: placer/v1\nkind: Instance\nnodes: [{name: n0, machine: dgx-a100}]\n"
 
 
-def pods(tmp_path: Path, text: str) -> dict[str, tuple[tuple[str, Limits], ...]]:
+def pods(tmp_path: Path, text: str) -> dict[str, tuple[tuple[str, ContainerLimits], ...]]:
     """Return the limits of each pod of an instance that is read, written and read again."""
     file = tmp_path / "a.yaml"
     file.write_text(HEAD + text)
@@ -48,10 +48,10 @@ running:
     )
 
     assert found == {
-        "a": (("main", Limits(1500, 2 << 30, 100, 1 << 29)),),
+        "a": (("main", ContainerLimits(1500, 2 << 30, 100, 1 << 29)),),
         "b": (),
-        "c": (("y", Limits(None, None, 7)),),
-        "d": (("main", Limits(2000, 1 << 30)),),
+        "c": (("y", ContainerLimits(None, None, 7)),),
+        "d": (("main", ContainerLimits(2000, 1 << 30)),),
     }
 
 
@@ -64,7 +64,10 @@ def test_a_request_of_nothing_below_a_limit_is_written(tmp_path: Path) -> None:
 
     found = pods(tmp_path, f"pods:\n- {{name: a, {zeros}}}\n- {{name: b, {nested}}}\n")
 
-    assert found == {"a": (("main", Limits(1000, 1 << 30)),), "b": (("x", Limits(1000, 1 << 30)),)}
+    assert found == {
+        "a": (("main", ContainerLimits(1000, 1 << 30)),),
+        "b": (("x", ContainerLimits(1000, 1 << 30)),),
+    }
 
 
 def test_limits_do_not_tell_pods_apart(tmp_path: Path) -> None:

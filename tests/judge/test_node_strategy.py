@@ -17,9 +17,9 @@ from placer_models.node_strategy import (
     LoadAsk,
     NodeLoad,
     NodeStrategy,
-    added_score,
     mean_scores,
     own_score,
+    score_added_by_one_more,
     variance_score,
     variance_scores,
 )
@@ -182,13 +182,13 @@ def test_scores_of_pods_together_are_their_own_and_what_is_added() -> None:
     three = load.with_pod(a).with_pod(b).with_pod(b)
 
     assert own_score(load, a) == MILLION * 2 // 3
-    assert added_score(load, a, b) == MILLION // 3
-    assert added_score(load, b, a) == MILLION // 6
+    assert score_added_by_one_more(load, a, b) == MILLION // 3
+    assert score_added_by_one_more(load, b, a) == MILLION // 6
     assert mean_scores(three) == (
         own_score(load, a)
         + 2 * own_score(load, b)
         + 2 * (MILLION // 3 + MILLION // 6)
-        + 2 * added_score(load, b, b)
+        + 2 * score_added_by_one_more(load, b, b)
     )
     shares = [Fraction(4, 3), Fraction(5, 7)]
     mean = sum(shares) / 2

@@ -13,7 +13,7 @@ from placer.kubernetes.dump import read_dump
 from placer_models.device import Device
 from placer_models.device_share import DeviceShare
 from placer_models.illegal_running import illegality
-from placer_models.kubernetes.device import DevicePart, device_part
+from placer_models.kubernetes.device import DeviceObjectPart, device_part
 from placer_models.kubernetes.join import joined_node
 from placer_models.kubernetes.node import node_part
 from placer_models.kubernetes.object_fields import ObjectError
@@ -81,7 +81,7 @@ status:
 """
 
 
-def both_of(part: DevicePart) -> bool:
+def both_of(part: DeviceObjectPart) -> bool:
     """Return whether these are the two GPUs of the example."""
     return part.devices == tuple(
         Device("gpu", minor, id=id, memory_bytes=15472384 * 1024) for minor, id in enumerate(IDS)

@@ -14,9 +14,9 @@ from node import tenant
 from node.node_documents import a_document, a_node, a_pod
 from placer.node.agent.agent import Agent
 from placer.node.agent.inbox import DocumentInbox
-from placer.node.cgroup_files import KernelFiles
+from placer.node.cgroup_files import KernelCgroupFiles
 from placer.node.cgroups import CPU, CPUSET, Cgroups
-from placer.node.host import Host
+from placer.node.host import HostMachine
 from placer.node.state import AppliedState
 from placer_models.cluster import Node
 from placer_models.cpuset import CpuSet, format_cpu_list
@@ -52,7 +52,7 @@ class Report:
 class BesideATenant:
     """A top of our own in all hierarchies, with a kubelet's pods, a user's subtree and an agent."""
 
-    def __init__(self, files: KernelFiles, folder: Path) -> None:
+    def __init__(self, files: KernelCgroupFiles, folder: Path) -> None:
         self.files = files
         self.top = f"placer-test-{os.getpid()}"
         kubepods = f"{self.top}/kubepods"
@@ -74,7 +74,7 @@ class BesideATenant:
         (folder / "state").mkdir(mode=0o700)
         self.agent = Agent(
             self.cgroups,
-            lambda: Host("n0", self.all),
+            lambda: HostMachine("n0", self.all),
             AppliedState(folder / "state"),
             DocumentInbox(self.documents, "n0"),
             root=f"{self.top}/placer",

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Literal
 
 from placer.node.cgroups import CPUS, MEMS, as_set
-from placer.node.host import Host
+from placer.node.host import HostMachine
 from placer_models.cpuset import format_cpu_list, parse_cpu_list
 
 CONTROLLERS = {
@@ -129,7 +129,7 @@ def stand_in(folder: Path, cpus: str) -> None:
     from placer.node.agent import run
 
     locks.RUN = folder.parent / "run"
-    host = Host("n0", parse_cpu_list(cpus))
+    host = HostMachine("n0", parse_cpu_list(cpus))
     run.kernel_files = lambda: FolderCgroups(folder, cpus)
     run.read_host = lambda **options: host
 

@@ -17,14 +17,14 @@ from placer.node.cgroups import Cgroups
 from placer.node.container_lookup import our_cgroup
 from placer.node.cpu_order import classes_conflict
 from placer.node.errors import ObserveOnlyError, RefusedError
-from placer.node.host import Host
+from placer.node.host import HostMachine
 from placer.node.plan import NodePlan, plan_of
 from placer.node.pools import pools_of
 from placer.node.state import AppliedState
 from placer.node.systemd_units import UnitError, UnitProperty
 from placer.node.targets import targets_of
 from placer_models.cpuset import CpuSet, format_cpu_list, parse_cpu_list
-from placer_models.limits import Limits
+from placer_models.limits import ContainerLimits
 from placer_models.node_placement import NodePlacement, NodePod
 from placer_models.policy import QosClass
 
@@ -229,7 +229,7 @@ class Transition:
     before: NodePlacement
     after: NodePlacement
     tree: FakeV1 | FakeV2
-    host: Host
+    host: HostMachine
 
     @cached_property
     def _pickled(self) -> bytes:
@@ -388,7 +388,7 @@ def a_transition(seed: int, version: int, *, systemd: bool) -> Transition | None
         _kubelet_makes(cgroups, cgroup)
         if systemd:
             cgroups.files.write(f"{cgroup}/cpu.max", "150000 100000")
-    host = Host("n0", parse_cpu_list("0-7"), systemd)
+    host = HostMachine("n0", parse_cpu_list("0-7"), systemd)
     state = KilledState()
     apply(before, cgroups, host, state)
     for target in targets_of(before):
@@ -421,11 +421,11 @@ def _document(
         if qos.owns_cpus and not own:
             qos = QosClass.LS
         memory = {rng.randrange(2): GIB} if rng.random() < 0.5 else None
-        limits = Limits()
+        limits = ContainerLimits()
         if not qos.owns_cpus and rng.random() < 0.4:
             most = rng.choice([None, 2 * GIB])
             swap = None if most is None else rng.choice([None, 0, GIB])
-            limits = Limits(rng.choice([500, 1500]), most, 50, swap)
+            limits = ContainerLimits(rng.choice([500, 1500]), most, 50, swap)
         parts: tuple[tuple[str, str], ...] = ()
         if len(own) > 1 and name not in uids and rng.random() < 0.3:
             parts = (("x", str(own[0])), ("y", format_cpu_list(own[1:])))

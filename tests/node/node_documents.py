@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from placer_models.cluster import Machine, Node
 from placer_models.cpuset import parse_cpu_list
-from placer_models.limits import NO_LIMITS, Limits
+from placer_models.limits import NO_LIMITS, ContainerLimits
 from placer_models.node_placement import NodePlacement, NodePod
 from placer_models.placement import ContainerPlacement, DeviceGrant, PodPlacement
 from placer_models.pod import Container, DeviceRequest, Pod, PodSpec, Resources
@@ -44,7 +44,7 @@ def a_pod(
     *,
     node: str = "n0",
     milli: int | None = None,
-    limits: Limits = NO_LIMITS,
+    limits: ContainerLimits = NO_LIMITS,
     memory: Mapping[int, int] | None = None,
     uid: str = "",
     container_ids: Mapping[str, str] | None = None,

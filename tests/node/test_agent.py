@@ -13,7 +13,7 @@ from placer.node.agent.agent import REPAIRS_A_MINUTE, Agent, OnDrift
 from placer.node.agent.inbox import MAX_DOCUMENT_BYTES, DocumentInbox
 from placer.node.agent.metrics import AgentMetrics
 from placer.node.cgroups import Cgroups
-from placer.node.host import Host
+from placer.node.host import HostMachine
 from placer.node.operations import perform_operation
 from placer.node.plan import plan_of
 from placer.node.state import AppliedState
@@ -37,7 +37,7 @@ class Node:
         self.folder = folder
         self.documents = folder / "documents"
         self.documents.mkdir(mode=0o700)
-        self.host = Host("n0", parse_cpu_list("0-7"))
+        self.host = HostMachine("n0", parse_cpu_list("0-7"))
         self.now_s = 0.0
 
     def agent(self, **options: object) -> Agent:

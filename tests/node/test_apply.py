@@ -10,15 +10,15 @@ from node.node_documents import GIB, a_document, a_node, a_pod
 from placer.node.apply import apply
 from placer.node.cgroups import Cgroups
 from placer.node.errors import DocumentError, ObserveOnlyError, RefusedError
-from placer.node.host import Host
+from placer.node.host import HostMachine
 from placer.node.plan import plan_of
 from placer.node.state import APPLIED, COMMITTED, JOURNAL, OBSERVE_ONLY, AppliedState
 from placer_models.cpuset import format_cpu_list, parse_cpu_list
-from placer_models.limits import Limits
+from placer_models.limits import ContainerLimits
 from placer_models.policy import QosClass
 
 LSE, LSR, LS, BE = QosClass.LSE, QosClass.LSR, QosClass.LS, QosClass.BE
-HOST = Host("n0", parse_cpu_list("0-7"))
+HOST = HostMachine("n0", parse_cpu_list("0-7"))
 
 
 @pytest.fixture(params=[1, 2])
@@ -79,9 +79,10 @@ def test_limits_and_weights_are_written(cgroups: Cgroups, state: AppliedState) -
     """
     A CPU limit is a quota but for pods with CPUs of their own; requests are weights.
     """
-    limits = Limits(1500, GIB, 100)
+    limits = ContainerLimits(1500, GIB, 100)
     document = a_document(
-        a_pod("a", LS, milli=1000, limits=limits), a_pod("b", LSR, "0", limits=Limits(1000))
+        a_pod("a", LS, milli=1000, limits=limits),
+        a_pod("b", LSR, "0", limits=ContainerLimits(1000)),
     )
 
     apply(document, cgroups, HOST, state)
@@ -103,8 +104,10 @@ def test_limits_that_are_gone_are_taken_away(cgroups: Cgroups, state: AppliedSta
     """
     A cgroup of ours says what the document says, also where it says nothing any more.
     """
-    apply(a_document(a_pod("a", limits=Limits(1500, GIB, 100))), cgroups, HOST, state)
-    with_limits = a_document(a_pod("a"), a_pod("b", limits=Limits(500, GIB, 9)), generation=2)
+    apply(a_document(a_pod("a", limits=ContainerLimits(1500, GIB, 100))), cgroups, HOST, state)
+    with_limits = a_document(
+        a_pod("a"), a_pod("b", limits=ContainerLimits(500, GIB, 9)), generation=2
+    )
 
     apply(with_limits, cgroups, HOST, state)
 
@@ -122,7 +125,7 @@ def test_a_root_that_is_a_unit_of_systemd_is_refused(cgroups: Cgroups, state: Ap
     """
     systemd writes it again; a cgroup below a delegated unit is Placer's to write.
     """
-    host = Host("n0", HOST.present, systemd=True)
+    host = HostMachine("n0", HOST.present, systemd=True)
 
     with pytest.raises(RefusedError, match=r"/placer.slice: placer.slice is a unit .* --root"):
         apply(a_document(a_pod("a")), cgroups, host, state, root="placer.slice")
@@ -144,7 +147,7 @@ def test_what_is_applied_is_not_applied_again(cgroups: Cgroups, state: AppliedSt
     The second time there is nothing to do, and nothing is written.
     """
     document = a_document(
-        a_pod("a", LSE, "0-1", memory={0: GIB}), a_pod("c", limits=Limits(500, GIB, 9))
+        a_pod("a", LSE, "0-1", memory={0: GIB}), a_pod("c", limits=ContainerLimits(500, GIB, 9))
     )
     apply(document, cgroups, HOST, state)
     before = {file.name: file.stat().st_mtime_ns for file in state.folder.iterdir()}
@@ -220,7 +223,7 @@ def test_containers_of_a_pod_have_their_parts(cgroups: Cgroups, state: AppliedSt
     assert [cpus_in(cgroups, "a", part) for part in "xy"] == ["0", "1-2"]
 
 
-def kubelets(cgroups: Cgroups, *paths: str) -> Host:
+def kubelets(cgroups: Cgroups, *paths: str) -> HostMachine:
     """A host on which the kubelet made cgroups, each with a process."""
     for path in paths:
         parts = path.split("/")
@@ -316,7 +319,7 @@ def test_beside_the_kubelets_static_policy_all_is_only_observed(
     """
     Who else gives CPUs out is not fought with, nor who may do so for all we can read (C16).
     """
-    host = Host("n0", parse_cpu_list("0-7"), static_policy=True, kubelet_fault=fault)
+    host = HostMachine("n0", parse_cpu_list("0-7"), static_policy=True, kubelet_fault=fault)
 
     plan = apply(a_document(a_pod("a", LSE, "0-3")), cgroups, host, state).plan
 
@@ -452,7 +455,7 @@ def test_a_limit_below_what_is_used_is_refused(cgroups: Cgroups, state: AppliedS
     """
     The kernel would end processes to keep it.
     """
-    apply(a_document(a_pod("a", limits=Limits(None, 2 * GIB))), cgroups, HOST, state)
+    apply(a_document(a_pod("a", limits=ContainerLimits(None, 2 * GIB))), cgroups, HOST, state)
     file = "memory.current" if cgroups.version == 2 else "memory.usage_in_bytes"
     path = cgroups.path("memory", "placer/a@default/main@a", file)
     read, exists = cgroups.files.read, cgroups.files.exists
@@ -460,7 +463,12 @@ def test_a_limit_below_what_is_used_is_refused(cgroups: Cgroups, state: AppliedS
     cgroups.files.exists = lambda p: p == path or exists(p)
 
     with pytest.raises(RefusedError, match="more than its limit"):
-        apply(a_document(a_pod("a", limits=Limits(None, GIB)), generation=2), cgroups, HOST, state)
+        apply(
+            a_document(a_pod("a", limits=ContainerLimits(None, GIB)), generation=2),
+            cgroups,
+            HOST,
+            state,
+        )
 
 
 @pytest.mark.parametrize("name", [JOURNAL, COMMITTED])

@@ -12,7 +12,7 @@ from placer.node.apply import apply
 from placer.node.cgroups import Cgroups
 from placer.node.errors import DocumentError, RefusedError
 from placer.node.held_devices import given_twice
-from placer.node.host import Host
+from placer.node.host import HostMachine
 from placer.node.plan import plan_of
 from placer.node.state import AppliedState
 from placer_models.cluster import Node
@@ -171,7 +171,7 @@ def test_such_a_document_is_refused_and_nothing_written(tmp_path: Path) -> None:
     The message says who has the device, by which file, and what helps.
     """
     files = FakeV2()
-    host = Host("n0", held=(held("GPU-0", "GPU-1"),))
+    host = HostMachine("n0", held=(held("GPU-0", "GPU-1"),))
 
     with pytest.raises(DocumentError) as error:
         apply(document(holding(A, gpu=(1,))), Cgroups(files), host, AppliedState(tmp_path))
@@ -190,7 +190,7 @@ def test_a_document_in_force_is_kept(tmp_path: Path) -> None:
     """
     What the kubelet gives out later is no reason to let the CPUs of pods go.
     """
-    host = Host("n0", held=(held("GPU-1"),))
+    host = HostMachine("n0", held=(held("GPU-1"),))
 
     wanted = document(holding(A, gpu=(1,)))
     assert plan_of(wanted, Cgroups(FakeV2()), host, in_force=True).operations
@@ -201,7 +201,9 @@ def test_beside_a_corrupt_checkpoint_no_devices_are_given(tmp_path: Path) -> Non
     Documents without devices are applied all the same.
     """
     cgroups = Cgroups(FakeV2())
-    host = Host("n0", held_fault="kubelet_internal_checkpoint: Checksum: the file is corrupt")
+    host = HostMachine(
+        "n0", held_fault="kubelet_internal_checkpoint: Checksum: the file is corrupt"
+    )
 
     with pytest.raises(RefusedError, match=r"nobody can tell which devices .* is corrupt"):
         apply(document(holding(A, gpu=(1,))), cgroups, host, AppliedState(tmp_path))

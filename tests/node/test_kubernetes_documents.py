@@ -11,7 +11,7 @@ from node.fake_cgroupfs import FakeV1, FakeV2
 from placer.node.agent.agent import Agent
 from placer.node.agent.inbox import DocumentInbox
 from placer.node.cgroups import Cgroups
-from placer.node.host import Host
+from placer.node.host import HostMachine
 from placer.node.state import AppliedState
 from placer_cli.app import main
 from placer_models.cpuset import parse_cpu_list
@@ -69,7 +69,7 @@ def test_the_kubelets_containers_are_where_the_solver_put_their_pods(
     (tmp_path / "state").mkdir(mode=0o700)
     agent = Agent(
         cgroups,
-        lambda: Host("n1", parse_cpu_list("0-7")),
+        lambda: HostMachine("n1", parse_cpu_list("0-7")),
         AppliedState(tmp_path / "state"),
         DocumentInbox(documents, "n1"),
     )

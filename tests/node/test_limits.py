@@ -9,7 +9,7 @@ from node.node_documents import GIB, a_document, a_node, a_pod
 from placer.node.apply import apply
 from placer.node.cgroups import Cgroups
 from placer.node.errors import RefusedError
-from placer.node.host import Host, read_host
+from placer.node.host import HostMachine, read_host
 from placer.node.no_cgroups import BlankFiles
 from placer.node.operations import OperationKind
 from placer.node.plan import NodePlan, plan_of
@@ -20,13 +20,13 @@ from placer.node.render.systemd import properties_of
 from placer.node.state import AppliedState
 from placer.node.targets import targets_of
 from placer_models.cpuset import parse_cpu_list
-from placer_models.limits import NO_LIMITS, Limits
+from placer_models.limits import NO_LIMITS, ContainerLimits
 from placer_models.node_placement import NodePlacement
 from placer_models.policy import QosClass
 
 LSE, LS = QosClass.LSE, QosClass.LS
 MIB = 1 << 20
-HOST = Host("n0", parse_cpu_list("0-7"), page_sizes=frozenset({2 * MIB, GIB}))
+HOST = HostMachine("n0", parse_cpu_list("0-7"), page_sizes=frozenset({2 * MIB, GIB}))
 NODE = a_node(pages={2 * MIB: 512})
 
 
@@ -44,7 +44,7 @@ def state(tmp_path: Path) -> AppliedState:
 
 def swapping(memory: int | None, swap: int | None, generation: int = 1) -> NodePlacement:
     """A document of one pod with these limits, in GiB."""
-    limits = Limits(
+    limits = ContainerLimits(
         memory_bytes=None if memory is None else memory * GIB,
         swap_bytes=None if swap is None else swap * GIB,
     )
@@ -106,7 +106,7 @@ def test_limits_of_memory_and_swap_are_taken_back_in_reverse(
 
     cgroups.files.write = failing
     document = a_document(
-        a_pod("a", limits=Limits(None, then[0] * GIB, 9, then[1] * GIB)), generation=2
+        a_pod("a", limits=ContainerLimits(None, then[0] * GIB, 9, then[1] * GIB)), generation=2
     )
     with pytest.raises(RefusedError, match="what was done before it is taken back"):
         apply(document, cgroups, HOST, state)
@@ -137,7 +137,7 @@ def test_nothing_is_left_of_a_pod_that_is_gone(cgroups: Cgroups, state: AppliedS
     """
     In no hierarchy of version 1.
     """
-    everything = a_pod("a", limits=Limits(500, GIB, 9), pages={GIB: 1})
+    everything = a_pod("a", limits=ContainerLimits(500, GIB, 9), pages={GIB: 1})
     apply(a_document(everything, node=NODE), cgroups, HOST, state)
     controllers = ("cpuset", "cpu", "memory", "pids", "hugetlb")
     assert all(cgroups.exists("placer/a@default/main@a", one) for one in controllers)
@@ -198,7 +198,7 @@ def without(fake: FakeV1, *names: str) -> Cgroups:
 
 
 SWAP_AND_PAGES = a_document(
-    a_pod("a", limits=Limits(None, GIB, None, GIB), pages={2 * MIB: 8}), node=NODE
+    a_pod("a", limits=ContainerLimits(None, GIB, None, GIB), pages={2 * MIB: 8}), node=NODE
 )
 
 
@@ -224,7 +224,7 @@ def test_what_a_kernel_of_version_2_lacks_is_named(state: AppliedState) -> None:
     A controller that the cgroup above does not hand down, a size of pages, swap.
     """
     fake = FakeV2()
-    host = Host("n0", HOST.present, page_sizes=frozenset({GIB}), counts_swap=False)
+    host = HostMachine("n0", HOST.present, page_sizes=frozenset({GIB}), counts_swap=False)
     swap = "swap is not limited: this kernel does not count it; boot with swapaccount=1"
 
     plan = plan_of(SWAP_AND_PAGES, Cgroups(fake), host)
@@ -253,7 +253,7 @@ def test_a_plan_for_another_machine_has_all_of_it() -> None:
     """
     What that kernel lacks is not known here.
     """
-    plan = plan_of(SWAP_AND_PAGES, Cgroups(BlankFiles(NODE)), Host("n0"))
+    plan = plan_of(SWAP_AND_PAGES, Cgroups(BlankFiles(NODE)), HostMachine("n0"))
 
     assert plan.lacking == ()
     assert {"memory.swap.max", "hugetlb.2MB.max", "hugetlb.2MB.rsvd.max"} <= {*files_of(plan)}
@@ -311,4 +311,4 @@ def test_a_limit_of_swap_needs_one_of_memory() -> None:
     """
     assert NO_LIMITS.swap_bytes is None
     with pytest.raises(ValueError, match="a limit of swap needs one of memory"):
-        Limits(swap_bytes=GIB)
+        ContainerLimits(swap_bytes=GIB)

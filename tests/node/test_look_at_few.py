@@ -7,14 +7,14 @@ import pytest
 
 from node.node_documents import a_document, a_pod
 from node.test_agent import Node
-from placer_models.limits import Limits
+from placer_models.limits import ContainerLimits
 from placer_models.policy import QosClass
 
 LSE, LSR, LS, BE = QosClass.LSE, QosClass.LSR, QosClass.LS, QosClass.BE
 PODS = {
-    "a": a_pod("a", LSE, "0-1", limits=Limits(None, None, 40)),
+    "a": a_pod("a", LSE, "0-1", limits=ContainerLimits(None, None, 40)),
     "b": a_pod("b", LSR, "2"),
-    "c": a_pod("c", LS, limits=Limits(None, None, 20)),
+    "c": a_pod("c", LS, limits=ContainerLimits(None, None, 20)),
     "d": a_pod("d", BE),
 }
 QUOTA = {1: ("cpu", "cpu.cfs_quota_us", "50000"), 2: ("cpu", "cpu.max", "50000 100000")}

@@ -14,7 +14,7 @@ from node.fake_cgroupfs import FakeV1, FakeV2
 from placer.node.apply import apply
 from placer.node.cgroups import Cgroups
 from placer.node.errors import DocumentError, RefusedError
-from placer.node.host import Host
+from placer.node.host import HostMachine
 from placer.node.state import AppliedState
 from placer_models.files.documents import documents_of
 from placer_models.files.errors import InputError
@@ -40,7 +40,7 @@ WORDS = (
     [],
     {},
 )
-HOST = Host("small-0", frozenset(range(8)))
+HOST = HostMachine("small-0", frozenset(range(8)))
 
 
 def places(tree: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:

@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from placer.node.cpu_order import CpuHolder, NoOrderError, classes_conflict, steps_of
+from placer.node.cpu_order import CpuHolder, NoOrderError, classes_conflict, ordered_cpu_steps
 from placer_models.cpuset import CpuSet, parse_cpu_list
 from placer_models.policy import QosClass
 
@@ -18,7 +18,7 @@ def holder(name: str, qos: QosClass, now: str, goal: str, **more: bool) -> CpuHo
 
 def order(holders: list[CpuHolder], shared: str = "") -> list[tuple[str, str]]:
     """Who gets what, in order."""
-    steps = steps_of(holders, parse_cpu_list(shared))
+    steps = ordered_cpu_steps(holders, parse_cpu_list(shared))
     return [(holders[i].name, ",".join(map(str, sorted(cpus)))) for i, cpus, _ in steps]
 
 
@@ -158,7 +158,7 @@ def check_every_step(seed: int) -> bool:
     ]
     shared = next((h.goal for h in holders if not h.qos.owns_cpus), frozenset())
     try:
-        steps = steps_of(holders, shared)
+        steps = ordered_cpu_steps(holders, shared)
     except NoOrderError:
         return False
     has = [h.now for h in holders]

@@ -9,21 +9,21 @@ import pytest
 
 from node.node_documents import a_document, a_node, a_pod
 from placer.node.apply import apply
-from placer.node.cgroup_files import KernelFiles
+from placer.node.cgroup_files import KernelCgroupFiles
 from placer.node.cgroups import CPU, CPUSET, MEMORY, PIDS, Cgroups
 from placer.node.errors import RefusedError
-from placer.node.host import Host
+from placer.node.host import HostMachine
 from placer.node.mounts import MountError, kernel_files
 from placer.node.state import AppliedState
 from placer_models.cpuset import format_cpu_list
-from placer_models.limits import Limits
+from placer_models.limits import ContainerLimits
 from placer_models.policy import QosClass
 
 LSE, LS, BE = QosClass.LSE, QosClass.LS, QosClass.BE
-HOST = Host("n0")
+HOST = HostMachine("n0")
 
 
-def v1_files() -> KernelFiles:
+def v1_files() -> KernelCgroupFiles:
     """The host's cgroup files, or a reason to skip."""
     if os.geteuid() != 0:
         pytest.skip("only root may write the host's cgroups")
@@ -41,7 +41,7 @@ def v1_files() -> KernelFiles:
 class Machine:
     """The host, its cgroups below a root of our own, and processes in them."""
 
-    def __init__(self, files: KernelFiles, folder: Path) -> None:
+    def __init__(self, files: KernelCgroupFiles, folder: Path) -> None:
         self.cgroups = Cgroups(files)
         self.files = files
         self.root = f"placer-test-{os.getpid()}"
@@ -99,7 +99,7 @@ def test_the_kernel_runs_processes_where_the_document_says(machine: Machine) -> 
     everything = machine.cgroups.effective("", "cpuset.cpus")
     others = format_cpu_list(everything - {0})
 
-    machine.apply(a_pod("c", LS, limits=Limits(500, None, 20)))
+    machine.apply(a_pod("c", LS, limits=ContainerLimits(500, None, 20)))
     c = machine.start("c")
     assert machine.allowed(c) == format_cpu_list(everything)
 
@@ -137,7 +137,9 @@ def test_swap_is_limited_in_an_order_that_the_kernel_takes(machine: Machine) -> 
     steps = [(64, 32), (256, 32), (32, 512), (512, 0), (128, None), (None, None), (16, 16)]
     for generation, limits in enumerate(steps, start=1):
         memory, swap = (None if one is None else one * mib for one in limits)
-        machine.apply(a_pod("c", limits=Limits(None, memory, None, swap)), generation=generation)
+        machine.apply(
+            a_pod("c", limits=ContainerLimits(None, memory, None, swap)), generation=generation
+        )
         files = ("memory.limit_in_bytes", "memory.memsw.limit_in_bytes")
         texts = [machine.files.read(f"memory/{machine.cgroup('c')}/{file}") for file in files]
         found.append([int(text) // mib for text in texts])

@@ -12,11 +12,11 @@ from placer.node.render.commands import numactl_line, runtime_flags, taskset_lin
 from placer.node.render.environment import environment_of
 from placer.node.render.folder import rendered_files
 from placer.node.render.oci import edited_config
-from placer.node.render.systemd import INFINITY, bits_of, properties_of
+from placer.node.render.systemd import INFINITY, dbus_bits_of, properties_of
 from placer.node.targets import ContainerTarget, targets_of
 from placer_models.cluster import Node
 from placer_models.device import Device
-from placer_models.limits import Limits
+from placer_models.limits import ContainerLimits
 from placer_models.node_placement import NodePod
 from placer_models.policy import QosClass
 
@@ -52,7 +52,7 @@ def test_cgroup_files_of_both_versions() -> None:
     """
     The same wishes in the words of each; memory in whole pages.
     """
-    pod = a_pod("a", LS, milli=2000, limits=Limits(2500, GIB + 5, 64))
+    pod = a_pod("a", LS, milli=2000, limits=ContainerLimits(2500, GIB + 5, 64))
 
     assert texts(cgroup_settings(target(pod), 2, ours=True)) == {
         "cpuset.mems": "0-1",
@@ -80,7 +80,7 @@ def test_of_the_kubelets_cgroups_only_sets_are_written() -> None:
     """
     And the quota of a pod with CPUs of its own is taken away.
     """
-    limits = Limits(2000, GIB, 64)
+    limits = ContainerLimits(2000, GIB, 64)
 
     assert list(texts(cgroup_settings(target(a_pod("a", LS, limits=limits)), 2, ours=False))) == [
         "cpuset.mems",
@@ -197,7 +197,7 @@ def test_a_config_json_gets_what_the_placement_says() -> None:
     All else in it stays, and what was given is not touched.
     """
     before = json.dumps(CONFIG)
-    found = target(a_pod("a", LSR, "2-3", memory={1: GIB}, limits=Limits(2000, GIB, 9)))
+    found = target(a_pod("a", LSR, "2-3", memory={1: GIB}, limits=ContainerLimits(2000, GIB, 9)))
 
     edited = edited_config(CONFIG, found, (("OMP_NUM_THREADS", "2"),), "placer/a", FEATURES)
 
@@ -230,7 +230,7 @@ def test_a_pool_pod_has_its_quota_in_the_config() -> None:
     """
     And stays in the cgroup that the config says, where it is not ours.
     """
-    edited = edited_config(CONFIG, target(a_pod("a", limits=Limits(1500))), (), None)
+    edited = edited_config(CONFIG, target(a_pod("a", limits=ContainerLimits(1500))), (), None)
 
     cpu = edited["linux"]["resources"]["cpu"]
     assert (cpu["quota"], cpu["period"]) == (150_000, 100_000)
@@ -256,7 +256,7 @@ def test_properties_of_a_systemd_unit() -> None:
     """
     As texts and as D-Bus values: sets are bits, time is rounded up to 10 ms of a second.
     """
-    found = properties_of(target(a_pod("a", LS, milli=1000, limits=Limits(1234, GIB, 9))))
+    found = properties_of(target(a_pod("a", LS, milli=1000, limits=ContainerLimits(1234, GIB, 9))))
     by_name = {one.name: (one.text, one.bus_name, one.signature, one.value) for one in found}
 
     assert by_name == {
@@ -289,8 +289,8 @@ def test_bits_of_a_set() -> None:
     """
     One bit for each id, the lowest first.
     """
-    assert bits_of(frozenset()) == b""
-    assert bits_of(frozenset({0, 8, 15})) == b"\x01\x81"
+    assert dbus_bits_of(frozenset()) == b""
+    assert dbus_bits_of(frozenset({0, 8, 15})) == b"\x01\x81"
 
 
 def test_command_lines() -> None:
@@ -298,7 +298,9 @@ def test_command_lines() -> None:
     For a process without a runtime, and for docker and podman.
     """
     node = with_gpus(*GPUS)
-    pod = holding(a_pod("a", LSR, "0-1", memory={0: GIB}, limits=Limits(2000, GIB, 9)), gpu=(2,))
+    pod = holding(
+        a_pod("a", LSR, "0-1", memory={0: GIB}, limits=ContainerLimits(2000, GIB, 9)), gpu=(2,)
+    )
     found = target(pod, node)
 
     assert numactl_line(found) == "numactl --physcpubind=0-1 --membind=0 --"

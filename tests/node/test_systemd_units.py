@@ -16,14 +16,14 @@ from node.systemd_stand_in import NO_LIMIT, StandIn, bits, private_bus, systemct
 from placer.node.apply import apply, recover
 from placer.node.cgroups import Cgroups
 from placer.node.errors import ObserveOnlyError, RefusedError
-from placer.node.host import Host
+from placer.node.host import HostMachine
 from placer.node.plan import plan_of
 from placer.node.render.systemd import properties_of, property_for
 from placer.node.state import OBSERVE_ONLY, AppliedState
 from placer.node.systemd_units import SystemdUnits, UnitError
 from placer.node.targets import targets_of
 from placer_models.cpuset import format_cpu_list
-from placer_models.limits import Limits
+from placer_models.limits import ContainerLimits
 from placer_models.policy import QosClass
 
 LSE, LSR, LS = QosClass.LSE, QosClass.LSR, QosClass.LS
@@ -61,7 +61,7 @@ class Node:
         self.systemd = StandIn(self.tree, address, self.units)
         quota = {"CPUQuotaPerSecUSec": 2_000_000}
         self.systemd.known = {unit: dict(quota) for unit in self.units}
-        self.host = Host("n0", frozenset(range(8)), systemd=True)
+        self.host = HostMachine("n0", frozenset(range(8)), systemd=True)
         self.state = AppliedState(folder / "state")
         self.asks = SystemdUnits(address, answer_s=patience_s, settle_s=2 * patience_s)
         self.cgroups = Cgroups(self.tree, self.asks)
@@ -177,9 +177,9 @@ def test_systemds_own_client_says_the_same(node: Node) -> None:
     `systemctl set-property` with the words that are rendered sends what Placer sends: names,
     types and values; it pads its bit masks.
     """
-    limits = Limits(1500, 2 * GIB, 50)
+    limits = ContainerLimits(1500, 2 * GIB, 50)
     pods = [
-        a_pod("a", LSE, "1-3,6", memory={1: GIB}, limits=Limits(pids=7)),
+        a_pod("a", LSE, "1-3,6", memory={1: GIB}, limits=ContainerLimits(pids=7)),
         a_pod("b", LS, milli=250, limits=limits),
     ]
     for target in targets_of(a_document(*pods)):

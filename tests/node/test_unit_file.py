@@ -24,7 +24,7 @@ from placer.node.mounts import MountError, kernel_files
 from placer.node.systemd_units import ANSWER_S, SETTLE_S
 from placer_cli.app import app
 from placer_models.instance.node_file import node_placement_to_dict
-from placer_models.limits import Limits
+from placer_models.limits import ContainerLimits
 from placer_models.policy import QosClass
 
 UNIT = Path(__file__).parents[2] / "docs" / "systemd" / "placer-agent.service"
@@ -103,7 +103,7 @@ def test_its_rights_are_enough(service: dict[str, str], tmp_path: Path) -> None:
     documents = tmp_path / "documents"
     documents.mkdir(mode=0o700)
     last = max(cgroups.effective("", CPUS))
-    pod = a_pod("a", QosClass.LSR, str(last), limits=Limits(None, 1 << 30, 20))
+    pod = a_pod("a", QosClass.LSR, str(last), limits=ContainerLimits(None, 1 << 30, 20))
     document = a_document(pod, node=a_node(last + 1, 1))
     (documents / "n0.yaml").write_text(yaml.safe_dump(node_placement_to_dict(document)))
     (documents / "n0.yaml").chmod(0o600)

@@ -12,7 +12,7 @@ from placer.node.agent.agent import Agent, OnDrift
 from placer.node.agent.inbox import DocumentInbox
 from placer.node.apply import apply, apply_here
 from placer.node.cgroups import CPUS, Cgroups
-from placer.node.host import Host
+from placer.node.host import HostMachine
 from placer.node.state import AppliedState
 from placer_models.cpuset import format_cpu_list, parse_cpu_list
 from placer_models.policy import QosClass
@@ -48,8 +48,8 @@ class Node:
         self.kernel.remove_directory(self.cgroups.path("cpuset", f"{POD}/{name}"))
         self.containers.remove(f"{POD}/{name}")
 
-    def host(self) -> Host:
-        return Host("n0", parse_cpu_list("0-7"))
+    def host(self) -> HostMachine:
+        return HostMachine("n0", parse_cpu_list("0-7"))
 
     def before_write(self, name: str, do: Callable[[], None]) -> None:
         """Do something whenever the CPUs of a container are about to be written."""

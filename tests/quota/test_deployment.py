@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from placer.quota.choose import ClassUse, choose_node
-from placer.quota.deployment import NotBoundError, QuotaBinding, bind
+from placer.quota.deployment import NotBoundError, QuotaPodBinding, bind
 from placer.quota.filter import ClassRequest
 from placer.quota.ledger import QuotaLedger
 from placer.quota.store import ClassQuotas
@@ -38,14 +38,14 @@ def test_the_three_parts_in_turn() -> None:
     """
     ledger = cluster("a", "b")
     want = {"gpu.memory": ClassRequest(1, 12)}
-    bind(ledger, [QuotaBinding("early", "a", {"gpu.memory": ClassRequest(4, 10)})])
+    bind(ledger, [QuotaPodBinding("early", "a", {"gpu.memory": ClassRequest(4, 10)})])
 
     passing = ledger.store.passing(want).tolist()
     nodes = [name for name, passes in zip(ledger.store.nodes, passing, strict=True) if passes]
     uses = {name: uses_of(ledger.store.quotas(name)) for name in nodes}
     node = choose_node(uses, {"gpu.memory": 12}, NodeStrategy.LEAST_REQUESTED)
     assert node == "b"
-    granted = bind(ledger, [QuotaBinding("late", node, want, DeviceChoice.LEAST_USED)])
+    granted = bind(ledger, [QuotaPodBinding("late", node, want, DeviceChoice.LEAST_USED)])
 
     assert granted["late"].devices == {"gpu.memory": (1,)}
     assert free_of(ledger)["b"]["gpu.memory"] == (8, 20, 20, 20)
@@ -62,10 +62,12 @@ def test_pods_are_bound_together_or_not_at_all() -> None:
     ledger = cluster("a", "b")
     before = free_of(ledger)
     bindings = [
-        QuotaBinding("p0", "a", {"gpu.memory": ClassRequest(3, 15)}),
-        QuotaBinding("p1", "a", {"gpu.memory": ClassRequest(2, 15), "address": ClassRequest(1, 4)}),
-        QuotaBinding("p2", "b", {"gpu.memory": ClassRequest(4, 20)}),
-        QuotaBinding("p3", "b", {"disk": ClassRequest(1, 1)}),
+        QuotaPodBinding("p0", "a", {"gpu.memory": ClassRequest(3, 15)}),
+        QuotaPodBinding(
+            "p1", "a", {"gpu.memory": ClassRequest(2, 15), "address": ClassRequest(1, 4)}
+        ),
+        QuotaPodBinding("p2", "b", {"gpu.memory": ClassRequest(4, 20)}),
+        QuotaPodBinding("p3", "b", {"disk": ClassRequest(1, 1)}),
     ]
 
     with pytest.raises(NotBoundError) as error:
@@ -85,17 +87,17 @@ def test_pods_are_bound_together_or_not_at_all() -> None:
 @pytest.mark.parametrize(
     ("second", "words"),
     [
-        (QuotaBinding("p0", "a", {}), "pod 'p0' is to be bound twice; a pod has one node"),
-        (QuotaBinding("p1", "z", {}), "there is no node 'z'"),
+        (QuotaPodBinding("p0", "a", {}), "pod 'p0' is to be bound twice; a pod has one node"),
+        (QuotaPodBinding("p1", "z", {}), "there is no node 'z'"),
         (
-            QuotaBinding(
+            QuotaPodBinding(
                 "p1", "a", {"gpu.memory": ClassRequest(2, 1), "gpu.percent": ClassRequest(1, 1)}
             ),
             "need one count",
         ),
     ],
 )
-def test_nonsense_takes_nothing(second: QuotaBinding, words: str) -> None:
+def test_nonsense_takes_nothing(second: QuotaPodBinding, words: str) -> None:
     """
     What was given out before the slip is given back.
     """
@@ -103,7 +105,7 @@ def test_nonsense_takes_nothing(second: QuotaBinding, words: str) -> None:
     before = free_of(ledger)
 
     with pytest.raises(QuotaError, match=words):
-        bind(ledger, [QuotaBinding("p0", "a", {"gpu.memory": ClassRequest(1, 1)}), second])
+        bind(ledger, [QuotaPodBinding("p0", "a", {"gpu.memory": ClassRequest(1, 1)}), second])
 
     assert free_of(ledger) == before
 
@@ -117,7 +119,7 @@ def test_whatever_is_bound_adds_up(data: st.DataObject) -> None:
     held = []
     for number in range(data.draw(st.integers(1, 6))):
         bindings = [
-            QuotaBinding(
+            QuotaPodBinding(
                 f"p{number}-{i}",
                 data.draw(st.sampled_from("ab")),
                 {

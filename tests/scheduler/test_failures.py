@@ -70,7 +70,11 @@ STEPS: dict[str, tuple[str, Callable[..., Any], type[Exception]]] = {
     "the reasons": ("placer.search.solver.why_unplaced", fail, UnforeseenError),
     "the judge of the decision": ("placer.scheduling.decide.breaches", fail, UnforeseenError),
     "a breach in the decision": ("placer.scheduling.decide.breaches", find_a_breach, SolverError),
-    "opening a record": ("placer.scheduling.cluster_state.node_record_of", fail, UnforeseenError),
+    "opening a record": (
+        "placer.scheduling.cluster_state.settled_node_record",
+        fail,
+        UnforeseenError,
+    ),
     "counting a node": ("placer.scheduling.cluster_state.account_of", fail, UnforeseenError),
     "filling pools": ("placer.scheduling.cluster_state.in_their_pools", fail, UnforeseenError),
     "listing followers": ("placer.scheduler.followers", fail, UnforeseenError),

@@ -21,7 +21,7 @@ from placer.search.baseline import Baseline, SolveCache
 from placer.search.solver import solve
 from placer.state import problem_cache
 from placer.state.batch import build_problem
-from placer.state.node_states import RelevantFacts
+from placer.state.node_states import RelevantNodeFacts
 from placer_models import incremental
 from placer_models.affinity import AffinityTerm
 from placer_models.cluster import Instance, Machine, Node, RunningPod
@@ -155,7 +155,7 @@ def test_equal_kinds_are_one_also_after_some_had_to_go(monkeypatch: pytest.Monke
     A node known before and one like it that is new are of one kind.
     """
     monkeypatch.setattr(problem_cache, "MOST_VALUES", 0)
-    relevant = RelevantFacts(frozenset(), frozenset(), frozenset())
+    relevant = RelevantNodeFacts(frozenset(), frozenset(), frozenset())
     first, second = Node("n0", BOX), Node("n1", BOX)
     known = problem_cache.ProblemCache()
     known.kinds_of((first,), relevant)
@@ -169,7 +169,7 @@ def test_what_devices_are_called_makes_no_kinds() -> None:
     """
     In a cluster every GPU has a UUID; nodes are of one kind all the same.
     """
-    relevant = RelevantFacts(frozenset(), frozenset(), frozenset())
+    relevant = RelevantNodeFacts(frozenset(), frozenset(), frozenset())
     nodes = []
     for name in ("n0", "n1"):
         gpus = tuple(Device("gpu", minor, f"GPU-{name}-{minor}") for minor in range(2))
@@ -185,7 +185,7 @@ def test_machines_that_are_read_anew_do_not_pile_up(monkeypatch: pytest.MonkeyPa
     A node whose machine is another object each time, though an equal one, leaves few behind.
     """
     monkeypatch.setattr(problem_cache, "MOST_OLD_MACHINES", 3)
-    relevant = RelevantFacts(frozenset(), frozenset(), frozenset())
+    relevant = RelevantNodeFacts(frozenset(), frozenset(), frozenset())
     known = problem_cache.ProblemCache()
     read = [replace(BOX) for _ in range(20)]
     alive = set(map(id, read))

@@ -10,7 +10,7 @@ from placer.search.assignments import CORES_OF_A_SEAT, assignments_of
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance, Node
 from placer_models.cpsat.batch_model import units_of
-from placer_models.cpsat.tier_limits import modelled_tiers
+from placer_models.cpsat.tier_limits import number_of_modelled_tiers
 from placer_models.device import GPU
 from placer_models.machines.catalogue import load_machine
 from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
@@ -53,7 +53,7 @@ def test_all_pairs_are_counted(seed: int, each_core: bool) -> None:
     assert assignments_of(problem) == pair_by_pair(problem)
 
 
-@pytest.mark.parametrize("count", [assignments_of, modelled_tiers])
+@pytest.mark.parametrize("count", [assignments_of, number_of_modelled_tiers])
 def test_nodes_are_gone_through_a_few_times(count: Callable[[Problem], int]) -> None:
     """
     However many shapes there are: 1,000 different pods and 8,000 nodes are no 8 million looks.

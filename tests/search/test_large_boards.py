@@ -10,7 +10,7 @@ from placer.search.solver import solve
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance, Machine, Node
 from placer_models.cpsat import tier_limits
-from placer_models.cpsat.tier_limits import TIERS_OF_SETS, modelled_tiers
+from placer_models.cpsat.tier_limits import TIERS_OF_SETS, number_of_modelled_tiers
 from placer_models.device import Device, LinkMatrix
 from placer_models.placement import Placed
 from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
@@ -58,7 +58,7 @@ def test_tiers_that_cannot_be_modelled_are_left_to_the_greedy_path(
     """
     monkeypatch.setattr(tier_limits, "MOST_SETS", most_sets)
     instance = irregular()
-    assert modelled_tiers(build_problem(instance)) == tiers
+    assert number_of_modelled_tiers(build_problem(instance)) == tiers
     for engine in (Engine.AUTO, Engine.EXACT):
         answer = solve(instance, SolveOptions(engine=engine, workers=1, work_limit=60))
 

@@ -5,13 +5,13 @@ from itertools import product
 from hypothesis import given
 from hypothesis import strategies as st
 
-from placer.packing.bins import Bin, Packing
+from placer.packing.bins import Bin, PackingProblem
 from placer.packing.dive import completed_filling
 from placer.packing.fewest import fewest_new_bins, pack_into
 from placer.packing.knapsack import dearest_choice, full_patterns
 from placer.packing.prices import BinPrices, PackingProgram
 from placer.packing.simplex import maximise
-from placer.packing.step_limit import StepLimit
+from placer.packing.step_limit import StepBudget
 
 SIZES = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=3, max_size=3)
 ROOM = st.tuples(st.integers(0, 12), st.integers(0, 12))
@@ -43,7 +43,7 @@ def test_the_dearest_choice_is_that_of_trying_all(
     """
     bin = Bin(room, tuple(sizes))
 
-    found = dearest_choice(bin, counts, prices, StepLimit(10**6))
+    found = dearest_choice(bin, counts, prices, StepBudget(10**6))
 
     def worth(chosen: tuple[int, ...]) -> int:
         return sum(a * b for a, b in zip(chosen, prices, strict=True))
@@ -62,7 +62,7 @@ def test_full_patterns_are_the_choices_to_which_nothing_can_be_added(
     bin = Bin(room, tuple(sizes))
     all_choices = choices(bin, counts)
 
-    found = full_patterns(bin, counts, StepLimit(10**6))
+    found = full_patterns(bin, counts, StepBudget(10**6))
 
     larger = {
         a
@@ -83,7 +83,7 @@ def test_prices_bound_what_any_bin_holds(
     fresh = Bin((9, 9), tuple(sizes))
     bins = tuple(Bin(room, tuple(sizes)) for room in rooms)
 
-    pricing = PackingProgram(Packing(bins, fresh, counts), StepLimit(10**6))
+    pricing = PackingProgram(PackingProblem(bins, fresh, counts), StepBudget(10**6))
     prices, _ = pricing.best(counts, range(len(bins)))
 
     assert max(map(prices.worth, choices(fresh, counts))) <= prices.fresh
@@ -99,13 +99,13 @@ def test_pieces_that_fit_by_volume_may_need_another_bin() -> None:
     """
     Pieces of 44, 33 and 12 out of 132 fill less than two bins, and need three.
     """
-    packing = Packing((), Bin((132,), ((44,), (33,), (12,))), (2, 3, 6))
+    packing = PackingProblem((), Bin((132,), ((44,), (33,), (12,))), (2, 3, 6))
 
-    packed = fewest_new_bins(packing, completed_filling(packing, []), StepLimit(10**6))
+    packed = fewest_new_bins(packing, completed_filling(packing, []), StepBudget(10**6))
 
     assert (len(packed.filling), packed.bound) == (3, 3)
-    assert pack_into(packing, 2, StepLimit(10**6), FREE) is None
-    assert pack_into(packing, 3, StepLimit(10**6), FREE) is not None
+    assert pack_into(packing, 2, StepBudget(10**6), FREE) is None
+    assert pack_into(packing, 3, StepBudget(10**6), FREE) is not None
 
 
 @given(SIZES, st.lists(ROOM, min_size=3, max_size=3), COUNTS)
@@ -116,9 +116,9 @@ def test_all_that_fits_is_found_without_prices(
     Three bins that are there, no new one: a filling is found exactly if there is one.
     """
     bins = tuple(Bin(room, tuple(sizes)) for room in rooms)
-    packing = Packing(bins, bins[0], counts)
+    packing = PackingProblem(bins, bins[0], counts)
 
-    found = pack_into(packing, 3, StepLimit(10**6), FREE)
+    found = pack_into(packing, 3, StepBudget(10**6), FREE)
 
     first, second, third = (set(choices(bin, counts)) for bin in bins)
     rests = (
@@ -136,9 +136,9 @@ def test_more_bins_than_needed_stay_empty() -> None:
     """
     What is asked to use four bins and needs one gives four, three of them empty.
     """
-    packing = Packing((), Bin((9,), ((3,),)), (2,))
+    packing = PackingProblem((), Bin((9,), ((3,),)), (2,))
 
-    assert pack_into(packing, 4, StepLimit(100)) == [[2], [0], [0], [0]]
+    assert pack_into(packing, 4, StepBudget(100)) == [[2], [0], [0], [0]]
 
 
 def test_the_simplex_method_finds_the_corner() -> None:

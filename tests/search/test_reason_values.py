@@ -9,7 +9,7 @@ from mixed_worlds import mixed_instance
 from moving_worlds import pinned_crowd
 from placer.search.options import Engine, SolveOptions
 from placer.search.reasons.gangs import Short
-from placer.search.reasons.sentences import sentences
+from placer.search.reasons.sentences import reason_sentences
 from placer.search.reasons.unplaced import first_of
 from placer.search.solver import solve
 from placer_models.cluster import Instance
@@ -113,7 +113,7 @@ def test_words_are_made_of_values() -> None:
         answer = solve(instance, SolveOptions(Engine.GREEDY, workers=1, seed=1))
         for left in () if isinstance(answer, Placed) else answer.unplaced:
             spec = spec_of[left.namespace, left.name]
-            assert left.reasons == tuple(sentences(left.why, spec)), instance.name
+            assert left.reasons == tuple(reason_sentences(left.why, spec)), instance.name
             said += 1
     assert said
 

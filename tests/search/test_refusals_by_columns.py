@@ -51,7 +51,7 @@ def test_columns_tell_what_single_nodes_tell(batch: int, monkeypatch: pytest.Mon
     plainly = by_columns.blockers_by_columns
 
     def counted(
-        look: by_columns.Look, unknown: kept_blockers.NodeIndices
+        look: by_columns.NodesInQuestion, unknown: kept_blockers.NodeIndices
     ) -> Iterator[tuple[Blocker, kept_blockers.NodeIndices]]:
         nonlocal told
         for blocker, nodes in plainly(look, unknown):

@@ -12,7 +12,7 @@ from placer.search.solver import solve
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance, Machine, Node
 from placer_models.cpsat import tier_limits
-from placer_models.cpsat.tier_limits import modelled_tiers
+from placer_models.cpsat.tier_limits import number_of_modelled_tiers
 from placer_models.node_strategy import NodeStrategy
 from placer_models.placement import Placed
 from placer_models.pod import Container, Gang, Pod, PodSpec, Resources
@@ -57,7 +57,7 @@ def test_what_one_model_cannot_say_is_improved_in_parts(
     for seed in range(SEEDS):
         instance = drawn(seed, strategy)
         problem = build_problem(instance)
-        assert modelled_tiers(problem) == len(problem.tiers) - 1
+        assert number_of_modelled_tiers(problem) == len(problem.tiers) - 1
         options = SolveOptions(workers=1, seed=seed, work_limit=1)
         greedy = solve(instance, replace(options, engine=Engine.GREEDY))
         answer = solve(instance, options)

@@ -10,7 +10,7 @@ from placer.judge.measure import measure
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import Instance, Node
-from placer_models.device import is_instance
+from placer_models.device import is_mig_instance
 from placer_models.goals import USABLE
 from placer_models.placement import (
     NamespacedName,
@@ -155,6 +155,6 @@ def test_instances_are_told_by_their_type() -> None:
     """
     cut = {d.type for seed in range(WORLDS) for n in switch_instance(seed).nodes for d in n.devices}
 
-    assert {kind for kind in cut if is_instance(kind)} == {k for k in cut if k[:4] == "mig-"}
-    assert any(map(is_instance, cut))
-    assert not is_instance("gpu")
+    assert {kind for kind in cut if is_mig_instance(kind)} == {k for k in cut if k[:4] == "mig-"}
+    assert any(map(is_mig_instance, cut))
+    assert not is_mig_instance("gpu")

@@ -23,7 +23,7 @@ from placer_models.node_placement import MAX_GENERATION
 
 if TYPE_CHECKING:
     from placer.node.cgroups import Cgroups
-    from placer.node.host import Host
+    from placer.node.host import HostMachine
     from placer.node.plan import NodePlan
     from placer.node.state import AppliedState
     from placer_models.node_placement import NodePlacement
@@ -307,7 +307,7 @@ def _apply(
 
     from placer.node.cgroups import Cgroups
     from placer.node.errors import DocumentError
-    from placer.node.host import Host
+    from placer.node.host import HostMachine
     from placer.node.mounts import kernel_files
     from placer.node.no_cgroups import BlankFiles
     from placer.node.plan import plan_of
@@ -324,7 +324,7 @@ def _apply(
     kept = AppliedState(state)
     if not is_here:
         wanted = replace(wanted, generation=wanted.generation or 1)
-        plan = plan_of(wanted, Cgroups(BlankFiles(wanted.node)), Host(name), root=root)
+        plan = plan_of(wanted, Cgroups(BlankFiles(wanted.node)), HostMachine(name), root=root)
         _print(wanted, plan, f"on an empty node (this machine is not {name})", form)
         return Exit.DONE
     with closing(SystemdUnits()) as units:
@@ -356,7 +356,7 @@ def _apply_here(
     from placer.node.plan import plan_of
     from placer_models.kubernetes.checkpoints.checkpoint_files import KUBELET_ROOT
 
-    def host() -> "Host":
+    def host() -> "HostMachine":
         return read_host(kubelet_root=kubelet_root or KUBELET_ROOT)
 
     if kubelet_root is not None:

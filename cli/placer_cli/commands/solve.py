@@ -194,7 +194,7 @@ def _solve(
 ) -> Answer:
     """Read, search and print; return the answer."""
     from placer.load import load_cluster
-    from placer_cli.emit import check_moves, emit, objects_for
+    from placer_cli.emit import check_moves, emit, empty_objects_for
     from placer_cli.interrupt import halted_by_ctrl_c, interruptible
     from placer_cli.progress import progress
     from placer_models.instance.placement_file import answer_to_json
@@ -217,7 +217,7 @@ def _solve(
             bears_faults=True,
         )
     else:
-        objects = objects_for(emission)
+        objects = empty_objects_for(emission)
         problem = load_cluster(instance, objects, read.append, who)
     for summary in read:
         note_summary(summary)

@@ -6,7 +6,7 @@ from itertools import groupby
 from rich.console import RenderableType
 from rich.text import Text
 
-from placer.search.reasons.sentences import sentences
+from placer.search.reasons.sentences import reason_sentences
 from placer_cli.draw.plain import has_classes
 from placer_cli.draw.shares import held_share_text
 from placer_cli.draw.tables import table
@@ -63,7 +63,7 @@ def not_asked_about(instance: Instance, width: int) -> RenderableType | None:
     rows = []
     for (gang, why), alike in groupby(instance.left_out, key=lambda one: (one.gang, one.why)):
         names = fold_names([title_of(one.name, one.namespace) for one in alike])
-        words = (names, gang or "", "\n".join(sentences(why, PodSpec(()))))
+        words = (names, gang or "", "\n".join(reason_sentences(why, PodSpec(()))))
         rows.append([Text(word) for word in words])
     head = ("name", "gang", "why not")
     drawn = table(head, rows, width, wrap={"name": 16, "gang": 12, head[2]: 20}, spare=("gang",))

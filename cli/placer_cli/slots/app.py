@@ -118,7 +118,7 @@ def place(
         console = result_console()
         console.print(draw_placed_slots(job, pool, placed, canvas_of(console)))
     else:
-        from placer.slots.workers.to_json import placed_to_json
+        from placer.slots.workers.to_json import slot_places_to_json
 
-        typer.echo(document_text(placed_to_json(job, placed), form), nl=False)
+        typer.echo(document_text(slot_places_to_json(job, placed), form), nl=False)
     raise typer.Exit(Exit.DONE if placed.all_placed else Exit.NOT_ALL)

@@ -23,7 +23,7 @@ from placer_models.rule_family import RuleFamily
 
 
 @dataclass(frozen=True, slots=True)
-class PairSingles:
+class CoresTakenByHalf:
     """The two-thread cores of which an assignment's pod has one thread.
 
     Attributes:
@@ -38,7 +38,7 @@ class PairSingles:
     fell_back: IntVar | None
 
 
-Single = tuple[Assignment, PairSingles, Expression]
+Single = tuple[Assignment, CoresTakenByHalf, Expression]
 """An assignment, its singles that count, and how many cores its pod has one thread of."""
 
 
@@ -52,13 +52,15 @@ class PairedCores:
     of_node: tuple[tuple[Expression, ...], ...]
 
 
-def pair_singles(model: CpModel, problem: Problem, assignment: Assignment) -> PairSingles | None:
+def pair_singles(
+    model: CpModel, problem: Problem, assignment: Assignment
+) -> CoresTakenByHalf | None:
     """Create the counts of an assignment, or return None if its pod never counts as PCPULevel."""
     shape, guest = assignment.shape, assignment.part(ExclusivityVars)
     if guest is None or not assignment.fit.keeps_cores:
         return None
     classes = zip(problem.nodes[assignment.node].cores, cores_of(assignment), strict=True)
-    return PairSingles(
+    return CoresTakenByHalf(
         tuple(
             model.new_int_var(0, min(c.cores, shape.owned_cpus), f"single[{assignment.name},{i}]")
             if counts_pairs(problem, c) and not isinstance(part.threads, int)
@@ -73,7 +75,7 @@ def paired_cores(model: CpModel, problem: Problem, x: Variables) -> PairedCores:
     """Create, for each core class, a count of cores that two pods share against their wish."""
     found = []
     for node, here in zip(problem.nodes, x.on_node, strict=True):
-        minding = sum(assignment.part(PairSingles) is not None for assignment in here)
+        minding = sum(assignment.part(CoresTakenByHalf) is not None for assignment in here)
         found.append(
             tuple(
                 model.new_int_var(0, c.cores, f"paired[{node.name},{i}]")
@@ -117,7 +119,7 @@ def pairs_have_room_for_singles(model: CpModel, problem: Problem, x: Variables) 
                 model.add(single + double + shared <= broken + most * guest.fell_back)
         for assignment in x.on_node[node]:
             cores = cores_of(assignment)
-            if cores and _spreads(assignment) and not assignment.part(PairSingles):
+            if cores and _spreads(assignment) and not assignment.part(CoresTakenByHalf):
                 model.add(cores[at].touched + double + shared <= broken)
 
 
@@ -149,7 +151,7 @@ def _classes(problem: Problem) -> Iterator[tuple[int, int]]:
 def _singles(x: Variables, node: int, at: int) -> list[Single]:
     found: list[Single] = []
     for assignment in x.on_node[node]:
-        guest = assignment.part(PairSingles)
+        guest = assignment.part(CoresTakenByHalf)
         if guest is None or isinstance(guest.of_class[at], int):
             continue
         part = cores_of(assignment)[at]
@@ -176,7 +178,7 @@ def shared_pairs(model: CpModel, problem: Problem, x: Variables) -> Expression:
 def pair_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Iterator[Hint]:
     """Yield hints for how many two-thread cores the pods that count have one thread of."""
     for met in met_pods(problem, known):
-        singles = met.assignment.part(PairSingles)
+        singles = met.assignment.part(CoresTakenByHalf)
         for i, counted in enumerate(singles.of_class if singles else ()):
             take = met.choice.cores[i] if met.choice else CoreTake()
             yield from hints([counted], [2 * take.touched - take.threads])

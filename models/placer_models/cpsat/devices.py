@@ -295,7 +295,7 @@ def has_scopes(problem: Problem, bank: DeviceBank) -> bool:
     return any(kind == GPU for shape in problem.shapes for kind, _ in shape.scopes)
 
 
-def has_no_scopes(shape: Shape, fit: Fit, bank: DeviceBank) -> bool:
+def asks_nothing_of_scopes(shape: Shape, fit: Fit, bank: DeviceBank) -> bool:
     """Return whether the pod asks for nothing within a scope."""
     return not shape.scopes
 
@@ -316,5 +316,5 @@ FAMILY = Family(
     countable=any_set_will_do,
     plain=asks_for_no_devices,
     sees_links=has_scopes,
-    exchangeable=has_no_scopes,
+    exchangeable=asks_nothing_of_scopes,
 )

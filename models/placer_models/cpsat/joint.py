@@ -51,7 +51,9 @@ class JointGroups:
     beside: tuple[tuple[int, int], ...]
 
 
-def joint_groups(model: CpModel, problem: Problem, assignment: Assignment) -> JointGroups | None:
+def joint_group_literals(
+    model: CpModel, problem: Problem, assignment: Assignment
+) -> JointGroups | None:
     """Create the literals of an assignment; None if its pod wants nothing side by side."""
     node, fit, name = problem.nodes[assignment.node], assignment.fit, assignment.name
     if fit.joint is None:
@@ -161,7 +163,7 @@ def wants_nothing_joint(shape: Shape, fit: Fit, bank: DeviceBank) -> bool:
 
 FAMILY = Family(
     name=RuleFamily.JOINT,
-    decide=joint_groups,
+    decide=joint_group_literals,
     rules=(a_pod_uses_the_groups_it_takes_from, devices_stand_side_by_side),
     tiers={JOINT: groups_apart},
     hint=joint_hints,

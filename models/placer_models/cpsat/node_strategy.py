@@ -21,8 +21,8 @@ from placer_models.goals import (
 from placer_models.node_strategy import (
     LoadAsk,
     NodeLoad,
-    added_score,
     own_score,
+    score_added_by_one_more,
     variance_scores,
 )
 from placer_models.problem.dimensions import SHARED_POOL
@@ -111,11 +111,13 @@ def mean_scores(model: CpModel, problem: Problem, x: Variables) -> Expression:
     for node, load, assignments in _loads(problem, x):
         groups = _groups(model, problem, node, assignments)
         for i, (ask, count, most) in enumerate(groups):
-            each = 2 * added_score(load, ask, ask)
+            each = 2 * score_added_by_one_more(load, ask, ask)
             if each and most > 1:
                 terms.append(each * _pairs_of(model, count, most, f"pairs[{node.name},{i}]"))
         for (i, a), (j, b) in combinations(enumerate(groups), 2):
-            each = added_score(load, a[0], b[0]) + added_score(load, b[0], a[0])
+            each = score_added_by_one_more(load, a[0], b[0]) + score_added_by_one_more(
+                load, b[0], a[0]
+            )
             if each:
                 both = model.new_int_var(0, a[2] * b[2], f"both[{node.name},{i},{j}]")
                 model.add_multiplication_equality(both, [a[1], b[1]])

@@ -62,7 +62,7 @@ def shares_of(assignment: Assignment) -> tuple[ShareCount, ...]:
     return shares.counts if shares else ()
 
 
-def room_for_shares(problem: Problem, shape: int, node: NodeState, most: int) -> int:
+def most_pods_by_shares(problem: Problem, shape: int, node: NodeState, most: int) -> int:
     """Return how many pods of a shape the devices could host, each need by itself, up to `most`."""
     for need in problem.shape_on(shape, node).shares:
         bank = node.bank(need.type)
@@ -98,7 +98,7 @@ def _counts(model: CpModel, node: NodeState, assignment: Assignment) -> Iterator
                     yield ShareCount(ShareTake(position, class_index, at, index), count, amounts)
 
 
-def opened_devices(model: CpModel, problem: Problem, x: Variables) -> OpenedDevices:
+def opened_device_literals(model: CpModel, problem: Problem, x: Variables) -> OpenedDevices:
     """Create a literal for every free device that could give shares, in order."""
     found = []
     for node, here in zip(problem.nodes, x.on_node, strict=True):
@@ -261,9 +261,9 @@ def has_shareable_devices(problem: Problem, bank: DeviceBank) -> bool:
 
 FAMILY = Family(
     name=RuleFamily.SHARES,
-    room=room_for_shares,
+    room=most_pods_by_shares,
     decide=share_vars,
-    decide_all=opened_devices,
+    decide_all=opened_device_literals,
     rules=(
         a_pod_has_the_shares_it_asks_for,
         shares_of_a_pod_are_on_different_devices,

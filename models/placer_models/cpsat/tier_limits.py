@@ -28,7 +28,7 @@ MOST_COMPARED = 50_000
 """The most pairs of devices that are compared for shares with a device choice."""
 
 
-def modelled_tiers(problem: Problem) -> int:
+def number_of_modelled_tiers(problem: Problem) -> int:
     """Return how many tiers, from the first on, a model of the batch can state exactly.
 
     These are all tiers, but those that no model states, with three exceptions. A board may be

@@ -39,7 +39,7 @@ def groups_to_list(functions: Sequence[VirtualFunction]) -> list[Json]:
     ]
 
 
-def read_selectors(
+def read_function_selectors(
     written: Mapping[str, Mapping[str, Sequence[str]]],
     shared: Collection[str],
     place: Place,

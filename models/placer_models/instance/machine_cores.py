@@ -18,7 +18,9 @@ class ThreadNumbering(StrEnum):
     """The threads of a core follow each other (POWER, hybrid Intel)."""
 
 
-def split_cores(cpus: CpuSet, threads_per_core: int, numbering: ThreadNumbering) -> list[CpuSet]:
+def cores_of_regular_cpus(
+    cpus: CpuSet, threads_per_core: int, numbering: ThreadNumbering
+) -> list[CpuSet]:
     """Return the cores of a regular set of CPUs, ascending by their first thread."""
     ids = sorted(cpus)
     count, rest = divmod(len(ids), threads_per_core)

@@ -10,7 +10,7 @@ from placer_models.device import Device, LinkMatrix
 from placer_models.files.part import Json
 from placer_models.instance.device_quantities import quantity_to_dict
 from placer_models.instance.functions import groups_to_list
-from placer_models.instance.machine_cores import ThreadNumbering, split_cores
+from placer_models.instance.machine_cores import ThreadNumbering, cores_of_regular_cpus
 from placer_models.instance.machine_links import SELF
 from placer_models.instance.machine_partitions import write_partitions
 from placer_models.policy import CoreKind
@@ -95,7 +95,7 @@ def _shape(cores: Sequence[CpuSet]) -> Json:
     cpus = frozenset[int]().union(*cores)
     if len(cpus) == width * len(cores):
         for numbering in ThreadNumbering:
-            if split_cores(cpus, width, numbering) == list(cores):
+            if cores_of_regular_cpus(cpus, width, numbering) == list(cores):
                 how = {} if numbering is ThreadNumbering.STRIDED else {"numbering": numbering.value}
                 return {"cpus": format_cpu_list(cpus), "threadsPerCore": width, **how}
     return {"threads": [format_cpu_list(core) for core in cores]}

@@ -25,7 +25,7 @@ class TierClaim:
 
 
 @dataclass(frozen=True, slots=True)
-class MoveClaim:
+class MoveInFile:
     """What a file says of one running pod: from which node to which it goes.
 
     Attributes:
@@ -53,7 +53,7 @@ class PlacementClaims:
 
     status: str | None = None
     tiers: tuple[TierClaim, ...] = ()
-    moves: tuple[MoveClaim, ...] = ()
+    moves: tuple[MoveInFile, ...] = ()
     strategy: NodeStrategy | None = None
 
 

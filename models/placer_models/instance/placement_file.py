@@ -13,7 +13,7 @@ from placer_models.files.part import Json, Part
 from placer_models.files.validate import read_as
 from placer_models.goals import strategy_of
 from placer_models.instance.granted import DeviceMemory, memory_of_devices
-from placer_models.instance.placement_claims import MoveClaim, PlacementClaims, TierClaim
+from placer_models.instance.placement_claims import MoveInFile, PlacementClaims, TierClaim
 from placer_models.instance.placement_parts import HeldEntry, held_by, held_to_dict
 from placer_models.node_strategy import NodeStrategy
 from placer_models.placement import (
@@ -210,7 +210,7 @@ def placement_with_claims(document: Document) -> tuple[Placement, PlacementClaim
     claims = PlacementClaims(
         file.status,
         tuple(TierClaim(t.name, t.value, t.bound, t.proven) for t in file.tiers),
-        tuple(MoveClaim((m.namespace, m.name), m.source, m.target, m.mends) for m in file.moves),
+        tuple(MoveInFile((m.namespace, m.name), m.source, m.target, m.mends) for m in file.moves),
         file.strategy,
     )
     pods = tuple(

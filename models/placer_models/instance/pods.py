@@ -16,7 +16,7 @@ from placer_models.instance.cpu_policies import (
     with_limits,
 )
 from placer_models.instance.device_strategies import read_strategies
-from placer_models.instance.functions import read_selectors
+from placer_models.instance.functions import read_function_selectors
 from placer_models.instance.joint import joint_to_dict, read_joint
 from placer_models.instance.node_affinity import node_affinity_to_dict, read_node_affinity
 from placer_models.instance.requests import RequestReader, device_type_of, requests_to_dict
@@ -24,7 +24,7 @@ from placer_models.instance.schema import ContainerPart, MemberPart, SpecPart, V
 from placer_models.instance.topology_spread import spread_constraints, spread_to_list
 from placer_models.instance.wish_schema import HostPortPart, TolerationPart
 from placer_models.legal import SpecFault, spec_faults
-from placer_models.limits import NO_LIMITS, Limits, PodLimits
+from placer_models.limits import NO_LIMITS, ContainerLimits, PodLimits
 from placer_models.placement import NamespacedName
 from placer_models.pod import (
     Container,
@@ -177,7 +177,7 @@ class PodReader:
             labels=tuple(sorted(part.labels.items())),
             affinity=affinity_terms(part),
             spread=spread_constraints(part.topology_spread),
-            functions=read_selectors(
+            functions=read_function_selectors(
                 part.vf_selector,
                 {d.type for c in containers for d in c.requests.devices if d.share},
                 place.at("vfSelector"),
@@ -340,7 +340,7 @@ class PodReader:
 
     def _containers(
         self, part: SpecPart, place: Place
-    ) -> tuple[tuple[Container, ...], tuple[Limits, ...]]:
+    ) -> tuple[tuple[Container, ...], tuple[ContainerLimits, ...]]:
         """Return the containers and the limits of each."""
         if not part.containers:
             requests, limit = self._requests.read(part.requests, part.limits, part.shares, place)
@@ -449,7 +449,7 @@ def pod_to_dict(pod: Pod) -> Json:
     }
 
 
-def _container_to_dict(container: Container, limits: Mapping[str, Limits]) -> Json:
+def _container_to_dict(container: Container, limits: Mapping[str, ContainerLimits]) -> Json:
     asked = _requests(container, limits)
     return {
         **ContainerPart.written(name=container.name, role=container.role),
@@ -458,5 +458,5 @@ def _container_to_dict(container: Container, limits: Mapping[str, Limits]) -> Js
     }
 
 
-def _requests(container: Container, limits: Mapping[str, Limits]) -> Json:
+def _requests(container: Container, limits: Mapping[str, ContainerLimits]) -> Json:
     return requests_to_dict(container, limits.get(container.name, NO_LIMITS))

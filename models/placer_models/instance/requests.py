@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from placer_models.device import GPU, is_instance
+from placer_models.device import GPU, is_mig_instance
 from placer_models.device import INSTANCE_PREFIX as MIG
 from placer_models.device_request import (
     DEVICE_RESOURCES,
@@ -34,7 +34,7 @@ from placer_models.instance.hugepages import (
 from placer_models.instance.schema import SharePart
 from placer_models.instance.unsupported import unsupported_resource
 from placer_models.legal_shares import Offers
-from placer_models.limits import Limits
+from placer_models.limits import ContainerLimits
 from placer_models.mig import profile_types
 from placer_models.pod import Container, DeviceRequest, Resources
 from placer_models.quantity import format_bytes, parse_bytes, parse_milli
@@ -89,7 +89,7 @@ class RequestReader:
         limits: Mapping[str, str],
         shares: Sequence[SharePart],
         place: Place,
-    ) -> tuple[Resources, Limits]:
+    ) -> tuple[Resources, ContainerLimits]:
         """Return what is asked for, and the limits.
 
         As in Kubernetes, a limit without a request is the request, a limit is never
@@ -132,7 +132,7 @@ class RequestReader:
         )
         pids = self._pids(limits, place.at("limits", PIDS))
         swap = self._swap(limits, place.at("limits", SWAP))
-        return resources, Limits(capped.get(CPU), capped.get(MEMORY), pids, swap)
+        return resources, ContainerLimits(capped.get(CPU), capped.get(MEMORY), pids, swap)
 
     def _pids(self, limits: Mapping[str, str], place: Place) -> int | None:
         text = limits.get(PIDS)
@@ -163,7 +163,7 @@ class RequestReader:
             if part.type in GPU_NAMES or hint:
                 why = f"no machine has a device type {shown(part.type)}"
                 problem = f"{why}{hint or f'; write {GPU}'}"
-            elif part.type in (CPU, MEMORY) or is_instance(part.type):
+            elif part.type in (CPU, MEMORY) or is_mig_instance(part.type):
                 problem = f"there are no shares of {shown(part.type)}; ask for it in requests"
             elif not _TYPE_NAME.fullmatch(part.type):
                 problem = f"{shown(part.type)} is no device type; expected such as {GPU}"
@@ -219,7 +219,7 @@ class RequestReader:
             return  # what is wrong with its size is said with its amount
         elif share_name(name):
             return
-        elif is_instance(name) and name not in profile_types():
+        elif is_mig_instance(name) and name not in profile_types():
             hint = suggestion(name, sorted(profile_types()))
             yield f"no GPU has the MIG profile {shown(name)}{hint}"
         elif name not in (CPU, MEMORY, GPU) and name not in self._types | self._extended:
@@ -255,7 +255,7 @@ def check_extended(name: str) -> None:
         raise ValueError(reason)
     if name in (CPU, MEMORY, *GPU_NAMES) or name.startswith(PREFIX) or share_name(name):
         raise ValueError(f"{shown(name)} is what a machine has; take another name")
-    if is_instance(device_type_of(name)):
+    if is_mig_instance(device_type_of(name)):
         raise ValueError(f"{shown(name)} is cut out of a GPU; say by 'mig' which are in MIG mode")
     if not _TYPE_NAME.fullmatch(name):
         raise ValueError(
@@ -339,7 +339,7 @@ def _name(key: str) -> str:
     return share_name(key) or key
 
 
-def requests_to_dict(container: Container, limits: Limits) -> Json:
+def requests_to_dict(container: Container, limits: ContainerLimits) -> Json:
     """Return what a file says of a container's requests, limits and shares."""
     cpu_milli = container.cpu_limit_milli if limits.cpu_milli is None else limits.cpu_milli
     capped: Json = {

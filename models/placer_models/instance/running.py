@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from placer_models.bound import bound_to, is_bound_by_policy, numa_nodes_of, pool_on_numa_nodes
 from placer_models.cluster import Node, RunningPod
 from placer_models.cpuset import CpuSet, format_cpu_list, parse_cpu_list
-from placer_models.device import GPU, Device, is_instance
+from placer_models.device import GPU, Device, is_mig_instance
 from placer_models.device_share import DeviceShare
 from placer_models.files.errors import counted, cpus_are, shown
 from placer_models.files.faults import Place
@@ -270,7 +270,7 @@ class RunningReader:
         if kind == GPU and minor in dict(node.mig):
             return f"gpu {minor} of node {node.name} is in MIG mode; its pods hold instances"
         cuts = self._held[node.name].cuts
-        for part in covered_slices(node.mig, kind, minor) if is_instance(kind) else ():
+        for part in covered_slices(node.mig, kind, minor) if is_mig_instance(kind) else ():
             first = cuts.setdefault((gpu_of(minor), part), (pod, kind, minor))
             if first[1:] != (kind, minor):
                 return (

@@ -67,7 +67,7 @@ class ClaimedResources:
     chosen: Mapping[tuple[str, str], int] = field(default_factory=dict)
 
 
-def with_claimed(asked: AskedPod, claimed: ClaimedResources) -> AskedPod:
+def spec_with_claims(asked: AskedPod, claimed: ClaimedResources) -> AskedPod:
     """Return what a pod asks for, including what its claims give it.
 
     If CPUs have to be of one NUMA node, each part of the claims is aligned by itself, and so is

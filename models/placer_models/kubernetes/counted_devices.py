@@ -61,7 +61,9 @@ def type_asked_by_resource(name: str) -> str:
     return PERCENT_TYPES.get(name) or (GPU if name in DEVICE_RESOURCES else name)
 
 
-def kept_off(asked: Iterable[str], counted: Set[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+def labels_that_keep_off(
+    asked: Iterable[str], counted: Set[tuple[str, str]]
+) -> tuple[tuple[str, str], ...]:
     """Return the labels that keep a pod off nodes that only count what it asks for otherwise.
 
     Args:

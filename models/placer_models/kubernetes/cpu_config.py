@@ -38,7 +38,7 @@ def configs_for(configs: Sequence[Object], request: str) -> list[tuple[int, Obje
     return found
 
 
-def cpuset_of(config: Object) -> CpuSet:
+def cpus_of_config(config: Object) -> CpuSet:
     """Return the CPUs that a configuration gives its request.
 
     Raises:

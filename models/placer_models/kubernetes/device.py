@@ -29,9 +29,9 @@ from placer_models.kubernetes.object_fields import (
     ObjectField,
     ObjectIdentity,
     annotation,
+    first_label_of,
     identity_of,
     in_annotation,
-    label,
 )
 from placer_models.kubernetes.resources import ResourceList, resources_in
 from placer_models.policy import PartitionPolicy
@@ -57,7 +57,7 @@ class DeviceHolderInStatus:
 
 
 @dataclass(frozen=True, slots=True)
-class DevicePart:
+class DeviceObjectPart:
     """The contents of a Device object, which has the name of its node.
 
     Attributes:
@@ -76,7 +76,7 @@ class DevicePart:
     holders: tuple[DeviceHolderInStatus, ...] = ()
 
 
-def device_part(found: Object) -> DevicePart:
+def device_part(found: Object) -> DeviceObjectPart:
     """Return the contents of a Device object.
 
     Raises:
@@ -95,10 +95,10 @@ def device_part(found: Object) -> DevicePart:
             )
         devices[device.type, device.minor] = device
     table = annotation(root, *GPU_PARTITIONS)
-    policy = label(root, GPU_PARTITION_POLICY)
+    policy = first_label_of(root, GPU_PARTITION_POLICY)
     # Neither key hides what the other says.
     held = [part for key in DEVICE_CHECKPOINTS if (part := annotation(root, key))]
-    return DevicePart(
+    return DeviceObjectPart(
         identity=identity,
         devices=tuple(devices[key] for key in sorted(devices)),
         partitions=_partitions(table) if table else None,

@@ -9,7 +9,7 @@ from placer_models.cpuset import CpuSet, format_cpu_list
 from placer_models.defaults import NO_DEFAULTS, Defaults
 from placer_models.device import GPU, Device
 from placer_models.device_request import WHOLE_GPUS
-from placer_models.kubernetes.device import DevicePart
+from placer_models.kubernetes.device import DeviceObjectPart
 from placer_models.kubernetes.insides import OBJECTS
 from placer_models.kubernetes.names import (
     INSTANCE_TYPES,
@@ -73,7 +73,7 @@ class JoinedNode:
 def joined_node(
     node: KubeNode,
     topology: TopologyPart | None = None,
-    devices: DevicePart | None = None,
+    devices: DeviceObjectPart | None = None,
     listed: Sequence[Device] = (),
     offered: CpuSet | None = None,
     defaults: Defaults = NO_DEFAULTS,
@@ -246,7 +246,7 @@ def _reserved(node: KubeNode, topology: TopologyPart | None, layout: Topology) -
 
 def _devices(
     topology: TopologyPart | None,
-    devices: DevicePart | None,
+    devices: DeviceObjectPart | None,
     listed: Sequence[Device],
     layout: Topology,
 ) -> tuple[tuple[Device, ...], tuple[tuple[str, int], ...]]:
@@ -292,7 +292,7 @@ def _devices(
 
 
 def _only_counts_gpus(
-    devices: DevicePart | None, listed: Sequence[Device], found: Sequence[Device]
+    devices: DeviceObjectPart | None, listed: Sequence[Device], found: Sequence[Device]
 ) -> bool:
     """Return whether the node's GPUs are only known from zones, which have no names for them."""
     named = (*(devices.devices if devices else ()), *listed)

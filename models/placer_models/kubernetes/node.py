@@ -20,9 +20,9 @@ from placer_models.kubernetes.object_fields import (
     ObjectField,
     ObjectIdentity,
     annotation,
+    first_label_of,
     identity_of,
     in_annotation,
-    label,
 )
 from placer_models.kubernetes.resources import CPU, MEMORY, SUMS, ResourceList, resources_in
 from placer_models.policy import AlignmentPolicy, NodeBindPolicy, NumaStrategy, PartitionPolicy
@@ -102,10 +102,10 @@ def node_part(found: Object) -> KubeNode:
     allocatable = resources_in(status.get("allocatable"), without=SUMS)
     reserved_cpus, milli, size = _reservation(root)
     reserved_cpus |= _system_cpus(root)
-    bind = label(root, CPU_BIND_POLICY)
-    strategy = label(root, NUMA_ALLOCATE_STRATEGY)
-    alignment = label(root, *NUMA_TOPOLOGY_POLICIES)
-    partitions = label(root, GPU_PARTITION_POLICY)
+    bind = first_label_of(root, CPU_BIND_POLICY)
+    strategy = first_label_of(root, NUMA_ALLOCATE_STRATEGY)
+    alignment = first_label_of(root, *NUMA_TOPOLOGY_POLICIES)
+    partitions = first_label_of(root, GPU_PARTITION_POLICY)
     milli_per_cpu, amplified = _amplification(root)
     taints = tuple(_taint(item) for item in spec.get("taints").items())
     if spec.get("unschedulable").flag() and UNSCHEDULABLE not in taints:

@@ -35,7 +35,7 @@ class ObjectError(ValueError):
         self.message = message
 
 
-class IllegalObjectError(ObjectError):
+class IllegalPodObjectError(ObjectError):
     """A pod that can be read, and asks for what no pod may ask for."""
 
 
@@ -267,7 +267,7 @@ def annotation(root: ObjectField, *keys: str) -> ObjectField | None:
     return _first(root.get("metadata", "annotations"), keys)
 
 
-def label(root: ObjectField, *keys: str) -> ObjectField | None:
+def first_label_of(root: ObjectField, *keys: str) -> ObjectField | None:
     """Return the first of these labels that the object has; an empty one does not count."""
     return _first(root.get("metadata", "labels"), keys)
 

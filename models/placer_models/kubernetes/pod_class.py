@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from placer_models.kubernetes.names import PRIORITY_CLASS, QOS_CLASS
-from placer_models.kubernetes.object_fields import ObjectField, label
+from placer_models.kubernetes.object_fields import ObjectField, first_label_of
 from placer_models.policy import QosClass
 
 
@@ -62,7 +62,7 @@ def class_of(root: ObjectField) -> PodClass:
         ObjectError: A label has an unknown value, or the two classes do not go together.
 
     """
-    said = label(root, QOS_CLASS)
+    said = first_label_of(root, QOS_CLASS)
     qos = said.word(QosClass, {SYSTEM: QosClass.LS}) if said else None
     priority = _priority(root)
     if said is not None and qos is not None and priority in _UNFIT.get(qos, ()):
@@ -71,7 +71,7 @@ def class_of(root: ObjectField) -> PodClass:
 
 
 def _priority(root: ObjectField) -> PriorityClass:
-    said = label(root, PRIORITY_CLASS)
+    said = first_label_of(root, PRIORITY_CLASS)
     if said is not None:
         return said.word(PriorityClass)
     value = root.get("spec", "priority").value

@@ -14,7 +14,7 @@ from placer_models.device_request import (
     untranslated,
 )
 from placer_models.kubernetes.names import REQUESTED_CPU
-from placer_models.kubernetes.object_fields import IllegalObjectError
+from placer_models.kubernetes.object_fields import IllegalPodObjectError
 from placer_models.kubernetes.pod import KubeContainer, KubePod
 from placer_models.kubernetes.pod_devices import with_hint
 from placer_models.kubernetes.pod_terms import ORDINARY, TermContext
@@ -69,7 +69,7 @@ def containers_of(
         with_devices: Whether what they ask of devices is read; if not, they ask for none.
 
     Raises:
-        IllegalObjectError: A request for devices breaks a rule.
+        IllegalPodObjectError: A request for devices breaks a rule.
 
     """
     parts = _with_own(part)
@@ -193,7 +193,7 @@ def _demands(part: KubePod, one: KubeContainer, asked: _Amounts) -> tuple[Device
             for demand in devices_asked(amounts)
         )
     except DeviceRequestError as error:
-        raise IllegalObjectError(
+        raise IllegalPodObjectError(
             part.identity.title,
             ("spec", "containers"),
             f"container {one.name!r}: resources: {error}",

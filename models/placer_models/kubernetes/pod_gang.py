@@ -15,8 +15,8 @@ from placer_models.kubernetes.object_fields import (
     ObjectField,
     ObjectIdentity,
     annotation,
+    first_label_of,
     identity_of,
-    label,
 )
 from placer_models.placement import NamespacedName
 
@@ -85,12 +85,12 @@ def gang_of(root: ObjectField, namespace: str) -> GangRef | None:
     if workload.there:
         name = f"{workload.get('name').text()}.{workload.get('podGroup').text()}"
         return GangRef((namespace, name), is_kubernetes=True, lacks=(WORKLOAD_REF,))
-    named = label(root, *POD_GROUP_LABELS) or annotation(root, *GANG_NAMES)
+    named = first_label_of(root, *POD_GROUP_LABELS) or annotation(root, *GANG_NAMES)
     if named is None:
         return None
     return GangRef(
         (namespace, named.text()),
-        minimum=_minimum(annotation(root, *GANG_MINIMUMS) or label(root, *GANG_MINIMUMS)),
+        minimum=_minimum(annotation(root, *GANG_MINIMUMS) or first_label_of(root, *GANG_MINIMUMS)),
         groups=_groups(annotation(root, GANG_GROUPS), namespace),
         lacks=_lacks(root),
     )

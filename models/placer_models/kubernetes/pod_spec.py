@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from placer_models.annotations.device_hint import strategies_of
 from placer_models.annotations.resource_spec import CpuBindPolicy, CpuExclusivePolicy
 from placer_models.device_request import DeviceRequestError
-from placer_models.kubernetes.counted_devices import kept_off
+from placer_models.kubernetes.counted_devices import labels_that_keep_off
 from placer_models.kubernetes.names import (
     BEING_DELETED,
     KNOWS_CPUS,
@@ -14,13 +14,13 @@ from placer_models.kubernetes.names import (
     NOMINATED,
     TAKES_DEFAULT_ALIGNMENT,
 )
-from placer_models.kubernetes.object_fields import IllegalObjectError
+from placer_models.kubernetes.object_fields import IllegalPodObjectError
 from placer_models.kubernetes.pod import KubePod
 from placer_models.kubernetes.pod_containers import RequestContext, containers_of, device_amounts
 from placer_models.kubernetes.pod_devices import functions_of, inexpressible_demands, scopes_of
 from placer_models.kubernetes.pod_terms import meant_by, spread_meant_by
 from placer_models.legal import spec_faults
-from placer_models.limits import NO_LIMITS, Limits, PodLimits
+from placer_models.limits import NO_LIMITS, ContainerLimits, PodLimits
 from placer_models.pod import Container, ContainerRole, PodSpec
 from placer_models.policy import (
     AlignmentPolicy,
@@ -70,7 +70,7 @@ def asked_by(
         select: Further labels that its node must have.
 
     Raises:
-        IllegalObjectError: It asks for what no pod may ask for.
+        IllegalPodObjectError: It asks for what no pod may ask for.
 
     """
     qos = qos_of(part, owns_cpus=owns_cpus)
@@ -114,9 +114,13 @@ def asked_by(
             strategies=strategies_of(hints, demands, together if set(together) <= asked else ()),
         )
     except (DeviceRequestError, ValueError) as error:
-        raise IllegalObjectError(part.identity.title, ("spec", "containers"), str(error)) from None
+        raise IllegalPodObjectError(
+            part.identity.title, ("spec", "containers"), str(error)
+        ) from None
     for fault in spec_faults(spec):
-        raise IllegalObjectError(part.identity.title, ("spec",), f"{fault.path}: {fault.message}")
+        raise IllegalPodObjectError(
+            part.identity.title, ("spec",), f"{fault.path}: {fault.message}"
+        )
     lacks = (*part.wishes.lacks, *vain, *inexpressible_demands(hints, asked))
     return AskedPod(
         spec,
@@ -208,14 +212,14 @@ def _selector(
         if reading.aligned_by_default and part.alignment is None:
             selector.update([TAKES_DEFAULT_ALIGNMENT])
         if reading.counted:
-            selector.update(kept_off(device_amounts(part, reading), reading.counted))
+            selector.update(labels_that_keep_off(device_amounts(part, reading), reading.counted))
     return tuple(sorted(selector.items()))
 
 
 def limits_of(part: KubePod) -> PodLimits:
     """Return what the containers of a pod may use at most."""
     found = (
-        (one.name, Limits(one.limits.cpu_milli, one.limits.memory_bytes))
+        (one.name, ContainerLimits(one.limits.cpu_milli, one.limits.memory_bytes))
         for one in part.containers
         if one.role is not ContainerRole.INIT or one.limits.cpu_milli is not None
     )

@@ -104,7 +104,7 @@ class ClaimAllocation:
 
 
 @dataclass(frozen=True, slots=True)
-class ClaimedResource:
+class ClaimedExtendedResource:
     """An extended resource that a container of a pod gets by a request of a claim."""
 
     container: str
@@ -129,7 +129,7 @@ class ClaimPart:
     allocation: ClaimAllocation | None = None
     reserved_for: tuple[Object, ...] = ()
     finalizers: tuple[str, ...] = ()
-    made_for: tuple[ClaimedResource, ...] = ()
+    made_for: tuple[ClaimedExtendedResource, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

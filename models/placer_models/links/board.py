@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from placer_models.cpuset import format_cpu_list
-from placer_models.device import GPU, Device, LinkMatrix, PartitionTable, is_instance
+from placer_models.device import GPU, Device, LinkMatrix, PartitionTable, is_mig_instance
 from placer_models.records import CachedHash, record
 
 
@@ -106,7 +106,7 @@ def board_of(
         (
             *(d.numa_node, d.package, d.pcie_root, d.pcie_switch, d.model, d.memory_bytes),
             d.capacity,
-            d.minor if is_instance(d.type) else None,
+            d.minor if is_mig_instance(d.type) else None,
             sorted(function.labels for function in d.virtual_functions),
             marked.get(d.minor),
         )

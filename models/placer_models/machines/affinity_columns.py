@@ -56,7 +56,7 @@ def find_places(affinities: Sequence[GpuSurroundings]) -> GpuPlaces:
     return GpuPlaces(nodes, tuple(of_gpu), cpus.difference(*nodes.values()), note)
 
 
-def find_cores(nodes: Mapping[int, CpuSet]) -> tuple[list[CpuSet], str]:
+def cores_by_numbering(nodes: Mapping[int, CpuSet]) -> tuple[list[CpuSet], str]:
     """Return the cores that the numbering suggests, and what was assumed for it.
 
     Cores have two threads if the CPUs of every NUMA node come in two runs, and the second

@@ -11,7 +11,7 @@ from placer_models.instance.machine_links import SELF, Kinds, link_matrix
 from placer_models.machines.affinity_columns import (
     GpuPlaces,
     GpuSurroundings,
-    find_cores,
+    cores_by_numbering,
     find_places,
 )
 from placer_models.machines.rates import UNLINKED, assumed_gb_per_s, bonded_links
@@ -67,7 +67,7 @@ def to_machine(
         (kind for row in kinds for kind in row), count, gb_per_s_per_link, gb_per_s_by_kind
     )
     places = find_places([gpu.affinity for gpu in sketch.gpus])
-    cores, cores_note = find_cores({**places.nodes, -1: places.loose})
+    cores, cores_note = cores_by_numbering({**places.nodes, -1: places.loose})
     dead = {i for i, row in enumerate(kinds) if count > 1 and set(row) == {SELF, UNLINKED}}
     notes = [
         "Only what the text shows: CPUs and NUMA nodes near no GPU are missing.",

@@ -8,7 +8,7 @@ devices of a type breaks none: that its own are near each other says more (D7).
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 
-from placer_models.device import GPU, is_instance
+from placer_models.device import GPU, is_mig_instance
 from placer_models.problem.banks import ClassesBelow, DeviceBank
 
 
@@ -19,7 +19,7 @@ def switches_of(banks: Sequence[DeviceBank]) -> tuple[ClassesBelow, ...]:
     """
     below: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
     for index, bank in enumerate(banks):
-        if not is_instance(bank.type):
+        if not is_mig_instance(bank.type):
             for class_index, switch in enumerate(bank.board.switches):
                 if switch is not None:
                     below[switch].append((index, class_index))
@@ -41,7 +41,7 @@ def is_whole(switch: ClassesBelow, banks: Sequence[DeviceBank]) -> bool:
 
 def has_several(devices: Iterable[tuple[str, int]]) -> bool:
     """Return whether a pod asks for several whole devices of a type, which are no MIG instances."""
-    return any(count > 1 and not is_instance(kind) for kind, count in devices)
+    return any(count > 1 and not is_mig_instance(kind) for kind, count in devices)
 
 
 def whole_switches(

@@ -39,10 +39,10 @@ class InstanceChange(Protocol):
 
 def unknown_name(noun: str, name: str, known: Iterable[str]) -> ChangeError:
     """Return the error for a name that there is none of, with the nearest that there is."""
-    return ChangeError(f"there is no {noun} '{name}'{nearest(name, known)}")
+    return ChangeError(f"there is no {noun} '{name}'{did_you_mean(name, known)}")
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
+def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return ``; did you mean 'x'?`` for the nearest known name, or nothing."""
     near = get_close_matches(name, sorted(set(known)), n=1)
     return f"; did you mean '{near[0]}'?" if near else ""

@@ -14,7 +14,7 @@ from placer_models.taints import UNSCHEDULABLE, Toleration, TolerationOperator, 
 from placer_models.whatif.change import (
     Aspect,
     ChangeError,
-    nearest,
+    did_you_mean,
     running_named,
     unknown_pod,
     waiting_gang,
@@ -392,7 +392,7 @@ class GiveUpTerm:
             taints.add(UNSCHEDULABLE)
         mine = [taint for taint in taints if taint.key == self.which]
         if not mine:
-            mend = nearest(self.which, (one.key for one in taints))
+            mend = did_you_mean(self.which, (one.key for one in taints))
             raise ChangeError(f"no node has the taint '{self.which}'{mend}")
         if not any(
             any(untolerated(mine, pod.spec.tolerations, keep_off=keep_off))

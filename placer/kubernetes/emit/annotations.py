@@ -18,7 +18,7 @@ from placer_models.annotations.resource_status import (
 )
 from placer_models.cluster import Node
 from placer_models.kubernetes.claimed import is_of_claims
-from placer_models.kubernetes.device import DevicePart
+from placer_models.kubernetes.device import DeviceObjectPart
 from placer_models.kubernetes.names import BIND_GANG_GROUP, BIND_GANG_MEMBERS
 from placer_models.kubernetes.object_fields import Object, ObjectIdentity
 from placer_models.kubernetes.pod import KubePod
@@ -34,7 +34,7 @@ def annotations_of(
     node: Node,
     *,
     part: KubePod | None = None,
-    devices: DevicePart | None = None,
+    devices: DeviceObjectPart | None = None,
 ) -> dict[str, str]:
     """Return a pod's annotations about its place, without those about its gang.
 

@@ -131,7 +131,7 @@ def allocation(node: str, given: Sequence[Handed], objects: Objects) -> Object:
     return {"devices": devices, "nodeSelector": {"nodeSelectorTerms": [{"matchFields": [here]}]}}
 
 
-def claims(dump: PlacedDump) -> Iterator[ObjectFile]:
+def claim_patches(dump: PlacedDump) -> Iterator[ObjectFile]:
     """Yield a patch for each claim of a placed pod, and one more for its finalizer if needed.
 
     A claim for a pod's extended resources is created, and the pod is told of it.

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from placer.kubernetes.emit.annotations import annotations, patches
 from placer.kubernetes.emit.bindings import bindings
-from placer.kubernetes.emit.claims import claims
+from placer.kubernetes.emit.claims import claim_patches
 from placer.kubernetes.emit.evictions import evictions
 from placer.kubernetes.emit.kind import EmitKind
 from placer.kubernetes.emit.placed_pods import ObjectFile, PlacedDump
@@ -16,7 +16,7 @@ KINDS: Mapping[EmitKind, Callable[[PlacedDump], Iterable[ObjectFile]]] = {
     EmitKind.ANNOTATIONS: annotations,
     EmitKind.PATCHES: patches,
     EmitKind.BINDINGS: bindings,
-    EmitKind.CLAIMS: claims,
+    EmitKind.CLAIMS: claim_patches,
     EmitKind.VOLUMES: volumes,
     EmitKind.YAML: pods,
 }

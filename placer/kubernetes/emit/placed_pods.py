@@ -7,7 +7,7 @@ from placer.kubernetes.extended_resources import with_made_claims
 from placer.kubernetes.objects import Objects
 from placer.kubernetes.summary import Summary
 from placer_models.cluster import Instance, Node
-from placer_models.kubernetes.device import DevicePart
+from placer_models.kubernetes.device import DeviceObjectPart
 from placer_models.kubernetes.object_fields import Object, ObjectIdentity
 from placer_models.kubernetes.pod import KubePod
 from placer_models.placement import NamespacedName, Placement, PodPlacement
@@ -32,7 +32,7 @@ class EmittedPod:
     together: tuple[NamespacedName, ...]
     place: PodPlacement
     node: Node
-    devices: DevicePart | None
+    devices: DeviceObjectPart | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from placer.node.cgroups import CPUS, MEMS, Cgroups, parent_path
 from placer.node.container_roots import OUR_ROOT
 from placer.node.document import offline_owner
 from placer.node.errors import DocumentError, ObserveOnlyError, RefusedError
-from placer.node.host import Host
+from placer.node.host import HostMachine
 from placer.node.operations import OperationKind
 from placer.node.plan import NodePlan, plan_of
 from placer.node.state import AppliedState
@@ -107,7 +107,7 @@ class Agent:
     def __init__(
         self,
         cgroups: Cgroups,
-        read_host: Callable[[], Host],
+        read_host: Callable[[], HostMachine],
         state: AppliedState,
         inbox: DocumentInbox,
         *,
@@ -341,7 +341,7 @@ class Agent:
     def _online(self) -> CpuSet:
         return self._cgroups.effective("", CPUS)
 
-    def _host(self) -> Host:
+    def _host(self) -> HostMachine:
         host = self._read_host()
         return replace(host, disputed=self._disputed)
 

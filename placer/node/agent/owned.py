@@ -4,7 +4,7 @@ import logging
 from collections.abc import Iterable
 
 from placer.node.agent.clearing import StrangerMover
-from placer.node.agent.strangers import Stranger, StrangerKind, in_words, strangers_on
+from placer.node.agent.strangers import Stranger, StrangerKind, stranger_in_words, strangers_on
 from placer.node.errors import ObserveOnlyError, RefusedError
 from placer.node.state import AppliedState
 from placer_models.cpuset import CpuSet
@@ -75,7 +75,7 @@ class CpusOfOwners:
             self.cleared = len(moved)
         known = {one.key for one in self.strangers}
         if any(one.key not in known for one in found):
-            told = [in_words(one, owned) for one in found]
+            told = [stranger_in_words(one, owned) for one in found]
             log.warning(
                 "strangers may run on CPUs that pods own alone",
                 extra={"strangers": told[:MOST_TOLD], "count": len(told)},

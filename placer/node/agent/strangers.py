@@ -179,7 +179,7 @@ def _workqueues(root: Path) -> Iterator[Stranger]:
         yield Stranger(StrangerKind.WORKQUEUE, str(file.relative_to(root)), name, cpus)
 
 
-def in_words(stranger: Stranger, owned: CpuSet) -> str:
+def stranger_in_words(stranger: Stranger, owned: CpuSet) -> str:
     """Return what is wrong, in words."""
     on = format_cpu_list(stranger.cpus & owned)
     return f"{stranger.title} may run on CPUs {on}, which pods own alone"

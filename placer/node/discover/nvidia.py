@@ -67,7 +67,7 @@ def to_devices(
         minor = gpu.minor or 0
         healthy = gpu.healthy
         if gpu.in_mig_mode:
-            table = mig_table(gpu)
+            table = mig_table_name(gpu)
             if table:
                 modes.append((minor, table))
             else:
@@ -99,7 +99,7 @@ def to_devices(
     return FoundDevices(tuple(devices), links, tuple(modes), warnings=tuple(warnings))
 
 
-def mig_table(gpu: NvidiaGpu) -> str:
+def mig_table_name(gpu: NvidiaGpu) -> str:
     """Return the name of a GPU's table of MIG profiles; empty if none is known."""
     gib = gpu.memory_bytes / 2**30
     for name, least, most in (("A100-40GB", 35, 45), ("A100-80GB", 70, 85), ("H100-80GB", 70, 85)):

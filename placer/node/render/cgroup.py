@@ -18,7 +18,7 @@ from placer.node.cgroups import (
     as_text,
 )
 from placer.node.targets import ContainerTarget
-from placer_models.limits import Limits
+from placer_models.limits import ContainerLimits
 
 PERIOD_US = 100_000
 """The kernel's own period of CPU quotas."""
@@ -145,7 +145,7 @@ def _bytes(words: list[str]) -> int | None:
     return None if size < 0 or size > UNLIMITED_BYTES else size
 
 
-def _memory(limits: Limits, version: Literal[1, 2]) -> Iterator[CgroupSetting]:
+def _memory(limits: ContainerLimits, version: Literal[1, 2]) -> Iterator[CgroupSetting]:
     """Yield the limits of memory and of swap; version 1 limits both together."""
     memory, swap = limits.memory_bytes, limits.swap_bytes
     why = "its memory limit" if memory is not None else "it has no memory limit"

@@ -13,7 +13,7 @@ from placer.judge.scene import placed_pod_of
 from placer.node.targets import ContainerTarget
 from placer_models.cluster import Node
 from placer_models.cpuset import format_cpu_list
-from placer_models.device import GPU, Device, is_instance
+from placer_models.device import GPU, Device, is_mig_instance
 from placer_models.environment import Env, name_fault, value_fault
 from placer_models.placement import DeviceGrant
 from placer_models.visible_devices import (
@@ -51,7 +51,7 @@ def environment_of(target: ContainerTarget, node: Node) -> Env:
     grants = grants_of(target)
     gpus = [device for device in node.machine.devices if device.type == GPU]
     held = {grant.minor for grant in grants if grant.type == GPU}
-    has_instances = any(is_instance(grant.type) for grant in grants)
+    has_instances = any(is_mig_instance(grant.type) for grant in grants)
     unnamed = UNNAMED_GPUS in node.labels
     found = dict(gpu_environment(held, gpus, has_instances=has_instances, unnamed=unnamed))
     if not (unnamed and held):

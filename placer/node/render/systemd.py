@@ -85,7 +85,7 @@ def property_for(file: str, text: str) -> UnitProperty:
             raise AssertionError(f"{file} is not written in cgroups of units")
 
 
-def bits_of(ids: CpuSet) -> bytes:
+def dbus_bits_of(ids: CpuSet) -> bytes:
     """Return a set as D-Bus says it: one bit for each id, the lowest first."""
     bits = bytearray(max(ids, default=-1) // 8 + 1)
     for one in ids:
@@ -94,7 +94,7 @@ def bits_of(ids: CpuSet) -> bytes:
 
 
 def _set(name: str, ids: CpuSet) -> UnitProperty:
-    return UnitProperty(name, format_cpu_list(ids), name, "ay", bits_of(ids))
+    return UnitProperty(name, format_cpu_list(ids), name, "ay", dbus_bits_of(ids))
 
 
 def _quota(second_us: int | None) -> UnitProperty:

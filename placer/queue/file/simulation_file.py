@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from placer.queue.file.flows import group_of, read_groups, take_name
-from placer.queue.file.lengths import read_lengths
+from placer.queue.file.lengths import read_thread_lengths
 from placer.queue.file.schema import MAX_THREADS, CapacityPart, JobPart, QueueSimulationFile
 from placer.queue.simulation.scenario import GroupSpec, QueueScenario, SimulatedJob, ThreadCapacity
 from placer_models.files.errors import shown
@@ -93,7 +93,7 @@ def _job(
         place.at("width").fault(f"got '{part.width}'; expected {capacity.most} at most")
     return SimulatedJob(
         name=part.name,
-        lengths_us=read_lengths(part, place, seed),
+        lengths_us=read_thread_lengths(part, place, seed),
         group=group_of(part.group, groups, place.at("group")),
         weight_milli=part.weight,
         arrives_us=part.arrives,

@@ -16,7 +16,7 @@ from placer.search.first_tier_bounds import bound_first_tiers
 from placer.search.halt import Halt
 from placer.search.reasons.question import PodOnNode
 from placer.state.batch import build_problem
-from placer.state.out_of_time import OutOfTimeError, Stop, go_on
+from placer.state.out_of_time import OutOfTimeError, Stop, raise_if_out_of_time
 from placer.state.problem_cache import ProblemCache
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.node_rules import unasked
@@ -139,11 +139,11 @@ def most_placed(
         if several
         else problem
     )
-    go_on(stop)
+    raise_if_out_of_time(stop)
     pods = len(place_greedily(each_core, stop=stop))
     if pods == everyone:
         return Most(pods, everyone)
-    go_on(stop)
+    raise_if_out_of_time(stop)
     minimum = sum(gang.minimum for gang in instance.gangs)
     value = minimum + pods if pods else 0
     limits = limits_of(problem)[:1]

@@ -22,7 +22,7 @@ _SHARED, _BEST_EFFORT, _SINGLE = 1, 2, 4
 """What a node's facts say in bits: whether a pool is in use, and whether it is looked at singly."""
 
 
-class Look(NamedTuple):
+class NodesInQuestion(NamedTuple):
     """What is asked about nodes that hold running pods, and those who know.
 
     Attributes:
@@ -43,7 +43,9 @@ class Look(NamedTuple):
     never: Callable[[int], Blocker | None]
 
 
-def blockers_by_columns(look: Look, unknown: NodeIndices) -> Iterator[tuple[Blocker, NodeIndices]]:
+def blockers_by_columns(
+    look: NodesInQuestion, unknown: NodeIndices
+) -> Iterator[tuple[Blocker, NodeIndices]]:
     """Yield what keeps pods off some of the nodes, with these nodes.
 
     The nodes that are left over are those with a place, and those that one has to look into.
@@ -75,7 +77,7 @@ def _facts(asked: PodOnNode, account: Account) -> int:
     )
 
 
-def _in_group(look: Look, nodes: NodeIndices) -> Iterator[tuple[Blocker, NodeIndices]]:
+def _in_group(look: NodesInQuestion, nodes: NodeIndices) -> Iterator[tuple[Blocker, NodeIndices]]:
     """Yield the same for nodes that are alike but for the amounts that they have left."""
     first = int(nodes[0])
     asked, demands = look.question(first), look.demands(first)
@@ -97,7 +99,7 @@ def _in_group(look: Look, nodes: NodeIndices) -> Iterator[tuple[Blocker, NodeInd
 
 
 def _column(
-    look: Look, asked: PodOnNode, demand: Demand, first: int
+    look: NodesInQuestion, asked: PodOnNode, demand: Demand, first: int
 ) -> tuple[int, LeftColumn] | None:
     """Return how much is asked, and what each node has left; None if that is not all there is."""
     rule = REASON_RULES[demand.rule]

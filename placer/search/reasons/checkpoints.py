@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from placer.search.reasons.register import REASON_RULES
 from placer_models.cluster import Node
-from placer_models.device import GPU, is_instance
+from placer_models.device import GPU, is_mig_instance
 from placer_models.pod import PodSpec
 from placer_models.reasons import Blocked, KeptByCheckpoint, OutOfTime, Reason
 
@@ -38,10 +38,10 @@ def kept_from(
     """
     if why == OutOfTime():
         return
-    asked = {GPU if is_instance(one.type) else one.type for one in spec.requests.devices}
+    asked = {GPU if is_mig_instance(one.type) else one.type for one in spec.requests.devices}
     if isinstance(why, Blocked):
         demands = [d for blocker, _ in why.nodes for d in (blocker.demand, *blocker.others)]
-        named = {GPU if is_instance(d.subject) else d.subject for d in demands}
+        named = {GPU if is_mig_instance(d.subject) else d.subject for d in demands}
         if not any(REASON_RULES[d.rule].of_any_device for d in demands):
             asked &= named
     yield from (kept[kind] for kind in sorted(asked & kept.keys()))

@@ -17,7 +17,7 @@ from placer.search.reasons.rule import (
     of_type,
 )
 from placer.state.fits import device_demanded
-from placer_models.device import GPU, FunctionSelector, is_instance
+from placer_models.device import GPU, FunctionSelector, is_mig_instance
 from placer_models.device_share import DeviceShare, share_room, totals_of
 from placer_models.device_strategy import DeviceStrategy
 from placer_models.pod import DeviceRequest, PodSpec
@@ -177,7 +177,7 @@ def _is_alone(demand: Demand, asked: PodOnNode) -> bool:
 def _is_one_instance(_: Demand, asked: PodOnNode) -> bool:
     """Return whether the pod asks for one MIG instance: several of one GPU overlap."""
     requests = asked.spec.requests.devices
-    return sum(request.count for request in requests if is_instance(request.type)) == 1
+    return sum(request.count for request in requests if is_mig_instance(request.type)) == 1
 
 
 def _per_numa_node(demand: Demand, asked: PodOnNode, account: Account) -> PerNumaNode:

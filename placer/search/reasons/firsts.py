@@ -13,7 +13,7 @@ from placer_models.affinity import AffinityTerm
 from placer_models.cluster import Node, Nodes, RunningPod
 from placer_models.network import NODE_LEVEL
 from placer_models.pod import PodSpec
-from placer_models.selectors import LabelPair, label_choices
+from placer_models.selectors import LabelPair, needed_label_sets
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,9 @@ class Firsts:
         for first in found:
             # A pod that is meant has one of these labels; None stands for any labels.
             few: Sequence[LabelPair | None] = min(
-                label_choices(first.term.labels, first.term.expressions), key=len, default=(None,)
+                needed_label_sets(first.term.labels, first.term.expressions),
+                key=len,
+                default=(None,),
             )
             for label in few:
                 self._by_label.setdefault(label, []).append(first)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from placer.search.reasons.alone import Most, most_placed
 from placer.search.reasons.guesses import may_decide
 from placer.search.reasons.stages import Stage
-from placer.state.out_of_time import OutOfTimeError, go_on
+from placer.state.out_of_time import OutOfTimeError, raise_if_out_of_time
 from placer_models.cluster import Instance, Node
 from placer_models.network import NODE_LEVEL, Grouping, LevelRule
 from placer_models.pod import Gang, GangGroup, Pod
@@ -80,7 +80,7 @@ def _hangs_on_guess(gangs: Sequence[Gang], stage: Stage) -> bool:
 
 def _most(gangs: Sequence[Gang], groups: tuple[GangGroup, ...], stage: Stage) -> Most | None:
     try:
-        go_on(lambda: stage.budget.over)
+        raise_if_out_of_time(lambda: stage.budget.over)
         world = _world(gangs, groups, stage)
         return most_placed(world, stage.budget, list(stage.accounts()), stage.is_over)
     except OutOfTimeError:

@@ -37,7 +37,7 @@ WORDS = {When.EMPTY: "never fits", When.RUNNING: "not now", When.PLACED: "outvot
 """How a verdict begins."""
 
 
-def sentences(reasons: Sequence[Reason], spec: PodSpec, nearest: str = "") -> Iterator[str]:
+def reason_sentences(reasons: Sequence[Reason], spec: PodSpec, nearest: str = "") -> Iterator[str]:
     """Yield each reason of a pod in words; the first as the verdict.
 
     Args:

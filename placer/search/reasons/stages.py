@@ -10,7 +10,7 @@ from placer.search.baseline import Baseline, running_on
 from placer.search.budget import Budget
 from placer.search.kept_blockers import NODES_AT_ONCE, KeptBlockers, NodeIndices
 from placer.search.reasons.blocking import blocker_of, counted_blocker
-from placer.search.reasons.by_columns import Look, blockers_by_columns
+from placer.search.reasons.by_columns import NodesInQuestion, blockers_by_columns
 from placer.search.reasons.domain_limits import LimitedDomains
 from placer.search.reasons.firsts import Firsts, pods_without_company
 from placer.search.reasons.guesses import hangs_on_guess
@@ -19,7 +19,7 @@ from placer.search.reasons.register import demands_of, lacks
 from placer.state.asks import Ask
 from placer.state.fits import fit_of
 from placer.state.node_states import StateEncoding
-from placer.state.out_of_time import OutOfTimeError, Stop, go_on
+from placer.state.out_of_time import OutOfTimeError, Stop, raise_if_out_of_time
 from placer.state.problem_cache import ProblemCache
 from placer_models.cluster import Instance, Node, Nodes, RunningPod
 from placer_models.incremental import PersistentTuple
@@ -86,7 +86,7 @@ class Stage:
 
         """
         for index in range(len(self.nodes)):
-            go_on(self.is_over)
+            raise_if_out_of_time(self.is_over)
             account = self.account_at(index)
             yield replace(account, offered=False) if account.offered else account
 
@@ -148,7 +148,7 @@ class Stage:
         found: Counter[Blocker] = Counter()
         for index in range(len(self.nodes)):
             if index % NODES_AT_ONCE == 0:
-                go_on(self.is_over)
+                raise_if_out_of_time(self.is_over)
             blocker = self.before.blocker(ask, index) if self.before else None
             if blocker is None and barred:
                 blocker = barred(self.nodes[index])
@@ -190,7 +190,7 @@ class Stage:
             return self._demands(ask, asked, self.kinds[index], account)
 
         question = partial(self.question, ask)
-        look = Look(self.kinds, self.kept, self.account_at, question, demands, never)
+        look = NodesInQuestion(self.kinds, self.kept, self.account_at, question, demands, never)
         return partial(blockers_by_columns, look)
 
     def _looks_at_its_node(self, ask: Ask) -> bool:

@@ -20,8 +20,8 @@ def counts(blockers: Counter[Blocker], spec: PodSpec, first: str = "") -> str:
     Args:
         blockers: What blocks it, and on how many nodes.
         spec: The pod's spec.
-        first: What blocks it on the node that is nearest, in the words of `text_of`: that is told
-            first. The rest comes by the number of nodes.
+        first: What blocks it on the node that is nearest, in the words of `text_of_blocker`: that
+            is told first. The rest comes by the number of nodes.
 
     """
     if not blockers:
@@ -29,7 +29,7 @@ def counts(blockers: Counter[Blocker], spec: PodSpec, first: str = "") -> str:
     nodes = blockers.total()
     said: Counter[str] = Counter()
     for blocker, count in blockers.items():
-        said[text_of(blocker, spec)] += count
+        said[text_of_blocker(blocker, spec)] += count
     most = len(said) if len(said) <= MOST_KINDS + 1 else MOST_KINDS
     shown = sorted(said.most_common(), key=lambda one: one[0] != first)[:most]
     parts = [f"{count} of {nodes} nodes: {text}" for text, count in shown]
@@ -40,7 +40,7 @@ def counts(blockers: Counter[Blocker], spec: PodSpec, first: str = "") -> str:
     return "; ".join(parts)
 
 
-def text_of(blocker: Blocker, spec: PodSpec) -> str:
+def text_of_blocker(blocker: Blocker, spec: PodSpec) -> str:
     """Return what blocks the pod on a node."""
     demand, others = blocker.demand, blocker.others
     text, told = REASON_RULES[demand.rule].tell(demand, others, spec)

@@ -16,7 +16,7 @@ from placer.search.budget import Budget
 from placer.search.reasons.alone import budget_for
 from placer.search.reasons.checkpoints import kept_by_checkpoints, kept_from
 from placer.search.reasons.gangs import Short, gang_short, group_short, level_blocker
-from placer.search.reasons.sentences import sentences
+from placer.search.reasons.sentences import reason_sentences
 from placer.search.reasons.stages import Stage, stages_of
 from placer.search.reasons.unknown_names import KnownNames
 from placer.state.asks import Ask
@@ -85,13 +85,13 @@ def _and_rejected(found: Unplaced, pod: Pod, lost: Sequence[Reason]) -> Unplaced
     if not lost:
         return found
     why = (*found.why, *lost)
-    return replace(found, reasons=tuple(sentences(why, pod.spec)), why=why)
+    return replace(found, reasons=tuple(reason_sentences(why, pod.spec)), why=why)
 
 
 def never_asked(left_out: Iterable[LeftOut]) -> Iterator[Unplaced]:
     """Yield the pods that no solver was asked about, with their reasons in words as well."""
     for one in left_out:
-        words = tuple(sentences(one.why, _OF_NOBODY))
+        words = tuple(reason_sentences(one.why, _OF_NOBODY))
         yield Unplaced(one.name, one.namespace, one.gang, words, one.why)
 
 
@@ -161,7 +161,7 @@ class _Reasons:
         known = gang.key, pod.spec, pod.namespace
         if known not in self._told:
             why = tuple(self._why(pod, gang))
-            self._told[known] = tuple(sentences(why, pod.spec)), why
+            self._told[known] = tuple(reason_sentences(why, pod.spec)), why
         return Unplaced(pod.name, pod.namespace, name, *self._told[known])
 
     @property

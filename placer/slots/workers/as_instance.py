@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import count, islice
 
-from placer.packing.bins import Bin, Packing, Vector
+from placer.packing.bins import Bin, PackingProblem, Vector
 from placer.slots.resources import ResourceProfile
 from placer.slots.workers.model import JobNeeds
 from placer_models.cluster import Instance, Machine, Node
@@ -37,7 +37,7 @@ class SlotProblem:
 
 
 def slot_problem(
-    packing: Packing,
+    packing: PackingProblem,
     types: Sequence[ResourceProfile],
     jobs: Sequence[JobNeeds],
     offers: int,
@@ -114,7 +114,7 @@ def slot_problem(
     )
 
 
-def enough_offers(packing: Packing) -> int:
+def enough_offers(packing: PackingProblem) -> int:
     """Return a number of new workers that is enough for all that a new worker can hold."""
     fresh = packing.fresh
     return sum(

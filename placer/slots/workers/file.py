@@ -10,10 +10,10 @@ from placer.slots.workers.model import RequestedWorker, Worker, WorkerReserve, W
 from placer.slots.workers.place import WorkerPool
 from placer.slots.workers.schema import (
     RegisteredPart,
-    TotalPart,
     WorkerPart,
     WorkersFile,
     WorkersSpecPart,
+    WorkerTotalPart,
 )
 from placer_models.files.faults import Place
 from placer_models.files.validate import read_only_document
@@ -98,7 +98,7 @@ class _Builder:
         return self._spec(sized, part.resources or new.resources, place)
 
     def _spec(
-        self, sized: WorkersSpecPart | WorkerPart, total: TotalPart, place: Place
+        self, sized: WorkersSpecPart | WorkerPart, total: WorkerTotalPart, place: Place
     ) -> WorkerSpec:
         has = total.amounts()
         if has == ZERO:

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from placer.packing.bins import Bin, Counts, Packing, Vector
+from placer.packing.bins import Bin, Counts, PackingProblem, Vector
 from placer.slots.resources import ResourceAmounts, ResourceProfile
 from placer.slots.workers.model import Workers
 
 
 @dataclass(frozen=True, slots=True)
-class WorkerPacking(Packing):
+class WorkerPacking(PackingProblem):
     """Slots that go on workers.
 
     The bins are the registered workers that are not blocked, then the pending ones. The

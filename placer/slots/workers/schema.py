@@ -7,7 +7,7 @@ from placer.slots.schema import NOTHING, AmountE8, Fraction, MemoryBytes, Resour
 from placer_models.files.part import MetadataPart, Name, Part
 
 
-class TotalPart(ResourcesPart):
+class WorkerTotalPart(ResourcesPart):
     """What a worker has; CPUs and heap must be said."""
 
     network: MemoryBytes = NOTHING
@@ -17,7 +17,7 @@ class TotalPart(ResourcesPart):
         return super().amounts(network_bytes + self.network)
 
 
-class UsedPart(TotalPart):
+class UsedPart(WorkerTotalPart):
     """What slots take of a worker; what is left out is 0."""
 
     cpu: AmountE8 = NOTHING
@@ -27,7 +27,7 @@ class UsedPart(TotalPart):
 class WorkersSpecPart(Part):
     """What a new worker is, and how large its default slot."""
 
-    resources: TotalPart
+    resources: WorkerTotalPart
     slots: int | None = None
     slot_fraction: Fraction | None = None
 
@@ -36,7 +36,7 @@ class WorkerPart(Part):
     """A worker that is there; what it does not say is as in a new one."""
 
     name: Name
-    resources: TotalPart | None = None
+    resources: WorkerTotalPart | None = None
     slots: int | None = None
     slot_fraction: Fraction | None = None
 

@@ -16,7 +16,7 @@ from placer.slots.workers.lacks import (
 from placer.slots.workers.place import PlacedJob
 
 
-def placed_to_json(job: CompiledJob, placed: PlacedJob) -> dict[str, object]:
+def slot_places_to_json(job: CompiledJob, placed: PlacedJob) -> dict[str, object]:
     """Return where slots are; gangs are spoken of by their regions, groups by name."""
     return {
         "apiVersion": "placer/v1",

@@ -24,7 +24,7 @@ from node.node_documents import a_document, a_node, a_pod
 from placer.node.apply import apply
 from placer.node.cgroups import Cgroups
 from placer.node.errors import VanishedError
-from placer.node.host import Host
+from placer.node.host import HostMachine
 from placer.node.render.environment import systemd_environment_file
 from placer.node.render.systemd import property_for
 from placer.node.state import AppliedState
@@ -166,7 +166,7 @@ def test_containers_in_its_units_follow_documents(manager: Manager, tmp_path: Pa
     back is gone after one, and repaired by asking again.
     """
     cgroups = Cgroups(manager.kernel.files, manager.asks, [f"{TOP}/kubepods.slice"])
-    host = Host("n0", frozenset(range(8)), systemd=True)
+    host = HostMachine("n0", frozenset(range(8)), systemd=True)
     state = AppliedState(tmp_path / "state")
     manager.asks.set("cri-containerd-cb.scope", [property_for("cpu.max", "150000 100000")])
     manager.asks.settle()

@@ -117,7 +117,7 @@ def refuse(path: str, value: object, expected: str) -> NoReturn:
     raise CheckpointError(path, f"got {got}; expected {expected}; {MEND}")
 
 
-def below(path: str, key: str) -> str:
+def field_path(path: str, key: str) -> str:
     """Return the path of a field of an object."""
     return f"{path}.{key}" if path else key
 
@@ -234,7 +234,8 @@ def map_of(key: GoType, item: GoType, name: str = "") -> GoType:
         if not isinstance(value, dict):
             refuse(path, value, "an object")
         return {
-            read_key(name, path): item.read(one, below(path, name)) for name, one in value.items()
+            read_key(name, path): item.read(one, field_path(path, name))
+            for name, one in value.items()
         }
 
     def read_key(text: str, path: str) -> object:
@@ -265,15 +266,15 @@ def struct(name: str, *fields: GoField) -> GoType:
             refuse(path, value, "an object")
         if unknown := [key for key in value if key not in keys]:
             hint = suggestion(unknown[0], keys) or f"; expected {', '.join(keys)}"
-            raise CheckpointError(below(path, unknown[0]), f"no such field{hint}; {MEND}")
+            raise CheckpointError(field_path(path, unknown[0]), f"no such field{hint}; {MEND}")
         found = {}
         for field in fields:
             if field.key in value:
-                found[field.name] = field.type.read(value[field.key], below(path, field.key))
+                found[field.name] = field.type.read(value[field.key], field_path(path, field.key))
             elif field.default:
                 found[field.name] = field.default[0]
             else:
-                raise CheckpointError(below(path, field.key), f"is missing; {MEND}")
+                raise CheckpointError(field_path(path, field.key), f"is missing; {MEND}")
         return found
 
     def show(value: Mapping[str, Any]) -> str:
