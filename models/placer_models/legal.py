@@ -13,6 +13,7 @@ from placer_models.device import GPU
 from placer_models.legal_shares import FaultPath, Offers, offer_faults, offers_of, share_faults
 from placer_models.pod import Container, ContainerRole, Pod, PodSpec
 from placer_models.policy import BindPolicy, ExclusivePolicy
+from placer_models.quantity import format_cpus
 from placer_models.reasons import Illegal
 from placer_models.topology import ARM
 
@@ -246,11 +247,13 @@ def _cpu_limit(spec: PodSpec, container: Container, index: int) -> Iterator[Spec
             yield SpecFault(
                 at,
                 limit,
-                f"got {_cpus(limit)}; the CPU limit of {spec.qos} pods equals the request, "
+                f"got {format_cpus(limit)}; the CPU limit of {spec.qos} pods equals the request, "
                 f"{milli // 1000} (rule cpu-count)",
             )
     elif limit < milli:
-        yield SpecFault(at, limit, f"got {_cpus(limit)}; expected at least the request, {milli} m")
+        yield SpecFault(
+            at, limit, f"got {format_cpus(limit)}; expected at least the request, {milli} m"
+        )
 
 
 def _owned_cpus(spec: PodSpec) -> Iterator[SpecFault]:
@@ -261,7 +264,7 @@ def _owned_cpus(spec: PodSpec) -> Iterator[SpecFault]:
             yield SpecFault(
                 ("containers", i, "requests", "cpu_milli"),
                 milli,
-                f"got {milli / 1000:g} CPUs; {spec.qos} pods ask for a whole number of CPUs "
+                f"got {format_cpus(milli)}; {spec.qos} pods ask for a whole number of CPUs "
                 "(rule cpu-count)",
             )
     if all(container.requests.cpu_milli == 0 for container in spec.containers):
@@ -321,10 +324,6 @@ def _on_arm(spec: PodSpec, why: str) -> Iterator[SpecFault]:
             f"{why} {ARM}, where pods keep apart by NUMA node: NUMANodeLevel, or "
             "leave it out (rule arm-cpu-policy)",
         )
-
-
-def _cpus(milli: int) -> str:
-    return "1 CPU" if milli == 1000 else f"{milli / 1000:g} CPUs"
 
 
 def _shown(value: object) -> str:

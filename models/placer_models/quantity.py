@@ -78,6 +78,11 @@ def format_bytes(size: int) -> str:
     return str(size)
 
 
+def format_cpus(milli: int) -> str:
+    """Return thousandths of a CPU in words: ``1 CPU``, ``1.5 CPUs``."""
+    return "1 CPU" if milli == 1000 else f"{milli / 1000:g} CPUs"
+
+
 def _whole(amount: str | float, per_one: int, unit: str, *, up: bool = False) -> int:
     value = _value(amount) * per_one
     if up and value > 0:

@@ -12,6 +12,7 @@ from placer_models.host_ports import ANY_IP
 from placer_models.kubernetes.names import REQUESTED_CPU
 from placer_models.pod import PodSpec, Resources
 from placer_models.problem.dimensions import Amounts, Dimension
+from placer_models.quantity import format_cpus
 
 ResourceKey = tuple[str, str]
 """The rule that counts a resource, and the resource's name among those of the rule."""
@@ -48,7 +49,7 @@ class NodeResource:
     def told(self, name: str, amount: int) -> str:
         """Return an amount of it for people; of what there is only one of, the name alone."""
         if name == REQUESTED_CPU:
-            return f"{amount / 1000:g} CPUs of those that all pods ask for"
+            return f"{format_cpus(amount)} of those that all pods ask for"
         return f"{amount} {name}" if self.whole == 1 else name
 
 

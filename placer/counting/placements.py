@@ -23,6 +23,7 @@ from placer_models.policy import BindPolicy, Strength
 from placer_models.problem.banks import follows_strategy
 from placer_models.problem.node_state import CoreGranularity, NodeState
 from placer_models.problem.problem import Choice, Choices, Problem, Shape
+from placer_models.quantity import format_cpus
 from placer_models.records import record
 from placer_models.variants import pod_on
 
@@ -270,7 +271,8 @@ def _cpus(
         own.extend(sorted(one.kept_cpus))
         wanted = one.shape.owned_cpus
         if len(own) != wanted:
-            return f"pod {one.pod.title!r} owns {wanted} CPUs; its counts give {len(own)}"
+            owns = format_cpus(1000 * wanted)
+            return f"pod {one.pod.title!r} owns {owns}; its counts give {len(own)}"
         if wanted and any(c.requests.cpu_milli % 1000 for c in one.pod.spec.containers):
             return (
                 f"pod {one.pod.title!r} owns its CPUs, so each of its containers has to ask "

@@ -39,7 +39,10 @@ def _explanation(
         "verdict": one.verdict.value if one.verdict else None,
         "sentence": one.sentence,
         "more": list(one.more),
-        "funnel": [{"rule": step.rule, "nodes": step.nodes} for step in one.funnel],
+        "funnel": [
+            {"rule": step.rule, "nodes": step.nodes, "subjects": list(step.subjects)}
+            for step in one.funnel
+        ],
         "nearest": [
             {"node": near.node, "lacks": [_lack(lack) for lack in near.lacks]}
             for near in one.nearest

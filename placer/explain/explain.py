@@ -28,6 +28,7 @@ from placer.search.options import SolveOptions
 from placer.search.reasons.gangs import level_blocker
 from placer.search.reasons.register import REASON_RULES
 from placer.search.reasons.sentences import reason_sentences
+from placer.search.reasons.text import FEW_KINDS
 from placer.state.asks import Ask
 from placer.state.network import required_levels
 from placer.state.out_of_time import OutOfTimeError
@@ -253,6 +254,7 @@ def _explanation(
         verdict=verdict_of(first.why),
         token=token_of(first.why, funnel),
         sentence=_verdict(first, spec, nearest),
+        brief=_verdict(first, spec, nearest, FEW_KINDS),
         more=first.reasons[1:],
         funnel=funnel,
         nearest=tuple(nearest),
@@ -263,12 +265,14 @@ def _explanation(
     )
 
 
-def _verdict(one: Unplaced, spec: PodSpec | None, nearest: Sequence[NearMiss]) -> str:
+def _verdict(
+    one: Unplaced, spec: PodSpec | None, nearest: Sequence[NearMiss], few: int | None = None
+) -> str:
     """Return the verdict in one sentence, what keeps off the nearest node first."""
-    lacks = nearest[0].lacks if nearest else ()
-    if spec is None or not lacks or not isinstance(one.why[0], Blocked):
+    if spec is None or not one.why or not isinstance(one.why[0], Blocked):
         return one.reasons[0]
-    return next(reason_sentences(one.why[:1], spec, lacks[0].text))
+    lacks = nearest[0].lacks if nearest else ()
+    return next(reason_sentences(one.why[:1], spec, lacks[0].text if lacks else "", few))
 
 
 def funnel_of(one: Unplaced, all_nodes: int) -> tuple[FunnelStep, ...]:
@@ -278,9 +282,12 @@ def funnel_of(one: Unplaced, all_nodes: int) -> tuple[FunnelStep, ...]:
         return ()
     order = list(REASON_RULES)
     kept_off: dict[str, int] = {}
+    subjects: dict[str, set[str]] = {}
     for blocker, nodes in sorted(blocked.nodes, key=lambda item: order.index(item[0].demand.rule)):
-        kept_off[blocker.demand.rule] = kept_off.get(blocker.demand.rule, 0) + nodes
+        demand = blocker.demand
+        kept_off[demand.rule] = kept_off.get(demand.rule, 0) + nodes
+        subjects.setdefault(demand.rule, set()).update(filter(None, (demand.subject,)))
     steps = [FunnelStep("", all_nodes)]
     for rule, nodes in kept_off.items():
-        steps.append(FunnelStep(rule, steps[-1].nodes - nodes))
+        steps.append(FunnelStep(rule, steps[-1].nodes - nodes, tuple(sorted(subjects[rule]))))
     return tuple(steps)

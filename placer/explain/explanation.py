@@ -22,10 +22,19 @@ CHANGE_KINDS = (
 
 @dataclass(frozen=True, slots=True)
 class FunnelStep:
-    """How many nodes remain after one more rule; the rules are in one stated order."""
+    """How many nodes remain after one more rule; the rules are in one stated order.
+
+    Attributes:
+        rule: The rule's name; empty for the first step, which is all nodes.
+        nodes: How many nodes remain.
+        subjects: What it asks for on nodes that fail it, where it asks for each by itself: types of
+            devices, or names of resources.
+
+    """
 
     rule: str
     nodes: int
+    subjects: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         check_types(self)
@@ -131,7 +140,8 @@ class Explanation:
         verdict: The verdict; None where only its sentence is known.
         token: The verdict, and the rule that the last nodes fail, in one stable word: what
             programs count and compare.
-        sentence: The verdict in one sentence.
+        sentence: The verdict in one sentence, with all that keeps it off nodes.
+        brief: The same for people: reasons on few nodes are counted together.
         more: What else is to be said, a sentence each.
         funnel: How many nodes remain, rule after rule; the first step, without a rule, is all of
             them, and the last is none. Empty where the verdict is not about single nodes.
@@ -149,6 +159,7 @@ class Explanation:
     verdict: Verdict | None
     token: str
     sentence: str
+    brief: str = ""
     more: tuple[str, ...] = ()
     funnel: tuple[FunnelStep, ...] = ()
     nearest: tuple[NearMiss, ...] = ()

@@ -19,6 +19,7 @@ class FunnelStepPart(Part):
 
     rule: str
     nodes: int
+    subjects: tuple[str, ...]
 
 
 class HolderPart(Part):

@@ -19,6 +19,7 @@ from placer.judge.scene import CellId, JudgedNode, PlacedPod, Scene
 from placer_models.cpuset import CpuSet, format_cpu_list
 from placer_models.placement import PodPlacement
 from placer_models.policy import BINDING, QosClass
+from placer_models.quantity import format_cpus
 
 Homes = frozenset[int]
 """The NUMA nodes to whose pool a pod is bound."""
@@ -186,7 +187,7 @@ def _requests_fit(
         yield Finding(
             judged.node.name,
             f"the bound {qos} pods of node {judged.node.name!r} ask for "
-            f"{asked_milli / 1000:g} CPUs; "
+            f"{format_cpus(asked_milli)}; "
             f"their NUMA nodes lack {short / 1000:g} of them",
         )
 

@@ -12,6 +12,7 @@ from placer_models.device_share import DeviceShare
 from placer_models.placement import ContainerPlacement, DeviceGrant, PodPlacement
 from placer_models.pod import Container, ContainerRole
 from placer_models.policy import AlignmentScope
+from placer_models.quantity import format_cpus
 
 _Shares = dict[tuple[str, DeviceShare | None], int]
 """(device type, share of each device, or None if whole) -> number of devices."""
@@ -104,7 +105,7 @@ def _amounts(placed: PlacedPod, part: _Part) -> Iterator[str]:
     cpus = len(place.cpuset)
     init = container.role is ContainerRole.INIT
     if placed.qos.owns_cpus and init and asked.cpu_milli and cpus * 1000 != asked.cpu_milli:
-        yield f"{who} has {cpus} CPUs; its request is {asked.cpu_milli / 1000:g}"
+        yield f"{who} has {format_cpus(1000 * cpus)}; its request is {asked.cpu_milli / 1000:g}"
 
 
 def _devices(placed: PlacedPod, part: _Part, *, whole: bool) -> Iterator[str]:

@@ -8,6 +8,7 @@ from placer.judge.pools import pool_here
 from placer.judge.scene import PlacedPod, Scene
 from placer_models.cpuset import CpuSet, format_cpu_list, is_same
 from placer_models.pod import ContainerRole
+from placer_models.quantity import format_cpus
 
 
 def containers(scene: Scene) -> Iterator[Finding]:
@@ -57,7 +58,7 @@ def _parts_hold(placed: PlacedPod) -> Iterator[Finding]:
         if len(cpus) * 1000 != asked_milli:
             yield Finding(
                 placed.title,
-                f"{who} has {len(cpus)} CPUs ({_text(cpus)}); its request is "
+                f"{who} has {format_cpus(1000 * len(cpus))} ({_text(cpus)}); its request is "
                 f"{asked_milli / 1000:g}, and the CPUs of an {placed.qos} pod are parted whole",
             )
         for cpu in sorted(cpus):

@@ -11,6 +11,7 @@ from placer.judge.scene import JudgedNode, PlacedPod, Scene
 from placer_models.cpuset import CpuSet, format_cpu_list
 from placer_models.goals import BIND
 from placer_models.policy import BindPolicy, NodeBindPolicy, Strength
+from placer_models.quantity import format_cpus
 from placer_models.topology import ARM, Topology
 
 
@@ -21,7 +22,7 @@ def cpu_count(scene: Scene) -> Iterator[Finding]:
         if placed.qos.owns_cpus and len(placed.owned) * 1000 != asked_milli:
             yield Finding(
                 placed.title,
-                f"pod {placed.title!r} owns {len(placed.owned)} CPUs "
+                f"pod {placed.title!r} owns {format_cpus(1000 * len(placed.owned))} "
                 f"({format_cpu_list(placed.owned)}); an {placed.qos} pod owns "
                 f"exactly its request, which is {asked_milli / 1000:g}",
             )

@@ -9,6 +9,7 @@ from placer.judge.scene import JudgedNode, PlacedPod, Scene
 from placer_models.cpuset import CpuSet, format_cpu_list, is_same, without
 from placer_models.placement import ContainerPlacement
 from placer_models.policy import QosClass
+from placer_models.quantity import format_cpus
 
 
 def shared_pool(scene: Scene) -> Iterator[Finding]:
@@ -64,7 +65,7 @@ def _pool_holds(judged: JudgedNode, qos: QosClass) -> Iterator[Finding]:
     if asked_milli > has_milli and (shrunk or asked_anew):
         yield Finding(
             name,
-            f"the {qos} pods of node {name!r} ask for {asked_milli / 1000:g} CPUs; "
+            f"the {qos} pods of node {name!r} ask for {format_cpus(asked_milli)}; "
             f"what is left to share is {has_milli / 1000:g}",
         )
     if not pool and (shrunk or any(t.new for t in placed_pods)):

@@ -68,7 +68,7 @@ def test_programs_get_each_change_in_the_words_of_what_if(
         }
     ]
     assert one["outvotedBy"] == {"pods": [{"name": "p", "namespace": "default"}], "tier": None}
-    assert one["funnel"][0] == {"rule": "", "nodes": 2}
+    assert one["funnel"][0] == {"rule": "", "nodes": 2, "subjects": []}
     changes = {change["kind"]: change for change in one["changes"]}
     assert changes["mend-node"] == {
         "kind": "mend-node",

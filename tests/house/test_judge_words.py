@@ -155,6 +155,7 @@ PLAIN = {
     "pod.Pod.key",
     "pod.Pod.title",
     "quantity.format_bytes",
+    "quantity.format_cpus",
     "topology_spread.SpreadConstraint.keys",
     "typed.check_types",
     "typed.typed",

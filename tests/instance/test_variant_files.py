@@ -118,6 +118,6 @@ def test_a_reason_says_all_that_the_pod_asks_for(tmp_path: Path) -> None:
     assert isinstance(answer, PartlyPlaced)
     assert len(answer.placement.pods) == 3
     assert {why for one in answer.unplaced for why in one.reasons} == {
-        "outvoted (2 of 3 nodes: device-count asks 4 gpu or 2 gpu; 1 of 3 nodes: node-selector "
-        "gpus=small or gpus=large)"
+        "outvoted (1 of 3 nodes: node-selector gpus=small or gpus=large; 2 of 3 nodes: "
+        "device-count asks 4 gpu or 2 gpu)"
     }

@@ -102,7 +102,7 @@ def test_a_document_has_who_runs_and_who_comes() -> None:
 @pytest.mark.parametrize(
     ("pods", "message"),
     [
-        ([a_pod("a", LSE, "0", milli=2000)], "owns 1 CPUs"),
+        ([a_pod("a", LSE, "0", milli=2000)], "owns 1 CPU"),
         ([a_pod("a", LSE, "0-1"), a_pod("b", LSE, "1")], "a CPU has one owner"),
         ([a_pod("a", LSE, "6-9")], "8-9 .not on the machine."),
         ([a_pod("a", LSE, "0-7"), a_pod("c", BE)], "1 BE pod of node 'n0' may use is owned"),

@@ -236,14 +236,14 @@ def test_who_would_leave_a_pod_without_its_company_is_told_so() -> None:
     found = reasons(lone_gang(first, priority=1), second, nodes=(box("a"), box("b")))
 
     assert found["b"] == (
-        "outvoted (1 of 2 nodes: cpu-count asks 8 CPUs of its own; 1 of 2 nodes: affinity of a "
-        "pod on another node, which would have to be with it)",
+        "outvoted (1 of 2 nodes: affinity of a pod on another node, which would have to be with "
+        "it; 1 of 2 nodes: cpu-count asks 8 CPUs of its own)",
     )
 
 
 def test_counts_add_up_to_all_nodes() -> None:
     """
-    Four reasons on six nodes are told: one alone is not hidden.
+    All reasons are told, in the order of rules.
     """
     cordoned = replace(box("a"), cordoned=True)
     unlabelled, small = box("b"), replace(box("c", cpus=4), labels=(("zone", "x"),))
@@ -260,25 +260,46 @@ def test_counts_add_up_to_all_nodes() -> None:
     )
 
     assert found["p"] == (
-        f"{NOT_NOW} (3 of 6 nodes: cpu-count asks 8 CPUs of its own; 1 of 6 nodes: cordon; "
-        "1 of 6 nodes: node-selector zone=x; 1 of 6 nodes: memory asks 40Gi)",
+        f"{NOT_NOW} (1 of 6 nodes: cordon; 1 of 6 nodes: node-selector zone=x; "
+        "3 of 6 nodes: cpu-count asks 8 CPUs of its own; 1 of 6 nodes: memory asks 40Gi)",
     )
 
 
 def test_what_the_nearest_node_lacks_is_told_first() -> None:
     """
-    Of five reasons three are told, the others counted; that of the nearest node is not among these.
+    Of five reasons few are told, the others counted; that of the nearest node is not among these.
     """
+    found, spec = five_blockers()
+
+    assert counts(found, spec, few=2).endswith("; 19 of 31 nodes: 3 other reasons")
+    assert counts(found, spec, "memory asks 2Gi", 3) == (
+        "1 of 31 nodes: memory asks 2Gi; 2 of 31 nodes: cordon; 10 of 31 nodes: node-selector "
+        "zone=y; 18 of 31 nodes: 2 other reasons"
+    )
+
+
+def test_a_cordon_is_told_however_few_nodes_have_one() -> None:
+    """
+    Whoever reads it can lift it, so it is not among the others; rules come in the funnel's order.
+    """
+    found, spec = five_blockers()
+    told = "2 of 31 nodes: cordon; 9 of 31 nodes: taints gpu; 10 of 31 nodes: node-selector zone=y"
+
+    assert counts(found, spec, few=3) == f"{told}; 10 of 31 nodes: 2 other reasons"
+    assert counts(found, spec, few=4) == counts(found, spec)
+    assert counts(found, spec) == (
+        f"{told}; 9 of 31 nodes: node-selector zone=x; 1 of 31 nodes: memory asks 2Gi"
+    )
+
+
+def five_blockers() -> tuple[Counter[Blocker], PodSpec]:
+    """Return what blocks a pod on 31 nodes, and its spec."""
     spec = pod("p", 1, qos=LS, memory_gib=2).spec
     of_labels = [Blocker(Demand("cordon")), Blocker(Demand("taints", word="gpu"))]
     of_labels += [Blocker(Demand("node-selector", word=f"zone={zone}")) for zone in "xy"]
-    found = Counter({blocker: 9 - i for i, blocker in enumerate(of_labels)})
+    found = Counter(dict(zip(of_labels, (2, 9, 9, 10), strict=True)))
     found[Blocker(Demand("memory"))] = 1
-
-    assert counts(found, spec).endswith("; 7 of 31 nodes: 2 other reasons")
-    assert counts(found, spec, "memory asks 2Gi").startswith(
-        "1 of 31 nodes: memory asks 2Gi; 9 of 31 nodes: cordon; 8 of 31 nodes: taints gpu; 13 of 31"
-    )
+    return found, spec
 
 
 def gang(minimum: int, *members: Pod, name: str = "train", priority: int = 0) -> Gang:

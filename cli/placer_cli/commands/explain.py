@@ -50,6 +50,9 @@ def explain(
         ),
     ] = 20.0,
     form: Annotated[Format, typer.Option("--format", help="How it is printed.")] = Format.TABLE,
+    every: Annotated[
+        bool, typer.Option("--all", help="Draw all reasons, holders and changes.")
+    ] = False,
     skip_illegal: SkipIllegal = False,
     scheduler_name: SchedulerNames = None,
     gated: Gated = False,
@@ -86,6 +89,7 @@ def explain(
         form,
         of_cluster=bool(read),
         files=files,
+        every=every,
     )
     error_console().print(f"explained in {monotonic() - started_s:.2f} s", style="dim")
     raise typer.Exit(Exit.NOT_ALL if explanations else Exit.DONE)
@@ -187,6 +191,7 @@ def _print(
     *,
     of_cluster: bool,
     files: Sequence[str],
+    every: bool,
 ) -> None:
     if form is not Format.TABLE:
         from placer.explain.document import explanations_document
@@ -207,5 +212,6 @@ def _print(
             canvas_of(console),
             of_cluster=of_cluster,
             files=files,
+            every=every,
         )
     )

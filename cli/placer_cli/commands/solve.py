@@ -104,6 +104,9 @@ def solve(
     tiers: Annotated[
         bool, typer.Option("--tiers", help="Show every tier, those that are 0 and proven, too.")
     ] = False,
+    every: Annotated[
+        bool, typer.Option("--all", help="Tell all that keeps pods off nodes, however rare.")
+    ] = False,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -171,6 +174,7 @@ def solve(
                 moves=moves,
                 demand=demand,
                 tiers=tiers,
+                every=every,
                 report=report,
             )
     except KeyboardInterrupt:
@@ -190,6 +194,7 @@ def _solve(
     moves: int | None,
     demand: Path | None,
     tiers: bool,
+    every: bool,
     report: Path | None,
 ) -> Answer:
     """Read, search and print; return the answer."""
@@ -248,7 +253,8 @@ def _solve(
 
         console = result_console()
         canvas = canvas_of(console)
-        console.print(draw_answer(answer, problem, options, canvas, every_tier=tiers))
+        drawn = draw_answer(answer, problem, options, canvas, every_tier=tiers, every_reason=every)
+        console.print(drawn)
         left_s = options.time_limit_s - (monotonic() - started_s - read_s)
         most_s = max(LEAST_CHANGES_S, CHANGES_SHARE * solve_s)
         if options.work_limit is None and not isinstance(answer, Placed):

@@ -28,13 +28,22 @@ def draw_answer(
     canvas: Canvas,
     *,
     every_tier: bool = False,
+    every_reason: bool = False,
 ) -> RenderableType:
     """Draw an answer from its verdict down to the reasons."""
-    return Group(*_parts(answer, instance, options, canvas, every_tier=every_tier))
+    return Group(
+        *_parts(answer, instance, options, canvas, every_tier=every_tier, every_reason=every_reason)
+    )
 
 
 def _parts(
-    answer: Answer, instance: Instance, options: SolveOptions, canvas: Canvas, *, every_tier: bool
+    answer: Answer,
+    instance: Instance,
+    options: SolveOptions,
+    canvas: Canvas,
+    *,
+    every_tier: bool,
+    every_reason: bool,
 ) -> Iterator[RenderableType]:
     yield BreakingText(Text(verdict(answer, instance, options), _style(answer)))
     match answer:
@@ -55,7 +64,9 @@ def _parts(
             assert_never(answer)
     if not isinstance(answer, Placed) and answer.unplaced:
         yield ""
-        yield titled("Without a place", draw_unplaced(answer.unplaced, canvas))
+        yield titled(
+            "Without a place", draw_unplaced(answer.unplaced, instance, canvas, every=every_reason)
+        )
     for place in answer.rejected:
         yield ""
         yield BreakingText(Text(place.text, BAD))

@@ -7,7 +7,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from placer.explain.acts import acts_of
-from placer.explain.explanation import Explanation, NodeLack, ProposedChange, Winner
+from placer.explain.explanation import Explanation, FunnelStep, NodeLack, ProposedChange, Winner
 from placer_cli.draw.breaking import BreakingText
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.labels import labels_looked_at
@@ -17,6 +17,7 @@ from placer_cli.draw.plain import has_classes
 from placer_cli.draw.residents import residents_of
 from placer_cli.draw.texts import count_text, fold_names
 from placer_models.cluster import Instance
+from placer_models.kubernetes.names import REQUESTED_CPU
 from placer_models.placement import (
     Answer,
     NamespacedName,
@@ -61,8 +62,21 @@ def draw_explanations(
     *,
     of_cluster: bool,
     files: Sequence[str] = (),
+    every: bool = False,
 ) -> RenderableType:
-    """Draw each explanation as a tree; who has a place is told where it is."""
+    """Draw each explanation as a tree; who has a place is told where it is.
+
+    Args:
+        explanations: Explanations of an answer to the instance.
+        instance: The instance.
+        answer: The answer.
+        names: Who is asked about; None: all without a place.
+        canvas: Where they are drawn.
+        of_cluster: Whether it is a cluster's instance.
+        files: The files that it was read from, as a command names them.
+        every: Whether all reasons, holders and changes are drawn.
+
+    """
     parts: list[RenderableType] = []
     if not explanations:
         parts.append(Text(_placed(answer, names), GOOD))
@@ -73,7 +87,7 @@ def draw_explanations(
             change.kind: acts_of(change.changes, instance, of_cluster=of_cluster, files=files)
             for change in one.changes
         }
-        parts.append(_tree(one, acts, canvas, classes=has_classes(instance)))
+        parts.append(_tree(one, acts, canvas, every=every, classes=has_classes(instance)))
     if len(explanations) == 1 and explanations[0].nearest:
         parts += ["", *_nearest_node(explanations[0], instance, answer, canvas)]
     return Group(*parts)
@@ -111,17 +125,22 @@ def _placed(answer: Answer, names: Collection[NamespacedName] | None) -> str:
 
 
 def _tree(
-    one: Explanation, acts: Mapping[str, Sequence[str]], canvas: Canvas, *, classes: bool
+    one: Explanation,
+    acts: Mapping[str, Sequence[str]],
+    canvas: Canvas,
+    *,
+    every: bool,
+    classes: bool,
 ) -> Tree:
     names = fold_names([title_of(*key) for key in one.pods])
     who = f"gang {one.gang}: {names}" if one.gang else names
     tree = Tree(Text(who, STRONG), guide_style=QUIET)
-    tree.add(Text(one.sentence))
+    tree.add(Text(one.sentence if every else one.brief or one.sentence))
     for sentence in one.more:
         tree.add(Text(sentence, QUIET))
     if one.funnel:
         steps = " → ".join(
-            f"{_rule_said(step.rule, classes=classes)} {step.nodes}"
+            f"{_rule_said(step, classes=classes)} {step.nodes}"
             if step.rule
             else count_text(step.nodes, "node")
             for step in one.funnel
@@ -132,20 +151,27 @@ def _tree(
         for near in one.nearest:
             branch = nearest.add(Text(near.node, STRONG))
             for lack in near.lacks:
-                branch.add(_lack(lack, canvas))
+                branch.add(_lack(lack, canvas, every=every))
     if one.winner is not None:
         tree.add(_winner(one.winner))
-    for line in _changes(one, acts):
+    for line in _changes(one, acts, every=every):
         tree.add(line)
     return tree
 
 
-def _rule_said(rule: str, *, classes: bool) -> str:
-    """Return a rule by its name; where no inside is known there is one pool, the node's CPUs."""
-    return "CPU" if rule == "shared-pool" and not classes else rule
+def _rule_said(step: FunnelStep, *, classes: bool) -> str:
+    """Return a rule by its name, or by those of the resources that it asks for.
+
+    Where no inside is known there is one pool, the node's CPUs.
+    """
+    if step.rule == "shared-pool" and not classes:
+        return "CPU"
+    if step.rule == "extended":
+        return " or ".join("CPU" if one == REQUESTED_CPU else one for one in step.subjects)
+    return step.rule
 
 
-def _lack(lack: NodeLack, canvas: Canvas) -> Text:
+def _lack(lack: NodeLack, canvas: Canvas, *, every: bool) -> Text:
     """Say what is missing of what, with a bar that ends in it, and who has it."""
     text = Text(lack.text)
     if lack.asked is not None and lack.left is not None and lack.missing is not None:
@@ -162,7 +188,7 @@ def _lack(lack: NodeLack, canvas: Canvas) -> Text:
             f"{title_of(*one.pod)}"
             + (f" {number_said(one.amount, lack.unit)}" if one.amount is not None else "")
             + (" (placed now)" if one.placed else "")
-            for one in lack.held_by[:SHOWN_HOLDERS]
+            for one in lack.held_by[: None if every else SHOWN_HOLDERS]
         ]
         more = len(lack.held_by) - len(named)
         others = f" and {count_text(more, 'other pod')}" if more else ""
@@ -211,11 +237,12 @@ def _winner(winner: Winner) -> Text:
     return Text(f"outvoted by {names}: to give {its} away would make tier {winner.tier} worse")
 
 
-def _changes(one: Explanation, acts: Mapping[str, Sequence[str]]) -> Iterator[Text]:
+def _changes(one: Explanation, acts: Mapping[str, Sequence[str]], *, every: bool) -> Iterator[Text]:
     if one.changes:
-        for change in one.changes[:SHOWN_CHANGES]:
+        for change in one.changes[: None if every else SHOWN_CHANGES]:
             told = acts[change.kind]
-            lines = [*told[:SHOWN_PARTS], *(["…"] if len(told) > SHOWN_PARTS else [])]
+            parts = len(told) if every else SHOWN_PARTS
+            lines = [*told[:parts], *(["…"] if len(told) > parts else [])]
             yield Text.assemble(
                 "would do: ",
                 (_what(change), GOOD),

@@ -7,6 +7,8 @@ from itertools import groupby
 from rich.console import RenderableType
 from rich.text import Text
 
+from placer.search.reasons.sentences import reason_sentences
+from placer.search.reasons.text import FEW_KINDS
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.legend import PLACE_WRAPS, containers_of, held_of
 from placer_cli.draw.palette import QUIET, STRONG
@@ -97,10 +99,28 @@ def draw_moves(instance: Instance, moves: Sequence[Move], canvas: Canvas) -> Ren
     return table(head, rows, canvas.width, wrap=wraps, spare=("QoS", "links", "zone"))
 
 
-def draw_unplaced(unplaced: Sequence[Unplaced], canvas: Canvas) -> RenderableType:
-    """Return a table of the pods left out and why; equal reasons are said once."""
+def draw_unplaced(
+    unplaced: Sequence[Unplaced], instance: Instance, canvas: Canvas, *, every: bool = False
+) -> RenderableType:
+    """Return a table of the pods left out and why; equal reasons are said once.
+
+    Args:
+        unplaced: The pods.
+        instance: The instance in which they wait.
+        canvas: Where they are drawn.
+        every: Whether all reasons on nodes are told; else those on few nodes are counted together.
+
+    """
+    specs = {pod.key: pod.spec for pod in pods_of(instance.gangs)}
+
+    def told(one: Unplaced) -> tuple[str | None, Sequence[str]]:
+        spec = specs.get((one.namespace, one.name))
+        if every or spec is None or not one.why:
+            return one.gang, one.reasons
+        return one.gang, tuple(reason_sentences(one.why, spec, few=FEW_KINDS))
+
     rows = []
-    for (gang, reasons), same in groupby(unplaced, key=lambda pod: (pod.gang, pod.reasons)):
+    for (gang, reasons), same in groupby(unplaced, key=told):
         names = fold_names([title_of(pod.name, pod.namespace) for pod in same])
         words = (names, gang or "", "\n".join(reasons))
         rows.append([Text(word) for word in words])

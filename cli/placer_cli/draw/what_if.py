@@ -75,7 +75,7 @@ def _parts(
         yield ""
         others_wait = _reasons_differ(found, instance)
         if others_wait:
-            drawn = draw_unplaced(others_wait, canvas)
+            drawn = draw_unplaced(others_wait, found.changed, canvas)
             yield titled("Without a place, for another reason than before", drawn)
         if count := len(found.after.unplaced) - len(others_wait):
             who = count_text(count, "more pod" if others_wait else "pod")

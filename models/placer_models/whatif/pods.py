@@ -9,7 +9,7 @@ from placer_models.cluster import Instance
 from placer_models.placement import NamespacedName, title_of
 from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
 from placer_models.policy import ExclusivePolicy, Strength
-from placer_models.quantity import format_bytes
+from placer_models.quantity import format_bytes, format_cpus
 from placer_models.taints import UNSCHEDULABLE, Toleration, TolerationOperator, untolerated
 from placer_models.whatif.change import (
     Aspect,
@@ -225,7 +225,7 @@ class AskLess:
     def _said(self, amount: int) -> str:
         """Return an amount of the resource as people say it."""
         if self.resource == "cpu":
-            return f"{amount / 1000:g} {'CPU' if amount == 1000 else 'CPUs'}"
+            return format_cpus(amount)
         if self.resource == "memory":
             return f"{format_bytes(amount)} of memory"
         return f"{format_bytes(amount) if is_bytes(self.resource) else amount} {self.resource}"

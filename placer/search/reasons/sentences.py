@@ -37,26 +37,30 @@ WORDS = {When.EMPTY: "never fits", When.RUNNING: "not now", When.PLACED: "outvot
 """How a verdict begins."""
 
 
-def reason_sentences(reasons: Sequence[Reason], spec: PodSpec, nearest: str = "") -> Iterator[str]:
+def reason_sentences(
+    reasons: Sequence[Reason], spec: PodSpec, nearest: str = "", few: int | None = None
+) -> Iterator[str]:
     """Yield each reason of a pod in words; the first as the verdict.
 
     Args:
         reasons: Its reasons.
         spec: Its spec.
         nearest: What keeps it off the node that is nearest, which is told first then.
+        few: How many kinds of what blocks it on nodes are told apart, as in `counts`; None: all.
 
     """
     for i, reason in enumerate(reasons):
-        text = _sentence(reason, spec, nearest)
+        text = _sentence(reason, spec, nearest, few)
         if i == 0 and isinstance(reason, FewMembers | GroupTooLarge):
             text = f"{WORDS[reason.when]}: {text}"
         yield text
 
 
-def _sentence(reason: Reason, spec: PodSpec, nearest: str) -> str:
+def _sentence(reason: Reason, spec: PodSpec, nearest: str, few: int | None) -> str:
     match reason:
         case Blocked():
-            return f"{_verdict(reason)} ({counts(Counter(dict(reason.nodes)), spec, nearest)})"
+            counted = counts(Counter(dict(reason.nodes)), spec, nearest, few)
+            return f"{_verdict(reason)} ({counted})"
         case FewMembers():
             count = f"{reason.most} of {reason.members} members"
             if reason.is_bound:

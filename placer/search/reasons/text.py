@@ -9,34 +9,51 @@ from placer_models.reasons import Blocker
 
 GUESSED = "if running pods are on the NUMA nodes that were guessed"
 
-MOST_KINDS = 3
-"""The most kinds of blockers told apart, or one more where that is all; those on fewer nodes are
-counted together."""
+FEW_KINDS = 3
+"""How many kinds of blockers a table for people tells apart, or one more where that is all."""
+
+TO_LIFT = "cordon"
+"""What a person lifts with one command: among few kinds it is always told."""
+
+_ORDER = {rule: i for i, rule in enumerate(REASON_RULES)}
 
 
-def counts(blockers: Counter[Blocker], spec: PodSpec, first: str = "") -> str:
+def counts(
+    blockers: Counter[Blocker], spec: PodSpec, first: str = "", few: int | None = None
+) -> str:
     """Return what blocks the pod, and on how many nodes; the numbers add up to all nodes.
+
+    They come in the order of rules, as in the funnel; of one rule those on most nodes first.
 
     Args:
         blockers: What blocks it, and on how many nodes.
         spec: The pod's spec.
         first: What blocks it on the node that is nearest, in the words of `text_of_blocker`: that
-            is told first. The rest comes by the number of nodes.
+            is told first.
+        few: How many kinds are told apart, or one more where that is all: a cordon, and those on
+            the most nodes. The others are counted together. None: all.
 
     """
     if not blockers:
         return "the instance has no node"
     nodes = blockers.total()
     said: Counter[str] = Counter()
+    rule_of: dict[str, str] = {}
     for blocker, count in blockers.items():
-        said[text_of_blocker(blocker, spec)] += count
-    most = len(said) if len(said) <= MOST_KINDS + 1 else MOST_KINDS
-    shown = sorted(said.most_common(), key=lambda one: one[0] != first)[:most]
-    parts = [f"{count} of {nodes} nodes: {text}" for text, count in shown]
-    rest = nodes - sum(count for _, count in shown)
-    if rest:
-        kinds = len(said) - len(shown)
-        parts.append(f"{rest} of {nodes} nodes: {kinds} other reasons")
+        text = text_of_blocker(blocker, spec)
+        said[text] += count
+        rule_of[text] = blocker.demand.rule
+
+    def rank(text: str) -> tuple[bool, int, int]:
+        return text != first, _ORDER[rule_of[text]], -said[text]
+
+    most = len(said) if few is None or len(said) <= few + 1 else few
+    likely = sorted(said, key=lambda text: (text != first, rule_of[text] != TO_LIFT, -said[text]))
+    shown = sorted(likely[:most], key=rank)
+    parts = [f"{said[text]} of {nodes} nodes: {text}" for text in shown]
+    if hidden := likely[most:]:
+        rest = sum(said[text] for text in hidden)
+        parts.append(f"{rest} of {nodes} nodes: {len(hidden)} other reasons")
     return "; ".join(parts)
 
 
