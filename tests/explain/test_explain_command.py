@@ -80,6 +80,70 @@ def test_programs_get_each_change_in_the_words_of_what_if(
     assert main(["solve", cluster, "--what-if", changes["mend-node"]["what"][0]]) == 0
 
 
+FIVE_REASONS = """
+apiVersion: placer/v1
+kind: Instance
+metadata: {name: w}
+machines:
+  - {name: small, numaNodes: [{id: 0, memory: 8Gi, cpus: "0-3"}]}
+nodes:
+  - {name: a, machine: small, cordoned: true}
+  - {name: b, machine: small, taints: [{key: mine, effect: NoSchedule}]}
+  - {name: c, machine: small, taints: [{key: mine, effect: NoSchedule}]}
+  - {name: d, machine: small, taints: [{key: mine, effect: NoSchedule}]}
+  - {name: e, machine: small, taints: [{key: yours, effect: NoSchedule}]}
+  - {name: f, machine: small, labels: {disk: ssd}, extended: {example.com/foo: 1}}
+  - {name: g, machine: small}
+  - {name: h, machine: small}
+pods:
+  - {name: p, requests: {cpu: 1, example.com/foo: 2}, nodeSelector: {disk: ssd}}
+"""
+
+
+@pytest.mark.parametrize("command", ["solve", "explain"])
+def test_all_reasons_are_told_where_all_are_asked_for(
+    command: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """
+    Else those on few nodes are counted together, but never a cordon; for programs all are told.
+    """
+    monkeypatch.setenv("COLUMNS", "400")
+    file = tmp_path / "cluster.yaml"
+    file.write_text(FIVE_REASONS)
+    told = ("1 of 8 nodes: cordon", "3 of 8 nodes: taints mine:NoSchedule")
+
+    assert main([command, str(file)]) == 1
+    few = capsys.readouterr().out
+    assert main([command, str(file), "--all"]) == 1
+    every = capsys.readouterr().out
+    assert main([command, str(file), "--format", "json"]) == 1
+    document = capsys.readouterr().out
+
+    for text in (few, every, document):
+        assert all(reason in text for reason in told)
+    assert "of 8 nodes: 2 other reasons" in few
+    for text in (every, document):
+        assert "1 of 8 nodes: taints yours:NoSchedule" in text
+        assert "1 of 8 nodes: example.com/foo: asks 2" in text
+
+
+def test_the_funnel_names_resources_by_their_own_names(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "400")
+    file = tmp_path / "cluster.yaml"
+    file.write_text(FIVE_REASONS)
+
+    main(["explain", str(file)])
+    assert "node-selector 1 → example.com/foo 0" in capsys.readouterr().out
+    main(["explain", str(file), "--format", "json"])
+    (one,) = json.loads(capsys.readouterr().out)["explanations"]
+    assert one["funnel"][-1] == {"rule": "extended", "nodes": 0, "subjects": ["example.com/foo"]}
+
+
 def test_an_answer_that_is_given_is_explained(
     cluster: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

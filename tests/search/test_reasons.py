@@ -292,6 +292,13 @@ def test_a_cordon_is_told_however_few_nodes_have_one() -> None:
     )
 
 
+def test_the_taint_of_a_cordon_is_told_as_a_cordon_is() -> None:
+    found, spec = five_blockers()
+    found[Blocker(Demand("taints", word="node.kubernetes.io/unschedulable:NoSchedule"))] = 1
+
+    assert "1 of 32 nodes: taints node.kubernetes.io/unschedulable" in counts(found, spec, few=3)
+
+
 def five_blockers() -> tuple[Counter[Blocker], PodSpec]:
     """Return what blocks a pod on 31 nodes, and its spec."""
     spec = pod("p", 1, qos=LS, memory_gib=2).spec

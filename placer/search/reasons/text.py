@@ -5,14 +5,15 @@ from collections import Counter
 from placer.search.reasons.register import REASON_RULES
 from placer.search.reasons.rule import listed
 from placer_models.pod import PodSpec
-from placer_models.reasons import Blocker
+from placer_models.reasons import Blocker, Demand
+from placer_models.taints import UNSCHEDULABLE
 
 GUESSED = "if running pods are on the NUMA nodes that were guessed"
 
 FEW_KINDS = 3
 """How many kinds of blockers a table for people tells apart, or one more where that is all."""
 
-TO_LIFT = "cordon"
+_CORDONS = (Demand("cordon"), Demand("taints", word=str(UNSCHEDULABLE)))
 """What a person lifts with one command: among few kinds it is always told."""
 
 _ORDER = {rule: i for i, rule in enumerate(REASON_RULES)}
@@ -38,17 +39,19 @@ def counts(
         return "the instance has no node"
     nodes = blockers.total()
     said: Counter[str] = Counter()
-    rule_of: dict[str, str] = {}
+    demand_of: dict[str, Demand] = {}
     for blocker, count in blockers.items():
         text = text_of_blocker(blocker, spec)
         said[text] += count
-        rule_of[text] = blocker.demand.rule
+        demand_of[text] = blocker.demand
 
     def rank(text: str) -> tuple[bool, int, int]:
-        return text != first, _ORDER[rule_of[text]], -said[text]
+        return text != first, _ORDER[demand_of[text].rule], -said[text]
 
     most = len(said) if few is None or len(said) <= few + 1 else few
-    likely = sorted(said, key=lambda text: (text != first, rule_of[text] != TO_LIFT, -said[text]))
+    likely = sorted(
+        said, key=lambda text: (text != first, demand_of[text] not in _CORDONS, -said[text])
+    )
     shown = sorted(likely[:most], key=rank)
     parts = [f"{said[text]} of {nodes} nodes: {text}" for text in shown]
     if hidden := likely[most:]:
