@@ -91,4 +91,5 @@ def _change(change: ProposedChange, acts: tuple[str, ...]) -> Json:
         "confirmed": True,
         "smallest": change.smallest,
         "act": list(acts),
+        "others": [[str(part) for part in other] for other in change.others],
     }

@@ -122,12 +122,15 @@ class ProposedChange:
         changes: What is to be changed, all of it.
         smallest: Whether it is proven that no smaller change of this kind would do, while all
             else keeps its place; False: not known.
+        others: Changes of the kind that are as small and would do as well, each of them tried; as
+            far as they were looked for.
 
     """
 
     kind: str
     changes: tuple[InstanceChange, ...]
     smallest: bool
+    others: tuple[tuple[InstanceChange, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """Fewest of several changes that do together: one by one, two by two, then by leaving some out."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import combinations
 from math import comb
 
@@ -11,6 +12,8 @@ from placer.explain.trial import Outcome, Trials
 
 def fewest(kind: str, options: Sequence[Option], trials: Trials) -> KindOutcome:
     """Look for the fewest of some changes that do together.
+
+    Of as few those are taken whose last one comes first among the options, then the one before it.
 
     Returns:
         Them; or that it is ruled out that any do, or that it is not known.
@@ -26,7 +29,7 @@ def fewest(kind: str, options: Sequence[Option], trials: Trials) -> KindOutcome:
     certain = True
     size = 1
     while size < len(options) and comb(len(options), size) <= MOST_TRIALS:
-        for some in combinations(options, size):
+        for some in _sets(options, size):
             outcome = trials.outcome(all_of(some))
             if outcome is Outcome.FITS:
                 return ProposedChange(kind, all_of(some), certain or size == 1)
@@ -37,13 +40,34 @@ def fewest(kind: str, options: Sequence[Option], trials: Trials) -> KindOutcome:
     return ProposedChange(kind, all_of(kept), len(kept) == 1 or (certain and len(kept) == size))
 
 
+def equally_small(
+    found: ProposedChange, options: Sequence[Option], trials: Trials
+) -> ProposedChange:
+    """Return a change with those that are as small and would do as well, as far as time allows."""
+    size = sum(option[0] in found.changes for option in options)
+    if comb(len(options), size) > MOST_TRIALS:
+        return found
+    others = tuple(
+        all_of(some)
+        for some in _sets(options, size)
+        if all_of(some) != found.changes and trials.outcome(all_of(some)) is Outcome.FITS
+    )
+    return replace(found, others=others)
+
+
+def _sets(options: Sequence[Option], size: int) -> Iterator[tuple[Option, ...]]:
+    """Yield all sets of a size; first those whose last option comes first."""
+    places = sorted(combinations(range(len(options)), size), key=lambda some: some[::-1])
+    return (tuple(options[i] for i in some) for some in places)
+
+
 def _any_of(kind: str, options: Sequence[Option], trials: Trials) -> KindOutcome:
     """Look for the fewest that do, where they may do though all of them together do not."""
     if 2 ** len(options) > MOST_TRIALS:
         return Outcome.OPEN
     found: KindOutcome = Outcome.RULED_OUT
     for size in range(1, len(options) + 1):
-        for some in combinations(options, size):
+        for some in _sets(options, size):
             outcome = trials.outcome(all_of(some))
             if outcome is Outcome.FITS:
                 certain = size == 1 or found is Outcome.RULED_OUT
@@ -54,8 +78,11 @@ def _any_of(kind: str, options: Sequence[Option], trials: Trials) -> KindOutcome
 
 
 def _without_needless(options: Sequence[Option], trials: Trials) -> list[Option]:
-    """Return a part of the changes of which each is needed; whole halves are left out first."""
-    kept = list(options)
+    """Return a part of the changes of which each is needed; whole halves are left out first.
+
+    The last ones are left out first, so that those stay that come first.
+    """
+    kept = list(reversed(options))
     size = len(kept) // 2
     while size:
         start = 0
@@ -66,4 +93,4 @@ def _without_needless(options: Sequence[Option], trials: Trials) -> list[Option]
             else:
                 start += size
         size //= 2
-    return kept
+    return kept[::-1]

@@ -5,9 +5,16 @@ from dataclasses import dataclass, replace
 from placer.explain.alike_nodes import with_nodes
 from placer.explain.explanation import ProposedChange
 from placer.explain.fewest import fewest
-from placer.explain.kind_outcome import KindOutcome, Option, all_certain, is_ruled_out, none_of
+from placer.explain.kind_outcome import (
+    MOST_TRIALS,
+    KindOutcome,
+    Option,
+    all_certain,
+    is_ruled_out,
+    none_of,
+)
 from placer.explain.trial import Outcome, Trials, outcome_of
-from placer_models.placement import Placed
+from placer_models.placement import NamespacedName, Placed
 from placer_models.pod import Gang, pods_of
 from placer_models.reach import any_reaches_beyond
 from placer_models.relations import looks_at_others
@@ -47,6 +54,44 @@ def move(trials: Trials) -> KindOutcome:
         value.tier.name == "moves" and value.proven for value in answer.tiers
     )
     return ProposedChange("move", changes, proven or len(changes) == 1)
+
+
+def first_by_name(found: ProposedChange, trials: Trials) -> ProposedChange:
+    """Return a change that moves as many pods, the first by name, as far as time allows.
+
+    The last name is as early as may be, then the one before it: which pods may move is halved
+    again and again. Each answer is a change by itself, so the best one counts when time is over.
+    """
+    every = trials.whole or trials
+    among = _among_few_nodes(every) if trials.whole else every
+    names = sorted(one.pod.key for one in among.instance.running if one.movable)
+    best = sorted(one.key for one in found.changes if isinstance(one, MovePods))
+    for left in range(len(best), 0, -1):
+        kept = best[left:]
+        refused, fits = left - 1, names.index(best[left - 1]) + 1
+        while fits - refused > 1:
+            middle = (refused + fits) // 2
+            moved = _moved(len(best), {*names[:middle], *kept}, among)
+            if moved is not None and len(moved) == len(best) and moved[left:] == kept:
+                best, fits = moved, names.index(moved[left - 1]) + 1
+            else:
+                refused = middle
+    changes = tuple(map(MovePods, best))
+    if among.outcome(changes) is not Outcome.FITS:
+        return found
+    return replace(found, changes=changes)
+
+
+def _moved(most: int, may_move: set[NamespacedName], among: Trials) -> list[NamespacedName] | None:
+    """Return who moves where no others may, and so many at most; None: that is not known to do."""
+    running = tuple(
+        one if not one.movable or one.pod.key in may_move else replace(one, movable=False)
+        for one in among.instance.running
+    )
+    answer = among.answer(replace(among.instance, running=running, move_budget=most))
+    if not isinstance(answer, Placed):
+        return None
+    return sorted(one.home.key for one in answer.moves)
 
 
 def _has_no_room_when_empty(trials: Trials) -> bool:
@@ -104,13 +149,13 @@ def end(trials: Trials) -> KindOutcome:
     For pods that ask for the same each node is looked at by itself, which is the same question as
     long as no rule looks beyond it. Else all running pods are, if there are few. Pods that run for
     their node would come back, and are not looked at. Nobody says the
-    priority of a running pod, so of equally many the first ones win.
+    priority of a running pod, so of equally many the first by name win, as for moves.
     """
     every = trials.whole or trials
     instance = every.instance
     pods = list(pods_of(instance.gangs))
     runners = [one.pod for one in instance.running]
-    may_end = [one.pod for one in instance.running if not one.of_node]
+    may_end = sorted(one.pod.key for one in instance.running if not one.of_node)
     if _has_no_room_when_empty(trials):
         return Outcome.RULED_OUT
     alone = len(pods) == 1 or (trials.whole is not None and _ask_alike(instance.gangs))
@@ -119,7 +164,7 @@ def end(trials: Trials) -> KindOutcome:
     if not alone or any_reaches_beyond((*pods, *runners)):
         if len(may_end) > MOST_ENDED:
             return _ended_by_trying(every) if len(pods) == 1 else Outcome.OPEN
-        return fewest("end", [(Remove(pod.key),) for pod in may_end], every)
+        return fewest("end", [(Remove(key),) for key in may_end], every)
     outcomes: list[KindOutcome] = []
     rooms = _cheapest_rooms(every, len(pods), outcomes)
     if not rooms:
@@ -203,7 +248,7 @@ def _cheapest_rooms(every: Trials, pods: int, outcomes: list[KindOutcome]) -> li
     half_s = SHARE_OF_PROOF * every.left_s
     for index in order:
         worst = len(rooms[-1].ended) if len(rooms) == pods else None
-        if worst == 1:
+        if worst == 1 and len(order) > MOST_TRIALS:
             break
         if every.left_s < (half_s if worst and worst <= len(running[index]) else 0):
             outcomes.append(Outcome.OPEN)
@@ -212,9 +257,12 @@ def _cheapest_rooms(every: Trials, pods: int, outcomes: list[KindOutcome]) -> li
         outcomes.append(found)
         if isinstance(found, ProposedChange):
             changes = found.changes
-            rooms = sorted((*rooms, _RoomOnNode(index, changes)), key=lambda room: len(room.ended))
-            rooms = rooms[:pods]
+            rooms = sorted((*rooms, _RoomOnNode(index, changes)), key=_size_and_names)[:pods]
     return rooms
+
+
+def _size_and_names(room: _RoomOnNode) -> tuple[int, list[str]]:
+    return len(room.ended), [str(change) for change in reversed(room.ended)]
 
 
 def _ended_on(index: int, every: Trials) -> KindOutcome:
@@ -225,5 +273,6 @@ def _ended_on(index: int, every: Trials) -> KindOutcome:
     one = replace(gang, pods=(pod,), minimum=1)
     asked = replace(instance, gangs=(one,), running_gangs=())
     node, there = with_nodes(asked, counted, [index])
-    options = [(Remove(one.pod.key),) for one in counted.running[index] if not one.of_node]
+    may_end = sorted(one.pod.key for one in counted.running[index] if not one.of_node)
+    options = [(Remove(key),) for key in may_end]
     return fewest("end", options, Trials(node, every.left_s, every.most_s, there))

@@ -67,6 +67,7 @@ class ProposedChangePart(Part):
     confirmed: Literal[True]
     act: tuple[str, ...]
     smallest: bool
+    others: tuple[tuple[str, ...], ...]
 
 
 class ExplanationPart(Part):

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from placer.explain.alike_nodes import FewAlike
 from placer.explain.explanation import ProposedChange
-from placer.explain.fewest import fewest
+from placer.explain.fewest import equally_small, fewest
 from placer.explain.kind_outcome import (
     KindOutcome,
     Option,
@@ -20,7 +20,7 @@ from placer.explain.kind_outcome import (
     spreads,
 )
 from placer.explain.least_less import StepSearch, ask_less
-from placer.explain.making_room import end, move
+from placer.explain.making_room import end, first_by_name, move
 from placer.explain.relaxed import without_limits
 from placer.explain.trial import Outcome, Trials, outcome_of
 from placer.search.baseline import Baseline
@@ -54,23 +54,30 @@ MOST_ADDED = 64
 
 def mend_node(trials: Trials) -> KindOutcome:
     """Look for the fewest nodes to uncordon or to mend."""
+    return fewest("mend-node", _to_mend(trials.instance), trials)
+
+
+def _to_mend(instance: Instance) -> list[Option]:
     options: list[Option] = []
-    for node in trials.instance.nodes:
+    for node in instance.nodes:
         if node.cordoned or UNSCHEDULABLE in node.taints:
             options.append((Uncordon(node.name),))
         if node.unhealthy or any(not device.healthy for device in node.machine.devices):
             options.append((Mend(node.name),))
-    return fewest("mend-node", options, trials)
+    return options
 
 
 def relax(trials: Trials) -> KindOutcome:
     """Look for the fewest policies that are only preferred then."""
-    gangs = trials.instance.gangs
-    options = [
-        tuple(Relax(gang.key, policy) for gang in gangs if _changed(gang, relaxed))
+    return fewest("relax", _to_relax(trials.instance), trials)
+
+
+def _to_relax(instance: Instance) -> list[Option]:
+    options = (
+        tuple(Relax(gang.key, policy) for gang in instance.gangs if _changed(gang, relaxed))
         for policy, relaxed in POLICIES.items()
-    ]
-    return fewest("relax", [option for option in options if option], trials)
+    )
+    return [option for option in options if option]
 
 
 def _changed(gang: Gang, relaxed: Callable[[PodSpec], PodSpec]) -> bool:
@@ -82,12 +89,15 @@ def give_up(trials: Trials) -> KindOutcome:
 
     Of equally few a toleration comes first: with it the pods still go where they are meant to.
     """
+    return fewest("give-up", _to_give_up(trials.instance), trials)
+
+
+def _to_give_up(instance: Instance) -> list[Option]:
     options: dict[tuple[str, str], list[InstanceChange]] = {}
-    for gang in trials.instance.gangs:
-        for term, which in dict.fromkeys(_terms(gang, trials.instance)):
+    for gang in instance.gangs:
+        for term, which in dict.fromkeys(_terms(gang, instance)):
             options.setdefault((term, which), []).append(GiveUpTerm(gang.key, term, which))
-    in_order = sorted(options, key=_reluctance)
-    return fewest("give-up", [tuple(options[term]) for term in in_order], trials)
+    return [tuple(options[term]) for term in sorted(options, key=_reluctance)]
 
 
 def _reluctance(term: tuple[str, str]) -> int:
@@ -241,6 +251,13 @@ KINDS: dict[str, Callable[[Trials], KindOutcome]] = {
 }
 """All kinds of changes that are looked for, the cheapest for people first."""
 
+EQUALLY_SMALL: dict[str, Callable[[Instance], list[Option]]] = {
+    "mend-node": _to_mend,
+    "relax": _to_relax,
+    "give-up": _to_give_up,
+}
+"""Kinds of which all that are as small are told, with what there is to choose from."""
+
 
 class ChangeSearch:
     """The search for changes that give some pods a place, which can be taken up again.
@@ -266,6 +283,7 @@ class ChangeSearch:
 
         """
         self.found: dict[str, KindOutcome] = {}
+        self._settled: set[str] = set()
         self._trials = every = Trials(instance, 0.0, baseline=baseline)
         if alike is not None:
             few, counted = alike.where_wait(every.instance.gangs)
@@ -289,6 +307,21 @@ class ChangeSearch:
             outcome = look(self._trials)
             if outcome is not Outcome.OPEN or self._trials.left_s > 0:
                 self.found[kind] = outcome
+        if most is None:
+            self._settle_ties()
+
+    def _settle_ties(self) -> None:
+        """Look at changes that are as small as those that were found, once for each of them."""
+        for kind, found in self.found.items():
+            if kind in self._settled or not isinstance(found, ProposedChange):
+                continue
+            if kind in EQUALLY_SMALL:
+                options = EQUALLY_SMALL[kind](self._trials.instance)
+                self.found[kind] = equally_small(found, options, self._trials)
+            elif kind == "move":
+                self.found[kind] = first_by_name(found, self._trials)
+            if self._trials.left_s > 0:
+                self._settled.add(kind)
 
     @property
     def outcomes(self) -> dict[str, KindOutcome]:

@@ -64,6 +64,35 @@ def untrue(one: Refusal, *, smaller_too: bool = True) -> Iterator[str]:
         for changes in smaller(kind, named.get(kind), one.state):
             if fits(one.state, changes):
                 yield f"world {one.world}: {kind}: {_written(changes)} would do, and is smaller"
+    for change in said.changes if smaller_too else ():
+        yield from _equally_small(change, one)
+
+
+def _equally_small(change: ProposedChange, one: Refusal) -> Iterator[str]:
+    """Yield what is not so of changes that are as small: which there are, and which is first."""
+    others = {frozenset(other) for other in change.others}
+    for other in others:
+        if not fits(one.state, tuple(other)):
+            yield f"world {one.world}: {_written(tuple(other))} would not do as well"
+    if change.kind in ("mend-node", "relax", "give-up"):
+        options = OPTIONS[change.kind](one.state)
+        if len(options) > MOST_OPTIONS:
+            return
+        for some in combinations(options, parts_of(change, options)):
+            changes = [part for option in some for part in option]
+            known = {*others, frozenset(change.changes)}
+            if not any(set(changes) >= made for made in known) and fits(one.state, changes):
+                yield f"world {one.world}: {_written(changes)} would do as well"
+    if change.kind in ("move", "end"):
+        moved = change.kind == "move"
+        may_go = [r.pod.key for r in one.state.running if (r.movable if moved else not r.of_node)]
+        if len(may_go) > MOST_OPTIONS:
+            return
+        mine = [part.key for part in change.changes if isinstance(part, MovePods | Remove)]
+        for some in combinations(sorted(may_go), len(mine)):
+            changes = [MovePods(key) if moved else Remove(key) for key in some]
+            if some[::-1] < tuple(sorted(mine))[::-1] and fits(one.state, changes):
+                yield f"world {one.world}: {_written(changes)} would do, and is first by name"
 
 
 def _written(changes: Sequence[InstanceChange]) -> str:

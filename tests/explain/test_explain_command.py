@@ -76,6 +76,7 @@ def test_programs_get_each_change_in_the_words_of_what_if(
         "confirmed": True,
         "smallest": True,
         "act": ["in the file: node b: cordoned: false"],
+        "others": [],
     }
     assert main(["solve", cluster, "--what-if", changes["mend-node"]["what"][0]]) == 0
 
