@@ -2,7 +2,8 @@
 
 12 random mixes (`_random_mixes`), and openb's pods bought from its own 27 node types
 (`_openb`) where the traces are; five of the mixes again with each type offered in three zones,
-one of which may be lost (`zones`), and with any one node lost (`nodes`). The first figure of a
+one of which may be lost (`zones`), with any one node lost (`nodes`), and with any one lost where
+machines have NUMA nodes inside, and pods are aligned to them and come in gangs (`insides`). The first figure of a
 row is the market's price and the last one what every pod in a judged place costs. CPU time is told
 beside wall time: on a busy machine a search of 60 s is a shorter one.
 
@@ -88,6 +89,9 @@ def main() -> None:
         if "nodes" in chosen:
             one = replace(random_mix(seed), survive=SurvivalDemand())
             report(f"mix {seed} node", one, seconds or LOSS_S)
+        if "insides" in chosen:
+            one = replace(random_mix(seed, insides=True), survive=SurvivalDemand())
+            report(f"mix {seed} inside", one, seconds or LOSS_S)
     for pods in (name for name in LISTS if name in chosen):
         if folder is None:
             print(f"{pods:12} skipped: name the folder of openb's CSV files, or PLACER_OPENB")
