@@ -3,9 +3,9 @@
 12 random mixes (`_random_mixes`), and openb's pods bought from its own 27 node types
 (`_openb`) where the traces are; five of the mixes again with each type offered in three zones,
 one of which may be lost (`zones`), with any one node lost (`nodes`), and with any one lost where
-machines have NUMA nodes inside, and pods are aligned to them and come in gangs (`insides`). The first figure of a
-row is the market's price and the last one what every pod in a judged place costs. CPU time is told
-beside wall time: on a busy machine a search of 60 s is a shorter one.
+machines have NUMA nodes inside, and pods are aligned to them and come in gangs (`insides`). Rivals
+are in percent above the bound. CPU time is told beside wall time: on a busy machine a search of
+60 s is a shorter one.
 
 Run: python benchmarks/plan_buy.py [FOLDER OF openb's CSV FILES] [SECONDS] [KINDS OF QUESTIONS...]
 """

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from placer.plan.aggregate import Aggregate, AggregateColumn
 from placer.plan.answer import BindingResource, ResourceUse
 from placer.plan.market import BinKind, Devices
+from placer.plan.numa_rooms import NUMA_NODES
 from placer.plan.relax import Relaxation
 from placer_models.device import GPU
 from placer_models.problem.dimensions import Dimension
@@ -28,6 +29,8 @@ def resource_word(dimension: Dimension) -> str:
 
 def device_word(kind: str) -> str:
     """Return what people call devices of a type."""
+    if kind == NUMA_NODES:
+        return "room on NUMA nodes"
     return "GPUs" if kind == GPU else f"{kind} devices"
 
 

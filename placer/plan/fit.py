@@ -197,7 +197,8 @@ class _Counter:
         }
 
     def _fill(self, table: NodeTable, shape: int, state: int) -> _Filled:
-        most = most_alone(bin_of(table.problem, table.left(state)), shape, MOST_ON_A_NODE)
+        node = bin_of(table.problem, table.left(state), by_numa_node=True)
+        most = most_alone(node, shape, MOST_ON_A_NODE)
         if most >= MOST_ON_A_NODE:
             raise BoundlessShapeError(
                 f"pod {self.pod.title!r} asks for nothing that nodes have only so much of: any "

@@ -24,6 +24,7 @@ from placer.plan.cases import PlanCase, cases_of
 from placer.plan.clock import PlanClock, WallClock, WorkClock
 from placer.plan.market import Market
 from placer.plan.mending import mends_of_homeless, pods_named, with_mends
+from placer.plan.numa_rooms import NUMA_NODES
 from placer.plan.proof import Values
 from placer.plan.question import NodeOffer, PlanQuestion, for_one_mix
 from placer.plan.relax import Relaxation, relaxed, with_offers
@@ -387,12 +388,14 @@ def _relaxed(question: PlanQuestion, relaxation: Relaxation, deal: Deal) -> Iter
     """Yield what the bound does not look at."""
     nodes = with_offers(question, question.instance).nodes
     topologies = [node.machine.topology for node in nodes]
-    if any(len(topology.numa_nodes) > 1 for topology in topologies):
+    if NUMA_NODES in relaxation.devices:
+        yield "NUMA nodes, but for pods that have to be on a single one"
+    elif any(len(topology.numa_nodes) > 1 for topology in topologies):
         yield "NUMA nodes inside a node"
     if any(node.machine.gpu_links for node in nodes):
         yield "links between GPUs"
     if deal.by_sums:
-        yield "how shares fill each device, which it counts by sums"
+        yield "how each device or NUMA node is filled, which it counts by sums"
     if len(relaxation.lost_of_any) > 1:
         yield "which bought node is lost"
     if any(asks_beyond_its_node(c.instance.gangs, c.instance) for c in relaxation.cases):

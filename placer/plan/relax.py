@@ -8,6 +8,7 @@ from math import gcd
 from placer.packing.bins import Counts, Vector
 from placer.plan.cases import PlanCase, cases_of, gangs_in
 from placer.plan.market import BinKind, DeviceAsk, Devices, Market
+from placer.plan.numa_rooms import NUMA_NODES, counts_numa_nodes, numa_nodes_of
 from placer.plan.question import PlanQuestion
 from placer.search.plain_pods import never_on
 from placer.state.batch import build_problem
@@ -28,7 +29,7 @@ class Relaxation:
         there: How many of its kinds are nodes that are there.
         nodes: For each kind of nodes that are there, their names.
         resources: For each kind, what its room counts.
-        devices: For each kind, the types of its devices.
+        devices: For each kind, the types of its devices, and perhaps `NUMA_NODES`.
         cases: What the plan has to do for.
         item_of: For each case, spec of a pod -> its item.
         lost_of_any: Offers of which the market loses one node, whichever.
@@ -115,7 +116,8 @@ def relaxed(
         view_of.append(known[key])
     first = views[0].problem
     resources = tuple(dict.fromkeys(d for view in views for d in view.problem.dimensions))
-    kinds = _kinds(views, resources, len(question.offers))
+    by_numa_node = any(counts_numa_nodes(view.problem) for view in views)
+    kinds = _kinds(views, resources, len(question.offers), by_numa_node=by_numa_node)
     there = len(kinds) - len(question.offers)
     shape_of = dict(zip(specs, first.pods, strict=True))
     pairs = [(view, shape) for view in range(len(views)) for shape in range(len(first.shapes))]
@@ -169,7 +171,7 @@ def relaxed(
         there,
         tuple(kind.names for kind in kinds[:there]),
         resources,
-        _types(first),
+        (*_types(first), NUMA_NODES) if by_numa_node else _types(first),
         cases,
         item_of,
         max((view.loses_one for view in views), key=len),
@@ -200,14 +202,16 @@ def _view(
     return _View(problem, names, case.barred, loses)
 
 
-def _kinds(views: Sequence[_View], resources: Sequence[Dimension], offers: int) -> list[_Kind]:
+def _kinds(
+    views: Sequence[_View], resources: Sequence[Dimension], offers: int, *, by_numa_node: bool
+) -> list[_Kind]:
     """Return the kinds of all views: nodes that are there, by what each is; then the offers."""
     here: dict[str, list[BinKind | None]] = {}
     for number, view in enumerate(views):
         known: dict[NodeState, BinKind] = {}
         for name, state in zip(view.names, view.problem.nodes, strict=False):
             if state not in known:
-                known[state] = _counted(view.problem, state, resources)
+                known[state] = _counted(view.problem, state, resources, by_numa_node)
             here.setdefault(name, [None] * len(views))[number] = known[state]
     groups: dict[tuple[BinKind, frozenset[int]], list[str]] = {}
     for name, contents in here.items():
@@ -219,13 +223,15 @@ def _kinds(views: Sequence[_View], resources: Sequence[Dimension], offers: int) 
     for offer in range(offers):
         state = views[0].problem.nodes[len(views[0].names) + offer]
         own = frozenset(v for v, view in enumerate(views) if offer not in view.barred)
-        kinds.append(_Kind(_counted(views[0].problem, state, resources), own))
+        kinds.append(_Kind(_counted(views[0].problem, state, resources, by_numa_node), own))
     return kinds
 
 
-def _counted(problem: Problem, node: NodeState, resources: Sequence[Dimension]) -> BinKind:
+def _counted(
+    problem: Problem, node: NodeState, resources: Sequence[Dimension], by_numa_node: bool
+) -> BinKind:
     """Return a node as a bin that counts these resources; one that nobody there asks for is 0."""
-    found = bin_of(problem, node)
+    found = bin_of(problem, node, by_numa_node=by_numa_node)
     if tuple(resources) == problem.dimensions:
         return found
     at = {dimension: number for number, dimension in enumerate(problem.dimensions)}
@@ -263,8 +269,15 @@ def _types(problem: Problem) -> tuple[str, ...]:
     return tuple(sorted(asked | {need.type for shape in problem.shapes for need in shape.shares}))
 
 
-def bin_of(problem: Problem, node: NodeState) -> BinKind:
-    """Return a node as a bin of shapes, in the Problem's units and without a price."""
+def bin_of(problem: Problem, node: NodeState, *, by_numa_node: bool) -> BinKind:
+    """Return a node as a bin of shapes, in the Problem's units and without a price.
+
+    Args:
+        problem: The problem.
+        node: One of its nodes.
+        by_numa_node: Whether pods that have to be on one NUMA node are counted there.
+
+    """
     sizes: list[Vector | None] = []
     for item, shape in enumerate(problem.shapes):
         takes = shape.amounts_on(node)
@@ -274,6 +287,10 @@ def bin_of(problem: Problem, node: NodeState) -> BinKind:
     devices = []
     for kind in _types(problem):
         found, possible = _devices(problem.shapes, node.bank(kind), kind)
+        devices.append(found)
+        sizes = [size if may else None for size, may in zip(sizes, possible, strict=True)]
+    if by_numa_node:
+        found, possible = numa_nodes_of(problem, node)
         devices.append(found)
         sizes = [size if may else None for size, may in zip(sizes, possible, strict=True)]
     return BinKind(tuple(node.amounts), tuple(sizes), tuple(devices))
