@@ -132,7 +132,8 @@ def surviving(question: PlanQuestion) -> Decimal | None:
     most = len(everyone) + 1
     ranges = []
     for offer in question.offers:
-        top = most + (-most % offer.pack) if offer.most is None else min(offer.most, most)
+        packs = most + (-most % offer.pack)
+        top = packs if offer.most is None else min(offer.most, packs)
         ranges.append(range(0, top + 1, offer.pack))
     for mix in sorted(product(*ranges), key=lambda mix: _price(question.offers, mix)):
         nodes = [(node, "") for node in question.instance.nodes]
@@ -173,7 +174,8 @@ def cheapest(question: PlanQuestion) -> Decimal | None:
     most = max(map(len, demands))
     ranges = []
     for offer in question.offers:
-        top = most + (-most % offer.pack) if offer.most is None else min(offer.most, most)
+        packs = most + (-most % offer.pack)
+        top = packs if offer.most is None else min(offer.most, packs)
         ranges.append(range(0, top + 1, offer.pack))
     mixes = sorted(product(*ranges), key=lambda mix: _price(question.offers, mix))
     for mix in mixes:

@@ -9,6 +9,7 @@ from placer.explain.kind_outcome import (
     MOST_TRIALS,
     KindOutcome,
     Option,
+    all_of,
     is_ruled_out,
     may_need_more,
     none_of,
@@ -42,6 +43,45 @@ def ask_less(trials: Trials) -> KindOutcome:
             return found
         outcomes.append(found)
     return none_of(outcomes)
+
+
+def ask_less_of_several(trials: Trials) -> KindOutcome:
+    """Look for how much less has to be asked of several resources at once.
+
+    One after the other is asked for as much of as the least of those that follow allows. So
+    nobody who asks for more of one, and for no less of the others, has a place.
+    """
+    specs = {pod.spec for gang in trials.instance.gangs for pod in gang.pods}
+    if len(specs) > 1 or any(spec.variants for spec in specs):
+        return Outcome.OPEN
+    asked = list(_resources(specs.pop()))
+    gangs = trials.instance.gangs
+    least = {
+        resource: tuple(
+            AskLess(gang.key, resource, step, written(step) if written else "") for gang in gangs
+        )
+        for resource, amount, step, written in asked
+        if amount > step
+    }
+    known = trials.outcome(all_of(least.values()))
+    if known is not Outcome.FITS:
+        return known
+    certain = True
+    kept: list[Option] = []
+    for resource, amount, step, written in asked:
+        if resource not in least:
+            continue
+        del least[resource]
+        others = all_of((*kept, *least.values()))
+        known = trials.outcome(others)
+        if known is Outcome.FITS:
+            continue
+        found = _least_less(resource, amount, step, written, trials.changed(others))
+        if not isinstance(found, ProposedChange):
+            return Outcome.OPEN
+        certain = certain and known is Outcome.RULED_OUT and found.smallest
+        kept.append(found.changes)
+    return ProposedChange("ask-less", all_of(kept), certain)
 
 
 def _resources(spec: PodSpec) -> Iterator[tuple[str, int, int, Written]]:

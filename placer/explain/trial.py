@@ -69,6 +69,15 @@ class Trials:
         if self.whole is not None:
             self.whole.give(seconds, most_s)
 
+    def changed(self, changes: Sequence[InstanceChange]) -> "Trials":
+        """Return trials of the instance with some changes, under the same deadline.
+
+        Raises:
+            ChangeError: A change has nothing to change.
+
+        """
+        return Trials(apply_all(changes, self.instance), self.left_s, self.most_s)
+
     @property
     def left_s(self) -> float:
         """How much time is left."""

@@ -124,15 +124,17 @@ class OffersRunOut:
     """Pods of one shape for which too little can be bought.
 
     Attributes:
-        pod: Some pod of it.
+        pod: Some pod of it; empty: it is not known which, as any node may be lost.
         count: How many have no place, at least.
         reasons: Why no offer holds one of them at all; nothing: some offer does, or nobody looked.
+        case: In which scenario, and after which loss; empty: there is but one.
 
     """
 
     pod: str
     count: int
     reasons: tuple[str, ...] = ()
+    case: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,12 +146,15 @@ class PlanMend:
             what-if.
         price: What a plan costs then; None: nobody looked for one.
         smallest: Whether no smaller change of its kind would do, which is proven.
+        alike: How many pods, or gangs, have to change so, where it names one of several that are
+            alike; 1: just what it names.
 
     """
 
     changes: tuple[str, ...]
     price: Decimal | None = None
     smallest: bool = False
+    alike: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +167,7 @@ class NoPlan:
         ended: (offer, the most that there are) of the offers that are used up.
         mends: The least changes of the question with which a plan was found or, where pods have no
             node at all, with which each of these has one.
+        looked_for: The kinds of changes that were looked for, in words.
 
     """
 
@@ -169,6 +175,7 @@ class NoPlan:
     short: tuple[OffersRunOut, ...] = ()
     ended: tuple[tuple[str, int], ...] = ()
     mends: tuple[PlanMend, ...] = ()
+    looked_for: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +187,7 @@ class NoneFound:
         scenario: The scenario in which pods were left over; empty: not known.
         unplaced: Some of these pods, and why.
         pods: How many they are.
+        mends: Changes of the question with which a plan was found.
 
     """
 
@@ -187,6 +195,7 @@ class NoneFound:
     scenario: str = ""
     unplaced: tuple[Unplaced, ...] = ()
     pods: int = 0
+    mends: tuple[PlanMend, ...] = ()
 
 
 PlanAnswer = Bought | NoPlan | NoneFound

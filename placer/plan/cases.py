@@ -46,6 +46,13 @@ def cases_of(question: PlanQuestion) -> tuple[PlanCase, ...]:
     return tuple(case for one in question.scenarios for case in _cases(question, one))
 
 
+def told_case(question: PlanQuestion, case: PlanCase) -> str:
+    """Return the case as it is told among those of its question; empty: it is the only one."""
+    scenario = case.scenario if len(question.scenarios) > 1 else ""
+    without = f"without {case.loss}" if case.loss else ""
+    return ", ".join(part for part in (scenario, without) if part)
+
+
 def changed_by(question: PlanQuestion, scenario: PlanScenario) -> Instance:
     """Return the instance of a scenario, before anything is scaled.
 

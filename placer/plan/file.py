@@ -8,6 +8,7 @@ from fractions import Fraction
 from placer.plan.cases import changed_by, domains_in
 from placer.plan.offers_like import names_there, nodes_of, of_machines
 from placer.plan.question import (
+    SPARE,
     NodeOffer,
     PlanQuestion,
     PlanScenario,
@@ -45,9 +46,6 @@ Key = tuple[str, str]
 
 MOST_TIMES = 10_000
 """The largest factor of a scenario."""
-
-_SPARE = "-headroom"
-"""What names of pods of the headroom end in."""
 
 
 def read_question(
@@ -190,14 +188,14 @@ def _read(
 
 def _spare(parts: Sequence[PodPart]) -> tuple[PodPart, ...]:
     """Return the pods of headroom under names that no pod of the demand has."""
-    return tuple(part.model_copy(update={"name": f"{part.name}{_SPARE}"}) for part in parts)
+    return tuple(part.model_copy(update={"name": f"{part.name}{SPARE}"}) for part in parts)
 
 
 def _without_headroom(
     instance: Instance, parts: Sequence[PodPart]
 ) -> tuple[Instance, tuple[Gang, ...]]:
     """Return the instance without the pods of the headroom, and these."""
-    names = {(part.namespace, f"{part.name}{_SPARE}") for part in parts}
+    names = {(part.namespace, f"{part.name}{SPARE}") for part in parts}
     spare = tuple(
         gang
         for gang in instance.gangs

@@ -253,6 +253,6 @@ def _why(answer: NoPlan) -> Iterator[str]:
     for one in answer.unplaced:
         yield f"{title_of(one.namespace, one.name)}: {' '.join(one.reasons)}"
     for short in answer.short:
-        ends = ", ".join(f"{offer} ends at {most:,}" for offer, most in answer.ended)
+        ends = ", ".join(f"at most {most:,} of {offer}" for offer, most in answer.ended)
         why = " ".join(short.reasons) or ends
         yield f"too few nodes for {short.pod}" + (f" ({why})" if why else "")

@@ -1,110 +1,207 @@
 """The least changes with which a plan would exist, where there is none."""
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
-from time import monotonic
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from placer.explain.explanation import ProposedChange
-from placer.explain.smallest_change import ChangeSearch
-from placer.plan.answer import Bought, NoPlan, PlanAnswer, PlanMend
-from placer.plan.cases import PlanCase
-from placer.plan.question import PlanQuestion, SurvivalDemand
-from placer_models.cluster import Instance
-from placer_models.pod import Gang, Pod, pods_of
+from placer.plan.answer import Bought, NoneFound, NoPlan, PlanAnswer, PlanMend
+from placer.plan.question import (
+    SPARE,
+    NodeOffer,
+    PlanQuestion,
+    Series,
+    for_one_mix,
+    series_of,
+)
 
-_EACH_S = 2.0
-"""So long changes of one pod are looked for."""
+_MOST_OFFERS = 4
+"""Of so many offers it is looked at whether more of one alone would do."""
 
-_MOST_PODS = 3
-_MOST_OF_A_POD = 2
+MORE_NODES = "more nodes of an offer"
+LESS_HEADROOM = "less headroom"
+LESS_SURVIVES = "less that has to survive"
 
 
-def with_mends(
-    question: PlanQuestion,
-    found: NoPlan,
-    buy: Callable[[PlanQuestion], PlanAnswer],
-) -> NoPlan:
-    """Return the answer that there is no plan, with what would do.
+@dataclass(frozen=True, slots=True)
+class PlanMending:
+    """Looks for changes of a question.
 
-    Args:
-        question: The question.
-        found: The answer.
+    Attributes:
+        question: The question, as it was asked.
         buy: Answers a question in the time that is left.
+        over: Asked whether the time is over; what is being looked at ends then.
 
     """
-    mends = [] if found.unplaced else list(_more_nodes(question, buy))
-    if question.survive is not None and not mends:
-        mends += _surviving_less(question, question.survive, buy)
-    return replace(found, mends=tuple(mends))
 
+    question: PlanQuestion
+    buy: Callable[[PlanQuestion], PlanAnswer]
+    over: Callable[[], bool]
 
-def _more_nodes(
-    question: PlanQuestion, buy: Callable[[PlanQuestion], PlanAnswer]
-) -> Iterator[PlanMend]:
-    """Yield how many nodes of each offer would have to be had, if that would do."""
-    limited = {offer.name: offer.most for offer in question.offers if offer.most is not None}
-    if not limited:
-        return
-    offers = tuple(replace(offer, most=None) for offer in question.offers)
-    answer = buy(replace(question, offers=offers))
-    if isinstance(answer, Bought):
-        more = tuple(
-            f"offers.{one.offer}.max={one.count}"
-            for one in answer.mix
-            if one.offer in limited and one.count > limited[one.offer]
+    def of_no_plan(self, found: NoPlan) -> NoPlan:
+        """Return the answer that there is no plan, with what would do."""
+        mends: list[PlanMend] = []
+        looked_for = list(found.looked_for)
+        if not found.unplaced and self._limits:
+            looked_for.append(MORE_NODES)
+            mends += self._more_nodes()
+        if self.question.headroom:
+            looked_for.append(LESS_HEADROOM)
+            mends += self._less_headroom()
+        if self.question.survive is not None:
+            looked_for.append(LESS_SURVIVES)
+            mends += self._surviving_less()
+        return replace(found, mends=(*found.mends, *mends), looked_for=tuple(looked_for))
+
+    def of_none_found(self, found: NoneFound) -> NoneFound:
+        """Return the answer that none was found, with more nodes that would do."""
+        if not self._limits or not found.pods:
+            return found
+        answer = self._without_limits(self._limits)
+        more = self._exceeded(answer) if isinstance(answer, Bought) else {}
+        if not more:
+            return found
+        assert isinstance(answer, Bought)
+        return replace(found, mends=(PlanMend(self._words_of(more), answer.price),))
+
+    @property
+    def _limits(self) -> dict[str, int]:
+        """The most nodes that can be bought of each offer that ends, in whole packs."""
+        return {
+            offer.name: offer.most - offer.most % offer.pack
+            for offer in for_one_mix(self.question).offers
+            if offer.most is not None
+        }
+
+    def _more_nodes(self) -> Iterator[PlanMend]:
+        """Yield how many nodes of one offer would have to be had; of several if none will do."""
+        answer = self._without_limits(self._limits)
+        if not isinstance(answer, Bought):
+            return
+        every = self._exceeded(answer)
+        alone = 0
+        for name in [*every, *(name for name in self._limits if name not in every)][:_MOST_OFFERS]:
+            if self.over() and alone:
+                return
+            other = answer if len(self._limits) == 1 else self._without_limits({name: 0})
+            if isinstance(other, Bought) and (more := self._exceeded(other)):
+                alone += 1
+                yield self._least(more, other)
+        if not alone:
+            yield self._least(every, answer)
+
+    def _least(self, more: Mapping[str, int], answer: Bought) -> PlanMend:
+        """Return the least more of some offers that does, one after the other, and a plan for it.
+
+        No less of one of them would do, while there are no more of the others.
+        """
+        enough, certain = dict(more), True
+        packs = {offer.name: offer.pack for offer in self.question.offers}
+        for name in more:
+            low, high, beyond = self._limits[name] // packs[name], enough[name] // packs[name], True
+            while high - low > 1 and not self.over():
+                middle = (low + high) // 2
+                less = self.buy(self._with_limits(enough | {name: middle * packs[name]}))
+                if isinstance(less, Bought):
+                    high, answer = middle, less
+                else:
+                    low, beyond = middle, isinstance(less, NoPlan)
+            certain = certain and beyond and high - low == 1
+            enough[name] = high * packs[name]
+        return PlanMend(self._words_of(enough), answer.price, certain)
+
+    def _words_of(self, limits: Mapping[str, int]) -> tuple[str, ...]:
+        """Return in words of a plan that offers have at least so many nodes."""
+        found = []
+        for name, most in limits.items():
+            offer = next(one for one in self.question.offers if one.name == name)
+            if offer.most is not None and offer.most < most:
+                found.append(f"offers.{name}.max={most}")
+            for scenario in self.question.scenarios:
+                if dict(scenario.limits).get(name, most) < most:
+                    found.append(f"scenarios.{scenario.name}: maxOf={name}:{most}")
+        return tuple(found)
+
+    def _with_limits(self, limits: Mapping[str, int | None]) -> PlanQuestion:
+        """Return the question in which these offers end at so many nodes, in all scenarios."""
+
+        def limited(offer: NodeOffer) -> NodeOffer:
+            return replace(offer, most=limits[offer.name]) if offer.name in limits else offer
+
+        scenarios = tuple(
+            replace(one, limits=tuple(pair for pair in one.limits if pair[0] not in limits))
+            for one in self.question.scenarios
         )
-        yield PlanMend(more, answer.price, smallest=False)
+        offers = tuple(map(limited, self.question.offers))
+        return replace(self.question, offers=offers, scenarios=scenarios)
 
+    def _without_limits(self, names: Mapping[str, int]) -> PlanAnswer:
+        return self.buy(self._with_limits(dict.fromkeys(names)))
 
-def _surviving_less(
-    question: PlanQuestion, survive: SurvivalDemand, buy: Callable[[PlanQuestion], PlanAnswer]
-) -> Iterator[PlanMend]:
-    """Yield how much less has to survive so that there is a plan: the fewest pods, then nothing."""
-    own = sorted({gang.priority for gang in question.instance.gangs})
-    least = survive.priority
-    for priority in (one for one in own[1:] if least is None or one > least):
-        answer = buy(replace(question, survive=replace(survive, priority=priority)))
+    def _exceeded(self, answer: Bought) -> dict[str, int]:
+        """Return how many nodes are bought of offers that end at fewer."""
+        limits = self._limits
+        return {
+            one.offer: one.count
+            for one in answer.mix
+            if one.count > limits.get(one.offer, one.count)
+        }
+
+    def _less_headroom(self) -> Iterator[PlanMend]:
+        """Yield the most of one shape of the headroom that there may be; else none at all."""
+        found = False
+        for series in series_of(self.question.headroom):
+            mend = self._most_of(series)
+            if mend is not None:
+                found = True
+                yield mend
+        if found or len(series_of(self.question.headroom)) == 1:
+            return
+        answer = self.buy(replace(self.question, headroom=()))
         if isinstance(answer, Bought):
-            yield PlanMend((f"survive.priority={priority}",), answer.price)
-            return
-    answer = buy(replace(question, survive=None))
-    if isinstance(answer, Bought):
-        yield PlanMend(("without survive",), answer.price)
+            yield PlanMend(("without headroom",), answer.price)
 
+    def _most_of(self, series: Series) -> PlanMend | None:
+        """Return how many pods of a series of the headroom there may be, with a plan for them."""
+        low, high, beyond = 0, len(series.gangs), True
+        answer = self.buy(self._with_spare(series, low))
+        if not isinstance(answer, Bought):
+            return None
+        while high - low > 1 and not self.over():
+            middle = (low + high) // 2
+            other = self.buy(self._with_spare(series, middle))
+            if isinstance(other, Bought):
+                low, answer = middle, other
+            else:
+                high, beyond = middle, isinstance(other, NoPlan)
+        name = series.name.removesuffix(SPARE)
+        words = f"headroom.{name}.replicas={low}" if low else f"without headroom.{name}"
+        return PlanMend((words,), answer.price, beyond and high - low == 1)
 
-def mends_of_homeless(
-    instance: Instance, pods: Sequence[Pod], seconds: float
-) -> Iterator[PlanMend]:
-    """Yield the smallest changes with which each of some pods would have a node.
+    def _with_spare(self, series: Series, number: int) -> PlanQuestion:
+        """Return the question with so much of a series of the headroom."""
+        left_out = set(series.gangs[number:])
+        kept = tuple(gang for gang in self.question.headroom if gang not in left_out)
+        return replace(self.question, headroom=kept)
 
-    Args:
-        instance: The nodes that are there, one of each offer, and what runs.
-        pods: Pods that have a place on none of them, not even alone.
-        seconds: How long that may take.
-
-    """
-    end_s = monotonic() + seconds
-    for pod in pods[:_MOST_PODS]:
-        left_s = min(_EACH_S, end_s - monotonic())
-        if left_s <= 0:
-            return
-        gang = Gang(pod.name, pod.namespace, (pod,), 1, lone=True)
-        alone = replace(instance, gangs=(gang,), groups=(), left_out=(), move_budget=0)
-        search = ChangeSearch(alone)
-        search.go_on(left_s)
-        found = [one for one in search.found.values() if _names_pod(one)]
-        changes = [one for one in found if isinstance(one, ProposedChange)]
-        changes.sort(key=lambda one: (not one.smallest, len(one.changes)))
-        for one in changes[:_MOST_OF_A_POD]:
-            yield PlanMend(tuple(map(str, one.changes)), None, one.smallest)
-
-
-def _names_pod(one: object) -> bool:
-    """Return whether a change is one of the pod, and not of nodes that are not there yet."""
-    return isinstance(one, ProposedChange) and one.kind in ("ask-less", "give-up", "relax")
-
-
-def pods_named(case: PlanCase, names: Sequence[tuple[str, str]]) -> list[Pod]:
-    """Return the pods of some keys."""
-    wanted = set(names)
-    return [pod for pod in pods_of(case.instance.gangs) if pod.key in wanted]
+    def _surviving_less(self) -> Iterator[PlanMend]:
+        """Yield how much less has to survive: the fewest pods, fewer domains, then nothing."""
+        survive = self.question.survive
+        assert survive is not None
+        certain = True
+        own: Sequence[int] = sorted({gang.priority for gang in self.question.instance.gangs})
+        least = own[0] if survive.priority is None else survive.priority
+        for priority in (one for one in own if one > least):
+            answer = self.buy(replace(self.question, survive=replace(survive, priority=priority)))
+            if isinstance(answer, Bought):
+                yield PlanMend((f"survive.priority={priority}",), answer.price, certain)
+                return
+            certain = certain and isinstance(answer, NoPlan)
+        certain = True
+        for count in range(survive.count - 1, 0, -1):
+            answer = self.buy(replace(self.question, survive=replace(survive, count=count)))
+            if isinstance(answer, Bought):
+                yield PlanMend((f"survive.count={count}",), answer.price, certain)
+                return
+            certain = certain and isinstance(answer, NoPlan)
+        answer = self.buy(replace(self.question, survive=None))
+        if isinstance(answer, Bought):
+            yield PlanMend(("without survive",), answer.price)

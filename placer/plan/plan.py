@@ -13,18 +13,18 @@ from placer.plan.answer import (
     NoneFound,
     NoPlan,
     PlanAnswer,
-    PlanMend,
     Proof,
     Purchase,
     RunnerUp,
 )
 from placer.plan.binding import binding_of
 from placer.plan.buying import Buyer, Deal
-from placer.plan.cases import PlanCase, cases_of
+from placer.plan.cases import PlanCase, cases_of, told_case
 from placer.plan.clock import PlanClock, WallClock, WorkClock
 from placer.plan.market import Market
-from placer.plan.mending import mends_of_homeless, pods_named, with_mends
+from placer.plan.mending import PlanMending
 from placer.plan.numa_rooms import NUMA_NODES
+from placer.plan.pod_mends import OF_PODS_IN_WORDS, mends_of_homeless
 from placer.plan.proof import Values
 from placer.plan.question import NodeOffer, PlanQuestion, for_one_mix
 from placer.plan.relax import Relaxation, relaxed, with_offers
@@ -39,6 +39,7 @@ from placer.plan.witness import (
 )
 from placer.search.solver import solve
 from placer.state.batch import build_problem
+from placer_models.cluster import Instance
 from placer_models.illegal_running import with_counted
 from placer_models.legal import check_pods
 from placer_models.placement import Infeasible, PartlyPlaced, Placed, Unplaced
@@ -81,44 +82,41 @@ def buy(
     """
     clock: PlanClock = WallClock() if work_limit is None else WorkClock()
     end = clock.now() + (seconds if work_limit is None else work_limit)
-    question = for_one_mix(replace(question, instance=with_counted(question.instance)))
+    asked = replace(question, instance=with_counted(question.instance))
+    question = for_one_mix(asked)
     cases = cases_of(question)
     for case in cases:
         check_pods(pods_of(case.instance.gangs), with_offers(question, case.instance).nodes)
-    tell("looking for nodes that hold each pod")
-    if homeless := _homeless(question, cases, clock):
-        case, unplaced = homeless
-        return NoPlan(unplaced, mends=tuple(_for_homeless(question, case, unplaced, clock, end)))
     run = _Run(clock, threads, stop, tell, seed)
-    answer = _answer(question, cases, end, run)
-    if not isinstance(answer, NoPlan) or stop():
-        return answer
-    tell("looking for the least change that would do")
 
     def again(other: PlanQuestion) -> PlanAnswer:
+        other = for_one_mix(other)
         own = cases_of(other)
         if _homeless(other, own, clock):
             return NoPlan()
         left = max(_LEAST_MENDING, 0.5 * (end - clock.now()))
         return _answer(other, own, clock.now() + left, run)
 
-    return with_mends(question, answer, again)
-
-
-def _for_homeless(
-    question: PlanQuestion,
-    case: PlanCase,
-    unplaced: Sequence[Unplaced],
-    clock: PlanClock,
-    end: float,
-) -> Iterator[PlanMend]:
-    seconds = clock.wall_s(end)
-    if seconds is None:
-        return  # changes are looked for by the clock, and answers are to repeat
-    pods = pods_named(case, [(one.namespace, one.name) for one in unplaced])
-    offers = [o for index, o in enumerate(question.offers) if index not in case.barred]
-    instance = with_offers(replace(question, offers=tuple(offers)), case.instance)
-    yield from mends_of_homeless(instance, pods, seconds)
+    mending = PlanMending(asked, again, lambda: stop() or clock.now() >= end)
+    tell("looking for nodes that hold each pod")
+    if homeless := _homeless(question, cases, clock):
+        seconds_left = clock.wall_s(end)
+        if seconds_left is None or stop():
+            # Changes of pods are looked for by the clock, and answers are to repeat.
+            return NoPlan(homeless.unplaced)
+        tell("looking for the least change that would do")
+        case = homeless.case
+        instance = _with_one_of_each(question, case)
+        mends = mends_of_homeless(asked, instance, homeless.gangs, seconds_left, again)
+        found = NoPlan(homeless.unplaced, mends=tuple(mends), looked_for=OF_PODS_IN_WORDS)
+        return mending.of_no_plan(found)
+    answer = _answer(question, cases, end, run)
+    if isinstance(answer, Bought) or stop():
+        return answer
+    tell("looking for the least change that would do")
+    if isinstance(answer, NoPlan):
+        return mending.of_no_plan(answer)
+    return mending.of_none_found(answer)
 
 
 def _answer(
@@ -261,10 +259,24 @@ def _nothing_bought(cases: Sequence[PlanCase], clock: PlanClock) -> Bought | Out
     return Bought(free, free, (), (), (), tuple(witnesses), (), proof)
 
 
+@dataclass(frozen=True, slots=True)
+class _Homeless:
+    """Pods of a case that cannot be on any node, not even alone, and why; one of each shape.
+
+    Attributes:
+        gangs: Each in a gang by itself, or the gang, if it is one that is gathered on a node.
+
+    """
+
+    case: PlanCase
+    unplaced: tuple[Unplaced, ...]
+    gangs: tuple[Gang, ...]
+
+
 def _homeless(
     question: PlanQuestion, cases: Sequence[PlanCase], clock: PlanClock
-) -> tuple[PlanCase, tuple[Unplaced, ...]] | None:
-    """Return the first case with pods that cannot be on any node, not even alone; and why."""
+) -> _Homeless | None:
+    """Return those of the first case that has some."""
     looked_at: set[object] = set()
     for case in cases:
         specs = frozenset(pod.spec for pod in pods_of(case.instance.gangs))
@@ -272,39 +284,53 @@ def _homeless(
         if key in looked_at:
             continue
         looked_at.add(key)
-        where = f"{case.name}: " if case.loss or len(question.scenarios) > 1 else ""
-        found = tuple(
-            replace(one, reasons=(f"{where}{one.reasons[0]}", *one.reasons[1:]))
-            for one in _homeless_in(question, case, clock)
-        )
+        where = f"{told}: " if (told := told_case(question, case)) else ""
+        found = [*_homeless_in(question, case, clock)]
         if found:
-            return case, found
+            unplaced = (
+                replace(one, reasons=(f"{where}{one.reasons[0]}", *one.reasons[1:]))
+                for one, _ in found
+            )
+            return _Homeless(case, tuple(unplaced), tuple(gang for _, gang in found))
     return None
 
 
-def _homeless_in(question: PlanQuestion, case: PlanCase, clock: PlanClock) -> Iterator[Unplaced]:
-    """Yield pods of a case that cannot be on any node, and why; one of each shape."""
+def _with_one_of_each(question: PlanQuestion, case: PlanCase) -> Instance:
+    """Return the instance of a case with one node of each offer that is there then."""
     offers = [o for index, o in enumerate(question.offers) if index not in case.barred]
-    instance = with_offers(replace(question, offers=tuple(offers)), case.instance)
+    return with_offers(replace(question, offers=tuple(offers)), case.instance)
+
+
+def _homeless_in(
+    question: PlanQuestion, case: PlanCase, clock: PlanClock
+) -> Iterator[tuple[Unplaced, Gang]]:
+    """Yield pods of a case that cannot be on any node, and why, each with its gang."""
+    instance = _with_one_of_each(question, case)
     problem = build_problem(instance, each_core=True, absolute=True)
     table = NodeTable(problem)
     pods = list(pods_of(instance.gangs))
     states = sorted({table.state(node) for node in range(len(instance.nodes))})
-    seen: set[int] = set()
-    found = 0
+    alone: list[Gang] = []
+    seen: set[object] = set()
     for index, pod in enumerate(pods):
         shape = problem.pods[index]
-        if shape in seen or found == MOST_TOLD:
+        if shape in seen:
             continue
         seen.add(shape)
-        if any(table.bid(shape, state) is not None for state in states):
-            continue
-        alone = Gang(pod.name, pod.namespace, (pod,), 1, lone=True)
-        asked = replace(instance, gangs=(alone,), groups=())
-        answer = solve(asked, options_for(clock, _ALONE, 1))
-        if not isinstance(answer, Placed):
+        if all(table.bid(shape, state) is None for state in states):
+            alone.append(Gang(pod.name, pod.namespace, (pod,), 1, lone=True))
+    if not alone:
+        for gang in instance.gangs:
+            key = tuple(pod.spec for pod in gang.pods), gang.minimum
+            if gang.gather is not None and key not in seen:
+                seen.add(key)
+                alone.append(gang)
+    found = 0
+    for gang in alone:
+        answer = solve(replace(instance, gangs=(gang,), groups=()), options_for(clock, _ALONE, 1))
+        if not isinstance(answer, Placed) and found < MOST_TOLD:
             found += 1
-            yield from answer.unplaced[:1]
+            yield answer.unplaced[0], gang
 
 
 def _none_found(question: PlanQuestion, deal: Deal, missing: Missing) -> NoneFound:

@@ -11,6 +11,9 @@ from placer_models.pod import Gang
 from placer_models.typed import check_types
 from placer_models.whatif.change import InstanceChange
 
+SPARE = "-headroom"
+"""What names of pods of the headroom end in."""
+
 
 @dataclass(frozen=True, slots=True)
 class NodeOffer:
@@ -120,6 +123,11 @@ class Series:
     """Gangs of the demand that differ in their names alone; they are scaled together."""
 
     gangs: tuple[Gang, ...]
+
+    @property
+    def name(self) -> str:
+        """The name of its gangs without the number that replicas end with."""
+        return stem_of(self.gangs[0].name)
 
     def named(self, namespace: str, name: str) -> bool:
         """Return whether some of its gangs have the name, or the name and a number."""

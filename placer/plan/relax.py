@@ -35,6 +35,7 @@ class Relaxation:
         lost_of_any: Offers of which the market loses one node, whichever.
         lost: Items that stand for a bought node that is lost: a bin that holds one is gone.
         block_of: For each case a block of the market that asks for as much, or more.
+        case_of: For each block of the market, the case that it is of.
 
     """
 
@@ -48,6 +49,7 @@ class Relaxation:
     lost_of_any: frozenset[int]
     lost: frozenset[int]
     block_of: tuple[int, ...]
+    case_of: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +179,7 @@ def relaxed(
         max((view.loses_one for view in views), key=len),
         frozenset(lost_of.values()),
         tuple(next(i for i, other in enumerate(kept) if _covers(other, b)) for b in blocks),
+        tuple(map(blocks.index, kept)),
     )
 
 

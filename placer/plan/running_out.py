@@ -1,17 +1,18 @@
 """Running out: which pods have no place however much is bought, and why no offer holds them."""
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 
 from placer.plan.answer import NoPlan, OffersRunOut
 from placer.plan.buying import Deal
-from placer.plan.cases import PlanCase
+from placer.plan.cases import PlanCase, told_case
 from placer.plan.clock import PlanClock
 from placer.plan.question import PlanQuestion
 from placer.plan.relax import Relaxation, with_offers
-from placer.plan.witness import options_for
+from placer.plan.witness import bought_nodes, options_for
 from placer.search.solver import solve
-from placer_models.placement import Placed
+from placer_models.placement import Placed, title_of
 from placer_models.pod import Gang, Pod, pods_of
 
 MOST_TOLD = 20
@@ -22,40 +23,71 @@ _ALONE = 5.0
 """So much time has the search for a place of one pod alone."""
 _MOST_ASKED = 5
 """Of so many pods it is said why no offer holds them."""
+_MOST_NODES = 2_000
+"""So many nodes are looked at for who has no place once one of them is lost."""
 
 
 def no_plan(question: PlanQuestion, relaxation: Relaxation, deal: Deal, clock: PlanClock) -> NoPlan:
     """Say for which pods too little can be bought."""
-    lacks: Counter[int] = Counter()
-    for of_block in deal.proposal.short.tolist():
-        for item, number in enumerate(of_block):
-            if number > _SHORT:
-                lacks[item] = max(lacks[item], -int(-number // 1))
-    pods = {
-        items[pod.spec]: (case, pod)
-        for case, items in zip(relaxation.cases, relaxation.item_of, strict=True)
-        for pod in reversed(list(pods_of(case.instance.gangs)))
-    }
     offered = relaxation.market.kinds[relaxation.there :]
-    short: dict[str, OffersRunOut] = {}
+    short: list[OffersRunOut] = []
+    told: set[str] = set()
     asked = 0
-    for item, number in lacks.most_common():
-        case, pod = pods.get(item, (None, None))
-        title = "a node that is lost" if pod is None else pod.title
-        if title in short:
+    for number, block, item in sorted(_lacks(deal), reverse=True):
+        case_number = relaxation.case_of[block]
+        case = relaxation.cases[case_number]
+        where = told_case(question, case)
+        if item in relaxation.lost:
+            short += [one for one in _after_a_loss(question, case, where, clock) if not told]
+            continue
+        items = relaxation.item_of[case_number]
+        pod = next(p for p in pods_of(case.instance.gangs) if items[p.spec] == item)
+        if pod.title in told:
             continue  # The same pods in another case, where fewer of them lack a place.
+        told.add(pod.title)
         reasons: tuple[str, ...] = ()
-        unheld = asked < _MOST_ASKED and all(kind.sizes[item] is None for kind in offered)
-        if unheld and case is not None and pod is not None:
+        if asked < _MOST_ASKED and all(kind.sizes[item] is None for kind in offered):
             asked += 1
             reasons = _why_no_offer(question, case, pod, clock)
-        short[title] = OffersRunOut(title, number, reasons)
+        short.append(OffersRunOut(pod.title, number, reasons, where))
     ended = tuple(
         (offer.name, kind.buyable)
         for offer, kind in zip(question.offers, offered, strict=True)
         if kind.buyable is not None
     )
-    return NoPlan(short=tuple(short.values())[:MOST_TOLD], ended=ended)
+    return NoPlan(short=tuple(short[:MOST_TOLD]), ended=ended)
+
+
+def _lacks(deal: Deal) -> Iterator[tuple[int, int, int]]:
+    """Yield how many items have no place however much is bought, the block, and the item."""
+    for block, of_block in enumerate(deal.proposal.short.tolist()):
+        for item, number in enumerate(of_block):
+            if number > _SHORT:
+                yield -int(-number // 1), block, item
+
+
+def _after_a_loss(
+    question: PlanQuestion, case: PlanCase, where: str, clock: PlanClock
+) -> Iterator[OffersRunOut]:
+    """Yield who has no place once a bought node is lost, of all that can be had."""
+    limits = [offer.most for offer in question.offers]
+    pods = sum(1 for _ in pods_of(case.instance.gangs))
+    bought = [pods if most is None else min(most, pods) for most in limits]
+    assert case.one_less is not None
+    if sum(bought) <= _MOST_NODES and limits[case.one_less]:
+        bought[case.one_less] = (limits[case.one_less] or 0) - 1
+        nodes = [n for some in bought_nodes(question, bought).values() for n in some]
+        instance = replace(case.instance, nodes=(*case.instance.nodes, *nodes))
+        answer = solve(instance, options_for(clock, _ALONE, 1))
+        if not isinstance(answer, Placed) and answer.unplaced:
+            specs = {pod.key: pod.spec for pod in pods_of(case.instance.gangs)}
+            alike = Counter(specs[one.namespace, one.name] for one in answer.unplaced)
+            for one in answer.unplaced:
+                if count := alike.pop(specs[one.namespace, one.name], 0):
+                    title = title_of(one.namespace, one.name)
+                    yield OffersRunOut(title, count, (), where)
+            return
+    yield OffersRunOut("", 1, (), where)
 
 
 def _why_no_offer(

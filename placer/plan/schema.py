@@ -151,17 +151,19 @@ class ScenarioEntry(Part):
 
 
 class NoPlaceEntry(Part):
-    """A pod without a place."""
+    """A pod without a place; without a name it is any, as any node may be lost."""
 
     name: str
     reasons: tuple[str, ...] = ()
     count: int | None = None
+    case: str | None = None
 
 
 class PlanMendEntry(Part):
     """A change of the question with which there would be a plan, or a node for a pod."""
 
     changes: tuple[str, ...]
+    alike: int
     price: str | None
     smallest: bool
 
@@ -184,6 +186,7 @@ class PlanAnswerFile(Part):
     relaxed: tuple[str, ...]
     unplaced: tuple[NoPlaceEntry, ...]
     mends: tuple[PlanMendEntry, ...]
+    looked_for: tuple[str, ...]
     placements: tuple[PlacementFile, ...]
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
-from placer.plan.answer import Bought, NoneFound, NoPlan, PlanAnswer
+from placer.plan.answer import Bought, NoneFound, NoPlan, OffersRunOut, PlanAnswer, PlanMend
 from placer.plan.cases import cases_of
 from placer.plan.growth import GrowthCurve, GrowthStep
 from placer.plan.question import PlanQuestion
@@ -46,6 +46,7 @@ def plan_to_json(question: PlanQuestion, answer: PlanAnswer) -> Json:
         "relaxed": [],
         "unplaced": [],
         "mends": [],
+        "lookedFor": [],
         "placements": [],
     }
     money: Json = {"currency": question.currency}
@@ -54,26 +55,40 @@ def plan_to_json(question: PlanQuestion, answer: PlanAnswer) -> Json:
             return head | {"status": "bought"} | money | _bought(answer, lists)
         case NoPlan():
             unplaced = [*_unplaced(answer.unplaced)]
-            unplaced += [
-                {"name": one.pod, "count": one.count}
-                | ({"reasons": list(one.reasons)} if one.reasons else {})
-                for one in answer.short
-            ]
-            known = nothing | {"proven": True}
-            mends = [
-                {
-                    "changes": list(one.changes),
-                    "price": None if one.price is None else f"{one.price:f}",
-                    "smallest": one.smallest,
-                }
-                for one in answer.mends
-            ]
-            said = {"unplaced": unplaced, "mends": mends}
-            return head | {"status": "infeasible"} | money | known | lists | said
+            unplaced += [_short(one) for one in answer.short]
+            said = {
+                "unplaced": unplaced,
+                "mends": [*map(_mend, answer.mends)],
+                "lookedFor": list(answer.looked_for),
+            }
+            return (
+                head | {"status": "infeasible"} | money | nothing | {"proven": True} | lists | said
+            )
         case NoneFound():
-            unplaced = [*_unplaced(answer.unplaced)]
-            known = nothing | {"bound": f"{answer.bound:f}"}
-            return head | {"status": "gave-up"} | money | known | lists | {"unplaced": unplaced}
+            said = {
+                "bound": f"{answer.bound:f}",
+                "unplaced": [*_unplaced(answer.unplaced)],
+                "mends": [*map(_mend, answer.mends)],
+            }
+            return head | {"status": "gave-up"} | money | nothing | lists | said
+
+
+def _short(one: OffersRunOut) -> Json:
+    found: Json = {"name": one.pod, "count": one.count}
+    if one.reasons:
+        found["reasons"] = list(one.reasons)
+    if one.case:
+        found["case"] = one.case
+    return found
+
+
+def _mend(one: PlanMend) -> Json:
+    return {
+        "changes": list(one.changes),
+        "alike": one.alike,
+        "price": None if one.price is None else f"{one.price:f}",
+        "smallest": one.smallest,
+    }
 
 
 def _bought(answer: Bought, lists: Json) -> Json:

@@ -287,8 +287,11 @@ class _Layer:
                 return _Placed(tuple(mine), instance, placement)
             more = self._more(left, mine, alone=number >= _ALONE_AFTER)
             if not more or self.stop():
-                return Missing(self.case.name, reasons, tuple(left))
+                break
             mine += more
+        if not reasons:
+            fast = solve(instance, SolveOptions(Engine.GREEDY, workers=1))
+            reasons = () if isinstance(fast, Placed) else fast.unplaced
         return Missing(self.case.name, reasons, tuple(left))
 
     def _offer(self, filled: Filled) -> NodeOffer:

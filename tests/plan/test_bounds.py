@@ -14,7 +14,7 @@ from placer.plan.market import BinKind, Market
 from placer.plan.pricing import Pricer
 from placer.plan.proof import Values, bound_of, rounded_up
 from placer.plan.relax import relaxed
-from plan.test_buy_worlds import fullest, holds
+from plan_proofs import fullest, holds
 from plan_worlds import tiny_question
 
 SEEDS = range(60)

@@ -99,7 +99,7 @@ def test_where_offers_end_the_step_says_so() -> None:
 
     assert [step.price is not None for step in curve.steps] == [True, True, False, False]
     assert curve.steps[2].bound is None
-    assert "small ends at 2, large ends at 2" in curve.steps[2].reason
+    assert "at most 2 of small, at most 2 of large" in curve.steps[2].reason
 
 
 def test_several_cases_share_the_scales() -> None:

@@ -84,7 +84,7 @@ def test_a_pod_that_no_node_holds_is_named_with_the_reason(
     code, out = buy(capsys, monkeypatch, small(tmp_path, cpus=40))
 
     assert code == 1
-    assert out.startswith("No plan places all pods: no node that is there or offered holds")
+    assert out.startswith("No plan places all pods, which is proven: no offer holds this one.")
     assert "odd: " in out
     assert "40 CPUs" in out
 
@@ -97,9 +97,9 @@ def test_offers_that_end_are_named_with_the_pods_that_are_left(
     lines = out.splitlines()
     assert code == 1
     assert lines[0].startswith("No plan places all 6 pods, which is proven: too few nodes")
-    assert any("like it would have no place" in line for line in lines)
-    assert lines[-2] == "little ends at 2: raise max, or offer other nodes."
-    assert lines[-1] == "would do: offers.little.max=3, for 4.50 EUR"
+    assert any("would have no place" in line for line in lines)
+    assert lines[-2] == "At most 2 of little can be bought."
+    assert lines[-1] == "would do: offers.little.max=3, at 4.50 EUR in all (proven smallest)"
 
 
 @pytest.mark.check

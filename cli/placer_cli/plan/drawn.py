@@ -1,6 +1,6 @@
 """The answer of a plan, for a terminal: first the sentence, then the figures behind it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import assert_never
 
@@ -8,7 +8,15 @@ from rich.console import Group as Lines
 from rich.console import RenderableType
 from rich.text import Text
 
-from placer.plan.answer import BindingResource, Bought, NoneFound, NoPlan, PlanAnswer
+from placer.plan.answer import (
+    BindingResource,
+    Bought,
+    NoneFound,
+    NoPlan,
+    OffersRunOut,
+    PlanAnswer,
+    PlanMend,
+)
 from placer.plan.cases import cases_of
 from placer.plan.question import PlanQuestion
 from placer_cli.draw.canvas import Canvas
@@ -145,11 +153,13 @@ def _runners_up(question: PlanQuestion, answer: Bought, canvas: Canvas) -> Rende
 
 def _no_plan(question: PlanQuestion, answer: NoPlan) -> Iterator[RenderableType]:
     if answer.unplaced:
-        yield Text("No plan places all pods: no node that is there or offered holds", STRONG)
+        which = "no node that is there and no offer" if question.instance.nodes else "no offer"
+        what = "this one" if len(answer.unplaced) == 1 else "these"
+        yield Text(f"No plan places all pods, which is proven: {which} holds {what}.", STRONG)
         for one in answer.unplaced:
             name = title_of(one.name, one.namespace)
-            yield Text(f"{name}: {' '.join(one.reasons)}", BAD)
-        yield from _mends(question, answer)
+            yield Text(f"{name}: {'; '.join(one.reasons)}", BAD)
+        yield from _mends(question, answer.mends, answer.looked_for)
         return
     total = max(sum(1 for _ in pods_of(case.instance.gangs)) for case in cases_of(question))
     why = "too few nodes can be bought"
@@ -157,22 +167,37 @@ def _no_plan(question: PlanQuestion, answer: NoPlan) -> Iterator[RenderableType]
         why = "what is there is too little, and no offer holds the rest"
     yield Text(f"No plan places all {total:,} pods, which is proven: {why}.", STRONG)
     for short in answer.short:
-        said = f"{short.pod}: {count_text(short.count, 'pod')} like it would have no place"
-        if short.reasons:
-            said += f", and no offer holds one: {' '.join(short.reasons)}"
-        yield Text(said, BAD)
+        yield Text(_short(short), BAD)
     if answer.ended:
-        ends = ", ".join(f"{name} ends at {most:,}" for name, most in answer.ended)
-        yield Text(f"{ends}: raise max, or offer other nodes.")
-    yield from _mends(question, answer)
+        ends = [f"{most:,} of {name}" for name, most in answer.ended]
+        yield Text(f"At most {_listed(tuple(ends))} can be bought.")
+    yield from _mends(question, answer.mends, answer.looked_for)
 
 
-def _mends(question: PlanQuestion, answer: NoPlan) -> Iterator[RenderableType]:
-    """Say what would do."""
-    for one in answer.mends:
-        price = "" if one.price is None else f", for {money(question, one.price)}"
+def _short(short: OffersRunOut) -> str:
+    """Say who has no place, in which scenario and after which loss."""
+    where = f" ({short.case})" if short.case else ""
+    if not short.pod:
+        return f"too few nodes would be left for all{where}"
+    alike = f" and {count_text(short.count - 1, 'pod')} like it" if short.count > 1 else ""
+    said = f"{short.pod}{alike} would have no place{where}"
+    if short.reasons:
+        said += f", and no offer holds one: {'; '.join(short.reasons)}"
+    return said
+
+
+def _mends(
+    question: PlanQuestion, mends: Sequence[PlanMend], looked_for: Sequence[str] = ()
+) -> Iterator[RenderableType]:
+    """Say what would do, or that nothing that was looked for does."""
+    for one in mends:
+        alike = f", for each of {one.alike:,} alike" if one.alike > 1 else ""
+        price = "" if one.price is None else f", at {money(question, one.price)} in all"
         small = " (proven smallest)" if one.smallest else ""
-        yield Text.assemble("would do: ", (", ".join(one.changes), GOOD), price, (small, QUIET))
+        words = "would do: " if one.price is not None else "would help: "
+        yield Text.assemble(words, (", ".join(one.changes), GOOD), alike, price, (small, QUIET))
+    if looked_for and not any(one.price is not None for one in mends):
+        yield Text(f"No change was found that would do; looked for: {'; '.join(looked_for)}.")
 
 
 def _none_found(question: PlanQuestion, answer: NoneFound) -> Iterator[RenderableType]:
@@ -187,7 +212,8 @@ def _none_found(question: PlanQuestion, answer: NoneFound) -> Iterator[Renderabl
     yield Text(f"If there is one, it costs at least {money(question, answer.bound)}.")
     for one in answer.unplaced:
         name = title_of(one.name, one.namespace)
-        yield Text(f"{name}: {' '.join(one.reasons)}", BAD)
+        yield Text(f"{name}: {'; '.join(one.reasons)}", BAD)
+    yield from _mends(question, answer.mends)
     yield Text("Give it more --seconds, raise max of an offer, or offer other nodes.")
 
 

@@ -1,0 +1,149 @@
+"""Least changes of pods that no node can hold, with which a plan would exist."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from time import monotonic
+
+from placer.explain.explanation import ProposedChange
+from placer.explain.least_less import ask_less_of_several
+from placer.explain.smallest_change import LEAST_TRIAL_S, ChangeSearch
+from placer.explain.trial import Trials
+from placer.plan.answer import Bought, PlanAnswer, PlanMend
+from placer.plan.question import PlanQuestion
+from placer_models.cluster import Instance
+from placer_models.pod import Gang, pods_of
+from placer_models.whatif.change import InstanceChange
+from placer_models.whatif.language import apply_all
+
+_EACH_S = 2.0
+"""So long changes of one pod are looked for."""
+
+_MOST_GANGS = 3
+_MOST_OF_ONE = 2
+
+OF_PODS = ("ask-less", "give-up", "relax", "fewer-members")
+"""The kinds of changes that are changes of the demand, and not of nodes that are not there yet."""
+
+OF_PODS_IN_WORDS = (
+    "less of what a pod asks for",
+    "a term that it gives up",
+    "a policy that it only prefers",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """A change with which a pod, or a gang that is gathered on a node, has a place."""
+
+    changes: tuple[InstanceChange, ...]
+    smallest: bool
+    before: Gang
+    after: Gang
+
+    def of(self, gang: Gang) -> Gang:
+        """Return a gang of the demand as it is once all that are like the one have changed."""
+        if self.before.lone:
+            old, new = self.before.pods[0].spec, self.after.pods[0].spec
+            pods = [replace(p, spec=new) if p.spec == old else p for p in gang.pods]
+            return replace(gang, pods=tuple(pods)) if pods != [*gang.pods] else gang
+        if _asked(gang) != _asked(self.before):
+            return gang
+        pods = [
+            replace(mine, spec=its.spec)
+            for mine, its in zip(gang.pods, self.after.pods, strict=False)
+        ]
+        return replace(gang, pods=tuple(pods), minimum=self.after.minimum)
+
+    def alike(self, question: PlanQuestion) -> int:
+        """Return how many pods, or gangs, of the demand have to change."""
+        gangs = (*question.instance.gangs, *question.headroom)
+        if not self.before.lone:
+            return sum(_asked(gang) == _asked(self.before) for gang in gangs)
+        spec = self.before.pods[0].spec
+        return sum(pod.spec == spec for pod in pods_of(gangs))
+
+
+def _asked(gang: Gang) -> object:
+    return tuple(pod.spec for pod in gang.pods), gang.minimum, gang.gather, gang.levels
+
+
+def mends_of_homeless(
+    question: PlanQuestion,
+    instance: Instance,
+    homeless: Sequence[Gang],
+    seconds: float,
+    buy: Callable[[PlanQuestion], PlanAnswer],
+) -> Iterator[PlanMend]:
+    """Yield the least changes with which each of some pods would have a node.
+
+    Where one change for each is enough for a plan, it has a price.
+
+    Args:
+        question: The question.
+        instance: The nodes that are there, one of each offer, and what runs.
+        homeless: Pods, and gangs that are gathered on a node, that have a place on none of
+            them, not even alone; one of each shape.
+        seconds: How long that may take.
+        buy: Answers a question in the time that is left.
+
+    """
+    end_s = monotonic() + seconds
+    found: list[list[_Way]] = []
+    for gang in homeless[:_MOST_GANGS]:
+        left_s = min(_EACH_S, end_s - monotonic())
+        alone = replace(instance, gangs=(gang,), groups=(), left_out=(), move_budget=0)
+        found.append([*_ways(alone, left_s)] if left_s > 0 else [])
+    together = all(found) and len(homeless) <= _MOST_GANGS
+    if together and len(found) == 1:
+        for way in found[0]:
+            yield _mend(question, [way], buy)
+        return
+    if together:
+        mend = _mend(question, [ways[0] for ways in found], buy)
+        if mend.price is not None:
+            yield mend
+            return
+    for way in (way for ways in found for way in ways):
+        changes = tuple(map(str, way.changes))
+        yield PlanMend(changes, None, way.smallest, way.alike(question))
+
+
+def _ways(alone: Instance, seconds: float) -> Iterator[_Way]:
+    """Yield changes with which what waits in an instance has a place, the least first."""
+    search = ChangeSearch(alone)
+    search.go_on(seconds)
+    ways = [
+        one
+        for one in search.found.values()
+        if isinstance(one, ProposedChange) and one.kind in OF_PODS
+    ]
+    if not ways:
+        trials = Trials(alone, seconds, LEAST_TRIAL_S)
+        several = ask_less_of_several(trials)
+        ways = [several] if isinstance(several, ProposedChange) else []
+    ways.sort(key=lambda one: (not one.smallest, len(one.changes)))
+    for one in ways[:_MOST_OF_ONE]:
+        after = apply_all(one.changes, alone)
+        yield _Way(one.changes, one.smallest, alone.gangs[0], after.gangs[0])
+
+
+def _mend(
+    question: PlanQuestion, ways: Sequence[_Way], buy: Callable[[PlanQuestion], PlanAnswer]
+) -> PlanMend:
+    """Return changes together, with the price of a plan if there is one."""
+
+    def changed(gang: Gang) -> Gang:
+        for way in ways:
+            gang = way.of(gang)
+        return gang
+
+    gangs = tuple(map(changed, question.instance.gangs))
+    headroom = tuple(map(changed, question.headroom))
+    instance = replace(question.instance, gangs=gangs)
+    answer = buy(replace(question, instance=instance, headroom=headroom))
+    return PlanMend(
+        tuple(str(change) for way in ways for change in way.changes),
+        answer.price if isinstance(answer, Bought) else None,
+        all(way.smallest for way in ways),
+        max(way.alike(question) for way in ways),
+    )
