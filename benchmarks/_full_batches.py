@@ -8,12 +8,15 @@ from collections.abc import Sequence
 from random import Random
 from typing import NamedTuple
 
+from placer_models.affinity import AffinityTerm
 from placer_models.cluster import Instance, Machine, Node
 from placer_models.device import GPU, Device, LinkMatrix
 from placer_models.device_share import WHOLE_PERCENT, DeviceShare
 from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
 from placer_models.policy import BindPolicy, QosClass, Strength
+from placer_models.selectors import Labels
 from placer_models.topology import Cpu, NumaNode, Topology
+from placer_models.topology_spread import SpreadConstraint
 
 PODS_A_NODE = 8
 MIB = 2**20
@@ -24,6 +27,9 @@ NVLINK_PAIR, NVLINK, PCIE = 10_000, 5_000, 1_600
 
 KIND = "kind"
 """The label that names the kind of a node."""
+
+APP, ZONE = "app", "zone"
+"""The label that names the set of a pod, and the one that names the zone of a node."""
 
 
 class NodeKind(NamedTuple):
@@ -62,6 +68,9 @@ class Family(NamedTuple):
         owns_cores: The pods are LSR under FullPCPUs, which is required, and ask for whole cores
             of two threads.
         gangs: Each set is a gang of two to eight; a third of them have members above the minimum.
+        sizes: The fewest and the most pods of a set.
+        apart: No two pods of a set may be on one node.
+        zones: Over how many zones each set is spread evenly; 0: nodes have none.
 
     """
 
@@ -71,6 +80,9 @@ class Family(NamedTuple):
     kinds: tuple[NodeKind, ...] = ALIKE
     owns_cores: bool = False
     gangs: bool = False
+    sizes: tuple[int, int] = (1, 4)
+    apart: bool = False
+    zones: int = 0
 
 
 FAMILIES = {
@@ -81,7 +93,9 @@ FAMILIES = {
     "linked": Family(percents=(0, 0, 0, 100, 100, 100, 200, 400), linked=True),
     "kinds": Family(percents=(100, 100, 200), kinds=UNEQUAL),
     "cores": Family(owns_cores=True),
-    "gangs": Family(gangs=True),
+    "gangs": Family(gangs=True, sizes=(2, 8)),
+    "apart": Family(apart=True, sizes=(2, 8)),
+    "spread": Family(zones=4, sizes=(2, 8)),
 }
 
 
@@ -137,7 +151,7 @@ def batch(family: Family, nodes: int, load: float, seed: int) -> Instance:
             Node(
                 f"n{i:02}",
                 machines[kind.name],
-                ((KIND, kind.name),) if len(family.kinds) > 1 else (),
+                labels_of(family, kind, i),
             )
             for i, kind in enumerate(of_nodes)
         ),
@@ -145,11 +159,18 @@ def batch(family: Family, nodes: int, load: float, seed: int) -> Instance:
     )
 
 
+def labels_of(family: Family, kind: NodeKind, number: int) -> Labels:
+    """Return the labels of a node, as far as pods of the family ask for any."""
+    if family.zones:
+        return ((ZONE, f"z{number % family.zones}"),)
+    return ((KIND, kind.name),) if len(family.kinds) > 1 else ()
+
+
 def drawn(family: Family, pods: int, rng: Random) -> list[PodSet]:
     """Draw sets of so many pods in all."""
     sets: list[PodSet] = []
     while pods:
-        size = min(pods, rng.randint(2, 8) if family.gangs else rng.randint(1, 4))
+        size = min(pods, rng.randint(*family.sizes))
         milli, mib = 10 * rng.randint(100, 1000), rng.randint(100, 1000)
         priority = rng.choice((LOW, HIGH))
         if family.owns_cores:
@@ -198,6 +219,7 @@ def two_islands(gpus: int) -> LinkMatrix:
 
 def gangs_of(family: Family, number: int, one: PodSet) -> Sequence[Gang]:
     """Return the set as one gang, or as pods that each run by themselves."""
+    itself = ((APP, f"set-{number}"),)
     requests = Resources(one.milli, one.mib * MIB, devices=gpus_of(one.gpu_percent))
     spec = PodSpec(
         (Container("main", requests),),
@@ -205,6 +227,9 @@ def gangs_of(family: Family, number: int, one: PodSet) -> Sequence[Gang]:
         bind=BindPolicy.FULL_PCPUS if family.owns_cores else BindPolicy.DEFAULT,
         bind_strength=Strength.REQUIRED if family.owns_cores else Strength.PREFERRED,
         node_selector=((KIND, one.kind),) if one.kind else (),
+        labels=itself if family.apart or family.zones else (),
+        affinity=(AffinityTerm(itself, apart=True),) if family.apart else (),
+        spread=(SpreadConstraint(ZONE, labels=itself),) if family.zones else (),
     )
     pods = tuple(Pod(f"set-{number}-{i}", "default", spec) for i in range(one.size))
     if one.minimum:

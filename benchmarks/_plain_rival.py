@@ -10,10 +10,11 @@ knows nothing of links, which are wishes, so that only ``placed`` is compared.
 """
 
 import time
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from _full_batches import MIB
+from _full_batches import MIB, ZONE
 from ortools.sat.python.cp_model import FEASIBLE, OPTIMAL, CpModel, CpSolver, IntVar, LinearExpr
 
 from placer_models.cluster import Instance, Machine, Node
@@ -64,6 +65,7 @@ def rival(instance: Instance, seconds: float, workers: int = WORKERS, seed: int 
         there = [(pod.spec, row[j]) for pod, row in zip(pods, assign, strict=True)]
         model.add(sum(x for spec, x in there if not selected(node, spec)) == 0)
         variables += fill(model, node.machine, there)
+    variables += keep_apart_and_spread(model, instance, assign)
     worth: dict[int, list[LinearExpr]] = {priority: [] for priority in priorities}
     literals = iter(placed)
     for gang in instance.gangs:
@@ -114,6 +116,37 @@ def all_or_nothing(model: CpModel, gang: Gang, members: Sequence[IntVar]) -> Int
     for member in members:
         model.add_implication(member, runs)
     return runs
+
+
+def keep_apart_and_spread(
+    model: CpModel, instance: Instance, assign: Sequence[Sequence[IntVar]]
+) -> list[IntVar]:
+    """Hold pods that ask so to one a node, or to an even spread over zones, set by set.
+
+    Return, for each set that spreads, how many pods the zone with the fewest has.
+    """
+    sets: defaultdict[PodSpec, list[Sequence[IntVar]]] = defaultdict(list)
+    pods = [pod for gang in instance.gangs for pod in gang.pods]
+    for pod, row in zip(pods, assign, strict=True):
+        sets[pod.spec].append(row)
+    zones: defaultdict[str, list[int]] = defaultdict(list)
+    for j, node in enumerate(instance.nodes):
+        zones[dict(node.labels).get(ZONE, "")].append(j)
+    fewest = []
+    for spec, rows in sets.items():
+        if any(term.labels != spec.labels or not term.apart for term in spec.affinity):
+            raise ValueError("the rival has pods that keep apart from their own set alone")
+        if spec.affinity:
+            for j in range(len(instance.nodes)):
+                model.add(sum(row[j] for row in rows) <= 1)
+        for spread in spec.spread:
+            least = model.new_int_var(0, len(rows), "")
+            fewest.append(least)
+            for nodes in zones.values():
+                there = sum(row[j] for row in rows for j in nodes)
+                model.add(there >= least)
+                model.add(there <= least + spread.max_skew)
+    return fewest
 
 
 def fill(model: CpModel, machine: Machine, there: Sequence[tuple[PodSpec, IntVar]]) -> list[IntVar]:

@@ -11,6 +11,8 @@ linked  0 to 4 whole GPUs, of GPUs in two islands with fast links
 kinds   small, big and GPU nodes; half of the sets are for one kind
 cores   LSR pods under FullPCPUs, of 1 to 5 whole cores of two threads
 gangs   each set is a gang of 2 to 8; a third of them have members above their minimum
+apart   no two pods of a set, of 2 to 8, on one node (anti-affinity)
+spread  each set, of 2 to 8, is spread over four zones, none of which has two more than another
 
 GPUs and cores are whole, so nodes have the number that is nearest to the load.
 
