@@ -12,8 +12,9 @@ from placer import compiled
 from placer.search.budget import Budget
 from placer.search.exchanges.compiled_sweeps import compiled_sweeps
 from placer.search.exchanges.draws import GUMBEL, draws, gumbel_of
+from placer.search.exchanges.move_rules import NO_RULE, NOWHERE, MoveRule, MoveRules, no_rules
 from placer.search.exchanges.swaps import BinContents, fastest_sweeps, settle, settle_in_threads
-from placer.search.exchanges.sweeps import Bins, array_sweeps
+from placer.search.exchanges.sweeps import Bins, Slots, array_sweeps
 from placer.search.options import SolveOptions
 
 COMPILED = "placer.search.exchanges.compiled_sweeps"
@@ -40,7 +41,51 @@ def some_bins(seed: int) -> Bins:
         endless=np.isinf(room[:, 0]),
         slots=slots,
         loads=sizes[slots].sum(axis=1),
+        rules=some_rules(rng, slots, spare),
     )
+
+
+def some_rules(rng: np.random.Generator, slots: Slots, spare: int) -> MoveRules:
+    """Return rules of all kinds, none to two for each item, which are kept at first."""
+    count, items = len(slots), int(slots.max())
+    kinds = rng.integers(0, len(MoveRule), int(rng.integers(0, 8)))
+    domains = np.vstack(
+        [np.arange(count), rng.integers(0, 3, count), rng.integers(NOWHERE, 2, count)]
+    )
+    domains[:, count - spare :] = NOWHERE
+    rows = rng.integers(0, 3, len(kinds))
+    sizes = np.array([count, 3, 2])[rows]
+    of = np.full((items + 1, 2 if len(kinds) else 0), NO_RULE)
+    weights = np.zeros_like(of)
+    for item in range(items):
+        mine = rng.permutation(len(kinds))[: int(rng.integers(0, 3))]
+        of[item, : len(mine)] = mine
+        weights[item, : len(mine)] = np.where(rng.random(len(mine)) < 0.5, 1, 50)
+        weights[item, : len(mine)][kinds[mine] >= MoveRule.AT_MOST] = 1
+    none = np.zeros(len(kinds), dtype=np.int64)
+    starts = np.append(0, sizes.cumsum())
+    rules = MoveRules(
+        of=of,
+        weights=weights,
+        kinds=kinds,
+        bases=np.full(len(kinds), 50),
+        most=np.where(kinds >= MoveRule.AT_MOST, rng.integers(1, 4, len(kinds)), 50),
+        rows=rows,
+        domains=domains,
+        starts=starts,
+        beside=rng.integers(0, 2, starts[-1]),
+        counts=none,
+        least=none,
+        largest=none,
+    )
+    rules = rules.counted(slots)
+    # As much is allowed as there is at first, and a little more.
+    for rule in range(len(kinds)):
+        if kinds[rule] >= MoveRule.AT_MOST:
+            slack = int(rng.integers(0, 2))
+            least = rules.least[rule] if kinds[rule] == MoveRule.EVEN else 0
+            rules.most[rule] = rules.largest[rule] - least + slack
+    return rules
 
 
 @settings(max_examples=60, deadline=None)
@@ -57,6 +102,9 @@ def test_compiled_sweeps_do_what_those_of_numpy_do(seed: int, stream: int, first
 
     assert (mine.slots == theirs.slots).all()
     assert (mine.loads == theirs.loads).all()
+    assert (mine.rules.counts == theirs.rules.counts).all()
+    assert (mine.rules.counts == mine.rules.counted(mine.slots).counts).all()
+    assert (mine.rules.largest == theirs.rules.largest).all()
     assert not (mine.slots == some_bins(seed).slots).all()
     assert (mine.loads == mine.sizes[mine.slots].sum(axis=1)).all()
     gap = len(mine.sizes) - 1
@@ -80,6 +128,7 @@ def unequal(seed: int) -> BinContents:
         kinds=np.zeros(12, dtype=np.intp),
         barred=np.zeros((pods + 1, 1), dtype=np.bool_),
         slots=slots,
+        rules=no_rules(pods + 1),
     )
 
 
@@ -107,7 +156,15 @@ def test_draws_are_those_of_splitmix64() -> None:
 def crowd_of(bins: Bins) -> BinContents:
     room = np.where(np.isinf(bins.room), np.inf, bins.room * 1.2)
     nothing = np.zeros_like(bins.barred, dtype=np.bool_)
-    return BinContents(bins.sizes, room, bins.likes, bins.kinds, nothing, bins.slots.copy())
+    return BinContents(
+        bins.sizes,
+        room,
+        bins.likes,
+        bins.kinds,
+        nothing,
+        bins.slots.copy(),
+        no_rules(len(bins.sizes)),
+    )
 
 
 def test_the_first_stream_that_settles_counts() -> None:

@@ -16,6 +16,7 @@ from placer.judge.measure import measure
 from placer.search import joint_search
 from placer.search.budget import Budget
 from placer.search.exchanges.lots import lots_of
+from placer.search.exchanges.move_rules import no_rules
 from placer.search.exchanges.placed import place_most
 from placer.search.exchanges.swaps import BinContents, settle
 from placer.search.exchanges.wanted import offers_of
@@ -199,6 +200,7 @@ def test_exchanges_lose_nobody_and_leave_who_is_out_for_his_like_alone() -> None
         kinds=np.array([0, 1, 2]),
         barred=np.array([[False] * 3] * 5 + [[True, False, False]] + [[False] * 3] * 3),
         slots=slots.copy(),
+        rules=no_rules(9),
     )
 
     assert settle(crowd, 2_000, 3, lambda _: False)

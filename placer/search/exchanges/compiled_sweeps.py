@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from placer.search.exchanges.draws import GUMBEL, GUMBEL_BITS
+from placer.search.exchanges.move_rules import NO_RULE, NOWHERE, MoveRule
 from placer.search.exchanges.sweeps import EXCHANGES, PAIRS, THEIRS, Bins
 from placer_models.splitmix import FIRST_FACTOR, GOLDEN, SECOND_FACTOR
 
@@ -16,6 +17,12 @@ _FIRST = np.uint64(FIRST_FACTOR)
 _SECOND = np.uint64(SECOND_FACTOR)
 _ONE, _27, _30, _31 = np.uint64(1), np.uint64(27), np.uint64(30), np.uint64(31)
 _TO_GUMBEL = np.uint64(64 - GUMBEL_BITS)
+_STAY, _APART, _AT_MOST, _EVEN = (
+    int(MoveRule.STAY),
+    int(MoveRule.APART),
+    int(MoveRule.AT_MOST),
+    int(MoveRule.EVEN),
+)
 _THEIRS, _EXCHANGES, _PAIRS = np.uint64(THEIRS), np.uint64(EXCHANGES), np.uint64(PAIRS)
 
 
@@ -33,6 +40,17 @@ def compiled_sweeps(
         bins.endless,
         bins.slots,
         bins.loads,
+        bins.rules.of,
+        bins.rules.weights,
+        bins.rules.kinds,
+        bins.rules.bases,
+        bins.rules.most,
+        bins.rules.rows,
+        bins.rules.domains,
+        bins.rules.starts,
+        bins.rules.counts,
+        bins.rules.least,
+        bins.rules.largest,
         np.uint64(stream),
         first,
         heats,
@@ -75,6 +93,124 @@ def _put(slots, held, where, at, item, gap):
         slots[where, held[where]] = gap
 
 
+@numba.njit(cache=True, nogil=True, inline="always")
+def _net(of, weights, item, other, position):
+    """Return what an item weighs in a rule of it more than another item does."""
+    net = weights[item, position]
+    for k in range(of.shape[1]):
+        if of[other, k] == of[item, position]:
+            net -= weights[other, k]
+    return net
+
+
+@numba.njit(cache=True, nogil=True, inline="always")
+def _allows(kind, base, most, count):
+    """Return whether a rule that looks at each domain by itself allows the count."""
+    if kind == _APART:
+        return count < base or (count % base == 0 and count <= most)
+    return count == 0 or count >= base
+
+
+@numba.njit(cache=True, nogil=True)
+def _kept(
+    of,
+    weights,
+    kinds,
+    bases,
+    most,
+    rows,
+    domains,
+    starts,
+    counts,
+    least,
+    largest,
+    item,
+    other,
+    here,
+    there,
+):
+    """Return whether the rules of an item are kept when it is exchanged for the other one."""
+    for position in range(of.shape[1]):
+        rule = of[item, position]
+        if rule == NO_RULE:
+            break
+        net = _net(of, weights, item, other, position)
+        a, b = domains[rows[rule], here], domains[rows[rule], there]
+        if net == 0 or a == b:
+            continue
+        if net < 0:
+            net, a, b = -net, b, a
+        kind = kinds[rule]
+        if kind == _STAY:
+            return False
+        less = counts[starts[rule] + a] - net if a != NOWHERE else 0
+        more = counts[starts[rule] + b] + net if b != NOWHERE else 0
+        if kind == _AT_MOST:
+            if b != NOWHERE and more > most[rule]:
+                return False
+        elif kind == _EVEN:
+            fewest = min(least[rule], less) if a != NOWHERE else least[rule]
+            if b != NOWHERE and more - fewest > most[rule]:
+                return False
+            if fewest != least[rule] and largest[rule] - fewest > most[rule]:
+                return False
+        elif not (
+            _allows(kind, bases[rule], most[rule], less)
+            and _allows(kind, bases[rule], most[rule], more)
+        ):
+            return False
+    return True
+
+
+@numba.njit(cache=True, nogil=True)
+def _touched(of, weights, rows, domains, touched, sweep, item, other, here, there):
+    """Return whether the sweep has changed a rule already that an exchange changes for an item."""
+    for position in range(of.shape[1]):
+        rule = of[item, position]
+        if rule == NO_RULE:
+            break
+        apart = domains[rows[rule], here] != domains[rows[rule], there]
+        if apart and touched[rule] == sweep and _net(of, weights, item, other, position) != 0:
+            return True
+    return False
+
+
+@numba.njit(cache=True, nogil=True)
+def _note(
+    of, weights, rows, domains, starts, touched, sweep, gains, known, item, other, here, there
+):
+    """Note what the exchange of an item for another one changes; return how much is noted."""
+    for position in range(of.shape[1]):
+        rule = of[item, position]
+        if rule == NO_RULE:
+            break
+        net = _net(of, weights, item, other, position)
+        a, b = domains[rows[rule], here], domains[rows[rule], there]
+        if net == 0 or a == b or touched[rule] == sweep:
+            continue
+        touched[rule] = sweep
+        for domain, gain in ((a, -net), (b, net)):
+            if domain != NOWHERE:
+                gains[known, 0], gains[known, 1], gains[known, 2] = (
+                    rule,
+                    starts[rule] + domain,
+                    gain,
+                )
+                known += 1
+    return known
+
+
+@numba.njit(cache=True, nogil=True)
+def _count(gains, known, starts, counts, least, largest):
+    """Take over what was noted in a sweep."""
+    for k in range(known):
+        counts[gains[k, 1]] += gains[k, 2]
+    for k in range(known):
+        rule = gains[k, 0]
+        own = counts[starts[rule] : starts[rule + 1]]
+        least[rule], largest[rule] = own.min(), own.max()
+
+
 @numba.njit(cache=True, nogil=True)
 def _sweeps(
     sizes,
@@ -86,6 +222,17 @@ def _sweeps(
     endless,
     slots,
     loads,
+    of,
+    rule_weights,
+    rule_kinds,
+    bases,
+    most,
+    rows,
+    domains,
+    starts,
+    counts,
+    least_of,
+    largest_of,
     stream,
     first,
     heats,
@@ -105,12 +252,16 @@ def _sweeps(
     to = np.arange(taken)
     above = np.empty(resources)
     beyond = np.empty(resources)
+    has_rules = of.shape[1] > 0
+    touched = np.full(len(rule_kinds), -1)
+    gains = np.empty((4 * pairs * of.shape[1], 3), dtype=np.int64)
     for sweep in range(len(heats)):
         heat = heats[sweep]
         own = _draw(stream, np.uint64(first + sweep))
         for b in range(count):
             keys[b] = _draw(own, np.uint64(b))
         drawn = np.argsort(keys, kind="mergesort")
+        known = 0
         for pair in range(pairs):
             here, there = drawn[pair], drawn[pairs + pair]
             mine_of = _draw(own, np.uint64(pair) + _PAIRS)
@@ -129,6 +280,43 @@ def _sweeps(
                     theirs = slots[there, to[q]]
                     if apart and likes[mine] != likes[theirs]:
                         continue
+                    if has_rules and not (
+                        _kept(
+                            of,
+                            rule_weights,
+                            rule_kinds,
+                            bases,
+                            most,
+                            rows,
+                            domains,
+                            starts,
+                            counts,
+                            least_of,
+                            largest_of,
+                            mine,
+                            theirs,
+                            here,
+                            there,
+                        )
+                        and _kept(
+                            of,
+                            rule_weights,
+                            rule_kinds,
+                            bases,
+                            most,
+                            rows,
+                            domains,
+                            starts,
+                            counts,
+                            least_of,
+                            largest_of,
+                            theirs,
+                            mine,
+                            there,
+                            here,
+                        )
+                    ):
+                        continue
                     cost = 0.0
                     for d in range(resources):
                         gain = sizes[theirs, d] - sizes[mine, d]
@@ -143,9 +331,37 @@ def _sweeps(
             if best_p < 0:
                 continue
             out, back = slots[here, at[best_p]], slots[there, to[best_q]]
+            if has_rules:
+                if _touched(
+                    of, rule_weights, rows, domains, touched, sweep, out, back, here, there
+                ) or _touched(
+                    of, rule_weights, rows, domains, touched, sweep, back, out, there, here
+                ):
+                    continue
+                for item, other, source, target in (
+                    (out, back, here, there),
+                    (back, out, there, here),
+                ):
+                    known = _note(
+                        of,
+                        rule_weights,
+                        rows,
+                        domains,
+                        starts,
+                        touched,
+                        sweep,
+                        gains,
+                        known,
+                        item,
+                        other,
+                        source,
+                        target,
+                    )
             for d in range(resources):
                 shift = sizes[back, d] - sizes[out, d]
                 loads[here, d] += shift
                 loads[there, d] -= shift
             _put(slots, held, here, at[best_p], back, gap)
             _put(slots, held, there, to[best_q], out, gap)
+        if known:
+            _count(gains, known, starts, counts, least_of, largest_of)

@@ -145,16 +145,32 @@ class LotPlaces:
         on, failed = self._mender.mend(_by_node(held), may_go)
         if self.budget.over:
             return None
-        gone = {self._lot_of[pod] for pod in failed}
-        gone |= {i for i, lot in enumerate(self.lots) if lot.needs in gone}
-        left = {node: [p for p in pods if self._lot_of[p] not in gone] for node, pods in on.items()}
-        before = [i for i in sorted(gone) if self.lots[i].level < level]
-        if not self.layer.lay(left):
-            return None
-        for i in before:
-            if not self.layer.add(self.lots[i].pods):
+        gone = self._lay(on, failed)
+        for i in sorted(gone):
+            if self.lots[i].level < level and not self.layer.add(self.lots[i].pods):
                 return None
-        return self.layer.laid()
+        return self.layer.laid() if self.layer.keeps_rules else None
+
+    def _lay(self, on: OnNodes, failed: Sequence[int] = ()) -> set[int]:
+        """Lay pods on nodes, without lots of which some pod finds no place; return these lots.
+
+        Args:
+            on: The nodes.
+            failed: Pods that are known to find none.
+
+        """
+        gone: set[int] = set()
+        while True:
+            gone |= {self._lot_of[pod] for pod in failed}
+            gone |= {i for i, lot in enumerate(self.lots) if lot.needs in gone}
+            failed = self.layer.lay(
+                {
+                    node: [p for p in pods if self._lot_of[p] not in gone]
+                    for node, pods in on.items()
+                }
+            )
+            if not failed:
+                return gone
 
     def _stop(self, exchanges: int) -> bool:
         self.budget.spent_work += exchanges / EXCHANGES_A_SECOND
@@ -190,9 +206,8 @@ class LotPlaces:
 
     def _laid_beside(self, held: PodNodes, chosen: Sequence[int]) -> PodNodes:
         """Return places that are laid, and more for those of the chosen lots that fit there."""
-        if not self.layer.lay(_by_node(held)):
-            return held
-        laid = set(held)
+        self._lay(_by_node(held))
+        laid = set(self.layer.laid())
         for i in chosen:
             lot = self.lots[i]
             if lot.pods[0] in laid or (

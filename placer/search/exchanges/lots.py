@@ -27,17 +27,17 @@ class Lot:
 
 
 def lots_of(problem: Problem, start: Choices) -> list[Lot]:
-    """Return the lots of all pods whose gang asks for nothing that other pods decide.
+    """Return the lots of all pods whose gang does not ask where its members are.
 
     The minimum of a gang is one lot, made of members that have a place as far as possible.
     Each member above it is a lot. All other pods keep what they have.
     """
-    minding = minding_others(problem)
+    staying = staying_shapes(problem)
     at_home = {pod for pod, _ in problem.homes}
     lots: list[Lot] = []
     for gang in problem.gangs:
         bound = gang.group is not None or gang.gathered or gang.levels
-        if bound or any(pod in at_home or problem.pods[pod] in minding for pod in gang.pods):
+        if bound or any(pod in at_home or problem.pods[pod] in staying for pod in gang.pods):
             continue
         pods = sorted(gang.pods, key=lambda pod: pod not in start)
         first, rest = tuple(pods[: gang.minimum]), pods[gang.minimum :]
@@ -49,13 +49,7 @@ def lots_of(problem: Problem, start: Choices) -> list[Lot]:
     return lots
 
 
-def minding_others(problem: Problem) -> frozenset[int]:
-    """Return the shapes whose pods mind who is where, or are minded, or have variants.
-
-    Those of pods that only running pods keep off some nodes are not among them.
-    """
-    affinity = problem.affinity
+def staying_shapes(problem: Problem) -> frozenset[int]:
+    """Return the shapes whose pods have variants, or look at others inside their node."""
     inside = (i for i, shape in enumerate(problem.shapes) if shape.in_node_affinity)
-    asked = ({task.shape, *task.matches} for task in affinity.tasks)
-    spread = ({*task.asking, *task.matches} for task in affinity.limits)
-    return frozenset(problem.on_kinds).union(inside, *asked, *spread)
+    return frozenset(problem.on_kinds).union(inside)

@@ -54,6 +54,8 @@ class Mender:
         self._barred = np.pad(columns.barred, ((0, 1), (0, 0)))
         self._loads: Loads = np.zeros_like(columns.room)
         self._layer = layer
+        # Pods of different roles change what others have in their domain. A gap has none.
+        self._roles = np.append(layer.rules.roles(len(columns.sizes)), 0)
         self._thing_of = thing_of
         self._rng = rng
         self._stop = stop
@@ -138,6 +140,7 @@ class Mender:
         home = columns.room[node] - sizes[mine].sum(axis=0)
         fits: NDArray[np.bool_] = (gain <= home).all(axis=2)
         fits &= (-gain <= (columns.room - self._loads)[others][None, :, :]).all(axis=2)
+        fits &= self._roles[mine][:, None] == self._roles[theirs][None, :]
         fits &= ~barred[theirs, columns.kinds[node]][None, :]
         fits &= ~barred[mine][:, columns.kinds[others]]
         return fits

@@ -2,8 +2,10 @@
 
 from collections.abc import Iterable, Mapping
 
+from placer.greedy.affinity import AffinityCounts
 from placer.greedy.gang_order import hardest_first
 from placer.greedy.node_table import NodeTable
+from placer.search.exchanges.domain_rules import DomainRules
 from placer.state.out_of_time import Stop
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Choices, Problem
@@ -20,17 +22,20 @@ class NodeLayer:
 
     Attributes:
         nodes: What the pods that are never exchanged leave of each node.
+        rules: What pods ask of others on other nodes, or of their whole node.
 
     """
 
     def __init__(self, problem: Problem, others: Choices, stop: Stop) -> None:
         """Take the places of the others, which stay as they are."""
         self._problem = problem
+        self._others = others
         self._stop = stop
         self._table = table = NodeTable(problem)
         for pod, choice in others.items():
             table.take(pod, choice)
         self._mark = table.mark()
+        self.rules = DomainRules(problem, others)
         self._bare = [table.state(node) for node in range(len(problem.nodes))]
         self.nodes: list[NodeState] = [table.left(state) for state in self._bare]
 
@@ -65,20 +70,43 @@ class NodeLayer:
             order = [*failed, *laid]
         return best
 
-    def lay(self, on: Mapping[int, Iterable[int]]) -> bool:
+    def lay(self, on: Mapping[int, Iterable[int]]) -> list[int]:
         """Lay pods on nodes in the order given, in place of those laid before.
 
-        Return whether all of them found places.
+        Pods that may not come yet because of others come after them.
+
+        Returns:
+            Those that find no place there, or may not come.
+
         """
-        table = self._table
+        table, things = self._table, self._problem.pods
         table.undo(self._mark)
-        for node, pods in on.items():
-            for pod in pods:
-                bid = table.bid(self._problem.pods[pod], table.state(node))
+        waiting = [(node, pod) for node, pods in on.items() for pod in pods]
+        while True:
+            left = []
+            for node, pod in waiting:
+                shape = things[pod]
+                bid = table.bid(shape, table.state(node)) if self._may_come(shape, node) else None
                 if bid is None:
-                    return False
-                table.take(pod, bid.choice.on(node))
-        return True
+                    left.append((node, pod))
+                else:
+                    table.take(pod, bid.choice.on(node))
+            if not left or len(left) == len(waiting) or not self.rules.related:
+                return [pod for _, pod in left]
+            waiting = left
+
+    def _may_come(self, shape: int, node: int) -> bool:
+        """Return whether pods that are laid let another one of the shape come to the node."""
+        affinity = self._table.affinity
+        if affinity is None or shape not in self.rules.related:
+            return True
+        return bool(affinity.allowed(shape)[node])
+
+    @property
+    def keeps_rules(self) -> bool:
+        """Whether every pod that is laid has the others that it needs."""
+        affinity = self._table.affinity
+        return affinity is None or affinity.holds(self._table.choices)
 
     def add(self, pods: Iterable[int]) -> bool:
         """Lay pods on any nodes beside those laid; if one has no place, none of them is laid.
@@ -99,6 +127,13 @@ class NodeLayer:
     def laid(self) -> dict[int, int]:
         """Return pod -> node of all that is laid, in the order in which it was."""
         return {pod: choice.node for pod, choice in self._table.since(self._mark)}
+
+    def room_beside_others(self) -> AffinityCounts:
+        """Return which nodes rules between pods leave to pods, while none is laid."""
+        counts = AffinityCounts(self._problem)
+        for pod, choice in self._others.items():
+            counts.add(self._problem.pods[pod], choice.node, 1)
+        return counts
 
     @property
     def choices(self) -> Choices:

@@ -11,11 +11,13 @@ another one.
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from placer.search.budget import Budget
 from placer.search.exchanges.lot_places import LotPlaces, PodNodes, lot_places
+from placer.search.exchanges.move_rules import Mask
 from placer.search.exchanges.roomiest import RoomiestChoice
 from placer.search.exchanges.swaps import BinContents, fastest_sweeps, settle_in_threads
 from placer.search.exchanges.sweeps import array_sweeps
@@ -171,10 +173,9 @@ class _Search:
             tries += 1
             out = set(offer.out)
             kept = [*before, *(i for i in able if i not in out)]
-            parted = self._parted(level, kept, near, sweeps)
+            parted, by_sums = self._parted(level, kept, near, sweeps)
             # Lots may have been exchanged for their like, so the number says whether all are there.
             asked = sum(len(lots[i].pods) for i in kept)
-            by_sums = parted is not None and len(parted) == asked
             found = places.laid(level, parted)
             settled = found is not None and len(found) == asked
             if found is not None and not settled:
@@ -197,13 +198,12 @@ class _Search:
                 at = min(at + 1, len(offers) - 1)
         return best
 
-    def _parted(
-        self, level: int, kept: Sequence[int], near: PodNodes, sweeps: int
-    ) -> PodNodes | None:
-        """Return a way to part the lots among the nodes, or None if none was found.
+    def _parted(self, level: int, kept: Sequence[int], near: PodNodes, sweeps: int) -> "_Parted":
+        """Return a way to part the lots among the nodes, if one was found.
 
         Lots of one pod that are left out may be exchanged for others that count the same.
-        Where nodes are still too full in the end, some lots of the level lose their place.
+        Lots that rules between pods keep from all nodes are left out. Where nodes are still too
+        full in the end, some lots of the level lose their place.
 
         Args:
             level: The level; lots of later ones are not looked at.
@@ -228,12 +228,20 @@ class _Search:
             and places.takes[places.thing_of[lot.pods[0]]]
             and (lot.needs is None or lot.needs in chosen)
         ]
-        bins = self._spread(pods, near)
-        if bins is None:
-            return None
+        spread = self._spread(pods, near)
+        if spread is None:
+            return NOT_PARTED
+        bins, lost = spread
+        if lost:
+            left = {pods[position] for position in lost}
+            gone = {i for i in kept if not left.isdisjoint(lots[i].pods)}
+            if any(lots[i].level < level for i in gone):
+                return NOT_PARTED
+            stay = [i for i in kept if i not in gone and lots[i].needs not in gone]
+            return self._parted(level, stay, near, sweeps)
         width = MORE_PODS + max(map(len, bins))
         if width * (len(bins) + len(out)) > MOST_PLACES:
-            return None
+            return NOT_PARTED
         spare = [lot.pods[0] for lot in out]
         every = [*pods, *spare]
         bins += [
@@ -253,6 +261,7 @@ class _Search:
             kinds=np.append(columns.kinds, np.full(extra, columns.barred.shape[1])),
             barred=np.pad(columns.barred[shapes], ((0, 1), (0, 1))),
             slots=np.array([[*held, *[gap] * (width - len(held))] for held in bins]),
+            rules=places.layer.rules.of_items(shapes, len(bins)),
         )
         streams = self.rng.integers(2**63, size=self.threads).tolist()
         settled = settle_in_threads(crowd, sweeps, streams, places.budget, self.run)
@@ -262,33 +271,80 @@ class _Search:
             for number in row
             if number != gap
         }
-        return found if settled else places.trimmed(level, found)
+        return _Parted(found if settled else places.trimmed(level, found), settled)
 
-    def _spread(self, pods: Sequence[int], near: PodNodes) -> list[list[int]] | None:
+    def _spread(
+        self, pods: Sequence[int], near: PodNodes
+    ) -> tuple[list[list[int]], list[int]] | None:
         """Return the positions of the pods on each node: their own, else the one that is emptiest.
 
-        Nodes may get too full. Return None if the time is over.
+        Nodes may get too full, but rules between pods are kept. Return also the positions of
+        pods that these keep from all nodes, or None if the time is over.
         """
-        columns = self.places.columns
-        shapes = [self.places.thing_of[pod] for pod in pods]
+        places, columns = self.places, self.places.columns
+        related = places.layer.rules.related
+        counts = places.layer.room_beside_others() if related else None
+        shapes = [places.thing_of[pod] for pod in pods]
         bins: list[list[int]] = [[] for _ in columns.room]
         loads = np.zeros_like(columns.room)
         scale = np.maximum(columns.room, 1.0)
-        new = []
-        for position, pod in enumerate(pods):
-            if pod in near:
-                bins[near[pod]].append(position)
-                loads[near[pod]] += columns.sizes[shapes[position]]
-            else:
-                new.append(position)
         mean = scale.mean(axis=0)
-        for position in sorted(new, key=lambda p: -float((columns.sizes[shapes[p]] / mean).sum())):
-            if self.places.budget.over:
-                return None
-            size = columns.sizes[shapes[position]]
+
+        def allowed(position: int) -> Mask | None:
+            """Return the nodes that other pods leave to a pod; None: all."""
+            shape = shapes[position]
+            return counts.allowed(shape) if counts is not None and shape in related else None
+
+        def put(position: int, node: int) -> None:
+            bins[node].append(position)
+            loads[node] += columns.sizes[shapes[position]]
+            if counts is not None and shapes[position] in related:
+                counts.add(shapes[position], node, 1)
+
+        def put_near(position: int) -> bool:
+            node = near.get(pods[position])
+            mask = allowed(position)
+            if node is None or not (mask is None or mask[node]):
+                return False
+            put(position, node)
+            return True
+
+        def put_anywhere(position: int) -> bool:
+            size, mask = columns.sizes[shapes[position]], allowed(position)
             full = np.where(size > 0, (loads + size) / scale, 0.0).max(axis=1)
             full[columns.barred[shapes[position], columns.kinds]] = np.inf
+            if mask is not None:
+                full[~mask] = np.inf
             node = int(full.argmin())
-            bins[node].append(position)
-            loads[node] += size
-        return bins
+            if mask is not None and np.isinf(full[node]):
+                return False
+            put(position, node)
+            return True
+
+        left = list(range(len(pods)))
+        for put_one in (put_near, put_anywhere):
+            before = math.inf
+            # Who may not come yet may come when others are there.
+            while left and len(left) < before:
+                if places.budget.over:
+                    return None
+                before = len(left)
+                left = [position for position in left if not put_one(position)]
+            left.sort(key=lambda p: -float((columns.sizes[shapes[p]] / mean).sum()))
+        return bins, left
+
+
+class _Parted(NamedTuple):
+    """A way to part lots.
+
+    Attributes:
+        held: The node of each pod; None if there is none.
+        settled: Whether no node has too much, and no lot had to go for that.
+
+    """
+
+    held: PodNodes | None
+    settled: bool
+
+
+NOT_PARTED = _Parted(None, settled=False)

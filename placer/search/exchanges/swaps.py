@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from placer.compiled import compiled_or
 from placer.search.budget import Budget
+from placer.search.exchanges.move_rules import MoveRules
 from placer.search.exchanges.sweeps import Bins, Loads, Slots, array_sweeps
 
 WARM, COLD = 0.02, 0.0001
@@ -68,6 +69,7 @@ class BinContents:
         barred: (item, kind of bin) -> whether the item must not be there.
         slots: (bin, position) -> the item there, or the gap; gaps come last, and each bin has one
             at least, so that nothing at all may be exchanged.
+        rules: What items ask of each other; kept by each exchange, if they are kept at first.
 
     """
 
@@ -77,6 +79,7 @@ class BinContents:
     kinds: NDArray[np.intp]
     barred: NDArray[np.bool_]
     slots: Slots
+    rules: MoveRules
 
     def loads(self) -> Loads:
         """Return what is in each bin."""
@@ -125,6 +128,7 @@ def settle(
         endless=np.isinf(crowd.room[:, 0]),
         slots=crowd.slots,
         loads=loads,
+        rules=crowd.rules.counted(crowd.slots),
     )
     for first in range(0, sweeps, _LOOKS_EVERY):
         if crowd.settled(loads):

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from placer.search.exchanges.draws import draws, gumbel_of
+from placer.search.exchanges.move_rules import MoveRules
 
 Loads = NDArray[np.float64]
 """Whole numbers up to 2**53: exact."""
@@ -38,6 +39,7 @@ class Bins:
         endless: Whether each bin is a spare one.
         slots: (bin, position) -> the item there, gaps last; changed by sweeps.
         loads: (bin, resource) -> what is there; changed by sweeps.
+        rules: What items ask of each other; their counts are changed by sweeps.
 
     """
 
@@ -50,6 +52,7 @@ class Bins:
     endless: NDArray[np.bool_]
     slots: Slots
     loads: Loads
+    rules: MoveRules
 
 
 def array_sweeps(
@@ -70,6 +73,7 @@ def array_sweeps(
     gap = len(bins.sizes) - 1
     resources = bins.sizes.shape[1]
     some_barred = bool(bins.barred.any())
+    has_rules = bins.rules.of.shape[1] > 0
     rows = np.arange(pairs)
     base = np.array([stream], dtype=np.uint64)
     of_bins = np.arange(count, dtype=np.uint64)
@@ -101,11 +105,18 @@ def array_sweeps(
         if apart.any():
             unlike = bins.likes[mine][:, :, None] != bins.likes[theirs][:, None, :]
             cost[apart[:, None, None] & unlike] = np.inf
+        if has_rules:
+            cost[~bins.rules.kept(mine, theirs, here, there)] = np.inf
         # The least of exponential times: drawn with the weight exp(-cost / heat).
         cost /= heat
         cost = cost.reshape(pairs, -1) - gumbel_of(draws(streams, of_exchanges))
         best = cost.argmin(axis=1)
         met = rows[np.isfinite(cost[rows, best])]
+        if has_rules:
+            at_best, to_best = np.divmod(best[met], taken)
+            met = met[
+                bins.rules.change(mine[met, at_best], theirs[met, to_best], here[met], there[met])
+            ]
         p, q = np.divmod(best[met], taken)
         here, there = here[met], there[met]
         out, back = mine[met, p], theirs[met, q]
