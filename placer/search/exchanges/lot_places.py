@@ -63,7 +63,8 @@ class LotPlaces:
         self._others = {pod: choice for pod, choice in start.items() if pod not in self.at_start}
         self._lot_of = {pod: i for i, lot in enumerate(lots) for pod in lot.pods}
         asked = {self.thing_of[pod] for pod in pods}
-        self.all_plain = all(is_plain(problem, shape) for shape in asked)
+        related = not layer.rules.related.isdisjoint(asked)
+        self.all_plain = not related and all(is_plain(problem, shape) for shape in asked)
         self.takes = {shape: bool(columns.takes(shape).any()) for shape in asked}
         if not self.all_plain:
             hosted = {self.thing_of[pod] for pod in self.at_start}

@@ -44,6 +44,12 @@ NEARLY = 0.02
 MOST_UNLAID = 20
 """How many ways that the sums allow, but other rules do not, are tried in a row without gain."""
 
+ANEW_EVERY = 2
+"""One of how many attempts begins with all pods anywhere, where rules between pods bind them."""
+
+ANYWHERE = 0.5
+"""How far the emptiest node is known there, as a share of its room."""
+
 MOST_THREADS = 8
 """The most ways to part pods that are looked for at the same time."""
 
@@ -173,7 +179,9 @@ class _Search:
             tries += 1
             out = set(offer.out)
             kept = [*before, *(i for i in able if i not in out)]
-            parted, by_sums = self._parted(level, kept, near, sweeps)
+            # Rules leave few ways from where pods are; so they begin elsewhere now and then.
+            anew = tries % ANEW_EVERY == 0 and bool(places.layer.rules.related)
+            parted, by_sums = self._parted(level, kept, {} if anew else near, sweeps)
             # Lots may have been exchanged for their like, so the number says whether all are there.
             asked = sum(len(lots[i].pods) for i in kept)
             found = places.laid(level, parted)
@@ -313,6 +321,8 @@ class _Search:
             size, mask = columns.sizes[shapes[position]], allowed(position)
             full = np.where(size > 0, (loads + size) / scale, 0.0).max(axis=1)
             full[columns.barred[shapes[position], columns.kinds]] = np.inf
+            if not near and counts is not None:
+                full += self.rng.uniform(0.0, ANYWHERE, len(full))
             if mask is not None:
                 full[~mask] = np.inf
             node = int(full.argmin())
