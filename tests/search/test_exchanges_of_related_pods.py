@@ -1,4 +1,4 @@
-"""Exchanges of pods that keep apart, need others, or spread, held against brute force."""
+"""Exchanges of pods that keep apart, need others, or spread; small ones against brute force."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import product
 from random import Random
 
+import numpy as np
 import pytest
 
 from judge.hand import node
@@ -14,7 +15,10 @@ from placer.counting.placements import Unrealisable, realise
 from placer.greedy.place import place_greedily
 from placer.judge.breaches import breaches
 from placer.search.budget import Budget
+from placer.search.exchanges import placed
+from placer.search.exchanges.domain_rules import DomainRules
 from placer.search.exchanges.placed import place_most
+from placer.search.exchanges.sweeps import array_sweeps
 from placer.search.options import SolveOptions
 from placer.state.batch import build_problem
 from placer_models.affinity import AffinityTerm
@@ -86,14 +90,14 @@ def fits_rules(world: Instance, at: Mapping[int, int]) -> bool:
     pods = [gang.pods[0] for gang in world.gangs]
     names = [dict(pod.spec.labels)["app"] for pod in pods]
 
-    def domain(topology: str, node: int) -> object:
-        return ZONES[node] if topology == "zone" else node
+    def domain(topology: str, index: int) -> object:
+        return ZONES[index] if topology == "zone" else index
 
-    for pod, node in at.items():
+    for pod, home in at.items():
         for term in pods[pod].spec.affinity:
             met = any(
                 names[other] == dict(term.labels)["app"]
-                and domain(term.topology, place) == domain(term.topology, node)
+                and domain(term.topology, place) == domain(term.topology, home)
                 for other, place in at.items()
                 if other != pod
             )
@@ -103,7 +107,7 @@ def fits_rules(world: Instance, at: Mapping[int, int]) -> bool:
             counts = Counter({domain(spread.topology, n): 0 for n in range(len(ZONES))})
             mine = [place for other, place in at.items() if names[other] == names[pod]]
             counts.update(domain(spread.topology, place) for place in mine)
-            if counts[domain(spread.topology, node)] - min(counts.values()) > spread.max_skew:
+            if counts[domain(spread.topology, home)] - min(counts.values()) > spread.max_skew:
                 return False
     return True
 
@@ -167,3 +171,90 @@ def test_exchanges_reach_what_brute_force_does(seeds: tuple[int, ...]) -> None:
 
     assert short
     assert reached >= 0.5 * short
+
+
+def crowded(word: str) -> Instance:
+    """Return 12 nodes in three zones, and 60 pods in sets of 4 that nearly fill them.
+
+    Args:
+        word: Whether pods of a set keep apart, or spread over zones.
+
+    """
+    rng = Random(word)
+    sizes = [(rng.randint(100, 1000), rng.randint(100, 1000)) for _ in range(60)]
+    room, disk = (int(sum(size[d] for size in sizes) / 12 / 0.97) for d in (0, 1))
+    nodes = tuple(
+        replace(
+            node(f"n{i:02}"),
+            extended=(("room", room), ("disk", disk)),
+            labels=(("zone", "abc"[i % 3]),),
+        )
+        for i in range(12)
+    )
+    gangs = []
+    for i, (a, b) in enumerate(sizes):
+        mine = app(f"set-{i // 4}")
+        spec = PodSpec(
+            (Container("main", Resources(extended=(("room", a), ("disk", b)))),),
+            QosClass.LS,
+            labels=mine,
+            affinity=(AffinityTerm(mine, apart=True),) if word == "apart" else (),
+            spread=(SpreadConstraint("zone", labels=mine),) if word == "spread" else (),
+        )
+        pod = Pod(f"p{i:02}", "default", spec)
+        gangs.append(Gang(pod.name, "default", (pod,), 1, priority=i % 2, lone=True))
+    return Instance(nodes, tuple(gangs))
+
+
+@pytest.mark.parametrize("word", ["apart", "spread"])
+def test_pods_that_keep_apart_or_spread_fill_nodes(
+    word: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """
+    Greedy leaves some out; exchanges find room for all, whether they are compiled or not.
+    """
+    world = crowded(word)
+    problem = build_problem(world)
+    start = place_greedily(problem)
+    found = proposed(problem, start)
+    monkeypatch.setattr(placed, "fastest_sweeps", lambda _: array_sweeps)
+
+    assert len(start) < 60
+    assert found is not None
+    assert len(found) == 60
+    placement = realise(world, accounts_of(world), problem, found)
+    assert not isinstance(placement, Unrealisable)
+    assert breaches(world, placement) == ()
+    assert proposed(problem, start) == found
+
+
+def test_rules_count_what_stays_and_what_runs() -> None:
+    """
+    Where a pod stays, none comes that keeps apart from it; spread counts it in its zone.
+    """
+    itself = app("x")
+    for words, where in (
+        ({"affinity": (AffinityTerm(itself, apart=True),)}, {1, 2, 3}),
+        ({"affinity": (AffinityTerm(itself, apart=True, topology="zone"),)}, {2, 3}),
+        ({"spread": (SpreadConstraint("zone", labels=itself),)}, {2, 3}),
+        ({"spread": (SpreadConstraint("zone", max_skew=2, labels=itself),)}, {0, 1, 2, 3}),
+    ):
+        spec = replace(
+            PodSpec((Container("main", Resources(cpu_milli=100)),), QosClass.LS, labels=itself),
+            **words,
+        )
+        pods = tuple(Pod(f"p{i}", "default", spec) for i in range(2))
+        gangs = tuple(Gang(pod.name, "default", (pod,), 1, lone=True) for pod in pods)
+        nodes = tuple(
+            replace(node(f"n{i}"), labels=(("zone", zone),)) for i, zone in enumerate(ZONES)
+        )
+        problem = build_problem(Instance(nodes, gangs))
+        choice = place_greedily(problem)[0]
+        rules = DomainRules(problem, {0: choice.on(0)})
+        # Spare bins come last; the second pod waits in one.
+        moves = rules.of_items([0], 5).counted(np.array([[1], [1], [1], [1], [0]]))
+        items, gap, spare = np.array([[0]]), np.array([[1]]), np.array([4])
+
+        assert {
+            at for at in range(4) if moves.kept(items, gap, spare, np.array([at])).all()
+        } == where
