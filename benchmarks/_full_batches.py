@@ -229,7 +229,7 @@ def gangs_of(family: Family, number: int, one: PodSet) -> Sequence[Gang]:
         node_selector=((KIND, one.kind),) if one.kind else (),
         labels=itself if family.apart or family.zones else (),
         affinity=(AffinityTerm(itself, apart=True),) if family.apart else (),
-        spread=(SpreadConstraint(ZONE, labels=itself),) if family.zones else (),
+        spread=(SpreadConstraint(ZONE, labels=itself, by_selector=False),) if family.zones else (),
     )
     pods = tuple(Pod(f"set-{number}-{i}", "default", spec) for i in range(one.size))
     if one.minimum:

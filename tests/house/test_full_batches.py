@@ -18,7 +18,18 @@ from placer_models.placement import Placed
 from placer_models.pod import Gang
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
-NAMES = ("plain", "high", "mixed", "shares", "linked", "kinds", "cores", "gangs")
+NAMES = (
+    "plain",
+    "high",
+    "mixed",
+    "shares",
+    "linked",
+    "kinds",
+    "cores",
+    "gangs",
+    "apart",
+    "spread",
+)
 AS_DRAWN_BEFORE = {
     "plain": "989069446b66",
     "high": "9635d5bca1fc",

@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from placer.search.exchanges.move_rules import NO_RULE, NOWHERE, MoveRule, MoveRules, Numbers
+from placer.greedy.columns import Numbers
+from placer.search.exchanges.move_rules import NO_RULE, NOWHERE, MoveRule, MoveRules
 from placer_models.domains import NodeDomains
 from placer_models.problem.problem import Choices, Problem
 from placer_models.problem.tasks import AffinityTask, DomainTask

@@ -12,12 +12,11 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
+from placer.greedy.columns import Mask, Numbers
+
 NO_RULE = -1
 NOWHERE = -1
 """Stands for the domain of a bin that is spare, or that a rule does not look at."""
-
-Numbers = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 
 
 class MoveRule(IntEnum):

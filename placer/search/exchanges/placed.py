@@ -15,9 +15,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from placer.greedy.columns import Mask
 from placer.search.budget import Budget
 from placer.search.exchanges.lot_places import LotPlaces, PodNodes, lot_places
-from placer.search.exchanges.move_rules import Mask
 from placer.search.exchanges.roomiest import RoomiestChoice
 from placer.search.exchanges.swaps import BinContents, fastest_sweeps, settle_in_threads
 from placer.search.exchanges.sweeps import array_sweeps
