@@ -46,7 +46,7 @@ WhatIfChanges = Annotated[
         "--what-if",
         metavar="CHANGE",
         help="Also solve with a change, and compare: uncordon=NODE, cordon=NODE, mend=NODE, "
-        "add=COUNT:NODE|MACHINE, remove=POD, move=POD, scale=GANG:COUNT, "
+        "label=NODE:KEY=VALUE, add=COUNT:NODE|MACHINE, remove=POD, move=POD, scale=GANG:COUNT, "
         "ask-less=POD:RESOURCE=AMOUNT, give-up=POD:TERM, relax=POD.POLICY, or file=FILE for many. "
         "Several are one question.",
     ),

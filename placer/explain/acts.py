@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from placer_models.cluster import Instance
 from placer_models.placement import NamespacedName
 from placer_models.whatif.change import InstanceChange, running_named, waiting_gang
-from placer_models.whatif.nodes import Add, Mend, Uncordon
+from placer_models.whatif.nodes import Add, Mend, SetLabel, Uncordon
 from placer_models.whatif.pods import (
     AskLess,
     GiveUpTerm,
@@ -55,6 +55,8 @@ def _in_cluster(change: InstanceChange, instance: Instance) -> Iterator[str]:
             yield f"kubectl uncordon {change.node}"
         case Mend():
             yield f"repair the devices of node {change.node} that are not healthy"
+        case SetLabel():
+            yield f"kubectl label node {change.node} {change.key}={change.value}"
         case Remove():
             for namespace, name in _ended(change.key, instance):
                 yield f"kubectl delete pod -n {namespace} {name}"
@@ -73,6 +75,8 @@ def _in_files(change: InstanceChange, instance: Instance) -> Iterator[str]:
             yield f"in the file: node {change.node}: cordoned: false"
         case Mend():
             yield f"in the file, once it is so: node {change.node}: no unhealthyDevices"
+        case SetLabel():
+            yield f"in the file: node {change.node}: labels: {{{change.key}: {change.value}}}"
         case Remove():
             for namespace, name in _ended(change.key, instance):
                 yield f"in the file: no pod {namespace}/{name}"

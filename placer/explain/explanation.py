@@ -11,6 +11,7 @@ CHANGE_KINDS = (
     "mend-node",
     "relax",
     "give-up",
+    "label-node",
     "ask-less",
     "fewer-members",
     "move",

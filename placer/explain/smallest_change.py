@@ -21,6 +21,7 @@ from placer.explain.kind_outcome import (
 )
 from placer.explain.least_less import StepSearch, ask_less
 from placer.explain.making_room import end, first_by_name, move
+from placer.explain.node_labels import labels_to_set
 from placer.explain.relaxed import without_limits
 from placer.explain.trial import Outcome, Trials, outcome_of
 from placer.search.baseline import Baseline
@@ -128,6 +129,11 @@ def _taints_that_keep_off(spec: PodSpec, instance: Instance) -> list[str]:
         if taint != UNSCHEDULABLE
     )
     return [taint.key for taint in taints]
+
+
+def label_node(trials: Trials) -> KindOutcome:
+    """Look for the fewest nodes that get the labels which the pods ask for."""
+    return fewest("label-node", labels_to_set(trials.instance), trials)
 
 
 def fewer_members(trials: Trials) -> KindOutcome:
@@ -243,6 +249,7 @@ KINDS: dict[str, Callable[[Trials], KindOutcome]] = {
     "mend-node": mend_node,
     "relax": relax,
     "give-up": give_up,
+    "label-node": label_node,
     "ask-less": ask_less,
     "fewer-members": fewer_members,
     "move": move,
@@ -255,6 +262,7 @@ EQUALLY_SMALL: dict[str, Callable[[Instance], list[Option]]] = {
     "mend-node": _to_mend,
     "relax": _to_relax,
     "give-up": _to_give_up,
+    "label-node": labels_to_set,
 }
 """Kinds of which all that are as small are told, with what there is to choose from."""
 

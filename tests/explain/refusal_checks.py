@@ -12,7 +12,7 @@ from placer_models.pod import Gang
 from placer_models.taints import UNSCHEDULABLE
 from placer_models.whatif.change import ChangeError, InstanceChange
 from placer_models.whatif.language import apply_all
-from placer_models.whatif.nodes import Add, Mend, Uncordon
+from placer_models.whatif.nodes import Add, Mend, SetLabel, Uncordon
 from placer_models.whatif.pods import (
     POLICIES,
     AskLess,
@@ -74,7 +74,7 @@ def _equally_small(change: ProposedChange, one: Refusal) -> Iterator[str]:
     for other in others:
         if not fits(one.state, tuple(other)):
             yield f"world {one.world}: {_written(tuple(other))} would not do as well"
-    if change.kind in ("mend-node", "relax", "give-up"):
+    if change.kind in ("mend-node", "relax", "give-up", "label-node"):
         options = OPTIONS[change.kind](one.state)
         if len(options) > MOST_OPTIONS:
             return
@@ -104,7 +104,7 @@ def smaller(
 ) -> Iterator[Sequence[InstanceChange]]:
     """Yield all changes of a kind that are smaller than one; all that there are without one."""
     match kind:
-        case "mend-node" | "relax" | "give-up" | "end":
+        case "mend-node" | "relax" | "give-up" | "label-node" | "end":
             options = OPTIONS[kind](state)
             if len(options) > MOST_OPTIONS:
                 return
@@ -203,4 +203,33 @@ def to_end(state: Instance) -> list[list[InstanceChange]]:
     return [[Remove(one.pod.key)] for one in state.running if not one.of_node]
 
 
-OPTIONS = {"mend-node": to_mend, "relax": to_relax, "give-up": to_give_up, "end": to_end}
+def to_label(state: Instance) -> list[list[InstanceChange]]:
+    """Return for each node the labels that it has not, of those that pods select nodes by."""
+    waiting = [pod.spec for gang in state.gangs for pod in gang.pods]
+    asked = dict.fromkeys(label for spec in waiting for label in spec.node_selector)
+    keys = [key for key, _ in asked]
+    near = {term.topology for r in state.running for term in r.pod.spec.affinity}
+    near |= {limit.topology for r in state.running for limit in r.pod.spec.spread}
+    near |= {term.topology for spec in waiting for term in spec.affinity}
+    near |= {limit.topology for spec in waiting for limit in spec.spread}
+    for spec in (*waiting, *(r.pod.spec for r in state.running)):
+        near |= set(spec.node_affinity.label_keys) if spec.node_affinity else set()
+    options: list[list[InstanceChange]] = [
+        [
+            SetLabel(node.name, key, value)
+            for key, value in asked
+            if keys.count(key) == 1 and key not in near and "kubernetes.io/" not in key
+            if all(key != own for own, _ in node.labels)
+        ]
+        for node in state.nodes
+    ]
+    return [option for option in options if option]
+
+
+OPTIONS = {
+    "mend-node": to_mend,
+    "relax": to_relax,
+    "give-up": to_give_up,
+    "label-node": to_label,
+    "end": to_end,
+}

@@ -29,6 +29,10 @@ running:
 
 CASES = {
     "uncordon=b": ("kubectl uncordon b", "in the file: node b: cordoned: false"),
+    "label=a:disk=ssd": (
+        "kubectl label node a disk=ssd",
+        "in the file: node a: labels: {disk: ssd}",
+    ),
     "remove=r": ("kubectl delete pod -n default r", "in the file: no pod default/r"),
     "scale=g:1": (
         "in the template that the pods are made of: replicas: 1",

@@ -90,7 +90,7 @@ WOULD_DO: dict[str, tuple[str, dict[str, tuple[str, ...]]]] = {
         " taints: [{key: dedicated, effect: NoSchedule}]}\n"
         "  - {name: n, machine: small}\n"
         "pods: [{name: p, nodeSelector: {pool: db}, requests: {cpu: 1}}]",
-        {"give-up": ("give-up=default/p:taint=dedicated",)},
+        {"give-up": ("give-up=default/p:taint=dedicated",), "label-node": ("label=n:pool=db",)},
     ),
     "a label before the taint of a control plane": (
         "nodes:\n"
@@ -99,7 +99,7 @@ WOULD_DO: dict[str, tuple[str, dict[str, tuple[str, ...]]]] = {
         " labels: {pool: db}}\n"
         "  - {name: n, machine: small}\n"
         "pods: [{name: p, nodeSelector: {pool: db}, requests: {cpu: 1}}]",
-        {"give-up": ("give-up=default/p:nodeSelector=pool",)},
+        {"give-up": ("give-up=default/p:nodeSelector=pool",), "label-node": ("label=n:pool=db",)},
     ),
     "a policy": (
         "nodes: [{name: n, machine: small}]\n"
@@ -247,6 +247,33 @@ def test_of_moves_that_are_as_few_the_first_by_name_are_named(tmp_path: Path) ->
     assert said(found["move"]) == ("move=default/a", "move=default/b")
     assert said(found["end"]) == ("remove=default/a", "remove=default/b")
     assert found["move"].smallest
+
+
+def test_no_label_is_proposed_that_says_what_a_node_is(tmp_path: Path) -> None:
+    """
+    Nor one that a node has with another value, nor one by which pods are kept apart.
+    """
+    instance = read(
+        tmp_path,
+        "nodes: [{name: n, machine: small, labels: {disk: hdd}}]\n"
+        "pods:\n"
+        "  - {name: a, nodeSelector: {topology.kubernetes.io/zone: z}, requests: {cpu: 1}}\n"
+        "  - {name: b, nodeSelector: {nvidia.com/gpu.product: z}, requests: {cpu: 1}}\n"
+        "  - {name: c, nodeSelector: {disk: ssd}, requests: {cpu: 1}}\n"
+        "  - {name: d, nodeSelector: {rack: r}, labels: {a: b}, requests: {cpu: 1},\n"
+        "     topologySpread: {topologyKey: rack, labelSelector: {matchLabels: {a: b}}}}\n"
+        "  - {name: e, nodeSelector: {node-role.kubernetes.io/db: 'yes'}, requests: {cpu: 1}}",
+    )
+
+    found = {one.pods[0][1]: one for one in explained(instance)}
+    labelled = {
+        name: said(change)
+        for name, one in found.items()
+        for change in one.changes
+        if change.kind == "label-node"
+    }
+    assert labelled == {"e": ("label=n:node-role.kubernetes.io/db=yes",)}
+    assert all("label-node" in found[name].ruled_out for name in "abcd")
 
 
 def test_changes_that_are_as_small_are_all_told(tmp_path: Path) -> None:

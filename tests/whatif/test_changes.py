@@ -38,6 +38,11 @@ FREED: dict[str, tuple[str, str]] = {
         "nodes: [{name: n, machine: small, unhealthyDevices: {gpu: [1]}}]\n"
         "pods: [{name: p, requests: {cpu: 1, gpu: 2}}]",
     ),
+    "label": (
+        "label=n:disk=ssd",
+        "nodes: [{name: n, machine: small, labels: {disk: hdd, zone: a}}]\n"
+        "pods: [{name: p, nodeSelector: {disk: ssd, zone: a}, requests: {cpu: 1}}]",
+    ),
     "add a node like another": (
         "add=1:n",
         "nodes: [{name: n, machine: small}]\n"
@@ -255,6 +260,9 @@ BAD: dict[str, str] = {
     "uncordon=n": "is not cordoned",
     "mend=n": "has no broken device",
     "mend=n:gpu": "names no device",
+    "label=n": "does not say which label",
+    "label=n:disk": "does not say which label",
+    "label=m:disk=ssd": "there is no node 'm'",
     "add=x:n": "'x' is no whole number",
     "add=0:n": "'0' is no whole number from 1",
     "add=3": "does not say what is added",
@@ -320,6 +328,7 @@ def test_a_taint_that_keeps_nobody_off_is_not_given_up(
     "texts",
     [
         ("cordon=n", "uncordon=n"),
+        ("label=n:disk=a", "label=n:disk=b"),
         ("scale=p:2", "scale=p:3"),
         ("remove=p", "scale=p:3"),
         ("ask-less=p:cpu=1", "ask-less=p:cpu=500m"),
@@ -349,12 +358,20 @@ def test_what_no_pod_may_ask_for_is_refused(tmp_path: Path) -> None:
 
 def test_a_change_is_written_as_it_is_read() -> None:
     texts = [
-        "uncordon=n", "cordon=n", "mend=n", "mend=n:gpu/3", "add=3:n", "remove=ns/p", "move=ns/p",
-        "scale=ns/g:2", "ask-less=ns/p:memory=4Gi", "ask-less=ns/p:gpu.memory=4Gi",
-        "give-up=ns/p:taint=gpu", "give-up=ns/p:nodeAffinity", "relax=ns/p.cpuBindPolicy",
+        "uncordon=n", "cordon=n", "mend=n", "mend=n:gpu/3", "label=n:a.b/c=d", "add=3:n",
+        "remove=ns/p", "move=ns/p", "scale=ns/g:2", "ask-less=ns/p:memory=4Gi",
+        "ask-less=ns/p:gpu.memory=4Gi", "give-up=ns/p:taint=gpu", "give-up=ns/p:nodeAffinity",
+        "relax=ns/p.cpuBindPolicy",
     ]  # fmt: skip
 
     assert [str(parse_change(text)) for text in texts] == texts
+
+
+def test_a_label_that_a_node_has_is_not_given_again(tmp_path: Path) -> None:
+    instance = read(tmp_path, "nodes: [{name: n, machine: small, labels: {zone: a}}]\n")
+
+    with pytest.raises(ChangeError, match="node 'n' has label zone=a already"):
+        apply_all([parse_change("label=n:zone=a")], instance)
 
 
 def test_a_gang_of_a_group_can_be_removed(tmp_path: Path) -> None:

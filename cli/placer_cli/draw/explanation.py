@@ -44,6 +44,7 @@ MEANS = {
     "mend-node": "mend nodes",
     "relax": "prefer a policy instead of requiring it",
     "give-up": "give a term up",
+    "label-node": "label nodes",
     "ask-less": "ask for less",
     "fewer-members": "fewer members",
     "move": "move running pods",

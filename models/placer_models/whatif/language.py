@@ -14,7 +14,7 @@ from placer_models.legal import IllegalPodError, check_pods
 from placer_models.placement import NamespacedName
 from placer_models.quantity import parse_bytes, parse_milli
 from placer_models.whatif.change import Aspect, ChangeError, InstanceChange
-from placer_models.whatif.nodes import Add, Cordon, Mend, Uncordon
+from placer_models.whatif.nodes import Add, Cordon, Mend, SetLabel, Uncordon
 from placer_models.whatif.pods import (
     POLICIES,
     TERMS,
@@ -130,6 +130,14 @@ def _mend(value: str, _: FindMachine) -> InstanceChange:
     return Mend(node, (kind, int(minor)) if colon else None)
 
 
+def _label(value: str, _: FindMachine) -> InstanceChange:
+    node, _colon, label = value.partition(":")
+    key, equals, word = label.partition("=")
+    if not (node and key and equals):
+        raise ValueError("it does not say which label")
+    return SetLabel(node, key, word)
+
+
 def _add(value: str, find_machine: FindMachine) -> InstanceChange:
     count, colon, of = value.partition(":")
     if not (colon and of):
@@ -186,6 +194,7 @@ KINDS: Mapping[str, ChangeKind] = {
     "uncordon": ChangeKind("NODE", "new pods may come to the node", lambda v, _: Uncordon(v)),
     "cordon": ChangeKind("NODE", "no new pod comes to the node", lambda v, _: Cordon(v)),
     "mend": ChangeKind("NODE[:TYPE/MINOR]", "broken devices of the node work again", _mend),
+    "label": ChangeKind("NODE:KEY=VALUE", "the node has the label", _label),
     "add": ChangeKind(
         "COUNT:NODE|MACHINE", "so many more nodes, like a node or of a machine", _add
     ),

@@ -1,4 +1,4 @@
-"""Changes of nodes: uncordon, cordon, mend, add."""
+"""Changes of nodes: uncordon, cordon, mend, label, add."""
 
 from dataclasses import dataclass, replace
 
@@ -111,6 +111,33 @@ class Mend:
 
 def _named(device: DeviceKey) -> str:
     return f"{device[0]} {device[1]}"
+
+
+@dataclass(frozen=True, slots=True)
+class SetLabel:
+    """The node has a label, whatever it had by the key before."""
+
+    node: str
+    key: str
+    value: str
+
+    @property
+    def aspects(self) -> frozenset[Aspect]:
+        """The node's label of the key."""
+        return frozenset({("label", (self.node, self.key))})
+
+    def apply(self, instance: Instance) -> Instance:
+        """Give the node the label."""
+        node = node_of(instance, self.node)
+        labels = dict(node.labels)
+        if labels.get(self.key) == self.value:
+            raise ChangeError(f"node '{self.node}' has label {self.key}={self.value} already")
+        labels[self.key] = self.value
+        return with_node(instance, replace(node, labels=tuple(sorted(labels.items()))))
+
+    def __str__(self) -> str:
+        """Return it as people write it."""
+        return f"label={self.node}:{self.key}={self.value}"
 
 
 @dataclass(frozen=True, slots=True)
