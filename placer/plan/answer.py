@@ -81,6 +81,7 @@ class Proof:
         values: The whole-number values.
         exact: What the values prove, in units, before it is rounded up; None: no plan at all.
         by_enumeration: Whether the bound is higher than that, because all patterns were tried.
+        by_whole_bins: Values by which it is higher than that, because bins come in whole packs.
 
     """
 
@@ -88,6 +89,7 @@ class Proof:
     values: Values
     exact: Fraction | None
     by_enumeration: bool
+    by_whole_bins: tuple[Values, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

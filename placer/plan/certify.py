@@ -61,6 +61,7 @@ class Certificate:
         values: The values behind it.
         proposal: The last answer of the master problem.
         by_sums: Whether some devices are counted by their sums in the bound.
+        proofs: All values that were proven.
 
     """
 
@@ -68,6 +69,7 @@ class Certificate:
     values: Values
     proposal: Proposal
     by_sums: bool = False
+    proofs: tuple[Values, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +129,7 @@ class Certifier:
     _best: tuple[PriceBound, Values] = field(init=False)
     _centre: FloatArray = field(init=False)
     _over: NDArray[np.bool_] = field(init=False)
+    _proofs: list[Values] = field(init=False, default_factory=list)
 
     def __post_init__(self) -> None:
         market = self.market
@@ -166,7 +169,7 @@ class Certifier:
         self.master.end_exchanges()
         proposal = self._settle(proposal)
         by_sums = any(alike.pricer.by_sums for of_block in self._alike for alike in of_block)
-        return Certificate(*self._best, proposal, by_sums)
+        return Certificate(*self._best, proposal, by_sums, tuple(self._proofs))
 
     def _begin_greedily(self) -> None:
         """Add the patterns of a greedy plan: what is worth most for its price, again and again.
@@ -342,6 +345,7 @@ class Certifier:
 
     def _keep(self, values: FloatArray, whole: Values) -> None:
         """Keep values as the best ones if their bound is."""
+        self._proofs.append(whole)
         bound = bound_of(self.market, whole)
         best = self._best[0].price
         is_first = not self._best[1].of_item

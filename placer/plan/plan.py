@@ -371,7 +371,9 @@ def _bought(
         runners_up=tuple(_runners_up(question, relaxation, deal)),
         witnesses=placements.witnesses,
         relaxed=tuple(_relaxed(question, relaxation, deal)),
-        proof=Proof(relaxation.market, deal.values, deal.exact, deal.by_enumeration),
+        proof=Proof(
+            relaxation.market, deal.values, deal.exact, deal.by_enumeration, deal.by_whole_bins
+        ),
     )
 
 

@@ -1,0 +1,124 @@
+"""The bound by whole bins: nobody buys a part of a node, or of a pack of nodes.
+
+Values of items say how much the bins of a plan can be worth at most, and so how many bins there
+have to be, in fractions. Several such sayings together, with bins in whole packs, are a small
+program in whole numbers, whose bound is one for every plan. It is much higher where a plan is a
+few nodes or packs.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ortools.sat.python import cp_model
+
+from placer.plan.clock import PlanClock
+from placer.plan.market import Market, worth
+from placer.plan.proof import Values
+
+MOST_CUTS = 400
+
+_LARGE = 10**9
+"""What bins have to be worth is counted in at most so many parts."""
+_NEARLY = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class BinsNeeded:
+    """What the bins of a block have to be worth together.
+
+    Attributes:
+        fullest: What one bin of each kind is worth at most.
+        total: What all of them have to come to.
+
+    """
+
+    fullest: tuple[int, ...]
+    total: int
+
+
+def needs_of(market: Market, proofs: Sequence[Values]) -> list[BinsNeeded]:
+    """Return what bins have to be worth, by values that were proven and by sums."""
+    found = dict.fromkeys(_by_sums(market))
+    for values in proofs:
+        for block, (of_item, counts) in enumerate(zip(values.of_item, market.blocks, strict=True)):
+            fullest = tuple(of_kind[block] for of_kind in values.fullest)
+            found[BinsNeeded(fullest, worth(of_item, counts))] = None
+    return [_smaller(one) for one in found if one.total > 0]
+
+
+def _by_sums(market: Market) -> Iterator[BinsNeeded]:
+    """Yield what follows from one kind of items, and from resources of items for the same kinds."""
+    for block, counts in enumerate(market.blocks):
+        most = [market.most_of(kind, block) for kind in market.kinds]
+        for item, count in enumerate(counts):
+            if count:
+                yield BinsNeeded(tuple(of_kind[item] for of_kind in most), count)
+        allowed = [
+            frozenset(k for k, of_kind in enumerate(most) if of_kind[i]) for i in range(len(counts))
+        ]
+        for kinds in {allowed[item] for item, count in enumerate(counts) if count}:
+            mine = [i for i, count in enumerate(counts) if count and allowed[i] <= kinds]
+            for resource in range(len(market.kinds[0].room)):
+                least = {
+                    i: min(
+                        size[resource]
+                        for k in allowed[i]
+                        if (size := market.kinds[k].sizes[i]) is not None
+                    )
+                    for i in mine
+                    if allowed[i]
+                }
+                room = tuple(
+                    kind.room[resource] if k in kinds else 0 for k, kind in enumerate(market.kinds)
+                )
+                yield BinsNeeded(room, sum(counts[i] * size for i, size in least.items()))
+
+
+def _smaller(one: BinsNeeded) -> BinsNeeded:
+    """Return the same in larger parts, rounded so that it asks for no more."""
+    part = one.total // _LARGE + 1
+    return BinsNeeded(tuple(-(-n // part) for n in one.fullest), -(-one.total // part))
+
+
+def bound_by_whole_bins(
+    market: Market,
+    proofs: Sequence[Values],
+    clock: PlanClock,
+    time: float,
+    most: int,
+) -> int:
+    """Return a price below which there is no plan.
+
+    Args:
+        market: The market.
+        proofs: Values that were proven.
+        clock: What time is measured by.
+        time: How much of it there is.
+        most: The price of some plan.
+
+    """
+    model = cp_model.CpModel()
+    prices = [kind.price * kind.pack for kind in market.kinds]
+    packs = []
+    for kind, price in zip(market.kinds, prices, strict=True):
+        limit = most // price if price else (kind.buyable or 0)
+        if price and kind.buyable is not None:
+            limit = min(limit, kind.buyable // kind.pack)
+        packs.append(model.new_int_var(0, limit, ""))
+    for need in needs_of(market, proofs)[-MOST_CUTS:]:
+        worths = [n * kind.pack for n, kind in zip(need.fullest, market.kinds, strict=True)]
+        model.add(cp_model.LinearExpr.weighted_sum(packs, worths) >= need.total)
+    model.minimize(cp_model.LinearExpr.weighted_sum(packs, prices))
+    solver = cp_model.CpSolver()
+    solver.parameters.num_workers = 1
+    solver.parameters.random_seed = 0
+    wall_s = clock.wall_s(clock.now() + time)
+    if wall_s is None:
+        solver.parameters.max_deterministic_time = max(0.01, time)
+    else:
+        solver.parameters.max_time_in_seconds = max(0.01, wall_s)
+    status = solver.solve(model)
+    clock.count(solver.response_proto.deterministic_time)
+    if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+        return 0
+    return min(most, max(0, int(-(-(solver.best_objective_bound - _NEARLY) // 1))))
