@@ -24,8 +24,8 @@ _SETTLING = 0.85
 _TRIES = 4
 _FEW_BINS = 600
 """Plans of no more bins a block are improved by CP-SAT over the patterns."""
-_WHOLE = 0.05
-"""This part of the time at most is for the bound by whole bins."""
+_WHOLE = 0.3
+"""This part of what is left then at most is for the bound by whole bins."""
 _MOST_RIVALS = 4
 _MORE = 300
 """So many fillings at a time are added for such plans."""
@@ -125,6 +125,11 @@ class Buyer:
         rounding = Rounding(market, certifier.master, certifier.filler, over=over)
         plan = rounding.best(certificate.proposal, _TRIES, self.seed) if exact is not None else None
         complete, by_enumeration, by_whole_bins = None, False, False
+        if bound is not None and plan is not None and plan.price > bound and not over():
+            left = self.time - (self.clock.now() - started)
+            whole = bound_by_whole_bins(certifier, _WHOLE * left, plan.price)
+            if whole > bound:
+                bound, by_whole_bins = rounded_up(Fraction(whole), steps), True
         if bound is not None and (plan is None or plan.price > bound):
             complete = all_patterns(market)
             few = plan is not None and max(map(len, plan.fillings), default=0) <= _FEW_BINS
@@ -138,12 +143,6 @@ class Buyer:
                     bound, by_enumeration = None, True
                 elif complete is not None and answer.bound is not None and answer.bound > bound:
                     bound, by_enumeration = answer.bound, True
-        if bound is not None and plan is not None and plan.price > bound:
-            proofs, left = certificate.proofs, self.time - (self.clock.now() - started)
-            time = min(_WHOLE * self.time, max(0.0, left))
-            whole = bound_by_whole_bins(market, proofs, self.clock, time, plan.price)
-            if whole > bound:
-                bound, by_whole_bins = rounded_up(Fraction(whole), steps), True
         rivals = self._rivals(plan, certifier, complete, over) if plan else ()
         return Deal(
             plan,
@@ -155,7 +154,7 @@ class Buyer:
             certifier.start,
             certificate.by_sums,
             rivals,
-            certificate.proofs if by_whole_bins else (),
+            tuple(certifier.proofs) if by_whole_bins else (),
         )
 
     def _more_patterns(self, certifier: Certifier, proposal: Proposal) -> list[Pattern]:

@@ -61,7 +61,6 @@ class Certificate:
         values: The values behind it.
         proposal: The last answer of the master problem.
         by_sums: Whether some devices are counted by their sums in the bound.
-        proofs: All values that were proven.
 
     """
 
@@ -69,7 +68,6 @@ class Certificate:
     values: Values
     proposal: Proposal
     by_sums: bool = False
-    proofs: tuple[Values, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +107,7 @@ class Certifier:
         threads: How many pricing problems are solved at a time.
         stop: Asked now and then whether to end at once.
         on_bound: Told of each better bound.
+        proofs: All values that were proven.
 
     """
 
@@ -123,13 +122,13 @@ class Certifier:
     master: Master = field(init=False)
     filler: Filler = field(init=False)
     start: Aggregate = field(init=False)
+    proofs: list[Values] = field(init=False, default_factory=list)
     _alike: list[list[_Alike]] = field(init=False)
     _rng: np.random.Generator = field(init=False)
     _scale: int = field(init=False)
     _best: tuple[PriceBound, Values] = field(init=False)
     _centre: FloatArray = field(init=False)
     _over: NDArray[np.bool_] = field(init=False)
-    _proofs: list[Values] = field(init=False, default_factory=list)
 
     def __post_init__(self) -> None:
         market = self.market
@@ -169,7 +168,14 @@ class Certifier:
         self.master.end_exchanges()
         proposal = self._settle(proposal)
         by_sums = any(alike.pricer.by_sums for of_block in self._alike for alike in of_block)
-        return Certificate(*self._best, proposal, by_sums, tuple(self._proofs))
+        return Certificate(*self._best, proposal, by_sums)
+
+    def prove(self, proposal: Proposal, deadline: float) -> Values:
+        """Return the values of a proposal with what bins are worth by them; add patterns."""
+        self.deadline = deadline
+        with ThreadPoolExecutor(self.threads) as pool:
+            self._prove(proposal.values, proposal, pool)
+        return self.proofs[-1]
 
     def _begin_greedily(self) -> None:
         """Add the patterns of a greedy plan: what is worth most for its price, again and again.
@@ -345,7 +351,7 @@ class Certifier:
 
     def _keep(self, values: FloatArray, whole: Values) -> None:
         """Keep values as the best ones if their bound is."""
-        self._proofs.append(whole)
+        self.proofs.append(whole)
         bound = bound_of(self.market, whole)
         best = self._best[0].price
         is_first = not self._best[1].of_item

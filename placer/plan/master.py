@@ -120,6 +120,15 @@ class Master:
         self._program.set_most(self._bins[kind], _most(self.market.kinds[kind]))
         return proposal
 
+    def with_bins(self, bins: Sequence[int]) -> Proposal:
+        """Return the cheapest way with so many bins of each kind at most."""
+        for variable, most in zip(self._bins, bins, strict=True):
+            self._program.set_most(variable, float(most))
+        proposal = self.solve()
+        for variable, kind in zip(self._bins, self.market.kinds, strict=True):
+            self._program.set_most(variable, _most(kind))
+        return proposal
+
     def solve(self) -> Proposal:
         """Return the cheapest way to buy and fill bins in fractions."""
         price = self._program.solve()

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from ortools.sat.python import cp_model
 
-from placer.plan.clock import PlanClock
+from placer.plan.certify import Certifier
 from placer.plan.market import Market, worth
 from placer.plan.proof import Values
 
@@ -40,10 +40,15 @@ def needs_of(market: Market, proofs: Sequence[Values]) -> list[BinsNeeded]:
     """Return what bins have to be worth, by values that were proven and by sums."""
     found = dict.fromkeys(_by_sums(market))
     for values in proofs:
-        for block, (of_item, counts) in enumerate(zip(values.of_item, market.blocks, strict=True)):
-            fullest = tuple(of_kind[block] for of_kind in values.fullest)
-            found[BinsNeeded(fullest, worth(of_item, counts))] = None
+        found |= dict.fromkeys(_needs_by(market, values))
     return [_smaller(one) for one in found if one.total > 0]
+
+
+def _needs_by(market: Market, values: Values) -> Iterator[BinsNeeded]:
+    """Yield what the bins of each block have to be worth by some values."""
+    for block, (of_item, counts) in enumerate(zip(values.of_item, market.blocks, strict=True)):
+        fullest = tuple(of_kind[block] for of_kind in values.fullest)
+        yield BinsNeeded(fullest, worth(of_item, counts))
 
 
 def _by_sums(market: Market) -> Iterator[BinsNeeded]:
@@ -80,23 +85,38 @@ def _smaller(one: BinsNeeded) -> BinsNeeded:
     return BinsNeeded(tuple(-(-n // part) for n in one.fullest), -(-one.total // part))
 
 
-def bound_by_whole_bins(
-    market: Market,
-    proofs: Sequence[Values],
-    clock: PlanClock,
-    time: float,
-    most: int,
-) -> int:
+def bound_by_whole_bins(certifier: Certifier, time: float, most: int) -> int:
     """Return a price below which there is no plan.
 
+    The cheapest bins that do by all that is known are filled by patterns. Where these leave
+    something over, its values are proven, and say what bins are missing; and so on.
+
     Args:
-        market: The market.
-        proofs: Values that were proven.
-        clock: What time is measured by.
-        time: How much of it there is.
+        certifier: Knows values that were proven, and proves more.
+        time: How much time of its clock there is.
         most: The price of some plan.
 
     """
+    clock = certifier.clock
+    end = clock.now() + time
+    best = 0
+    while True:
+        bound, bins = _cheapest(certifier, max(0.0, end - clock.now()), most)
+        best = max(best, min(bound, most))
+        if bins is None or best >= most or certifier.stop() or clock.now() >= end:
+            return best
+        proposal = certifier.master.with_bins(bins)
+        if (proposal.short < _NEARLY).all():
+            return best
+        values = certifier.prove(proposal, end)
+        needs = _needs_by(certifier.market, values)
+        if all(worth(one.fullest, bins) >= one.total for one in needs):
+            return best
+
+
+def _cheapest(certifier: Certifier, time: float, most: int) -> tuple[int, tuple[int, ...] | None]:
+    """Return the least price of bins that are worth enough, and these bins if they were found."""
+    market, clock = certifier.market, certifier.clock
     model = cp_model.CpModel()
     prices = [kind.price * kind.pack for kind in market.kinds]
     packs = []
@@ -104,8 +124,8 @@ def bound_by_whole_bins(
         limit = most // price if price else (kind.buyable or 0)
         if price and kind.buyable is not None:
             limit = min(limit, kind.buyable // kind.pack)
-        packs.append(model.new_int_var(0, limit, ""))
-    for need in needs_of(market, proofs)[-MOST_CUTS:]:
+        packs.append(model.new_int_var(0 if price else limit, limit, ""))
+    for need in needs_of(market, certifier.proofs)[-MOST_CUTS:]:
         worths = [n * kind.pack for n, kind in zip(need.fullest, market.kinds, strict=True)]
         model.add(cp_model.LinearExpr.weighted_sum(packs, worths) >= need.total)
     model.minimize(cp_model.LinearExpr.weighted_sum(packs, prices))
@@ -120,5 +140,9 @@ def bound_by_whole_bins(
     status = solver.solve(model)
     clock.count(solver.response_proto.deterministic_time)
     if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
-        return 0
-    return min(most, max(0, int(-(-(solver.best_objective_bound - _NEARLY) // 1))))
+        return 0, None
+    bound = max(0, int(-(-(solver.best_objective_bound - _NEARLY) // 1)))
+    bins = tuple(
+        solver.value(number) * kind.pack for number, kind in zip(packs, market.kinds, strict=True)
+    )
+    return bound, bins
