@@ -1,7 +1,7 @@
 """Pods placed by patterns of whole nodes, and what the patterns prove."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from random import Random
 
 import numpy as np
@@ -16,7 +16,7 @@ from placer.search import joint_search
 from placer.search.budget import Budget
 from placer.search.exact import limits_of
 from placer.search.options import SolveOptions
-from placer.search.patterns.enumeration import full_patterns
+from placer.search.patterns.dearest import RoomForKinds, dearest_patterns
 from placer.search.patterns.placed import PatternAnswer, place_by_patterns
 from placer.search.solver import solve
 from placer.search.sums_bound import bound_by_sums
@@ -55,34 +55,54 @@ def fillings(room: list[int], sizes: list[list[int]], counts: list[int]) -> Iter
             yield rest + Counter({last: times})
 
 
+def worth(prices: list[int], pattern: Iterable[int]) -> int:
+    return sum(prices[kind] for kind in pattern)
+
+
+@pytest.mark.parametrize("most", [1, 4, 1000])
 @pytest.mark.parametrize("seed", range(60))
-def test_full_patterns_are_those_to_which_no_pod_can_be_added(seed: int) -> None:
+def test_dearest_patterns_are_those_that_trying_every_choice_finds(seed: int, most: int) -> None:
     """
-    Each of them once, as trying every choice of pods finds them.
+    They fit, none beats the bound, and where none had to be dropped the dearest is among them.
     """
     rng = Random(seed)
     room = [rng.randint(0, 12), rng.randint(4, 12)]
     sizes = [[rng.randint(0, 7), rng.randint(1, 7)] for _ in range(rng.randint(1, 6))]
     counts = [rng.randint(0, 3) for _ in sizes]
+    prices = [rng.choice((0, rng.randint(1, 900_000))) for _ in sizes]
     choices = list(fillings(room, sizes, counts))
-    full = [one for one in choices if not any(one < other for other in choices)]
-    found = full_patterns(
-        np.array(room, float), np.array(sizes, float), np.array(counts), 10**6, never
+    best = max(worth(prices, one.elements()) for one in choices)
+    least = rng.choice((0, best // 2, best, best + 5))
+    found = dearest_patterns(
+        RoomForKinds(np.array(room, float), np.array(sizes, float), np.array(counts)),
+        np.array(prices),
+        least,
+        5,
+        most,
+        never,
     )
+    values = [worth(prices, pattern) for pattern in found.found]
 
-    assert found is not None
-    rows = [tuple(sorted(shape for shape in row if shape < len(sizes))) for row in found.tolist()]
-    assert sorted(rows) == sorted(tuple(sorted(one.elements())) for one in full)
+    assert found.bound >= best
+    assert values == sorted(values, reverse=True)
+    assert all(value > least for value in values)
+    assert all(Counter(pattern) in choices for pattern in found.found)
+    assert len(set(found.found)) == len(found.found) <= 5
+    if most == 1000:
+        assert values[:1] == [best] * (best > least)
+        # One part of a point more for what is rounded.
+        assert found.bound <= max(best, least) + 1
 
 
-def test_too_many_patterns_are_given_up() -> None:
+def test_a_bound_holds_where_the_time_ends_at_once() -> None:
     """
-    Of 30 shapes five fit a node in any way: the most that may be looked at ends it.
+    Of 30 shapes five fit a node in any way: what they are worth is known before they are found.
     """
-    sizes = np.ones((30, 1))
+    room = RoomForKinds(np.array([5.0]), np.ones((30, 1)), np.full(30, 5))
+    found = dearest_patterns(room, np.full(30, 7), 0, 3, 10, lambda: True)
 
-    assert full_patterns(np.array([5.0]), sizes, np.full(30, 5), 10_000, never) is None
-    assert full_patterns(np.array([5.0]), sizes, np.full(30, 5), 10**6, lambda: True) is None
+    assert found.bound >= 35
+    assert len(found.found) <= 3
 
 
 def of_few(seed: int, nodes: int, load: float = 1.2) -> Instance:

@@ -47,11 +47,10 @@ def dive(
             break
         uses = program.uses
         if program.size < MOST_KNOWN:
-            program.learn()
+            program.learn(stop)
         before = len(filled)
         for use in _to_keep(uses, rng):
-            row = program.alike[use.alike].patterns[use.pattern]
-            pattern = np.bincount(row, minlength=kinds + 1)[:kinds]
+            pattern = np.bincount(use.pattern, minlength=kinds)
             for _ in range(min(nodes[use.alike], max(1, int(use.times + NEARLY)))):
                 counts = np.minimum(pattern, left)
                 left -= counts

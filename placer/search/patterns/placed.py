@@ -14,8 +14,9 @@ import numpy as np
 
 from placer.search.budget import Budget
 from placer.search.exchanges.lot_places import LotPlaces, PodNodes, lot_places
+from placer.search.patterns.chosen import choose_patterns
+from placer.search.patterns.dearest import RoomForKinds
 from placer.search.patterns.dive import NodeFilling, dive
-from placer.search.patterns.enumeration import full_patterns
 from placer.search.patterns.program import AlikeNodes, PatternProgram, PodKind, converge
 from placer_models.goals import MEMBER_OF_MINIMUM_POINTS
 from placer_models.problem.problem import Choices, Problem
@@ -23,15 +24,8 @@ from placer_models.problem.problem import Choices, Problem
 MOST_A_NODE = 5.0
 """The most pods a node, as far as sums say, for which patterns are looked at."""
 
-MOST_PATTERNS = 1_000_000
-"""The most patterns, full or not, that are looked at."""
-
-PATTERNS_A_SECOND = 3e5
-"""How many patterns looked at count as a second of deterministic work."""
-
-PRICED_A_SECOND = 2e7
-COLUMNS_A_SECOND = 1e5
-"""The same for patterns priced, and for patterns known to the program when it is solved."""
+SHARE_OF_CHOICE = 0.3
+"""The share of the time that is left for the choice among patterns that are known."""
 
 MOST_DIVES = 40
 """The most dives for one level."""
@@ -154,36 +148,29 @@ class _PatternSearch:
             lot = places.lots[i]
             found[places.thing_of[lot.pods[0]], lot.level, lot.points].append(lot.pods[0])
         kinds = [PodKind(tuple(pods), *key) for key, pods in sorted(found.items())]
-        alike = self._alike(kinds)
-        if alike is None:
-            return None
         kept = [places.points(self._lots_of[i], self.held) for i in range(level)]
-        program = PatternProgram(kinds, alike, level, kept)
+        program = PatternProgram(kinds, self._alike(kinds), level, kept)
         self._know_held(program)
         return program
 
-    def _alike(self, kinds: Sequence[PodKind]) -> list[AlikeNodes] | None:
-        """Return the nodes with their patterns, or None if there are too many."""
-        columns, budget = self.places.columns, self.places.budget
+    def _alike(self, kinds: Sequence[PodKind]) -> list[AlikeNodes]:
+        """Return the nodes, those together that have the same room for the pods."""
+        columns = self.places.columns
         groups: defaultdict[tuple[int, bytes], list[int]] = defaultdict(list)
         for node, kind in enumerate(columns.kinds.tolist()):
             groups[kind, columns.room[node].tobytes()].append(node)
         shapes = [kind.shape for kind in kinds]
-        alike, left = [], MOST_PATTERNS
+        sizes, alike = columns.sizes[shapes], []
         for (kind, _), nodes in groups.items():
             counts = np.array([len(of.pods) for of in kinds])
             counts[columns.barred[shapes, kind]] = 0
-            room, sizes = columns.room[nodes[0]], columns.sizes[shapes]
-            patterns = full_patterns(room, sizes, counts, left, lambda: budget.over)
-            if patterns is None:
-                return None
-            left -= len(patterns)
-            budget.spent_work += len(patterns) / PATTERNS_A_SECOND
-            alike.append(AlikeNodes(tuple(nodes), patterns))
+            alike.append(
+                AlikeNodes(tuple(nodes), RoomForKinds(columns.room[nodes[0]], sizes, counts))
+            )
         return alike
 
     def _know_held(self, program: PatternProgram) -> None:
-        """Give the program full patterns with all pods that are held now."""
+        """Give the program the patterns by which pods are held now."""
         kinds = program.kinds
         kind_of = {pod: k for k, kind in enumerate(kinds) for pod in kind.pods}
         on: defaultdict[int, Counter[int]] = defaultdict(Counter)
@@ -192,18 +179,17 @@ class _PatternSearch:
                 on[node][kind_of[pod]] += 1
         for index, of in enumerate(program.alike):
             for counts in {frozenset(on[node].items()) for node in of.nodes if node in on}:
-                holds = np.ones(len(of.patterns), dtype=np.bool_)
-                for kind, count in counts:
-                    holds &= (of.patterns == kind).sum(axis=1) >= count
-                program.know(index, int(holds.argmax()))
+                program.know(index, tuple(sorted(Counter(dict(counts)).elements())))
 
     def _improved(self, level: int, program: PatternProgram) -> bool:
         """Bound the level, and dive until that is reached; return whether it got better."""
         places, budget = self.places, self.places.budget
-        size = sum(len(of.patterns) for of in program.alike)
+        counted = 0.0
 
         def stop() -> bool:
-            budget.spent_work += size / PRICED_A_SECOND + program.size / COLUMNS_A_SECOND
+            nonlocal counted
+            budget.spent_work += program.work_s - counted
+            counted = program.work_s
             return budget.over
 
         unit = gcd(*(kind.points for kind in program.kinds if kind.level == level))
@@ -216,8 +202,11 @@ class _PatternSearch:
         limit = self.bounds[level]
         if sees_all and bound is not None and (limit is None or bound < limit):
             self.bounds[level] = limit = bound
-        program.weigh([WEIGHT ** min(3, level - i) for i in range(level + 1)])
         better = False
+        if self._points(level) != limit and not budget.over:
+            chosen = choose_patterns(program, level, budget, SHARE_OF_CHOICE * budget.left)
+            better = self._takes_over(level, program, chosen)
+        program.weigh([WEIGHT ** min(3, level - i) for i in range(level + 1)])
         for number in range(MOST_DIVES):
             if budget.over or self._points(level) == limit:
                 break

@@ -1,10 +1,11 @@
 """The linear program that fills nodes by patterns, in fractions: what it reaches is a bound.
 
-Nodes that are alike have the same patterns. All patterns are known, but the program knows few of
-them at first, and is given those that would improve it until there are none (column generation;
-Gilmore and Gomory 1961). Pods of a kind are counted up to what the patterns have room for.
+Nodes that are alike have the same patterns. The program knows few of them at first, and is given
+those that would improve it until there are none (column generation; Gilmore and Gomory 1961).
+Pods of a kind are counted up to what the patterns have room for.
 """
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from placer.linear import LinearProgram
-from placer.search.patterns.enumeration import Patterns
+from placer.search.patterns.dearest import Pattern, RoomForKinds, dearest_patterns
 
 AT_ONCE = 20
 """How many patterns of nodes that are alike are given to the program at a time."""
@@ -21,6 +22,15 @@ NEARLY = 1e-6
 
 PRICE = 10**6
 """Prices are rounded to so many parts of a point: for whole numbers the bound holds exactly."""
+
+COLUMNS_A_SECOND = 1e5
+"""How many patterns known to the program when it is solved count as a second of work."""
+
+LOOKED_AT_A_SECOND = 2e6
+"""The same for patterns that are looked at on the way to the dearest ones."""
+
+FEW, MANY = 500, 20_000
+"""How many patterns of a length are made longer: at first, and where that finds nothing."""
 
 NOTHING = 10
 """A gain of so few parts of a point is none: it comes from rounding."""
@@ -45,10 +55,10 @@ class PodKind:
 
 @dataclass(frozen=True, slots=True)
 class AlikeNodes:
-    """Nodes that have the same room for all kinds of pods, and all their full patterns."""
+    """Nodes that have the same room for all kinds of pods."""
 
     nodes: tuple[int, ...]
-    patterns: Patterns
+    room: RoomForKinds
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +66,18 @@ class PatternUse:
     """How often a pattern is used, in fractions."""
 
     alike: int
-    pattern: int
+    pattern: Pattern
     times: float
 
 
 class PatternProgram:
-    """The program, and the patterns that it knows."""
+    """The program, and the patterns that it knows.
+
+    Attributes:
+        kept: The points that earlier levels keep, one number each.
+        work_s: Deterministic seconds of work so far.
+
+    """
 
     def __init__(
         self,
@@ -76,11 +92,11 @@ class PatternProgram:
             kinds: The pods.
             alike: The nodes.
             level: The index of the priority whose points are counted.
-            kept: The points that earlier levels keep, one number each.
+            kept: The points that earlier levels keep.
 
         """
         self.kinds, self.alike = kinds, alike
-        self._level, self._kept = level, kept
+        self._level, self.kept = level, tuple(kept)
         self._program = program = LinearProgram(maximise=True, go_on=False)
         self._placed = [program.variable(most=float(len(kind.pods))) for kind in kinds]
         self._room = [program.row(most=0.0) for _ in kinds]
@@ -92,24 +108,24 @@ class PatternProgram:
                 program.set_cost(placed, float(kind.points))
             else:
                 program.put(self._levels[kind.level], placed, float(kind.points))
-        self._columns: dict[tuple[int, int], int] = {}
+        self._columns: dict[tuple[int, Pattern], int] = {}
         self._prices = self._node_prices = self._level_prices = np.zeros(0, dtype=np.int64)
         self._times: list[float] = []
+        self.work_s = 0.0
 
-    def know(self, alike: int, pattern: int) -> None:
+    def know(self, alike: int, pattern: Pattern) -> None:
         """Give the program a pattern."""
         if (alike, pattern) in self._columns:
             return
         self._columns[alike, pattern] = column = self._program.variable()
         self._program.put(self._nodes[alike], column, 1.0)
-        row = self.alike[alike].patterns[pattern]
-        kinds, counts = np.unique(row[row < len(self.kinds)], return_counts=True)
-        for kind, count in zip(kinds.tolist(), counts.tolist(), strict=True):
+        for kind, count in Counter(pattern).items():
             self._program.put(self._room[kind], column, -float(count))
 
     def solve(self) -> float | None:
         """Solve the program with the patterns that it knows; return its goal, or None."""
         goal = self._program.solve()
+        self.work_s += self.size / COLUMNS_A_SECOND
         if not self._program.is_solved:
             return None
         # All of it is read now: the solver forgets it with the first new pattern.
@@ -131,6 +147,11 @@ class PatternProgram:
         return len(self._columns)
 
     @property
+    def known(self) -> list[tuple[int, Pattern]]:
+        """The patterns that it knows, each with the index of its nodes that are alike."""
+        return list(self._columns)
+
+    @property
     def uses(self) -> list[PatternUse]:
         """The patterns that the last solution uses."""
         return [
@@ -139,7 +160,7 @@ class PatternProgram:
             if times > NEARLY
         ]
 
-    def learn(self, count: int = AT_ONCE) -> int:
+    def learn(self, stop: Callable[[], bool], count: int = AT_ONCE) -> int:
         """Give the program the patterns that improve it most by its last prices.
 
         Returns:
@@ -152,18 +173,18 @@ class PatternProgram:
                 self.kinds, self._worth(), self._prices.tolist(), strict=True
             )
         )
-        for points, price in zip(self._kept, self._level_prices.tolist(), strict=True):
+        for points, price in zip(self.kept, self._level_prices.tolist(), strict=True):
             bound -= price * points
-        by_kind = np.append(self._prices, 0)
         for index, of in enumerate(self.alike):
-            values = by_kind[of.patterns].sum(axis=1)
-            bound += len(of.nodes) * int(values.max())
-            best = np.argpartition(-values, min(4 * count, len(values) - 1))[: 4 * count]
-            best = best[np.argsort(-values[best], kind="stable")]
-            new = [p for p in best.tolist() if (index, p) not in self._columns]
-            for pattern in new[:count]:
-                if values[pattern] > self._node_prices[index] + NOTHING:
-                    self.know(index, pattern)
+            least = int(self._node_prices[index]) + NOTHING
+            for most in (FEW, MANY):
+                dearest = dearest_patterns(of.room, self._prices, least, count, most, stop)
+                self.work_s += dearest.looked_at / LOOKED_AT_A_SECOND
+                if dearest.found or dearest.bound <= least + 1:
+                    break
+            bound += len(of.nodes) * dearest.bound
+            for pattern in dearest.found:
+                self.know(index, pattern)
         return bound // PRICE
 
     def _worth(self) -> list[int]:
@@ -204,7 +225,7 @@ def converge(program: PatternProgram, unit: int, stop: Callable[[], bool]) -> in
         if reached is None:
             break
         before = program.size
-        found = program.learn() // unit * unit
+        found = program.learn(stop) // unit * unit
         bound = found if bound is None else min(bound, found)
         if program.size == before or bound <= reached + NEARLY:
             break
