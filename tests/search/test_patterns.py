@@ -16,7 +16,7 @@ from placer.search import joint_search
 from placer.search.budget import Budget
 from placer.search.exact import limits_of
 from placer.search.options import SolveOptions
-from placer.search.patterns.dearest import RoomForKinds, dearest_patterns
+from placer.search.patterns.dearest import NodeRoom, dearest_patterns
 from placer.search.patterns.placed import PatternAnswer, place_by_patterns
 from placer.search.solver import solve
 from placer.search.sums_bound import bound_by_sums
@@ -74,7 +74,7 @@ def test_dearest_patterns_are_those_that_trying_every_choice_finds(seed: int, mo
     best = max(worth(prices, one.elements()) for one in choices)
     least = rng.choice((0, best // 2, best, best + 5))
     found = dearest_patterns(
-        RoomForKinds(np.array(room, float), np.array(sizes, float), np.array(counts)),
+        NodeRoom(np.array(room, float), np.array(sizes, float), np.array(counts)),
         np.array(prices),
         least,
         5,
@@ -98,7 +98,7 @@ def test_a_bound_holds_where_the_time_ends_at_once() -> None:
     """
     Of 30 shapes five fit a node in any way: what they are worth is known before they are found.
     """
-    room = RoomForKinds(np.array([5.0]), np.ones((30, 1)), np.full(30, 5))
+    room = NodeRoom(np.array([5.0]), np.ones((30, 1)), np.full(30, 5))
     found = dearest_patterns(room, np.full(30, 7), 0, 3, 10, lambda: True)
 
     assert found.bound >= 35

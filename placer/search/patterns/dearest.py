@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from placer.linear import LinearProgram
 from placer.search.exchanges.sweeps import Loads
 
-Pattern = tuple[int, ...]
+NodePattern = tuple[int, ...]
 """The kinds of the pods on a node, ascending; a kind stands there once for each pod."""
 
 AT_ONCE = 200_000
@@ -23,7 +23,7 @@ AT_ONCE = 200_000
 
 
 @dataclass(frozen=True, slots=True)
-class RoomForKinds:
+class NodeRoom:
     """What a node has for pods of some kinds.
 
     Attributes:
@@ -49,13 +49,13 @@ class DearestPatterns:
 
     """
 
-    found: list[Pattern]
+    found: list[NodePattern]
     bound: int
     looked_at: int
 
 
 def dearest_patterns(
-    room: RoomForKinds,
+    room: NodeRoom,
     prices: NDArray[np.int64],
     least: int,
     count: int,
@@ -76,7 +76,7 @@ def dearest_patterns(
     growth = _Growth.of(room, prices)
     if growth is None:
         return DearestPatterns([], max(0, least), 0)
-    best: list[tuple[int, Pattern]] = []
+    best: list[tuple[int, NodePattern]] = []
     bound, looked_at = 0, 0
     begun = growth.empty
     chunk = max(1, AT_ONCE // len(growth.kinds))
@@ -105,7 +105,7 @@ def dearest_patterns(
     return DearestPatterns(_dearest_first(best), bound, looked_at)
 
 
-def _dearest_first(best: list[tuple[int, Pattern]]) -> list[Pattern]:
+def _dearest_first(best: list[tuple[int, NodePattern]]) -> list[NodePattern]:
     return [pattern for _, pattern in reversed(best)]
 
 
@@ -155,7 +155,7 @@ class _Growth:
 
     """
 
-    room: RoomForKinds
+    room: NodeRoom
     prices: NDArray[np.int64]
     kinds: NDArray[np.intp]
     rates: Loads
@@ -163,14 +163,14 @@ class _Growth:
     worth: Loads
 
     @classmethod
-    def of(cls, room: RoomForKinds, prices: NDArray[np.int64]) -> "_Growth | None":
+    def of(cls, room: NodeRoom, prices: NDArray[np.int64]) -> "_Growth | None":
         """Return how they grow by kinds that are worth something; None if there are none."""
         fit = (room.sizes <= room.amounts).all(axis=1)
         of_use = np.flatnonzero((prices > 0) & (room.counts > 0) & fit)
         if not len(of_use):
             return None
         worth = _worth_of(
-            RoomForKinds(room.amounts, room.sizes[of_use], room.counts[of_use]), prices[of_use]
+            NodeRoom(room.amounts, room.sizes[of_use], room.counts[of_use]), prices[of_use]
         )
         taken = room.sizes[of_use] @ worth
         rates = np.full(len(of_use), np.inf)
@@ -180,7 +180,7 @@ class _Growth:
         sizes, counts, prices = room.sizes[kinds], room.counts[kinds], prices[kinds]
         each_beyond = counts * np.maximum(prices - sizes @ worth, 0.0)
         beyond: Loads = np.cumsum(each_beyond[::-1], dtype=np.float64)[::-1]
-        return cls(RoomForKinds(room.amounts, sizes, counts), prices, kinds, rates, beyond, worth)
+        return cls(NodeRoom(room.amounts, sizes, counts), prices, kinds, rates, beyond, worth)
 
     @property
     def empty(self) -> _Begun:
@@ -224,12 +224,12 @@ class _Growth:
         hopes = values + np.minimum(by_rate, free + self.beyond[kind])
         return _Begun(np.hstack([begun.items[which], kind[:, None]]), left, values, hopes)
 
-    def pattern(self, row: NDArray[np.intp]) -> Pattern:
+    def pattern(self, row: NDArray[np.intp]) -> NodePattern:
         """Return a pattern by the numbers that its kinds have outside."""
         return tuple(sorted(self.kinds[row].tolist()))
 
 
-def _worth_of(room: RoomForKinds, prices: NDArray[np.int64]) -> Loads:
+def _worth_of(room: NodeRoom, prices: NDArray[np.int64]) -> Loads:
     """Return what one more of each resource is worth where pods may be parted."""
     program = LinearProgram(maximise=True)
     rows = [program.row(most=amount) for amount in room.amounts.tolist()]

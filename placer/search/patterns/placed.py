@@ -15,7 +15,7 @@ import numpy as np
 from placer.search.budget import Budget
 from placer.search.exchanges.lot_places import LotPlaces, PodNodes, lot_places
 from placer.search.patterns.chosen import choose_patterns
-from placer.search.patterns.dearest import RoomForKinds
+from placer.search.patterns.dearest import NodeRoom
 from placer.search.patterns.dive import NodeFilling, dive
 from placer.search.patterns.program import AlikeNodes, PatternProgram, PodKind, converge
 from placer_models.goals import MEMBER_OF_MINIMUM_POINTS
@@ -164,9 +164,7 @@ class _PatternSearch:
         for (kind, _), nodes in groups.items():
             counts = np.array([len(of.pods) for of in kinds])
             counts[columns.barred[shapes, kind]] = 0
-            alike.append(
-                AlikeNodes(tuple(nodes), RoomForKinds(columns.room[nodes[0]], sizes, counts))
-            )
+            alike.append(AlikeNodes(tuple(nodes), NodeRoom(columns.room[nodes[0]], sizes, counts)))
         return alike
 
     def _know_held(self, program: PatternProgram) -> None:

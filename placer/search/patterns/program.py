@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from placer.linear import LinearProgram
-from placer.search.patterns.dearest import Pattern, RoomForKinds, dearest_patterns
+from placer.search.patterns.dearest import NodePattern, NodeRoom, dearest_patterns
 
 AT_ONCE = 20
 """How many patterns of nodes that are alike are given to the program at a time."""
@@ -58,7 +58,7 @@ class AlikeNodes:
     """Nodes that have the same room for all kinds of pods."""
 
     nodes: tuple[int, ...]
-    room: RoomForKinds
+    room: NodeRoom
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class PatternUse:
     """How often a pattern is used, in fractions."""
 
     alike: int
-    pattern: Pattern
+    pattern: NodePattern
     times: float
 
 
@@ -108,12 +108,12 @@ class PatternProgram:
                 program.set_cost(placed, float(kind.points))
             else:
                 program.put(self._levels[kind.level], placed, float(kind.points))
-        self._columns: dict[tuple[int, Pattern], int] = {}
+        self._columns: dict[tuple[int, NodePattern], int] = {}
         self._prices = self._node_prices = self._level_prices = np.zeros(0, dtype=np.int64)
         self._times: list[float] = []
         self.work_s = 0.0
 
-    def know(self, alike: int, pattern: Pattern) -> None:
+    def know(self, alike: int, pattern: NodePattern) -> None:
         """Give the program a pattern."""
         if (alike, pattern) in self._columns:
             return
@@ -147,7 +147,7 @@ class PatternProgram:
         return len(self._columns)
 
     @property
-    def known(self) -> list[tuple[int, Pattern]]:
+    def known(self) -> list[tuple[int, NodePattern]]:
         """The patterns that it knows, each with the index of its nodes that are alike."""
         return list(self._columns)
 
