@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from placer.load import load_instance
 from placer_models.cluster import Instance
 from placer_models.files.documents import API_VERSION, name_of
-from placer_models.files.errors import InputError, candidates, shown
+from placer_models.files.errors import InputError, near_or_first_names, shown
 from placer_models.kubernetes.stream import holds_objects
 from placer_models.kubernetes.who_waits import ALL, WhoWaits
 from placer_models.placement import title_of
@@ -62,7 +62,7 @@ def load_shape(
     known += [r.pod.title for r in instance.running]
     raise ValueError(
         f"got {shown(text)}; no pod or gang has this name, no file does, and no shape such as "
-        f"'cpu=4,memory=16Gi' is written so{candidates(text, known)}"
+        f"'cpu=4,memory=16Gi' is written so{near_or_first_names(text, known)}"
     )
 
 

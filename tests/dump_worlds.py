@@ -8,7 +8,7 @@ from typing import Any
 
 from kubernetes_worlds import Json, device, gpu, node, pod, topology
 from placer.kubernetes.emit.kind import EmitKind
-from placer.kubernetes.emit.kinds import emitted
+from placer.kubernetes.emit.kinds import emitted_files
 from placer.kubernetes.emit.placed_pods import placed_dump
 from placer.kubernetes.objects import Objects
 from placer_models.cluster import Instance
@@ -157,7 +157,7 @@ def after_binding(found: Iterable[Json], instance: Instance, placement: Placemen
     dump = placed_dump(objects_of(found), instance, placement)
     bound: dict[tuple[str, str], Any] = {
         (one["metadata"]["name"], one["metadata"]["namespace"]): one
-        for file in emitted(dump, [EmitKind.BINDINGS])
+        for file in emitted_files(dump, [EmitKind.BINDINGS])
         for one in json.loads(json.dumps(file.objects))
     }
     after = []

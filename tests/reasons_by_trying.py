@@ -8,7 +8,7 @@ from brute_force import best_placement
 from insides import BETWEEN_NODES, OF_NODES, Insides, broken
 from leaves import Stay
 from placer.search.reasons.question import PodOnNode
-from placer.search.reasons.register import demands_of, without
+from placer.search.reasons.register import demands_of, question_without
 from placer.state.network import required_levels
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.network import Grouping, LevelRule
@@ -64,7 +64,7 @@ def check_blocker(
     """
 
     def fits(demands: Sequence[Demand]) -> bool:
-        less = without(asked, [d for d in demands_of(asked) if d not in demands])
+        less = question_without(asked, [d for d in demands_of(asked) if d not in demands])
         spec = less.spec
         spec = replace(spec, spread=())  # it is asked of all nodes together
         if asked.crowd is None:

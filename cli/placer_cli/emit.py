@@ -65,7 +65,7 @@ def emit(emission: EmittedObjects, objects: Objects, instance: Instance, answer:
         OSError: It cannot be written; nothing is left of it.
 
     """
-    from placer.kubernetes.emit.kinds import emitted
+    from placer.kubernetes.emit.kinds import emitted_files
     from placer.kubernetes.emit.placed_pods import placed_dump
     from placer.kubernetes.emit.writer import write_folder
 
@@ -73,7 +73,7 @@ def emit(emission: EmittedObjects, objects: Objects, instance: Instance, answer:
         return f"nothing is placed: {emission.folder} was not written"
     evicts = EmitKind.EVICTIONS in emission.kinds
     dump = placed_dump(objects, instance, answer.placement, evicts=evicts)
-    files = emitted(dump, emission.kinds)
+    files = emitted_files(dump, emission.kinds)
     waits = dump.held_back[0].part.identity.title if dump.held_back else ""
     later = f"; nothing of {waits}: a claim of it is not made of its template yet" if waits else ""
     if not files:

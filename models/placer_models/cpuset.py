@@ -12,7 +12,7 @@ MAX_CPU_ID = 65_535
 """Largest CPU id that is read; Linux itself builds for at most 8,192 CPUs."""
 
 
-def without(cpus: CpuSet, gone: Collection[int]) -> CpuSet:
+def cpus_without(cpus: CpuSet, gone: Collection[int]) -> CpuSet:
     """Return the CPUs that are not gone: the same object if none of them is gone."""
     return cpus if cpus.isdisjoint(gone) else cpus.difference(gone)
 

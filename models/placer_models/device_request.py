@@ -176,7 +176,7 @@ def without_shorthands(amounts: Mapping[str, int]) -> dict[str, int]:
     return converted
 
 
-def untranslated(amounts: Mapping[str, int]) -> dict[str, int]:
+def untranslated_request(amounts: Mapping[str, int]) -> dict[str, int]:
     """Return what a scheduler translated a request to, as it may be asked for (D3).
 
     The proposal's scheduler writes compute, percent of memory and the bytes of that percent on
@@ -215,11 +215,12 @@ def _known_name(name: str) -> None:
     if name.startswith(_OUR_DOMAINS) and name not in _OUR_NAMES:
         known = ", ".join(_OUR_NAMES)
         raise DeviceRequestError(
-            RequestRule.NAME, f"{shown(name)} is no device resource; known are {known}"
+            RequestRule.NAME, f"{shown_escaped(name)} is no device resource; known are {known}"
         )
     if not _TYPE_NAME.fullmatch(name):
         raise DeviceRequestError(
-            RequestRule.NAME, f"{shown(name)} is no resource; write a name such as nvidia.com/gpu"
+            RequestRule.NAME,
+            f"{shown_escaped(name)} is no resource; write a name such as nvidia.com/gpu",
         )
 
 
@@ -234,7 +235,7 @@ def _amount(name: str, quantity: str | float) -> int:
     most = MAX_DEVICES if is_count else MAX_DEVICES * WHOLE_PERCENT
     if amount > most:
         raise DeviceRequestError(
-            RequestRule.AMOUNT, f"{name}: got {shown(quantity)}; expected up to {most:,}"
+            RequestRule.AMOUNT, f"{name}: got {shown_escaped(quantity)}; expected up to {most:,}"
         )
     return amount
 
@@ -323,11 +324,11 @@ def parse_whole(quantity: str | float) -> int:
     """
     milli = parse_milli(quantity)
     if milli % 1000:
-        raise ValueError(f"{shown(quantity)} is not a whole number; round it")
+        raise ValueError(f"{shown_escaped(quantity)} is not a whole number; round it")
     return milli // 1000
 
 
-def shown(value: object) -> str:
+def shown_escaped(value: object) -> str:
     """Return a value as messages show it: escaped, and cut short when it is long."""
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."

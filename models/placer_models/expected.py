@@ -105,7 +105,7 @@ def streams_of(demand: ExpectedDemand) -> tuple[tuple[int, ...], ...]:
     return tuple(streams)
 
 
-def copies(shape: ExpectedShape, left: NodeLeft) -> int:
+def further_copies(shape: ExpectedShape, left: NodeLeft) -> int:
     """Return how many pods of the shape a node could still take, if nothing else came.
 
     GPUs count together: of two halves on two GPUs and two halves on one GPU nothing is wasted.
@@ -114,7 +114,7 @@ def copies(shape: ExpectedShape, left: NodeLeft) -> int:
     return min(parts, left.cpu_milli // shape.cpu_milli) if shape.cpu_milli else parts
 
 
-def quantised(lost: int) -> int:
+def in_quanta(lost: int) -> int:
     """Return a loss of worth in steps of QUANTUM, to the nearest; half a step counts as a gain."""
     return -((QUANTUM - 2 * lost) // (2 * QUANTUM))
 
@@ -245,12 +245,12 @@ class Outlook:
         if found is None:
             if len(self._worths) >= MOST_WORTHS:
                 self._worths.clear()
-            paid = sum(price * copies(shape, left) for price, shape in self._priced)
+            paid = sum(price * further_copies(shape, left) for price, shape in self._priced)
             found = self._worths[left] = self.fills.fill(left) + paid
         return found
 
 
-def together(rows: Iterable[tuple[tuple[bool, ...], NodeLeft]]) -> list[NodesAlike]:
+def alike_counted_together(rows: Iterable[tuple[tuple[bool, ...], NodeLeft]]) -> list[NodesAlike]:
     """Return the nodes with those that are alike counted together."""
     return [NodesAlike(*row, count) for row, count in Counter(rows).items()]
 
@@ -272,7 +272,7 @@ def prices_of(demand: ExpectedDemand, nodes: Iterable[NodesAlike]) -> tuple[int,
     idle = sum(row.nodes * sum(row.left.gpu_milli) for row in rows)
     mean = sum(n * s.size_milli for n, s in zip(demand.counts, demand.shapes, strict=True))
     places = [
-        sum(row.nodes * copies(shape, row.left) for row in rows if row.open[k])
+        sum(row.nodes * further_copies(shape, row.left) for row in rows if row.open[k])
         for k, shape in enumerate(demand.shapes)
     ]
     return tuple(

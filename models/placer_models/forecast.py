@@ -65,7 +65,7 @@ ARRIVALS_A_WHOLE_NODE, MOST_WHOLE_NODES = 256, 8
 never fewer than one, nor more than so many."""
 
 
-def learned(
+def learned_demand(
     arrived: Mapping[ExpectedShape, int],
     arrivals: int,
     nodes: Iterable[Node],
@@ -108,4 +108,4 @@ def demand_in(instance: Instance) -> ExpectedDemand:
     specs = [pod.spec for pod in pods_of(instance.gangs)]
     specs += [as_counted(runner).pod.spec for runner in instance.running]
     shapes = Counter(shape for spec in specs if (shape := shape_of(spec)) is not None)
-    return learned(shapes, len(specs), instance.nodes)
+    return learned_demand(shapes, len(specs), instance.nodes)

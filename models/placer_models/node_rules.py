@@ -96,7 +96,7 @@ def node_admits(node: Node, spec: PodSpec) -> bool:
     return all(rule.kept(spec, node) for rule in NODE_RULES.values())
 
 
-def unasked(spec: PodSpec, node: Node) -> tuple[PodSpec, Node]:
+def without_node_rules(spec: PodSpec, node: Node) -> tuple[PodSpec, Node]:
     """Return pod and node without anything that these rules could ask."""
     for rule in NODE_RULES.values():
         spec, node = rule.dropped(spec, node)

@@ -11,11 +11,11 @@ from placer_models.device_share import DeviceShare, part_of
 from placer_models.links.board import (
     Board,
     counts_by_class,
-    distance,
     minors_of,
     pair_minimum,
     pair_sum,
-    splits,
+    total_distance,
+    ways_to_take,
 )
 from placer_models.placement import ContainerPlacement, DeviceGrant
 from placer_models.pod import Container, ContainerRole, PodSpec
@@ -222,7 +222,7 @@ def parted_devices(
                     known[counts] = (
                         pair_minimum(board, counts),
                         pair_sum(board, counts),
-                        distance(board, counts),
+                        total_distance(board, counts),
                     )
                 slowest, together, apart = known[counts]
                 away = sum(a * b for a, b in zip(far, counts, strict=True))
@@ -243,7 +243,7 @@ def _sets(want: _Counts, left: _Counts, group_of: Sequence[int]) -> Iterator[_Co
         for group in range(len(want))
     )
     of_groups = (
-        tuple(islice(splits(size, room), MOST_STEPS))
+        tuple(islice(ways_to_take(size, room), MOST_STEPS))
         for size, room in zip(want, rooms, strict=True)
     )
     for parts in product(*of_groups):

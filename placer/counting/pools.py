@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from placer.counting.containers import in_pool, on_cpus
 from placer_models.bound import bound_to, is_bound_by_policy, pool_on_numa_nodes
 from placer_models.cluster import Instance, Node, RunningPod
-from placer_models.cpuset import NO_CPUS, CpuSet, is_same, without
+from placer_models.cpuset import NO_CPUS, CpuSet, cpus_without, is_same
 from placer_models.placement import ContainerPlacement, Placement, PodPlacement
 from placer_models.pod import PodSpec, pods_of
 from placer_models.policy import QosClass
@@ -83,9 +83,9 @@ def pools_left(node: Node, pods: Sequence[RunningPod]) -> Pools:
 
     def pool(qos: QosClass, taken: CpuSet) -> Pool:
         # Nodes where nobody owns a CPU share one set object, that of their machine.
-        cpus = without(without(online, unpooled), taken)
+        cpus = cpus_without(cpus_without(online, unpooled), taken)
         asked = [p.pod.spec.requests.cpu_milli for p in pods if p.pod.spec.qos is qos]
-        free = without(cpus, node.reserved_cpus)
+        free = cpus_without(cpus, node.reserved_cpus)
         return Pool(cpus, free, sum(asked), bool(asked), node.milli_per_cpu)
 
     wants = tuple(bound for pod in pods for bound in bound_by(node, pod))

@@ -8,7 +8,7 @@ from placer.explain.explanation import HoldingPod
 from placer.search.budget import Budget
 from placer.search.reasons.blocking import blocker_of, counted_blocker
 from placer.search.reasons.question import OtherPods, PodOnNode, is_unwanted, unwanted_there
-from placer.search.reasons.register import REASON_RULES, demands_of, lacks
+from placer.search.reasons.register import REASON_RULES, demands_of, node_lacks
 from placer.search.reasons.stages import Stage
 from placer.state.asks import Ask
 from placer.state.out_of_time import OutOfTimeError
@@ -37,7 +37,7 @@ def holders_of(
         if now is not None and then is not None:
             if then.left > now.left:
                 found.append(_holder(runner, placed, then.left - max(0, now.left)))
-        elif not lacks(demand, fewer, account):
+        elif not node_lacks(demand, fewer, account):
             found.append(_holder(runner, placed))
     return tuple(sorted(found, key=lambda one: (-(one.amount or 0), one.pod)))
 

@@ -18,7 +18,7 @@ from placer.state.asks import Ask
 from placer.state.out_of_time import OutOfTimeError
 from placer_models.affinity import SYSTEM_NAMESPACE
 from placer_models.cluster import Node
-from placer_models.node_rules import unasked
+from placer_models.node_rules import without_node_rules
 from placer_models.reasons import Blocker, Demand
 from placer_models.relations import RELATIONS, DomainLimit, domain_limits
 from placer_models.taints import UNSCHEDULABLE, untolerated
@@ -184,7 +184,7 @@ def _elsewhere(stage: Stage, ask: Ask, index: int) -> tuple[Blocker, ...]:
 
 def _looks_without_rules(rule: str, limit: DomainLimit, asked: PodOnNode) -> bool:
     """Return whether the limit would look at the node if the pod asked nothing else of it."""
-    spec, node = unasked(asked.spec, asked.node)
+    spec, node = without_node_rules(asked.spec, asked.node)
     return any(
         (name, other.nodes_said) == (rule, limit.nodes_said) and other.domain(node) is not None
         for name, other in domain_limits(spec, asked.namespace)

@@ -8,7 +8,7 @@ from placer.greedy.mig import after_devices, instance_points, overlap, pick_inst
 from placer.greedy.shares import fitting_counts, pick_shares
 from placer_models.device import GPU
 from placer_models.goals import GPU_POINTS
-from placer_models.links.allowed import rooms
+from placer_models.links.allowed import rooms_for_a_set
 from placer_models.links.board import DeviceSelection, pair_minimum, pair_sum
 from placer_models.links.permitted import best_permitted
 from placer_models.links.usable import usable_points
@@ -88,7 +88,9 @@ def _pick(
     if bank.type == GPU:
         best = best_permitted(bank.board, want, free, scope)
         return best.counts if best else None
-    found = [_nearest(bank, room, want, near) for room in rooms(bank.board, want, free, scope)]
+    found = [
+        _nearest(bank, room, want, near) for room in rooms_for_a_set(bank.board, want, free, scope)
+    ]
     return min(found, key=lambda taken: _strangers(bank, taken, near), default=None)
 
 
@@ -105,7 +107,7 @@ def _cut(
     bank = node.banks[position]
     found = [
         picked[position]
-        for room in rooms(bank.board, want, free, shape.scope_of(bank.type))
+        for room in rooms_for_a_set(bank.board, want, free, shape.scope_of(bank.type))
         if (picked := pick_instances(node.banks, counts, position, room, want, near))
     ]
     return min(found, key=lambda taken: _strangers(bank, taken, near), default=None)

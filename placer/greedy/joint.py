@@ -9,7 +9,7 @@ from placer.greedy.masks import masks
 from placer_models.alignment import fewest_cells
 from placer_models.device import GPU
 from placer_models.goals import JOINT
-from placer_models.links.allowed import is_partition, offered_count, offered_sets, rooms
+from placer_models.links.allowed import is_partition, offered_count, offered_sets, rooms_for_a_set
 from placer_models.links.board import Board
 from placer_models.links.permitted import best_permitted
 from placer_models.policy import DeviceScope
@@ -78,7 +78,7 @@ def pick_in_scopes(
 
     """
     options = [
-        list(rooms(boards[kind], size, free[kind], scopes.get(kind, DeviceScope.NODE)))
+        list(rooms_for_a_set(boards[kind], size, free[kind], scopes.get(kind, DeviceScope.NODE)))
         for kind, size in wish.types
     ]
     best: tuple[int, Taken] | None = None

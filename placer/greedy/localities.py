@@ -8,7 +8,7 @@ from placer.greedy.cores import NO_CORES, capacity, pick_cores
 from placer.greedy.inside import PlaceInside, TierCosts
 from placer.greedy.numa_strategy import strategy_options
 from placer_models.goals import CACHES, LOCALITY_NUMA_NODES, LOCALITY_PACKAGES, PACKAGES
-from placer_models.problem.dimensions import less
+from placer_models.problem.dimensions import amounts_left
 from placer_models.problem.node_state import CoreClass, NodeState
 from placer_models.problem.problem import CoreTake, Fit, Shape
 
@@ -53,7 +53,7 @@ def without_wishes(node: NodeState) -> NodeState:
         return node
     cells = []
     for cell, wished in zip(node.cells, zip(*node.near, strict=True), strict=True):
-        left = tuple(max(0, have) for have in less(cell.amounts, wished))
+        left = tuple(max(0, have) for have in amounts_left(cell.amounts, wished))
         cells.append(cell._replace(amounts=left))
     return replace(node, cells=tuple(cells))
 

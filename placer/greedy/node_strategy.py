@@ -6,7 +6,7 @@ from placer.greedy.inside import PlaceInside
 from placer.greedy.switches import SwitchTaker, points_broken
 from placer_models.goals import WHOLE_CORE_POINTS
 from placer_models.node_strategy import strategy_cost
-from placer_models.problem.dimensions import MEMORY, SHARED_POOL, less
+from placer_models.problem.dimensions import MEMORY, SHARED_POOL, amounts_left
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.rooms import room_points
 
@@ -16,7 +16,7 @@ def cost_of(place: PlaceInside) -> int:
     node, shape, fit, devices = place.node, place.shape, place.fit, place.devices
     if node.load is not None and fit.ask is not None:
         return strategy_cost(node.load, fit.ask)
-    left = less(node.amounts, shape.amounts_on(node))
+    left = amounts_left(node.amounts, shape.amounts_on(node))
     lost = node.room_points - room_points(node.rooms, left[SHARED_POOL], left[MEMORY])
     lost += points_lost(node, devices.counts, devices.shares)
     if node.switches and (shape.devices or shape.shares):

@@ -11,7 +11,7 @@ from placer.greedy.inside import PlaceInside, TierCosts
 from placer_models.goals import NUMA_STRATEGY
 from placer_models.policy import NumaStrategy
 from placer_models.problem.node_state import NodeState
-from placer_models.problem.numa_strategy import least_pairs, pairs
+from placer_models.problem.numa_strategy import least_pairs, pairs_of_cpus
 from placer_models.problem.problem import CoreTake, Fit, Shape
 
 MOST_CELLS = 16
@@ -35,7 +35,9 @@ def _against_strategy(place: PlaceInside) -> int:
             return chosen.points * beyond + beside
         case NumaStrategy.LEAST_ALLOCATED:
             left = _left(node)
-            crowd = sum(pairs(n) + n * (chosen.most_free - left[cell]) for cell, n in share.items())
+            crowd = sum(
+                pairs_of_cpus(n) + n * (chosen.most_free - left[cell]) for cell, n in share.items()
+            )
             return (
                 chosen.points * beyond + crowd - least_pairs(shape.owned_cpus, fit.fewest_cpu_cells)
             )

@@ -12,7 +12,7 @@ from placer.greedy.inside import PlaceInside, TierCosts
 from placer_models.device import GPU, FunctionSelector, admits_function
 from placer_models.device_share import ShareAmounts, share_left, share_room, used_millionths
 from placer_models.goals import DEVICE_CHOICE
-from placer_models.links.allowed import rooms, tells_apart
+from placer_models.links.allowed import rooms_for_a_set, tells_apart
 from placer_models.links.permitted import best_permitted
 from placer_models.links.usable import usable_points
 from placer_models.policy import DeviceChoice, DeviceScope
@@ -127,7 +127,7 @@ def _allowed(
     scope = shape.scope_of(bank.type)
     limited = tells_apart(bank.board, size) or (size > 1 and scope is not DeviceScope.NODE)
     if bank.type != GPU:
-        yield from rooms(bank.board, size, any_of, scope)
+        yield from rooms_for_a_set(bank.board, size, any_of, scope)
         return
     if size > 1 or limited:
         for room in dict.fromkeys((common, any_of)):
@@ -135,7 +135,7 @@ def _allowed(
             if best is not None:
                 yield best.counts
     if not limited or not bank.board.honored:
-        yield from rooms(bank.board, size, any_of, scope)
+        yield from rooms_for_a_set(bank.board, size, any_of, scope)
 
 
 def fitting_counts(

@@ -9,7 +9,7 @@ from placer.greedy.exclusivity import cells_held, core_held
 from placer.greedy.in_node_affinity import cells_joined, core_joined, guest_of
 from placer.greedy.mig import after_devices
 from placer.greedy.shares import after_shares
-from placer_models.problem.dimensions import Amounts, fits, less
+from placer_models.problem.dimensions import Amounts, amounts_left, enough_is_left
 from placer_models.problem.node_state import Cell, CoreClass, Guest, NodeState
 from placer_models.problem.problem import Choice, CoreTake, Fit, Shape
 
@@ -24,7 +24,7 @@ def sums_allow(node: NodeState, shape: Shape) -> bool:
     pool_left = node.pool_cpus - owned
     best_effort_left = node.best_effort_cpus - exclusive
     return (
-        fits(shape.amounts_on(node), node.amounts)
+        enough_is_left(shape.amounts_on(node), node.amounts)
         # A pod that takes no CPU from a pool cannot empty it; it may be empty already.
         and pool_left >= (shape.shared or (owned > 0 and node.has_shared))
         and best_effort_left >= (shape.best_effort or (exclusive > 0 and node.has_best_effort))
@@ -49,7 +49,7 @@ def after(node: NodeState, shape: Shape, fit: Fit, choice: Choice) -> NodeState:
         cells=cells,
         cores=_cores_left(node, shape, fit, choice, guest) if shape.owned_cpus else node.cores,
         banks=banks,
-        amounts=less(node.amounts, shape.amounts_on(node)),
+        amounts=amounts_left(node.amounts, shape.amounts_on(node)),
         pool_cpus=node.pool_cpus - shape.owned_cpus,
         best_effort_cpus=node.best_effort_cpus - exclusive_cpus,
         has_shared=node.has_shared or shape.shared,
@@ -65,7 +65,7 @@ def _pinned(cells: tuple[Cell, ...], choice: Choice) -> tuple[Cell, ...]:
     if not any(map(any, choice.pinned)):
         return cells
     return tuple(
-        cell._replace(amounts=less(cell.amounts, taken))
+        cell._replace(amounts=amounts_left(cell.amounts, taken))
         for cell, taken in zip(cells, zip(*choice.pinned, strict=True), strict=True)
     )
 

@@ -14,7 +14,7 @@ from placer.judge.cells import (
 from placer.judge.family import JudgedFamily
 from placer.judge.finding import Finding
 from placer.judge.homes import has_what_it_had
-from placer.judge.pools import pool_here, pool_of, withheld
+from placer.judge.pools import cpus_withheld_from_pool, pool_here, pool_of
 from placer.judge.scene import CellId, JudgedNode, PlacedPod, Scene
 from placer_models.cpuset import CpuSet, format_cpu_list
 from placer_models.placement import PodPlacement
@@ -81,7 +81,7 @@ def _limit_is_held(judged: JudgedNode, placed: PlacedPod) -> Iterator[Finding]:
 def _taken_there(judged: JudgedNode, placed: PlacedPod) -> Homes:
     """Return the NUMA nodes of a bound pod on which another new pod makes its pool smaller."""
     cpu = judged.inside.topology.cpu
-    gone = withheld(judged, placed.qos)
+    gone = cpus_withheld_from_pool(judged, placed.qos)
     owned_anew = {
         cpu[c].numa_node for t in judged.new for c in t.owned & gone if c in cpu and t is not placed
     }
@@ -177,7 +177,7 @@ def _requests_fit(
 
     If running pods alone do not fit, no new pod may take CPUs of the pool.
     """
-    gone = withheld(judged, qos)
+    gone = cpus_withheld_from_pool(judged, qos)
     takes = any(t.new and t.requests.cpu_milli for t in bound) or any(
         t.owned & gone for t in judged.new
     )
@@ -208,7 +208,9 @@ def _lacking(
         else:
             asked.append((_homes(judged, placed), placed.requests.cpu_milli))
     cpu = judged.inside.topology.cpu
-    free = Counter(cpu[c].numa_node for c in judged.inside.allocatable - withheld(judged, qos))
+    free = Counter(
+        cpu[c].numa_node for c in judged.inside.allocatable - cpus_withheld_from_pool(judged, qos)
+    )
     room = {
         home: judged.node.milli_per_cpu * count for home, count in free.items() if home is not None
     }

@@ -8,7 +8,7 @@ from operator import add
 from placer.judge.family import JudgedFamily
 from placer.judge.functions import is_wanted
 from placer.judge.scene import JudgedNode, PlacedPod, Scene
-from placer.judge.shares import matched
+from placer.judge.shares import shares_with_requests
 from placer_models.device import Device, DeviceKey
 from placer_models.device_share import (
     DeviceShare,
@@ -68,7 +68,7 @@ class _Use:
                     use.whole.add((grant.type, grant.minor))
                 if not placed.new:
                     use.functions.update((grant.type, grant.minor, vf) for vf in grant.vfs)
-            for grant, asked in matched(judged, placed):
+            for grant, asked in shares_with_requests(judged, placed):
                 key = grant.type, grant.minor
                 totals = totals_of(judged.inside.devices.get(key))
                 has = share_room(totals)
@@ -112,7 +112,7 @@ def _off(use: _Use, placed: PlacedPod) -> Iterator[int]:
     """Yield for each share of a pod how far its device is off what the pod would choose."""
     judged = use.judged
     sign = 1 if placed.pod.spec.device_choice is DeviceChoice.LEAST_USED else -1
-    for grant, share in matched(judged, placed):
+    for grant, share in shares_with_requests(judged, placed):
         device = judged.inside.devices.get((grant.type, grant.minor))
         if device is None or share is None:
             continue

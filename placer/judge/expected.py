@@ -5,11 +5,18 @@ from weakref import WeakKeyDictionary
 
 from placer.judge.family import JudgedFamily
 from placer.judge.scene import JudgedNode, NodeCapacity, NodesBefore, Scene
-from placer.judge.shares import matched
+from placer.judge.shares import shares_with_requests
 from placer_models.demand import ExpectedDemand
 from placer_models.device import GPU
 from placer_models.device_share import DeviceShare, ShareAmounts, share_room, share_taken, totals_of
-from placer_models.expected import NodeFills, NodeLeft, Outlook, open_on, prices_of, together
+from placer_models.expected import (
+    NodeFills,
+    NodeLeft,
+    Outlook,
+    alike_counted_together,
+    open_on,
+    prices_of,
+)
 from placer_models.forecast import demand_in
 from placer_models.goals import EXPECTED
 from placer_models.policy import QosClass
@@ -37,7 +44,7 @@ def _prices(demand: ExpectedDemand, nodes: NodesBefore) -> tuple[int, ...]:
     """Return the prices as the nodes are before anything new is placed."""
     judged_nodes = nodes.judged_nodes.values()
     rows = ((open_on(demand, judged.node), _left(judged)) for judged in judged_nodes)
-    return prices_of(demand, together(rows))
+    return prices_of(demand, alike_counted_together(rows))
 
 
 @lru_cache(maxsize=MOST_OUTLOOKS)
@@ -86,7 +93,7 @@ def _counted(judged: JudgedNode) -> NodeLeft:
             if grant.type == GPU and grant.share is None:
                 left.pop(grant.minor, None)
     for placed in judged.placed_pods:
-        for grant, asked in matched(judged, placed):
+        for grant, asked in shares_with_requests(judged, placed):
             if grant.type == GPU and grant.minor in left:
                 totals = totals_of(judged.inside.devices[GPU, grant.minor])
                 amounts = share_taken(asked or grant.share or DeviceShare(), totals) or share_room(

@@ -22,7 +22,7 @@ def has_what_it_had(place: PodPlacement, home: PodPlacement, *, owns_cpus: bool)
     )
 
 
-def moved(instance: Instance, places: Iterable[PodPlacement]) -> list[PodPlacement]:
+def homes_of_moved(instance: Instance, places: Iterable[PodPlacement]) -> list[PodPlacement]:
     """Return the homes of the running pods that get another place, in the instance's order.
 
     Who cannot stay moves, wherever it goes.

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from placer.judge.family import JudgedFamily
 from placer.judge.finding import Finding
-from placer.judge.homes import moved
+from placer.judge.homes import homes_of_moved
 from placer.judge.scene import Scene
 from placer_models.goals import MOVES
 from placer_models.placement import title_of
@@ -22,7 +22,7 @@ def moves(scene: Scene) -> Iterator[Finding]:
             yield Finding(
                 title, f"pod {title!r} runs on node {home.node!r} and is given no place any more"
             )
-    gone = moved(instance, scene.placement.pods)
+    gone = homes_of_moved(instance, scene.placement.pods)
     if len(gone) > instance.move_budget:
         names = ", ".join(title_of(*home.key) for home in gone)
         yield Finding(
@@ -34,7 +34,7 @@ def moves(scene: Scene) -> Iterator[Finding]:
 
 def pods_moved(scene: Scene) -> int:
     """Return tier ``moves``: how many running pods get another place."""
-    return len(moved(scene.instance, scene.placement.pods))
+    return len(homes_of_moved(scene.instance, scene.placement.pods))
 
 
 JUDGED = JudgedFamily(rules={"moves": moves}, tiers={MOVES: pods_moved})

@@ -6,7 +6,7 @@ from placer.judge.cells import bound_to, cpus_of
 from placer.judge.family import JudgedFamily
 from placer.judge.finding import Finding
 from placer.judge.scene import JudgedNode, PlacedPod, Scene
-from placer_models.cpuset import CpuSet, format_cpu_list, is_same, without
+from placer_models.cpuset import CpuSet, cpus_without, format_cpu_list, is_same
 from placer_models.placement import ContainerPlacement
 from placer_models.policy import QosClass
 from placer_models.quantity import format_cpus
@@ -26,7 +26,7 @@ def be_pool(scene: Scene) -> Iterator[Finding]:
 
 def pool_of(judged: JudgedNode, qos: QosClass) -> CpuSet:
     """Return the pool that LS or BE pods of the judged node run in."""
-    return without(judged.inside.topology.online, withheld(judged, qos))
+    return cpus_without(judged.inside.topology.online, cpus_withheld_from_pool(judged, qos))
 
 
 def pool_here(
@@ -40,7 +40,7 @@ def pool_here(
     return cpus_of(judged, pool, homes) if homes else pool
 
 
-def withheld(judged: JudgedNode, qos: QosClass) -> CpuSet:
+def cpus_withheld_from_pool(judged: JudgedNode, qos: QosClass) -> CpuSet:
     """Return the CPUs that owners, or the node, keep from the pool of LS or BE pods."""
     taken = judged.taken if qos is QosClass.LS else judged.taken_by_lse
     if not judged.node.unpooled_cpus:
@@ -54,7 +54,7 @@ def _pool_holds(judged: JudgedNode, qos: QosClass) -> Iterator[Finding]:
     if not placed_pods:
         return
     name = judged.node.name
-    gone = withheld(judged, qos)
+    gone = cpus_withheld_from_pool(judged, qos)
     pool = pool_of(judged, qos)
     asked_milli = sum(placed.requests.cpu_milli for placed in placed_pods)
     allocatable = judged.inside.allocatable

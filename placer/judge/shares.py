@@ -33,7 +33,7 @@ def _sums(judged: JudgedNode) -> Iterator[Finding]:
     for placed in judged.placed_pods:
         if not any((grant.type, grant.minor) in added_to for grant in placed.place.devices):
             continue
-        for grant, asked in matched(judged, placed):
+        for grant, asked in shares_with_requests(judged, placed):
             key = grant.type, grant.minor
             totals = totals_of(judged.inside.devices.get(key))
             amounts = share_taken(asked or grant.share or DeviceShare(), totals)
@@ -68,7 +68,7 @@ def _sums(judged: JudgedNode) -> Iterator[Finding]:
             )
 
 
-def matched(
+def shares_with_requests(
     judged: JudgedNode, placed: PlacedPod
 ) -> Iterator[tuple[DeviceGrant, DeviceShare | None]]:
     """Yield each share that the pod holds, with the share asked for that it stands for, if any.

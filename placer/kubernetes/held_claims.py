@@ -8,7 +8,7 @@ from placer.kubernetes.device_pools import DevicePools, PoolDevice
 from placer.kubernetes.held_cpus import HeldCpus
 from placer.kubernetes.objects import Objects
 from placer.kubernetes.summary import Summary
-from placer_models.files.errors import candidates
+from placer_models.files.errors import near_or_first_names
 from placer_models.instance.device_holders import DeviceHolders
 from placer_models.kubernetes.listed_devices import CPU_TYPES
 from placer_models.kubernetes.object_fields import ObjectError
@@ -56,8 +56,8 @@ class HeldClaims:
                         claim.identity.title,
                         (*_RESULTS, i, "device"),
                         f"'{one.device}' of pool {one.pool} of {one.driver} is in no ResourceSlice"
-                        f" of the dump{candidates(one.device, of_pool)}; get the resourceslices, "
-                        "too, or delete the allocation",
+                        f" of the dump{near_or_first_names(one.device, of_pool)}; get the "
+                        "resourceslices, too, or delete the allocation",
                     )
                 )
 

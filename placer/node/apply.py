@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from placer.node.cgroups import CPUS, CPUSET, MEMS, Cgroups, as_set, shown
+from placer.node.cgroups import CPUS, CPUSET, MEMS, Cgroups, as_set, proc_path
 from placer.node.container_roots import OUR_ROOT
 from placer.node.errors import DocumentError, ObserveOnlyError, RefusedError, VanishedError
 from placer.node.host import HostMachine
@@ -291,8 +291,8 @@ def _carry_out(plan: NodePlan, cgroups: Cgroups, state: AppliedState) -> None:
                 raise CgroupWriteRefusedError(cgroup, why) from None
         if gone:
             raise VanishedError(
-                f"{why}; the cgroup {shown(gone)} vanished meanwhile; what was done before it is "
-                "taken back"
+                f"{why}; the cgroup {proc_path(gone)} vanished meanwhile; what was done before it "
+                "is taken back"
             ) from None
         raise RefusedError(f"{why}; what was done before it is taken back") from None
 
@@ -330,7 +330,7 @@ def _verify(operations: Sequence[NodeOperation], cgroups: Cgroups) -> None:
     for (cgroup, file), new in last.items():
         if (has := cgroups.effective(cgroup, file)) != as_set(new):
             raise WrongEffectError(
-                f"{shown(cgroup)}: {file} was set to {new}, and in the end {sorted(has)} is in "
+                f"{proc_path(cgroup)}: {file} was set to {new}, and in the end {sorted(has)} is in "
                 "effect"
             )
 
@@ -341,7 +341,7 @@ def _finish(document: NodePlacement, plan: NodePlan, cgroups: Cgroups, state: Ap
         try:
             perform_operation(operation, cgroups)
         except OSError as error:
-            log.warning("%s stays: %s", shown(operation.cgroup), error.strerror)
+            log.warning("%s stays: %s", proc_path(operation.cgroup), error.strerror)
     try:
         state.finished(document)
     except OSError as error:
@@ -380,7 +380,7 @@ def _undo(
             if not cgroups.exists(operation.cgroup, operation.controller):
                 continue  # it vanished meanwhile, and all that was written there with it
             if isinstance(error, OSError) and _is_delegated(operation.cgroup, cgroups):
-                log.warning("%s stays: %s", shown(operation.cgroup), error.strerror)
+                log.warning("%s stays: %s", proc_path(operation.cgroup), error.strerror)
                 continue
             path = cgroups.path(operation.controller, operation.cgroup, operation.file)
             reason = error.strerror if isinstance(error, OSError) else None

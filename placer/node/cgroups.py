@@ -165,7 +165,7 @@ def parent_path(cgroup: str) -> str:
     return cgroup.rpartition("/")[0]
 
 
-def shown(cgroup: str) -> str:
+def proc_path(cgroup: str) -> str:
     """Return a cgroup's path as /proc/PID/cgroup says it."""
     return f"/{cgroup}"
 

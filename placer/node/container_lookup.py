@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from placer.node.cgroups import GONE, Cgroups, parent_path, shown
+from placer.node.cgroups import GONE, Cgroups, parent_path, proc_path
 from placer.node.container_roots import is_group, uid_in_cgroup_name
 from placer.node.ways import CgroupWays
 from placer_models.node_placement import NodePod
@@ -85,10 +85,12 @@ class ContainerLookup:
         good = [one for one, trouble in zip(candidates, troubles, strict=True) if not trouble]
         running = [one for one in good if self._cgroups.has_processes(one)]
         if len(found := running or good) > 1:
-            named = " and ".join(map(shown, found))
+            named = " and ".join(map(proc_path, found))
             return LocatedContainer(why_not=f"{named} could each be it; remove what is not")
         if candidates and not good:
-            return LocatedContainer(why_not=f"{shown(candidates[0])} need not be it: {troubles[0]}")
+            return LocatedContainer(
+                why_not=f"{proc_path(candidates[0])} need not be it: {troubles[0]}"
+            )
         return LocatedContainer(tuple(found), bool(running))
 
     @cached_property

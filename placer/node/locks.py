@@ -13,7 +13,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from itertools import accumulate
 from pathlib import Path
 
-from placer.node.cgroups import Cgroups, child_path, shown
+from placer.node.cgroups import Cgroups, child_path, proc_path
 from placer.node.errors import RefusedError
 
 RUN = Path("/run/placer")
@@ -55,7 +55,7 @@ def locked_root(cgroups: Cgroups, root: str, state: Path) -> Iterator[None]:
             told = hashlib.sha256(f"{cgroups.files.identity()} {cgroup}".encode()).hexdigest()
             name = f"cgroup-{told[:16]}.lock"
             taken = (
-                f"another Placer works with the cgroups below {shown(cgroup)} ('fuser "
+                f"another Placer works with the cgroups below {proc_path(cgroup)} ('fuser "
                 f"{folder / name}' tells which process); wait for it, stop it, or name another "
                 "root by --root"
             )

@@ -16,7 +16,7 @@ from placer.node.cgroups import (
     as_set,
     child_path,
     parent_path,
-    shown,
+    proc_path,
 )
 from placer.node.container_roots import OUR_ROOT, check_root
 from placer.node.cpu_order import CpuHolder, NoOrderError, ordered_cpu_steps
@@ -199,7 +199,7 @@ class _Planner:
                     by_cgroup[cgroup] = self._for_both(other, leaf)
         if self._absent:
             for cgroup, why in reader.containers.barred.items():
-                self._leave_alone(f"whatever is in {shown(cgroup)}", why)
+                self._leave_alone(f"whatever is in {proc_path(cgroup)}", why)
         yield from by_cgroup.values()
 
     def _for_both(self, one: ContainerLeaf, other: ContainerLeaf) -> ContainerLeaf:
@@ -211,7 +211,7 @@ class _Planner:
         if one.target.one is not other.target.one:
             raise DocumentError(
                 f"the containers {one.title} and {other.title} have one cgroup, "
-                f"{shown(one.cgroup)}; give their pods the uids and containerIds that they have"
+                f"{proc_path(one.cgroup)}; give their pods the uids and containerIds that they have"
             )
         pod = one.target.one.pod.title
         self._leave_alone(
@@ -263,8 +263,8 @@ class _Planner:
         handed_down = leaf.ours or leaf.unit  # systemd hands down what its units need
         if not handed_down and (lacking := self._lacks_cpuset(leaf.cgroup)) is not None:
             raise RefusedError(
-                f"{leaf.title}: {shown(lacking)} is not ours and does not hand cpuset down; write "
-                f"'+cpuset' to its {SUBTREE}"
+                f"{leaf.title}: {proc_path(lacking)} is not ours and does not hand cpuset down; "
+                f"write '+cpuset' to its {SUBTREE}"
             )
         for name, goal, what in (
             (CPUS, leaf.goal_cpus, "CPUs"),
@@ -274,8 +274,8 @@ class _Planner:
             if missing := goal - has:
                 raise RefusedError(
                     f"{leaf.title} is to have the {what} {format_cpu_list(missing)}, and "
-                    f"{shown(above)} above it has {format_cpu_list(has)}; give it more, or place "
-                    "again"
+                    f"{proc_path(above)} above it has {format_cpu_list(has)}; give it more, or "
+                    "place again"
                 )
         self._check_memory(leaf)
 
@@ -331,7 +331,7 @@ class _Planner:
             if trouble := self._ways.trouble(cgroup):
                 raise RefusedError(f"{trouble}; name another by --root")
             if rival := self._host.rival(cgroup):
-                raise RefusedError(f"{shown(cgroup)}: {rival}; name another by --root")
+                raise RefusedError(f"{proc_path(cgroup)}: {rival}; name another by --root")
             yield from self._make(cgroup, controllers, made)
             yield from self._hand_down(cgroup, controllers, fresh=cgroup in made)
             for name, cpus in whole.items():
@@ -376,7 +376,7 @@ class _Planner:
             on = files.read(self._cgroups.path(CPUSET, above, SUBTREE)).split()
             if missing := [name for name in controllers if name not in on]:
                 raise RefusedError(
-                    f"{shown(above)} is not ours and does not hand {', '.join(missing)} down; "
+                    f"{proc_path(above)} is not ours and does not hand {', '.join(missing)} down; "
                     f"write '{' '.join('+' + name for name in missing)}' to its {SUBTREE}"
                 )
 
@@ -473,7 +473,7 @@ class _Planner:
         for leaf in self._leaves:
             if leaf.rival is not None and (leaf.cpus_differ or leaf.mems_differ or not leaf.exists):
                 yield (
-                    f"{leaf.title} in {shown(leaf.cgroup)} is on CPUs "
+                    f"{leaf.title} in {proc_path(leaf.cgroup)} is on CPUs "
                     f"{format_cpu_list(leaf.cpus) or 'none'}, to be on "
                     f"{format_cpu_list(leaf.goal_cpus)}: {leaf.rival}; Placer only observes it"
                 )

@@ -11,7 +11,7 @@ from placer.node.cgroups import (
     MIGRATE,
     Cgroups,
     parent_path,
-    shown,
+    proc_path,
 )
 from placer.node.current_values import ContainerLeaf
 from placer.node.host import HostMachine
@@ -115,7 +115,6 @@ class SettingWriter:
             return None if there else f"the controller {HUGETLB} is not mounted; mount it"
         path = groups.path(CPUSET, above, SUBTREE)
         if groups.exists(above) and HUGETLB not in groups.files.read(path).split():
-            return (
-                f"{shown(above)} does not hand {HUGETLB} down; write '+{HUGETLB}' to its {SUBTREE}"
-            )
+            mend = f"write '+{HUGETLB}' to its {SUBTREE}"
+            return f"{proc_path(above)} does not hand {HUGETLB} down; {mend}"
         return None

@@ -6,7 +6,7 @@ The owner of a cgroup's directory may make any cgroup below it, and whoever may 
 
 import os
 
-from placer.node.cgroups import CPU, CPUSET, Cgroups, parent_path, shown
+from placer.node.cgroups import CPU, CPUSET, Cgroups, parent_path, proc_path
 
 _WRITTEN_BY_OTHERS = 0o022
 _DELEGATED_BY = {
@@ -45,7 +45,7 @@ class CgroupWays:
                     user, mode = self._cgroups.files.owner(path)
                 except FileNotFoundError:
                     continue
-                where = f"{shown(cgroup)}/{file}" if file else shown(cgroup)
+                where = f"{proc_path(cgroup)}/{file}" if file else proc_path(cgroup)
                 if user not in self._ours:
                     return f"{where} belongs to uid {user}, who may put anything there"
                 if mode & _WRITTEN_BY_OTHERS:

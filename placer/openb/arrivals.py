@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from placer_models.files.errors import InputError, candidates
+from placer_models.files.errors import InputError, near_or_first_names
 
 PODS, RANKS = "pods_", "noderank_"
 
@@ -73,7 +73,7 @@ def _read(file: Path, seed: int) -> dict[str, NDArray[np.int64]]:
             seeds = [name.removeprefix(PODS) for name in found if name.startswith(PODS)]
             for name in names:
                 if name not in found:
-                    known = candidates(str(seed), seeds)
+                    known = near_or_first_names(str(seed), seeds)
                     raise InputError(str(file), None, name, f"there is no such array{known}")
             return {name: found[name] for name in names}
     except (ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from placer_models.files.errors import InputError, SeveralInputError, candidates, shown
+from placer_models.files.errors import InputError, SeveralInputError, near_or_first_names, shown
 
 if TYPE_CHECKING:
     from _csv import Reader
@@ -142,7 +142,7 @@ def _models(row: "_Row", known: Collection[str]) -> tuple[str, ...]:
     wanted = sorted(set(text.split("|")))
     for model in wanted:
         if model not in known:
-            names = candidates(model, sorted(known))
+            names = near_or_first_names(model, sorted(known))
             row.fault("gpu_spec", f"no node has GPUs of model {shown(model)}{names}")
     return tuple(wanted)
 
@@ -196,7 +196,7 @@ class _Rows:
         known = (*columns, *more)
         wrong = [f"there is no column {column}" for column in columns if column not in head]
         wrong += [
-            f"column {shown(name)} is not known{candidates(name, known)}"
+            f"column {shown(name)} is not known{near_or_first_names(name, known)}"
             for name in head
             if name not in known
         ]

@@ -28,7 +28,7 @@ from placer.plan.schema import (
 from placer_models.cluster import Instance
 from placer_models.defaults import NO_DEFAULTS
 from placer_models.files.documents import Document
-from placer_models.files.errors import InputError, candidates, shown
+from placer_models.files.errors import InputError, near_or_first_names, shown
 from placer_models.files.faults import Faults, Place
 from placer_models.files.tree import as_json
 from placer_models.files.validate import read_by_schema
@@ -290,7 +290,7 @@ def _gang_named(instance: Instance, name: str) -> Gang:
     if key in pods:
         return Gang(own, key[0], (pods[key],), 1, lone=True)
     titles = [pod.title for pod in pods.values()] + [title_of(*g.key) for g in instance.gangs]
-    raise ValueError(f"no pod or gang is called {shown(name)}{candidates(name, titles)}")
+    raise ValueError(f"no pod or gang is called {shown(name)}{near_or_first_names(name, titles)}")
 
 
 def _offers(

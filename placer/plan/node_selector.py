@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from placer_models.cluster import Node
-from placer_models.files.errors import candidates, shown
+from placer_models.files.errors import near_or_first_names, shown
 from placer_models.instance.hosts import expand_hosts
 
 _TERM = re.compile(r"(?P<key>[^=!,\s]+)\s*(?P<operator>==|!=|=)\s*(?P<value>[^=!,\s]*)")
@@ -35,7 +35,7 @@ def selected(text: str, nodes: Sequence[Node]) -> frozenset[str]:
         node.name for node in nodes if all(meets(dict(node.labels)) for meets in conditions)
     )
     if not found:
-        near = candidates(text, known) if "=" not in text else ""
+        near = near_or_first_names(text, known) if "=" not in text else ""
         raise ValueError(f"got {shown(text)}; no node has such a name or such labels{near}")
     return found
 

@@ -6,7 +6,7 @@ from contextlib import suppress
 from placer.plan.schema import OfferPart
 from placer_models.cluster import Instance, Node
 from placer_models.files.documents import Document
-from placer_models.files.errors import candidates, shown
+from placer_models.files.errors import near_or_first_names, shown
 from placer_models.files.faults import Place
 from placer_models.files.tree import as_json
 from placer_models.instance.hosts import expand_hosts
@@ -45,7 +45,9 @@ def of_machines(offers: _Offers, there: Sequence[str]) -> list[tuple[OfferPart, 
             found.append((part, at))
         elif part.like not in there:
             name = shown(part.like)
-            message = f"no node that is there is called {name}{candidates(part.like, there)}"
+            message = (
+                f"no node that is there is called {name}{near_or_first_names(part.like, there)}"
+            )
             at.at("like").fault(message)
         elif more := part.model_fields_set - _BESIDE_LIKE:
             fields = OfferPart.model_fields

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from placer_models.cluster import Machine
-from placer_models.files.errors import InputError, candidates, shown
+from placer_models.files.errors import InputError, near_or_first_names, shown
 from placer_models.files.faults import Place
 from placer_models.instance.nodes import MachineFinder
 from placer_models.whatif.change import ChangeError, InstanceChange
@@ -66,7 +66,7 @@ class ScenarioWords:
                 if not (colon and offer and amount):
                     at.fault(f"got {shown(text)}; expected {word}=OFFER:{what}")
                 elif offer not in self.offers:
-                    near = candidates(offer, self.offers)
+                    near = near_or_first_names(offer, self.offers)
                     at.fault(f"got {shown(text)}; no offer is called {shown(offer)}{near}")
                 elif offer in known:
                     at.fault(f"got {shown(text)}; {offer} has its {word} already")

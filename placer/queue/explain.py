@@ -47,7 +47,7 @@ def choices_in_words(steps: Sequence[ChosenFlow]) -> str:
     return "; ".join(clauses) or "nobody else waits"
 
 
-def seconds(value: Fraction) -> str:
+def as_seconds(value: Fraction) -> str:
     """Write microseconds as seconds, to the millisecond: ``101.5``."""
     text = f"{float(value / US_PER_S):.{_DECIMALS}f}"
     return text.rstrip("0").rstrip(".")
@@ -55,6 +55,8 @@ def seconds(value: Fraction) -> str:
 
 def _clause(step: ChosenFlow) -> str:
     place = f"in {step.group}: " if step.group else ""
-    gap = f"gap {seconds(step.gap)}" if step.gap else "a tie: the older goes first"
-    against = seconds(step.runner_up_value or Fraction(0))
-    return f"{place}{step.chosen} {seconds(step.value)} against {step.runner_up} {against} ({gap})"
+    gap = f"gap {as_seconds(step.gap)}" if step.gap else "a tie: the older goes first"
+    against = as_seconds(step.runner_up_value or Fraction(0))
+    return (
+        f"{place}{step.chosen} {as_seconds(step.value)} against {step.runner_up} {against} ({gap})"
+    )

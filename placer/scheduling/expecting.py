@@ -11,8 +11,8 @@ from placer.greedy.expected.arrays import array_prices
 from placer.scheduling.cluster_state import ClusterState, NodeRecord
 from placer.scheduling.expectation import Expectation
 from placer_models.demand import ExpectedDemand
-from placer_models.expected import REFRESH_PERCENT, NodeLeft, open_on, together
-from placer_models.forecast import learned, shape_of
+from placer_models.expected import REFRESH_PERCENT, NodeLeft, alike_counted_together, open_on
+from placer_models.forecast import learned_demand, shape_of
 from placer_models.incremental import PersistentTuple, changed_indices
 from placer_models.pod import Pod
 
@@ -82,7 +82,7 @@ class Expecting:
             demand = self._demand
             if demand is None or (not self._is_given and self._arrivals >= self._next_count):
                 shapes = Counter(shape for shape in self._pods.values() if shape is not None)
-                demand = learned(shapes, len(self._pods), state.nodes, demand)
+                demand = learned_demand(shapes, len(self._pods), state.nodes, demand)
                 self._next_count = self._arrivals + until_next_count(self._arrivals)
             idle, then = self._idle.total(state.records), self._idle_then
             fewer, more = 100 * idle < REFRESH_PERCENT * then, 100 * then < REFRESH_PERCENT * idle
@@ -110,7 +110,7 @@ def _prices(demand: ExpectedDemand, state: ClusterState) -> tuple[int, ...]:
         if left is None:
             left = known[id(record.account)] = node_left(record.account)
         rows.append((open_on(demand, record.node), left))
-    return array_prices(demand, together(rows))
+    return array_prices(demand, alike_counted_together(rows))
 
 
 class IdleGpus:

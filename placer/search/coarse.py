@@ -166,7 +166,7 @@ def _merged(bank: DeviceBank, classes: list[list[int]]) -> DeviceBank:
     )
 
 
-def refine(problem: Problem, coarse: Problem, choices: Choices) -> Choices:
+def refine_coarse_choices(problem: Problem, coarse: Problem, choices: Choices) -> Choices:
     """Return the choices of the coarse Problem with GPUs by equivalence class.
 
     Pods with the most GPUs choose first. Each gets the fastest set with the counts per

@@ -23,12 +23,12 @@ from placer_models.cpsat.families import is_exchangeable
 from placer_models.device import GPU
 from placer_models.links.board import (
     counts_by_class,
-    distance,
     minors_of,
     pair_minimum,
     pair_sum,
     selection_count,
     selections,
+    total_distance,
 )
 from placer_models.links.usable import usable_points
 from placer_models.placement import (
@@ -134,7 +134,7 @@ def _moved(
             if not is_exchangeable(shape, fit, bank):
                 continue
             left = {minor for kind, minor in free[at] if kind == bank.type}
-            counts = nearer(
+            counts = nearer_devices(
                 bank,
                 counts_by_class(bank.board, mine),
                 counts_by_class(bank.board, left),
@@ -217,7 +217,7 @@ def _exchanged(
 
 
 @lru_cache(maxsize=4096)
-def nearer(
+def nearer_devices(
     bank: DeviceBank, mine: _Counts, left: _Counts, switches: UnsharedSwitches, *, bound: bool
 ) -> _Counts | None:
     """Return the nearest set as good as a pod's own in all else, or None if none is nearer.
@@ -233,7 +233,7 @@ def nearer(
 
     """
     board, size = bank.board, sum(mine)
-    now = distance(board, mine), len(switches.untouched & _switches_of(bank, mine))
+    now = total_distance(board, mine), len(switches.untouched & _switches_of(bank, mine))
     room = tuple(map(sum, zip(mine, left, strict=True)))
     if size < 2 or not any(now) or selection_count(board, size, room) > MOST_LOOKED_AT:
         return None
@@ -244,7 +244,7 @@ def nearer(
         if (found.pair_minimum, found.pair_sum) != links:
             continue
         below = _switches_of(bank, found.counts)
-        rank = distance(board, found.counts), len(switches.untouched & below)
+        rank = total_distance(board, found.counts), len(switches.untouched & below)
         if rank >= best[0] or len(switches.excused & below) < excused:
             continue
         if bound and _by_cell(bank, found.counts) != _by_cell(bank, mine):

@@ -44,7 +44,7 @@ class Parted(NamedTuple):
     nodes: tuple[int, ...]
 
 
-def part(
+def part_equal_pods(
     problem: Problem, tiers: tuple[Tier, ...], stop: Callable[[], bool] = lambda: False
 ) -> Parted | None:
     """Return the best way to part equal pods, or None if they differ or are too many.

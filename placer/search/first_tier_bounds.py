@@ -51,7 +51,7 @@ def bound_first_tiers(
                 hint(relaxed.model, variables_of(solved.solution))
         bounds.append(bound)
         # Later tiers are bounded among placements that keep what this one reached.
-        keep(relaxed.model, tier, expression, value)
+        keep_tier_value(relaxed.model, tier, expression, value)
     return bounds
 
 
@@ -68,7 +68,7 @@ def as_it_is(relaxed: RelaxedModel) -> Iterator[tuple[int, int]]:
         yield from ((count.index, 0) for count in division.come.values())
 
 
-def keep(model: CpModel, tier: Tier, expression: Expression, value: int) -> None:
+def keep_tier_value(model: CpModel, tier: Tier, expression: Expression, value: int) -> None:
     """Require that the tier is no worse than the value from now on."""
     model.add(expression >= value if tier.sense is Sense.MAXIMISE else expression <= value)
 

@@ -16,9 +16,9 @@ from placer.search.assignments import assignments_of
 from placer.search.baseline import Baseline
 from placer.search.bound_notes import BoundNotes, Bounds
 from placer.search.budget import Budget
-from placer.search.coarse import links_matter, refine, without_links
+from placer.search.coarse import links_matter, refine_coarse_choices, without_links
 from placer.search.default_locality import without_choices, without_locality
-from placer.search.equal_pods import part
+from placer.search.equal_pods import part_equal_pods
 from placer.search.exact import MOST_ASSIGNMENTS, Progress, search_exactly
 from placer.search.exchanges.lots import lots_of
 from placer.search.exchanges.placed import place_most
@@ -212,7 +212,7 @@ class JointSearch:
         levels = len(self.problem.priorities)
         if list(self.best.values[:levels]) != self.bounds[:levels]:
             return
-        parted = part(self.problem, own, lambda: self.budget.over)
+        parted = part_equal_pods(self.problem, own, lambda: self.budget.over)
         if parted is None:
             return
         shape = self.problem.pods[0]
@@ -238,7 +238,7 @@ class JointSearch:
         )
         self.bounds[:count] = found.bounds
         if found.solution is not None:
-            refined = refine(self.problem, coarse, found.solution)
+            refined = refine_coarse_choices(self.problem, coarse, found.solution)
             self._take_found(self.problem, refined, found.values)
 
     def solve_as_one(self) -> None:

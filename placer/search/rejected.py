@@ -34,7 +34,7 @@ class Chosen(NamedTuple):
     node: str
 
 
-def accepted(
+def accepted_by_judge(
     instance: Instance, baseline: Baseline, problem: Problem, choices: Choices, budget: Budget
 ) -> tuple[JudgedPlacement, tuple[RejectedPlace, ...]]:
     """Return greedy choices in ids, as the judge lets them pass, and places that it does not.

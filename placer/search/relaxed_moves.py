@@ -12,7 +12,7 @@ from ortools.sat.python.cp_model import CpSolver
 
 from placer.search.budget import Budget
 from placer.search.cp import hint, optimise, variables_of
-from placer.search.first_tier_bounds import as_it_is, keep, relaxed_tiers
+from placer.search.first_tier_bounds import as_it_is, keep_tier_value, relaxed_tiers
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance, RunningPod
 from placer_models.cpsat.relaxed import Division, RelaxedModel, build_relaxed_model, left_for
@@ -92,7 +92,7 @@ def _solved(problem: Problem, relaxed: RelaxedModel, budget: Budget) -> CpSolver
             break
         best = found
         hint(relaxed.model, variables_of(best))
-        keep(relaxed.model, tier, expression, best.value(expression))
+        keep_tier_value(relaxed.model, tier, expression, best.value(expression))
     return best
 
 

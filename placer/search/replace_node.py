@@ -7,7 +7,7 @@ from placer.counting.placements import Unrealisable, realise, recount
 from placer.greedy.expected.scorer import ExpectedScoring
 from placer.greedy.place import place_greedily
 from placer.search.budget import Budget
-from placer.search.coarse import refine, without_links
+from placer.search.coarse import refine_coarse_choices, without_links
 from placer.search.default_locality import without_locality
 from placer.search.exact import limits_of, search_exactly, silent
 from placer.state.batch import build_problem
@@ -81,6 +81,6 @@ def laid_exactly(
     )
     if found.solution is None:
         return None
-    choices = found.solution if linked else refine(problem, model, found.solution)
+    choices = found.solution if linked else refine_coarse_choices(problem, model, found.solution)
     after = realise(part, accounts, problem, choices)
     return None if isinstance(after, Unrealisable) else after

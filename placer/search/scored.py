@@ -11,7 +11,7 @@ from placer.search.baseline import Baseline
 from placer.search.options import SolveOptions
 from placer_models.cluster import Instance
 from placer_models.demand import ExpectedDemand
-from placer_models.expected import open_on, together
+from placer_models.expected import alike_counted_together, open_on
 from placer_models.forecast import demand_in
 from placer_models.node_strategy import NodeStrategy
 from placer_models.problem.problem import Choices, Problem
@@ -33,7 +33,9 @@ def with_prices(instance: Instance, baseline: Baseline) -> Instance:
 def prices_on(demand: ExpectedDemand, instance: Instance, baseline: Baseline) -> tuple[int, ...]:
     """Return the prices as the nodes are before anything new is placed."""
     rows = zip(instance.nodes, baseline.accounts, strict=True)
-    return array_prices(demand, together((open_on(demand, n), node_left(a)) for n, a in rows))
+    return array_prices(
+        demand, alike_counted_together((open_on(demand, n), node_left(a)) for n, a in rows)
+    )
 
 
 def is_scored(instance: Instance, options: SolveOptions) -> bool:

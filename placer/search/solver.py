@@ -17,7 +17,7 @@ from placer.search.move_order import in_move_order
 from placer.search.options import Engine, SolveOptions
 from placer.search.reasons.ruled_out import all_ruled_out
 from placer.search.reasons.unplaced import never_asked, why_unplaced
-from placer.search.rejected import accepted
+from placer.search.rejected import accepted_by_judge
 from placer.search.scored import greedy_choices, is_scored, with_prices
 from placer.search.warm_start import warm_start
 from placer.state.batch import build_problem
@@ -118,7 +118,7 @@ def solve(
         else:
             choices = greedy_choices(instance, baseline, problem, options)
             placed_s = budget.elapsed_s
-            best, rejected = accepted(instance, baseline, problem, choices, budget)
+            best, rejected = accepted_by_judge(instance, baseline, problem, choices, budget)
     # The search ends with what has just been done once: realising, judging, and reasons.
     budget.keep(ENDING * (budget.elapsed_s - placed_s))
     movable = movable_pods(instance, blamed)

@@ -27,7 +27,7 @@ _SHOWN_NAMES = 8
 """Longest cycle that a message spells out."""
 
 
-def faults(job: JobGraph) -> Iterator[JobFault]:
+def job_graph_faults(job: JobGraph) -> Iterator[JobFault]:
     """Yield what is wrong with a job graph."""
     if not job.operators:
         yield JobFault(("operators",), "is empty; a job has at least one operator")

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from placer.slots.chains import chain_of_operators, group_names
-from placer.slots.check import faults
+from placer.slots.check import job_graph_faults
 from placer.slots.compiled import (
     Chain,
     ChainsSharingSlots,
@@ -36,7 +36,7 @@ def compile_job(job: JobGraph) -> CompiledJob:
         JobGraphError: It contradicts itself, or only a part of it states resources (F3).
 
     """
-    for fault in faults(job):
+    for fault in job_graph_faults(job):
         raise JobGraphError(fault)
     if job.semantics is RuntimeSemantics.FLIP_53:
         refuse_mixed_operators(job)

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from placer.slots.check import faults
+from placer.slots.check import job_graph_faults
 from placer.slots.compiled import CompiledJob
 from placer.slots.compiler import compile_job
 from placer.slots.errors import JobFault, JobGraphError
@@ -50,7 +50,7 @@ def read_job_graph(path: Path) -> JobGraph:
 def _read(path: Path) -> tuple[JobGraph, Place]:
     part, place = read_only_document(path, JobGraphFile)
     job = _job(part)
-    for fault in faults(job):
+    for fault in job_graph_faults(job):
         _add(place, fault)
     place.faults.raise_first()
     return job, place

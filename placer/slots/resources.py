@@ -219,7 +219,7 @@ def covers_all_of(a: ResourceProfile, b: ResourceProfile) -> bool:
     return b is UNKNOWN if not isinstance(b, ResourceAmounts) else not any(shortages(a, b))
 
 
-def matches(slot: ResourceProfile, request: ResourceProfile) -> bool:
+def slot_matches(slot: ResourceProfile, request: ResourceProfile) -> bool:
     """Return whether a slot is the one asked for: of exactly the size, not larger.
 
     Raises:

@@ -14,7 +14,7 @@ from placer.greedy import chooser
 from placer.greedy.devices import pick_devices
 from placer.greedy.place import place_greedily
 from placer.judge.breaches import breaches
-from placer.search.coarse import refine, without_links
+from placer.search.coarse import refine_coarse_choices, without_links
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer.state.batch import build_problem
@@ -246,4 +246,4 @@ def test_refining_keeps_the_switches() -> None:
     choices = recount(instance, accounts, coarse, answer.placement)
     fine = recount(instance, accounts, problem, answer.placement)
 
-    assert refine(problem, coarse, choices) == fine
+    assert refine_coarse_choices(problem, coarse, choices) == fine

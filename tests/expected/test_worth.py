@@ -14,10 +14,10 @@ from placer_models.expected import (
     NodeFills,
     NodeLeft,
     Outlook,
+    alike_counted_together,
+    in_quanta,
     prices_of,
-    quantised,
     streams_of,
-    together,
 )
 from placer_models.splitmix import drawn_number
 
@@ -101,8 +101,8 @@ def test_all_tellings_give_the_same_prices(
     """
     demand, nodes = world
 
-    assert prices_of(demand, together(nodes)) == slow.prices(demand, nodes)
-    assert array_prices(demand, together(nodes)) == slow.prices(demand, nodes)
+    assert prices_of(demand, alike_counted_together(nodes)) == slow.prices(demand, nodes)
+    assert array_prices(demand, alike_counted_together(nodes)) == slow.prices(demand, nodes)
 
 
 @settings(max_examples=200)
@@ -132,7 +132,7 @@ def test_both_kernels_lose_the_same_steps_as_the_page(
             for taken in tried
         ]
         lost = [
-            quantised(
+            in_quanta(
                 slow.worth(demand, may, left)
                 - slow.worth(demand, may, NodeLeft(left.cpu_milli - cpu, tuple(sorted(rest))))
             )
@@ -161,7 +161,7 @@ def test_a_step_is_a_fortieth_of_a_gpu(lost: int, steps: int) -> None:
     """
     Rounded to the nearest; exactly half a step counts in favour of the place.
     """
-    assert quantised(lost) == steps
+    assert in_quanta(lost) == steps
 
 
 def test_where_no_node_has_a_gpu_nothing_is_lost() -> None:

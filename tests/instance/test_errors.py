@@ -2,7 +2,7 @@
 
 import pytest
 
-from placer_models.files.errors import candidates, counted, cpus_are, named_cpus
+from placer_models.files.errors import counted, cpus_are, named_cpus, near_or_first_names
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,7 @@ def test_a_reference_to_nothing_is_answered_with_what_there_is(
     """
     The nearest name, or the first few in the order of the file.
     """
-    assert candidates(name, known) == told
+    assert near_or_first_names(name, known) == told
 
 
 def test_one_is_not_several() -> None:

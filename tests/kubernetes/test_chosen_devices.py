@@ -22,7 +22,7 @@ from kubernetes_worlds import Json, node, topology
 from placer.judge.misfits import misfits_of
 from placer.kubernetes.dump import instance_of
 from placer.kubernetes.emit.kind import EmitKind
-from placer.kubernetes.emit.kinds import emitted
+from placer.kubernetes.emit.kinds import emitted_files
 from placer.kubernetes.emit.placed_pods import placed_dump
 from placer.kubernetes.emit.writer import text_of
 from placer.search.options import Engine, SolveOptions
@@ -101,7 +101,9 @@ def test_one_claim_asks_for_both_kinds() -> None:
     answer = solve(instance, SolveOptions(Engine.GREEDY, 10, None, workers=1, seed=0))
     assert isinstance(answer, Placed)
     dump = placed_dump(objects_of(objects), instance, answer.placement)
-    files = {one.path: yaml.safe_load(text_of(one)) for one in emitted(dump, [EmitKind.CLAIMS])}
+    files = {
+        one.path: yaml.safe_load(text_of(one)) for one in emitted_files(dump, [EmitKind.CLAIMS])
+    }
     status: Any = files["claims/default/c.status.yaml"]["status"]
     results = [
         (one["request"], one["device"]) for one in status["allocation"]["devices"]["results"]

@@ -26,7 +26,7 @@ from kubernetes_worlds import Json, node, topology
 from placer.judge.misfits import misfits_of
 from placer.kubernetes.dump import instance_of
 from placer.kubernetes.emit.kind import EmitKind
-from placer.kubernetes.emit.kinds import emitted
+from placer.kubernetes.emit.kinds import emitted_files
 from placer.kubernetes.emit.placed_pods import placed_dump
 from placer.kubernetes.emit.writer import text_of
 from placer.search.options import Engine, SolveOptions
@@ -207,7 +207,7 @@ def check(seed: str) -> tuple[int, int]:
         dump = placed_dump(objects_of(objects), instance, placement)
         patches: list[Any] = [
             yaml.safe_load(text_of(file))
-            for file in emitted(dump, [EmitKind.CLAIMS])
+            for file in emitted_files(dump, [EmitKind.CLAIMS])
             if file.path.endswith(".status.yaml")
         ]
         after = copy.deepcopy(objects)

@@ -17,7 +17,7 @@ from placer.judge.breaches import breaches
 from placer.judge.misfits import misfits_of
 from placer.kubernetes.dump import instance_of
 from placer.kubernetes.emit.kind import EmitKind
-from placer.kubernetes.emit.kinds import emitted
+from placer.kubernetes.emit.kinds import emitted_files
 from placer.kubernetes.emit.placed_pods import placed_dump
 from placer.kubernetes.emit.writer import text_of
 from placer.search.options import Engine, SolveOptions
@@ -122,7 +122,7 @@ def hold(seed: int, engine: Engine) -> None:
     left = copy.deepcopy(free)
     told = {
         file.path.split("/")[-1].split(".")[0]: yaml.safe_load(text_of(file))["status"]
-        for file in emitted(dump, [EmitKind.CLAIMS])
+        for file in emitted_files(dump, [EmitKind.CLAIMS])
         if file.path.endswith(".status.yaml")
     }
     places = {place.name: place for place in answer.placement.pods}

@@ -12,7 +12,7 @@ from dump_worlds import objects_of
 from kubernetes_worlds import Json, device, held, lsr, node, owned, pod, topology
 from placer.kubernetes.dump import instance_of
 from placer.kubernetes.emit.kind import EmitKind
-from placer.kubernetes.emit.kinds import emitted
+from placer.kubernetes.emit.kinds import emitted_files
 from placer.kubernetes.emit.placed_pods import placed_dump
 from placer.kubernetes.emit.writer import text_of
 from placer.search.options import Engine, SolveOptions
@@ -32,7 +32,7 @@ def told(*objects: Json, kind: EmitKind = EmitKind.BINDINGS) -> dict[str, list[A
     instance, _ = instance_of(known)
     answer = solve(instance, SolveOptions(Engine.GREEDY, 10, None, workers=1, seed=0))
     assert isinstance(answer, Placed | PartlyPlaced)
-    files = emitted(placed_dump(known, instance, answer.placement), [kind])
+    files = emitted_files(placed_dump(known, instance, answer.placement), [kind])
     read = {file.path: text_of(file) for file in files}
     return {
         path: [json.loads(text)] if path.endswith(".json") else list(yaml.safe_load_all(text))

@@ -27,7 +27,7 @@ from placer.judge.misfits import misfits_of
 from placer.kubernetes.dump import instance_of
 from placer.kubernetes.emit.claims import FINALIZER
 from placer.kubernetes.emit.kind import EmitKind
-from placer.kubernetes.emit.kinds import emitted
+from placer.kubernetes.emit.kinds import emitted_files
 from placer.kubernetes.emit.placed_pods import placed_dump
 from placer.kubernetes.emit.writer import text_of
 from placer.search.options import Engine, SolveOptions
@@ -56,7 +56,9 @@ def told(objects: list[Json]) -> dict[str, Any]:
     """Return path -> patch, as it stands in the file."""
     instance, placement = solved(objects)
     dump = placed_dump(objects_of(objects), instance, placement)
-    return {file.path: yaml.safe_load(text_of(file)) for file in emitted(dump, [EmitKind.CLAIMS])}
+    return {
+        file.path: yaml.safe_load(text_of(file)) for file in emitted_files(dump, [EmitKind.CLAIMS])
+    }
 
 
 def merged(found: Any, patch: Any) -> Any:
@@ -235,7 +237,7 @@ def test_nothing_is_told_of_a_pod_whose_claim_is_yet_to_be_made() -> None:
     assert len(placement.pods) == 3
     assert [one.part.identity.name for one in dump.held_back] == ["p"]
     kinds = [EmitKind.BINDINGS, EmitKind.CLAIMS]
-    assert [file.path for file in emitted(dump, kinds)] == [
+    assert [file.path for file in emitted_files(dump, kinds)] == [
         "bindings/default.alone/default/alone.json"
     ]
 

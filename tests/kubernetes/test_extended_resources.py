@@ -22,7 +22,7 @@ from placer.judge.misfits import misfits_of
 from placer.kubernetes.dump import instance_of
 from placer.kubernetes.emit.claims import EXTENDED, FINALIZER
 from placer.kubernetes.emit.kind import EmitKind
-from placer.kubernetes.emit.kinds import emitted
+from placer.kubernetes.emit.kinds import emitted_files
 from placer.kubernetes.emit.placed_pods import placed_dump
 from placer.kubernetes.emit.writer import text_of
 from placer.search.options import Engine, SolveOptions
@@ -51,7 +51,7 @@ def told(objects: list[Json]) -> tuple[Instance, Placement, dict[str, Any]]:
     answer = solve(instance, SolveOptions(Engine.GREEDY, 10, None, workers=1, seed=0))
     assert isinstance(answer, Placed)
     dump = placed_dump(objects_of(objects), instance, answer.placement)
-    files = emitted(dump, [EmitKind.CLAIMS])
+    files = emitted_files(dump, [EmitKind.CLAIMS])
     return instance, answer.placement, {one.path: yaml.safe_load(text_of(one)) for one in files}
 
 

@@ -15,7 +15,7 @@ from json_schemas import SchemaError, check_object
 from kubernetes_worlds import device, pod, topology
 from placer.kubernetes.dump import instance_of, read_dump
 from placer.kubernetes.emit.kind import EmitKind
-from placer.kubernetes.emit.kinds import emitted
+from placer.kubernetes.emit.kinds import emitted_files
 from placer.kubernetes.emit.placed_pods import placed_dump
 from placer.kubernetes.emit.writer import text_of
 from placer.kubernetes.objects import Objects
@@ -48,7 +48,7 @@ def written(objects: Objects) -> list[Any]:
         return []
     dump = placed_dump(objects, instance, answer.placement)
     # YAML holds JSON as well.
-    texts = [text_of(file) for file in emitted(dump, EmitKind)]
+    texts = [text_of(file) for file in emitted_files(dump, EmitKind)]
     return [one for text in texts for one in yaml.safe_load_all(text)]
 
 

@@ -19,7 +19,7 @@ from kubernetes_worlds import Json, node
 from placer.judge.misfits import misfits_of
 from placer.kubernetes.dump import instance_of
 from placer.kubernetes.emit.kind import EmitKind
-from placer.kubernetes.emit.kinds import emitted
+from placer.kubernetes.emit.kinds import emitted_files
 from placer.kubernetes.emit.placed_pods import placed_dump
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
@@ -154,7 +154,7 @@ def test_the_claim_is_told_once_and_is_reserved_for_all() -> None:
     answer = solve(instance, SolveOptions(Engine.GREEDY, 10, None, workers=1, seed=0))
     assert isinstance(answer, Placed)
     dump = placed_dump(objects_of(objects), instance, answer.placement)
-    files = {file.path: file.objects[0] for file in emitted(dump, [EmitKind.CLAIMS])}
+    files = {file.path: file.objects[0] for file in emitted_files(dump, [EmitKind.CLAIMS])}
     status: Json = dict(files["claims/default/c.status.yaml"])["status"]
 
     (result,) = status["allocation"]["devices"]["results"]
@@ -180,7 +180,7 @@ def test_nobody_is_told_of_while_the_pod_with_the_devices_is_held_back() -> None
     assert isinstance(answer, Placed)
     dump = placed_dump(objects_of(objects), instance, answer.placement)
 
-    assert emitted(dump, [EmitKind.CLAIMS, EmitKind.BINDINGS]) == ()
+    assert emitted_files(dump, [EmitKind.CLAIMS, EmitKind.BINDINGS]) == ()
 
 
 def test_cpus_are_shared_by_nobody() -> None:

@@ -24,7 +24,7 @@ from kubernetes_dumps import notes, places, read
 from kubernetes_worlds import Json, node, pod
 from placer.kubernetes.dump import instance_of
 from placer.kubernetes.emit.kind import EmitKind
-from placer.kubernetes.emit.kinds import emitted
+from placer.kubernetes.emit.kinds import emitted_files
 from placer.kubernetes.emit.placed_pods import placed_dump
 from placer.kubernetes.emit.writer import text_of
 from placer.search.options import SolveOptions
@@ -55,7 +55,9 @@ def told(*objects: Json, who: WhoWaits = ALL) -> dict[str, Any]:
     if not isinstance(answer, Placed | PartlyPlaced):
         return {}
     dump = placed_dump(known, instance, answer.placement)
-    return {file.path: yaml.safe_load(text_of(file)) for file in emitted(dump, [EmitKind.VOLUMES])}
+    return {
+        file.path: yaml.safe_load(text_of(file)) for file in emitted_files(dump, [EmitKind.VOLUMES])
+    }
 
 
 def test_a_pod_goes_where_its_volume_is() -> None:

@@ -19,7 +19,7 @@ from prometheus_client import CollectorRegistry, Counter
 
 from placer.node.agent import serve
 from placer.node.agent import watch as watch_module
-from placer.node.agent.notify import notify, watchdog_s
+from placer.node.agent.notify import notify_systemd, watchdog_s
 from placer.node.agent.serve import Server, check_address
 from placer.node.agent.watch import ANYTHING, CgroupWatch, WaitAlarm
 from placer.node.errors import RefusedError
@@ -370,7 +370,7 @@ class TestNotify:
             listener.settimeout(5)
             listener.bind(name.replace("@", "\0"))
 
-            assert notify("READY=1", "STATUS=well")
+            assert notify_systemd("READY=1", "STATUS=well")
             assert listener.recv(4096) == b"READY=1\nSTATUS=well"
 
     def test_nobody_listens(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -378,9 +378,9 @@ class TestNotify:
         Nothing happens, whether systemd never asked or has gone.
         """
         monkeypatch.delenv("NOTIFY_SOCKET", raising=False)
-        assert not notify("READY=1")
+        assert not notify_systemd("READY=1")
         monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "gone"))
-        assert not notify("READY=1")
+        assert not notify_systemd("READY=1")
 
     @pytest.mark.parametrize(
         ("pid", "microseconds", "seconds"),

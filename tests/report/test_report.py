@@ -14,7 +14,7 @@ import pytest
 from placer_cli.app import main
 from placer_cli.draw.texts import fold_names
 from placer_cli.report.charts import Bar, CurvePoint, bars, curve
-from placer_cli.report.html import Html, tag
+from placer_cli.report.html import Html, html_element
 from placer_cli.report.page import SortCell, page, section, sorted_table
 
 INSTANCES = Path(__file__).parents[2] / "instances"
@@ -79,11 +79,13 @@ BUY = ("--work-limit", "2", "--workers", "1")
 
 
 def test_text_is_escaped_and_elements_are_not() -> None:
-    inside = tag("b", "<&>", title='"<')
+    inside = html_element("b", "<&>", title='"<')
 
     assert inside == '<b title="&quot;&lt;">&lt;&amp;&gt;</b>'
-    assert tag("p", inside, "<i>") == f"<p>{inside}&lt;i&gt;</p>"
-    assert tag("p", hidden=True, class_=None, data_value=0) == '<p hidden data-value="0"></p>'
+    assert html_element("p", inside, "<i>") == f"<p>{inside}&lt;i&gt;</p>"
+    assert (
+        html_element("p", hidden=True, class_=None, data_value=0) == '<p hidden data-value="0"></p>'
+    )
 
 
 def test_no_name_of_a_file_becomes_markup(plan: Path, tmp_path: Path) -> None:

@@ -14,8 +14,8 @@ from placer_models.cluster import Instance, Machine, Node
 from placer_models.demand import ExpectedDemand, ExpectedShape, demand_of
 from placer_models.device import GPU, Device
 from placer_models.device_share import DeviceShare
-from placer_models.expected import open_on, prices_of, together
-from placer_models.forecast import demand_in, learned, shape_of
+from placer_models.expected import alike_counted_together, open_on, prices_of
+from placer_models.forecast import demand_in, learned_demand, shape_of
 from placer_models.goals import EXPECTED, USABLE
 from placer_models.node_strategy import NodeStrategy
 from placer_models.placement import PartlyPlaced, Placed
@@ -211,7 +211,10 @@ def prices(scheduler: Scheduler, demand: ExpectedDemand) -> tuple[int, ...]:
     nodes = scheduler.snapshot().instance.nodes
     lefts = [node_left(scheduler.account_of(node.name)) for node in nodes]
     return prices_of(
-        demand, together((open_on(demand, n), left) for n, left in zip(nodes, lefts, strict=True))
+        demand,
+        alike_counted_together(
+            (open_on(demand, n), left) for n, left in zip(nodes, lefts, strict=True)
+        ),
     )
 
 
@@ -223,7 +226,7 @@ def test_whole_nodes_stay_wanted_as_more_pods_arrive(arrivals: int, imagined: in
     One pod that wants all of a node for every 256 that arrive, and eight at most: with one alone
     some draws let small pods take every node that a large one needs.
     """
-    assert learned({}, arrivals, [FEW_CPUS, MANY_CPUS]).counts == (imagined, imagined)
+    assert learned_demand({}, arrivals, [FEW_CPUS, MANY_CPUS]).counts == (imagined, imagined)
 
 
 def test_learning_adds_a_pod_for_each_type_of_node() -> None:
@@ -231,7 +234,7 @@ def test_learning_adds_a_pod_for_each_type_of_node() -> None:
     It wants all of the node, and any node of that size will do.
     """
     nodes = [FEW_CPUS, replace(FEW_CPUS, name="same"), MANY_CPUS, Node("none", machine(4, 0))]
-    demand = learned({}, 0, nodes)
+    demand = learned_demand({}, 0, nodes)
 
     assert [(s.cpu_milli, s.gpus, s.gpu_milli) for s in demand.shapes] == [
         (8000, 4, 1000),

@@ -8,7 +8,7 @@ import pytest
 
 from exact_checks import check_worlds
 from placer.search import joint_search
-from placer.search.equal_pods import part
+from placer.search.equal_pods import part_equal_pods
 from placer.search.options import SolveOptions
 from placer.search.solver import solve
 from placer.state.batch import build_problem
@@ -105,7 +105,7 @@ def test_the_best_way_is_that_of_trying_all(strategy: NodeStrategy) -> None:
                     costs[i] += sign * (WORTH[tier](load) - WORTH[tier](node.load))
             best = tuple(costs) if best is None else min(best, tuple(costs))
 
-        found = part(problem, tiers)
+        found = part_equal_pods(problem, tiers)
 
         assert (None if found is None else found.costs) == best, seed
         none += best is None

@@ -15,7 +15,7 @@ from placer.search.reasons.blocking import blocker_of
 from placer.search.reasons.question import PodOnNode
 from placer.search.reasons.register import demands_of
 from placer.search.reasons.stages import stages_of
-from placer.search.reasons.text import counts
+from placer.search.reasons.text import blocked_node_counts
 from placer.search.solver import solve
 from placer.state.batch import build_problem
 from placer.state.network import required_levels
@@ -271,8 +271,8 @@ def test_what_the_nearest_node_lacks_is_told_first() -> None:
     """
     found, spec = five_blockers()
 
-    assert counts(found, spec, few=2).endswith("; 19 of 31 nodes: 3 other reasons")
-    assert counts(found, spec, "memory asks 2Gi", 3) == (
+    assert blocked_node_counts(found, spec, few=2).endswith("; 19 of 31 nodes: 3 other reasons")
+    assert blocked_node_counts(found, spec, "memory asks 2Gi", 3) == (
         "1 of 31 nodes: memory asks 2Gi; 2 of 31 nodes: cordon; 10 of 31 nodes: node-selector "
         "zone=y; 18 of 31 nodes: 2 other reasons"
     )
@@ -285,9 +285,9 @@ def test_a_cordon_is_told_however_few_nodes_have_one() -> None:
     found, spec = five_blockers()
     told = "2 of 31 nodes: cordon; 9 of 31 nodes: taints gpu; 10 of 31 nodes: node-selector zone=y"
 
-    assert counts(found, spec, few=3) == f"{told}; 10 of 31 nodes: 2 other reasons"
-    assert counts(found, spec, few=4) == counts(found, spec)
-    assert counts(found, spec) == (
+    assert blocked_node_counts(found, spec, few=3) == f"{told}; 10 of 31 nodes: 2 other reasons"
+    assert blocked_node_counts(found, spec, few=4) == blocked_node_counts(found, spec)
+    assert blocked_node_counts(found, spec) == (
         f"{told}; 9 of 31 nodes: node-selector zone=x; 1 of 31 nodes: memory asks 2Gi"
     )
 
@@ -296,7 +296,9 @@ def test_the_taint_of_a_cordon_is_told_as_a_cordon_is() -> None:
     found, spec = five_blockers()
     found[Blocker(Demand("taints", word="node.kubernetes.io/unschedulable:NoSchedule"))] = 1
 
-    assert "1 of 32 nodes: taints node.kubernetes.io/unschedulable" in counts(found, spec, few=3)
+    assert "1 of 32 nodes: taints node.kubernetes.io/unschedulable" in blocked_node_counts(
+        found, spec, few=3
+    )
 
 
 def five_blockers() -> tuple[Counter[Blocker], PodSpec]:

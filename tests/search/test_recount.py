@@ -9,7 +9,7 @@ from placer.counting.placements import Unrealisable, realise, recount
 from placer.greedy.place import place_greedily
 from placer.judge.breaches import breaches
 from placer.judge.measure import measure
-from placer.search.coarse import refine, without_links
+from placer.search.coarse import refine_coarse_choices, without_links
 from placer.state.batch import build_problem
 from placer_models.problem.node_state import CoreGranularity
 from worlds import tiny_instance
@@ -41,7 +41,7 @@ def test_choices_without_links_refine_to_clean_placements() -> None:
         accounts = accounts_of(instance)
         problem = build_problem(instance, accounts)
         coarse = without_links(problem)
-        choices = refine(problem, coarse, place_greedily(coarse))
+        choices = refine_coarse_choices(problem, coarse, place_greedily(coarse))
         placement = realise(instance, accounts, problem, choices)
 
         assert not isinstance(placement, Unrealisable)

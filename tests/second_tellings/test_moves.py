@@ -181,7 +181,7 @@ def test_who_moves_and_who_stays_is_as_the_page_says(batch: int) -> None:
                 stayers += sum(home.key not in place_of for home in asked.homes)
 
                 assert list(homes_left(asked, placement)) == gone
-                assert homes.moved(asked, placement.pods) == gone
+                assert homes.homes_of_moved(asked, placement.pods) == gone
                 if any(key not in {p.key for g in asked.gangs for p in g.pods} for key in place_of):
                     continue
                 assert {p.key: p for p in complete_with_current(asked, placement).pods} == full

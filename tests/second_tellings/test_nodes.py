@@ -9,7 +9,7 @@ import pytest
 
 from judge.hand import MACHINE
 from placer_models.cluster import Node
-from placer_models.cpuset import is_same, without
+from placer_models.cpuset import cpus_without, is_same
 from placer_models.device import Device
 from placer_models.mig import TABLES, covered_slices
 from placer_models.policy import PartitionPolicy
@@ -64,7 +64,7 @@ def test_cpus_out_of_pools_are_reserved_or_pinned() -> None:
         pool = {c for c in node.machine.topology.online if c not in out}
 
         assert node.out_of_pools(owned) == out
-        assert without(node.machine.topology.online, out) == pool
+        assert cpus_without(node.machine.topology.online, out) == pool
         assert is_same(frozenset(pool), frozenset(out)) is (pool == out)
 
 

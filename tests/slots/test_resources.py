@@ -15,10 +15,10 @@ from placer.slots.resources import (
     ResourceAmounts,
     ResourceProfile,
     covers_all_of,
-    matches,
     merge,
     merge_all,
     multiply,
+    slot_matches,
     subtract,
 )
 from slots.clusters import amounts, profile
@@ -28,7 +28,7 @@ KINDS = ("managed_on_heap_bytes", "managed_off_heap_bytes")
 
 TWO: dict[str, Callable[[ResourceProfile, ResourceProfile], object]] = {
     "all_fields_no_less_than": covers_all_of,
-    "is_matching": matches,
+    "is_matching": slot_matches,
     "merge": merge,
     "subtract": subtract,
     "equals": lambda a, b: a == b,

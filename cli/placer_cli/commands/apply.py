@@ -170,7 +170,7 @@ def _document(
     from placer.load import load_placement
     from placer.node.document import document_for
     from placer_models.files.documents import read_documents
-    from placer_models.files.errors import InputError, candidates
+    from placer_models.files.errors import InputError, near_or_first_names
     from placer_models.instance.node_file import node_placement_of
 
     if len(files) == 1:
@@ -188,7 +188,7 @@ def _document(
     name = socket.gethostname() if node is None else node
     one = next((one for one in instance.nodes if one.name == name), None)
     if one is None:
-        known = candidates(name, [one.name for one in instance.nodes])
+        known = near_or_first_names(name, [one.name for one in instance.nodes])
         message = f"no node '{name}' is given{known}; name it by --node"
         raise InputError(str(files[0]), None, "nodes", message)
     return document_for(one, instance, placement, generation or 0)

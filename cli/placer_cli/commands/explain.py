@@ -126,7 +126,7 @@ def _waits_not(
 ) -> str:
     """Say that nobody of a name waits: that it runs, or who is meant instead, or who waits."""
     from placer_cli.draw.texts import fold_names
-    from placer_models.files.errors import candidates
+    from placer_models.files.errors import near_or_first_names
     from placer_models.near_names import near_title
 
     nodes = dict.fromkeys(
@@ -142,7 +142,7 @@ def _waits_not(
     running = near_title(key, (one.pod.key for one in instance.running))
     if running.endswith(f"{key[1]}'?"):
         return said + running
-    return said + candidates("", {title_of(*one) for one in waiting})
+    return said + near_or_first_names("", {title_of(*one) for one in waiting})
 
 
 def _explained(

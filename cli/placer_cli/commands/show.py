@@ -14,7 +14,7 @@ from placer_cli.illegal import SkipIllegal, read_any, read_instance
 from placer_cli.output import output_file, refuse_inputs, replacing_file
 from placer_cli.who_waits import Gated, Ignore, SchedulerNames, who_waits
 from placer_models.cluster import Instance, Machine
-from placer_models.files.errors import candidates, suggestion
+from placer_models.files.errors import near_or_first_names, suggestion
 from placer_models.kubernetes.who_waits import WhoWaits
 from placer_models.placement import Placement
 
@@ -152,7 +152,7 @@ def _instance(instance: Instance, file: Path | None, node: str | None) -> tuple[
         return title, lambda canvas: with_notes(draw_cluster(instance, residents, canvas), notes)
     nodes = {known.name: known for known in instance.nodes}
     if node not in nodes:
-        raise typer.BadParameter(f"--node '{node}' is no node{candidates(node, nodes)}")
+        raise typer.BadParameter(f"--node '{node}' is no node{near_or_first_names(node, nodes)}")
     notes = notes_on_running(replace(instance, nodes=(nodes[node],)), moved)
     inside = residents.get(node, ())
     return node, lambda canvas: with_notes(draw_node(nodes[node], inside, canvas), notes)

@@ -18,7 +18,7 @@ from placer_cli.draw.blocks import (
 )
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import FRAME, QUIET, STRONG
-from placer_cli.draw.texts import ids_text, joined, memory_text
+from placer_cli.draw.texts import ids_text, joined_by_dots, memory_text
 from placer_cli.draw.threads import CellOf, StyledMark, natural_columns, thread_rows
 from placer_models.cluster import Machine
 from placer_models.device import GPU, Device
@@ -176,7 +176,9 @@ def title_of_block(block: DrawnBlock, canvas: Canvas) -> tuple[str, str]:
     if node is None:
         return "no NUMA node", ""
     pages = [f"{h.count}x{memory_text(h.page_bytes)} pages" for h in node.hugepages if h.count]
-    return f"NUMA {node.id}", joined([memory_text(node.memory_bytes), *pages], canvas.marks.dot)
+    return f"NUMA {node.id}", joined_by_dots(
+        [memory_text(node.memory_bytes), *pages], canvas.marks.dot
+    )
 
 
 def _lines(block: DrawnBlock, paint: MachinePaint, width: int) -> list[Text]:

@@ -19,7 +19,7 @@ from placer_cli.draw.svg_shapes import (
     colour_of,
     ink_of,
     rect,
-    words,
+    svg_words,
 )
 
 _OPACITY = {UNICODE.full: 1.0, UNICODE.shared: 0.6, UNICODE.best_effort: 0.8}
@@ -60,7 +60,7 @@ def _run_elements(text: str, style: Style, column: int, top: float) -> Iterator[
         wide = cell_len(text) * COLUMN
         yield rect(x, top + 1, wide, LINE - 3, colour_of(style) or INK, round_px=2)
         if len(text) > MOST_LETTERS and len(set(text)) == 1:
-            yield words(x + (wide - COLUMN) / 2, top + LINE - 5, text[0], style)
+            yield svg_words(x + (wide - COLUMN) / 2, top + LINE - 5, text[0], style)
             return
     for run in _RUN.finditer(text):
         at = x + cell_len(text[: run.start()]) * COLUMN
@@ -87,4 +87,4 @@ def _shape(run: str, style: Style, x: float, top: float) -> str:
         hollow = mark == UNICODE.efficiency
         ink = ink_of(style)
         return rect(*place, side, side, "none" if hollow else ink, edge=ink if hollow else "")
-    return words(x, top + LINE - 5, run, style)
+    return svg_words(x, top + LINE - 5, run, style)

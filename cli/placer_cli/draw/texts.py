@@ -132,7 +132,7 @@ def stem_of_name(name: str) -> str:
     return re.sub(r"-\d+$", "", name)
 
 
-def joined(parts: Iterable[str], dot: str) -> str:
+def joined_by_dots(parts: Iterable[str], dot: str) -> str:
     """Join the parts that are not empty by a dot with room around it."""
     return f" {dot} ".join(part for part in parts if part)
 

@@ -20,7 +20,7 @@ from placer_cli.plan.draw_survival import draw_survival
 from placer_cli.plan.drawn import draw_plan
 from placer_cli.plan.drawn_growth import draw_growth, told_stretch
 from placer_cli.report.charts import Bar, CurvePoint, bars, curve
-from placer_cli.report.from_drawings import busiest, insides, lead_of
+from placer_cli.report.from_drawings import busiest_node, lead_of, node_sections
 from placer_cli.report.html import Html
 from placer_cli.report.page import SortCell, page, paragraphs, section, sorted_table, tiles
 from placer_models.cluster import Node
@@ -95,8 +95,8 @@ def _plan(question: PlanQuestion, answer: PlanAnswer, tree: AnswerTree) -> Itera
             ]
             for one in answer.mix
         }
-        chosen = [busiest(fullest.placement, names) for names in bought.values()]
-        yield from insides(
+        chosen = [busiest_node(fullest.placement, names) for names in bought.values()]
+        yield from node_sections(
             fullest.instance, fullest.placement, [name for name in chosen if name is not None]
         )
         yield _nodes(fullest.scenario, fullest.instance.nodes, fullest.placement.pods)
@@ -260,8 +260,8 @@ def _fit(steps: Sequence[FitCount], tree: AnswerTree) -> Iterator[Html]:
         head = ("machine", "#nodes", "#more", "what stops the next one")
         yield section(title, sorted_table(head, rows))
     first = steps[0]
-    node = busiest(first.placement, [one.name for one in first.instance.nodes])
-    yield from insides(first.instance, first.placement, [] if node is None else [node])
+    node = busiest_node(first.placement, [one.name for one in first.instance.nodes])
+    yield from node_sections(first.instance, first.placement, [] if node is None else [node])
 
 
 def _scenarios(scenarios: Sequence[AnswerTree]) -> Html:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import floor, log10
 
-from placer_cli.report.html import Html, tag
+from placer_cli.report.html import Html, html_element
 
 _WIDTH, _HEIGHT = 640, 240
 _LEFT, _RIGHT, _TOP, _BOTTOM = 64, 56, 14, 30
@@ -55,16 +55,16 @@ def bars(of: Sequence[Bar], most: float | None = None) -> Html:
     """
     full = most or max((one.amount for one in of), default=0.0)
     drawn = (
-        tag(
+        html_element(
             "div",
-            tag("span", one.name, class_="name"),
-            tag("i", tag("b", style=f"width:{_percent(one.amount, full):.1f}%")),
-            tag("span", one.words, class_="amount"),
+            html_element("span", one.name, class_="name"),
+            html_element("i", html_element("b", style=f"width:{_percent(one.amount, full):.1f}%")),
+            html_element("span", one.words, class_="amount"),
             class_="bar",
         )
         for one in of
     )
-    return tag("div", *drawn, class_="bars")
+    return html_element("div", *drawn, class_="bars")
 
 
 def _percent(amount: float, full: float) -> float:
@@ -92,20 +92,23 @@ def curve(points: Sequence[CurvePoint], currency: str, burst: float | None) -> H
         height = axes.price_y if name == "price" else axes.nodes_y
         known = [(axes.x(scale), height(value)) for scale, value in values if value is not None]
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in known)
-        inside.append(tag("polyline", points=path, class_=name))
+        inside.append(html_element("polyline", points=path, class_=name))
         inside += [
-            tag("circle", cx=f"{x:.1f}", cy=f"{y:.1f}", r=3, class_=f"{name}-dot") for x, y in known
+            html_element("circle", cx=f"{x:.1f}", cy=f"{y:.1f}", r=3, class_=f"{name}-dot")
+            for x, y in known
         ]
     for point in points:
         if point.price is None:
-            words = tag("title", f"{point.scale:.6g}x: no plan")
+            words = html_element("title", f"{point.scale:.6g}x: no plan")
             x = axes.x(point.scale)
             inside.append(
-                tag("circle", words, cx=f"{x:.1f}", cy=_HEIGHT - _BOTTOM, r=4, class_="none")
+                html_element(
+                    "circle", words, cx=f"{x:.1f}", cy=_HEIGHT - _BOTTOM, r=4, class_="none"
+                )
             )
-    picture = tag(
+    picture = html_element(
         "svg",
-        tag("title", "Price and nodes over the size of the demand"),
+        html_element("title", "Price and nodes over the size of the demand"),
         *inside,
         viewBox=f"0 0 {_WIDTH} {_HEIGHT}",
         role="img",
@@ -115,7 +118,11 @@ def curve(points: Sequence[CurvePoint], currency: str, burst: float | None) -> H
     )
     if burst is not None:
         told += f" From the red line on, at {burst:.6g}x, nodes have to be bought."
-    return tag("figure", tag("div", picture, class_="chart wide"), tag("figcaption", told))
+    return html_element(
+        "figure",
+        html_element("div", picture, class_="chart wide"),
+        html_element("figcaption", told),
+    )
 
 
 class _Axes:
@@ -167,8 +174,10 @@ def _ceiling(most: float) -> float:
 
 
 def _line(x1: float, y1: float, x2: float, y2: float, look: str) -> Html:
-    return tag("line", x1=f"{x1:.1f}", y1=f"{y1:.1f}", x2=f"{x2:.1f}", y2=f"{y2:.1f}", class_=look)
+    return html_element(
+        "line", x1=f"{x1:.1f}", y1=f"{y1:.1f}", x2=f"{x2:.1f}", y2=f"{y2:.1f}", class_=look
+    )
 
 
 def _words(x: float, y: float, text: str, anchor: str) -> Html:
-    return tag("text", text, x=f"{x:.1f}", y=f"{y:.1f}", text_anchor=anchor)
+    return html_element("text", text, x=f"{x:.1f}", y=f"{y:.1f}", text_anchor=anchor)

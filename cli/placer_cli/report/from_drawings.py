@@ -10,7 +10,7 @@ from rich.console import Console, RenderableType
 from placer_cli.draw.node import draw_node
 from placer_cli.draw.residents import residents_of
 from placer_cli.draw.svg import svg
-from placer_cli.report.html import Html, tag
+from placer_cli.report.html import Html, html_element
 from placer_cli.report.page import section
 from placer_models.cluster import Instance
 from placer_models.placement import Placement
@@ -35,13 +35,13 @@ def lead_of(drawing: RenderableType) -> list[str]:
     return found
 
 
-def busiest(placement: Placement, nodes: Iterable[str]) -> str | None:
+def busiest_node(placement: Placement, nodes: Iterable[str]) -> str | None:
     """Return which of some nodes most pods come to; the first of several; None for none."""
     pods = Counter(place.node for place in placement.pods)
     return max((node for node in nodes if pods[node]), key=lambda node: pods[node], default=None)
 
 
-def insides(instance: Instance, placement: Placement, nodes: Iterable[str]) -> Iterator[Html]:
+def node_sections(instance: Instance, placement: Placement, nodes: Iterable[str]) -> Iterator[Html]:
     """Yield a section with the inside of each node, the first of them open."""
     by_name = {node.name: node for node in instance.nodes}
     residents = residents_of(instance, placement)
@@ -49,7 +49,9 @@ def insides(instance: Instance, placement: Placement, nodes: Iterable[str]) -> I
     for name in list(dict.fromkeys(nodes))[:_MOST]:
         node, inside = by_name[name], residents.get(name, ())
         picture = svg(partial(draw_node, node, inside), name)
-        details = tag("div", Html(picture), class_="inside wide")
-        pictures.append(tag("details", tag("summary", name), details, open=not pictures))
+        details = html_element("div", Html(picture), class_="inside wide")
+        pictures.append(
+            html_element("details", html_element("summary", name), details, open=not pictures)
+        )
     if pictures:
         yield section("Inside a node", *pictures)

@@ -9,7 +9,7 @@ class Html(str):
     __slots__ = ()
 
 
-def tag(name: str, *children: str, **attributes: object) -> Html:
+def html_element(name: str, *children: str, **attributes: object) -> Html:
     """Return an element.
 
     Args:
@@ -22,10 +22,10 @@ def tag(name: str, *children: str, **attributes: object) -> Html:
     told = "".join(
         _attribute(key.rstrip("_").replace("_", "-"), value) for key, value in attributes.items()
     )
-    return Html(f"<{name}{told}>{joined(*children)}</{name}>")
+    return Html(f"<{name}{told}>{joined_elements(*children)}</{name}>")
 
 
-def joined(*children: str) -> Html:
+def joined_elements(*children: str) -> Html:
     """Return text and elements one after the other."""
     return Html("".join(one if isinstance(one, Html) else escape(one) for one in children))
 

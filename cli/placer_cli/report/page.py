@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 
-from placer_cli.report.html import Html, joined, tag
+from placer_cli.report.html import Html, html_element, joined_elements
 
 _NO_NETWORK = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 
@@ -34,20 +34,22 @@ def page(title: str, lead: Sequence[str], sections: Iterable[Html], foot: str) -
 
     """
     first, *others = lead or (title,)
-    head = tag(
+    head = html_element(
         "head",
         Html('<meta charset="utf-8">'),
         Html('<meta name="viewport" content="width=device-width, initial-scale=1">'),
         Html(f'<meta http-equiv="Content-Security-Policy" content="{_NO_NETWORK}">'),
-        tag("title", title),
-        tag("style", _own("page.css")),
+        html_element("title", title),
+        html_element("style", _own("page.css")),
     )
-    body = tag(
+    body = html_element(
         "body",
-        tag("header", tag("h1", first), *(tag("p", line) for line in others)),
-        tag("main", *sections),
-        tag("footer", foot),
-        tag("script", _own("page.js")),
+        html_element(
+            "header", html_element("h1", first), *(html_element("p", line) for line in others)
+        ),
+        html_element("main", *sections),
+        html_element("footer", foot),
+        html_element("script", _own("page.js")),
     )
     return f'<!doctype html>\n<html lang="en">{head}{body}</html>\n'
 
@@ -59,15 +61,16 @@ def _own(name: str) -> Html:
 
 def section(title: str, *parts: Html) -> Html:
     """Return a section under a title."""
-    return tag("section", tag("h2", title), *parts)
+    return html_element("section", html_element("h2", title), *parts)
 
 
 def tiles(figures: Iterable[tuple[str, str]]) -> Html:
     """Return figures side by side: what it is, and the figure."""
     drawn = (
-        tag("div", tag("b", figure), tag("span", name), class_="tile") for name, figure in figures
+        html_element("div", html_element("b", figure), html_element("span", name), class_="tile")
+        for name, figure in figures
     )
-    return tag("div", *drawn, class_="tiles")
+    return html_element("div", *drawn, class_="tiles")
 
 
 def sorted_table(head: Sequence[str], rows: Iterable[Sequence[SortCell | str]]) -> Html:
@@ -77,27 +80,29 @@ def sorted_table(head: Sequence[str], rows: Iterable[Sequence[SortCell | str]]) 
     """
     numbers = [name.startswith("#") for name in head]
     heads = (
-        tag(
+        html_element(
             "th",
-            tag("button", name.removeprefix("#"), type="button"),
+            html_element("button", name.removeprefix("#"), type="button"),
             class_="number" if number else None,
             scope="col",
         )
         for name, number in zip(head, numbers, strict=True)
     )
     lines = (
-        tag("tr", *(_cell(one, number=n) for one, n in zip(row, numbers, strict=True)))
+        html_element("tr", *(_cell(one, number=n) for one, n in zip(row, numbers, strict=True)))
         for row in rows
     )
-    table = tag("table", tag("thead", tag("tr", *heads)), tag("tbody", *lines))
-    return tag("div", table, class_="wide")
+    table = html_element(
+        "table", html_element("thead", html_element("tr", *heads)), html_element("tbody", *lines)
+    )
+    return html_element("div", table, class_="wide")
 
 
 def _cell(cell: SortCell | str, *, number: bool) -> Html:
     one = cell if isinstance(cell, SortCell) else SortCell(cell)
-    return tag("td", one.text, class_="number" if number else None, data_value=one.value)
+    return html_element("td", one.text, class_="number" if number else None, data_value=one.value)
 
 
 def paragraphs(lines: Iterable[str], look: str | None = None) -> Html:
     """Return lines as paragraphs."""
-    return joined(*(tag("p", line, class_=look) for line in lines))
+    return joined_elements(*(html_element("p", line, class_=look) for line in lines))

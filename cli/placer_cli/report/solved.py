@@ -10,7 +10,7 @@ from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.residents import is_pod_of_cluster
 from placer_cli.draw.waiting import all_waiting
 from placer_cli.report.charts import Bar, bars
-from placer_cli.report.from_drawings import insides, lead_of
+from placer_cli.report.from_drawings import lead_of, node_sections
 from placer_cli.report.html import Html
 from placer_cli.report.page import SortCell, page, section, sorted_table, tiles
 from placer_models.cluster import Instance
@@ -97,7 +97,9 @@ def _sections(
     if would_do:
         rows = sorted_table(("pod", "change", "what to do"), would_do[:_MOST_ROWS])
         yield section("What would do (placer explain says more)", rows)
-    yield from insides(instance, placement, [node for node, _ in came.most_common(_MOST_DRAWN)])
+    yield from node_sections(
+        instance, placement, [node for node, _ in came.most_common(_MOST_DRAWN)]
+    )
     homes = [
         [title_of(*move.place.key), move.home.node, move.place.node] for move in moves[:_MOST_ROWS]
     ]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from placer_models.annotations.json_parts import JsonPart
 from placer_models.cpuset import MAX_CPU_ID, CpuSet, format_cpu_list, parse_cpu_list
-from placer_models.device_request import shown
+from placer_models.device_request import shown_escaped
 
 _RANGE = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")
 
@@ -51,7 +51,9 @@ def cpus_in(part: JsonPart | None) -> CpuSet:
         match = _RANGE.fullmatch(piece)
         first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
         if not first <= last <= MAX_CPU_ID:
-            part.refuse(f"got {shown(piece)}; expected CPUs up to {MAX_CPU_ID} such as 0-3,8")
+            part.refuse(
+                f"got {shown_escaped(piece)}; expected CPUs up to {MAX_CPU_ID} such as 0-3,8"
+            )
         count += last - first + 1
     if count > MAX_CPU_ID + 1:
         part.refuse("the list names CPUs over and over; name each once")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import NoReturn
 
-from placer_models.device_request import shown
+from placer_models.device_request import shown_escaped
 from placer_models.files.cursor import Cursor
 
 MAX_CHARACTERS = 262_144
@@ -54,7 +54,7 @@ class JsonPart(Cursor):
             case None | bool():
                 return json.dumps(self.value)
             case _:
-                return shown(self.value)
+                return shown_escaped(self.value)
 
     def refuse(self, message: str) -> NoReturn:
         """Raise the error that refuses this part.
@@ -205,14 +205,14 @@ def _check_text(part: JsonPart, text: str) -> None:
     try:
         text.encode()
     except UnicodeEncodeError:
-        part.refuse(f"the text {shown(text)} holds half a surrogate pair")
+        part.refuse(f"the text {shown_escaped(text)} holds half a surrogate pair")
 
 
 def _step(name: str) -> str:
     """Return a name as a step of a path: ``.name``, or in brackets if that would read badly."""
     if len(name) <= 60 and name.isascii() and name.isalnum():
         return f".{name}"
-    return f"[{shown(name)}]"
+    return f"[{shown_escaped(name)}]"
 
 
 def _known(name: str, known: Collection[str]) -> str:

@@ -4,7 +4,7 @@ from ortools.sat.python.cp_model import CpModel, LinearExpr
 
 from placer_models.cpsat.assignment import Variables
 from placer_models.cpsat.family import Family, always, never
-from placer_models.problem.dimensions import times
+from placer_models.problem.dimensions import times_amounts_fit
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Problem
 from placer_models.rule_family import RuleFamily
@@ -12,7 +12,7 @@ from placer_models.rule_family import RuleFamily
 
 def room_in_amounts(problem: Problem, shape: int, node: NodeState, most: int) -> int:
     """Return how many pods of a shape what is left of a node could serve, up to `most`."""
-    return times(problem.shape_on(shape, node).amounts_on(node), node.amounts, most)
+    return times_amounts_fit(problem.shape_on(shape, node).amounts_on(node), node.amounts, most)
 
 
 def amounts_fit(model: CpModel, problem: Problem, x: Variables) -> None:

@@ -10,7 +10,7 @@ from ortools.sat.python.cp_model import CpModel, LinearExpr
 from placer_models.cpsat.assignment import Assignment, Expression, PodUnit, Variables
 from placer_models.cpsat.families import FAMILIES, is_countable
 from placer_models.cpsat.family import AddRule
-from placer_models.cpsat.gangs import placed
+from placer_models.cpsat.gangs import placed_points
 from placer_models.cpsat.stoppable import StoppableModel, StoppedError
 from placer_models.problem.problem import Problem
 
@@ -129,7 +129,7 @@ def _tiers(model: StoppableModel, problem: Problem, x: Variables) -> Iterator[Ex
     """Yield one expression per tier: the sum of what families count for it."""
     levels = len(problem.priorities)
     for level in range(levels):
-        yield placed(problem, x, level)
+        yield placed_points(problem, x, level)
     for tier in problem.tiers[levels:]:
         terms = []
         for family in FAMILIES:

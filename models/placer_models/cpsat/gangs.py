@@ -100,7 +100,7 @@ def equal_units_come_in_order(model: CpModel, problem: Problem, x: Variables) ->
             model.add(earlier <= later)
 
 
-def placed(problem: Problem, x: Variables, level: int) -> Expression:
+def placed_points(problem: Problem, x: Variables, level: int) -> Expression:
     """Count the points of a priority level's placed pods and running gangs."""
     above = MEMBER_ABOVE_POINTS
     lead = MEMBER_OF_MINIMUM_POINTS - above

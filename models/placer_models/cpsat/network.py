@@ -43,7 +43,7 @@ def members_of_a_domain_come_in_multiples(model: CpModel, problem: Problem, x: V
             model.add(_members(assignments) == task.count * times)
 
 
-def gathering(model: CpModel, problem: Problem, x: Variables) -> Expression:
+def gathering_excess(model: CpModel, problem: Problem, x: Variables) -> Expression:
     """Count domains beyond one, and members of a domain beyond the limit (tier gathering)."""
     terms: list[Expression] = []
     for gang, task in _tasks(problem, Grouping.GATHER, required=False):
@@ -112,7 +112,7 @@ FAMILY = Family(
         a_gang_spreads_where_it_must,
         members_of_a_domain_come_in_multiples,
     ),
-    tiers={GATHERING: gathering},
+    tiers={GATHERING: gathering_excess},
     countable=always,
     plain=always,
     sees_links=never,

@@ -12,7 +12,7 @@ from placer_models.cpsat.localities import TouchedGroups, spans_of
 from placer_models.goals import NUMA_STRATEGY
 from placer_models.policy import NumaStrategy
 from placer_models.problem.node_state import NodeState
-from placer_models.problem.numa_strategy import CellStrategy, least_pairs, pairs
+from placer_models.problem.numa_strategy import CellStrategy, least_pairs, pairs_of_cpus
 from placer_models.problem.problem import Problem
 from placer_models.rule_family import RuleFamily
 
@@ -80,10 +80,10 @@ def _crowded(
         model.add(
             taken == LinearExpr.sum([_cpus(node, assignment, classes) for assignment, _ in sharers])
         )
-        most = pairs(busy + free) - pairs(busy)
+        most = pairs_of_cpus(busy + free) - pairs_of_cpus(busy)
         found = model.new_int_var(0, most, f"strategy_pairs[{node.name},{cell}]")
         for count in range(free):
-            below = pairs(busy + count) - pairs(busy)
+            below = pairs_of_cpus(busy + count) - pairs_of_cpus(busy)
             model.add(found >= below + (busy + count) * (taken - count))
         terms.append(found)
     own = [

@@ -88,7 +88,7 @@ def suggestion(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str:
     return f"; did you mean '{lowered[close[0]]}'?" if close else ""
 
 
-def candidates(name: str, known: Iterable[str]) -> str:
+def near_or_first_names(name: str, known: Iterable[str]) -> str:
     """Return ``; did you mean 'x'?``, or the first few names if none is near.
 
     The names keep the order given, that of the file. A set has no order: its names are sorted.

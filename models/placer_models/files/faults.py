@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
 from placer_models.files.documents import Document
-from placer_models.files.errors import InputError, SeveralInputError, candidates
+from placer_models.files.errors import InputError, SeveralInputError, near_or_first_names
 from placer_models.files.tree import Path, describe, field_name, line_of, part_at, steps_along
 
 T = TypeVar("T")
@@ -163,7 +163,7 @@ class Faults:
             fault.place.line,
             field_name(fault.place.path),
             # Only now, because comparing with many names takes long.
-            fault.message + (candidates(fault.name, fault.known) if fault.name else ""),
+            fault.message + (near_or_first_names(fault.name, fault.known) if fault.name else ""),
             more=more,
             illegal=self._all_illegal,
         )

@@ -56,7 +56,7 @@ class Part(BaseModel):
         return said
 
 
-def unless(value: T, default: T) -> T | None:
+def none_if_default(value: T, default: T) -> T | None:
     """Return the value, or None where it is the default."""
     return None if value == default else value
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from placer_models.files.faults import Place
-from placer_models.files.part import Json, unless
+from placer_models.files.part import Json, none_if_default
 from placer_models.instance.fields import PodBind, PodExclusive
 from placer_models.instance.schema import SpecPart
 from placer_models.instance.wish_schema import BindPart, ExclusivePart
@@ -50,7 +50,9 @@ def _strength(wish: BindPart | ExclusivePart) -> Strength:
 
 
 def _wish(policy: object, strength: Strength, default: object) -> object:
-    return {"required": policy} if strength is Strength.REQUIRED else unless(policy, default)
+    return (
+        {"required": policy} if strength is Strength.REQUIRED else none_if_default(policy, default)
+    )
 
 
 def with_limits(

@@ -1,7 +1,7 @@
 """Defaults of a scheduler in files, read and written (C22)."""
 
 from placer_models.defaults import NO_DEFAULTS, Defaults
-from placer_models.files.part import Json, unless
+from placer_models.files.part import Json, none_if_default
 from placer_models.instance.fields import PodExclusive
 from placer_models.instance.schema import DefaultsPart
 from placer_models.policy import AlignmentPolicy, BindPolicy, ExclusivePolicy
@@ -25,8 +25,8 @@ def read_defaults(part: DefaultsPart | None) -> Defaults | None:
 def defaults_to_dict(defaults: Defaults) -> Json:
     """Return the defaults as files write them; empty where nothing is set."""
     return DefaultsPart.written(
-        cpu_bind_policy=unless(defaults.bind, BindPolicy.DEFAULT),
-        cpu_exclusive_policy=unless(defaults.exclusive, ExclusivePolicy.NONE),
-        numa_policy=unless(defaults.alignment, AlignmentPolicy.NONE),
+        cpu_bind_policy=none_if_default(defaults.bind, BindPolicy.DEFAULT),
+        cpu_exclusive_policy=none_if_default(defaults.exclusive, ExclusivePolicy.NONE),
+        numa_policy=none_if_default(defaults.alignment, AlignmentPolicy.NONE),
         numa_allocate_strategy=defaults.numa_strategy,
     )

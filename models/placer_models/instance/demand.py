@@ -10,7 +10,7 @@ from placer_models.demand import (
 )
 from placer_models.files.errors import shown
 from placer_models.files.faults import Place
-from placer_models.files.part import Json, unless
+from placer_models.files.part import Json, none_if_default
 from placer_models.instance.demand_schema import ExpectedDemandPart, ExpectedPodPart
 from placer_models.instance.node_affinity import node_affinity_to_dict, read_node_affinity
 from placer_models.instance.requests import MAX_CPU_MILLI
@@ -78,9 +78,9 @@ def demand_to_dict(demand: ExpectedDemand | None) -> Json | None:
         pods=[
             ExpectedPodPart.written(
                 count=count,
-                cpu=unless(_cpus(shape.cpu_milli), "0"),
+                cpu=none_if_default(_cpus(shape.cpu_milli), "0"),
                 gpus=shape.gpus,
-                gpu_milli=unless(shape.gpu_milli, WHOLE_MILLI),
+                gpu_milli=none_if_default(shape.gpu_milli, WHOLE_MILLI),
                 node_selector=dict(shape.node_selector),
                 node_affinity=node_affinity_to_dict(shape.node_affinity),
                 tolerations=[
@@ -93,9 +93,9 @@ def demand_to_dict(demand: ExpectedDemand | None) -> Json | None:
             )
             for shape, count, price in zip(demand.shapes, demand.counts, prices, strict=True)
         ],
-        streams=unless(demand.streams, STREAMS),
-        length=unless(demand.length, STREAM_LENGTH),
-        seed=unless(demand.seed, DEMAND_SEED),
+        streams=none_if_default(demand.streams, STREAMS),
+        length=none_if_default(demand.length, STREAM_LENGTH),
+        seed=none_if_default(demand.seed, DEMAND_SEED),
     )
 
 

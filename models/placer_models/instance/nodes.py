@@ -10,7 +10,7 @@ from placer_models.device import GPU, PartitionTable
 from placer_models.files.documents import Document
 from placer_models.files.errors import InputError, named_cpus, shown, suggestion
 from placer_models.files.faults import Place
-from placer_models.files.part import Json, check_name, unless
+from placer_models.files.part import Json, check_name, none_if_default
 from placer_models.files.tree import field_name
 from placer_models.instance.hosts import MAX_HOSTS, expand_hosts
 from placer_models.instance.hugepages import pages_by_numa_node, pages_to_dict
@@ -269,7 +269,7 @@ def node_to_dict(node: Node, machine: str) -> Json:
         domains=dict(node.domains),
         reserved_cpus=format_cpu_list(node.reserved_cpus),
         unpooled_cpus=format_cpu_list(node.unpooled_cpus),
-        cpu_bind_policy=unless(node.cpu_bind, NodeBindPolicy.NONE),
+        cpu_bind_policy=none_if_default(node.cpu_bind, NodeBindPolicy.NONE),
         numa_allocate_strategy=node.numa_strategy,
         cpu_locality=node.locality or None,
         numa_policy=node.alignment,

@@ -7,7 +7,7 @@ import yaml
 
 from placer_models.cluster import Instance, Machine, Node
 from placer_models.files.documents import API_VERSION
-from placer_models.files.part import Json, MetadataPart, unless
+from placer_models.files.part import Json, MetadataPart, none_if_default
 from placer_models.instance.defaults import defaults_to_dict
 from placer_models.instance.demand import demand_to_dict
 from placer_models.instance.gangs import (
@@ -83,7 +83,7 @@ def instance_to_dict(instance: Instance, found_by_name: MachineTest) -> Json:
         ],
         running_gangs=[running_gang_to_dict(gang) for gang in instance.running_gangs],
         move_budget=instance.move_budget or None,
-        strategy=unless(instance.strategy, NodeStrategy.USABLE),
+        strategy=none_if_default(instance.strategy, NodeStrategy.USABLE),
         defaults=defaults_to_dict(instance.common_defaults) or None,
         demand=demand_to_dict(instance.demand),
     )

@@ -28,7 +28,7 @@ from placer_models.kubernetes.object_fields import (
     Object,
     ObjectField,
     ObjectIdentity,
-    annotation,
+    first_annotation_of,
     first_label_of,
     identity_of,
     in_annotation,
@@ -94,10 +94,10 @@ def device_part(found: Object) -> DeviceObjectPart:
                 "of its own"
             )
         devices[device.type, device.minor] = device
-    table = annotation(root, *GPU_PARTITIONS)
+    table = first_annotation_of(root, *GPU_PARTITIONS)
     policy = first_label_of(root, GPU_PARTITION_POLICY)
     # Neither key hides what the other says.
-    held = [part for key in DEVICE_CHECKPOINTS if (part := annotation(root, key))]
+    held = [part for key in DEVICE_CHECKPOINTS if (part := first_annotation_of(root, key))]
     return DeviceObjectPart(
         identity=identity,
         devices=tuple(devices[key] for key in sorted(devices)),

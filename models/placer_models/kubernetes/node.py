@@ -19,7 +19,7 @@ from placer_models.kubernetes.object_fields import (
     Object,
     ObjectField,
     ObjectIdentity,
-    annotation,
+    first_annotation_of,
     first_label_of,
     identity_of,
     in_annotation,
@@ -154,7 +154,7 @@ def _conditions(part: ObjectField) -> list[str]:
 
 def _reservation(root: ObjectField) -> tuple[CpuSet, int, int]:
     """Return the CPUs, milli CPUs and bytes that the annotation keeps for the system."""
-    said = annotation(root, RESERVATION)
+    said = first_annotation_of(root, RESERVATION)
     if said is None:
         return frozenset(), 0, 0
 
@@ -175,7 +175,7 @@ def _reservation(root: ObjectField) -> tuple[CpuSet, int, int]:
 
 
 def _system_cpus(root: ObjectField) -> CpuSet:
-    said = annotation(root, SYSTEM_QOS)
+    said = first_annotation_of(root, SYSTEM_QOS)
     if said is None:
         return frozenset()
 
@@ -190,7 +190,7 @@ def _system_cpus(root: ObjectField) -> CpuSet:
 
 def _amplification(root: ObjectField) -> tuple[int, tuple[tuple[str, str], ...]]:
     """Return the milli per CPU, and other amplified resources; ratios up to 1 are ignored."""
-    said = annotation(root, AMPLIFICATION)
+    said = first_annotation_of(root, AMPLIFICATION)
     if said is None:
         return 1000, ()
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import NoReturn, TypeVar
 
 from placer_models.annotations.json_parts import AnnotationError, JsonPart, parse_json
-from placer_models.device_request import shown
+from placer_models.device_request import shown_escaped
 from placer_models.files.cursor import Cursor
 from placer_models.files.tree import Path, field_name
 from placer_models.records import record
@@ -93,7 +93,7 @@ class ObjectField(Cursor):
             case None:
                 return "nothing"
             case _:
-                return shown(self.value)
+                return shown_escaped(self.value)
 
     @property
     def missing(self) -> str:
@@ -262,7 +262,7 @@ def _labels(part: ObjectField) -> dict[str, str]:
     return found
 
 
-def annotation(root: ObjectField, *keys: str) -> ObjectField | None:
+def first_annotation_of(root: ObjectField, *keys: str) -> ObjectField | None:
     """Return the first of these annotations that the object has; an empty one does not count."""
     return _first(root.get("metadata", "annotations"), keys)
 

@@ -34,7 +34,7 @@ from placer_models.kubernetes.object_fields import (
     Object,
     ObjectField,
     ObjectIdentity,
-    annotation,
+    first_annotation_of,
     identity_of,
     in_annotation,
 )
@@ -181,12 +181,15 @@ def pod_part(found: Object) -> KubePod:
     if claimed := resources_by_claim(root.get("status")):
         containers = tuple(without_claimed(one, claimed) for one in containers)
     own, own_limits = _requests(spec.get("resources"))
-    cpus = annotation(root, RESOURCE_SPEC)
-    given, laid = annotation(root, RESOURCE_STATUS), annotation(root, MEMORY_STATUS)
-    allocated = annotation(root, DEVICE_ALLOCATED)
-    policy = annotation(root, NUMA_TOPOLOGY_SPEC)
+    cpus = first_annotation_of(root, RESOURCE_SPEC)
+    given, laid = (
+        first_annotation_of(root, RESOURCE_STATUS),
+        first_annotation_of(root, MEMORY_STATUS),
+    )
+    allocated = first_annotation_of(root, DEVICE_ALLOCATED)
+    policy = first_annotation_of(root, NUMA_TOPOLOGY_SPEC)
     wishes = wishes_of(spec, identity.namespace, tuple(sorted(identity.labels.items())))
-    if annotation(root, GPU_PARTITION_SPEC):
+    if first_annotation_of(root, GPU_PARTITION_SPEC):
         wishes = wishes.lacking(f"the annotation {GPU_PARTITION_SPEC}")
     return KubePod(
         identity=identity,
@@ -222,7 +225,7 @@ def _is_of_node(root: ObjectField) -> bool:
     """Return whether a DaemonSet or a node's own files made the pod."""
     owners = root.get("metadata", "ownerReferences").items()
     kinds = {owner.get("kind").text("") for owner in owners}
-    return bool(kinds & _NODE_OWNERS) or annotation(root, CONFIG_MIRROR) is not None
+    return bool(kinds & _NODE_OWNERS) or first_annotation_of(root, CONFIG_MIRROR) is not None
 
 
 def _kubelet_uid(root: ObjectField) -> str:
@@ -232,7 +235,7 @@ def _kubelet_uid(root: ObjectField) -> str:
     one and says the hash in an annotation. Anybody may write that on a pod: so it is believed
     only if it has the form of a hash, which the uid of no other pod has.
     """
-    mirrored = annotation(root, CONFIG_MIRROR)
+    mirrored = first_annotation_of(root, CONFIG_MIRROR)
     if mirrored and _FILE_HASH.fullmatch(mirrored.text()):
         return mirrored.text()
     uid = root.get("metadata", "uid")
@@ -354,8 +357,8 @@ def _alignment(whole: JsonPart) -> AlignmentPolicy | None:
 
 
 def _device_wishes(root: ObjectField) -> DeviceWishes:
-    hints = annotation(root, DEVICE_ALLOCATE_HINT)
-    joint = annotation(root, DEVICE_JOINT_ALLOCATE)
+    hints = first_annotation_of(root, DEVICE_ALLOCATE_HINT)
+    joint = first_annotation_of(root, DEVICE_JOINT_ALLOCATE)
     return DeviceWishes(
         hints.checked(read_device_hints, hints.text()) if hints else {},
         in_annotation(joint, _joint) if joint else None,

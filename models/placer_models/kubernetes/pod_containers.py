@@ -11,7 +11,7 @@ from placer_models.device_request import (
     DeviceRequestError,
     as_spec,
     devices_asked,
-    untranslated,
+    untranslated_request,
 )
 from placer_models.kubernetes.names import REQUESTED_CPU
 from placer_models.kubernetes.object_fields import IllegalPodObjectError
@@ -186,7 +186,7 @@ def _in_one(
 def _demands(part: KubePod, one: KubeContainer, asked: _Amounts) -> tuple[DeviceRequest, ...]:
     if not asked:
         return ()
-    amounts = untranslated(asked) if part.node else dict(asked)
+    amounts = untranslated_request(asked) if part.node else dict(asked)
     try:
         return tuple(
             with_hint(demand, part.devices.hints.get(demand.type))

@@ -14,7 +14,7 @@ from placer_models.kubernetes.object_fields import (
     Object,
     ObjectField,
     ObjectIdentity,
-    annotation,
+    first_annotation_of,
     first_label_of,
     identity_of,
 )
@@ -85,13 +85,15 @@ def gang_of(root: ObjectField, namespace: str) -> GangRef | None:
     if workload.there:
         name = f"{workload.get('name').text()}.{workload.get('podGroup').text()}"
         return GangRef((namespace, name), is_kubernetes=True, lacks=(WORKLOAD_REF,))
-    named = first_label_of(root, *POD_GROUP_LABELS) or annotation(root, *GANG_NAMES)
+    named = first_label_of(root, *POD_GROUP_LABELS) or first_annotation_of(root, *GANG_NAMES)
     if named is None:
         return None
     return GangRef(
         (namespace, named.text()),
-        minimum=_minimum(annotation(root, *GANG_MINIMUMS) or first_label_of(root, *GANG_MINIMUMS)),
-        groups=_groups(annotation(root, GANG_GROUPS), namespace),
+        minimum=_minimum(
+            first_annotation_of(root, *GANG_MINIMUMS) or first_label_of(root, *GANG_MINIMUMS)
+        ),
+        groups=_groups(first_annotation_of(root, GANG_GROUPS), namespace),
         lacks=_lacks(root),
     )
 
@@ -115,7 +117,7 @@ def pod_group_part(found: Object) -> PodGroupPart:
         identity,
         False,
         spec.get("minMember").integer(1),
-        _groups(annotation(root, GANG_GROUPS), identity.namespace),
+        _groups(first_annotation_of(root, GANG_GROUPS), identity.namespace),
         (*_lacks(root), *_lacks_of_volcano(spec)),
     )
 
@@ -148,7 +150,7 @@ def _groups(part: ObjectField | None, namespace: str) -> tuple[NamespacedName, .
 
 def _lacks(root: ObjectField) -> tuple[str, ...]:
     """Return a gang's demands on the network: Placer reads no network tree from a cluster yet."""
-    part = annotation(root, GANG_NETWORK)
+    part = first_annotation_of(root, GANG_NETWORK)
     if part is None:
         return ()
     return (f"the annotation {GANG_NETWORK}",) if "MustGather" in part.text() else ()

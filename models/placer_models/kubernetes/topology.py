@@ -25,7 +25,7 @@ from placer_models.kubernetes.object_fields import (
     Object,
     ObjectField,
     ObjectIdentity,
-    annotation,
+    first_annotation_of,
     identity_of,
 )
 from placer_models.kubernetes.resources import PODS, SUMS, ResourceList, resources_in
@@ -110,7 +110,7 @@ def topology_part(found: Object) -> TopologyPart:
     """
     identity, root = identity_of(found, KIND, namespaced=False)
     said = {
-        key: annotation(root, key)
+        key: first_annotation_of(root, key)
         for key in (CPU_TOPOLOGY, CPU_MANAGER_POLICY, POD_CPU_ALLOCS, CPU_SHARED_POOLS)
     }
     cpus, policy = said[CPU_TOPOLOGY], said[CPU_MANAGER_POLICY]

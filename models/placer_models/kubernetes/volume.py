@@ -10,7 +10,7 @@ from placer_models.kubernetes.object_fields import (
     Object,
     ObjectField,
     ObjectIdentity,
-    annotation,
+    first_annotation_of,
     identity_of,
 )
 from placer_models.placement import NamespacedName
@@ -185,7 +185,7 @@ def volume_claim_part(found: Object) -> VolumeClaimPart:
     identity, root = identity_of(found, CLAIM_KIND, namespaced=True)
     spec, volume = root.get("spec"), root.get("spec", "volumeName").text("")
     texts = root.get("metadata", "annotations").texts()
-    selected = annotation(root, SELECTED_NODE)
+    selected = first_annotation_of(root, SELECTED_NODE)
     return VolumeClaimPart(
         identity,
         volume=volume,
@@ -208,7 +208,7 @@ def volume_claim_part(found: Object) -> VolumeClaimPart:
 
 
 def _class_of(root: ObjectField) -> str:
-    old = annotation(root, _OLD_CLASS)
+    old = first_annotation_of(root, _OLD_CLASS)
     return old.text() if old else root.get("spec", "storageClassName").text("")
 
 

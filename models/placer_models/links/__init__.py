@@ -17,7 +17,7 @@ from placer_models.links.allowed import (
     offered_sets,
     partitions_of,
     place_keys,
-    rooms,
+    rooms_for_a_set,
     tells_apart,
 )
 from placer_models.links.best import best_pair_minimum, best_pair_sum, best_selection
@@ -26,12 +26,12 @@ from placer_models.links.board import (
     DeviceSelection,
     board_of,
     counts_by_class,
-    distance,
     minors_of,
     pair_minimum,
     pair_sum,
     selection_count,
     selections,
+    total_distance,
 )
 from placer_models.links.permitted import (
     best_permitted,
@@ -52,7 +52,6 @@ __all__ = [
     "board_of",
     "counts_by_class",
     "disjoint_sets",
-    "distance",
     "has_set",
     "is_partition",
     "minors_of",
@@ -62,10 +61,11 @@ __all__ = [
     "pair_sum",
     "partitions_of",
     "place_keys",
-    "rooms",
+    "rooms_for_a_set",
     "selection_count",
     "selections",
     "tells_apart",
+    "total_distance",
     "usable_points",
     "usable_sets",
 ]

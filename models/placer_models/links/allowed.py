@@ -30,7 +30,9 @@ def place_keys(board: Board, scope: DeviceScope) -> Sequence[int | str | None]:
             return (0,) * len(board.classes)
 
 
-def rooms(board: Board, size: int, free: ClassCounts, scope: DeviceScope) -> Iterator[ClassCounts]:
+def rooms_for_a_set(
+    board: Board, size: int, free: ClassCounts, scope: DeviceScope
+) -> Iterator[ClassCounts]:
     """Yield what is free in each place that a set of the size may lie within.
 
     A single device always keeps to the scope. Two or more need a place that is known.
@@ -49,7 +51,7 @@ def has_set(board: Board, size: int, scope: DeviceScope) -> bool:
     """Return whether the empty board has any set of the size that a pod may have."""
     return any(
         bool(partitions_of(board, size, room)) if board.honored else sum(room) >= size
-        for room in rooms(board, size, board.sizes, scope)
+        for room in rooms_for_a_set(board, size, board.sizes, scope)
     )
 
 
@@ -89,7 +91,9 @@ def offered_sets(
     partitions are returned.
     """
     listed = partitions_of if board.honored else selections
-    found = [s for room in rooms(board, size, free, scope) for s in listed(board, size, room)]
+    found = [
+        s for room in rooms_for_a_set(board, size, free, scope) for s in listed(board, size, room)
+    ]
     return tuple(sorted(found, key=lambda s: (-s.pair_minimum, -s.pair_sum)))
 
 
@@ -99,7 +103,9 @@ def offered_count(
     """Return how many sets `offered_sets` returns, without listing any but partitions."""
     if board.honored:
         return len(offered_sets(board, size, free, scope))
-    return sum(selection_count(board, size, room) for room in rooms(board, size, free, scope))
+    return sum(
+        selection_count(board, size, room) for room in rooms_for_a_set(board, size, free, scope)
+    )
 
 
 @lru_cache(maxsize=65536)

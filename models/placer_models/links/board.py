@@ -232,7 +232,7 @@ def pair_sum(board: Board, counts: Sequence[int]) -> int:
     )
 
 
-def distance(board: Board, counts: Sequence[int]) -> int:
+def total_distance(board: Board, counts: Sequence[int]) -> int:
     """Return how far apart the devices are, added up over all pairs.
 
     A pair counts 0 if it is below the same PCIe switch, 1 on the same NUMA node, 2 in the same
@@ -277,13 +277,13 @@ def selections(board: Board, size: int, free: tuple[int, ...]) -> tuple[DeviceSe
     """
     found = [
         DeviceSelection(counts, pair_minimum(board, counts), pair_sum(board, counts))
-        for counts in splits(size, free)
+        for counts in ways_to_take(size, free)
     ]
     # Counts come with the lowest devices first, and sorting keeps that order.
     return tuple(sorted(found, key=lambda s: (-s.pair_minimum, -s.pair_sum)))
 
 
-def splits(size: int, limits: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+def ways_to_take(size: int, limits: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
     """Yield each way to take ``size`` in all within the limits, highest counts first."""
     if not limits:
         if size == 0:
@@ -291,7 +291,7 @@ def splits(size: int, limits: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
         return
     later = sum(limits[1:])
     for count in range(min(size, limits[0]), max(0, size - later) - 1, -1):
-        for rest in splits(size - count, limits[1:]):
+        for rest in ways_to_take(size - count, limits[1:]):
             yield (count, *rest)
 
 

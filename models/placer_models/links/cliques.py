@@ -70,10 +70,12 @@ def largest_clique(merged: MergedClasses, counts: tuple[int, ...], least: int) -
     def grow(total: int, open_mask: int, done: int) -> None:
         nonlocal best
         best = max(best, total)
-        if total + sum(worth[i] for i in bits(open_mask)) <= best:
+        if total + sum(worth[i] for i in bit_positions(open_mask)) <= best:
             return
-        pivot = max(bits(open_mask | done), key=lambda i: (near[i] & open_mask).bit_count())
-        for i in bits(open_mask & ~near[pivot]):
+        pivot = max(
+            bit_positions(open_mask | done), key=lambda i: (near[i] & open_mask).bit_count()
+        )
+        for i in bit_positions(open_mask & ~near[pivot]):
             grow(total + worth[i], open_mask & near[i], done & near[i])
             open_mask &= ~(1 << i)
             done |= 1 << i
@@ -82,6 +84,6 @@ def largest_clique(merged: MergedClasses, counts: tuple[int, ...], least: int) -
     return best
 
 
-def bits(mask: int) -> list[int]:
+def bit_positions(mask: int) -> list[int]:
     """Return the places of the ones in a bit mask, ascending."""
     return [i for i in range(mask.bit_length()) if mask >> i & 1]

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from functools import lru_cache
 
-from placer_models.links.allowed import ClassCounts, offered_sets, partitions_of, rooms
+from placer_models.links.allowed import ClassCounts, offered_sets, partitions_of, rooms_for_a_set
 from placer_models.links.best import best_selection
 from placer_models.links.board import Board, DeviceSelection, pair_sum
 from placer_models.links.cliques import best_minimum
@@ -26,7 +26,7 @@ def best_permitted_minimum(board: Board, size: int, scope: DeviceScope = ANYWHER
     merged = by_bandwidth(board)
     found = (
         best_minimum(merged, merged.counts(room), size)
-        for room in rooms(board, size, board.sizes, scope)
+        for room in rooms_for_a_set(board, size, board.sizes, scope)
     )
     return max((value for value in found if value is not None), default=None)
 
@@ -42,7 +42,7 @@ def best_permitted_sum(board: Board, size: int, scope: DeviceScope = ANYWHERE) -
     merged = by_bandwidth(board)
     found = [
         best_sum(merged, merged.counts(room), size) if size > 1 else 0
-        for room in rooms(board, size, board.sizes, scope)
+        for room in rooms_for_a_set(board, size, board.sizes, scope)
         if sum(room) >= size
     ]
     return max(found, default=None)
@@ -69,7 +69,7 @@ def _best(
     if not partitions and scope is ANYWHERE:
         return best_selection(board, size, free)
     found: list[DeviceSelection] = []
-    for room in rooms(board, size, free, scope):
+    for room in rooms_for_a_set(board, size, free, scope):
         if partitions:
             found += partitions_of(board, size, room)
         elif best := best_selection(board, size, room):

@@ -7,7 +7,7 @@ from operator import mul
 from placer_models.goals import USABLE_SET_SIZES
 from placer_models.links.allowed import disjoint_partitions, partitions_of
 from placer_models.links.board import Board
-from placer_models.links.cliques import best_minimum, bits, clique_sizes, fast_neighbours
+from placer_models.links.cliques import best_minimum, bit_positions, clique_sizes, fast_neighbours
 from placer_models.links.merged import MergedClasses, by_bandwidth, by_speed
 
 
@@ -75,7 +75,7 @@ def _search(fast: MergedClasses, counts: tuple[int, ...], size: int) -> int:
     limit = sum(counts) // size
     pick = min(
         (i for i, count in enumerate(counts) if count),
-        key=lambda i: sum(counts[j] for j in bits(near[i])),
+        key=lambda i: sum(counts[j] for j in bit_positions(near[i])),
     )
     best = 0
     for clique in _cliques_with(fast, counts, near, pick, size):
@@ -97,7 +97,7 @@ def _cliques_with(
         if left == 0:
             yield chosen
             return
-        groups = bits(open_mask)
+        groups = bit_positions(open_mask)
         if sum(most[i] for i in groups) < left:
             return
         i = groups[0]
@@ -118,7 +118,7 @@ def _core(
         near = fast_neighbours(fast, counts, 1)
         most = clique_sizes(fast, counts, 1)
         kept = tuple(
-            count if most[i] + sum(most[j] for j in bits(near[i])) >= size else 0
+            count if most[i] + sum(most[j] for j in bit_positions(near[i])) >= size else 0
             for i, count in enumerate(counts)
         )
         if kept == counts:
@@ -131,7 +131,7 @@ def _reach(near: list[int], start: int) -> int:
     reached, new = start, start
     while new:
         step = 0
-        for i in bits(new):
+        for i in bit_positions(new):
             step |= near[i]
         new = step & ~reached
         reached |= new

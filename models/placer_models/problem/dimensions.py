@@ -68,16 +68,16 @@ def in_cells(dimensions: Iterable[Dimension]) -> tuple[Dimension, ...]:
     return tuple(dimension for dimension in dimensions if dimension.per_cell)
 
 
-def fits(taken: Amounts, left: Amounts) -> bool:
+def enough_is_left(taken: Amounts, left: Amounts) -> bool:
     """Return whether enough is left in each dimension."""
     return all(map(le, taken, left))
 
 
-def less(left: Amounts, taken: Amounts) -> Amounts:
+def amounts_left(left: Amounts, taken: Amounts) -> Amounts:
     """Return what is left once the amounts are taken."""
     return tuple(map(sub, left, taken))
 
 
-def times(taken: Sequence[int], left: Sequence[int], most: int) -> int:
+def times_amounts_fit(taken: Sequence[int], left: Sequence[int], most: int) -> int:
     """Return how often the amounts can be taken from what is left, but no more than ``most``."""
     return min((most, *(have // want for want, have in zip(taken, left, strict=True) if want)))

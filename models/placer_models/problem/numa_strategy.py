@@ -31,7 +31,7 @@ class CellStrategy:
         return max(self.free)
 
 
-def pairs(count: int) -> int:
+def pairs_of_cpus(count: int) -> int:
     """Return how many pairs ``count`` CPUs make."""
     return count * (count - 1) // 2
 
@@ -39,7 +39,7 @@ def pairs(count: int) -> int:
 def least_pairs(cpus: int, parts: int) -> int:
     """Return how many pairs lie inside parts if the CPUs are split as equally as possible."""
     size, larger = divmod(cpus, parts)
-    return larger * pairs(size + 1) + (parts - larger) * pairs(size)
+    return larger * pairs_of_cpus(size + 1) + (parts - larger) * pairs_of_cpus(size)
 
 
 def beside_whole_cores(cpus: int, parts: int, threads: int) -> int:

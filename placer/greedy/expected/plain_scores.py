@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from placer.greedy.columns import Indices, Numbers
 from placer.greedy.expected.arrays import DemandArrays, array_fills, as_rows
 from placer_models.demand import WHOLE_MILLI, ExpectedDemand
-from placer_models.expected import NodeFills, NodeLeft, Outlook, quantised
+from placer_models.expected import NodeFills, NodeLeft, Outlook, in_quanta
 
 MANY = 24
 """From so many nodes on NumPy is quicker than the reference; up to ``MOST`` at a time."""
@@ -73,7 +73,7 @@ class PlainScores:
         for key, members in alike.items():
             outlook = self._outlooks[key[0]]
             worth = outlook.worth(_left(*key[1:]))
-            found = {left: quantised(worth - outlook.worth(left)) for left in places[key]}
+            found = {left: in_quanta(worth - outlook.worth(left)) for left in places[key]}
             best = min(found, key=found.__getitem__)
             steps[members], chosen[members] = found[best], places[key][best]
         return steps, chosen

@@ -133,7 +133,7 @@ def annotated_pod(identity: ObjectIdentity, annotations: Annotations) -> Object:
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata}
 
 
-def annotations(dump: PlacedDump) -> Iterator[ObjectFile]:
+def annotation_file(dump: PlacedDump) -> Iterator[ObjectFile]:
     """Yield one file with the annotations of all pods that get any."""
     pods = tuple(
         annotated_pod(one.part.identity, written)
@@ -144,7 +144,7 @@ def annotations(dump: PlacedDump) -> Iterator[ObjectFile]:
         yield ObjectFile("annotations.yaml", pods)
 
 
-def patches(dump: PlacedDump) -> Iterator[ObjectFile]:
+def annotation_patches(dump: PlacedDump) -> Iterator[ObjectFile]:
     """Yield a merge patch for each pod that gets annotations."""
     for one, written in annotations_by_pod(dump):
         if written:

@@ -100,12 +100,12 @@ def pod_patch(claim: ClaimPart, pod: ObjectIdentity) -> Object:
     }
 
 
-def consumer(pod: ObjectIdentity) -> Object:
+def claim_consumer(pod: ObjectIdentity) -> Object:
     """Return a pod as a consumer that a claim is reserved for."""
     return {"resource": "pods", "name": pod.name, "uid": pod.uid}
 
 
-def allocation(node: str, given: Sequence[Handed], objects: Objects) -> Object:
+def claim_allocation(node: str, given: Sequence[Handed], objects: Objects) -> Object:
     """Return the allocation of a claim on a node.
 
     Args:
@@ -149,7 +149,7 @@ def claim_patches(dump: PlacedDump) -> Iterator[ObjectFile]:
             continue
         if not one.part.identity.uid:
             raise _without_uid(one.part.identity.title, dump.objects)
-        reserves = consumer(one.part.identity)
+        reserves = claim_consumer(one.part.identity)
         given = _devices_of(one, asked, pools)
         for source in one.part.claims:
             claim = dump.objects.claims.get((one.part.identity.namespace, source.claim))
@@ -163,7 +163,7 @@ def claim_patches(dump: PlacedDump) -> Iterator[ObjectFile]:
             users.setdefault(key, []).append(one.part.identity)
             if claim.allocation is None and (held_claim(source.claim) not in _followed(one)):
                 mine = [handed for handed in given if handed[0].claim is claim]
-                status["allocation"] = allocation(one.node.name, mine, dump.objects)
+                status["allocation"] = claim_allocation(one.node.name, mine, dump.objects)
     for key, status in statuses.items():
         claim = dump.objects.claims[key]
         path = f"claims/{key[0]}/{key[1]}"

@@ -32,7 +32,7 @@ def placed_pod(pod: Object, node: str, annotations: Annotations) -> Object:
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
 
 
-def pods(dump: PlacedDump) -> Iterator[ObjectFile]:
+def file_of_placed_pods(dump: PlacedDump) -> Iterator[ObjectFile]:
     """Yield one file with all pods that are placed."""
     whole = tuple(
         placed_pod(dump.objects.whole[one.part.identity.key], one.node.name, written)

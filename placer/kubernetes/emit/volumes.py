@@ -43,7 +43,7 @@ def made_for(claim: VolumeClaimPart, node: str) -> Object:
     return _patch(claim.identity, {SELECTED_NODE: node})
 
 
-def volumes(dump: PlacedDump) -> Iterator[ObjectFile]:
+def volume_claim_patches(dump: PlacedDump) -> Iterator[ObjectFile]:
     """Yield a patch for each claim of a placed pod that has no volume yet."""
     nodes: dict[NamespacedName, str] = {}
     for one in dump.pods:

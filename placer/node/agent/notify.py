@@ -4,7 +4,7 @@ import os
 import socket
 
 
-def notify(*lines: str) -> bool:
+def notify_systemd(*lines: str) -> bool:
     """Send lines such as ``READY=1``; return whether anybody listens."""
     address = os.environ.get("NOTIFY_SOCKET", "")
     if not address:

@@ -12,7 +12,7 @@ from placer.node.agent.agent import Agent, OnDrift
 from placer.node.agent.gpus import GpuHealth
 from placer.node.agent.inbox import DocumentInbox
 from placer.node.agent.metrics import AgentMetrics
-from placer.node.agent.notify import notify, watchdog_s
+from placer.node.agent.notify import notify_systemd, watchdog_s
 from placer.node.agent.owned import CpusOfOwners
 from placer.node.agent.sentinel import FileSentinel, allow_many_files
 from placer.node.agent.serve import Server
@@ -130,11 +130,11 @@ def run(options: AgentOptions) -> tuple[str, ...]:
         watch = CgroupWatch(list(files.mounts.values()), options.documents, alarm)
         open_things.callback(watch.close)
         turns.turn(frozenset(), options.documents)  # for what came before the watch began
-        notify("READY=1", f"STATUS={turns.in_words()}")
+        notify_systemd("READY=1", f"STATUS={turns.in_words()}")
         log.info("ready", extra={"node": options.node, "cgroup_version": files.version})
         while not stop.is_set():
             turns.turn(watch.changes(), options.documents)
-        notify("STOPPING=1")
+        notify_systemd("STOPPING=1")
     refused = agent.status.refusals()
     log.info("stopped", extra={"refused": refused})
     return refused
@@ -269,7 +269,7 @@ class _Turns:
         status = self.in_words()
         if status != self._status:
             self._status = status
-            notify(f"STATUS={status}")
+            notify_systemd(f"STATUS={status}")
 
     def _concerns(self, path: str) -> bool:
         """Return whether a change of a path may matter to this node's document."""
@@ -295,4 +295,4 @@ class _Turns:
     def _tell_watchdog(self, now: float) -> None:
         if self._watchdog_s is not None and now - self._told >= self._watchdog_s:
             self._told = now
-            notify("WATCHDOG=1")
+            notify_systemd("WATCHDOG=1")

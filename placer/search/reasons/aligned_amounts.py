@@ -29,7 +29,9 @@ def is_plain(demand: Demand, asked: PodOnNode) -> bool:
     )
 
 
-def meet(policy: str, asked: PodOnNode, account: Account, demands: Sequence[Demand]) -> bool | None:
+def amounts_meet_on_numa_nodes(
+    policy: str, asked: PodOnNode, account: Account, demands: Sequence[Demand]
+) -> bool | None:
     """Return whether some NUMA nodes that the policy allows hold all amounts, None if unknown.
 
     Args:

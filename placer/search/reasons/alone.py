@@ -19,7 +19,7 @@ from placer.state.batch import build_problem
 from placer.state.out_of_time import OutOfTimeError, Stop, raise_if_out_of_time
 from placer.state.problem_cache import ProblemCache
 from placer_models.cluster import Instance, Node, RunningPod
-from placer_models.node_rules import unasked
+from placer_models.node_rules import without_node_rules
 from placer_models.placement import PodPlacement
 from placer_models.pod import Gang, Pod, PodSpec
 from placer_models.policy import QosClass
@@ -57,7 +57,7 @@ def fits_alone(asked: PodOnNode, budget: Budget) -> bool:
     """
     spec = inside_only(asked.spec)
     spec = without_company(spec) if asked.crowd is None else spec
-    spec, node = unasked(spec, asked.node)
+    spec, node = without_node_rules(spec, asked.node)
     pod = Pod("", asked.namespace, spec)
     node = replace(node, name="n", offered=False)
     running = [_settled(runner, node) for runner in asked.running]

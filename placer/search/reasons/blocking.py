@@ -9,7 +9,7 @@ from placer.search.budget import Budget
 from placer.search.reasons import aligned_amounts
 from placer.search.reasons.alone import fits_alone
 from placer.search.reasons.question import PodOnNode
-from placer.search.reasons.register import REASON_RULES, is_settled, lacks, without
+from placer.search.reasons.register import REASON_RULES, is_settled, node_lacks, question_without
 from placer.state.fits import fit_of
 from placer.state.out_of_time import OutOfTimeError
 from placer_models.cluster import Node
@@ -63,7 +63,7 @@ def blocker_of(
     """
     if budget.over:
         raise OutOfTimeError
-    short = next((i for i, d in enumerate(demands) if lacks(d, asked, account)), len(demands))
+    short = next((i for i, d in enumerate(demands) if node_lacks(d, asked, account)), len(demands))
     if asked.crowd is None and isinstance(never := fit(asked.spec, asked.node), Blocker):
         rule = never.demand.rule, never.demand.subject
         known = (i for i, d in enumerate(demands[:short]) if (d.rule, d.subject) == rule)
@@ -93,10 +93,12 @@ class _Node:
 
     def meets(self, kept: Sequence[Demand]) -> bool:
         """Return whether the node can meet these demands together."""
-        less = without(self.asked, [d for d in self.demands if d not in kept])
+        less = question_without(self.asked, [d for d in self.demands if d not in kept])
         last = kept[-1] if kept else None
         if last is not None and aligned_amounts.is_plain(last, self.asked):
-            known = aligned_amounts.meet(last.word, less, self.account, kept[:-1])
+            known = aligned_amounts.amounts_meet_on_numa_nodes(
+                last.word, less, self.account, kept[:-1]
+            )
             if known is not None:
                 return known
         return fits_alone(less, self.budget)

@@ -38,14 +38,14 @@ def demands_of(asked: PodOnNode) -> tuple[Demand, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def without(asked: PodOnNode, demands: Iterable[Demand]) -> PodOnNode:
+def question_without(asked: PodOnNode, demands: Iterable[Demand]) -> PodOnNode:
     """Return the question without what the demands ask for."""
     for demand in reversed(list(demands)):  # the limit of a burst goes before its pool
         asked = REASON_RULES[demand.rule].without(asked, demand)
     return asked
 
 
-def lacks(demand: Demand, asked: PodOnNode, account: Account) -> bool:
+def node_lacks(demand: Demand, asked: PodOnNode, account: Account) -> bool:
     """Return whether the node cannot give what is demanded, by counting alone."""
     return REASON_RULES[demand.rule].lacks(demand, asked, account)
 

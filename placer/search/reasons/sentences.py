@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import assert_never
 
-from placer.search.reasons.text import GUESSED, counts
-from placer_models.files.errors import candidates, shown, suggestion
+from placer.search.reasons.text import GUESSED, blocked_node_counts
+from placer_models.files.errors import near_or_first_names, shown, suggestion
 from placer_models.network import Grouping, LevelRule
 from placer_models.pod import PodSpec
 from placer_models.reasons import (
@@ -59,7 +59,7 @@ def reason_sentences(
 def _sentence(reason: Reason, spec: PodSpec, nearest: str, few: int | None) -> str:
     match reason:
         case Blocked():
-            counted = counts(Counter(dict(reason.nodes)), spec, nearest, few)
+            counted = blocked_node_counts(Counter(dict(reason.nodes)), spec, nearest, few)
             return f"{_verdict(reason)} ({counted})"
         case FewMembers():
             count = f"{reason.most} of {reason.members} members"
@@ -140,7 +140,7 @@ def _unknown(reason: UnknownName) -> str:
     near = (
         suggestion(name, _own_labels(name, reason.known))
         if reason.what is NameOf.LABEL
-        else candidates(name, reason.known)
+        else near_or_first_names(name, reason.known)
     )
     of_type = f"no virtual function of type {shown(reason.device_type)} has"
     match reason.what:

@@ -15,7 +15,7 @@ from placer.search.reasons.domain_limits import LimitedDomains
 from placer.search.reasons.firsts import Firsts, pods_without_company
 from placer.search.reasons.guesses import hangs_on_guess
 from placer.search.reasons.question import OtherPods, PodOnNode
-from placer.search.reasons.register import demands_of, lacks
+from placer.search.reasons.register import demands_of, node_lacks
 from placer.state.asks import Ask
 from placer.state.fits import fit_of
 from placer.state.node_states import StateEncoding
@@ -110,7 +110,7 @@ class Stage:
         """Return all that a node cannot give to pods that ask alike, as far as counting tells."""
         asked, account = self.question(ask, index), self.account_at(index)
         demands = self._demands(ask, asked, self.kinds[index], account)
-        return [demand for demand in demands if lacks(demand, asked, account)]
+        return [demand for demand in demands if node_lacks(demand, asked, account)]
 
     def blockers_elsewhere(self, ask: Ask, index: int) -> Iterator[Blocker]:
         """Yield what pods elsewhere say against a node, beside what `lacking` counts.

@@ -19,7 +19,7 @@ _CORDONS = (Demand("cordon"), Demand("taints", word=str(UNSCHEDULABLE)))
 _ORDER = {rule: i for i, rule in enumerate(REASON_RULES)}
 
 
-def counts(
+def blocked_node_counts(
     blockers: Counter[Blocker], spec: PodSpec, first: str = "", few: int | None = None
 ) -> str:
     """Return what blocks the pod, and on how many nodes; the numbers add up to all nodes.

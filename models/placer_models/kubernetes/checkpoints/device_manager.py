@@ -22,7 +22,7 @@ from placer_models.kubernetes.checkpoints.go_types import (
     map_of,
     parse_go_json,
     slice_of,
-    struct,
+    struct_type,
 )
 
 DEVICE_MANAGER_CHECKPOINT = "var/lib/kubelet/device-plugins/kubelet_internal_checkpoint"
@@ -61,18 +61,18 @@ class DeviceManagerState:
 
 def _version(ids: GoType) -> tuple[GoType, GoType]:
     """Return the structs of a version: that of the data, and that of the file."""
-    entry = struct(
+    entry = struct_type(
         "checkpoint.PodDevicesEntry",
         *(GoField(name, name, TEXT) for name in ("PodUID", "ContainerName", "ResourceName")),
         GoField("DeviceIDs", "DeviceIDs", ids),
         GoField("AllocResp", "AllocResp", BYTES),
     )
-    data = struct(
+    data = struct_type(
         "checkpoint.checkpointData",
         GoField("PodDeviceEntries", "PodDeviceEntries", slice_of(entry)),
         GoField("RegisteredDevices", "RegisteredDevices", map_of(TEXT, slice_of(TEXT))),
     )
-    return data, struct(
+    return data, struct_type(
         "checkpoint.Data", GoField("Data", "Data", data), GoField("Checksum", "Checksum", CHECKSUM)
     )
 

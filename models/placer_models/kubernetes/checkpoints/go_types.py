@@ -135,7 +135,7 @@ def _text(value: object, path: str) -> str:
 TEXT = GoType("string", _text, str)
 
 
-def integer(name: str, least: int, most: int) -> GoType:
+def integer_type(name: str, least: int, most: int) -> GoType:
     """Return a type of whole numbers."""
 
     def read(value: object, path: str) -> int:
@@ -146,10 +146,10 @@ def integer(name: str, least: int, most: int) -> GoType:
     return GoType(name, read, str)
 
 
-INT = integer("int", -(2**63), 2**63 - 1)
-INT64 = integer("int64", -(2**63), 2**63 - 1)
-UINT64 = integer("uint64", 0, 2**64 - 1)
-CHECKSUM = integer("checksum.Checksum", 0, 2**64 - 1)
+INT = integer_type("int", -(2**63), 2**63 - 1)
+INT64 = integer_type("int64", -(2**63), 2**63 - 1)
+UINT64 = integer_type("uint64", 0, 2**64 - 1)
+CHECKSUM = integer_type("checksum.Checksum", 0, 2**64 - 1)
 
 
 def _bytes(value: object, path: str) -> bytes | None:
@@ -257,7 +257,7 @@ def map_of(key: GoType, item: GoType, name: str = "") -> GoType:
     return GoType(name or f"map[{key.name}]{item.name}", read, show)
 
 
-def struct(name: str, *fields: GoField) -> GoType:
+def struct_type(name: str, *fields: GoField) -> GoType:
     """Return the type of a struct; its values are mappings from the fields' names in Go."""
     keys = [field.key for field in fields]
 

@@ -16,7 +16,7 @@ from placer_models.kubernetes.checkpoints.go_types import (
     parse_go_json,
     refuse,
     slice_of,
-    struct,
+    struct_type,
 )
 from placer_models.kubernetes.checkpoints.wrapped import is_wrapped, read_wrapped
 
@@ -70,7 +70,7 @@ class MemoryManagerState:
         return self.policy.lower() != "none"
 
 
-_TABLE = struct(
+_TABLE = struct_type(
     "state.MemoryTable",
     GoField("TotalMemSize", "total", UINT64),
     GoField("SystemReserved", "systemReserved", UINT64),
@@ -79,21 +79,23 @@ _TABLE = struct(
     GoField("Free", "free", UINT64),
 )
 _BY_RESOURCE = map_of(TEXT, go_pointer_to(_TABLE), "map[v1.ResourceName]*state.MemoryTable")
-_NUMA_NODE = struct(
+_NUMA_NODE = struct_type(
     "state.NUMANodeState",
     GoField("NumberOfAssignments", "numberOfAssignments", INT),
     GoField("MemoryMap", "memoryMap", _BY_RESOURCE),
     GoField("Cells", "cells", slice_of(INT)),
 )
 _BLOCKS = slice_of(
-    struct(
+    struct_type(
         "state.Block",
         GoField("NUMAAffinity", "numaAffinity", slice_of(INT)),
         GoField("Type", "type", replace(TEXT, name="v1.ResourceName")),
         GoField("Size", "size", UINT64),
     )
 )
-_POD_ENTRY = struct("state.PodEntry", GoField("MemoryBlocks", "memoryBlocks", _BLOCKS, (None,)))
+_POD_ENTRY = struct_type(
+    "state.PodEntry", GoField("MemoryBlocks", "memoryBlocks", _BLOCKS, (None,))
+)
 
 _POLICY = GoField("PolicyName", "policyName", TEXT)
 _MACHINE = GoField(
@@ -111,9 +113,9 @@ _PODS = GoField(
 _CHECKSUM = GoField("Checksum", "checksum", CHECKSUM)
 
 _NAME = "state.MemoryManagerCheckpoint"
-_V1 = struct(f"{_NAME}V1", _POLICY, _MACHINE, _ENTRIES, _CHECKSUM)
-_V2 = struct(f"{_NAME}V2", _POLICY, _MACHINE, _ENTRIES, _PODS, _CHECKSUM)
-_DATA = struct(f"{_NAME}Data", _POLICY, _MACHINE, _ENTRIES, _PODS)
+_V1 = struct_type(f"{_NAME}V1", _POLICY, _MACHINE, _ENTRIES, _CHECKSUM)
+_V2 = struct_type(f"{_NAME}V2", _POLICY, _MACHINE, _ENTRIES, _PODS, _CHECKSUM)
+_DATA = struct_type(f"{_NAME}Data", _POLICY, _MACHINE, _ENTRIES, _PODS)
 
 
 def read_memory_manager_state(text: str) -> MemoryManagerState:
