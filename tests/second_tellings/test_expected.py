@@ -1,7 +1,7 @@
 """Tier ``expected``, told a second time from the page: on small clusters with parts of GPUs.
 
 What it tells again: ``ExpectedDemand.priced``, ``Outlook.worth``, ``open_on``, ``prices_of``,
-``together``, ``demand_in``.
+``alike_counted_together``, ``demand_in``.
 """
 
 from collections import Counter
