@@ -26,6 +26,6 @@ def read_demand_file(path: Path) -> ExpectedDemand:
         InputError: Something is wrong with it.
 
     """
-    from placer_models.instance.demand_file import load_demand
+    from placer_models.instance.demand import load_demand
 
     return load_demand(path)

@@ -1,5 +1,6 @@
 """The exact search: the whole batch as one model, optimised tier by tier from a known start."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -8,9 +9,10 @@ from ortools.sat.python.cp_model import CpSolver
 from placer.search.budget import Budget
 from placer.search.cp import SolverError, hint, optimise, variables_of
 from placer.search.model_answer import ModelAnswer
-from placer_models.cpsat.batch_model import BatchModel, build_batch_model
+from placer_models.cpsat.batch_model import BatchModel, build_batch_model, units_of
 from placer_models.cpsat.places import choices_of, hint_of
 from placer_models.goals import NOT_MODELLED, Sense, Tier
+from placer_models.problem.node_state import CoreGranularity
 from placer_models.problem.problem import Choices, Problem
 
 Progress = Callable[[str], None]
@@ -182,3 +184,23 @@ def search_exactly(
         return ModelAnswer(None, best.values, best.bounds)
     choices = choices_of(problem, batch.variables, best.solution.value)
     return ModelAnswer(choices, best.values, best.bounds)
+
+
+CORES_OF_A_SEAT = 8
+"""How many core classes add as much to a pair as one more pair would."""
+
+
+def assignments_of(problem: Problem) -> int:
+    """Return how many (unit, node) pairs a model of the whole batch has.
+
+    Where cores are told apart one by one, each of them makes a pair larger.
+    """
+    each = problem.granularity >= CoreGranularity.PAIRS
+    of_kind: Counter[int] = Counter()
+    for node in problem.nodes:
+        of_kind[node.kind] += 1 + (len(node.cores) // CORES_OF_A_SEAT if each else 0)
+    units = Counter(unit.shape for unit in units_of(problem))
+    return sum(
+        count * sum(size for kind, size in of_kind.items() if problem.fits[shape][kind] is not None)
+        for shape, count in units.items()
+    )

@@ -12,14 +12,13 @@ from dataclasses import dataclass, field
 from placer.counting.placements import recount
 from placer.counting.pools import with_pools
 from placer.judge.measure import Worth, measure
-from placer.search.assignments import assignments_of
 from placer.search.baseline import Baseline
 from placer.search.bound_notes import BoundNotes, Bounds
 from placer.search.budget import Budget
 from placer.search.coarse import links_matter, refine_coarse_choices, without_links
 from placer.search.default_locality import without_choices, without_locality
 from placer.search.equal_pods import part_equal_pods
-from placer.search.exact import MOST_ASSIGNMENTS, Progress, search_exactly
+from placer.search.exact import MOST_ASSIGNMENTS, Progress, assignments_of, search_exactly
 from placer.search.exchanges.lots import lots_of
 from placer.search.exchanges.placed import place_most
 from placer.search.first_tier_bounds import bound_first_tiers, bounded_tiers

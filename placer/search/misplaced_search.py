@@ -13,12 +13,11 @@ from math import comb
 from placer.counting.placements import Unrealisable, realise
 from placer.greedy.place import place_greedily
 from placer.judge.breaches import blamed, breaches
-from placer.search.assignments import assignments_of
 from placer.search.baseline import Baseline, baseline_of
 from placer.search.bound_notes import BoundNotes, Bounds
 from placer.search.budget import Budget
 from placer.search.cp import optimise
-from placer.search.exact import MOST_ASSIGNMENTS, Progress, limits_of
+from placer.search.exact import MOST_ASSIGNMENTS, Progress, assignments_of, limits_of
 from placer.search.joint_search import JointSearch
 from placer.search.judged import JudgedPlacement, Rejected, in_ids, judged
 from placer.search.rejected import note_choices

@@ -8,7 +8,7 @@ import pytest
 from placer.load import in_catalogue, load_instance
 from placer_models.demand import ExpectedDemand, ExpectedShape
 from placer_models.files.errors import InputError
-from placer_models.instance.demand_file import load_demand
+from placer_models.instance.demand import load_demand
 from placer_models.instance.writer import instance_to_yaml
 from placer_models.node_affinity import NodeAffinity, NodeTerm
 from placer_models.selectors import LabelExpression, SelectorOperator

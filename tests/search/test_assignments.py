@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from mixed_worlds import mixed_instance
-from placer.search.assignments import CORES_OF_A_SEAT, assignments_of
+from placer.search.exact import CORES_OF_A_SEAT, assignments_of
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance, Node
 from placer_models.cpsat.batch_model import units_of

@@ -51,7 +51,7 @@ def schema_of(kind: SchemaKind) -> dict[str, object]:
     from placer.slots.workers.schema import WorkersFile
     from placer_models.files.part import json_schema
     from placer_models.instance.changes_file import ChangesFile
-    from placer_models.instance.demand_file import DemandFile
+    from placer_models.instance.demand import DemandFile
     from placer_models.instance.machine_schema import MachineFile
     from placer_models.instance.node_file import NodePlacementFile
     from placer_models.instance.placement_file import PlacementFile

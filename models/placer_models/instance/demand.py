@@ -1,5 +1,8 @@
 """The expected pods in files, read and written (strategy `expected`)."""
 
+from pathlib import Path
+from typing import Literal
+
 from placer_models.demand import (
     DEMAND_SEED,
     STREAM_LENGTH,
@@ -10,7 +13,8 @@ from placer_models.demand import (
 )
 from placer_models.files.errors import shown
 from placer_models.files.faults import Place
-from placer_models.files.part import Json, none_if_default
+from placer_models.files.part import Json, MetadataPart, none_if_default
+from placer_models.files.validate import read_only_document
 from placer_models.instance.demand_schema import ExpectedDemandPart, ExpectedPodPart
 from placer_models.instance.node_affinity import node_affinity_to_dict, read_node_affinity
 from placer_models.instance.requests import MAX_CPU_MILLI
@@ -101,3 +105,25 @@ def demand_to_dict(demand: ExpectedDemand | None) -> Json | None:
 
 def _cpus(milli: int) -> str:
     return f"{milli}m" if milli % 1000 else str(milli // 1000)
+
+
+class DemandFile(ExpectedDemandPart):
+    """The pods that are expected, in a file of their own."""
+
+    api_version: Literal["placer/v1"]
+    kind: Literal["Demand"]
+    metadata: MetadataPart = MetadataPart()
+
+
+def load_demand(path: Path) -> ExpectedDemand:
+    """Return the demand of a file; ``-`` is standard input.
+
+    Raises:
+        InputError: Something is wrong; all faults are told of.
+
+    """
+    part, place = read_only_document(path, DemandFile)
+    demand = read_demand(part, place)
+    place.faults.raise_first()
+    assert demand is not None  # What has none has faults.
+    return demand

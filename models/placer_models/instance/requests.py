@@ -32,12 +32,32 @@ from placer_models.instance.hugepages import (
     resource_of,
 )
 from placer_models.instance.schema import SharePart
-from placer_models.instance.unsupported import unsupported_resource
 from placer_models.legal_shares import Offers
 from placer_models.limits import ContainerLimits
 from placer_models.mig import profile_types
 from placer_models.pod import Container, DeviceRequest, Resources
 from placer_models.quantity import format_bytes, parse_bytes, parse_milli
+
+_RESOURCE = re.compile(
+    r"""(?P<npu>huawei\.com/npu-(?:core|cpu|dvpp))
+    |(?P<overcommitted>(?:kubernetes\.io/)?(?:batch|mid)-(?:cpu|memory))
+    |(?P<storage>ephemeral-storage)""",
+    re.VERBOSE,
+)
+_RESOURCE_REASONS = {
+    "npu": "ask for GPUs by percent or memory, or for whole devices of a type",
+    "overcommitted": "ask for cpu and memory",
+    "storage": "leave it out",
+}
+
+
+def unsupported_resource(name: str) -> str | None:
+    """Return why a known resource is refused, or None if the name is not that of one."""
+    match = _RESOURCE.fullmatch(name)
+    if match is None or match.lastgroup is None:
+        return None
+    return f"'{name}' is not supported yet: {_RESOURCE_REASONS[match.lastgroup]}"
+
 
 CPU = "cpu"
 MEMORY = "memory"

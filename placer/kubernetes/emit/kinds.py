@@ -3,12 +3,10 @@
 from collections.abc import Callable, Iterable, Mapping
 
 from placer.kubernetes.emit.annotations import annotation_file, annotation_patches
-from placer.kubernetes.emit.bindings import bindings
+from placer.kubernetes.emit.api_objects import bindings, evictions, file_of_placed_pods
 from placer.kubernetes.emit.claims import claim_patches
-from placer.kubernetes.emit.evictions import evictions
 from placer.kubernetes.emit.kind import EmitKind
 from placer.kubernetes.emit.placed_pods import ObjectFile, PlacedDump
-from placer.kubernetes.emit.pods import file_of_placed_pods
 from placer.kubernetes.emit.volumes import volume_claim_patches
 
 KINDS: Mapping[EmitKind, Callable[[PlacedDump], Iterable[ObjectFile]]] = {

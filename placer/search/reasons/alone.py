@@ -9,9 +9,8 @@ from dataclasses import dataclass, replace
 
 from placer.counting.account import Account
 from placer.greedy.place import place_greedily
-from placer.search.assignments import assignments_of
 from placer.search.budget import Budget
-from placer.search.exact import MOST_ASSIGNMENTS, limits_of, search_exactly, silent
+from placer.search.exact import MOST_ASSIGNMENTS, assignments_of, limits_of, search_exactly, silent
 from placer.search.first_tier_bounds import bound_first_tiers
 from placer.search.halt import Halt
 from placer.search.reasons.question import PodOnNode

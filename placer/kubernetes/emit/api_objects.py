@@ -1,0 +1,87 @@
+"""Objects for a cluster's API: Bindings of all placed members of a gang (G1), Evictions, Pods."""
+
+from collections.abc import Iterator, Mapping
+from typing import cast
+
+from placer.kubernetes.emit.annotations import Annotations, annotations_by_pod, metadata_of
+from placer.kubernetes.emit.placed_pods import ObjectFile, PlacedDump
+from placer_models.kubernetes.object_fields import Object, ObjectIdentity
+
+
+def binding(identity: ObjectIdentity, node: str, annotations: Annotations) -> Object:
+    """Return a Binding of a pod, for ``POST pods/NAME/binding``.
+
+    The cluster writes its annotations on the pod together with the node. It refuses the Binding
+    if the uid differs or the pod has a node. There is no resourceVersion in it, because waiting
+    pods change with each attempt of a scheduler.
+    """
+    return {
+        "apiVersion": "v1",
+        "kind": "Binding",
+        "metadata": metadata_of(identity, annotations, with_version=False),
+        "target": {"apiVersion": "v1", "kind": "Node", "name": node},
+    }
+
+
+def bindings(dump: PlacedDump) -> Iterator[ObjectFile]:
+    """Yield a Binding for each pod, in one folder with those of all pods bound together with it."""
+    for one, written in annotations_by_pod(dump):
+        identity = one.part.identity
+        namespace, together = one.together[0]
+        path = f"bindings/{namespace}.{together}/{identity.namespace}/{identity.name}.json"
+        yield ObjectFile(path, (binding(identity, one.node.name, written),))
+
+
+def eviction(identity: ObjectIdentity) -> Object:
+    """Return an Eviction of a pod, for ``POST pods/NAME/eviction``.
+
+    The cluster holds it to the pod's disruption budgets, and refuses it if the uid differs.
+    """
+    metadata = {"name": identity.name, "namespace": identity.namespace}
+    found: dict[str, object] = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": metadata}
+    if identity.uid:
+        found["deleteOptions"] = {"preconditions": {"uid": identity.uid}}
+    return found
+
+
+def evictions(dump: PlacedDump) -> Iterator[ObjectFile]:
+    """Yield an Eviction for each pod that moves; names of files ascend in the order of moves."""
+    digits = len(str(len(dump.leaving)))
+    for number, identity in enumerate(dump.leaving, 1):
+        name = f"{number:0{digits}}.{identity.namespace}.{identity.name}"
+        yield ObjectFile(f"evictions/{name}.json", (eviction(identity),))
+
+
+_OF_THE_CLUSTER = (
+    "creationTimestamp",
+    "deletionGracePeriodSeconds",
+    "deletionTimestamp",
+    "generation",
+    "managedFields",
+    "resourceVersion",
+    "selfLink",
+    "uid",
+)
+"""Metadata that a cluster adds to its objects; a new object has none of it."""
+
+
+def placed_pod(pod: Object, node: str, annotations: Annotations) -> Object:
+    """Return a Pod with its node and annotations, and without what a cluster has added."""
+    metadata = dict(cast("Mapping[str, object]", pod["metadata"]))
+    for name in _OF_THE_CLUSTER:
+        metadata.pop(name, None)
+    known = cast("Mapping[str, str]", metadata.get("annotations") or {})
+    if known or annotations:
+        metadata["annotations"] = {**known, **annotations}
+    spec = {**cast("Mapping[str, object]", pod["spec"]), "nodeName": node}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
+
+
+def file_of_placed_pods(dump: PlacedDump) -> Iterator[ObjectFile]:
+    """Yield one file with all pods that are placed."""
+    whole = tuple(
+        placed_pod(dump.objects.whole[one.part.identity.key], one.node.name, written)
+        for one, written in annotations_by_pod(dump)
+    )
+    if whole:
+        yield ObjectFile("pods.yaml", whole)
