@@ -6,7 +6,7 @@ leaving as many pods of each role in each domain as there are.
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -19,6 +19,12 @@ from placer_models.records import record
 
 MOST_COUNTS = 4_000_000
 """The most counts of domains, of all rules together, that are kept."""
+
+MOST_ROLES = 10_000_000
+"""The most pods x rules of one pod that are kept."""
+
+MOST_LOOKS = 20_000_000
+"""The most pods in rules x nodes: whenever pods are laid, each of them looks at all nodes."""
 
 ASKS, MEANT = 1, 2
 """What pods weigh that ask, and that are meant, in a rule by which they stay."""
@@ -50,6 +56,7 @@ class DomainRules:
 
     Attributes:
         related: The shapes that some rule is about.
+        is_wide: Whether there is so much to count that exchanges would take too long.
 
     """
 
@@ -64,7 +71,7 @@ class DomainRules:
         affinity = problem.affinity
         most = len(problem.pods) + 1
         rules = [
-            *(_of_term(task, most, problem) for task in affinity.tasks if task.required),
+            *(_of_terms(alike, most, problem) for alike in _alike(affinity.tasks)),
             *(_of_limit(task) for task in affinity.limits if task.required and task.here),
         ]
         self._nodes = len(problem.nodes)
@@ -98,6 +105,10 @@ class DomainRules:
                 if domain != NOWHERE and kinds[number] is not MoveRule.STAY:
                     self._beside[starts[number] + domain] += weight
         self._width = max(map(len, self._of), default=0)
+        asking = sum(shape in self.related for shape in problem.pods)
+        self.is_wide = (
+            self._width * len(problem.pods) > MOST_ROLES or asking * self._nodes > MOST_LOOKS
+        )
 
     def roles(self, shapes: int) -> Numbers:
         """Return a number for each shape: those with the same one are alike to all rules."""
@@ -138,30 +149,43 @@ class DomainRules:
         )
 
 
-def _of_term(task: AffinityTask, most: int, problem: Problem) -> _DomainRule:
-    """Return the rule of a term.
+def _alike(tasks: Sequence[AffinityTask]) -> Iterable[list[AffinityTask]]:
+    """Return the required terms, those together that differ in nothing but who asks."""
+    found: defaultdict[Hashable, list[AffinityTask]] = defaultdict(list)
+    for task in tasks:
+        if task.required:
+            itself = task.shape in task.matches
+            here = frozenset() if task.apart else frozenset(task.here.items())
+            # Domains of a topology are the same object for all terms.
+            found[task.apart, task.matches, id(task.domains), itself, here].append(task)
+    return found.values()
+
+
+def _of_terms(alike: Sequence[AffinityTask], most: int, problem: Problem) -> _DomainRule:
+    """Return the rule of terms that differ in nothing but who asks.
 
     Args:
-        task: The term, which is required.
+        alike: The terms.
         most: More than all pods of the batch.
         problem: The batch.
 
     """
-    means_itself = task.shape in task.matches
-    if task.apart:
-        weights = {**dict.fromkeys(task.matches, 1), task.shape: most}
-        # Running pods that are meant bar their domain to the shape, and do not count.
+    first = alike[0]
+    asking = {task.shape for task in alike}
+    means_itself = first.shape in first.matches
+    if first.apart:
+        weights = {**dict.fromkeys(first.matches, 1), **dict.fromkeys(asking, most)}
+        # Running pods that are meant bar their domain to who asks, and do not count.
         limit = most if means_itself else most * most
-        return _DomainRule(MoveRule.APART, most, limit, weights, task.domains, ())
+        return _DomainRule(MoveRule.APART, most, limit, weights, first.domains, ())
     if means_itself:
-        return _staying({task.shape}, task.matches, task.domains)
-    weights = {**dict.fromkeys(task.matches, most), task.shape: 1}
-    size = task.domains.number if task.domains else len(problem.nodes)
-    here = [0] * size
-    for node, count in task.here.items():
-        if count and (domain := task.domain(node)) != NOWHERE:
+        return _staying(asking, first.matches, first.domains)
+    weights = {**dict.fromkeys(first.matches, most), **dict.fromkeys(asking, 1)}
+    here = [0] * (first.domains.number if first.domains else len(problem.nodes))
+    for node, count in first.here.items():
+        if count and (domain := first.domain(node)) != NOWHERE:
             here[domain] = most
-    return _DomainRule(MoveRule.BESIDE, most, 0, weights, task.domains, here)
+    return _DomainRule(MoveRule.BESIDE, most, 0, weights, first.domains, here)
 
 
 def _of_limit(task: DomainTask) -> _DomainRule:

@@ -207,7 +207,8 @@ class LotPlaces:
 
     def _laid_beside(self, held: PodNodes, chosen: Sequence[int]) -> PodNodes:
         """Return places that are laid, and more for those of the chosen lots that fit there."""
-        self._lay(_by_node(held))
+        if self.layer.laid() != held:
+            self._lay(_by_node(held))
         laid = set(self.layer.laid())
         for i in chosen:
             lot = self.lots[i]
@@ -239,7 +240,7 @@ def lot_places(
     others = {pod: choice for pod, choice in start.items() if pod not in pods}
     layer = NodeLayer(problem, others, lambda: budget.over)
     columns = columns_of(problem, layer.nodes, pods)
-    if columns is None:
+    if columns is None or layer.rules.is_wide:
         return None
     return LotPlaces(problem, start, lots, columns, layer, budget, rng)
 

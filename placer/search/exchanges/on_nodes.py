@@ -29,7 +29,6 @@ class NodeLayer:
     def __init__(self, problem: Problem, others: Choices, stop: Stop) -> None:
         """Take the places of the others, which stay as they are."""
         self._problem = problem
-        self._others = others
         self._stop = stop
         self._table = table = NodeTable(problem)
         for pod, choice in others.items():
@@ -128,12 +127,13 @@ class NodeLayer:
         """Return pod -> node of all that is laid, in the order in which it was."""
         return {pod: choice.node for pod, choice in self._table.since(self._mark)}
 
-    def room_beside_others(self) -> AffinityCounts:
-        """Return which nodes rules between pods leave to pods, while none is laid."""
-        counts = AffinityCounts(self._problem)
-        for pod, choice in self._others.items():
-            counts.add(self._problem.pods[pod], choice.node, 1)
-        return counts
+    def bare_counts(self) -> AffinityCounts | None:
+        """Take back all that is laid; return what rules between pods count then, if there are any.
+
+        Whoever counts pods there takes them back.
+        """
+        self._table.undo(self._mark)
+        return self._table.affinity if self.rules.related else None
 
     @property
     def choices(self) -> Choices:

@@ -290,8 +290,7 @@ class _Search:
         pods that these keep from all nodes, or None if the time is over.
         """
         places, columns = self.places, self.places.columns
-        related = places.layer.rules.related
-        counts = places.layer.room_beside_others() if related else None
+        related, counts = places.layer.rules.related, places.layer.bare_counts()
         shapes = [places.thing_of[pod] for pod in pods]
         bins: list[list[int]] = [[] for _ in columns.room]
         loads = np.zeros_like(columns.room)
@@ -336,12 +335,19 @@ class _Search:
             before = math.inf
             # Who may not come yet may come when others are there.
             while left and len(left) < before:
-                if places.budget.over:
-                    return None
-                before = len(left)
-                left = [position for position in left if not put_one(position)]
+                before, waiting, left = len(left), left, []
+                for position in waiting:
+                    if places.budget.over:
+                        break
+                    if not put_one(position):
+                        left.append(position)
             left.sort(key=lambda p: -float((columns.sizes[shapes[p]] / mean).sum()))
-        return bins, left
+        if counts is not None:
+            for node, row in enumerate(bins):
+                for position in row:
+                    if shapes[position] in related:
+                        counts.add(shapes[position], node, -1)
+        return None if places.budget.over else (bins, left)
 
 
 class _Parted(NamedTuple):
