@@ -260,6 +260,29 @@ def test_nodes_are_mended() -> None:
     assert layer.lay(on) == []
 
 
+def test_once_the_time_is_over_no_node_is_mended() -> None:
+    """
+    Whoever has no place yet loses it at once: looking for exchanges made answers late by seconds.
+    """
+    gangs = tuple(asking(f"p{i}", Resources(1000)) for i in range(12))
+    problem = build_problem(Instance((Node("a", gpu_machine(0)), Node("b", gpu_machine(0))), gangs))
+    layer = NodeLayer(problem, {}, lambda: True)
+    columns = columns_of(problem, layer.nodes, range(12))
+    assert columns is not None
+    asked: list[int] = []
+
+    def stop(cost: int) -> bool:
+        asked.append(cost)
+        return True
+
+    thing_of = problem.pods.__getitem__
+    mender = Mender(columns, layer, thing_of, np.random.default_rng(1), stop)
+    wanted = {0: list(range(6)), 1: list(range(6, 12))}
+
+    assert mender.mend(wanted, set(range(12))) == ({}, list(range(12)))
+    assert len(asked) == len(wanted) + 1
+
+
 @pytest.fixture
 def exchanges_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """No model and no parts: what is found is found by exchanges."""

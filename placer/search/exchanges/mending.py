@@ -78,8 +78,12 @@ class Mender:
             order, without = self._layer.ordered(node, pods)
             self._put(node, order)
             failed += ((node, pod) for pod in without)
-        lost = []
-        for node, pod in failed:
+        lost: list[int] = []
+        for at, (node, pod) in enumerate(failed):
+            if self._stop(TRIAL):
+                # Each look would cost the listing of all pods, to no avail.
+                lost += (late for _, late in failed[at:])
+                break
             others = [m for m in self._rng.permutation(len(self._loads)).tolist() if m != node]
             if not any(self._exchanged(m, pod) for m in (node, *others[:MOST_NODES])):
                 lost.append(pod if pod in may_go else self._instead(node, pod, may_go))
