@@ -84,12 +84,12 @@ def changed_indices(old: PersistentTuple[T], new: PersistentTuple[T]) -> list[in
     """Return, ascending, where two sequences of equal length hold different objects."""
     return [
         number * PIECE + at
-        for number in _different(old.pieces, new.pieces)
-        for at in _different(old.pieces[number], new.pieces[number])
+        for number in differing(old.pieces, new.pieces)
+        for at in differing(old.pieces[number], new.pieces[number])
     ]
 
 
-def _different(old: tuple[object, ...], new: tuple[object, ...]) -> Iterator[int]:
+def differing(old: tuple[object, ...], new: tuple[object, ...]) -> Iterator[int]:
     """Yield the indices at which two tuples differ in identity, up to the end of the shorter."""
     return compress(count(), map(is_not, old, new))
 
@@ -120,7 +120,7 @@ class ChunkedReduce(Generic[T, V]):
         """Return the value of the sequence."""
         pieces = entries.pieces
         values = self._values[: len(pieces)]
-        for number in _different(self._pieces, pieces):
+        for number in differing(self._pieces, pieces):
             values[number] = self._value_of(pieces[number])
         values += map(self._value_of, pieces[len(values) :])
         if self._whole is None or values != self._values:

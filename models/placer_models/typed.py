@@ -17,6 +17,12 @@ T = TypeVar("T")
 _Fits = Callable[[Any], bool]
 """Says whether a value has a type."""
 
+_ValuesOf = Callable[[Any], tuple[Any, ...]]
+"""Returns the arguments of a word."""
+
+_Unsettled = dict[tuple[type, ...], tuple[int, ...]]
+"""Classes of the arguments of a word -> the positions of those that are looked at closely."""
+
 
 class TrustedParts:
     """A sequence whose entries were checked when they came in, and are not looked at again."""
@@ -51,10 +57,15 @@ def check_types(word: Any) -> None:
 
     """
     kind = word.__class__
-    values_of, arguments = _arguments(kind)
-    for argument, value in zip(arguments, values_of(word), strict=True):
-        if value.__class__ not in argument.plain and not argument.fits(value):
-            raise _error(kind.__name__, argument, value)
+    values_of, arguments, unsettled = _arguments(kind)
+    values = values_of(word)
+    classes = tuple(map(type, values))
+    looked_at = unsettled.get(classes)
+    if looked_at is None:
+        looked_at = unsettled[classes] = _unsettled(arguments, classes)
+    for at in looked_at:
+        if not arguments[at].fits(values[at]):
+            raise _error(kind.__name__, arguments[at], values[at])
 
 
 def typed(call: Callable[P, R]) -> Callable[P, R]:
@@ -146,14 +157,24 @@ def _error(title: str, argument: _Argument, value: Any) -> TypeError:
     )
 
 
+def _unsettled(arguments: Sequence[_Argument], classes: Sequence[type]) -> tuple[int, ...]:
+    """Return the positions of the values that their classes alone do not settle."""
+    pairs = zip(arguments, classes, strict=True)
+    return tuple(at for at, (argument, kind) in enumerate(pairs) if kind not in argument.plain)
+
+
 @cache
-def _arguments(kind: Any) -> tuple[Callable[[Any], tuple[Any, ...]], tuple[_Argument, ...]]:
-    """Return what gets the arguments of a dataclass, and their types."""
+def _arguments(kind: Any) -> tuple[_ValuesOf, tuple[_Argument, ...], _Unsettled]:
+    """Return what gets the arguments of a dataclass, their types, and what has been found out.
+
+    That is which arguments need a look beyond their classes, by the classes of all of them:
+    most words are made with the same classes again and again.
+    """
     hints = get_type_hints(kind)
     names = [field.name for field in fields(kind) if field.init]
     values_of = attrgetter(*names)
     found = tuple(_argument(name, hints[name]) for name in names)
-    return (values_of if len(names) > 1 else lambda word: (values_of(word),)), found
+    return (values_of if len(names) > 1 else lambda word: (values_of(word),)), found, {}
 
 
 def _argument(name: str, hint: Any) -> _Argument:

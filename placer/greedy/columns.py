@@ -1,6 +1,7 @@
 """Columns of numbers that say what nodes have left, to look at all nodes at once."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from enum import IntEnum, auto
 from functools import lru_cache
 from itertools import pairwise
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from placer.greedy.bound import milli_left
 from placer_models.device import GPU, is_mig_instance
-from placer_models.goals import USABLE_SET_SIZES, strategy_of
+from placer_models.goals import USABLE_SET_SIZES, Tier, strategy_of, tiers_for
 from placer_models.links.usable import usable_sets
 from placer_models.node_strategy import NodeLoad, NodeStrategy
 from placer_models.policy import QosClass
@@ -21,7 +22,7 @@ from placer_models.problem.dimensions import BEST_EFFORT_POOL, MEMORY, SHARED_PO
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Problem, Shape
 from placer_models.problem.rooms import QUARTERS
-from placer_models.records import record
+from placer_models.records import CachedHash
 
 Numbers = NDArray[np.int64]
 Indices = NDArray[np.intp]
@@ -113,8 +114,8 @@ class Row(NamedTuple):
     layout: int
 
 
-@record(frozen=True, slots=True)
-class Columns:
+@dataclass(frozen=True, slots=True)
+class Columns(CachedHash):
     """The columns of rows: those of `Column`, then the slices, one after the other.
 
     Attributes:
@@ -135,14 +136,14 @@ class Columns:
     parts: tuple[ShareQuantity, ...] = ()
     classes: int = 0
 
+    __hash__ = CachedHash.__hash__
+
     @classmethod
     def of(cls, problem: Problem) -> "Columns":
         """Return the columns for all device types that a node has or a shape asks for."""
         loads = (len(node.load.total) for node in problem.nodes[:1] if node.load is not None)
-        strategy = strategy_of(problem.tiers) or NodeStrategy.USABLE
-        classes = next(loads, 0)
-        types = tuple(problem.device_types)
-        return _columns_of(problem.shapes, types, problem.resources, strategy, classes)
+        types, asked = tuple(problem.device_types), tuple(problem.asked)
+        return _columns_of(problem.shapes, types, problem.resources, asked, next(loads, 0))
 
     @property
     def devices(self) -> slice:
@@ -325,10 +326,11 @@ def _columns_of(
     shapes: tuple[Shape, ...],
     device_types: tuple[str, ...],
     resources: range,
-    strategy: NodeStrategy,
+    tiers: tuple[Tier, ...],
     classes: int,
 ) -> Columns:
-    """Return the columns for some shapes, which are asked for again and again."""
+    """Return the columns for some shapes and tiers, which are asked for again and again."""
+    strategy = strategy_of(tiers_for((), tiers)) or NodeStrategy.USABLE
     asked = {kind for shape in shapes for kind, _ in shape.devices}
     asked |= {need.type for shape in shapes for need in shape.shares}
     types = tuple(sorted(asked.union(device_types)))

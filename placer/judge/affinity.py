@@ -39,7 +39,7 @@ class _Domains:
 
     def parting(self, judged: JudgedNode) -> Iterator[tuple[PlacedPod, AffinityTerm]]:
         """Yield the running pods that keep others off the node's domains, with the terms."""
-        for part in self._before.of_parts(_parting_domains):
+        for part in filter(None, self._before.of_parts(_parting_domains)):
             for there, runner, term in part:
                 here = judged.node.topology_domain(term.topology)
                 if here is not None and here == there.node.topology_domain(term.topology):

@@ -11,7 +11,7 @@ from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.cpuset import NO_CPUS, CpuSet
 from placer_models.device import GPU, Device, is_mig_instance
 from placer_models.illegal_running import as_counted
-from placer_models.incremental import PersistentMap, PersistentTuple, changed_indices
+from placer_models.incremental import PersistentMap, PersistentTuple, changed_indices, differing
 from placer_models.links import Board, best_permitted_minimum, board_of
 from placer_models.placement import NamespacedName, Placement, PodPlacement
 from placer_models.pod import Gang, Pod, PodSpec, Resources
@@ -149,7 +149,8 @@ class NodesBefore:
         self.judged_nodes = judged_nodes
         self._totals: dict[Callable[[JudgedNode], int], int] = {}
         self._minima: dict[AskedGpuSet, int] = {}
-        self._looks: dict[Callable[[Iterable[JudgedNode]], Any], list[tuple[object, Any]]] = {}
+        # Look -> the parts that it has seen, and what it has found in each of them.
+        self._looks: dict[Any, tuple[tuple[object, ...], tuple[Any, ...]]] = {}
         self._domains: dict[Hashable, _Domains] = {}
 
     def best_minimum(self, spec: PodSpec, size: int) -> int:
@@ -180,19 +181,22 @@ class NodesBefore:
             self._totals[worth] = sum(map(worth, self.judged_nodes.values()))
         return self._totals[worth]
 
-    def of_parts(self, look: Callable[[Iterable[JudgedNode]], T]) -> Iterator[T]:
-        """Yield what a look at all nodes finds, part by part.
+    def of_parts(self, look: Callable[[Iterable[JudgedNode]], T]) -> tuple[T, ...]:
+        """Return what a look at all nodes finds, part by part.
 
         Parts in which no node has changed since the look before are not looked at again.
         """
         parts = self.judged_nodes.parts
-        known = self._looks.get(look) or [(None, None)] * len(parts)
-        self._looks[look] = [
-            one if one[0] is part else (part, look(part.values()))
-            for one, part in zip(known, parts, strict=True)
-        ]
-        for _, found in self._looks[look]:
-            yield found
+        seen, found = self._looks.get(look, ((), ()))
+        if len(seen) != len(parts):
+            found = tuple(look(part.values()) for part in parts)
+        elif seen is not parts:
+            others = list(found)
+            for at in differing(seen, parts):
+                others[at] = look(parts[at].values())
+            found = tuple(others)
+        self._looks[look] = parts, found
+        return found
 
     def domains(self, what: Hashable, domain: Callable[[Node], str | None]) -> _Domains:
         """Return name of a node -> its domain, worked out once; nodes in none are left out.

@@ -17,6 +17,7 @@ from placer.scheduling.errors import UnknownNodeError
 from placer.search.baseline import Baseline, SolveCache, known_baseline
 from placer_models.bound import bound_to, is_bound_by_policy
 from placer_models.cluster import Instance, Node, Nodes, RunningPod
+from placer_models.demand import ExpectedDemand
 from placer_models.illegal_running import as_counted
 from placer_models.incremental import (
     Concatenation,
@@ -25,6 +26,7 @@ from placer_models.incremental import (
     changed_indices,
 )
 from placer_models.left_out import LegalPart
+from placer_models.node_strategy import NodeStrategy
 from placer_models.placement import NamespacedName, PodPlacement
 from placer_models.reach import reaches_beyond
 from placer_models.records import record
@@ -86,8 +88,22 @@ class ClusterState:
             raise UnknownNodeError(name, position)
         return self.records[position[name]]
 
-    def asking(self, batch: Batch | LegalPart, move_budget: int = 0) -> Instance:
-        """Return the problem of a batch, or of its legal part, in which so many pods may move."""
+    def asking(
+        self,
+        batch: Batch | LegalPart,
+        move_budget: int = 0,
+        strategy: NodeStrategy | None = None,
+        demand: ExpectedDemand | None = None,
+    ) -> Instance:
+        """Return the problem of a batch, or of its legal part.
+
+        Args:
+            batch: Who waits.
+            move_budget: How many running pods may move.
+            strategy: The node strategy; None: the usual one.
+            demand: The pods that are expected, where the strategy looks at them.
+
+        """
         return Instance(
             nodes=self.nodes,
             gangs=batch.gangs,
@@ -95,6 +111,8 @@ class ClusterState:
             running=Concatenation(self.running),
             left_out=batch.left_out if isinstance(batch, LegalPart) else (),
             move_budget=move_budget,
+            strategy=strategy or NodeStrategy.USABLE,
+            demand=demand,
         )
 
     def baseline(self, cache: SolveCache) -> Baseline:

@@ -53,10 +53,9 @@ def decide(
 
     """
     began_s = monotonic()
-    instance, baseline = state.asking(legal, move_budget), state.baseline(cache)
-    if options.strategy is not None:
-        # The solver is asked about this very object, so that the judge knows it again.
-        instance = replace(instance, strategy=options.strategy, demand=demand)
+    # The solver is asked about this very object, so that the judge knows it again.
+    instance = state.asking(legal, move_budget, options.strategy, demand)
+    baseline = state.baseline(cache)
     first, after = None, None
     if goes_in_turn(instance, options):
         with no_collection():

@@ -1,7 +1,5 @@
 """Batches of lone pods in turn: each pod gets the place that a call of its own would give it."""
 
-from dataclasses import replace
-
 from placer.scheduling.cluster_state import ClusterState
 from placer.search.baseline import SolveCache
 from placer.search.lone_place import RejectedHereError, lone_place
@@ -53,11 +51,8 @@ def placed_in_turn(
     node_of: dict[tuple[str, str], str] = {}
     try:
         for gang in instance.gangs:
-            asked = replace(
-                state.asking(LegalPart((gang,), ())),
-                strategy=instance.strategy,
-                demand=instance.demand,
-            )
+            alone = LegalPart((gang,), ())
+            asked = state.asking(alone, 0, instance.strategy, instance.demand)
             place = lone_place(asked, state.baseline(cache), options)
             if place is not None:
                 node_of[place.key] = place.node

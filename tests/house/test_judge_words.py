@@ -124,6 +124,7 @@ TOLD_TWICE = {
         "incremental.PersistentTuple.changed",
         "incremental.PersistentTuple.of",
         "incremental.changed_indices",
+        "incremental.differing",
     ),
     "second_tellings/test_vendors.py": (
         "visible_devices.has_readable_id",

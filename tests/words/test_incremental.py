@@ -9,6 +9,7 @@ from placer_models.incremental import (
     PersistentMap,
     PersistentTuple,
     changed_indices,
+    differing,
 )
 
 
@@ -29,6 +30,13 @@ def test_a_changed_tuple_says_where_it_differs() -> None:
         assert changed_indices(old, PersistentTuple.of(entries)) == []
         assert list(old) == entries
         assert list(new) == [others.get(i, entry) for i, entry in enumerate(entries)]
+
+
+def test_rows_of_parts_differ_where_they_hold_other_objects() -> None:
+    one, other, third = Entry(), Entry(), Entry()
+
+    assert list(differing((one, other, third), (one, third, other))) == [1, 2]
+    assert list(differing((one, other), (one, other))) == []
 
 
 def test_a_tuple_in_pieces_is_as_good_as_one() -> None:
