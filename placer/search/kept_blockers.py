@@ -5,7 +5,7 @@ So the reasons of a pod that is refused once more are looked into on those nodes
 """
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Collection, Hashable, Iterable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,11 @@ NODES_AT_ONCE = 64
 """How many nodes are looked at from one look at the clock to the next, where that costs little."""
 
 MOST_ASKS = 64
-"""How many asks are kept at a time. Each has a column of numbers for every node."""
+"""How many asks are kept at a time, however many nodes there are."""
+
+MOST_NUMBERS, MOST_ASKS_OF_FEW = 1_000_000, 1_000
+"""More asks are kept while their columns, with a number for each node, have no more numbers than
+this together, at 4 bytes each; and how many are kept then at most."""
 
 MOST_CHANGES = 16
 """How many changes for each node are noted before all that is kept is forgotten."""
@@ -32,6 +36,9 @@ MANY = 16
 
 NodeIndices = NDArray[np.intp]
 """Indices of nodes."""
+
+LookAtMany = Callable[[NodeIndices], Iterable[tuple[Blocker, NodeIndices]]]
+"""Yields what blocks an ask on some of many nodes, with these."""
 
 _NOT_KNOWN = -2
 _HAS_PLACE = -1
@@ -50,11 +57,28 @@ class BlockerColumn:
         """Forget what is known of some nodes."""
         self._numbers[nodes] = _NOT_KNOWN
 
+    def but_for(self, nodes: Collection[int], look_at_many: LookAtMany) -> "BlockerColumn":
+        """Return what is known of the ask, but for some nodes, which are not as they were.
+
+        Args:
+            nodes: These nodes.
+            look_at_many: As in `count`; it is asked about the others of which nothing is known.
+
+        """
+        (unknown,) = np.nonzero(self._numbers == _NOT_KNOWN)
+        changed = np.array(sorted(nodes), dtype=np.intp)
+        self._look_at_many(np.setdiff1d(unknown, changed), look_at_many)
+        found = BlockerColumn(len(self._numbers), self.changes)
+        found._numbers = self._numbers.copy()
+        found._number_of = dict(self._number_of)
+        found._numbers[changed] = _NOT_KNOWN
+        return found
+
     def count(
         self,
         look: Callable[[int], Blocker | None],
         stop: Stop,
-        look_at_many: Callable[[NodeIndices], Iterable[tuple[Blocker, NodeIndices]]],
+        look_at_many: LookAtMany,
     ) -> Counter[Blocker] | int:
         """Count what blocks the ask over all nodes, or return the first node with a place.
 
@@ -72,9 +96,7 @@ class BlockerColumn:
         (free,) = np.nonzero(self._numbers == _HAS_PLACE)
         end = int(free[0]) if free.size else len(self._numbers)
         (unknown,) = np.nonzero(self._numbers[:end] == _NOT_KNOWN)
-        if len(unknown) >= MANY:
-            for alike, nodes in look_at_many(unknown):
-                self._numbers[nodes] = self._number_of.setdefault(alike, len(self._number_of))
+        if self._look_at_many(unknown, look_at_many):
             (unknown,) = np.nonzero(self._numbers[:end] == _NOT_KNOWN)
         for at, node in enumerate(unknown.tolist()):
             if at % NODES_AT_ONCE == 0:
@@ -91,6 +113,14 @@ class BlockerColumn:
         blockers = tuple(self._number_of)
         found = sorted(zip(firsts.tolist(), numbers.tolist(), counts.tolist(), strict=True))
         return Counter({blockers[number]: count for _, number, count in found})
+
+    def _look_at_many(self, unknown: NodeIndices, look_at_many: LookAtMany) -> bool:
+        """Look at nodes of which nothing is known if they are many; return whether they are."""
+        if len(unknown) < MANY:
+            return False
+        for alike, nodes in look_at_many(unknown):
+            self._numbers[nodes] = self._number_of.setdefault(alike, len(self._number_of))
+        return True
 
 
 class KeptBlockers:
@@ -122,7 +152,8 @@ class KeptBlockers:
         """Return what is known of an ask on the nodes as they are now."""
         column = self._columns.pop(ask, None)
         if column is None:
-            if len(self._columns) >= MOST_ASKS:
+            of_few = min(MOST_ASKS_OF_FEW, MOST_NUMBERS // max(1, len(self._nodes)))
+            if len(self._columns) >= max(MOST_ASKS, of_few):
                 del self._columns[next(iter(self._columns))]  # least recently used
             column = BlockerColumn(len(self._nodes), len(self._changed))
         self._columns[ask] = column

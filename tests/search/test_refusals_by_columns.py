@@ -13,6 +13,8 @@ from placer.scheduling.decision import Batch, lone_gang
 from placer.search import kept_blockers
 from placer.search.options import Engine, SolveOptions
 from placer.search.reasons import by_columns
+from placer.search.reasons.stages import Stage
+from placer.state.asks import Ask
 from placer_models.cluster import Instance
 from placer_models.placement import Unplaced
 from placer_models.pod import pods_of
@@ -66,3 +68,41 @@ def test_columns_tell_what_single_nodes_tell(batch: int, monkeypatch: pytest.Mon
             monkeypatch.setattr(kept_blockers, "MANY", NEVER)
             assert by_columns_found == refusals(world, seed), seed
     assert told
+
+
+def refused_together(world: Instance) -> tuple[Unplaced, ...]:
+    """Return who gets no place, and why, of three times the pods of a world in one batch."""
+    pods = [*pods_of(world.gangs)]
+    gangs = tuple(
+        lone_gang(replace(pod, name=f"{pod.name}-{number}")) for number, pod in enumerate(3 * pods)
+    )
+    scheduler = Scheduler(world.nodes, world.running)
+    options = SolveOptions(Engine.GREEDY)
+    decision = scheduler.place(Batch(gangs), 600.0, options=options, skip_illegal=True)
+    return getattr(decision.answer, "unplaced", ())
+
+
+@pytest.mark.parametrize("batch", range(6), ids="batch {}".format)
+def test_nodes_that_a_batch_left_alone_keep_their_blockers(
+    batch: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """
+    Nodes to which no pod of the batch has come block a pod as they did before: the same blockers,
+    as often, in the same order, as if each node were looked at again.
+    """
+    taken_over = 0
+    known_before = Stage.known_before
+
+    def counted(stage: Stage, ask: Ask) -> kept_blockers.BlockerColumn | None:
+        nonlocal taken_over
+        known = known_before(stage, ask)
+        taken_over += known is not None
+        return known
+
+    for seed in range(1000 * batch, 1000 * batch + WORLDS):
+        for world in (mixed_instance(seed), roomy.instance(seed)):
+            monkeypatch.setattr(Stage, "known_before", counted)
+            found = refused_together(world)
+            monkeypatch.setattr(Stage, "known_before", lambda stage, ask: None)
+            assert found == refused_together(world), seed
+    assert taken_over

@@ -1,14 +1,19 @@
 """Stages of the nodes (empty, with what runs, with what is placed): what keeps pods off each."""
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
 from placer.counting.account import Account, account_of
 from placer.search.baseline import Baseline, running_on
 from placer.search.budget import Budget
-from placer.search.kept_blockers import NODES_AT_ONCE, KeptBlockers, NodeIndices
+from placer.search.kept_blockers import (
+    NODES_AT_ONCE,
+    BlockerColumn,
+    KeptBlockers,
+    LookAtMany,
+)
 from placer.search.reasons.blocking import blocker_of, counted_blocker
 from placer.search.reasons.by_columns import NodesInQuestion, blockers_by_columns
 from placer.search.reasons.domain_limits import LimitedDomains
@@ -48,7 +53,8 @@ class Stage:
         limits: Which limits of domains keep pods off.
         crowd: As in a Question.
         before: An earlier stage: a pod without a place on a node there has none at this one.
-        same: Another stage, and whether the node of an index is at this one as it is there.
+        same: Another stage, of which this one differs on some nodes alone; and these, by index.
+        reaching: Whether pods that have come since that stage look at pods on other nodes.
         kept: What earlier solves have found out about this stage, for pods that look at nothing
             beyond a node.
         known: Keeps what follows from an ask and a kind of nodes.
@@ -71,7 +77,8 @@ class Stage:
     known: ProblemCache
     crowd: OtherPods | None = None
     before: "Stage | None" = None
-    same: "tuple[Stage, Callable[[int], bool]] | None" = None
+    same: "tuple[Stage, Collection[int]] | None" = None
+    reaching: bool = False
     kept: KeptBlockers | None = None
     idle: bool = False
     firsts: Firsts | None = field(default_factory=Firsts)
@@ -145,6 +152,9 @@ class Stage:
         if self.kept and not barred and self._looks_at_its_node(ask):
             look, never = self._look_at_nodes(ask)
             return self.kept.of(ask).count(look, self.is_over, self._look_at_many(ask, never))
+        known = None if barred else self.known_before(ask)
+        if known is not None:
+            return known.count(self._look_at_nodes(ask)[0], self.is_over, lambda _: ())
         found: Counter[Blocker] = Counter()
         for index in range(len(self.nodes)):
             if index % NODES_AT_ONCE == 0:
@@ -157,6 +167,23 @@ class Stage:
                 return index
             found[blocker] += 1
         return found
+
+    def known_before(self, ask: Ask) -> BlockerColumn | None:
+        """Return what is known of the nodes that are as they are at another stage.
+
+        It is None where more than the pods of a node decides who has a place there.
+        """
+        if self.same is None or self.reaching or not self._looks_at_its_node(ask):
+            return None
+        stage, others = self.same
+        return stage.known_but_for(others, ask)
+
+    def known_but_for(self, others: Collection[int], ask: Ask) -> BlockerColumn | None:
+        """Return what is known of the nodes but for some, if anything is kept of this stage."""
+        if self.kept is None:
+            return None
+        _, never = self._look_at_nodes(ask)
+        return self.kept.of(ask).but_for(others, self._look_at_many(ask, never))
 
     def _look_at_nodes(
         self, ask: Ask
@@ -178,9 +205,7 @@ class Stage:
 
         return look, never
 
-    def _look_at_many(
-        self, ask: Ask, never: Callable[[int], Blocker | None]
-    ) -> Callable[[NodeIndices], Iterable[tuple[Blocker, NodeIndices]]]:
+    def _look_at_many(self, ask: Ask, never: Callable[[int], Blocker | None]) -> LookAtMany:
         """Return a look at many nodes at once, which tells what plain amounts tell."""
         if self.kept is None or self.crowd is None or ask.spec.variants or ask.spec.affinity:
             return lambda _: ()
@@ -203,7 +228,7 @@ class Stage:
         node = self.nodes[index]
         if self._is_company_elsewhere(ask, node):
             return _COMPANY_ELSEWHERE
-        if self.same and self.same[1](index) and self._looks_at_its_node(ask):
+        if self.same and index not in self.same[1] and self._looks_at_its_node(ask):
             known = self.same[0].own_blocker(ask, index)
             return known or self.limits.blocker(ask.spec, ask.namespace, index)
         kind, account = self.kinds[index], None
@@ -359,7 +384,8 @@ def stages_of(
         cache.problems,
         crowd,
         first,
-        same=(second, lambda index: index not in touched),
+        same=(second, touched),
+        reaching=any(looks_at_others(runner.pod.spec) for runner in arrived),
         firsts=firsts,
     )
     return first, second, third
