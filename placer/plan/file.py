@@ -148,6 +148,7 @@ def _read(
     scenarios = tuple(_scenarios(part.scenarios, place.at("scenarios"), words))
     known = _names(part.demand, documents, cluster)
     _check_names(part.scenarios, known, place.at("scenarios"))
+    survive = _survive(part.survive, place.at("survive"))
     if instance is None:
         assert broken is not None
         raise broken
@@ -166,7 +167,6 @@ def _read(
             demand.at("more", name).fault(str(error))
     if not instance.gangs:
         demand.fault("asks for nothing; give pods or gangs here, or an instance whose pods wait")
-    survive = _survive(part.survive, place.at("survive"))
     question = PlanQuestion(
         instance,
         tuple(
@@ -210,6 +210,11 @@ def _survive(part: SurvivePart | None, place: Place) -> SurvivalDemand | None:
         return None
     if (part.nodes is None) == (part.domain is None):
         place.fault("says what may be lost: either 'nodes: 1' or 'domain: KEY'")
+    if (part.nodes or 1) > 1:
+        place.at("nodes").fault(
+            f"got {part.nodes}; expected 1: a plan survives the loss of any one node, or of whole "
+            "domains by 'domain: KEY'; 'placer plan survive --nodes' loses several of a cluster"
+        )
     if part.count != 1 and part.domain is None:
         place.at("count").fault("counts domains; without a domain one node is lost")
     return SurvivalDemand(part.domain or "", part.count, part.priority)

@@ -74,7 +74,9 @@ class ScenarioPart(Part):
 class SurvivePart(Part):
     """What may be lost without a pod losing its place for good."""
 
-    nodes: Literal[1] | None = Field(None, description="Any one node: 1.")
+    nodes: Annotated[int, Field(ge=1, le=100)] | None = Field(
+        None, description="Any one node: 1; a plan looks at no more."
+    )
     domain: str | None = Field(
         None, description="Domains: a label of nodes, or a level of the network."
     )

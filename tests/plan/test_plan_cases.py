@@ -230,7 +230,10 @@ def test_all_faults_of_cases_are_told_at_once_with_their_places(
     [
         ("{}", "says what may be lost: either 'nodes: 1' or 'domain: KEY'"),
         ("{nodes: 1, domain: zone}", "says what may be lost: either"),
-        ("{nodes: 2}", "survive.nodes: got '2'; expected 1"),
+        (
+            "{nodes: 2}",
+            "survive.nodes: got 2; expected 1: a plan survives the loss of any one node",
+        ),
         ("{nodes: 1, count: 2}", "survive.count: counts domains"),
         (
             "{domain: rack}",

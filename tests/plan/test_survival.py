@@ -242,3 +242,48 @@ def test_the_cheapest_offer_mends_a_lost_zone() -> None:
     assert isinstance(loss.mend.plan, Bought)
     assert (loss.mend.plan.price, loss.mend.plan.bound) == (Decimal(6), Decimal(6))
     assert [(one.offer, one.count) for one in loss.mend.mix] == [("small", 2)]
+
+
+def _most_kept(sizes: tuple[int, ...], left: tuple[int, ...]) -> int:
+    """Return how many pods of some sizes find room, by trying all places of each, and none."""
+    if not sizes:
+        return 0
+    best = _most_kept(sizes[1:], left)
+    for at in {room: i for i, room in enumerate(left)}.values():
+        if left[at] >= sizes[0]:
+            rest = (*left[:at], left[at] - sizes[0], *left[at + 1 :])
+            best = max(best, 1 + _most_kept(sizes[1:], rest))
+    return best
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_the_worst_loss_of_two_nodes_is_that_of_brute_force(seed: int) -> None:
+    """
+    Of all pairs of nodes the worst leaves as many pods without a place as brute force says, and
+    so does each pair that was tried; pairs that come to the same are tried once.
+    """
+    rng = Random(f"two-nodes-{seed}")
+    cpus = 4
+    nodes = zones(rng.randint(2, 3), 2, cpus)
+    holds: dict[str, list[int]] = {node.name: [] for node in nodes}
+    for mine in holds.values():
+        while sum(mine) < cpus and rng.random() < 0.6:
+            mine.append(rng.randint(1, cpus - sum(mine)))
+    pods = [
+        running(f"{name}-{i}", name, 1000 * size)
+        for name, mine in holds.items()
+        for i, size in enumerate(mine)
+    ]
+
+    answer = survive(Instance(nodes, (), running=tuple(pods)), nodes=2, seconds=60.0)
+
+    def homeless(lost: tuple[str, ...]) -> int:
+        restarts = tuple(sorted((size for one in lost for size in holds[one]), reverse=True))
+        left = tuple(cpus - sum(mine) for name, mine in holds.items() if name not in lost)
+        return len(restarts) - _most_kept(restarts, left)
+
+    worst = max(homeless(pair) for pair in combinations(holds, 2))
+    assert answer.tried == answer.choices
+    assert len(answer.losses[0].unplaced) == worst
+    for one in answer.losses:
+        assert len(one.unplaced) == homeless(one.loss.nodes), one.loss.name
