@@ -336,3 +336,17 @@ def test_what_would_do_stands_in_the_report(tmp_path: Path) -> None:
     shown = Seen(report_of(tmp_path, "solve", str(INSTANCES / "rules" / "taints.yaml"))).shown
 
     assert "\nWhat would do (placer explain says more)\npod\nchange\nwhat to do\nlarge\n" in shown
+
+
+def test_what_would_do_stands_in_the_report_of_a_plan(tmp_path: Path) -> None:
+    plan = tmp_path / "plan.yaml"
+    plan.write_text(
+        "apiVersion: placer/v1\nkind: Plan\ncurrency: EUR\n"
+        "offers: [{name: small, machine: core-i7-1270p, price: 0.40, max: 1}]\n"
+        "demand: {pods: [{name: web, replicas: 4, requests: {cpu: 8}}]}\n"
+    )
+
+    shown = Seen(report_of(tmp_path, "plan", "buy", str(plan), "--seconds", "5")).shown
+
+    assert "\nWhat would do\n" in shown
+    assert "\noffers.small.max=2\n1\n0.80 EUR\nproven smallest\n" in shown

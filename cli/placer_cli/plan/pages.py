@@ -85,6 +85,20 @@ def _plan(question: PlanQuestion, answer: PlanAnswer, tree: AnswerTree) -> Itera
     yield _scenarios(tree["scenarios"])
     if tree["unplaced"]:
         yield _unplaced(tree["unplaced"])
+    if tree["mends"]:
+        rows = [
+            [
+                ", ".join(one["changes"]),
+                _number(one["alike"]),
+                _price(one["price"], coin),
+                "proven smallest" if one["smallest"] else "",
+            ]
+            for one in tree["mends"]
+        ]
+        head = ("change", "#for", "#price in all", "how small")
+        yield section("What would do", sorted_table(head, rows))
+    elif tree["lookedFor"]:
+        yield section("No change was found that would do", paragraphs(tree["lookedFor"]))
     if isinstance(answer, Bought) and answer.witnesses:
         fullest = max(answer.witnesses, key=lambda one: len(one.placement.pods))
         bought = {
@@ -279,7 +293,8 @@ def _unplaced(pods: Sequence[AnswerTree], title: str = "Without a place") -> Htm
     by_why: dict[str, list[str]] = {}
     for one in pods:
         like = [f"{one['count']:,} like it"] if one.get("count") is not None else []
-        by_why.setdefault("; ".join([*like, *one.get("reasons", ())]), []).append(one["name"])
+        like += [one["case"]] if one.get("case") else []
+        by_why.setdefault("; ".join([*like, *one.get("reasons", ())]), []).append(one["name"] or "any")
     rows = [[fold_names(names), why] for why, names in by_why.items()]
     return section(title, sorted_table(("pods", "why"), rows))
 
