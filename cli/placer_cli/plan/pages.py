@@ -294,7 +294,8 @@ def _unplaced(pods: Sequence[AnswerTree], title: str = "Without a place") -> Htm
     for one in pods:
         like = [f"{one['count']:,} like it"] if one.get("count") is not None else []
         like += [one["case"]] if one.get("case") else []
-        by_why.setdefault("; ".join([*like, *one.get("reasons", ())]), []).append(one["name"] or "any")
+        why = "; ".join([*like, *one.get("reasons", ())])
+        by_why.setdefault(why, []).append(one["name"] or "any")
     rows = [[fold_names(names), why] for why, names in by_why.items()]
     return section(title, sorted_table(("pods", "why"), rows))
 
