@@ -145,6 +145,29 @@ def test_the_funnel_names_resources_by_their_own_names(
     assert one["funnel"][-1] == {"rule": "extended", "nodes": 0, "subjects": ["example.com/foo"]}
 
 
+def test_where_only_two_kinds_together_would_do_that_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """
+    The pod would have to ask for less and to give up its label.
+    """
+    monkeypatch.setenv("COLUMNS", "200")
+    file = tmp_path / "cluster.yaml"
+    start, _, _ = CLUSTER.partition("nodes:")
+    file.write_text(
+        f"{start}nodes: [{{name: a, machine: small, labels: {{disk: hdd}}}}]\n"
+        "pods: [{name: p, requests: {cpu: 8}, nodeSelector: {disk: ssd}}]\n"
+    )
+    both = ["--what-if", "ask-less=p:cpu=4", "--what-if", "give-up=p:nodeSelector=disk"]
+
+    assert main(["explain", str(file), "--seconds", "20"]) == 1
+    assert (
+        "no change of one kind would do; two kinds at once are not looked for"
+        in capsys.readouterr().out
+    )
+    assert main(["solve", str(file), *both]) == 0
+
+
 def test_an_answer_that_is_given_is_explained(
     cluster: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -251,7 +251,8 @@ def _changes(one: Explanation, acts: Mapping[str, Sequence[str]], *, every: bool
                 *(f"\n{line}" for line in lines),
             )
     elif one.ruled_out or one.open:
-        yield Text("no change that would do was found")
+        said = "was found that would do" if one.open else "would do"
+        yield Text(f"no change of one kind {said}; two kinds at once are not looked for")
     # Whoever waits alone has no members to go without.
     ruled_out = [kind for kind in one.ruled_out if one.gang or kind != "fewer-members"]
     if ruled_out:
