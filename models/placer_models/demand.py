@@ -35,8 +35,8 @@ class ExpectedShape(CachedHash):
 
     Attributes:
         cpu_milli: Thousandths of a CPU of LSE, LSR and LS pods.
-        gpus: From how many GPUs each has something; at least 1.
-        gpu_milli: What it has of each of them, in thousandths.
+        gpus: From how many GPUs each has something; 0 for a pod that only takes CPU.
+        gpu_milli: What it has of each of them, in thousandths; 0 without GPUs.
         node_selector: Labels, each of which the node must have; ascending by key.
         node_affinity: What else it requires of its node.
         tolerations: Taints of nodes that it tolerates.
@@ -59,9 +59,14 @@ class ExpectedShape(CachedHash):
         check_types(self)
         if self.cpu_milli < 0:
             raise ValueError(f"got {self.cpu_milli} milli CPUs; expected 0 or more")
-        if self.gpus < 1:
-            raise ValueError(f"got {self.gpus} GPUs; expected 1 or more")
-        if not 1 <= self.gpu_milli <= WHOLE_MILLI:
+        if self.gpus < 0:
+            raise ValueError(f"got {self.gpus} GPUs; expected 0 or more")
+        if not self.gpus:
+            if self.gpu_milli:
+                raise ValueError(f"got {self.gpu_milli} milli of each of no GPUs; expected 0")
+            if not self.cpu_milli:
+                raise ValueError("got neither CPUs nor GPUs; expected one of them")
+        elif not 1 <= self.gpu_milli <= WHOLE_MILLI:
             raise ValueError(f"got {self.gpu_milli} milli of each GPU; expected 1 to {WHOLE_MILLI}")
 
     @property

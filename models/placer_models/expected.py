@@ -110,6 +110,8 @@ def further_copies(shape: ExpectedShape, left: NodeLeft) -> int:
 
     GPUs count together: of two halves on two GPUs and two halves on one GPU nothing is wasted.
     """
+    if not shape.gpus:
+        return left.cpu_milli // shape.cpu_milli
     parts = sum(milli // shape.gpu_milli for milli in left.gpu_milli) // shape.gpus
     return min(parts, left.cpu_milli // shape.cpu_milli) if shape.cpu_milli else parts
 
@@ -124,12 +126,14 @@ class _Positions(NamedTuple):
 
     Attributes:
         by_cpu: Positions of pods that need at most the first so many amounts of CPU.
+        without: Positions of pods without GPUs.
         by_milli: The same of pods with one GPU, for amounts of that GPU.
         several: (GPUs, milli of each, positions of the pods that ask for that), for several GPUs.
 
     """
 
     by_cpu: tuple[int, ...]
+    without: int
     by_milli: tuple[int, ...]
     several: tuple[tuple[int, int, int], ...]
 
@@ -157,18 +161,22 @@ class NodeFills:
     def _positions_of(self, stream: tuple[int, ...]) -> _Positions:
         by_cpu, by_milli = [0] * (len(self._cpus) + 1), [0] * (len(self._milli) + 1)
         several: dict[tuple[int, int], int] = {}
+        without = 0
         for position, k in enumerate(stream):
             if not self.open[k]:
                 continue
             shape, bit = self.demand.shapes[k], 1 << position
             by_cpu[bisect_right(self._cpus, shape.cpu_milli)] |= bit
-            if shape.gpus == 1:
+            if not shape.gpus:
+                without |= bit
+            elif shape.gpus == 1:
                 by_milli[bisect_right(self._milli, shape.gpu_milli)] |= bit
             else:
                 ask = shape.gpus, shape.gpu_milli
                 several[ask] = several.get(ask, 0) | bit
         asks = tuple((*ask, bits) for ask, bits in several.items())
-        return _Positions(tuple(accumulate(by_cpu, or_)), tuple(accumulate(by_milli, or_)), asks)
+        able = tuple(accumulate(by_cpu, or_))
+        return _Positions(able, without, tuple(accumulate(by_milli, or_)), asks)
 
     def fill(self, left: NodeLeft) -> int:
         """Return what the streams place on the node's GPUs, on average."""
@@ -193,16 +201,19 @@ class NodeFills:
     def _placed(self, j: int, left: NodeLeft) -> int:
         """Return what stream ``j`` places on the node, in thousandths of a GPU.
 
-        A pod has the GPUs with the least left that have enough for it.
+        A pod has the GPUs with the least left that have enough for it. Pods without GPUs take
+        CPU from those that come after them.
         """
         stream, shapes = self._streams[j], self.demand.shapes
-        by_cpu, by_milli, several = self._positions[j]
+        by_cpu, without, by_milli, several = self._positions[j]
         cpus, milli = self._cpus, self._milli
         cpu, gpus = left.cpu_milli, list(left.gpu_milli)
         ahead = -1  # All positions.
         placed = 0
         while True:
-            fits = by_milli[bisect_right(milli, gpus[-1])]
+            if not gpus[-1]:
+                return placed
+            fits = without | by_milli[bisect_right(milli, gpus[-1])]
             for count, each, positions in several:
                 # The GPUs are ascending, so the last ones decide.
                 if count <= len(gpus) and gpus[-count] >= each:

@@ -1,7 +1,7 @@
-"""Forecasts: from pods that have arrived to the demand that is expected."""
+"""Forecasts: from pods that have arrived, or are listed, to the demand that is expected."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import replace
 
 from placer_models.cluster import Instance, Node
@@ -16,14 +16,16 @@ from placer_models.taints import Toleration, TolerationOperator
 
 
 def shape_of(spec: PodSpec) -> ExpectedShape | None:
-    """Return the shape of a pod of the spec; None if it is illegal, has no GPU, or asks in bytes.
+    """Return the shape of a pod of the spec; None if it is illegal, or asks for shares in bytes.
 
-    A share counts by its larger percentage, of compute or of memory. BE pods take no CPU from
-    others. Of a pod with variants the first one counts.
+    None, too, if it has neither GPUs nor CPUs of others: BE pods take no CPU from those. A share
+    counts by its larger percentage, of compute or of memory. Of a pod with variants the first one
+    counts.
     """
     if first_fault(spec) is not None:
         return None
     spec = spec.resolved[0] if spec.variants else spec
+    cpu_milli = 0 if spec.qos is QosClass.BE else spec.requests.cpu_milli
     gpus, milli = 0, 0
     for request in spec.requests.devices:
         if request.type != GPU:
@@ -33,12 +35,12 @@ def shape_of(spec: PodSpec) -> ExpectedShape | None:
         if share is not None:
             each = 10 * max(share.percent or 0, share.memory_percent or 0)
         gpus, milli = gpus + request.count, max(milli, min(WHOLE_MILLI, each))
-    if not gpus or not milli:
+    if (gpus and not milli) or not (gpus or cpu_milli):
         return None
     affinity = spec.node_affinity
     required = affinity.required if affinity is not None else ()
     return ExpectedShape(
-        0 if spec.qos is QosClass.BE else spec.requests.cpu_milli,
+        cpu_milli,
         gpus,
         milli,
         spec.node_selector,
@@ -52,12 +54,53 @@ def whole_node_of(node: Node) -> ExpectedShape | None:
 
     None for nodes without GPUs.
     """
-    gpus = sum(d.type == GPU and node.is_healthy(d) for d in node.devices)
-    cpus = len(node.machine.topology.online - node.reserved_cpus)
+    cpu_milli, gpus = _capacity(node)
     if not gpus:
         return None
     anywhere = (Toleration(operator=TolerationOperator.EXISTS),)
-    return ExpectedShape(node.milli_per_cpu * cpus, gpus, tolerations=anywhere)
+    return ExpectedShape(cpu_milli, gpus, tolerations=anywhere)
+
+
+def _capacity(node: Node) -> tuple[int, int]:
+    """Return the CPU of the empty node, in milli, and its healthy GPUs."""
+    cpus = len(node.machine.topology.online - node.reserved_cpus)
+    return node.milli_per_cpu * cpus, sum(
+        d.type == GPU and node.is_healthy(d) for d in node.devices
+    )
+
+
+def _type_of(node: Node) -> Hashable:
+    """Return what is the same for nodes of the same capacity."""
+    return id(node.machine), node.reserved_cpus, node.unhealthy, node.mig, node.milli_per_cpu
+
+
+SCARCE_CPU_PERCENT = 98
+"""Pods without GPUs are expected where all pods ask for at least so much of the nodes' CPUs by
+the time that the GPUs are full. Elsewhere they find CPUs that nobody misses, and to keep some for
+them costs up to a tenth of a percent of the GPUs."""
+
+
+def forecast_of(
+    pods: Mapping[ExpectedShape, int], nodes: Iterable[Node]
+) -> Mapping[ExpectedShape, int]:
+    """Return which of the pods that are known are expected: without GPUs only if CPU is scarce.
+
+    Args:
+        pods: How many pods of each shape are known.
+        nodes: The nodes. Whether pods may come there is not looked at.
+
+    """
+    asked_cpu = sum(count * shape.cpu_milli for shape, count in pods.items())
+    asked_gpu = sum(count * shape.size_milli for shape, count in pods.items())
+    nodes = tuple(nodes)
+    of_type = {_type_of(node): node for node in nodes}
+    has_cpu = has_gpu = 0
+    for key, count in Counter(map(_type_of, nodes)).items():
+        cpu_milli, gpus = _capacity(of_type[key])
+        has_cpu, has_gpu = has_cpu + count * cpu_milli, has_gpu + count * gpus * WHOLE_MILLI
+    if asked_gpu and 100 * asked_cpu * has_gpu >= SCARCE_CPU_PERCENT * asked_gpu * has_cpu:
+        return pods
+    return {shape: count for shape, count in pods.items() if shape.gpus}
 
 
 ARRIVALS_A_WHOLE_NODE, MOST_WHOLE_NODES = 256, 8
@@ -84,12 +127,10 @@ def learned_demand(
         known: The demand before, whose streams, length and seed are kept.
 
     """
-    counts = Counter(arrived)
+    nodes = tuple(nodes)
+    counts = Counter(forecast_of(arrived, nodes))
     imagined = max(1, min(MOST_WHOLE_NODES, arrivals // ARRIVALS_A_WHOLE_NODE))
-    types = {
-        (id(node.machine), node.reserved_cpus, node.unhealthy, node.mig, node.milli_per_cpu): node
-        for node in nodes
-    }
+    types = {_type_of(node): node for node in nodes}
     whole = {shape for node in types.values() if (shape := whole_node_of(node)) is not None}
     counts.update(dict.fromkeys(whole, imagined))
     demand = demand_of(counts)

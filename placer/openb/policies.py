@@ -8,8 +8,9 @@ from placer.greedy.scorers.best_fit import BestFitScoring
 from placer.greedy.scorers.dot_product import DotProductScoring
 from placer.greedy.scorers.fragmentation import FragmentationScoring
 from placer.search.options import Engine, SolveOptions
+from placer_models.cluster import Node
 from placer_models.demand import ExpectedDemand, demand_of
-from placer_models.forecast import shape_of
+from placer_models.forecast import forecast_of, shape_of
 from placer_models.node_strategy import NodeStrategy
 from placer_models.pod import PodSpec
 
@@ -41,14 +42,18 @@ def options_of(policy: str, specs: Iterable[PodSpec]) -> SolveOptions:
     return SolveOptions(Engine.GREEDY, strategy=strategy)
 
 
-def demand_of_list(policy: str, specs: Iterable[PodSpec]) -> ExpectedDemand | None:
+def demand_of_list(
+    policy: str, specs: Iterable[PodSpec], nodes: Iterable[Node]
+) -> ExpectedDemand | None:
     """Return the pods that a Scheduler is told to expect under a policy; None: it is told nothing.
 
     Args:
         policy: One of ``POLICIES``.
         specs: What each pod of the list asks for.
+        nodes: The nodes: where their CPU is enough, pods without GPUs are not expected.
 
     """
     if policy != GIVEN:
         return None
-    return demand_of(Counter(shape for spec in specs if (shape := shape_of(spec)) is not None))
+    listed = Counter(shape for spec in specs if (shape := shape_of(spec)) is not None)
+    return demand_of(forecast_of(listed, nodes))

@@ -99,8 +99,8 @@ class _Calls:
         words = TraceWords()
         self.words = words
         specs = [words.spec(pod) for pod in trace.pods]
-        demand = demand_of_list(policy, specs)
-        self.scheduler = Scheduler(trace.ranked_nodes(words), demand=demand)
+        nodes = trace.ranked_nodes(words)
+        self.scheduler = Scheduler(nodes, demand=demand_of_list(policy, specs, nodes))
         self.options: SolveOptions = options_of(policy, specs)
         self.call_s: list[float] = []
         self.rejected = 0

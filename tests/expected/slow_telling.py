@@ -55,6 +55,8 @@ def fill(demand: ExpectedDemand, may: tuple[bool, ...], left: NodeLeft) -> int:
 
 def places(demand: ExpectedDemand, k: int, left: NodeLeft) -> int:
     shape = demand.shapes[k]
+    if shape.gpus == 0:
+        return left.cpu_milli // shape.cpu_milli
     parts = 0
     for gpu in left.gpu_milli:
         parts += gpu // shape.gpu_milli
@@ -70,6 +72,9 @@ def prices(
     found = []
     for k, shape in enumerate(demand.shapes):
         fit = sum(places(demand, k, left) for may, left in nodes if may[k])
+        if shape.gpus == 0:  # Its size is 0, and its price with it.
+            found.append(0)
+            continue
         coming = Fraction(demand.counts[k] * idle, mean)
         pressure = min(Fraction(1), coming / max(Fraction(fit), Fraction(1, 2)))
         reach = min(Fraction(1), Fraction(fit * shape.size_milli, max(1, idle)))

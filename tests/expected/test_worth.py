@@ -26,6 +26,11 @@ SHAPES = st.builds(
     cpu_milli=st.sampled_from((0, 500, 1000, 4000, 11_400)),
     gpus=st.sampled_from((1, 1, 1, 2, 3)),
     gpu_milli=st.sampled_from((1, 130, 190, 500, 650, 810, 1000)),
+) | st.builds(
+    ExpectedShape,
+    cpu_milli=st.sampled_from((500, 1000, 4000, 11_400)),
+    gpus=st.just(0),
+    gpu_milli=st.just(0),
 )
 LEFT = st.builds(
     lambda cpu, gpus: NodeLeft(cpu, tuple(sorted(gpus))),

@@ -52,11 +52,12 @@ def test_a_demand_is_written_back(tmp_path: Path) -> None:
     term = NodeTerm((LabelExpression("gpu-model", SelectorOperator.IN, ("A10", "T4")),))
     shapes = (
         ExpectedShape(0, 1, 500, (), NodeAffinity((term,))),
+        ExpectedShape(1000, 0, 0),
         ExpectedShape(
             1500, 8, 1000, (("a", "b"),), None, (Toleration(operator=TolerationOperator.EXISTS),)
         ),
     )
-    given = ExpectedDemand(shapes, (3, 1), (12, 0), 16, 40, 2**64 - 1)
+    given = ExpectedDemand(shapes, (3, 2, 1), (12, 5, 0), 16, 40, 2**64 - 1)
     instance = replace(load_instance([EXPECTED]), demand=given)
     copy = tmp_path / "copy.yaml"
     copy.write_text(instance_to_yaml(instance, in_catalogue), encoding="utf-8")
@@ -71,7 +72,9 @@ def test_a_demand_is_written_back(tmp_path: Path) -> None:
         ("pods: [{cpu: lots}]", "pods[0].cpu: 'lots' is no amount; write a number"),
         ("pods: [{cpu: -1}]", "pods[0].cpu: "),
         ("pods: [{cpu: 1e9}]", "pods[0].cpu: got '1e9'; expected 1,000,000 CPUs at most"),
-        ("pods: [{gpus: 0}]", "pods[0].gpus: got '0'; expected 1"),
+        ("pods: [{gpus: -1}]", "pods[0].gpus: got '-1'; expected 0"),
+        ("pods: [{gpus: 0}]", "pods[0]: asks for neither CPUs nor GPUs; give one of them"),
+        ("pods: [{gpus: 0, cpu: 1, gpuMilli: 500}]", "pods[0].gpuMilli: is of no GPUs; leave it"),
         ("pods: [{gpuMilli: 1001}]", "pods[0].gpuMilli: got '1001'; expected"),
         ("pods: [{count: 0}]", "pods[0].count: got '0'; expected 1"),
         ("pods: [{price: -1}]", "pods[0].price: got '-1'; expected 0"),

@@ -15,7 +15,7 @@ from placer_models.demand import ExpectedDemand, ExpectedShape, demand_of
 from placer_models.device import GPU, Device
 from placer_models.device_share import DeviceShare
 from placer_models.expected import alike_counted_together, open_on, prices_of
-from placer_models.forecast import demand_in, learned_demand, shape_of
+from placer_models.forecast import demand_in, forecast_of, learned_demand, shape_of
 from placer_models.goals import EXPECTED, USABLE
 from placer_models.node_strategy import NodeStrategy
 from placer_models.placement import PartlyPlaced, Placed
@@ -243,13 +243,38 @@ def test_learning_adds_a_pod_for_each_type_of_node() -> None:
     assert demand.counts == (1, 1)
 
 
+@pytest.mark.parametrize(("cpus", "is_expected"), [(19, False), (20, True)])
+def test_pods_without_gpus_are_expected_where_cpu_is_scarce(cpus: int, is_expected: bool) -> None:
+    """
+    Nodes have 40 CPUs and 8 GPUs. Pods with 4 GPUs and others ask for 19 or 20 CPUs: with all
+    GPUs in use that would be 95 or 100 % of the CPUs.
+    """
+    alone, beside = ExpectedShape(1000 * (cpus - 12), 0, 0), ExpectedShape(3000, 1)
+    known = {alone: 1, beside: 4}
+
+    found = forecast_of(known, [FEW_CPUS, MANY_CPUS])
+
+    assert found == (known if is_expected else {beside: 4})
+    assert (alone in learned_demand(known, 5, [FEW_CPUS, MANY_CPUS]).shapes) == is_expected
+
+
+def test_pods_without_gpus_alone_are_nothing_to_expect() -> None:
+    """
+    No GPU is lost to them; and without GPUs there is nothing to lose.
+    """
+    alone, beside = ExpectedShape(9000, 0, 0), ExpectedShape(3000, 1)
+
+    assert forecast_of({alone: 1}, [FEW_CPUS]) == {}
+    assert forecast_of({alone: 1, beside: 1}, []) == {alone: 1, beside: 1}
+
+
 def test_shapes_say_what_pods_have_of_gpus() -> None:
     """
-    A share counts by its larger percentage; who has no GPU has no shape.
+    A share counts by its larger percentage; who has no GPU takes CPU alone.
     """
     found = [shape_of(p.spec) for p in (pod("a", 2, 3), pod("b", 1, percent=19), pod("c", gpus=0))]
 
-    assert found == [ExpectedShape(2000, 3), ExpectedShape(1000, 1, 190), None]
+    assert found == [ExpectedShape(2000, 3), ExpectedShape(1000, 1, 190), ExpectedShape(1000, 0, 0)]
     by_memory = DeviceShare(20, memory_percent=45)
     spec = replace(
         pod("d").spec,
@@ -283,10 +308,11 @@ def test_contradictions_in_a_demand_are_refused(bad: dict[str, object], said: st
 
 def test_instances_without_a_demand_expect_what_runs_and_waits() -> None:
     """
-    And one pod of each whole node.
+    And one pod of each whole node. They ask for more of its CPUs than of its GPUs, so those
+    without GPUs count.
     """
     asked = Instance((FEW_CPUS,), batch(pod("p", 2), pod("q", 2), pod("r", gpus=0)).gangs)
 
     demand = demand_in(asked)
-    assert [(s.cpu_milli, s.gpus) for s in demand.shapes] == [(2000, 1), (8000, 4)]
-    assert demand.counts == (2, 1)
+    assert [(s.cpu_milli, s.gpus) for s in demand.shapes] == [(1000, 0), (2000, 1), (8000, 4)]
+    assert demand.counts == (1, 2, 1)

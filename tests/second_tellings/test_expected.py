@@ -6,6 +6,7 @@ What it tells again: ``ExpectedDemand.priced``, ``Outlook.worth``, ``open_on``, 
 
 from collections import Counter
 from dataclasses import replace
+from fractions import Fraction
 from random import Random
 
 import pytest
@@ -99,9 +100,9 @@ def shape(spec: PodSpec) -> ExpectedShape | None:
         part = asked.share
         each = 1000 if part is None else 10 * max(part.percent or 0, part.memory_percent or 0)
         milli, count = max(milli, each), count + asked.count
-    if count == 0:
-        return None
     cpu = 0 if spec.qos is QosClass.BE else spec.requests.cpu_milli
+    if count == 0 and cpu == 0:
+        return None
     return ExpectedShape(
         cpu, count, milli, spec.node_selector, spec.node_affinity, spec.tolerations
     )
@@ -111,6 +112,14 @@ def counted(instance: Instance) -> Counter[ExpectedShape]:
     """All pods that wait and run, and those that want all of a node, for each type of node."""
     pods = [*pods_of(instance.gangs), *(runner.pod for runner in instance.running)]
     found = Counter(one for pod in pods if (one := shape(pod.spec)) is not None)
+    asked = [(one.cpu_milli, one.gpus * one.gpu_milli) for one in found.elements()]
+    cpu, gpu = (sum(amounts) for amounts in zip(*asked, strict=True)) if asked else (0, 0)
+    cpus = sum(len(node.machine.topology.cpus) for node in instance.nodes)
+    gpus = sum(len(node.machine.devices) for node in instance.nodes)
+    # With the GPUs full, less than 98 % of the CPUs are asked for: of pods without GPUs there
+    # is nothing to fear.
+    if gpu == 0 or Fraction(cpu * gpus, gpu * cpus) < Fraction(98, 100):
+        found = Counter({one: count for one, count in found.items() if one.gpus})
     for node in instance.nodes:
         gpus = len(node.machine.devices)
         if gpus:

@@ -37,12 +37,18 @@ def read_demand(part: ExpectedDemandPart | None, place: Place) -> ExpectedDemand
         except ValueError as error:
             at.at("cpu").fault(str(error))
             continue
+        if not pod.gpus and not milli:
+            at.fault("asks for neither CPUs nor GPUs; give one of them")
+            continue
+        if not pod.gpus and pod.gpu_milli != WHOLE_MILLI:
+            at.at("gpuMilli").fault("is of no GPUs; leave it out, or let gpus be 1 or more")
+            continue
         affinity = read_node_affinity(pod.node_affinity)
         required = affinity.required if affinity is not None else ()
         shape = ExpectedShape(
             milli,
             pod.gpus,
-            pod.gpu_milli,
+            pod.gpu_milli if pod.gpus else 0,
             tuple(sorted(pod.node_selector.items())),
             NodeAffinity(required) if required else None,
             tuple(written.toleration for written in pod.tolerations),
@@ -84,7 +90,7 @@ def demand_to_dict(demand: ExpectedDemand | None) -> Json | None:
                 count=count,
                 cpu=none_if_default(_cpus(shape.cpu_milli), "0"),
                 gpus=shape.gpus,
-                gpu_milli=none_if_default(shape.gpu_milli, WHOLE_MILLI),
+                gpu_milli=none_if_default(shape.gpu_milli or WHOLE_MILLI, WHOLE_MILLI),
                 node_selector=dict(shape.node_selector),
                 node_affinity=node_affinity_to_dict(shape.node_affinity),
                 tolerations=[

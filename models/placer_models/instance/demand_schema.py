@@ -10,8 +10,9 @@ from placer_models.demand import (
     STREAMS,
     WHOLE_MILLI,
 )
+from placer_models.device_request import MAX_DEVICES
 from placer_models.files.part import Amount, Part
-from placer_models.instance.fields import Count, DeviceCount
+from placer_models.instance.fields import Count
 from placer_models.instance.wish_schema import NodeAffinityPart, TolerationPart
 
 MOST_PRICE = 10**12
@@ -23,7 +24,9 @@ class ExpectedPodPart(Part):
 
     count: Count = Field(1, description="How many there are, compared with the others.")
     cpu: Amount = Field("0", description="CPUs of each: 2, 500m.")
-    gpus: DeviceCount = Field(1, description="From how many GPUs each has something.")
+    gpus: int = Field(
+        1, ge=0, le=MAX_DEVICES, description="From how many GPUs each has something; 0: from none."
+    )
     gpu_milli: int = Field(
         WHOLE_MILLI, ge=1, le=WHOLE_MILLI, description="Thousandths of each of them."
     )

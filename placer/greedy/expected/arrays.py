@@ -108,6 +108,9 @@ def array_prices(demand: ExpectedDemand, nodes: Sequence[NodesAlike]) -> tuple[i
     mean = int((np.array(demand.counts, dtype=np.int64) * shapes.gpus * shapes.gpu_milli).sum())
     prices = []
     for k, (shape, count) in enumerate(zip(demand.shapes, demand.counts, strict=True)):
+        if not shape.gpus:
+            prices.append(0)  # Nobody pays for a place without GPUs.
+            continue
         copies = np.add.reduce(gpus // shape.gpu_milli, axis=1) // shape.gpus
         if shape.cpu_milli:
             copies = np.minimum(copies, cpu // shape.cpu_milli)

@@ -148,7 +148,12 @@ def _fill(cpu, gpus, count, may, s_cpu, s_milli, s_gpus, streams):
         for t in range(streams.shape[1]):
             k = streams[r, t]
             each, several = s_milli[k], s_gpus[k]
-            if several > count or left[count - several] < each or c < s_cpu[k] or not may[k]:
+            if several > count or c < s_cpu[k] or not may[k]:
+                continue
+            if several == 0:
+                c -= s_cpu[k]
+                continue
+            if left[count - several] < each:
                 continue
             c -= s_cpu[k]
             placed += each * several
@@ -205,9 +210,12 @@ def _worth(
         for k in range(prices.shape[0]):
             if prices[k] > 0 and may[k]:
                 copies = 0
-                for i in range(count):
-                    copies += gpus[i] // s_milli[k]
-                copies //= s_gpus[k]
+                if s_gpus[k] > 0:
+                    for i in range(count):
+                        copies += gpus[i] // s_milli[k]
+                    copies //= s_gpus[k]
+                else:
+                    copies = cpu // s_cpu[k]
                 if s_cpu[k] > 0:
                     copies = min(copies, cpu // s_cpu[k])
                 worth += prices[k] * copies
