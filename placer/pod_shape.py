@@ -50,9 +50,7 @@ def load_shape(
         if gang.key == key:
             return _one_of(text, gang.pods), instance
     running = [r.pod for r in instance.running if r.pod.key == key]
-    running = running or [
-        r.pod for r in instance.running if (r.pod.namespace, r.placement.gang) == key
-    ]
+    running = running or [r.pod for r in instance.running if r.gang_key == key]
     if running:
         pod = replace(_one_of(text, running), name=f"{running[0].name}-more", uid="")
         gang = Gang(pod.name, pod.namespace, (pod,), 1, lone=True)

@@ -13,7 +13,7 @@ from placer_models.left_out import LeftOut
 from placer_models.mig import Modes, gpu_of, with_instances
 from placer_models.network import NODE_LEVEL, LevelRule
 from placer_models.node_strategy import NodeStrategy
-from placer_models.placement import PodPlacement
+from placer_models.placement import NamespacedName, PodPlacement
 from placer_models.pod import Gang, GangGroup, Pod
 from placer_models.policy import (
     BINDING,
@@ -377,6 +377,12 @@ class RunningPod:
         check_types(self)
         if self.of_node:
             object.__setattr__(self, "movable", False)
+
+    @property
+    def gang_key(self) -> NamespacedName | None:
+        """Namespace and name of the gang that it restarts with, if any."""
+        gang = self.placement.gang or self.restarts_with
+        return (self.pod.namespace, gang) if gang else None
 
 
 @dataclass(frozen=True, slots=True)

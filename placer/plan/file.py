@@ -41,6 +41,9 @@ from placer_models.pod import Gang, Pod, PodSpec
 from placer_models.whatif.change import ChangeError
 
 _FACTOR = re.compile(r"[0-9]{1,6}(?:\.[0-9]{1,6})?")
+_OF_A_DEMAND = frozenset({"demand", "scenarios", "survive", "headroom"})
+"""The fields of a plan that say what is asked for."""
+
 Key = tuple[str, str]
 """Namespace and name."""
 
@@ -82,7 +85,7 @@ def read_offers(
 ) -> tuple[tuple[NodeOffer, ...], str]:
     """Return the offers of a plan, and the currency of their prices.
 
-    What else the plan says is read, and means nothing.
+    What it asks for means nothing here, and need not fit the cluster.
 
     Args:
         plan: The document of the plan.
@@ -93,6 +96,8 @@ def read_offers(
         InputError: Something is wrong with the plan; it tells all faults.
 
     """
+    entries = {key: one for key, one in plan.tree.entries.items() if key not in _OF_A_DEMAND}
+    plan = replace(plan, tree=plan.tree._replace(entries=entries))
     asked = Pod("any", "default", PodSpec(()))
     gang = Gang(asked.name, asked.namespace, (asked,), 1, lone=True)
     some = replace(cluster, gangs=(gang,), groups=(), running=(), left_out=())
@@ -294,7 +299,19 @@ def _gang_named(instance: Instance, name: str) -> Gang:
     pods |= {one.pod.key: one.pod for one in instance.running}
     if key in pods:
         return Gang(own, key[0], (pods[key],), 1, lone=True)
+    members = tuple(one.pod for one in instance.running if one.gang_key == key and not one.illegal)
+    if members:
+        asked = next((gang for gang in instance.running_gangs if gang.key == key), None)
+        return Gang(
+            own,
+            key[0],
+            members,
+            len(members),
+            gather=asked.gather if asked else None,
+            levels=asked.levels if asked else (),
+        )
     titles = [pod.title for pod in pods.values()] + [title_of(*g.key) for g in instance.gangs]
+    titles += [title_of(*one) for one in dict.fromkeys(r.gang_key for r in instance.running) if one]
     raise ValueError(f"no pod or gang is called {shown(name)}{near_or_first_names(name, titles)}")
 
 

@@ -37,13 +37,13 @@ def after_loss(instance: Instance, lost: frozenset[str]) -> Instance:
     """
     instance = with_counted(instance)
     hit = [one for one in instance.running if one.placement.node in lost and not one.of_node]
-    gangs = {key for one in hit if (key := _gang_of(one)) is not None}
+    gangs = {key for one in hit if (key := one.gang_key) is not None}
     restarts: dict[NamespacedName, list[RunningPod]] = {}
     stay = []
     for one in instance.running:
         if one.placement.node in lost and one.of_node:
             continue
-        key = _gang_of(one)
+        key = one.gang_key
         if one.placement.node in lost or key in gangs:
             restarts.setdefault(key or one.pod.key, []).append(one)
         else:
@@ -80,11 +80,6 @@ def after_loss(instance: Instance, lost: frozenset[str]) -> Instance:
             for one in illegal
         ),
     )
-
-
-def _gang_of(one: RunningPod) -> NamespacedName | None:
-    gang = one.placement.gang or one.restarts_with
-    return (one.pod.namespace, gang) if gang else None
 
 
 def losses_of_nodes(instance: Instance) -> tuple[Loss, ...]:
@@ -168,7 +163,7 @@ class _Keys:
         self._gang_nodes: dict[NamespacedName, set[str]] = {}
         for one in instance.running:
             self._running.setdefault(one.placement.node, []).append(one)
-            if (key := _gang_of(one)) is not None:
+            if (key := one.gang_key) is not None:
                 self._gang_nodes.setdefault(key, set()).add(one.placement.node)
         self._gangs = {gang.key: gang for gang in instance.running_gangs}
         self._named = _names_in({one.pod.spec for one in instance.running})
@@ -196,7 +191,7 @@ class _Keys:
 
     def _tenant(self, one: RunningPod) -> Hashable:
         place = replace(one.placement, name="", node="", gang=None)
-        key, gang = _gang_of(one), None
+        key, gang = one.gang_key, None
         asked: Hashable = None
         if key is not None:
             # A gang within the node restarts with it; one beyond it is told by its name.

@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from placer.load import load_instance
+from placer.load import load_instance, load_offers, load_question
 from placer.plan.fit import FitTask, fit
 from placer.plan.survive import survive
 from placer.pod_shape import load_shape
+from placer_cli.app import main
 from placer_models.cluster import Instance
 from plan.gpu_dump import GPUS, NODES, ZONE, write_dump, zone_of
 
@@ -48,9 +49,10 @@ def test_as_many_notebooks_fit_as_gpus_are_left(cluster: tuple[Path, Instance]) 
 def test_whole_nodes_are_what_training_pods_want(cluster: tuple[Path, Instance]) -> None:
     """
     Four nodes are empty, so four more members of a training gang fit, though 80 GPUs are free.
+    The gang runs, and its name means one of its members.
     """
     file, instance = cluster
-    pod, asked = load_shape("ml/train-6", [file], instance)
+    pod, asked = load_shape("ml/train-0", [file], instance)
 
     found = fit(FitTask(asked, pod))
 
@@ -98,3 +100,64 @@ def test_no_zone_may_be_lost_and_gangs_fail_whole(cluster: tuple[Path, Instance]
             members = {f"train-{10 * gang + i}" for i in (6, 7, 8)}
             assert names & members in (set(), members)
         assert all(zone_of(int(name.split("-")[1])) for name in names)
+
+
+OFFERS = """\
+apiVersion: placer/v1
+kind: Plan
+offers:
+  - {name: more, like: gpu-0, price: 30}
+demand:
+  more: {ml/train-0: 1}
+scenarios:
+  - {name: later, pods: {ml/train-0: 2}}
+"""
+
+
+@pytest.mark.check
+def test_offers_are_read_whatever_their_plan_asks_for(cluster: tuple[Path, Instance]) -> None:
+    """
+    More pods like those that run are asked of the plan, not of what a loss is mended by.
+    """
+    file, instance = cluster
+    plan = file.with_name("plan.yaml")
+    plan.write_text(OFFERS)
+
+    offers, _ = load_offers(plan, instance)
+
+    assert [offer.name for offer in offers] == ["more"]
+
+
+@pytest.mark.check
+def test_more_gangs_like_one_that_runs_may_be_asked_for(cluster: tuple[Path, Instance]) -> None:
+    """
+    As a gang of three, whole or not at all.
+    """
+    file, _ = cluster
+    plan = file.with_name("more.yaml")
+    plan.write_text(OFFERS[: OFFERS.index("scenarios")])
+
+    question = load_question(plan, [file])
+
+    (gang,) = question.instance.gangs
+    assert (gang.name, len(gang.pods), gang.minimum, gang.lone) == ("train-0-more-1", 3, 3, False)
+
+
+@pytest.mark.check
+def test_lost_zones_are_told_as_people_do(
+    cluster: tuple[Path, Instance], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """
+    A zone called a is named with its kind, and what outvotes a gang is said.
+    """
+    file, _ = cluster
+
+    assert main(["plan", "survive", str(file), "--domain", ZONE]) == 1
+
+    told = capsys.readouterr().out
+    assert "the worst is zone a: 7 of 33 pods." in told
+    assert "\nWithout zone b\n" in told
+    assert (
+        "outvoted by other pods of the loss (26 of 26 nodes: nvidia.com/gpu: asks 8)"
+        in " ".join(told.split())
+    )

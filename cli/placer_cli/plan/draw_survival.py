@@ -15,9 +15,12 @@ from placer_cli.draw.palette import BAD, GOOD, QUIET, STRONG
 from placer_cli.draw.tables import table
 from placer_cli.draw.text_flow import titled
 from placer_cli.draw.texts import count_text, fold_names, title_of
+from placer_models.reasons import Verdict
 
 MOST_ROWS = 30
 """So many losses are drawn; --format json has all."""
+
+_OUTVOTED = Verdict.OUTVOTED.value
 
 MOST_EXPLAINED = 5
 """Of so many losses it is said who has no place, and why."""
@@ -52,7 +55,7 @@ def draw_survival(
         lines.append(Text(f"{count_text(waiting, 'pod')} {wait} left out.", QUIET))
     lines += ["", _table(answer, currency, canvas)]
     for one in failed[:MOST_EXPLAINED]:
-        lines += ["", titled(f"Without {one.loss.name}", Lines(*_why(one, currency)))]
+        lines += ["", titled(f"Without {_told(one, domain)}", Lines(*_why(one, currency)))]
     return Lines(*lines)
 
 
@@ -68,13 +71,19 @@ def _sentence(answer: SurvivalAnswer, nodes: int, domain: str) -> str:
     worst = answer.losses[0]
     left = f"{len(worst.unplaced):,} of {count_text(worst.pods, 'pod')}"
     losses = f"{bad:,} of {count_text(total, 'loss', 'losses')} {'leaves' if bad == 1 else 'leave'}"
-    return f"{losses} pods without a place; the worst is {worst.loss.name}: {left}."
+    return f"{losses} pods without a place; the worst is {_told(worst, domain)}: {left}."
+
+
+def _told(one: Survival, domain: str) -> str:
+    """Name a loss in a sentence: zone a, but zone-b, which says itself what it is."""
+    kind = domain.rpartition("/")[2]
+    return one.loss.name if kind in one.loss.name else f"{kind} {one.loss.name}"
 
 
 def _table(answer: SurvivalAnswer, currency: str, canvas: Canvas) -> RenderableType:
     rows = [list(_row(one, currency)) for one in answer.losses[:MOST_ROWS]]
-    head = ("lost", "nodes", "alike", "pods", "no place", "moves", "known", "mended for")
-    numbers = ("nodes", "alike", "pods", "no place", "moves")
+    head = ("lost", "nodes", "pods", "no place", "moves", "known", "mended for")
+    numbers = ("nodes", "pods", "no place", "moves")
     drawn = table(head, rows, canvas.width, numbers=numbers, wrap={"lost": 16, "mended for": 16})
     if len(answer.losses) <= MOST_ROWS:
         return drawn
@@ -83,9 +92,9 @@ def _table(answer: SurvivalAnswer, currency: str, canvas: Canvas) -> RenderableT
 
 
 def _row(one: Survival, currency: str) -> Iterator[Text]:
-    yield Text(one.loss.name)
+    alike = len(one.loss.alike)
+    yield Text(f"{one.loss.name} and {alike:,} alike" if alike else one.loss.name)
     yield Text(f"{len(one.loss.nodes):,}" if len(one.loss.nodes) > 1 else "")
-    yield Text(f"{1 + len(one.loss.alike):,}" if one.loss.alike else "")
     yield Text(f"{one.pods:,}")
     yield Text(f"{len(one.unplaced):,}" if one.unplaced else "", BAD)
     yield Text(f"{len(one.moves):,}" if one.moves else "")
@@ -113,7 +122,10 @@ def _why(one: Survival, currency: str) -> Iterator[Text]:
     """Say who finds no place and why, those with one reason together, and what would do."""
     by_why: dict[str, list[str]] = {}
     for pod in one.unplaced:
-        by_why.setdefault(pod.reasons[0], []).append(title_of(pod.name, pod.namespace))
+        why = pod.reasons[0]
+        if why.startswith(_OUTVOTED):
+            why = f"{_OUTVOTED} by other pods of the loss{why.removeprefix(_OUTVOTED)}"
+        by_why.setdefault(why, []).append(title_of(pod.name, pod.namespace))
     for why, names in by_why.items():
         yield Text.assemble((fold_names(names), BAD), f": {why}")
     if one.mend is None:

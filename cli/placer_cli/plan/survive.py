@@ -136,5 +136,5 @@ def _survive(
 
         return survival_page(answer, nodes, domain, move_budget, currency, waiting, foot)
 
-    question.tell("placer plan survive", "lost", draw, tree, page)
+    question.tell("placer plan survive", "tried", draw, tree, page)
     return answer
