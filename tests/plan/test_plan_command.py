@@ -84,7 +84,7 @@ def test_a_pod_that_no_node_holds_is_named_with_the_reason(
     code, out = buy(capsys, monkeypatch, small(tmp_path, cpus=40))
 
     assert code == 1
-    assert out.startswith("No plan places all pods, which is proven: no offer holds this one.")
+    assert out.startswith("No plan places all pods, which is proven: no offer can hold this pod.")
     assert "odd: " in out
     assert "40 CPUs" in out
 

@@ -55,7 +55,10 @@ def draw_survival(
         lines.append(Text(f"{count_text(waiting, 'pod')} {wait} left out.", QUIET))
     lines += ["", _table(answer, currency, canvas)]
     for one in failed[:MOST_EXPLAINED]:
-        lines += ["", titled(f"Without {_told(one, domain)}", Lines(*_why(one, currency)))]
+        lines += [
+            "",
+            titled(f"Without {told_loss(one.loss.name, domain)}", Lines(*_why(one, currency))),
+        ]
     return Lines(*lines)
 
 
@@ -71,13 +74,15 @@ def _sentence(answer: SurvivalAnswer, nodes: int, domain: str) -> str:
     worst = answer.losses[0]
     left = f"{len(worst.unplaced):,} of {count_text(worst.pods, 'pod')}"
     losses = f"{bad:,} of {count_text(total, 'loss', 'losses')} {'leaves' if bad == 1 else 'leave'}"
-    return f"{losses} pods without a place; the worst is {_told(worst, domain)}: {left}."
+    return (
+        f"{losses} pods without a place; the worst is {told_loss(worst.loss.name, domain)}: {left}."
+    )
 
 
-def _told(one: Survival, domain: str) -> str:
+def told_loss(name: str, domain: str) -> str:
     """Name a loss in a sentence: zone a, but zone-b, which says itself what it is."""
     kind = domain.rpartition("/")[2]
-    return one.loss.name if kind in one.loss.name else f"{kind} {one.loss.name}"
+    return name if kind in name else f"{kind} {name}"
 
 
 def _table(answer: SurvivalAnswer, currency: str, canvas: Canvas) -> RenderableType:

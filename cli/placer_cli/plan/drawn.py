@@ -154,8 +154,8 @@ def _runners_up(question: PlanQuestion, answer: Bought, canvas: Canvas) -> Rende
 def _no_plan(question: PlanQuestion, answer: NoPlan) -> Iterator[RenderableType]:
     if answer.unplaced:
         which = "no node that is there and no offer" if question.instance.nodes else "no offer"
-        what = "this one" if len(answer.unplaced) == 1 else "these"
-        yield Text(f"No plan places all pods, which is proven: {which} holds {what}.", STRONG)
+        what = "this pod" if len(answer.unplaced) == 1 else "these pods"
+        yield Text(f"No plan places all pods, which is proven: {which} can hold {what}.", STRONG)
         for one in answer.unplaced:
             name = title_of(one.name, one.namespace)
             yield Text(f"{name}: {'; '.join(one.reasons)}", BAD)

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
+from itertools import compress
 from typing import Any
 
 from placer.plan.answer import Bought, PlanAnswer
@@ -16,7 +17,7 @@ from placer.plan.to_json import growth_to_json, plan_to_json
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.texts import count_text, fold_names
 from placer_cli.plan.draw_fit import draw_fit
-from placer_cli.plan.draw_survival import draw_survival
+from placer_cli.plan.draw_survival import draw_survival, told_loss
 from placer_cli.plan.drawn import draw_plan
 from placer_cli.plan.drawn_growth import draw_growth, told_stretch
 from placer_cli.report.charts import Bar, CurvePoint, bars, curve
@@ -89,14 +90,14 @@ def _plan(question: PlanQuestion, answer: PlanAnswer, tree: AnswerTree) -> Itera
         rows = [
             [
                 ", ".join(one["changes"]),
-                _number(one["alike"]),
+                _number(one["alike"]) if one["alike"] > 1 else SortCell("", 1),
                 _price(one["price"], coin),
                 "proven smallest" if one["smallest"] else "",
             ]
             for one in tree["mends"]
         ]
-        head = ("change", "#for", "#price in all", "how small")
-        yield section("What would do", sorted_table(head, rows))
+        head = ("change", "#pods or gangs alike", "#price in all", "how small")
+        yield section("What would do", sorted_table(*_without_empty(head, rows)))
     elif tree["lookedFor"]:
         yield section("No change was found that would do", paragraphs(tree["lookedFor"]))
     if isinstance(answer, Bought) and answer.witnesses:
@@ -200,10 +201,10 @@ def survival_page(
     """Return the report of losses, the worst first; arguments are those of the drawing."""
     tree = survival_to_json(answer, move_budget, currency)
     lead = lead_of(draw_survival(answer, nodes, domain, currency, waiting, _WIDE))
-    return page("What a failure costs", lead, _losses(tree), foot)
+    return page("What a failure costs", lead, _losses(tree, domain), foot)
 
 
-def _losses(tree: AnswerTree) -> Iterator[Html]:
+def _losses(tree: AnswerTree, domain: str) -> Iterator[Html]:
     coin = f" {tree['currency']}" if tree["currency"] else ""
     parts = [
         Bar(one["name"], len(one["unplaced"]), f"{len(one['unplaced'])} of {one['pods']}")
@@ -224,21 +225,11 @@ def _losses(tree: AnswerTree) -> Iterator[Html]:
         ]
         for one in tree["losses"]
     ]
-    head: tuple[str, ...] = (
-        "lost",
-        "#nodes",
-        "#pods",
-        "#no place",
-        "#moves",
-        "survives",
-        "mended by",
-    )
-    if not any(row[-1] for row in rows):
-        head, rows = head[:-1], [row[:-1] for row in rows]
-    yield section("Losses, the worst first", sorted_table(head, rows))
+    head = ("lost", "#nodes", "#pods", "#no place", "#moves", "survives", "mended by")
+    yield section("Losses, the worst first", sorted_table(*_without_empty(head, rows)))
     for one in tree["losses"]:
         if one["unplaced"]:
-            yield _unplaced(one["unplaced"], f"Without a place: {one['name']}")
+            yield _unplaced(one["unplaced"], f"Without {told_loss(one['name'], domain)}")
 
 
 def _mended(mend: AnswerTree, coin: str) -> str:
@@ -292,12 +283,24 @@ def _unplaced(pods: Sequence[AnswerTree], title: str = "Without a place") -> Htm
     """Return who has no place and why, those with one reason together."""
     by_why: dict[str, list[str]] = {}
     for one in pods:
-        like = [f"{one['count']:,} like it"] if one.get("count") is not None else []
-        like += [one["case"]] if one.get("case") else []
-        why = "; ".join([*like, *one.get("reasons", ())])
-        by_why.setdefault(why, []).append(one["name"] or "any")
+        case = [one["case"]] if one.get("case") else []
+        why = "; ".join([*case, *one.get("reasons", ())]) or "too few nodes can be bought"
+        alike = (one.get("count") or 1) - 1
+        name = one["name"] or "any"
+        by_why.setdefault(why, []).append(f"{name} and {alike:,} like it" if alike else name)
     rows = [[fold_names(names), why] for why, names in by_why.items()]
     return section(title, sorted_table(("pods", "why"), rows))
+
+
+def _without_empty(
+    head: Sequence[str], rows: Sequence[Sequence[SortCell | str]]
+) -> tuple[list[str], list[list[SortCell | str]]]:
+    """Return the head and the rows of a table without the columns in which nothing stands."""
+    filled = [
+        any(cell.text if isinstance(cell, SortCell) else cell for cell in column)
+        for column in zip(*rows, strict=True)
+    ]
+    return [*compress(head, filled)], [[*compress(row, filled)] for row in rows]
 
 
 def _number(number: int) -> SortCell:

@@ -9,6 +9,10 @@ from placer_cli.report.html import Html, html_element, joined_elements
 _NO_NETWORK = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 
 
+_MOST_NARROW = 3
+"""A narrow screen has room for so many columns, one of them text, or for one fewer."""
+
+
 @dataclass(frozen=True, slots=True)
 class SortCell:
     """A cell of a table.
@@ -76,31 +80,46 @@ def tiles(figures: Iterable[tuple[str, str]]) -> Html:
 def sorted_table(head: Sequence[str], rows: Iterable[Sequence[SortCell | str]]) -> Html:
     """Return a table that sorts by the column whose head is clicked.
 
-    A head that begins with ``#`` is that of numbers, which stand to the right.
+    A head that begins with ``#`` is that of numbers, which stand to the right. On a narrow screen
+    a table that would be cut has a line for each cell, with its head.
     """
+    names = [name.removeprefix("#") for name in head]
     numbers = [name.startswith("#") for name in head]
     heads = (
         html_element(
             "th",
-            html_element("button", name.removeprefix("#"), type="button"),
+            html_element("button", name, type="button"),
             class_="number" if number else None,
             scope="col",
         )
-        for name, number in zip(head, numbers, strict=True)
+        for name, number in zip(names, numbers, strict=True)
     )
+    cut = len(head) > _MOST_NARROW - (numbers.count(False) > 1)
+    shown_heads = names if cut else [None] * len(names)
     lines = (
-        html_element("tr", *(_cell(one, number=n) for one, n in zip(row, numbers, strict=True)))
+        html_element(
+            "tr",
+            *(
+                _cell(one, number=number, head=name)
+                for one, number, name in zip(row, numbers, shown_heads, strict=True)
+            ),
+        )
         for row in rows
     )
     table = html_element(
-        "table", html_element("thead", html_element("tr", *heads)), html_element("tbody", *lines)
+        "table",
+        html_element("thead", html_element("tr", *heads)),
+        html_element("tbody", *lines),
+        class_="cards" if cut else None,
     )
     return html_element("div", table, class_="wide")
 
 
-def _cell(cell: SortCell | str, *, number: bool) -> Html:
+def _cell(cell: SortCell | str, *, number: bool, head: str | None) -> Html:
     one = cell if isinstance(cell, SortCell) else SortCell(cell)
-    return html_element("td", one.text, class_="number" if number else None, data_value=one.value)
+    return html_element(
+        "td", one.text, class_="number" if number else None, data_value=one.value, data_head=head
+    )
 
 
 def paragraphs(lines: Iterable[str], look: str | None = None) -> Html:

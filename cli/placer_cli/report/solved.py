@@ -8,6 +8,7 @@ from placer.search.options import SolveOptions
 from placer_cli.draw.answer import draw_answer
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.residents import is_pod_of_cluster
+from placer_cli.draw.texts import fold_names
 from placer_cli.draw.waiting import all_waiting
 from placer_cli.report.charts import Bar, bars
 from placer_cli.report.from_drawings import lead_of, node_sections
@@ -90,9 +91,12 @@ def _sections(
         head = ("goal", "#value", "#bound", "unit", "proven")
         yield section("How good it is", sorted_table(head, tiers))
     left: Sequence[Unplaced] = () if isinstance(answer, Placed) else answer.unplaced
-    unplaced = [[title_of(p.namespace, p.name), "; ".join(p.reasons)] for p in left]
+    by_why: dict[str, list[str]] = {}
+    for pod in left:
+        by_why.setdefault("; ".join(pod.reasons), []).append(title_of(pod.namespace, pod.name))
+    unplaced = [[fold_names(names), why] for why, names in by_why.items()]
     if unplaced:
-        table = sorted_table(("pod", "why"), unplaced[:_MOST_ROWS])
+        table = sorted_table(("pods", "why"), unplaced[:_MOST_ROWS])
         yield section("Without a place", table)
     if would_do:
         rows = sorted_table(("pod", "change", "what to do"), would_do[:_MOST_ROWS])
