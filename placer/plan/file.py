@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 
@@ -16,6 +17,7 @@ from placer.plan.question import (
     renamed,
     stem_of,
 )
+from placer.plan.readable import follows_from, readable_part
 from placer.plan.scenario_words import ScenarioWords, price_of
 from placer.plan.schema import (
     DemandGangPart,
@@ -31,7 +33,7 @@ from placer_models.files.documents import Document
 from placer_models.files.errors import InputError, near_or_first_names, shown
 from placer_models.files.faults import Faults, Place
 from placer_models.files.tree import as_json
-from placer_models.files.validate import read_by_schema
+from placer_models.files.validate import note_differences, read_by_schema
 from placer_models.instance.build import PartsBeside, WaitingParts, build_instance
 from placer_models.instance.hosts import expand_hosts
 from placer_models.instance.nodes import MachineFinder
@@ -73,6 +75,14 @@ def read_question(
 
     """
     faults = Faults([plan, *documents])
+    if wrong := note_differences(PlanFile, Place(plan, faults)):
+        # What is wrong with the rest is told as well, where it does not follow from this.
+        others = Faults([plan, *documents])
+        rest = Place(readable_part(plan, wrong), others)
+        with suppress(InputError, ValueError):
+            _read(rest, documents, find_machine, cluster, more)
+        others.hand_over(faults, lambda at: not follows_from(at, wrong))
+        raise faults.all_of_them() or AssertionError("what differs from the schema has a fault")
     try:
         return _read(Place(plan, faults), documents, find_machine, cluster, more)
     except InputError as error:
@@ -131,14 +141,14 @@ def _read(
     waiting = WaitingParts(part.demand.pods, gangs, demand)
     spare = WaitingParts(_spare(part.headroom), (), place, "headroom")
     instance, broken = None, None
-    of_machine = tuple(of_machines(offers, names_there(documents, cluster)))
+    of_machine, unlike = of_machines(offers, names_there(documents, cluster))
     try:
-        beside = PartsBeside(of_machine, (waiting, spare), faults)
+        beside = PartsBeside(tuple(of_machine), (waiting, spare), faults)
         instance = build_instance(documents, find_machine, beside=beside)
     except InputError as error:
         broken = error
     # What is wrong with the rest is told as well.
-    for at, message in wrong:
+    for at, message in (*wrong, *unlike):
         at.fault(message)
     if not part.offers:
         place.at("offers").fault("is empty; give one or more, each with a machine and a price")

@@ -29,18 +29,21 @@ def names_there(documents: Sequence[Document], cluster: Instance | None) -> list
     return names
 
 
-def of_machines(offers: _Offers, there: Sequence[str]) -> list[tuple[OfferPart, Place]]:
-    """Return the offers of machines, and note what is wrong with those of nodes.
+def of_machines(
+    offers: _Offers, there: Sequence[str]
+) -> tuple[list[tuple[OfferPart, Place]], list[tuple[Place, str]]]:
+    """Return the offers of machines, and what is wrong with those of nodes.
 
     Args:
         offers: All offers.
         there: The names of nodes that are there.
 
     """
-    found = []
+    found, wrong = [], []
     for part, at in offers:
         if part.like is None and not part.machine:
-            at.at("machine").fault("is missing; name a machine, or say `like` with a node")
+            message = "is missing; name a machine, or say `like` with a node"
+            wrong.append((at.at("machine"), message))
         elif part.like is None:
             found.append((part, at))
         elif part.like not in there:
@@ -48,14 +51,13 @@ def of_machines(offers: _Offers, there: Sequence[str]) -> list[tuple[OfferPart, 
             message = (
                 f"no node that is there is called {name}{near_or_first_names(part.like, there)}"
             )
-            at.at("like").fault(message)
+            wrong.append((at.at("like"), message))
         elif more := part.model_fields_set - _BESIDE_LIKE:
             fields = OfferPart.model_fields
             names = ", ".join(sorted(fields[name].alias or name for name in more))
-            at.at("like").fault(
-                f"the offer is all that the node {shown(part.like)} is; leave out {names}"
-            )
-    return found
+            message = f"the offer is all that the node {shown(part.like)} is; leave out {names}"
+            wrong.append((at.at("like"), message))
+    return found, wrong
 
 
 def nodes_of(offers: _Offers, made: Sequence[Node], there: Sequence[Node]) -> list[Node | None]:

@@ -92,6 +92,58 @@ def test_all_faults_of_a_plan_are_told_at_once(
     assert told[-1].endswith("is called 'wep'; did you mean 'web'?")
 
 
+BAD_BY_SCHEMA = """\
+apiVersion: placer/v1
+kind: Plan
+offers:
+  - {name: a, machine: dgx-a10, price: 24}
+  - {name: b, machine: core-i7-1270p, price: -3}
+  - {name: b, machine: core-i7-1270p, price: 4}
+  - {name: b, machine: core-i8, price: [1]}
+  - {name: c, machine: core-i9, cost: 3}
+  - {name: d, machine: core-i7-1270p, price: 3, max: many}
+  - {name: e, like: , price: 3}
+demand:
+  pods:
+    - {name: web, replicas: 3, requests: {cpu: 1}}
+    - {name: db, replicas: none, requests: {cpu: 1}}
+  more: {db-0: 1}
+scenarios:
+  - {name: later, pods: {wep: 2, db: 2}}
+  - {name: worst, changes: [maxOf=d:1], size: 3}
+"""
+
+
+def test_what_differs_from_the_schema_hides_no_other_fault(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """
+    Lists for text, unknown fields, words for numbers, and beside them a price, machines, names;
+    and nothing that is only so because a field could not be read.
+    """
+    file = plan_file(tmp_path, BAD_BY_SCHEMA)
+
+    assert main(["plan", "buy", str(file)]) == 2
+
+    out, err = capsys.readouterr()
+    told = [line.removeprefix(f"placer: {file}:") for line in err.splitlines()]
+    assert out == ""
+    assert [line.split(": ")[:2] for line in told] == [
+        ["4", "offers[0].machine"],
+        ["5", "offers[1].price"],
+        ["6", "offers[2].name"],
+        ["7", "offers[3].price"],
+        ["7", "offers[3].name"],
+        ["8", "offers[4].cost"],
+        ["8", "offers[4].machine"],
+        ["9", "offers[5].max"],
+        ["10", "offers[6].like"],
+        ["14", "demand.pods[1].replicas"],
+        ["17", "scenarios[0].pods.wep"],
+        ["18", "scenarios[1].size"],
+    ]
+
+
 def test_a_plan_is_read_with_its_demand_and_scenarios(tmp_path: Path) -> None:
     """
     Prices are exact, gangs come as often as they have replicas, scales are fractions.

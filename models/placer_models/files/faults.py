@@ -109,10 +109,14 @@ class Faults:
         if len(self._found) == self._most:
             self.raise_first()
 
-    def hand_over(self, to: "Faults") -> None:
+    def hand_over(self, to: "Faults", keeps: Callable[[Place], bool] = lambda _: True) -> None:
         """Note these faults, which were gathered apart, among others.
 
         Where something cannot be read, what is illegal may follow from it alone, and is not noted.
+
+        Args:
+            to: Where they are noted.
+            keeps: Whether faults at a place are noted.
 
         Raises:
             InputError: There are too many faults by now.
@@ -120,7 +124,7 @@ class Faults:
         """
         read = self._all_illegal
         for fault in self._found:
-            if read or not fault.illegal:
+            if (read or not fault.illegal) and keeps(fault.place):
                 to.add(fault)
 
     def found_at(self, place: Place) -> bool:

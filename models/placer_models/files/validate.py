@@ -56,6 +56,35 @@ def read_by_schema(schema: type[Model], place: Place, *, nulls: bool = False) ->
     a value is a fault unless ``nulls`` is set, because a forgotten value is no default.
     """
     tree = part_at(place.document.tree, place.path)
+    model, groups = _validated(schema, tree, nulls=nulls)
+    if not groups:
+        return model
+    first = min(groups, key=lambda path: _rank(tree, groups, path))
+    message = _message(schema, part_at(tree, first), first, groups[first])
+    place.at(*first).fault(message, more=len(groups) - 1)
+    return None
+
+
+def note_differences(schema: type[Part], place: Place) -> tuple[Path, ...]:
+    """Note each thing that differs from the schema, and return the paths of all of them.
+
+    A field that is missing beside one that is not known here, which may be its misspelling, is
+    not noted.
+    """
+    tree = part_at(place.document.tree, place.path)
+    _, groups = _validated(schema, tree, nulls=False)
+    for path, errors in groups.items():
+        beside = (other for other in groups if other[:-1] == path[:-1])
+        strange = any(e["type"] == "extra_forbidden" for other in beside for e in groups[other])
+        if not (strange and any(error["type"] == "missing" for error in errors)):
+            place.at(*path).fault(_message(schema, part_at(tree, path), path, errors))
+    return tuple(groups)
+
+
+def _validated(
+    schema: type[Model], tree: Tree, *, nulls: bool
+) -> tuple[Model | None, dict[Path, list[ErrorDetails]]]:
+    """Return the model, if nothing differs from it, and what differs, path by path."""
     as_text: frozenset[Path] = frozenset()
     while True:
         errors: list[ErrorDetails] = []
@@ -75,12 +104,7 @@ def read_by_schema(schema: type[Model], place: Place, *, nulls: bool = False) ->
     groups = _by_path(schema, tree, errors)
     if not nulls:
         groups |= {path: [] for path in _empty_fields(tree)}
-    if not groups:
-        return model
-    first = min(groups, key=lambda path: _rank(tree, groups, path))
-    message = _message(schema, part_at(tree, first), first, groups[first])
-    place.at(*first).fault(message, more=len(groups) - 1)
-    return None
+    return model, groups
 
 
 def read_as(schema: type[Model], place: Place, *, nulls: bool = False) -> Model:
