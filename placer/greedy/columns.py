@@ -141,9 +141,10 @@ class Columns(CachedHash):
     @classmethod
     def of(cls, problem: Problem) -> "Columns":
         """Return the columns for all device types that a node has or a shape asks for."""
-        loads = (len(node.load.total) for node in problem.nodes[:1] if node.load is not None)
+        load = problem.nodes[0].load if problem.nodes else None
+        classes = 0 if load is None else len(load.total)
         types, asked = tuple(problem.device_types), tuple(problem.asked)
-        return _columns_of(problem.shapes, types, problem.resources, asked, next(loads, 0))
+        return _columns_of(problem.shapes, types, problem.resources, asked, classes)
 
     @property
     def devices(self) -> slice:

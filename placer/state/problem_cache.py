@@ -73,6 +73,7 @@ class _KindCache:
         self.nodes: tuple[Node, ...] | None = None
         self.kinds: tuple[Node, ...] = ()
         self.numbers: tuple[int, ...] = ()
+        self.of_each: tuple[Node, ...] | None = None
         self.known: dict[str, tuple[Node, Node]] = {}
 
 
@@ -193,9 +194,20 @@ class ProblemCache:
                     kinds.append(found[1])
                 kind_numbers.append(number)
             look.nodes, look.kinds, look.numbers = nodes, tuple(kinds), tuple(kind_numbers)
+            look.of_each = None
             if len(look.known) > 2 * len(nodes):
                 look.known = {node.name: look.known[node.name] for node in nodes}
         return look.kinds, look.numbers
+
+    def kind_of_each(
+        self, nodes: tuple[Node, ...], relevant: RelevantNodeFacts
+    ) -> tuple[Node, ...]:
+        """Return each node's kind; as long as ``nodes`` is the same tuple, so is the answer."""
+        kinds, numbers = self.kinds_of(nodes, relevant)
+        look = self._looks[relevant]
+        if look.of_each is None:
+            look.of_each = tuple([kinds[number] for number in numbers])
+        return look.of_each
 
     def without_homes(self, kind: Node) -> Node:
         """Return the kind that differs from this one only in having no homes."""

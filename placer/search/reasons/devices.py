@@ -156,15 +156,21 @@ def could_share(
 ) -> int:
     """Return how many such shares the devices of the type could give, at most ``most`` each."""
     count, devices = 0, account.devices
+    known: dict[ShareableDevice, int] = {}  # most devices of a node are alike
     for device in devices.healthy:
-        if device.type != kind:
+        key = device.type, device.minor
+        is_free = key in devices.free
+        if device.type != kind or not (is_free or key in devices.shared):
             continue
-        key, totals = (device.type, device.minor), totals_of(device)
-        left = share_room(totals) if key in devices.free else devices.shared.get(key)
-        if left is not None:
-            wanted = function is not None  # an empty selector takes any
-            ready = free_functions(device, devices.held_functions) if wanted else ()
-            count += ShareableDevice(left, totals, ready).room_for(share, most, function)
+        totals = totals_of(device)
+        left = share_room(totals) if is_free else devices.shared[key]
+        wanted = function is not None  # an empty selector takes any
+        ready = free_functions(device, devices.held_functions) if wanted else ()
+        each = ShareableDevice(left, totals, ready)
+        room = known.get(each)
+        if room is None:
+            room = known[each] = each.room_for(share, most, function)
+        count += room
     return count
 
 

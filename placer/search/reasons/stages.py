@@ -308,15 +308,11 @@ def stages_of(
     affine = cache.problems.sums_of(accounts).affine
     keys = _keys(accounts if affine else (), pods_of(asked.gangs))
     assert isinstance(problem.encoding, StateEncoding)
-    all_kinds, number_of = cache.problems.kinds_of(instance.nodes, problem.encoding.relevant)
-    kinds = [all_kinds[number] for number in number_of]
-    empty: dict[int, Account] = {}
+    kinds = cache.problems.kind_of_each(instance.nodes, problem.encoding.relevant)
 
     def when_empty(index: int) -> Account:
-        kind = number_of[index]
-        if kind not in empty:
-            empty[kind] = account_of(nodes[index], ())
-        return empty[kind]
+        count = partial(account_of, nodes[index], ())
+        return cache.problems.memo(account_of, (kinds[index],), count)
 
     def is_over() -> bool:
         return budget.over
