@@ -6,7 +6,7 @@ do are looked for, one by one, two by two. Smaller means fewer, or less, while a
 place; that no smaller one does is proven only where the solver ruled each smaller one out.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 
 from placer.explain.alike_nodes import FewAlike
 from placer.explain.explanation import ProposedChange
@@ -23,7 +23,7 @@ from placer.explain.least_less import StepSearch, ask_less
 from placer.explain.making_room import end, first_by_name, move
 from placer.explain.node_labels import labels_to_set
 from placer.explain.relaxed import without_limits
-from placer.explain.trial import Outcome, Trials, outcome_of
+from placer.explain.trial import CountedWork, Outcome, Trials, outcome_of
 from placer.search.baseline import Baseline
 from placer_models.cluster import Instance, Node
 from placer_models.node_rules import node_admits
@@ -281,6 +281,8 @@ class ChangeSearch:
         instance: Instance,
         baseline: Baseline | None = None,
         alike: FewAlike | None = None,
+        kinds: Collection[str] = KINDS.keys(),
+        work: CountedWork | None = None,
     ) -> None:
         """Look at nothing yet.
 
@@ -288,14 +290,17 @@ class ChangeSearch:
             instance: All that wait in it are to have a place, and nothing else changes.
             baseline: The nodes of the instance, if they have been counted.
             alike: Its nodes, if those of a sort may stand for each other.
+            kinds: The kinds that are looked at.
+            work: What is counted in place of wall time.
 
         """
         self.found: dict[str, KindOutcome] = {}
         self._settled: set[str] = set()
-        self._trials = every = Trials(instance, 0.0, baseline=baseline)
+        self._kinds = {kind: look for kind, look in KINDS.items() if kind in kinds}
+        self._trials = every = Trials(instance, 0.0, baseline=baseline, work=work)
         if alike is not None:
             few, counted = alike.where_wait(every.instance.gangs)
-            self._trials = Trials(few, 0.0, baseline=counted, whole=every)
+            self._trials = Trials(few, 0.0, baseline=counted, whole=every, work=work)
 
     def go_on(self, seconds: float, most: int | None = None) -> None:
         """Look at the kinds that were not looked at yet, the cheapest for people first.
@@ -306,7 +311,7 @@ class ChangeSearch:
 
         """
         self._trials.give(seconds, max(LEAST_TRIAL_S, seconds / TRIALS_AT_LEAST))
-        for kind, look in KINDS.items():
+        for kind, look in self._kinds.items():
             changes = sum(isinstance(one, ProposedChange) for one in self.found.values())
             if self._trials.left_s <= 0 or (most is not None and changes >= most):
                 return

@@ -21,6 +21,9 @@ from placer_models.whatif.language import apply_all
 
 log = logging.getLogger(__name__)
 
+_GREEDY_WORK = 0.01
+"""What one trial by the greedy path counts as."""
+
 LEAST_S = 0.05
 """A trial with less time than this is not begun."""
 
@@ -39,16 +42,29 @@ class Outcome(Enum):
 
 
 @dataclass(slots=True)
+class CountedWork:
+    """Deterministic work in place of wall time, in CP-SAT's deterministic seconds.
+
+    Attributes:
+        done: How much was done; a search that ends early counts as if it had not.
+
+    """
+
+    done: float = 0.0
+
+
+@dataclass(slots=True)
 class Trials:
     """Trials of changes of one instance, under one deadline.
 
     Attributes:
         instance: All of its pods that wait are to have a place.
-        seconds: How long all trials together may take.
+        seconds: How long all trials together may take; with ``work`` how much of it.
         most_s: How long one may take.
         baseline: The nodes of the instance, if they have been counted.
         whole: The instance with all of its nodes, where `instance` has only the first few of each
             sort (`alike_nodes`); None: it has all of them.
+        work: What is counted in place of wall time, so that outcomes repeat to the last bit.
 
     """
 
@@ -57,15 +73,17 @@ class Trials:
     most_s: float = 1.0
     baseline: Baseline | None = None
     whole: "Trials | None" = None
-    _started_s: float = field(default_factory=monotonic)
+    work: CountedWork | None = None
+    _started_s: float = field(init=False)
     _known: dict[tuple[str, ...], Outcome] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.instance = with_counted(self.instance)
+        self._started_s = self._now()
 
     def give(self, seconds: float, most_s: float) -> None:
         """Give these trials, and those of the whole, so much time from now on."""
-        self.seconds, self.most_s, self._started_s = seconds, most_s, monotonic()
+        self.seconds, self.most_s, self._started_s = seconds, most_s, self._now()
         if self.whole is not None:
             self.whole.give(seconds, most_s)
 
@@ -76,12 +94,15 @@ class Trials:
             ChangeError: A change has nothing to change.
 
         """
-        return Trials(apply_all(changes, self.instance), self.left_s, self.most_s)
+        return Trials(apply_all(changes, self.instance), self.left_s, self.most_s, work=self.work)
 
     @property
     def left_s(self) -> float:
         """How much time is left."""
-        return self.seconds - (monotonic() - self._started_s)
+        return self.seconds - (self._now() - self._started_s)
+
+    def _now(self) -> float:
+        return monotonic() if self.work is None else self.work.done
 
     def outcome(self, changes: Sequence[InstanceChange]) -> Outcome:
         """Return whether all fit with these changes."""
@@ -110,16 +131,21 @@ class Trials:
             return None
         check_pods(pods_of(changed.gangs), changed.nodes)
         before = recounted(changed, self.instance, self.counted)
-        fast = solve(
-            changed, SolveOptions(Engine.GREEDY, time_limit_s=self.left_s), baseline=before
-        )
+        fast = solve(changed, self._options(Engine.GREEDY, self.left_s), baseline=before)
         if isinstance(fast, Placed | Infeasible) and not changed.move_budget:
             return fast
         if self.left_s < LEAST_S:
             return fast
         limit_s = min(self.most_s, self.left_s)
-        options = SolveOptions(Engine.AUTO, time_limit_s=limit_s)
-        return solve(changed, options, baseline=before)
+        return solve(changed, self._options(Engine.AUTO, limit_s), baseline=before)
+
+    def _options(self, engine: Engine, limit_s: float) -> SolveOptions:
+        """Return the options of one trial, whose work is counted before it is done."""
+        if self.work is None:
+            return SolveOptions(engine, time_limit_s=limit_s)
+        limit = max(1, round(limit_s))
+        self.work.done += _GREEDY_WORK if engine is Engine.GREEDY else limit
+        return SolveOptions(engine, work_limit=limit, workers=1)
 
     @property
     def counted(self) -> Baseline:

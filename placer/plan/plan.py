@@ -100,14 +100,13 @@ def buy(
     mending = PlanMending(asked, again, lambda: stop() or clock.now() >= end)
     tell("looking for nodes that hold each pod")
     if homeless := _homeless(question, cases, clock):
-        seconds_left = clock.wall_s(end)
-        if seconds_left is None or stop():
-            # Changes of pods are looked for by the clock, and answers are to repeat.
+        if stop():
             return NoPlan(homeless.unplaced)
         tell("looking for the least change that would do")
         case = homeless.case
         instance = _with_one_of_each(question, case)
-        mends = mends_of_homeless(asked, instance, homeless.gangs, seconds_left, again)
+        left = max(_LEAST_MENDING, end - clock.now())
+        mends = mends_of_homeless(asked, instance, homeless.gangs, clock, left, again)
         found = NoPlan(homeless.unplaced, mends=tuple(mends), looked_for=OF_PODS_IN_WORDS)
         return mending.of_no_plan(found)
     answer = _answer(question, cases, end, run)

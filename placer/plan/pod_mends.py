@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from time import monotonic
 
 from placer.explain.explanation import ProposedChange
 from placer.explain.least_less import ask_less_of_several
 from placer.explain.smallest_change import LEAST_TRIAL_S, ChangeSearch
-from placer.explain.trial import Trials
+from placer.explain.trial import CountedWork, Trials
 from placer.plan.answer import Bought, PlanAnswer, PlanMend
+from placer.plan.clock import PlanClock
 from placer.plan.question import PlanQuestion
 from placer_models.cluster import Instance
 from placer_models.pod import Gang, pods_of
@@ -71,7 +71,8 @@ def mends_of_homeless(
     question: PlanQuestion,
     instance: Instance,
     homeless: Sequence[Gang],
-    seconds: float,
+    clock: PlanClock,
+    time: float,
     buy: Callable[[PlanQuestion], PlanAnswer],
 ) -> Iterator[PlanMend]:
     """Yield the least changes with which each of some pods would have a node.
@@ -83,16 +84,24 @@ def mends_of_homeless(
         instance: The nodes that are there, one of each offer, and what runs.
         homeless: Pods, and gangs that are gathered on a node, that have a place on none of
             them, not even alone; one of each shape.
-        seconds: How long that may take.
+        clock: What time is measured by; work that is done is counted.
+        time: How long that may take.
         buy: Answers a question in the time that is left.
 
     """
-    end_s = monotonic() + seconds
+    end = clock.now() + time
     found: list[list[_Way]] = []
-    for gang in homeless[:_MOST_GANGS]:
-        left_s = min(_EACH_S, end_s - monotonic())
+    for number, gang in enumerate(homeless[:_MOST_GANGS]):
+        left_s = end - clock.now()
+        work = None if clock.wall_s(end) is not None else CountedWork()
+        if work is None:
+            left_s = min(_EACH_S, left_s)
+        else:
+            # The plan with the changes has the other half.
+            left_s /= 2 * (min(len(homeless), _MOST_GANGS) - number)
         alone = replace(instance, gangs=(gang,), groups=(), left_out=(), move_budget=0)
-        found.append([*_ways(alone, left_s)] if left_s > 0 else [])
+        found.append([*_ways(alone, left_s, work)] if left_s > 0 else [])
+        clock.count(work.done if work else 0.0)
     together = all(found) and len(homeless) <= _MOST_GANGS
     if together and len(found) == 1:
         for way in found[0]:
@@ -108,17 +117,13 @@ def mends_of_homeless(
         yield PlanMend(changes, None, way.smallest, way.alike(question))
 
 
-def _ways(alone: Instance, seconds: float) -> Iterator[_Way]:
+def _ways(alone: Instance, seconds: float, work: CountedWork | None) -> Iterator[_Way]:
     """Yield changes with which what waits in an instance has a place, the least first."""
-    search = ChangeSearch(alone)
+    search = ChangeSearch(alone, kinds=OF_PODS, work=work)
     search.go_on(seconds)
-    ways = [
-        one
-        for one in search.found.values()
-        if isinstance(one, ProposedChange) and one.kind in OF_PODS
-    ]
+    ways = [one for one in search.found.values() if isinstance(one, ProposedChange)]
     if not ways:
-        trials = Trials(alone, seconds, LEAST_TRIAL_S)
+        trials = Trials(alone, seconds, LEAST_TRIAL_S, work=work)
         several = ask_less_of_several(trials)
         ways = [several] if isinstance(several, ProposedChange) else []
     ways.sort(key=lambda one: (not one.smallest, len(one.changes)))

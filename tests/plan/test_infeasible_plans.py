@@ -176,3 +176,29 @@ def test_a_plan_that_does_not_exist_says_who_why_and_what_would_do(
         words = {", ".join(one["changes"]): one["price"] for one in answer["mends"]}
         (said,) = [one for one in words if change.startswith(one)]
         assert f"at {words[said]}" in change
+
+
+@pytest.mark.parametrize("name", ["one resource is too much", "no NUMA node holds it"])
+def test_changes_of_pods_are_the_same_bytes_by_counted_work(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """
+    They are looked for with a work limit as well, and found alike here and in other processes.
+    """
+    offers, demand, _, change = CASES[name]
+    file = tmp_path / "plan.yaml"
+    file.write_text(
+        f"apiVersion: placer/v1\nkind: Plan\noffers: [{offers}]\ndemand: {{{demand}}}\n"
+        "scenarios: [{name: now}, {name: later, scale: 2}]\n"
+    )
+    counted = ["plan", "buy", str(file), "--each", "--work-limit", "4", "--format", "json"]
+
+    told = []
+    for where in (["--workers", "1"], ["--workers", "2"], ["--processes", "2"]):
+        assert main([*counted, *where]) == 1
+        told.append(capsys.readouterr().out)
+
+    assert told[1:] == told[:1] * 2
+    for answer in json.loads(told[0])["answers"]:
+        (mend,) = [m for m in answer["mends"] if change.startswith(", ".join(m["changes"]))]
+        assert (mend["price"] is not None, mend["smallest"]) == (True, True)
