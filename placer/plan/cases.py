@@ -48,9 +48,22 @@ def cases_of(question: PlanQuestion) -> tuple[PlanCase, ...]:
 
 def told_case(question: PlanQuestion, case: PlanCase) -> str:
     """Return the case as it is told among those of its question; empty: it is the only one."""
-    scenario = case.scenario if len(question.scenarios) > 1 else ""
-    without = f"without {case.loss}" if case.loss else ""
+    scenario = f"scenario {case.scenario}" if len(question.scenarios) > 1 else ""
+    domain = question.survive.domain if question.survive else ""
+    without = f"without {told_loss(case.loss, domain)}" if case.loss else ""
     return ", ".join(part for part in (scenario, without) if part)
+
+
+def told_loss(name: str, domain: str) -> str:
+    """Name a loss in a sentence: zone a, but zone-b, which says itself what it is.
+
+    Args:
+        name: What is lost.
+        domain: The label or level whose domains are lost; empty: nodes are.
+
+    """
+    kind = domain.rpartition("/")[2]
+    return name if kind in name else f"{kind} {name}"
 
 
 def changed_by(question: PlanQuestion, scenario: PlanScenario) -> Instance:

@@ -103,14 +103,14 @@ CASES = {
     "a zone cannot be lost": (
         ZONES,
         f"{WEB}}}\nsurvive: {{domain: zone}}\n#",
-        "web-0 and 1 pod like it would have no place (without a)",
+        "web-0 and 1 pod like it would have no place (without zone a)",
         "offers.b.max=2, at 1.60 EUR in all (proven smallest)",
     ),
     "no other zone has such devices": (
         "{name: a, machine: core-i7-1270p, price: 0.40, labels: {zone: a}},"
         " {name: b, machine: hgx-h100, price: 40, labels: {zone: b}}",
         "pods: [{name: train, requests: {gpu: 1}}]}\nsurvive: {domain: zone}\n#",
-        "train: without b: never fits (1 of 1 nodes: device-count asks 1 gpu)",
+        "train: without zone b: never fits (1 of 1 nodes: device-count asks 1 gpu)",
         "without survive, at 40.00 EUR in all",
     ),
     "a node cannot be lost": (

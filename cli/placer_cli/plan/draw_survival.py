@@ -8,6 +8,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from placer.plan.answer import Bought
+from placer.plan.cases import told_loss
 from placer.plan.survival import Survival
 from placer.plan.survive import SurvivalAnswer
 from placer_cli.draw.canvas import Canvas
@@ -77,12 +78,6 @@ def _sentence(answer: SurvivalAnswer, nodes: int, domain: str) -> str:
     return (
         f"{losses} pods without a place; the worst is {told_loss(worst.loss.name, domain)}: {left}."
     )
-
-
-def told_loss(name: str, domain: str) -> str:
-    """Name a loss in a sentence: zone a, but zone-b, which says itself what it is."""
-    kind = domain.rpartition("/")[2]
-    return name if kind in name else f"{kind} {name}"
 
 
 def _table(answer: SurvivalAnswer, currency: str, canvas: Canvas) -> RenderableType:

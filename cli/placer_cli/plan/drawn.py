@@ -17,7 +17,7 @@ from placer.plan.answer import (
     PlanAnswer,
     PlanMend,
 )
-from placer.plan.cases import cases_of
+from placer.plan.cases import cases_of, told_loss
 from placer.plan.question import PlanQuestion
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import BAD, GOOD, QUIET, STRONG
@@ -77,7 +77,8 @@ def _who(question: PlanQuestion, answer: Bought) -> str:
     pods = [len(one.placement.pods) for one in whole]
     without = ""
     if losses:
-        names = list(dict.fromkeys(one.loss for one in losses))
+        domain = question.survive.domain if question.survive else ""
+        names = list(dict.fromkeys(told_loss(one.loss, domain) for one in losses))
         some = f"the loss of {_listed(tuple(names), 'or')}"
         told = some if len(names) <= 4 else f"any of {len(names)} losses"
         without = f" Nobody is left without a place after {told}."
@@ -197,7 +198,8 @@ def _mends(
         words = "would do: " if one.price is not None else "would help: "
         yield Text.assemble(words, (", ".join(one.changes), GOOD), alike, price, (small, QUIET))
     if looked_for and not any(one.price is not None for one in mends):
-        yield Text(f"No change was found that would do; looked for: {'; '.join(looked_for)}.")
+        which = "would be enough" if mends else "would do"
+        yield Text(f"No change was found that {which}; looked for: {'; '.join(looked_for)}.")
 
 
 def _none_found(question: PlanQuestion, answer: NoneFound) -> Iterator[RenderableType]:

@@ -7,6 +7,7 @@ from itertools import compress
 from typing import Any
 
 from placer.plan.answer import Bought, PlanAnswer
+from placer.plan.cases import told_loss
 from placer.plan.fit_answer import FitCount
 from placer.plan.fit_json import fit_to_json
 from placer.plan.growth import GrowthCurve
@@ -17,7 +18,7 @@ from placer.plan.to_json import growth_to_json, plan_to_json
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.texts import count_text, fold_names
 from placer_cli.plan.draw_fit import draw_fit
-from placer_cli.plan.draw_survival import draw_survival, told_loss
+from placer_cli.plan.draw_survival import draw_survival
 from placer_cli.plan.drawn import draw_plan
 from placer_cli.plan.drawn_growth import draw_growth, told_stretch
 from placer_cli.report.charts import Bar, CurvePoint, bars, curve
