@@ -20,7 +20,7 @@ ANSWERS: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "host-ports": {
         "ask-less": ("ask-less=default/exporter-9:memory=1Gi",),
-        "end": ("remove=default/exporter-1",),
+        "end": ("remove=default/cache",),
         "add-nodes": ("add=1:n1",),
     },
     "one-toleration": {"give-up": ("give-up=default/notebook:taint=nvidia.com/gpu",)},
@@ -41,7 +41,7 @@ ANSWERS: dict[str, dict[str, tuple[str, ...]]] = {
         "ask-less": ("ask-less=default/train:gpu=6",),
         "fewer-members": ("scale=default/train:8",),
         "move": ("move=default/small-a", "move=default/small-b"),
-        "end": ("remove=default/small-a", "remove=default/small-b"),
+        "end": ("remove=default/large-a", "remove=default/large-b"),
         "add-nodes": ("add=2:n01",),
     },
 }
