@@ -138,7 +138,7 @@ def main() -> None:
     waiting = tuple(lone(pod(f"w{i}", GPUS)) for i in range(10))
     show("ten pods of eight GPUs", Instance(nodes, waiting, running=running), 1.0)
     nodes, running = fleet(large, Random(SEED + 1))
-    show("many shapes", Instance(nodes, tuple(refused(Random(SEED))), running=running), 5.0)
+    show("many shapes", Instance(nodes, tuple(refused(Random(SEED))), running=running), 4.5)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from brute_force import best_placement
 from insides import BETWEEN_NODES, OF_NODES, Insides, broken
-from leaves import Stay
+from leaves import Stay, there
 from placer.search.reasons.question import PodOnNode
 from placer.search.reasons.register import demands_of, question_without
 from placer.state.network import required_levels
@@ -36,7 +36,7 @@ def has_place(
         TooManyLeavesError: There are too many.
 
     """
-    pod = Pod("alone", namespace, spec)
+    pod = there(Pod("alone", namespace, spec), node)
     rules = tuple(LevelRule(level, Grouping.SPREAD, count=ANY) for level in levels)
     gang = Gang("alone", namespace, (pod,), 1, lone=True, levels=rules)
     instance = Instance(tuple(nodes), (gang,), running=tuple(running))
