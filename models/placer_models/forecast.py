@@ -77,7 +77,7 @@ def _type_of(node: Node) -> Hashable:
 SCARCE_CPU_PERCENT = 98
 """Pods without GPUs are expected where all pods ask for at least so much of the nodes' CPUs by
 the time that the GPUs are full. Elsewhere they find CPUs that nobody misses, and to keep some for
-them costs up to a tenth of a percent of the GPUs."""
+them costs about a tenth of a percent of the GPUs."""
 
 
 def forecast_of(

@@ -62,19 +62,22 @@ def plan_file(folder: Path, text: str, name: str = "plan.yaml") -> Path:
     return file
 
 
+def told_faults(file: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
+    """Return the lines that buying is refused with, without the name of the file."""
+    assert main(["plan", "buy", str(file)]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    return [line.removeprefix(f"placer: {file}:") for line in err.splitlines()]
+
+
 def test_all_faults_of_a_plan_are_told_at_once(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """
     A line for each fault, in the order of the file, with its line and its field; nothing else.
     """
-    file = plan_file(tmp_path, BAD)
+    told = told_faults(plan_file(tmp_path, BAD), capsys)
 
-    assert main(["plan", "buy", str(file)]) == 2
-
-    out, err = capsys.readouterr()
-    told = [line.removeprefix(f"placer: {file}:") for line in err.splitlines()]
-    assert out == ""
     assert [line.split(": ")[:2] for line in told] == [
         ["4", "offers[0].machine"],
         ["5", "offers[1].price"],
@@ -121,13 +124,8 @@ def test_what_differs_from_the_schema_hides_no_other_fault(
     Lists for text, unknown fields, words for numbers, and beside them a price, machines, names;
     and nothing that is only so because a field could not be read.
     """
-    file = plan_file(tmp_path, BAD_BY_SCHEMA)
+    told = told_faults(plan_file(tmp_path, BAD_BY_SCHEMA), capsys)
 
-    assert main(["plan", "buy", str(file)]) == 2
-
-    out, err = capsys.readouterr()
-    told = [line.removeprefix(f"placer: {file}:") for line in err.splitlines()]
-    assert out == ""
     assert [line.split(": ")[:2] for line in told] == [
         ["4", "offers[0].machine"],
         ["5", "offers[1].price"],
