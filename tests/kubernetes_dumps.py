@@ -6,8 +6,7 @@ import pytest
 
 from kubernetes_worlds import Json
 from placer.judge.breaches import breaches
-from placer.kubernetes.dump import instance_of
-from placer.kubernetes.errors import DumpError
+from placer.kubernetes.dump import DumpError, instance_of
 from placer.kubernetes.objects import Objects
 from placer.kubernetes.summary import Summary
 from placer.search.options import Engine, SolveOptions

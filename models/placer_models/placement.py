@@ -1,6 +1,8 @@
 """Placements and answers: which pods run where, how good that is, why the rest do not (G3)."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from difflib import get_close_matches
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -14,10 +16,34 @@ from placer_models.typed import check_types
 NamespacedName = tuple[str, str]
 """Namespace and name of a pod, a gang or another object."""
 
+_MOST_COMPARED = 80
+"""So many characters of a name that somebody typed are compared; comparing takes their square."""
+
 
 def title_of(namespace: str, name: str) -> str:
     """Return the name of a pod or a gang for people: the namespace ``default`` is left out."""
     return name if namespace == "default" else f"{namespace}/{name}"
+
+
+def near_title(key: NamespacedName, known: Iterable[NamespacedName]) -> str:
+    """Return ``; did you mean 'shop/web-0'?`` for the nearest of the known names, or nothing.
+
+    The same name in another namespace is nearest; then come like names of the same namespace, and
+    of others. A namespace alone makes nothing alike.
+    """
+    namespace, name = key
+    keys = sorted(set(known), key=lambda one: (one[0] != namespace, one))
+    for one in keys:
+        if one[1] == name:
+            return f"; did you mean '{title_of(*one)}'?"
+    for some in (
+        [one for one in keys if one[0] == namespace],
+        [one for one in keys if one[0] != namespace],
+    ):
+        titles = {one[1]: title_of(*one) for one in reversed(some)}
+        if near := get_close_matches(name[:_MOST_COMPARED], titles, n=1):
+            return f"; did you mean '{titles[near[0]]}'?"
+    return ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from placer.judge.family import JudgedFamily
-from placer.judge.finding import Finding
+from placer.judge.family import Finding, JudgedFamily
 from placer.judge.labelled import Labelled
 from placer.judge.scene import JudgedNode, PlacedPod, Scene
 from placer_models.affinity import AffinityLevel, AffinityTerm

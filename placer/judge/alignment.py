@@ -13,8 +13,7 @@ from placer.judge.cells import (
     policy_of,
     scope_of,
 )
-from placer.judge.family import JudgedFamily
-from placer.judge.finding import Finding
+from placer.judge.family import Finding, JudgedFamily
 from placer.judge.scene import CellId, JudgedNode, PlacedPod, Scene
 from placer_models.alignment import CellAmounts, fewest_cells, restricted_width
 from placer_models.cpuset import format_cpu_list

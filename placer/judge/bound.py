@@ -11,8 +11,7 @@ from placer.judge.cells import (
     policy_of,
     without_homes,
 )
-from placer.judge.family import JudgedFamily
-from placer.judge.finding import Finding
+from placer.judge.family import Finding, JudgedFamily
 from placer.judge.homes import has_what_it_had
 from placer.judge.pools import cpus_withheld_from_pool, pool_here, pool_of
 from placer.judge.scene import CellId, JudgedNode, PlacedPod, Scene

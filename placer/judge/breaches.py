@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from placer.judge.families import FAMILIES
-from placer.judge.finding import Rule
+from placer.judge.family import Rule
 from placer.judge.scene import NodesBefore, Scene, scene_of
 from placer_models.cluster import Instance
 from placer_models.moves import complete_with_current, with_movable_pods

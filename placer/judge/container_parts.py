@@ -5,8 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from placer.judge.cells import aligned_claims, is_bound, numa_nodes_held, scope_of
-from placer.judge.family import JudgedFamily
-from placer.judge.finding import Finding
+from placer.judge.family import Finding, JudgedFamily
 from placer.judge.scene import JudgedNode, PlacedPod, Scene
 from placer_models.device_share import DeviceShare
 from placer_models.placement import ContainerPlacement, DeviceGrant, PodPlacement

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator
 
-from placer.judge.family import JudgedFamily
-from placer.judge.finding import Finding
+from placer.judge.family import Finding, JudgedFamily
 from placer.judge.pools import pool_here
 from placer.judge.scene import PlacedPod, Scene
 from placer_models.cpuset import CpuSet, format_cpu_list, is_same

@@ -4,8 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from typing import assert_never
 
-from placer.judge.family import JudgedFamily
-from placer.judge.finding import Finding
+from placer.judge.family import Finding, JudgedFamily
 from placer.judge.numa_strategy import even_shares, widest_core
 from placer.judge.scene import JudgedNode, PlacedPod, Scene
 from placer_models.cpuset import CpuSet, format_cpu_list

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator
 
-from placer.judge.family import JudgedFamily
-from placer.judge.finding import Finding
+from placer.judge.family import Finding, JudgedFamily
 from placer.judge.joint import PLACE_NAMES, held_by_place
 from placer.judge.scene import JudgedNode, PlacedPod, Scene
 from placer_models.device_strategy import DeviceStrategy

@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from placer.judge.container_parts import devices_of
-from placer.judge.family import JudgedFamily
-from placer.judge.finding import Finding
+from placer.judge.family import Finding, JudgedFamily
 from placer.judge.scene import JudgedNode, PlacedPod, Scene
 from placer_models.device import GPU, INSTANCE_PREFIX
 from placer_models.placement import DeviceGrant

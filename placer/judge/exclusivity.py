@@ -4,8 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 
-from placer.judge.family import JudgedFamily
-from placer.judge.finding import Finding
+from placer.judge.family import Finding, JudgedFamily
 from placer.judge.scene import JudgedNode, PlacedPod, Scene
 from placer_models.cpuset import format_cpu_list
 from placer_models.goals import SHARED_CORES, SHARED_NUMA_NODES

@@ -1,11 +1,25 @@
 """A family of rules, as the judge knows it: one record of everything that it adds."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from placer.judge.finding import Rule
 from placer.judge.scene import Scene
 from placer_models.goals import Tier
+
+
+class Finding(NamedTuple):
+    """One fault: whom it concerns, and what is wrong, what is allowed and what to do.
+
+    The name of the rule is added by whoever asks all of them.
+    """
+
+    subject: str
+    message: str
+
+
+Rule = Callable[[Scene], Iterator[Finding]]
+"""A rule yields one finding per fault, and nothing for a placement that keeps it."""
 
 Measure = Callable[[Scene], int]
 """Returns the value of a tier. It means something only where no rule is broken."""

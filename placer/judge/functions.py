@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from placer.judge.family import JudgedFamily
-from placer.judge.finding import Finding
+from placer.judge.family import Finding, JudgedFamily
 from placer.judge.scene import JudgedNode, PlacedPod, Scene
 from placer_models.device import FunctionSelector
 from placer_models.placement import DeviceGrant

@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 from itertools import chain
 
-from placer.judge.family import JudgedFamily
-from placer.judge.finding import Finding
+from placer.judge.family import Finding, JudgedFamily
 from placer.judge.scene import Scene
 from placer_models.host_ports import ANY_IP, HostPort
 

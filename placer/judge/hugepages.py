@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator
 
-from placer.judge.family import JudgedFamily
-from placer.judge.finding import Finding
+from placer.judge.family import Finding, JudgedFamily
 from placer.judge.memory import amounts_held
 from placer.judge.scene import Scene
 

@@ -4,8 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from itertools import permutations
 
-from placer.judge.family import JudgedFamily
-from placer.judge.finding import Finding
+from placer.judge.family import Finding, JudgedFamily
 from placer.judge.scene import JudgedNode, NodeCapacity, PlacedPod, Scene
 from placer_models.alignment import fewest_cells
 from placer_models.device import Device

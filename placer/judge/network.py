@@ -3,8 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 
-from placer.judge.family import JudgedFamily
-from placer.judge.finding import Finding
+from placer.judge.family import Finding, JudgedFamily
 from placer.judge.scene import Scene
 from placer_models.goals import GATHERING
 from placer_models.network import Grouping, LevelRule

@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 
 from placer.judge.cpus import in_whole_cores, on_shared_cores
-from placer.judge.family import JudgedFamily
-from placer.judge.finding import Finding
+from placer.judge.family import Finding, JudgedFamily
 from placer.judge.scene import JudgedNode, PlacedPod, Scene
 from placer_models.cpuset import format_cpu_list
 from placer_models.policy import BindPolicy, ExclusivePolicy, NodeBindPolicy, Strength

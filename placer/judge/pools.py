@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 
 from placer.judge.cells import bound_to, cpus_of
-from placer.judge.family import JudgedFamily
-from placer.judge.finding import Finding
+from placer.judge.family import Finding, JudgedFamily
 from placer.judge.scene import JudgedNode, PlacedPod, Scene
 from placer_models.cpuset import CpuSet, cpus_without, format_cpu_list, is_same
 from placer_models.placement import ContainerPlacement

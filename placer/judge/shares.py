@@ -3,8 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
-from placer.judge.family import JudgedFamily
-from placer.judge.finding import Finding
+from placer.judge.family import Finding, JudgedFamily
 from placer.judge.scene import JudgedNode, PlacedPod, Scene
 from placer_models.device_share import (
     DeviceShare,

@@ -4,8 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from placer.judge.family import JudgedFamily
-from placer.judge.finding import Finding
+from placer.judge.family import Finding, JudgedFamily
 from placer.judge.labelled import Labelled
 from placer.judge.open_nodes import taints_met
 from placer.judge.scene import JudgedNode, PlacedPod, Scene

@@ -11,7 +11,6 @@ from placer.kubernetes.claims import WaitingClaims
 from placer.kubernetes.closing import close_doubted, closed_by_claim, closed_by_slice
 from placer.kubernetes.device_pools import DevicePools
 from placer.kubernetes.doubts import EVERY_NODE
-from placer.kubernetes.errors import DumpError
 from placer.kubernetes.extended_resources import with_made_claims
 from placer.kubernetes.gangs import gangs_of, legal_gangs
 from placer.kubernetes.held_claims import HeldClaims
@@ -51,6 +50,30 @@ _WORKLOADS = frozenset(
     | {"StatefulSet"}
 )
 """Kinds of which a cluster makes pods."""
+
+SHOWN = 20
+"""The most faults that are reported; a dump may have thousands of the same kind."""
+
+
+class DumpError(InputError):
+    """A dump that is refused. ``str()`` is its first fault.
+
+    Attributes:
+        faults: All faults, in the order of the files.
+
+    """
+
+    def __init__(self, faults: Sequence[InputError]) -> None:
+        first = faults[0]
+        super().__init__(first.file, first.line, first.field, first.message, more=len(faults) - 1)
+        self.faults = tuple(faults)
+
+    @property
+    def messages(self) -> tuple[str, ...]:
+        """The faults, a line for each object."""
+        more = len(self.faults) - SHOWN
+        told = tuple(str(fault) for fault in self.faults[:SHOWN])
+        return (*told, f"and {more:,} more objects are faulty") if more > 0 else told
 
 
 def read_dump(

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from placer.counting.account import Account, accounts_of
 from placer.greedy.node_table import NodeTableCache
-from placer.greedy.scorer_cache import ScorerCache
+from placer.greedy.scorer import ScorerCache
 from placer.judge.scene import JudgedNodes, NodesBefore
 from placer.search.kept_blockers import KeptBlockers
 from placer.state.problem_cache import ProblemCache

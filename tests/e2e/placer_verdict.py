@@ -7,7 +7,7 @@ from e2e.witness import Verdict
 from kubernetes_dumps import notes, read
 from kubernetes_worlds import Json
 from placer.judge.breaches import breaches
-from placer.kubernetes.errors import DumpError
+from placer.kubernetes.dump import DumpError
 from placer.search.options import SolveOptions
 from placer.search.reasons.unplaced import never_asked
 from placer.search.solver import solve

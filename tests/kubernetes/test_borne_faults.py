@@ -4,7 +4,7 @@ import pytest
 
 from kubernetes_dumps import notes, places, read
 from kubernetes_worlds import Json, device, gpu, held, lsr, node, owned, pod, topology
-from placer.kubernetes.errors import DumpError
+from placer.kubernetes.dump import DumpError
 from placer_models.reasons import NotAsked
 
 BROKEN = {"node.koordinator.sh/reservation": "{"}

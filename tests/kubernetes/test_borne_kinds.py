@@ -22,7 +22,7 @@ from e2e.storage_objects import (
 from kubernetes_dumps import notes, places, read
 from kubernetes_worlds import Json, namespace, node, pod
 from placer.judge.breaches import breaches
-from placer.kubernetes.errors import DumpError
+from placer.kubernetes.dump import DumpError
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import Instance

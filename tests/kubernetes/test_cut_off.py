@@ -11,8 +11,7 @@ import yaml
 
 from claim_worlds import allocated, claim, claiming, request, resource_slice
 from kubernetes_worlds import Json, device, held, lsr, node, owned, pod, topology
-from placer.kubernetes.dump import read_dump
-from placer.kubernetes.errors import DumpError
+from placer.kubernetes.dump import DumpError, read_dump
 from placer_cli.app import main
 from placer_cli.exits import Exit
 

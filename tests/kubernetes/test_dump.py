@@ -9,7 +9,7 @@ import pytest
 from kubernetes_dumps import faults, notes, places, read
 from kubernetes_worlds import Json, device, gpu, held, lsr, node, owned, pod, topology
 from placer.judge.misfits import misfits_of
-from placer.kubernetes.errors import DumpError
+from placer.kubernetes.dump import DumpError
 from placer.node.document import documents_for
 from placer_models.kubernetes.names import REQUESTED_CPU
 from placer_models.placement import Placement

@@ -11,8 +11,7 @@ import pytest
 import yaml
 
 from placer.judge.misfits import misfits_of
-from placer.kubernetes.dump import instance_of, read_dump
-from placer.kubernetes.errors import DumpError
+from placer.kubernetes.dump import DumpError, instance_of, read_dump
 from placer.kubernetes.objects import Objects
 from placer_models.kubernetes.stream import ReadObject
 from placer_models.legal import check_pods

@@ -5,7 +5,7 @@ import pytest
 from claim_worlds import claim, claiming, device_class, resource_slice
 from kubernetes_dumps import notes, read
 from kubernetes_worlds import Json, node, pod
-from placer.kubernetes.errors import DumpError
+from placer.kubernetes.dump import DumpError
 from placer.search.options import SolveOptions
 from placer.search.solver import solve
 from placer_models.placement import Placed

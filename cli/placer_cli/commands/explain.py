@@ -127,7 +127,7 @@ def _waits_not(
     """Say that nobody of a name waits: that it runs, or who is meant instead, or who waits."""
     from placer_cli.draw.texts import fold_names
     from placer_models.files.errors import near_or_first_names
-    from placer_models.near_names import near_title
+    from placer_models.placement import near_title
 
     nodes = dict.fromkeys(
         one.placement.node

@@ -2,10 +2,12 @@
 
 from collections.abc import Iterable, Mapping
 
+from placer_models.cluster import Node
 from placer_models.cpuset import format_cpu_list
 from placer_models.files.errors import shown
 from placer_models.files.faults import Place
 from placer_models.files.part import Json
+from placer_models.pod import Pod
 from placer_models.quantity import format_bytes, parse_bytes
 from placer_models.topology import Hugepages
 
@@ -19,6 +21,9 @@ A smaller size is no slip of the pen, but may be that of an example: any is acce
 
 MAX_PAGE_BYTES = 2**44
 """Larger than the largest page of any architecture."""
+
+PageCounts = dict[tuple[int, int], int]
+"""(NUMA node, page size in bytes) -> pages."""
 
 
 def resource_of(page_bytes: int) -> str:
@@ -68,8 +73,8 @@ def pages_by_numa_node(
     numa_nodes: Iterable[int],
     node: str,
     place: Place,
-) -> dict[tuple[int, int], int]:
-    """Return (NUMA node, page size in bytes) -> pages; what is wrong is a fault.
+) -> PageCounts:
+    """Return the pages that are written; what is wrong is a fault.
 
     Args:
         written: NUMA node -> page size -> pages, as in the file.
@@ -79,7 +84,7 @@ def pages_by_numa_node(
 
     """
     known = {str(numa): numa for numa in numa_nodes}
-    pages: dict[tuple[int, int], int] = {}
+    pages: PageCounts = {}
     for key, counts in written.items():
         if key not in known:
             place.at(key).fault(
@@ -96,6 +101,29 @@ def pages_by_numa_node(
             except ValueError as error:
                 place.at(key, size).fault(str(error))
     return pages
+
+
+def pages_given(
+    written: Mapping[str, Mapping[str, int]],
+    pod: Pod,
+    node: Node,
+    room: PageCounts,
+    place: Place,
+) -> PageCounts:
+    """Return the pages that a running pod says it holds, and take them out of the room."""
+    numa_nodes = [numa.id for numa in node.machine.topology.numa_nodes]
+    taken = pages_by_numa_node(written, numa_nodes, node.name, place)
+    for (numa, size), count in taken.items():
+        room[numa, size] = room.get((numa, size), 0) - count
+    requests = pod.spec.requests
+    for size in sorted({h.page_bytes for h in requests.hugepages} | {s for _, s in taken}):
+        got = sum(count for (_, other), count in taken.items() if other == size)
+        if got != requests.pages_of(size):
+            place.fault(
+                f"got {got} pages of {format_bytes(size)}; "
+                f"expected the {requests.pages_of(size)} of its request"
+            )
+    return taken
 
 
 def pages_to_dict(held: Iterable[tuple[int, int, int]]) -> Json:

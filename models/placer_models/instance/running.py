@@ -15,6 +15,7 @@ from placer_models.instance.device_holders import DeviceHolders
 from placer_models.instance.functions import FunctionHolders, held_functions
 from placer_models.instance.guessed_memory import MEMORY, GuessedPod, guessed_places
 from placer_models.instance.guessed_room import Resource
+from placer_models.instance.hugepages import pages_given
 from placer_models.instance.nodes import missing_device
 from placer_models.instance.pods import PodReader
 from placer_models.instance.requests import device_type_of
@@ -23,7 +24,6 @@ from placer_models.instance.running_defaults import (
     numa_nodes_near,
     pool_of,
 )
-from placer_models.instance.running_pages import pages_given
 from placer_models.instance.schema import RunningPart
 from placer_models.mig import covered_slices, gpu_of
 from placer_models.placement import DeviceGrant, PodPlacement

@@ -6,8 +6,7 @@ from difflib import get_close_matches
 from typing import Protocol
 
 from placer_models.cluster import Instance, Node
-from placer_models.near_names import near_title
-from placer_models.placement import NamespacedName, title_of
+from placer_models.placement import NamespacedName, near_title, title_of
 from placer_models.pod import Gang, Pod
 
 Aspect = tuple[str, object]
