@@ -20,27 +20,13 @@ _NOBODY: frozenset[Side] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
-class Tenants:
-    """The pods that run on a node, as affinity looks at them.
-
-    Attributes:
-        sides: The sides of all of them, each once.
-        more: Side that several pods have -> how many pods have it beyond the first.
-        affine: The sides that ask to be with others, or apart from them.
-
-    """
-
-    sides: frozenset[Side]
-    more: Mapping[Side, int]
-    affine: frozenset[Side]
-
-
-@dataclass(frozen=True, slots=True)
 class Account:
     """What is left on one node.
 
     Attributes:
         resources: (rule, subject) of each resource of nodes -> what is left of it.
+        tenants: Side of pods that run there -> how many pods have it.
+        affine: The sides that ask to be with others, or apart from them.
         offered: Whether the node is offered, and no pod that runs or may move has opened it.
 
     """
@@ -50,7 +36,8 @@ class Account:
     memory: MemoryLeft
     devices: DevicesLeft
     resources: Mapping[ResourceKey, int]
-    tenants: Tenants
+    tenants: Mapping[Side, int]
+    affine: frozenset[Side]
     offered: bool
 
 
@@ -73,13 +60,18 @@ def account_of(
     cores = cores_left(node, pools.shared.free, pods)
     if alike is not None and not (cores.held or cores.numa_nodes_held or cores.owners):
         cores = alike.setdefault((id(node.machine), cores.free_cpus), cores)
+    tenants: dict[Side, int] = {}
+    for pod in pods:
+        side = pod.pod.spec, pod.pod.namespace
+        tenants[side] = tenants.get(side, 0) + 1
     return Account(
         cores=cores,
         pools=pools,
         memory=memory_left(node, pods),
         devices=devices_left(node, pods),
         resources=left_by(node, (pod.pod.spec for pod in pods)),
-        tenants=_tenants(pods),
+        tenants=tenants,
+        affine=frozenset(side for side in tenants if side[0].affinity) or _NOBODY,
         offered=node.offered and not node.opened and not pods,
     )
 
@@ -87,17 +79,6 @@ def account_of(
 def _on_its_node(runner: RunningPod, node: Node) -> RunningPod:
     """Return a running pod with what it asks for on its node."""
     return replace(runner, pod=pod_on(runner.pod, node)) if runner.pod.spec.variants else runner
-
-
-def _tenants(pods: Iterable[RunningPod]) -> Tenants:
-    counts: dict[Side, int] = {}
-    for pod in pods:
-        side = pod.pod.spec, pod.pod.namespace
-        counts[side] = counts.get(side, 0) + 1
-    sides = frozenset(counts)
-    more = {side: count - 1 for side, count in counts.items() if count > 1}
-    affine = frozenset(side for side in sides if side[0].affinity)
-    return Tenants(sides, more, affine or _NOBODY)
 
 
 def accounts_of(instance: Instance) -> tuple[Account, ...]:

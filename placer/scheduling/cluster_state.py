@@ -242,7 +242,7 @@ def _bound(
 
 def _reaches(record: NodeRecord) -> bool:
     """Return whether a pod runs there whose rules reach beyond the node."""
-    return any(reaches_beyond(spec) for spec, _ in record.account.tenants.affine)
+    return any(reaches_beyond(spec) for spec, _ in record.account.affine)
 
 
 def _name_of(record: NodeRecord) -> str:

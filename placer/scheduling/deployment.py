@@ -178,7 +178,7 @@ def _elsewhere(
                 if place.node != name
             ]
             for at, account in enumerate(state.accounts):
-                sides += account.tenants.sides if at != position else ()
+                sides += account.tenants if at != position else ()
             met = (
                 (spec.labels, namespace)
                 for spec, namespace in sides

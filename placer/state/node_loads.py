@@ -1,11 +1,11 @@
 """Loads of nodes, and what the batch asks of them, as node strategies see it."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from placer.counting.account import Account, Tenants
+from placer.counting.account import Account, Side
 from placer.state.problem_cache import ProblemCache
 from placer_models.cluster import Node
 from placer_models.incremental import PersistentTuple
@@ -45,11 +45,10 @@ def with_loads(
     else:
         classes = classes_of(specs)
 
-    def loads(kind: int, tenants: Tenants) -> NodeLoad:
+    def loads(kind: int, tenants: Mapping[Side, int]) -> NodeLoad:
         used: Counter[str] = Counter()
         count = 0
-        for side in tenants.sides:
-            spec, many = side[0], 1 + tenants.more.get(side, 0)
+        for (spec, _), many in tenants.items():
             count += many
             known = (kinds[kind],)
             taken = cache.memo((taken_by, spec), known, partial(taken_by, spec, totals[kind]))
@@ -66,7 +65,7 @@ def with_loads(
 
     def loaded(position: int, node: NodeState) -> NodeState:
         tenants = accounts[position].tenants
-        if tenants.sides:
+        if tenants:
             return node.loaded(loads(node.kind, tenants))
         if node.kind not in idle:
             idle[node.kind] = loads(node.kind, tenants)

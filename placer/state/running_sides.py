@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from placer.counting.account import Account, Side, Tenants
+from placer.counting.account import Account, Side
 from placer.state.label_index import LabelIndex, traits_of
 from placer_models.affinity import AffinityTerm
 from placer_models.incremental import PersistentTuple, changed_indices
@@ -56,18 +56,18 @@ class RunningSides:
                 self._enter(node, accounts[node].tenants)
         self._accounts = accounts
 
-    def _enter(self, node: int, tenants: Tenants) -> None:
-        for side in tenants.sides:
+    def _enter(self, node: int, tenants: Mapping[Side, int]) -> None:
+        for side, count in tenants.items():
             nodes = self._on_nodes.get(side)
             if nodes is None:
                 nodes = self._on_nodes[side] = {}
                 self._index.add(side, traits_of(*side))
                 if side[0].affinity:
                     self._affine[side] = None
-            nodes[node] = 1 + tenants.more.get(side, 0)
+            nodes[node] = count
 
-    def _leave(self, node: int, tenants: Tenants) -> None:
-        for side in tenants.sides:
+    def _leave(self, node: int, tenants: Mapping[Side, int]) -> None:
+        for side in tenants:
             nodes = self._on_nodes[side]
             del nodes[node]
             if not nodes:

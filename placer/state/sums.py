@@ -42,7 +42,7 @@ class FleetLimits:
 
 _NOTHING = (0, 0)
 
-_AFFINE = attrgetter("tenants.affine")
+_AFFINE = attrgetter("affine")
 _BOUND = attrgetter("pools.bound")
 _MEMORY_UNIT = attrgetter("memory.unit")
 

@@ -8,7 +8,7 @@ import pytest
 
 from dump_worlds import after_binding, dump_world, objects_of
 from kubernetes_worlds import Json, lsr, node, pod, topology
-from placer.counting.account import Account, Side, Tenants, accounts_of
+from placer.counting.account import Account, Side, accounts_of
 from placer.judge.misfits import misfits_of
 from placer.kubernetes.dump import instance_of
 from placer.search.options import Engine, SolveOptions
@@ -41,15 +41,14 @@ def two_containers(cpus: str) -> Json:
 
 def comparable(account: Account) -> Account:
     """Return the account without the order of pods, and what they selected before they came."""
-    tenants = account.tenants
-    sides = Counter[Side]()
-    for spec, of in tenants.sides:
-        sides[replace(spec, node_selector=()), of] += 1 + tenants.more.get((spec, of), 0)
+    tenants = Counter[Side]()
+    for (spec, of), count in account.tenants.items():
+        tenants[replace(spec, node_selector=()), of] += count
     bound = sorted(account.pools.bound, key=repr)
     return replace(
         account,
         pools=replace(account.pools, bound=tuple(bound)),
-        tenants=Tenants(frozenset(sides), sides, tenants.affine),
+        tenants=tenants,
     )
 
 

@@ -71,7 +71,7 @@ def blockers_by_columns(
 def _facts(asked: PodOnNode, account: Account) -> int:
     """Return in bits what else decides what is demanded, and whether counting settles it."""
     pools = account.pools
-    singly = bool(pools.bound or account.tenants.affine) or has_bound(asked)
+    singly = bool(pools.bound or account.affine) or has_bound(asked)
     return (
         _SHARED * pools.shared.in_use + _BEST_EFFORT * pools.best_effort.in_use + _SINGLE * singly
     )

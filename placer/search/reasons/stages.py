@@ -23,7 +23,6 @@ from placer.search.reasons.question import OtherPods, PodOnNode
 from placer.search.reasons.register import demands_of, node_lacks
 from placer.state.asks import Ask
 from placer.state.fits import fit_of
-from placer.state.node_states import StateEncoding
 from placer.state.out_of_time import OutOfTimeError, Stop, raise_if_out_of_time
 from placer.state.problem_cache import ProblemCache
 from placer_models.cluster import Instance, Node, Nodes, RunningPod
@@ -275,7 +274,7 @@ class Stage:
         self, ask: Ask, asked: PodOnNode, kind: Node, account: Account
     ) -> tuple[Demand, ...]:
         """Return what is demanded, which is the same for most nodes of a kind."""
-        if ask.spec.affinity or account.tenants.affine or (self.crowd and self.crowd.domains):
+        if ask.spec.affinity or account.affine or (self.crowd and self.crowd.domains):
             return demands_of(asked)
         pools = account.pools
         key = ask, id(kind), pools.shared.in_use, pools.best_effort.in_use, bool(pools.bound)
@@ -307,8 +306,7 @@ def stages_of(
     nodes, accounts, cache = Nodes.of(instance.nodes), before.accounts, before.cache
     affine = cache.problems.sums_of(accounts).affine
     keys = _keys(accounts if affine else (), pods_of(asked.gangs))
-    assert isinstance(problem.encoding, StateEncoding)
-    kinds = cache.problems.kind_of_each(instance.nodes, problem.encoding.relevant)
+    kinds = cache.problems.kind_of_each(instance.nodes, problem)
 
     def when_empty(index: int) -> Account:
         count = partial(account_of, nodes[index], ())
@@ -391,8 +389,8 @@ def _keys(accounts: Iterable[Account], pods: Iterable[Pod]) -> tuple[str, ...]:
     """Return the topology keys that pods ask for, those that run and others, ascending."""
     specs = {id(pod.spec): pod.spec for pod in pods}
     for account in accounts:
-        if account.tenants.affine:
-            specs.update((id(spec), spec) for spec, _ in account.tenants.affine)
+        if account.affine:
+            specs.update((id(spec), spec) for spec, _ in account.affine)
     return tuple(sorted({t.topology for s in specs.values() for t in s.affinity if t.wide}))
 
 
