@@ -37,6 +37,41 @@ TOO_LARGE = SMALL + "  - {name: huge, requests: {gpu: 9}}\n"
 """The same with a pod that no node can hold."""
 
 
+FOUR_CPUS = """\
+apiVersion: placer/v1
+kind: Instance
+metadata: {name: w}
+machines:
+  - {name: small, numaNodes: [{id: 0, memory: 8Gi, cpus: "0-3"}]}
+"""
+"""The head of an instance of small machines."""
+
+TWO_NUMA_NODES = """\
+apiVersion: placer/v1
+kind: Instance
+metadata: {name: w}
+machines:
+  - name: small
+    numaNodes:
+      - {id: 0, memory: 8Gi, cpus: "0-3"}
+      - {id: 1, memory: 8Gi, cpus: "4-7"}
+"""
+"""The head of an instance of machines of two NUMA nodes, which may have devices, too."""
+
+ONE_CORDONED = (
+    FOUR_CPUS
+    + """\
+nodes:
+  - {name: a, machine: small}
+  - {name: b, machine: small, cordoned: true}
+pods:
+  - {name: p, requests: {cpu: 3}}
+  - {name: q, requests: {cpu: 3}}
+"""
+)
+"""An instance of two pods, of which one would have a place on the node that is cordoned."""
+
+
 def written(folder: Path, text: str, name: str = "instance.yaml") -> str:
     """Write a file; return its path as a command line has it."""
     file = folder / name

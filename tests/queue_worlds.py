@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+import pytest
+
 from placer.queue.fair import FairQueue
 from placer.queue.model import ChargeTime, QueueTicket, ReservedUnit, WorkUnit
 
@@ -282,3 +284,16 @@ def _next(
     if not world.widths:
         return queue.next(capacity.now)
     return queue.next_that_fits(capacity.now, capacity.fits, capacity if foresee else None)
+
+
+def trees(few: int, many: int, slow: range) -> pytest.MarkDecorator:
+    """Run a test on a few trees in the gate, on many in the check, on others in the slow suite."""
+    return pytest.mark.parametrize(
+        "seeds",
+        [
+            range(few),
+            pytest.param(range(few, many), marks=pytest.mark.check),
+            pytest.param(slow, marks=pytest.mark.slow),
+        ],
+        ids=["few", "many", "others"],
+    )

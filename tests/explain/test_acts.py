@@ -6,19 +6,16 @@ from pathlib import Path
 
 import pytest
 
+from cli_samples import FOUR_CPUS
 from placer import Instance, load_instance
 from placer.explain.acts import acts_of
 from placer_cli.app import main
 from placer_models.taints import Toleration
 from placer_models.whatif.language import parse_change
 
-CLUSTER = """
-apiVersion: placer/v1
-kind: Instance
-metadata: {name: w}
-machines:
-  - {name: small, numaNodes: [{id: 0, memory: 8Gi, cpus: "0-3"}]}
-nodes:
+CLUSTER = (
+    FOUR_CPUS
+    + """nodes:
   - {name: a, machine: small}
   - {name: b, machine: small, cordoned: true}
 gangs: [{name: g, pods: [{name: w, replicas: 2, requests: {cpu: 3}}]}]
@@ -26,6 +23,7 @@ pods: [{name: p, requests: {cpu: 3}}]
 running:
   - {name: r, node: a, requests: {cpu: 1}}
 """
+)
 
 CASES = {
     "uncordon=b": ("kubectl uncordon b", "in the file: node b: cordoned: false"),

@@ -5,30 +5,15 @@ from pathlib import Path
 
 import pytest
 
+from cli_samples import ONE_CORDONED, written
 from json_schemas import faults
 from placer_cli.app import main
 from placer_cli.commands.schema import SchemaKind, schema_of
 
-CLUSTER = """
-apiVersion: placer/v1
-kind: Instance
-metadata: {name: w}
-machines:
-  - {name: small, numaNodes: [{id: 0, memory: 8Gi, cpus: "0-3"}]}
-nodes:
-  - {name: a, machine: small}
-  - {name: b, machine: small, cordoned: true}
-pods:
-  - {name: p, requests: {cpu: 3}}
-  - {name: q, requests: {cpu: 3}}
-"""
-
 
 @pytest.fixture
 def cluster(tmp_path: Path) -> str:
-    file = tmp_path / "cluster.yaml"
-    file.write_text(CLUSTER)
-    return str(file)
+    return written(tmp_path, ONE_CORDONED, "cluster.yaml")
 
 
 def test_who_waits_is_told_what_would_do(cluster: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -153,7 +138,7 @@ def test_where_only_two_kinds_together_would_do_that_is_said(
     """
     monkeypatch.setenv("COLUMNS", "200")
     file = tmp_path / "cluster.yaml"
-    start, _, _ = CLUSTER.partition("nodes:")
+    start, _, _ = ONE_CORDONED.partition("nodes:")
     file.write_text(
         f"{start}nodes: [{{name: a, machine: small, labels: {{disk: hdd}}}}]\n"
         "pods: [{name: p, requests: {cpu: 8}, nodeSelector: {disk: ssd}}]\n"
@@ -191,7 +176,7 @@ def test_a_stale_answer_is_refused(
     answer = str(tmp_path / "answer.json")
     main(["solve", cluster, "--output", answer, "--engine", "greedy"])
     Path(cluster).write_text(
-        CLUSTER.replace("{name: a, machine: small}", "{name: c, machine: small}")
+        ONE_CORDONED.replace("{name: a, machine: small}", "{name: c, machine: small}")
     )
     capsys.readouterr()
 

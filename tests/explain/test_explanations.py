@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from cli_samples import TWO_NUMA_NODES
 from moving_worlds import pinned_crowd
 from placer import Engine, Infeasible, Placed, SolveOptions, load_instance, solve
 from placer.explain.explain import explain
@@ -15,20 +16,15 @@ from placer_models.cluster import Instance
 from placer_models.placement import Placement
 from placer_models.reasons import Verdict
 
-HEAD = """
-apiVersion: placer/v1
-kind: Instance
-metadata: {name: w}
-machines:
-  - name: small
-    numaNodes:
-      - {id: 0, memory: 8Gi, cpus: "0-3"}
-      - {id: 1, memory: 8Gi, cpus: "4-7"}
+HEAD = (
+    TWO_NUMA_NODES
+    + """\
     devices: [{type: gpu, count: 2, numaNodes: [0, 1]}]
   - name: disks
     numaNodes: [{id: 0, memory: 8Gi, cpus: "0-3"}]
     devices: [{type: disk, count: 1, capacity: {space: 1348Gi}}]
 """
+)
 
 GREEDY = SolveOptions(Engine.GREEDY)
 

@@ -6,23 +6,19 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cli_samples import TWO_NUMA_NODES
 from placer import Engine, Placed, SolveOptions, load_instance, solve
 from placer.explain.explain import explain
 from placer.explain.explanation import Explanation, Winner
 from placer_models.cluster import Instance
 from worlds import tiny_instance
 
-HEAD = """
-apiVersion: placer/v1
-kind: Instance
-metadata: {name: w}
-machines:
-  - name: small
-    numaNodes:
-      - {id: 0, memory: 8Gi, cpus: "0-3"}
-      - {id: 1, memory: 8Gi, cpus: "4-7"}
+HEAD = (
+    TWO_NUMA_NODES
+    + """\
     devices: [{type: gpu, count: 4, numaNodes: [0, 0, 1, 1]}]
 """
+)
 
 GREEDY = SolveOptions(Engine.GREEDY)
 

@@ -19,6 +19,7 @@ from queue_worlds import (
     random_world,
     run,
     say,
+    trees,
 )
 
 LATE_STARTERS = (316, 323, 356)
@@ -125,19 +126,6 @@ def worst_batches(seed: int) -> dict[str, Fraction]:
             tallies.measure(name)
     times = 1 + world.bypass_limit + size
     return {"spread": tallies.ratio / times, "virtual time": tallies.virtual_ratio / times}
-
-
-def trees(few: int, many: int, slow: range) -> pytest.MarkDecorator:
-    """Run a test on a few trees in the gate, on many in the check, on others in the slow suite."""
-    return pytest.mark.parametrize(
-        "seeds",
-        [
-            range(few),
-            pytest.param(range(few, many), marks=pytest.mark.check),
-            pytest.param(slow, marks=pytest.mark.slow),
-        ],
-        ids=["few", "many", "others"],
-    )
 
 
 @trees(10, 200, range(1_000, 2_500))

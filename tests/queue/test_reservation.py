@@ -22,6 +22,7 @@ from queue_worlds import (
     random_gang_world,
     run,
     say,
+    trees,
 )
 
 NO_LIMIT = 10**6
@@ -162,19 +163,6 @@ def check(title: str, worlds: Iterable[World]) -> None:
     assert backfilled
     assert wait <= 1
     assert gap <= 1
-
-
-def trees(few: int, many: int, slow: range) -> pytest.MarkDecorator:
-    """Run a test on a few trees in the gate, on many in the check, on others in the slow suite."""
-    return pytest.mark.parametrize(
-        "seeds",
-        [
-            range(few),
-            pytest.param(range(few, many), marks=pytest.mark.check),
-            pytest.param(slow, marks=pytest.mark.slow),
-        ],
-        ids=["few", "many", "others"],
-    )
 
 
 def without_limit(seed: int) -> World:

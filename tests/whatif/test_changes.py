@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from cli_samples import TWO_NUMA_NODES
 from moving_worlds import pinned_crowd
 from placer import Engine, Placed, SolveOptions, load_instance, solve
 from placer_models.cluster import Instance, Machine
@@ -14,17 +15,12 @@ from placer_models.whatif.language import KINDS, apply_all, parse_change
 
 INSTANCES = Path(__file__).parents[2] / "instances"
 
-HEAD = """
-apiVersion: placer/v1
-kind: Instance
-metadata: {name: w}
-machines:
-  - name: small
-    numaNodes:
-      - {id: 0, memory: 8Gi, cpus: "0-3"}
-      - {id: 1, memory: 8Gi, cpus: "4-7"}
+HEAD = (
+    TWO_NUMA_NODES
+    + """\
     devices: [{type: gpu, count: 2, numaNodes: [0, 1]}]
 """
+)
 
 GREEDY = SolveOptions(Engine.GREEDY)
 

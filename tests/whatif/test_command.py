@@ -5,21 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from cli_samples import ONE_CORDONED, written
 from placer_cli.app import main
-
-CLUSTER = """
-apiVersion: placer/v1
-kind: Instance
-metadata: {name: w}
-machines:
-  - {name: small, numaNodes: [{id: 0, memory: 8Gi, cpus: "0-3"}]}
-nodes:
-  - {name: a, machine: small}
-  - {name: b, machine: small, cordoned: true}
-pods:
-  - {name: p, requests: {cpu: 3}}
-  - {name: q, requests: {cpu: 3}}
-"""
 
 CHANGES = """
 apiVersion: placer/v1
@@ -32,9 +19,7 @@ changes:
 
 @pytest.fixture
 def cluster(tmp_path: Path) -> str:
-    file = tmp_path / "cluster.yaml"
-    file.write_text(CLUSTER)
-    return str(file)
+    return written(tmp_path, ONE_CORDONED, "cluster.yaml")
 
 
 def test_who_gains_a_place_is_said(cluster: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -118,7 +103,7 @@ def test_a_budget_of_moves_holds_for_any_instance(
     """
     file = tmp_path / "cluster.yaml"
     file.write_text(
-        CLUSTER.replace(", cordoned: true", "").replace("{name: q, requests: {cpu: 3}}", "")
+        ONE_CORDONED.replace(", cordoned: true", "").replace("{name: q, requests: {cpu: 3}}", "")
         .replace("cpu: 3", "cpu: 4").rstrip("- \n")
         + "\nrunning:\n  - {name: r, node: a, requests: {cpu: 1}}\n"
         "  - {name: s, node: b, requests: {cpu: 1}}\n"

@@ -4,15 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from cli_samples import FOUR_CPUS, written
 from placer_cli.app import main
 
-CLUSTER = """
-apiVersion: placer/v1
-kind: Instance
-metadata: {name: w}
-machines:
-  - {name: small, numaNodes: [{id: 0, memory: 8Gi, cpus: "0-3"}]}
-nodes:
+CLUSTER = (
+    FOUR_CPUS
+    + """nodes:
   - {name: a, machine: small, labels: {zone: x}}
   - {name: b, machine: small, cordoned: true}
 pods:
@@ -20,13 +17,12 @@ pods:
   - {name: q, requests: {cpu: 3}, nodeSelector: {zone: y}}
   - {name: r, requests: {cpu: 6}}
 """
+)
 
 
 @pytest.fixture
 def cluster(tmp_path: Path) -> str:
-    file = tmp_path / "cluster.yaml"
-    file.write_text(CLUSTER)
-    return str(file)
+    return written(tmp_path, CLUSTER, "cluster.yaml")
 
 
 def test_reasons_that_stay_are_counted_alone(
