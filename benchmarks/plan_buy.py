@@ -19,9 +19,9 @@ from _buying_rivals import buy_one_by_one
 from _openb import folder_of_traces, openb
 from _random_mixes import random_mix
 
-from placer.plan.answer import Bought
+from placer.plan.answer import PurchasePlan
 from placer.plan.plan import buy
-from placer.plan.question import PlanQuestion, SurvivalDemand
+from placer.plan.question import FailureTolerance, PlanQuestion
 from placer.plan.relax import relaxed
 
 LISTS = ("default", "gpushare40", "gpuspec20")
@@ -46,7 +46,7 @@ def report(name: str, question: PlanQuestion, seconds: float) -> None:
     wall_s, cpu_s = time.perf_counter(), time.process_time()
     answer = buy(question, seconds, THREADS)
     wall_s, cpu_s = time.perf_counter() - wall_s, time.process_time() - cpu_s
-    if not isinstance(answer, Bought):
+    if not isinstance(answer, PurchasePlan):
         what = type(answer).__name__
         print(f"{name:12} {what}, wall {wall_s:.1f} s, CPU {cpu_s:.1f} s", flush=True)
         return
@@ -71,7 +71,7 @@ def in_zones(question: PlanQuestion) -> PlanQuestion:
         for offer in question.offers
         for zone in "abc"
     )
-    return replace(question, offers=offers, survive=SurvivalDemand(ZONE))
+    return replace(question, offers=offers, survive=FailureTolerance(ZONE))
 
 
 def main() -> None:
@@ -87,10 +87,10 @@ def main() -> None:
         if "zones" in chosen:
             report(f"mix {seed} zones", in_zones(random_mix(seed)), seconds or LOSS_S)
         if "nodes" in chosen:
-            one = replace(random_mix(seed), survive=SurvivalDemand())
+            one = replace(random_mix(seed), survive=FailureTolerance())
             report(f"mix {seed} node", one, seconds or LOSS_S)
         if "insides" in chosen:
-            one = replace(random_mix(seed, insides=True), survive=SurvivalDemand())
+            one = replace(random_mix(seed, insides=True), survive=FailureTolerance())
             report(f"mix {seed} inside", one, seconds or LOSS_S)
     for pods in (name for name in LISTS if name in chosen):
         if folder is None:

@@ -5,13 +5,13 @@ from fractions import Fraction
 from itertools import product
 
 from placer.judge.breaches import breaches
-from placer.plan.answer import Bought, Proof
+from placer.plan.answer import Proof, PurchasePlan
 from placer.plan.market import BinKind
 from placer.plan.question import PlanQuestion
 from placer_models.pod import pods_of
 
 
-def check_witnesses(question: PlanQuestion, answer: Bought) -> None:
+def check_witnesses(question: PlanQuestion, answer: PurchasePlan) -> None:
     """
     Every pod of every scenario has a place on nodes that are there or paid for.
     """

@@ -12,7 +12,7 @@ from itertools import product
 from math import ceil
 from random import Random
 
-from placer.plan.question import NodeOffer, PlanQuestion, PlanScenario, SurvivalDemand
+from placer.plan.question import FailureTolerance, NodeOffer, PlanQuestion, PlanScenario
 from placer_models.cluster import Instance, Machine, Node
 from placer_models.device import GPU, Device
 from placer_models.device_share import DeviceShare
@@ -105,7 +105,9 @@ def tiny_survival(seed: int) -> PlanQuestion:
         for gang in question.instance.gangs
     )
     instance = replace(question.instance, nodes=nodes, gangs=gangs)
-    survive = SurvivalDemand(domain=rng.choice((ZONE, "")), priority=rng.choice((None, 5)), count=1)
+    survive = FailureTolerance(
+        domain=rng.choice((ZONE, "")), priority=rng.choice((None, 5)), count=1
+    )
     headroom = (lone("spare", spec(1000, 1)),) if rng.random() < 0.3 else ()
     scenarios = question.scenarios[:1]
     return replace(

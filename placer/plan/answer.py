@@ -11,7 +11,7 @@ from placer_models.placement import Unplaced
 
 
 @dataclass(frozen=True, slots=True)
-class Purchase:
+class OfferPurchase:
     """Nodes of one offer.
 
     Attributes:
@@ -93,7 +93,7 @@ class Proof:
 
 
 @dataclass(frozen=True, slots=True)
-class Bought:
+class PurchasePlan:
     """A plan that places all of the demand.
 
     Attributes:
@@ -106,7 +106,7 @@ class Bought:
 
     price: Decimal
     bound: Decimal
-    mix: tuple[Purchase, ...]
+    mix: tuple[OfferPurchase, ...]
     binding: tuple[BindingResource, ...]
     runners_up: tuple[RunnerUp, ...]
     witnesses: tuple[Witness, ...]
@@ -160,7 +160,7 @@ class PlanMend:
 
 
 @dataclass(frozen=True, slots=True)
-class NoPlan:
+class NoPlanExists:
     """No plan places all of the demand, however much is paid.
 
     Attributes:
@@ -181,7 +181,7 @@ class NoPlan:
 
 
 @dataclass(frozen=True, slots=True)
-class NoneFound:
+class NoPlanFound:
     """No plan was found, and none was proven to be impossible.
 
     Attributes:
@@ -200,4 +200,4 @@ class NoneFound:
     mends: tuple[PlanMend, ...] = ()
 
 
-PlanAnswer = Bought | NoPlan | NoneFound
+PlanAnswer = PurchasePlan | NoPlanExists | NoPlanFound

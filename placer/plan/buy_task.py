@@ -19,7 +19,7 @@ class BuyTask:
     work_limit: int | None = None
 
 
-def bought(task: BuyTask) -> PlanAnswer:
+def solve_buy_task(task: BuyTask) -> PlanAnswer:
     """Solve one question."""
     return buy(
         task.question,

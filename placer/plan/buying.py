@@ -8,10 +8,10 @@ import numpy as np
 
 from placer.plan.aggregate import Aggregate
 from placer.plan.all_patterns import all_patterns
-from placer.plan.certify import Certifier
 from placer.plan.clock import PlanClock
+from placer.plan.column_generation import ColumnGeneration
 from placer.plan.market import Market
-from placer.plan.master import Pattern, Proposal
+from placer.plan.master import MasterSolution, Pattern
 from placer.plan.proof import Values, rounded_up
 from placer.plan.rounding import MarketPlan, Rounding
 from placer.plan.whole import buy_whole
@@ -34,7 +34,7 @@ _SOME = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class Rival:
+class MarketRunnerUp:
     """A plan without one of the offers of the best one.
 
     Attributes:
@@ -47,8 +47,8 @@ class Rival:
 
 
 @dataclass(frozen=True, slots=True)
-class Deal:
-    """What came out.
+class MarketSolution:
+    """The best plan of a market that was found, and what was proven.
 
     Attributes:
         plan: The best plan, or None if none was found.
@@ -57,10 +57,10 @@ class Deal:
         values: The values behind it.
         by_enumeration: Whether the bound is better than that of the values, because all patterns
             were tried.
-        proposal: The last answer of the master problem.
+        solution: The last answer of the master problem.
         start: The answer of the aggregate program.
         by_sums: Whether the bound counts some devices by their sums.
-        rivals: What is paid without one of the offers, cheapest first.
+        runners_up: What is paid without one of the offers, cheapest first.
         by_whole_bins: Values which together, with bins in whole packs, prove the bound, where it is
             better than that of `values`.
 
@@ -71,16 +71,16 @@ class Deal:
     exact: Fraction | None
     values: Values
     by_enumeration: bool
-    proposal: Proposal
+    solution: MasterSolution
     start: Aggregate
     by_sums: bool
-    rivals: tuple[Rival, ...] = ()
+    runners_up: tuple[MarketRunnerUp, ...] = ()
     by_whole_bins: tuple[Values, ...] = ()
 
 
 @dataclass(slots=True)
-class Buyer:
-    """Buys on a market.
+class MarketSolver:
+    """Solves a market: finds what to buy, and how much less it could cost.
 
     Attributes:
         clock: What time is measured by.
@@ -99,11 +99,11 @@ class Buyer:
     tell: Callable[[str], None] = lambda words: None
     seed: int = 0
 
-    def buy(self) -> Deal:
+    def buy(self) -> MarketSolution:
         """Return the best plan and the bound."""
         started = self.clock.now()
         market = self.market
-        certifier = Certifier(
+        generation = ColumnGeneration(
             market,
             self.clock,
             started + _PROVING * self.time,
@@ -113,7 +113,7 @@ class Buyer:
             on_bound=lambda bound: self.tell("looking for patterns and proof"),
             seed=self.seed,
         )
-        certificate = certifier.run()
+        certificate = generation.run()
         exact = certificate.bound.price
         steps = [kind.price * kind.pack for kind in market.kinds if kind.price]
         bound = None if exact is None else rounded_up(exact, steps)
@@ -122,12 +122,12 @@ class Buyer:
         def over() -> bool:
             return self.stop() or self.clock.now() >= started + self.time
 
-        rounding = Rounding(market, certifier.master, certifier.filler, over=over)
-        plan = rounding.best(certificate.proposal, _TRIES, self.seed) if exact is not None else None
+        rounding = Rounding(market, generation.master, generation.filler, over=over)
+        plan = rounding.best(certificate.solution, _TRIES, self.seed) if exact is not None else None
         complete, by_enumeration, by_whole_bins = None, False, False
         if bound is not None and plan is not None and plan.price > bound and not over():
             left = self.time - (self.clock.now() - started)
-            whole = bound_by_whole_bins(certifier, _WHOLE * left, plan.price)
+            whole = bound_by_whole_bins(generation, _WHOLE * left, plan.price)
             if whole > bound:
                 bound, by_whole_bins = rounded_up(Fraction(whole), steps), True
         if bound is not None and (plan is None or plan.price > bound):
@@ -135,7 +135,7 @@ class Buyer:
             few = plan is not None and max(map(len, plan.fillings), default=0) <= _FEW_BINS
             if (few or complete is not None) and not self.stop():
                 left = self.time - (self.clock.now() - started)
-                patterns = complete or self._more_patterns(certifier, certificate.proposal)
+                patterns = complete or self._more_patterns(generation, certificate.solution)
                 answer = buy_whole(market, patterns, self.clock, 0.6 * left, self.threads, plan)
                 if answer.plan is not None and (plan is None or answer.plan.price < plan.price):
                     plan = answer.plan
@@ -143,42 +143,44 @@ class Buyer:
                     bound, by_enumeration = None, True
                 elif complete is not None and answer.bound is not None and answer.bound > bound:
                     bound, by_enumeration = answer.bound, True
-        rivals = self._rivals(plan, certifier, complete, over) if plan else ()
-        return Deal(
+        runners_up = self._runners_up(plan, generation, complete, over) if plan else ()
+        return MarketSolution(
             plan,
             bound,
             exact,
             certificate.values,
             by_enumeration,
-            certificate.proposal,
-            certifier.start,
+            certificate.solution,
+            generation.start,
             certificate.by_sums,
-            rivals,
-            tuple(certifier.proofs) if by_whole_bins else (),
+            runners_up,
+            tuple(generation.proofs) if by_whole_bins else (),
         )
 
-    def _more_patterns(self, certifier: Certifier, proposal: Proposal) -> list[Pattern]:
+    def _more_patterns(
+        self, generation: ColumnGeneration, solution: MasterSolution
+    ) -> list[Pattern]:
         """Return the known patterns and more: whole bins need others than parts of bins do."""
         rng = np.random.default_rng(self.seed)
         kinds = range(len(self.market.kinds))
         rows = max(1, _MORE // len(kinds) // len(self.market.blocks))
         for block, counts in enumerate(self.market.blocks):
             most = np.array(counts, np.int64)
-            for values in (proposal.values[block], certifier.start.values[block]):
+            for values in (solution.values[block], generation.start.values[block]):
                 values = np.maximum(values, values.mean() * _SOME)
-                number, found = certifier.filler.fill(kinds, values, most, rng, rows)
+                number, found = generation.filler.fill(kinds, values, most, rng, rows)
                 for kind, one in zip(number.tolist(), found, strict=True):
                     if one.any():
-                        certifier.master.add(Pattern(block, kind, one))
-        return certifier.master.patterns
+                        generation.master.add(Pattern(block, kind, one))
+        return generation.master.patterns
 
-    def _rivals(
+    def _runners_up(
         self,
         plan: MarketPlan,
-        certifier: Certifier,
+        generation: ColumnGeneration,
         complete: Sequence[Pattern] | None,
         over: Callable[[], bool],
-    ) -> tuple[Rival, ...]:
+    ) -> tuple[MarketRunnerUp, ...]:
         """Return what is paid without each of the offers that cost most, cheapest first.
 
         There are as many as the time allows.
@@ -190,14 +192,14 @@ class Buyer:
             if over():
                 break
             barred = frozenset({kind})
-            rounding = Rounding(self.market, certifier.master, certifier.filler, barred, over)
-            other = rounding.best(certifier.master.without(kind), 2, self.seed)
+            rounding = Rounding(self.market, generation.master, generation.filler, barred, over)
+            other = rounding.best(generation.master.without(kind), 2, self.seed)
             if complete is not None and not self.stop():
                 whole = buy_whole(
                     self.market, complete, self.clock, 1.0, self.threads, other, barred
                 )
                 other = whole.plan or other
-            found.append(Rival(kind, other))
+            found.append(MarketRunnerUp(kind, other))
         return tuple(
             sorted(found, key=lambda r: (r.plan is None, r.plan.price if r.plan else 0, r.without))
         )

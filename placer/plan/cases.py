@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 from placer.plan.losses import after_loss, losses_of_nodes
-from placer.plan.question import PlanQuestion, PlanScenario, SurvivalDemand, demand_in
+from placer.plan.question import FailureTolerance, PlanQuestion, PlanScenario, demand_in
 from placer_models.cluster import Instance
 from placer_models.pod import Gang
 from placer_models.whatif.language import apply_all
@@ -105,7 +105,7 @@ def _cases(question: PlanQuestion, scenario: PlanScenario) -> Iterator[PlanCase]
 
 
 def _losses(
-    question: PlanQuestion, survive: SurvivalDemand, instance: Instance
+    question: PlanQuestion, survive: FailureTolerance, instance: Instance
 ) -> Iterator[tuple[str, frozenset[str], frozenset[int], int | None]]:
     """Yield each loss: its words, nodes that are there, offers lost whole, and one losing one."""
     if not survive.domain:

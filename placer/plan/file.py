@@ -10,14 +10,14 @@ from placer.plan.cases import changed_by, domains_in
 from placer.plan.offers_like import names_there, nodes_of, of_machines
 from placer.plan.question import (
     SPARE,
+    FailureTolerance,
     NodeOffer,
     PlanQuestion,
     PlanScenario,
-    SurvivalDemand,
     renamed,
     stem_of,
 )
-from placer.plan.readable import follows_from, readable_part
+from placer.plan.readable import is_consequential_fault, without_wrong_fields
 from placer.plan.scenario_words import ScenarioWords, price_of
 from placer.plan.schema import (
     DemandGangPart,
@@ -78,10 +78,10 @@ def read_question(
     if wrong := note_differences(PlanFile, Place(plan, faults)):
         # What is wrong with the rest is told as well, where it does not follow from this.
         others = Faults([plan, *documents])
-        rest = Place(readable_part(plan, wrong), others)
+        rest = Place(without_wrong_fields(plan, wrong), others)
         with suppress(InputError, ValueError):
             _read(rest, documents, find_machine, cluster, more)
-        others.hand_over(faults, lambda at: not follows_from(at, wrong))
+        others.hand_over(faults, lambda at: not is_consequential_fault(at, wrong))
         raise faults.all_of_them() or AssertionError("what differs from the schema has a fault")
     try:
         return _read(Place(plan, faults), documents, find_machine, cluster, more)
@@ -220,7 +220,7 @@ def _without_headroom(
     return replace(instance, gangs=kept), spare
 
 
-def _survive(part: SurvivePart | None, place: Place) -> SurvivalDemand | None:
+def _survive(part: SurvivePart | None, place: Place) -> FailureTolerance | None:
     if part is None:
         return None
     if (part.nodes is None) == (part.domain is None):
@@ -232,7 +232,7 @@ def _survive(part: SurvivePart | None, place: Place) -> SurvivalDemand | None:
         )
     if part.count != 1 and part.domain is None:
         place.at("count").fault("counts domains; without a domain one node is lost")
-    return SurvivalDemand(part.domain or "", part.count, part.priority)
+    return FailureTolerance(part.domain or "", part.count, part.priority)
 
 
 def _check_domain(question: PlanQuestion, place: Place) -> None:

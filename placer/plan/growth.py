@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 
-from placer.plan.answer import Bought, NoneFound, NoPlan, PlanAnswer
-from placer.plan.buy_task import BuyTask, bought
+from placer.plan.answer import NoPlanExists, NoPlanFound, PlanAnswer, PurchasePlan
+from placer.plan.buy_task import BuyTask, solve_buy_task
 from placer.plan.cases import changed_by
 from placer.plan.question import PlanQuestion, demand_in
 from placer.sweep.halting import NotDoneError, halted
@@ -210,8 +210,10 @@ def _solved(task: _Task) -> GrowthStep:
     """Solve one step."""
     question = scaled(task.question, task.scale)
     stop = halted()
-    answer = bought(BuyTask(question, task.seconds, task.threads, task.seed, task.work_limit))
-    if stop() and not isinstance(answer, Bought):
+    answer = solve_buy_task(
+        BuyTask(question, task.seconds, task.threads, task.seed, task.work_limit)
+    )
+    if stop() and not isinstance(answer, PurchasePlan):
         raise NotDoneError
     return _step(question, task, answer)
 
@@ -235,7 +237,7 @@ def _step(question: PlanQuestion, task: _Task, answer: PlanAnswer) -> GrowthStep
     )
     at = task.scale, task.case, pods
     match answer:
-        case Bought():
+        case PurchasePlan():
             return GrowthStep(
                 *at,
                 answer.price,
@@ -243,13 +245,13 @@ def _step(question: PlanQuestion, task: _Task, answer: PlanAnswer) -> GrowthStep
                 tuple((one.offer, one.count) for one in answer.mix),
                 tuple((one.offer, one.resource or "") for one in answer.binding),
             )
-        case NoPlan():
+        case NoPlanExists():
             return GrowthStep(*at, None, None, reason=next(_why(answer), "no plan exists"))
-        case NoneFound():
+        case NoPlanFound():
             return GrowthStep(*at, None, answer.bound, reason="none was found in time")
 
 
-def _why(answer: NoPlan) -> Iterator[str]:
+def _why(answer: NoPlanExists) -> Iterator[str]:
     for one in answer.unplaced:
         yield f"{title_of(one.namespace, one.name)}: {' '.join(one.reasons)}"
     for short in answer.short:

@@ -35,7 +35,7 @@ class Pattern:
 
 
 @dataclass(frozen=True, slots=True)
-class Proposal:
+class MasterSolution:
     """The answer of the linear program.
 
     Attributes:
@@ -56,7 +56,7 @@ class Proposal:
     short: FloatArray
 
 
-class Master:
+class MasterProblem:
     """The linear program; patterns and exchanges are added to it.
 
     Attributes:
@@ -113,27 +113,27 @@ class Master:
         for times in self._exchanges:
             self._program.set_most(times, 0.0)
 
-    def without(self, kind: int) -> Proposal:
+    def without(self, kind: int) -> MasterSolution:
         """Return the cheapest way that buys no bins of a kind."""
         self._program.set_most(self._bins[kind], 0.0)
-        proposal = self.solve()
+        solution = self.solve()
         self._program.set_most(self._bins[kind], _most(self.market.kinds[kind]))
-        return proposal
+        return solution
 
-    def with_bins(self, bins: Sequence[int]) -> Proposal:
+    def with_bins(self, bins: Sequence[int]) -> MasterSolution:
         """Return the cheapest way with so many bins of each kind at most."""
         for variable, most in zip(self._bins, bins, strict=True):
             self._program.set_most(variable, float(most))
-        proposal = self.solve()
+        solution = self.solve()
         for variable, kind in zip(self._bins, self.market.kinds, strict=True):
             self._program.set_most(variable, _most(kind))
-        return proposal
+        return solution
 
-    def solve(self) -> Proposal:
+    def solve(self) -> MasterSolution:
         """Return the cheapest way to buy and fill bins in fractions."""
         price = self._program.solve()
         value, dual = self._program.value, self._program.dual
-        return Proposal(
+        return MasterSolution(
             price,
             _array([[dual(row) for row in rows] for rows in self._demand]).clip(0.0),
             (-_array([[dual(row) for row in rows] for rows in self._supply])).clip(0.0),

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from placer.plan.answer import Bought, NoneFound, NoPlan, PlanAnswer, PlanMend
+from placer.plan.answer import NoPlanExists, NoPlanFound, PlanAnswer, PlanMend, PurchasePlan
 from placer.plan.question import (
     SPARE,
     NodeOffer,
@@ -22,7 +22,7 @@ LESS_SURVIVES = "less that has to survive"
 
 
 @dataclass(frozen=True, slots=True)
-class PlanMending:
+class PlanMendSearch:
     """Looks for changes of a question.
 
     Attributes:
@@ -36,7 +36,7 @@ class PlanMending:
     buy: Callable[[PlanQuestion], PlanAnswer]
     over: Callable[[], bool]
 
-    def of_no_plan(self, found: NoPlan) -> NoPlan:
+    def of_no_plan(self, found: NoPlanExists) -> NoPlanExists:
         """Return the answer that there is no plan, with what would do."""
         mends: list[PlanMend] = []
         looked_for = list(found.looked_for)
@@ -51,15 +51,15 @@ class PlanMending:
             mends += self._surviving_less()
         return replace(found, mends=(*found.mends, *mends), looked_for=tuple(looked_for))
 
-    def of_none_found(self, found: NoneFound) -> NoneFound:
+    def of_none_found(self, found: NoPlanFound) -> NoPlanFound:
         """Return the answer that none was found, with more nodes that would do."""
         if not self._limits or not found.pods:
             return found
         answer = self._without_limits(self._limits)
-        more = self._exceeded(answer) if isinstance(answer, Bought) else {}
+        more = self._exceeded(answer) if isinstance(answer, PurchasePlan) else {}
         if not more:
             return found
-        assert isinstance(answer, Bought)
+        assert isinstance(answer, PurchasePlan)
         return replace(found, mends=(PlanMend(self._words_of(more), answer.price),))
 
     @property
@@ -74,7 +74,7 @@ class PlanMending:
     def _more_nodes(self) -> Iterator[PlanMend]:
         """Yield how many nodes of one offer would have to be had; of several if none will do."""
         answer = self._without_limits(self._limits)
-        if not isinstance(answer, Bought):
+        if not isinstance(answer, PurchasePlan):
             return
         every = self._exceeded(answer)
         alone = 0
@@ -82,13 +82,13 @@ class PlanMending:
             if self.over() and alone:
                 return
             other = answer if len(self._limits) == 1 else self._without_limits({name: 0})
-            if isinstance(other, Bought) and (more := self._exceeded(other)):
+            if isinstance(other, PurchasePlan) and (more := self._exceeded(other)):
                 alone += 1
                 yield self._least(more, other)
         if not alone:
             yield self._least(every, answer)
 
-    def _least(self, more: Mapping[str, int], answer: Bought) -> PlanMend:
+    def _least(self, more: Mapping[str, int], answer: PurchasePlan) -> PlanMend:
         """Return the least more of some offers that does, one after the other, and a plan for it.
 
         No less of one of them would do, while there are no more of the others.
@@ -100,10 +100,10 @@ class PlanMending:
             while high - low > 1 and not self.over():
                 middle = (low + high) // 2
                 less = self.buy(self._with_limits(enough | {name: middle * packs[name]}))
-                if isinstance(less, Bought):
+                if isinstance(less, PurchasePlan):
                     high, answer = middle, less
                 else:
-                    low, beyond = middle, isinstance(less, NoPlan)
+                    low, beyond = middle, isinstance(less, NoPlanExists)
             certain = certain and beyond and high - low == 1
             enough[name] = high * packs[name]
         return PlanMend(self._words_of(enough), answer.price, certain)
@@ -136,7 +136,7 @@ class PlanMending:
     def _without_limits(self, names: Mapping[str, int]) -> PlanAnswer:
         return self.buy(self._with_limits(dict.fromkeys(names)))
 
-    def _exceeded(self, answer: Bought) -> dict[str, int]:
+    def _exceeded(self, answer: PurchasePlan) -> dict[str, int]:
         """Return how many nodes are bought of offers that end at fewer."""
         limits = self._limits
         return {
@@ -156,22 +156,22 @@ class PlanMending:
         if found or len(series_of(self.question.headroom)) == 1:
             return
         answer = self.buy(replace(self.question, headroom=()))
-        if isinstance(answer, Bought):
+        if isinstance(answer, PurchasePlan):
             yield PlanMend(("without headroom",), answer.price)
 
     def _most_of(self, series: Series) -> PlanMend | None:
         """Return how many pods of a series of the headroom there may be, with a plan for them."""
         low, high, beyond = 0, len(series.gangs), True
         answer = self.buy(self._with_spare(series, low))
-        if not isinstance(answer, Bought):
+        if not isinstance(answer, PurchasePlan):
             return None
         while high - low > 1 and not self.over():
             middle = (low + high) // 2
             other = self.buy(self._with_spare(series, middle))
-            if isinstance(other, Bought):
+            if isinstance(other, PurchasePlan):
                 low, answer = middle, other
             else:
-                high, beyond = middle, isinstance(other, NoPlan)
+                high, beyond = middle, isinstance(other, NoPlanExists)
         name = series.name.removesuffix(SPARE)
         words = f"headroom.{name}.replicas={low}" if low else f"without headroom.{name}"
         return PlanMend((words,), answer.price, beyond and high - low == 1)
@@ -191,17 +191,17 @@ class PlanMending:
         least = own[0] if survive.priority is None else survive.priority
         for priority in (one for one in own if one > least):
             answer = self.buy(replace(self.question, survive=replace(survive, priority=priority)))
-            if isinstance(answer, Bought):
+            if isinstance(answer, PurchasePlan):
                 yield PlanMend((f"survive.priority={priority}",), answer.price, certain)
                 return
-            certain = certain and isinstance(answer, NoPlan)
+            certain = certain and isinstance(answer, NoPlanExists)
         certain = True
         for count in range(survive.count - 1, 0, -1):
             answer = self.buy(replace(self.question, survive=replace(survive, count=count)))
-            if isinstance(answer, Bought):
+            if isinstance(answer, PurchasePlan):
                 yield PlanMend((f"survive.count={count}",), answer.price, certain)
                 return
-            certain = certain and isinstance(answer, NoPlan)
+            certain = certain and isinstance(answer, NoPlanExists)
         answer = self.buy(replace(self.question, survive=None))
-        if isinstance(answer, Bought):
+        if isinstance(answer, PurchasePlan):
             yield PlanMend(("without survive",), answer.price)

@@ -9,20 +9,20 @@ from itertools import combinations
 from placer.explain.trial import Outcome
 from placer.greedy.node_table import NodeTable
 from placer.plan.answer import (
-    Bought,
-    NoneFound,
-    NoPlan,
+    NoPlanExists,
+    NoPlanFound,
+    OfferPurchase,
     PlanAnswer,
     Proof,
-    Purchase,
+    PurchasePlan,
     RunnerUp,
 )
 from placer.plan.binding import binding_of
-from placer.plan.buying import Buyer, Deal
+from placer.plan.buying import MarketSolution, MarketSolver
 from placer.plan.cases import PlanCase, cases_of, told_case
 from placer.plan.clock import PlanClock, WallClock, WorkClock
 from placer.plan.market import Market
-from placer.plan.mending import PlanMending
+from placer.plan.mending import PlanMendSearch
 from placer.plan.numa_rooms import NUMA_NODES
 from placer.plan.pod_mends import OF_PODS_IN_WORDS, mends_of_homeless
 from placer.plan.proof import Values
@@ -93,27 +93,27 @@ def buy(
         other = for_one_mix(other)
         own = cases_of(other)
         if _homeless(other, own, clock):
-            return NoPlan()
+            return NoPlanExists()
         left = max(_LEAST_MENDING, 0.5 * (end - clock.now()))
         return _answer(other, own, clock.now() + left, run)
 
-    mending = PlanMending(asked, again, lambda: stop() or clock.now() >= end)
+    mending = PlanMendSearch(asked, again, lambda: stop() or clock.now() >= end)
     tell("looking for nodes that hold each pod")
     if homeless := _homeless(question, cases, clock):
         if stop():
-            return NoPlan(homeless.unplaced)
+            return NoPlanExists(homeless.unplaced)
         tell("looking for the least change that would do")
         case = homeless.case
         instance = _with_one_of_each(question, case)
         left = max(_LEAST_MENDING, end - clock.now())
         mends = mends_of_homeless(asked, instance, homeless.gangs, clock, left, again)
-        found = NoPlan(homeless.unplaced, mends=tuple(mends), looked_for=OF_PODS_IN_WORDS)
+        found = NoPlanExists(homeless.unplaced, mends=tuple(mends), looked_for=OF_PODS_IN_WORDS)
         return mending.of_no_plan(found)
     answer = _answer(question, cases, end, run)
-    if isinstance(answer, Bought) or stop():
+    if isinstance(answer, PurchasePlan) or stop():
         return answer
     tell("looking for the least change that would do")
-    if isinstance(answer, NoPlan):
+    if isinstance(answer, NoPlanExists):
         return mending.of_no_plan(answer)
     return mending.of_none_found(answer)
 
@@ -141,7 +141,7 @@ class _Run:
 def _planned(question: PlanQuestion, relaxation: Relaxation, end: float, run: _Run) -> PlanAnswer:
     """Return the answer on one market."""
     left = max(_LEAST, end - run.clock.now())
-    buyer = Buyer(
+    market_solver = MarketSolver(
         relaxation.market,
         run.clock,
         (1 - _WITNESS) * left,
@@ -150,16 +150,18 @@ def _planned(question: PlanQuestion, relaxation: Relaxation, end: float, run: _R
         run.tell,
         run.seed,
     )
-    deal = buyer.buy()
-    if deal.bound is None:
-        return no_plan(question, relaxation, deal, run.clock)
-    if deal.plan is None:
-        return NoneFound(question.in_currency(deal.bound))
+    solved = market_solver.buy()
+    if solved.bound is None:
+        return no_plan(question, relaxation, solved, run.clock)
+    if solved.plan is None:
+        return NoPlanFound(question.in_currency(solved.bound))
     run.tell("placing every pod on what is bought")
-    placements = place_plan(question, relaxation, deal.plan, run.clock, end, run.threads, run.stop)
+    placements = place_plan(
+        question, relaxation, solved.plan, run.clock, end, run.threads, run.stop
+    )
     if placements.missing is not None:
-        return _none_found(question, deal, placements.missing)
-    return _bought(question, relaxation, deal, placements)
+        return _none_found(question, solved, placements.missing)
+    return _bought(question, relaxation, solved, placements)
 
 
 def _surviving_nodes(
@@ -173,23 +175,23 @@ def _surviving_nodes(
     offers that the first one chose.
     """
     nothing = _nothing_bought(cases, run.clock)
-    if isinstance(nothing, Bought):
+    if isinstance(nothing, PurchasePlan):
         return nothing
     floor = Decimal(0) if nothing is Outcome.OPEN else None
     few = len(question.offers) <= _MOST_CHOICES
-    best: Bought | None = None
-    found: list[Bought] = []
+    best: PurchasePlan | None = None
+    found: list[PurchasePlan] = []
     bounds: list[Decimal] = [] if floor is None else [floor]
     other: PlanAnswer | None = None
     if few:
         chosen = [c for n in range(len(question.offers), 0, -1) for c in _subsets(question, n)]
     else:
         first = _planned(question, relaxed(question, cases), (run.clock.now() + end) / 2, run)
-        if isinstance(first, NoPlan):
-            return first if floor is None else NoneFound(floor)
+        if isinstance(first, NoPlanExists):
+            return first if floor is None else NoPlanFound(floor)
         bounds.append(first.bound)
-        best, other = (first, None) if isinstance(first, Bought) else (None, first)
-        names = {one.offer for one in first.mix} if isinstance(first, Bought) else set()
+        best, other = (first, None) if isinstance(first, PurchasePlan) else (None, first)
+        names = {one.offer for one in first.mix} if isinstance(first, PurchasePlan) else set()
         chosen = [tuple(offer for offer in question.offers if offer.name in names)]
     for number, offers in enumerate(chosen):
         if not offers or (number and run.stop()):
@@ -201,43 +203,43 @@ def _surviving_nodes(
         now = run.clock.now()
         until = now + max(_LEAST, end - now) / (len(chosen) - number)
         answer = _planned(part, relaxed(part, own, surely_used=True), until, run)
-        if isinstance(answer, NoPlan):
+        if isinstance(answer, NoPlanExists):
             other = other or answer
             continue
         if few:
             bounds.append(answer.bound)
-        if isinstance(answer, Bought):
+        if isinstance(answer, PurchasePlan):
             found.append(answer)
-        if isinstance(answer, Bought) and (best is None or answer.price < best.price):
+        if isinstance(answer, PurchasePlan) and (best is None or answer.price < best.price):
             best = answer
-        elif isinstance(answer, NoneFound):
+        elif isinstance(answer, NoPlanFound):
             other = answer
     if best is not None:
-        rivals = tuple(_rivals_of(best, found)) if few else best.runners_up
-        return replace(best, bound=min(*bounds, best.price), runners_up=rivals)
-    if isinstance(other, NoPlan) and not bounds:
+        runners_up = tuple(_runners_up_among(best, found)) if few else best.runners_up
+        return replace(best, bound=min(*bounds, best.price), runners_up=runners_up)
+    if isinstance(other, NoPlanExists) and not bounds:
         return other
-    if isinstance(other, NoneFound):
+    if isinstance(other, NoPlanFound):
         return replace(other, bound=min(*bounds, other.bound))
-    return NoneFound(min(bounds, default=Decimal(0)))
+    return NoPlanFound(min(bounds, default=Decimal(0)))
 
 
-def _rivals_of(best: Bought, found: Sequence[Bought]) -> Iterator[RunnerUp]:
+def _runners_up_among(best: PurchasePlan, found: Sequence[PurchasePlan]) -> Iterator[RunnerUp]:
     """Yield the cheapest other plan without each offer of the best one, cheapest first."""
-    rivals = []
+    runners_up = []
     for one in best.mix:
         others = [p for p in found if one.offer not in {part.offer for part in p.mix}]
         other = min(others, key=lambda plan: plan.price, default=None)
         mix = tuple((part.offer, part.count) for part in other.mix) if other else ()
-        rivals.append(RunnerUp(one.offer, other.price if other else None, mix))
-    yield from sorted(rivals, key=lambda r: (r.price is None, r.price or 0, r.without))
+        runners_up.append(RunnerUp(one.offer, other.price if other else None, mix))
+    yield from sorted(runners_up, key=lambda r: (r.price is None, r.price or 0, r.without))
 
 
 def _subsets(question: PlanQuestion, size: int) -> Iterator[tuple[NodeOffer, ...]]:
     yield from combinations(question.offers, size)
 
 
-def _nothing_bought(cases: Sequence[PlanCase], clock: PlanClock) -> Bought | Outcome:
+def _nothing_bought(cases: Sequence[PlanCase], clock: PlanClock) -> PurchasePlan | Outcome:
     """Return the plan that buys nothing, or whether it is ruled out."""
     witnesses = []
     for case in cases:
@@ -255,7 +257,7 @@ def _nothing_bought(cases: Sequence[PlanCase], clock: PlanClock) -> Bought | Out
     free = Decimal(0)
     market = Market((), ())
     proof = Proof(market, Values((), ()), None, by_enumeration=False)
-    return Bought(free, free, (), (), (), tuple(witnesses), (), proof)
+    return PurchasePlan(free, free, (), (), (), tuple(witnesses), (), proof)
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,10 +334,10 @@ def _homeless_in(
             yield answer.unplaced[0], gang
 
 
-def _none_found(question: PlanQuestion, deal: Deal, missing: Missing) -> NoneFound:
-    assert deal.bound is not None
-    return NoneFound(
-        question.in_currency(deal.bound),
+def _none_found(question: PlanQuestion, solved: MarketSolution, missing: Missing) -> NoPlanFound:
+    assert solved.bound is not None
+    return NoPlanFound(
+        question.in_currency(solved.bound),
         missing.scenario,
         missing.unplaced[:MOST_TOLD],
         len(missing.pods),
@@ -343,9 +345,9 @@ def _none_found(question: PlanQuestion, deal: Deal, missing: Missing) -> NoneFou
 
 
 def _bought(
-    question: PlanQuestion, relaxation: Relaxation, deal: Deal, placements: Placements
-) -> Bought:
-    assert deal.bound is not None
+    question: PlanQuestion, relaxation: Relaxation, solved: MarketSolution, placements: Placements
+) -> PurchasePlan:
+    assert solved.bound is not None
     parts = [
         (offer, count, count * question.in_units(offer.price), index)
         for index, (offer, count) in enumerate(zip(question.offers, placements.bought, strict=True))
@@ -356,22 +358,26 @@ def _bought(
     whole = [w for w in placements.witnesses if not w.loss]
     fullest = max(whole, key=lambda w: len(w.placement.pods))
     on_offer = _items_by_offer(question, relaxation, fullest, placements.bought)
-    return Bought(
+    return PurchasePlan(
         price=question.in_currency(price),
-        bound=question.in_currency(min(deal.bound, price)),
+        bound=question.in_currency(min(solved.bound, price)),
         mix=tuple(
-            Purchase(offer.name, count, question.in_currency(cost))
+            OfferPurchase(offer.name, count, question.in_currency(cost))
             for offer, count, cost, _ in parts
         ),
         binding=tuple(
-            binding_of(relaxation, deal.start, index, offer.name, count, on_offer[index])
+            binding_of(relaxation, solved.start, index, offer.name, count, on_offer[index])
             for offer, count, _, index in parts
         ),
-        runners_up=tuple(_runners_up(question, relaxation, deal)),
+        runners_up=tuple(_runners_up(question, relaxation, solved)),
         witnesses=placements.witnesses,
-        relaxed=tuple(_relaxed(question, relaxation, deal)),
+        relaxed=tuple(_relaxed(question, relaxation, solved)),
         proof=Proof(
-            relaxation.market, deal.values, deal.exact, deal.by_enumeration, deal.by_whole_bins
+            relaxation.market,
+            solved.values,
+            solved.exact,
+            solved.by_enumeration,
+            solved.by_whole_bins,
         ),
     )
 
@@ -399,10 +405,12 @@ def _items_by_offer(
     return found
 
 
-def _runners_up(question: PlanQuestion, relaxation: Relaxation, deal: Deal) -> Iterator[RunnerUp]:
+def _runners_up(
+    question: PlanQuestion, relaxation: Relaxation, solved: MarketSolution
+) -> Iterator[RunnerUp]:
     names = [offer.name for offer in question.offers]
-    for rival in deal.rivals:
-        without, plan = names[rival.without - relaxation.there], rival.plan
+    for runner_up in solved.runners_up:
+        without, plan = names[runner_up.without - relaxation.there], runner_up.plan
         if plan is None:
             yield RunnerUp(without, None, ())
             continue
@@ -411,7 +419,9 @@ def _runners_up(question: PlanQuestion, relaxation: Relaxation, deal: Deal) -> I
         yield RunnerUp(without, question.in_currency(plan.price), mix)
 
 
-def _relaxed(question: PlanQuestion, relaxation: Relaxation, deal: Deal) -> Iterator[str]:
+def _relaxed(
+    question: PlanQuestion, relaxation: Relaxation, solved: MarketSolution
+) -> Iterator[str]:
     """Yield what the bound does not look at."""
     nodes = with_offers(question, question.instance).nodes
     topologies = [node.machine.topology for node in nodes]
@@ -421,7 +431,7 @@ def _relaxed(question: PlanQuestion, relaxation: Relaxation, deal: Deal) -> Iter
         yield "NUMA nodes inside a node"
     if any(node.machine.gpu_links for node in nodes):
         yield "links between GPUs"
-    if deal.by_sums:
+    if solved.by_sums:
         yield "how each device or NUMA node is filled, which it counts by sums"
     if len(relaxation.lost_of_any) > 1:
         yield "which bought node is lost"

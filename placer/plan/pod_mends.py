@@ -7,7 +7,7 @@ from placer.explain.explanation import ProposedChange
 from placer.explain.least_less import ask_less_of_several
 from placer.explain.smallest_change import LEAST_TRIAL_S, ChangeSearch
 from placer.explain.trial import CountedWork, Trials
-from placer.plan.answer import Bought, PlanAnswer, PlanMend
+from placer.plan.answer import PlanAnswer, PlanMend, PurchasePlan
 from placer.plan.clock import PlanClock
 from placer.plan.question import PlanQuestion
 from placer_models.cluster import Instance
@@ -148,7 +148,7 @@ def _mend(
     answer = buy(replace(question, instance=instance, headroom=headroom))
     return PlanMend(
         tuple(str(change) for way in ways for change in way.changes),
-        answer.price if isinstance(answer, Bought) else None,
+        answer.price if isinstance(answer, PurchasePlan) else None,
         all(way.smallest for way in ways),
         max(way.alike(question) for way in ways),
     )

@@ -63,7 +63,7 @@ class PlanScenario:
 
 
 @dataclass(frozen=True, slots=True)
-class SurvivalDemand:
+class FailureTolerance:
     """What may be lost without a pod losing its place for good.
 
     Attributes:
@@ -98,7 +98,7 @@ class PlanQuestion:
     scenarios: tuple[PlanScenario, ...] = (PlanScenario("as asked"),)
     currency: str = ""
     name: str = ""
-    survive: SurvivalDemand | None = None
+    survive: FailureTolerance | None = None
     headroom: tuple[Gang, ...] = ()
 
     @property

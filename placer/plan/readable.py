@@ -11,7 +11,7 @@ _BY_THEMSELVES = frozenset({"name", "machine", "price"})
 """Fields of an offer that are read whatever is wrong beside them."""
 
 
-def readable_part(plan: Document, wrong: Sequence[Path]) -> Document:
+def without_wrong_fields(plan: Document, wrong: Sequence[Path]) -> Document:
     """Return the plan without the fields that are wrong; an offer has some price in any case.
 
     Lists keep all their items, so that each part of the rest has the same path as before.
@@ -29,7 +29,7 @@ def readable_part(plan: Document, wrong: Sequence[Path]) -> Document:
     return replace(plan, tree=tree)
 
 
-def follows_from(place: Place, wrong: Sequence[Path]) -> bool:
+def is_consequential_fault(place: Place, wrong: Sequence[Path]) -> bool:
     """Return whether a fault of the rest may be there only because something was left out."""
     path = place.path
     for other in wrong:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from placer.plan.arrays import FloatArray, IntArray
 from placer.plan.filler import Filler
 from placer.plan.market import Market
-from placer.plan.master import Master, Proposal
+from placer.plan.master import MasterProblem, MasterSolution
 
 _NEARLY = 1e-6
 _OWNED = 1e-3
@@ -51,7 +51,7 @@ class MarketPlan:
 
 @dataclass(slots=True)
 class Rounding:
-    """Rounds proposals of a master problem.
+    """Rounds solutions of a master problem.
 
     Attributes:
         barred: Kinds of bins that are not to be bought.
@@ -60,7 +60,7 @@ class Rounding:
     """
 
     market: Market
-    master: Master
+    master: MasterProblem
     filler: Filler
     barred: frozenset[int] = frozenset()
     over: Callable[[], bool] = lambda: False
@@ -82,29 +82,29 @@ class Rounding:
             self._numbers.append(np.array([number for number, _ in mine], np.int64))
             self._kinds.append(np.array([pattern.kind for _, pattern in mine], np.int64))
 
-    def best(self, proposal: Proposal, tries: int, seed: int) -> MarketPlan | None:
+    def best(self, solution: MasterSolution, tries: int, seed: int) -> MarketPlan | None:
         """Return the cheapest plan of some tries, or None if none has room for all items."""
         rng = np.random.default_rng(seed)
         plans: list[MarketPlan] = []
         for number in range(tries):
             if number and self.over():
                 break
-            plan = self.once(proposal, rng if number else None)
+            plan = self.once(solution, rng if number else None)
             if plan is not None:
                 plans.append(plan)
         return min(plans, key=lambda plan: plan.price, default=None)
 
-    def once(self, proposal: Proposal, rng: np.random.Generator | None) -> MarketPlan | None:
+    def once(self, solution: MasterSolution, rng: np.random.Generator | None) -> MarketPlan | None:
         """Return a plan; with a generator, items are worth a little more or less."""
-        stock = OfferStock(self.market, self.barred, self._planned(proposal))
+        stock = OfferStock(self.market, self.barred, self._planned(solution))
         fillings: list[tuple[Filled, ...]] = [()] * len(self.market.blocks)
-        hardest = (proposal.values * np.array(self.market.blocks)).sum(axis=1).argsort()[::-1]
+        hardest = (solution.values * np.array(self.market.blocks)).sum(axis=1).argsort()[::-1]
         for block in hardest.tolist():
-            values = np.maximum(proposal.values[block], _NEARLY)
+            values = np.maximum(solution.values[block], _NEARLY)
             if rng is not None:
                 values = values * np.exp(rng.normal(0.0, 0.05, len(values)))
             stock.begin()
-            bins = self._block(block, proposal, values, stock)
+            bins = self._block(block, solution, values, stock)
             if bins is None:
                 return None
             fillings[block] = bins
@@ -112,19 +112,19 @@ class Rounding:
         price = sum(n * kind.price for n, kind in zip(bought, self.market.kinds, strict=True))
         return MarketPlan(bought, price, tuple(fillings))
 
-    def _planned(self, proposal: Proposal) -> list[int]:
+    def _planned(self, solution: MasterSolution) -> list[int]:
         """Return how many bins of each kind are bought anyway, where blocks share them."""
         if len(self.market.blocks) == 1:
             return [0] * len(self.market.kinds)
-        planned: list[int] = np.floor(proposal.bins + _NEARLY).astype(int).tolist()
+        planned: list[int] = np.floor(solution.bins + _NEARLY).astype(int).tolist()
         return planned
 
     def _block(
-        self, block: int, proposal: Proposal, values: FloatArray, stock: "OfferStock"
+        self, block: int, solution: MasterSolution, values: FloatArray, stock: "OfferStock"
     ) -> tuple[Filled, ...] | None:
         left = np.array(self.market.blocks[block], np.int64)
         bins: list[tuple[int, IntArray]] = []
-        times = np.floor(proposal.times[self._numbers[block]] + _NEARLY).astype(int)
+        times = np.floor(solution.times[self._numbers[block]] + _NEARLY).astype(int)
         for at in times.nonzero()[0]:
             kind = int(self._kinds[block][at])
             for _ in range(stock.take(kind, int(times[at]))):

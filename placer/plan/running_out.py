@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
-from placer.plan.answer import NoPlan, OffersRunOut
-from placer.plan.buying import Deal
+from placer.plan.answer import NoPlanExists, OffersRunOut
+from placer.plan.buying import MarketSolution
 from placer.plan.cases import PlanCase, told_case
 from placer.plan.clock import PlanClock
 from placer.plan.question import PlanQuestion
@@ -27,13 +27,15 @@ _MOST_NODES = 2_000
 """So many nodes are looked at for who has no place once one of them is lost."""
 
 
-def no_plan(question: PlanQuestion, relaxation: Relaxation, deal: Deal, clock: PlanClock) -> NoPlan:
+def no_plan(
+    question: PlanQuestion, relaxation: Relaxation, solved: MarketSolution, clock: PlanClock
+) -> NoPlanExists:
     """Say for which pods too little can be bought."""
     offered = relaxation.market.kinds[relaxation.there :]
     short: list[OffersRunOut] = []
     told: set[str] = set()
     asked = 0
-    for number, block, item in sorted(_lacks(deal), reverse=True):
+    for number, block, item in sorted(_lacks(solved), reverse=True):
         case_number = relaxation.case_of[block]
         case = relaxation.cases[case_number]
         where = told_case(question, case)
@@ -55,12 +57,12 @@ def no_plan(question: PlanQuestion, relaxation: Relaxation, deal: Deal, clock: P
         for offer, kind in zip(question.offers, offered, strict=True)
         if kind.buyable is not None
     )
-    return NoPlan(short=tuple(short[:MOST_TOLD]), ended=ended)
+    return NoPlanExists(short=tuple(short[:MOST_TOLD]), ended=ended)
 
 
-def _lacks(deal: Deal) -> Iterator[tuple[int, int, int]]:
+def _lacks(solved: MarketSolution) -> Iterator[tuple[int, int, int]]:
     """Yield how many items have no place however much is bought, the block, and the item."""
-    for block, of_block in enumerate(deal.proposal.short.tolist()):
+    for block, of_block in enumerate(solved.solution.short.tolist()):
         for item, number in enumerate(of_block):
             if number > _SHORT:
                 yield -int(-number // 1), block, item

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from placer.plan.answer import Bought, NoneFound, NoPlan, Purchase
+from placer.plan.answer import NoPlanExists, NoPlanFound, OfferPurchase, PurchasePlan
 from placer.plan.losses import Loss, after_loss
 from placer.plan.plan import buy
 from placer.plan.question import NodeOffer, PlanQuestion
@@ -71,8 +71,8 @@ class MendPlan:
 
     """
 
-    mix: tuple[Purchase, ...]
-    plan: Bought | NoPlan | NoneFound
+    mix: tuple[OfferPurchase, ...]
+    plan: PurchasePlan | NoPlanExists | NoPlanFound
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,4 +152,4 @@ def mend(task: MendTask) -> MendPlan:
     instance = after_loss(task.instance, frozenset(task.loss.nodes))
     question = PlanQuestion(replace(instance, left_out=()), task.offers)
     plan = buy(question, task.seconds, threads=1, seed=task.seed)
-    return MendPlan(plan.mix if isinstance(plan, Bought) else (), plan)
+    return MendPlan(plan.mix if isinstance(plan, PurchasePlan) else (), plan)

@@ -1,6 +1,6 @@
 """The answer of ``placer plan survive`` as a document for programs."""
 
-from placer.plan.answer import Bought
+from placer.plan.answer import PurchasePlan
 from placer.plan.survival import MendPlan, Survival
 from placer.plan.survive import SurvivalAnswer
 from placer_models.files.documents import API_VERSION
@@ -48,7 +48,7 @@ def _loss(one: Survival) -> Json:
 
 
 def _mend(mend: MendPlan) -> Json:
-    plan = mend.plan if isinstance(mend.plan, Bought) else None
+    plan = mend.plan if isinstance(mend.plan, PurchasePlan) else None
     return {
         "price": None if plan is None else f"{plan.price:f}",
         "bound": None if plan is None else f"{plan.bound:f}",

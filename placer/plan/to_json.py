@@ -3,7 +3,14 @@
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
-from placer.plan.answer import Bought, NoneFound, NoPlan, OffersRunOut, PlanAnswer, PlanMend
+from placer.plan.answer import (
+    NoPlanExists,
+    NoPlanFound,
+    OffersRunOut,
+    PlanAnswer,
+    PlanMend,
+    PurchasePlan,
+)
 from placer.plan.cases import cases_of
 from placer.plan.growth import GrowthCurve, GrowthStep
 from placer.plan.question import PlanQuestion
@@ -51,9 +58,9 @@ def plan_to_json(question: PlanQuestion, answer: PlanAnswer) -> Json:
     }
     money: Json = {"currency": question.currency}
     match answer:
-        case Bought():
+        case PurchasePlan():
             return head | {"status": "bought"} | money | _bought(answer, lists)
-        case NoPlan():
+        case NoPlanExists():
             unplaced = [*_unplaced(answer.unplaced)]
             unplaced += [_short(one) for one in answer.short]
             said = {
@@ -64,7 +71,7 @@ def plan_to_json(question: PlanQuestion, answer: PlanAnswer) -> Json:
             return (
                 head | {"status": "infeasible"} | money | nothing | {"proven": True} | lists | said
             )
-        case NoneFound():
+        case NoPlanFound():
             said = {
                 "bound": f"{answer.bound:f}",
                 "unplaced": [*_unplaced(answer.unplaced)],
@@ -91,7 +98,7 @@ def _mend(one: PlanMend) -> Json:
     }
 
 
-def _bought(answer: Bought, lists: Json) -> Json:
+def _bought(answer: PurchasePlan, lists: Json) -> Json:
     return {
         "price": f"{answer.price:f}",
         "bound": f"{answer.bound:f}",

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from ortools.sat.python import cp_model
 
-from placer.plan.certify import Certifier
+from placer.plan.column_generation import ColumnGeneration
 from placer.plan.market import Market, worth
 from placer.plan.proof import Values
 
@@ -85,38 +85,40 @@ def _smaller(one: BinsNeeded) -> BinsNeeded:
     return BinsNeeded(tuple(-(-n // part) for n in one.fullest), -(-one.total // part))
 
 
-def bound_by_whole_bins(certifier: Certifier, time: float, most: int) -> int:
+def bound_by_whole_bins(generation: ColumnGeneration, time: float, most: int) -> int:
     """Return a price below which there is no plan.
 
     The cheapest bins that do by all that is known are filled by patterns. Where these leave
     something over, its values are proven, and say what bins are missing; and so on.
 
     Args:
-        certifier: Knows values that were proven, and proves more.
+        generation: Knows values that were proven, and proves more.
         time: How much time of its clock there is.
         most: The price of some plan.
 
     """
-    clock = certifier.clock
+    clock = generation.clock
     end = clock.now() + time
     best = 0
     while True:
-        bound, bins = _cheapest(certifier, max(0.0, end - clock.now()), most)
+        bound, bins = _cheapest(generation, max(0.0, end - clock.now()), most)
         best = max(best, min(bound, most))
-        if bins is None or best >= most or certifier.stop() or clock.now() >= end:
+        if bins is None or best >= most or generation.stop() or clock.now() >= end:
             return best
-        proposal = certifier.master.with_bins(bins)
-        if (proposal.short < _NEARLY).all():
+        solution = generation.master.with_bins(bins)
+        if (solution.short < _NEARLY).all():
             return best
-        values = certifier.prove(proposal, end)
-        needs = _needs_by(certifier.market, values)
+        values = generation.prove(solution, end)
+        needs = _needs_by(generation.market, values)
         if all(worth(one.fullest, bins) >= one.total for one in needs):
             return best
 
 
-def _cheapest(certifier: Certifier, time: float, most: int) -> tuple[int, tuple[int, ...] | None]:
+def _cheapest(
+    generation: ColumnGeneration, time: float, most: int
+) -> tuple[int, tuple[int, ...] | None]:
     """Return the least price of bins that are worth enough, and these bins if they were found."""
-    market, clock = certifier.market, certifier.clock
+    market, clock = generation.market, generation.clock
     model = cp_model.CpModel()
     prices = [kind.price * kind.pack for kind in market.kinds]
     packs = []
@@ -125,7 +127,7 @@ def _cheapest(certifier: Certifier, time: float, most: int) -> tuple[int, tuple[
         if price and kind.buyable is not None:
             limit = min(limit, kind.buyable // kind.pack)
         packs.append(model.new_int_var(0 if price else limit, limit, ""))
-    for need in needs_of(market, certifier.proofs)[-MOST_CUTS:]:
+    for need in needs_of(market, generation.proofs)[-MOST_CUTS:]:
         worths = [n * kind.pack for n, kind in zip(need.fullest, market.kinds, strict=True)]
         model.add(cp_model.LinearExpr.weighted_sum(packs, worths) >= need.total)
     model.minimize(cp_model.LinearExpr.weighted_sum(packs, prices))

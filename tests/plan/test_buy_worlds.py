@@ -3,7 +3,7 @@
 import pytest
 
 from placer.judge.breaches import breaches
-from placer.plan.answer import Bought, NoPlan
+from placer.plan.answer import NoPlanExists, PurchasePlan
 from placer.plan.plan import buy
 from placer.plan.question import PlanQuestion
 from plan_proofs import check_witnesses, proven_again
@@ -25,9 +25,9 @@ def test_small_plans_cost_what_brute_force_pays(batch: int) -> None:
 
         best = cheapest(question)
         if best is None:
-            assert isinstance(answer, NoPlan), f"world {seed}"
+            assert isinstance(answer, NoPlanExists), f"world {seed}"
             continue
-        assert isinstance(answer, Bought), f"world {seed}"
+        assert isinstance(answer, PurchasePlan), f"world {seed}"
         assert (answer.price, answer.bound) == (best, best), f"world {seed}"
         assert proven_again(answer.proof) == answer.proof.exact, f"world {seed}"
         check_witnesses(question, answer)
@@ -46,15 +46,15 @@ def test_small_plans_survive_at_the_price_of_brute_force(batch: int) -> None:
 
         best = surviving(question)
         if best is None:
-            assert isinstance(answer, NoPlan), f"world {seed}"
+            assert isinstance(answer, NoPlanExists), f"world {seed}"
             continue
-        assert isinstance(answer, Bought), f"world {seed}"
+        assert isinstance(answer, PurchasePlan), f"world {seed}"
         assert answer.bound <= best, f"world {seed}"
         assert answer.price == best, f"world {seed}"
         check_survival(question, answer)
 
 
-def check_survival(question: PlanQuestion, answer: Bought) -> None:
+def check_survival(question: PlanQuestion, answer: PurchasePlan) -> None:
     """
     In each loss that there can be, all that is to survive has a place on what is left.
     """

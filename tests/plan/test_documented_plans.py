@@ -4,7 +4,7 @@ from decimal import Decimal
 from pathlib import Path
 
 from placer.load import load_question
-from placer.plan.answer import Bought
+from placer.plan.answer import PurchasePlan
 from placer.plan.plan import buy
 
 SIMULATED_NODES = 17
@@ -49,7 +49,7 @@ def test_the_readme_of_kubesurvival_needs_fewer_nodes_than_its_simulation_takes(
 
     answer = buy(load_question(plan), 20.0, threads=1)
 
-    assert isinstance(answer, Bought)
+    assert isinstance(answer, PurchasePlan)
     assert [(one.offer, one.count) for one in answer.mix] == [("t3.medium", 13)]
     assert (answer.price, answer.bound) == (Decimal("402.35"), Decimal("402.35"))
     assert answer.price < SIMULATED_PRICE

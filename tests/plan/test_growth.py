@@ -15,7 +15,7 @@ import pytest
 
 from dask_cluster import DASK, NO_DASK, Cluster, wait_until
 from json_schemas import faults
-from placer.plan.answer import Bought
+from placer.plan.answer import PurchasePlan
 from placer.plan.growth import GrowthCurve, GrowthStep, grow, scaled, scales_of
 from placer.plan.plan import buy
 from placer.plan.question import NodeOffer, PlanQuestion
@@ -74,7 +74,7 @@ def test_a_step_is_what_its_question_alone_is(seed: int) -> None:
 
     for step in curve_of(asked).steps:
         answer = buy(scaled(asked, step.scale), 0, 1, work_limit=WORK)
-        assert step.price == (answer.price if isinstance(answer, Bought) else None)
+        assert step.price == (answer.price if isinstance(answer, PurchasePlan) else None)
 
 
 def test_what_is_there_does_up_to_where_it_bursts() -> None:

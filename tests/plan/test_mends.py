@@ -8,9 +8,9 @@ from random import Random
 
 import pytest
 
-from placer.plan.answer import NoPlan, PlanMend
+from placer.plan.answer import NoPlanExists, PlanMend
 from placer.plan.plan import buy
-from placer.plan.question import PlanQuestion, SurvivalDemand
+from placer.plan.question import FailureTolerance, PlanQuestion
 from placer_models.pod import Gang, Pod, PodSpec
 from plan_worlds import cheapest, lone, spec, surviving, tiny_question, tiny_survival
 
@@ -79,7 +79,7 @@ def _changed(question: PlanQuestion, changes: tuple[str, ...], *, less: int = 0)
     return question
 
 
-def _priority(survive: SurvivalDemand, priority: int, question: PlanQuestion) -> SurvivalDemand:
+def _priority(survive: FailureTolerance, priority: int, question: PlanQuestion) -> FailureTolerance:
     assert priority in {gang.priority for gang in question.instance.gangs}
     return replace(survive, priority=priority)
 
@@ -141,7 +141,7 @@ def test_least_changes_do_and_no_smaller_ones(batch: int) -> None:
 
         answer = buy(question, seconds=20.0, threads=1)
 
-        if not isinstance(answer, NoPlan):
+        if not isinstance(answer, NoPlanExists):
             continue
         assert _best(question) is None, f"world {seed}"
         for mend in answer.mends:

@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from placer.plan.answer import Bought, NoPlan
+from placer.plan.answer import NoPlanExists, PurchasePlan
 from placer.plan.plan import buy
 from placer.plan.question import NodeOffer, PlanQuestion
 from placer_models.cluster import Instance, Machine, Node
@@ -146,9 +146,9 @@ def test_plans_for_numa_nodes_cost_what_brute_force_pays(batch: int) -> None:
 
         best = _cheapest(question, insides, asks)
         if best is None:
-            assert isinstance(answer, NoPlan), f"world {seed}"
+            assert isinstance(answer, NoPlanExists), f"world {seed}"
             continue
-        assert isinstance(answer, Bought), f"world {seed}"
+        assert isinstance(answer, PurchasePlan), f"world {seed}"
         assert (answer.price, answer.bound) == (best, best), f"world {seed}"
         assert proven_again(answer.proof) == answer.proof.exact, f"world {seed}"
         check_witnesses(question, answer)

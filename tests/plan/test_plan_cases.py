@@ -9,7 +9,7 @@ import pytest
 
 from json_schemas import faults
 from placer.load import load_question
-from placer.plan.answer import Bought, NoPlan
+from placer.plan.answer import NoPlanExists, PurchasePlan
 from placer.plan.cases import cases_of
 from placer.plan.plan import buy
 from placer.plan.question import NodeOffer, PlanQuestion, PlanScenario, each_by_itself
@@ -51,7 +51,7 @@ def question(folder: Path, more: str = "", *, beside: bool = False) -> PlanQuest
 
 def price(asked: PlanQuestion) -> Decimal:
     answer = buy(asked, 20.0, threads=1)
-    assert isinstance(answer, Bought)
+    assert isinstance(answer, PurchasePlan)
     assert answer.bound == answer.price
     return answer.price
 
@@ -81,7 +81,7 @@ def test_a_zone_is_lost_with_all_that_was_bought_there(tmp_path: Path) -> None:
     """
     answer = buy(question(tmp_path, "survive: {domain: zone}\n"), 20.0, threads=1)
 
-    assert isinstance(answer, Bought)
+    assert isinstance(answer, PurchasePlan)
     assert (answer.price, answer.bound) == (Decimal("7.90"), Decimal("7.90"))
     assert [one.loss for one in answer.witnesses] == ["", "a", "b", "c"]
 
@@ -106,7 +106,7 @@ def test_a_running_pod_of_a_lost_node_needs_a_place(tmp_path: Path) -> None:
 
     answer = buy(whole, 30.0, threads=1)
 
-    assert isinstance(answer, Bought)
+    assert isinstance(answer, PurchasePlan)
     assert (answer.price, answer.bound) == (Decimal("6.00"), Decimal("6.00"))
     assert {one.loss for one in answer.witnesses} == {"", "old", "one a"}
     (gone,) = [one for one in answer.witnesses if one.loss == "old"]
@@ -151,7 +151,7 @@ def test_what_would_do_is_the_least_that_has_to_be_had(tmp_path: Path) -> None:
 
     answer = buy(replace(asked, offers=few), 20.0, threads=1)
 
-    assert isinstance(answer, NoPlan)
+    assert isinstance(answer, NoPlanExists)
     assert [(mend.changes, mend.price, mend.smallest) for mend in answer.mends] == [
         (("offers.a.max=2",), Decimal("4.60"), True),
         (("offers.b.max=2",), Decimal("4.70"), True),
@@ -165,7 +165,7 @@ def test_of_a_pod_that_no_node_holds_the_smallest_change_is_named(tmp_path: Path
 
     answer = buy(load_question(tmp_path / "plan.yaml"), 20.0, threads=1)
 
-    assert isinstance(answer, NoPlan)
+    assert isinstance(answer, NoPlanExists)
     assert [one.name for one in answer.unplaced] == ["big"]
     assert answer.mends[0].changes == ("ask-less=default/big:cpu=16",)
 
@@ -179,7 +179,7 @@ def test_what_cannot_survive_is_said_with_what_could(tmp_path: Path) -> None:
 
     answer = buy(replace(asked, offers=offers), 20.0, threads=1)
 
-    assert isinstance(answer, NoPlan)
+    assert isinstance(answer, NoPlanExists)
     assert answer.mends[0].changes == ("offers.b.max=3",)
 
 
@@ -285,7 +285,7 @@ def test_pods_that_only_old_nodes_hold_are_told_so() -> None:
 
     answer = buy(question, 5.0, 1)
 
-    assert isinstance(answer, NoPlan)
+    assert isinstance(answer, NoPlanExists)
     (short,) = answer.short
     assert (short.pod, short.count) == ("a", 1)
     assert "example.com/fpga" in " ".join(short.reasons)

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from placer.plan.certify import Certifier
 from placer.plan.clock import WorkClock
+from placer.plan.column_generation import ColumnGeneration
 from placer.plan.market import BinKind, Market
 from placer.plan.master import Pattern
 from placer.plan.rounding import Filled, MarketPlan, Rounding
@@ -18,10 +18,10 @@ def test_what_one_scenario_buys_the_next_one_uses() -> None:
     dear = BinKind((10,), ((9,), (4,)), price=10)
     cheap = BinKind((10,), (None, (4,)), price=3)
     market = Market((dear, cheap), ((5, 0), (0, 10)))
-    certifier = Certifier(market, WorkClock(), 5.0, 5.0, threads=1)
-    certificate = certifier.run()
+    generation = ColumnGeneration(market, WorkClock(), 5.0, 5.0, threads=1)
+    certificate = generation.run()
 
-    plan = Rounding(market, certifier.master, certifier.filler).best(certificate.proposal, 1, 0)
+    plan = Rounding(market, generation.master, generation.filler).best(certificate.solution, 1, 0)
 
     assert plan is not None
     assert (plan.bought, plan.price) == ((5, 0), 50)

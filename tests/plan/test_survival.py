@@ -12,7 +12,7 @@ from brute_force import best_placement
 from leaves import TooManyLeavesError
 from mixed_worlds import mixed_instance
 from placer.judge.breaches import breaches
-from placer.plan.answer import Bought
+from placer.plan.answer import PurchasePlan
 from placer.plan.losses import Loss, after_loss, losses_of_domains, losses_of_nodes
 from placer.plan.question import NodeOffer
 from placer.plan.survival import SurvivalTask, survival
@@ -239,7 +239,7 @@ def test_the_cheapest_offer_mends_a_lost_zone() -> None:
     assert loss.loss.alike == ("zone-b",)
     assert len(loss.unplaced) == 4
     assert loss.mend is not None
-    assert isinstance(loss.mend.plan, Bought)
+    assert isinstance(loss.mend.plan, PurchasePlan)
     assert (loss.mend.plan.price, loss.mend.plan.bound) == (Decimal(6), Decimal(6))
     assert [(one.offer, one.count) for one in loss.mend.mix] == [("small", 2)]
 

@@ -5,8 +5,8 @@ from random import Random
 
 import pytest
 
-from placer.plan.certify import Certifier
 from placer.plan.clock import WorkClock
+from placer.plan.column_generation import ColumnGeneration
 from placer.plan.proof import bound_of
 from placer.plan.question import PlanQuestion
 from placer.plan.relax import relaxed
@@ -42,15 +42,15 @@ def test_whole_packs_bound_what_brute_force_pays(batch: int) -> None:
         if best is None:
             continue
         market = relaxed(question).market
-        certifier = Certifier(market, WorkClock(), 20.0, 20.0, threads=1)
-        in_fractions = certifier.run().bound.price
+        generation = ColumnGeneration(market, WorkClock(), 20.0, 20.0, threads=1)
+        in_fractions = generation.run().bound.price
         assert in_fractions is not None
 
-        bound = bound_by_whole_bins(certifier, 5.0, ENDLESS)
+        bound = bound_by_whole_bins(generation, 5.0, ENDLESS)
 
         assert bound <= question.in_units(best), f"world {seed}"
         higher += bound > in_fractions
-        for values in certifier.proofs:
+        for values in generation.proofs:
             assert (bound_of(market, values).price or 0) <= question.in_units(best)
             for kind, claimed in zip(market.kinds, values.fullest, strict=True):
                 for block, most in enumerate(claimed):

@@ -270,14 +270,14 @@ def _sent(
     tell: Callable[[str], None],
 ) -> "list[PlanAnswer]":
     """Solve each question on other workers; return the answers up to the first that is missing."""
-    from placer.plan.buy_task import BuyTask, bought
+    from placer.plan.buy_task import BuyTask, solve_buy_task
     from placer.sweep.sweep import each_result
 
     each_s = max(LEAST_S, seconds * min(workers.slots, len(questions)) / len(questions))
     tasks = [BuyTask(question, each_s, threads, work_limit=work_limit) for question in questions]
     found: dict[int, PlanAnswer] = {}
     tell(f"0 of {len(tasks)} plans are done")
-    for number, answer in each_result(bought, tasks, workers, stop):
+    for number, answer in each_result(solve_buy_task, tasks, workers, stop):
         found[number] = answer
         tell(f"{len(found)} of {len(tasks)} plans are done")
     first_missing = next((n for n in range(len(tasks)) if n not in found), len(tasks))
@@ -285,8 +285,8 @@ def _sent(
 
 
 def _exit(answer: "PlanAnswer") -> Exit:
-    from placer.plan.answer import Bought, NoPlan
+    from placer.plan.answer import NoPlanExists, PurchasePlan
 
-    if isinstance(answer, Bought):
+    if isinstance(answer, PurchasePlan):
         return Exit.DONE
-    return Exit.NOT_ALL if isinstance(answer, NoPlan) else Exit.NO_ANSWER
+    return Exit.NOT_ALL if isinstance(answer, NoPlanExists) else Exit.NO_ANSWER

@@ -7,7 +7,7 @@ from rich.console import Group as Lines
 from rich.console import RenderableType
 from rich.text import Text
 
-from placer.plan.answer import Bought
+from placer.plan.answer import PurchasePlan
 from placer.plan.cases import told_loss
 from placer.plan.survival import Survival
 from placer.plan.survive import SurvivalAnswer
@@ -106,7 +106,7 @@ def _price(one: Survival, currency: str) -> str:
     if one.mend is None:
         return ""
     plan = one.mend.plan
-    if not isinstance(plan, Bought):
+    if not isinstance(plan, PurchasePlan):
         return "no offer does"
     return _money(plan.price, currency)
 
@@ -131,7 +131,7 @@ def _why(one: Survival, currency: str) -> Iterator[Text]:
     if one.mend is None:
         return
     plan = one.mend.plan
-    if not isinstance(plan, Bought):
+    if not isinstance(plan, PurchasePlan):
         yield Text("no mix of the offers was found that gives all of them a place")
         return
     bought = ", ".join(f"{part.count:,} {part.offer}" for part in one.mend.mix)

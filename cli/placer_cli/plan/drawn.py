@@ -10,12 +10,12 @@ from rich.text import Text
 
 from placer.plan.answer import (
     BindingResource,
-    Bought,
-    NoneFound,
-    NoPlan,
+    NoPlanExists,
+    NoPlanFound,
     OffersRunOut,
     PlanAnswer,
     PlanMend,
+    PurchasePlan,
 )
 from placer.plan.cases import cases_of, told_loss
 from placer.plan.question import PlanQuestion
@@ -33,17 +33,19 @@ MOST_ROWS = 60
 def draw_plan(question: PlanQuestion, answer: PlanAnswer, canvas: Canvas) -> RenderableType:
     """Draw what to buy, or why nothing does."""
     match answer:
-        case Bought():
+        case PurchasePlan():
             return Lines(*_bought(question, answer, canvas))
-        case NoPlan():
+        case NoPlanExists():
             return Lines(*_no_plan(question, answer))
-        case NoneFound():
+        case NoPlanFound():
             return Lines(*_none_found(question, answer))
         case _:
             assert_never(answer)
 
 
-def _bought(question: PlanQuestion, answer: Bought, canvas: Canvas) -> Iterator[RenderableType]:
+def _bought(
+    question: PlanQuestion, answer: PurchasePlan, canvas: Canvas
+) -> Iterator[RenderableType]:
     price = money(question, answer.price)
     if not answer.mix:
         yield Text("Nothing has to be bought: all pods fit on what is there.", STRONG)
@@ -63,14 +65,14 @@ def _bought(question: PlanQuestion, answer: Bought, canvas: Canvas) -> Iterator[
         yield Text(f"The bound does not look at {_listed(answer.relaxed)}.", QUIET)
 
 
-def _proof(question: PlanQuestion, answer: Bought) -> str:
+def _proof(question: PlanQuestion, answer: PurchasePlan) -> str:
     if answer.price == answer.bound:
         return "no plan costs less, which is proven"
     gap = f"{answer.gap_percent:.2f}".rstrip("0").rstrip(".")
     return f"no plan costs less than {money(question, answer.bound)}, which is proven (gap {gap} %)"
 
 
-def _who(question: PlanQuestion, answer: Bought) -> str:
+def _who(question: PlanQuestion, answer: PurchasePlan) -> str:
     """Say who gets a place, scenario by scenario."""
     whole = [one for one in answer.witnesses if not one.loss]
     losses = [one for one in answer.witnesses if one.loss]
@@ -100,7 +102,7 @@ def money(question: PlanQuestion, price: Decimal) -> str:
     return f"{text} {question.currency}" if question.currency else text
 
 
-def _mix(question: PlanQuestion, answer: Bought, canvas: Canvas) -> RenderableType:
+def _mix(question: PlanQuestion, answer: PurchasePlan, canvas: Canvas) -> RenderableType:
     offers = {offer.name: offer for offer in question.offers}
     rows = [
         [
@@ -136,7 +138,7 @@ def _binds(one: BindingResource) -> Text:
     return Text(f"{first}; {', '.join(others)}" if others else first)
 
 
-def _runners_up(question: PlanQuestion, answer: Bought, canvas: Canvas) -> RenderableType:
+def _runners_up(question: PlanQuestion, answer: PurchasePlan, canvas: Canvas) -> RenderableType:
     rows = []
     for one in answer.runners_up:
         if one.price is None:
@@ -152,7 +154,7 @@ def _runners_up(question: PlanQuestion, answer: Bought, canvas: Canvas) -> Rende
     return table(head, rows, canvas.width, numbers=head[1:3], wrap={"without": 12, "instead": 16})
 
 
-def _no_plan(question: PlanQuestion, answer: NoPlan) -> Iterator[RenderableType]:
+def _no_plan(question: PlanQuestion, answer: NoPlanExists) -> Iterator[RenderableType]:
     if answer.unplaced:
         which = "no node that is there and no offer" if question.instance.nodes else "no offer"
         what = "this pod" if len(answer.unplaced) == 1 else "these pods"
@@ -202,7 +204,7 @@ def _mends(
         yield Text(f"No change was found that {which}; looked for: {'; '.join(looked_for)}.")
 
 
-def _none_found(question: PlanQuestion, answer: NoneFound) -> Iterator[RenderableType]:
+def _none_found(question: PlanQuestion, answer: NoPlanFound) -> Iterator[RenderableType]:
     several = len(question.scenarios) > 1 or question.survive is not None
     where = f" in scenario {answer.scenario}" if several else ""
     what = (

@@ -6,7 +6,7 @@ from decimal import Decimal
 from itertools import compress
 from typing import Any
 
-from placer.plan.answer import Bought, PlanAnswer
+from placer.plan.answer import PlanAnswer, PurchasePlan
 from placer.plan.cases import told_loss
 from placer.plan.fit_answer import FitCount
 from placer.plan.fit_json import fit_to_json
@@ -45,7 +45,7 @@ def plan_page(question: PlanQuestion, answer: PlanAnswer, foot: str) -> str:
 
 def _plan(question: PlanQuestion, answer: PlanAnswer, tree: AnswerTree) -> Iterator[Html]:
     coin = f" {tree['currency']}" if tree["currency"] else ""
-    if isinstance(answer, Bought):
+    if isinstance(answer, PurchasePlan):
         yield tiles(
             (
                 ("price", _coins(tree["price"], coin)),
@@ -101,7 +101,7 @@ def _plan(question: PlanQuestion, answer: PlanAnswer, tree: AnswerTree) -> Itera
         yield section("What would do", sorted_table(*_without_empty(head, rows)))
     elif tree["lookedFor"]:
         yield section("No change was found that would do", paragraphs(tree["lookedFor"]))
-    if isinstance(answer, Bought) and answer.witnesses:
+    if isinstance(answer, PurchasePlan) and answer.witnesses:
         fullest = max(answer.witnesses, key=lambda one: len(one.placement.pods))
         bought = {
             one.offer: [

@@ -18,7 +18,7 @@ from placer.plan.arrays import FloatArray
 from placer.plan.clock import PlanClock
 from placer.plan.filler import Filler
 from placer.plan.market import BinKind, Market
-from placer.plan.master import Master, Pattern, Proposal, exchanges, makes_room_for
+from placer.plan.master import MasterProblem, MasterSolution, Pattern, exchanges, makes_room_for
 from placer.plan.pricing import Fullest, Pricer
 from placer.plan.proof import PriceBound, Values, bound_of
 
@@ -59,14 +59,14 @@ class Certificate:
     Attributes:
         bound: The best bound.
         values: The values behind it.
-        proposal: The last answer of the master problem.
+        solution: The last answer of the master problem.
         by_sums: Whether some devices are counted by their sums in the bound.
 
     """
 
     bound: PriceBound
     values: Values
-    proposal: Proposal
+    solution: MasterSolution
     by_sums: bool = False
 
 
@@ -95,7 +95,7 @@ def _alike_kinds(kinds: Sequence[BinKind], most: Sequence[Sequence[int]]) -> lis
 
 
 @dataclass(slots=True)
-class Certifier:
+class ColumnGeneration:
     """Adds patterns until bound and master problem are close, or the time is over.
 
     Attributes:
@@ -119,7 +119,7 @@ class Certifier:
     stop: Callable[[], bool] = lambda: False
     on_bound: Callable[[PriceBound], None] = lambda bound: None
     seed: int = 0
-    master: Master = field(init=False)
+    master: MasterProblem = field(init=False)
     filler: Filler = field(init=False)
     start: Aggregate = field(init=False)
     proofs: list[Values] = field(init=False, default_factory=list)
@@ -133,7 +133,7 @@ class Certifier:
     def __post_init__(self) -> None:
         market = self.market
         self._rng = np.random.default_rng(self.seed)
-        self.master = Master(market)
+        self.master = MasterProblem(market)
         self.filler = Filler(market.kinds, self.end - self.clock.now())
         most = [
             [market.most_of(kind, b) for kind in market.kinds] for b in range(len(market.blocks))
@@ -156,25 +156,25 @@ class Certifier:
         return self.stop() or self.clock.now() >= self.deadline
 
     def run(self) -> Certificate:
-        """Return what was proven, and the last proposal."""
+        """Return what was proven, and the last solution."""
         with ThreadPoolExecutor(self.threads) as pool:
             self.start = aggregate(self.market)
             self._centre = self.start.values
             self._begin_greedily()
             self._best = PriceBound(Fraction(0), Fraction(0)), Values((), ())
-            proposal = self.master.solve()
-            self._prove(self._centre, proposal, pool)
-            proposal = self._improve(pool)
+            solution = self.master.solve()
+            self._prove(self._centre, solution, pool)
+            solution = self._improve(pool)
         self.master.end_exchanges()
-        proposal = self._settle(proposal)
+        solution = self._settle(solution)
         by_sums = any(alike.pricer.by_sums for of_block in self._alike for alike in of_block)
-        return Certificate(*self._best, proposal, by_sums)
+        return Certificate(*self._best, solution, by_sums)
 
-    def prove(self, proposal: Proposal, deadline: float) -> Values:
-        """Return the values of a proposal with what bins are worth by them; add patterns."""
+    def prove(self, solution: MasterSolution, deadline: float) -> Values:
+        """Return the values of a solution with what bins are worth by them; add patterns."""
         self.deadline = deadline
         with ThreadPoolExecutor(self.threads) as pool:
-            self._prove(proposal.values, proposal, pool)
+            self._prove(solution.values, solution, pool)
         return self.proofs[-1]
 
     def _begin_greedily(self) -> None:
@@ -203,45 +203,45 @@ class Certifier:
                 left = left - times * pattern
                 used[int(kind[best])] += times
 
-    def _improve(self, pool: ThreadPoolExecutor) -> Proposal:
+    def _improve(self, pool: ThreadPoolExecutor) -> MasterSolution:
         rounds = 0
         while True:
-            proposal = self.master.solve()
-            if self._late or self._is_close(proposal):
-                return proposal
+            solution = self.master.solve()
+            if self._late or self._is_close(solution):
+                return solution
             rounds += 1
-            between = _SMOOTH * self._centre + (1 - _SMOOTH) * proposal.values
-            new = self._fill(between, proposal)
+            between = _SMOOTH * self._centre + (1 - _SMOOTH) * solution.values
+            new = self._fill(between, solution)
             if new < _FEW:
-                new += self._fill(proposal.values, proposal)
+                new += self._fill(solution.values, solution)
             if new >= _FEW and rounds % _ALL_ROUNDS:
                 continue
-            for values in (between, proposal.values):
-                new += self._prove(values, proposal, pool)
+            for values in (between, solution.values):
+                new += self._prove(values, solution, pool)
                 if new or self._late:
                     break
             if not new:
-                return proposal
+                return solution
 
-    def _settle(self, proposal: Proposal) -> Proposal:
-        """Return a proposal without exchanges, after a few more patterns."""
-        before = proposal.price
+    def _settle(self, solution: MasterSolution) -> MasterSolution:
+        """Return a solution without exchanges, after a few more patterns."""
+        before = solution.price
         while True:
-            proposal = self.master.solve()
-            close = proposal.price <= before * (1 + _SETTLED) + _TINY
+            solution = self.master.solve()
+            close = solution.price <= before * (1 + _SETTLED) + _TINY
             if close or self.stop() or self.clock.now() >= self.end:
                 break
-            if not self._exchanged(proposal) + self._fill(proposal.values, proposal):
+            if not self._exchanged(solution) + self._fill(solution.values, solution):
                 break
-        return proposal
+        return solution
 
-    def _exchanged(self, proposal: Proposal) -> int:
+    def _exchanged(self, solution: MasterSolution) -> int:
         """Add what exchanges made of the patterns in use: each item as the best it has room for."""
         new = 0
-        best = [np.where(self._over, v, -1.0).argmax(axis=1) for v in proposal.values]
-        for at in (proposal.times > _TINY).nonzero()[0]:
+        best = [np.where(self._over, v, -1.0).argmax(axis=1) for v in solution.values]
+        for at in (solution.times > _TINY).nonzero()[0]:
             pattern = self.master.patterns[at]
-            values, better = proposal.values[pattern.block], best[pattern.block]
+            values, better = solution.values[pattern.block], best[pattern.block]
             gains = self._over.any(axis=1) & (values[better] > values + _TINY)
             chosen = (gains & (pattern.counts > 0)).nonzero()[0]
             for some in (chosen, *([item] for item in chosen)):
@@ -252,10 +252,10 @@ class Certifier:
                 new += self.master.add(Pattern(pattern.block, pattern.kind, counts))
         return new
 
-    def _is_close(self, proposal: Proposal) -> bool:
+    def _is_close(self, solution: MasterSolution) -> bool:
         price = self._best[0].price
         # Without any bound there is no plan: nothing can be closer.
-        return price is None or proposal.price - float(price) <= CLOSE * proposal.price
+        return price is None or solution.price - float(price) <= CLOSE * solution.price
 
     def _add_alone(self, block: int, kind: int, item: int, most: int) -> None:
         """Add the pattern of one kind of items alone."""
@@ -272,13 +272,13 @@ class Certifier:
             tuple(int(value * self._scale) for value in of_block) for of_block in values.tolist()
         )
 
-    def _fill(self, values: FloatArray, proposal: Proposal) -> int:
+    def _fill(self, values: FloatArray, solution: MasterSolution) -> int:
         """Add patterns of greedy fillings that are worth more than their bins; count them."""
         new = 0
         self.clock.count(_FILL_WORK)
         for block, counts in enumerate(self.market.blocks):
             whole = self._whole(values)[block]
-            rents = proposal.rents[block]
+            rents = solution.rents[block]
             hot = {
                 alike.kinds[0]: alike.kinds
                 for alike in self._alike[block]
@@ -289,7 +289,7 @@ class Certifier:
             most = np.array(counts, np.int64)
             rows = max(_LEAST_FILLINGS, _FILLINGS // len(hot))
             kinds, found = self.filler.fill([*hot], values[block], most, self._rng, rows)
-            worths = found @ proposal.values[block]
+            worths = found @ solution.values[block]
             for kind, alike in hot.items():
                 mine = (kinds == kind).nonzero()[0]
                 best = mine[worths[mine].argsort()[::-1][:_KEPT]]
@@ -301,7 +301,7 @@ class Certifier:
     def _prove(
         self,
         values: FloatArray,
-        proposal: Proposal,
+        solution: MasterSolution,
         pool: ThreadPoolExecutor,
     ) -> int:
         """Price all kinds, keep the bound if it is better, add patterns; count the new ones."""
@@ -335,10 +335,10 @@ class Certifier:
             self.clock.count(found.work)
             for kind in alike.kinds:
                 fullest[kind][block] = min(fullest[kind][block], found.bound)
-                rent = proposal.rents[block, kind]
+                rent = solution.rents[block, kind]
                 for filling in found.fillings:
                     counts = np.array(filling, np.int64)
-                    if float(counts @ proposal.values[block]) > rent * (1 + _TINY) + _TINY:
+                    if float(counts @ solution.values[block]) > rent * (1 + _TINY) + _TINY:
                         new += self._add_found(block, kind, counts)
         self._keep(values, Values(whole, tuple(map(tuple, fullest))))
         return new
