@@ -5,8 +5,8 @@ these rules one by one. The judge has its own version of them.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence, Set
-from dataclasses import dataclass, replace
-from typing import NamedTuple, Protocol
+from dataclasses import dataclass, fields, replace
+from typing import Any, NamedTuple, Protocol
 
 from placer_models.affinity import AffinityTerm
 from placer_models.cluster import Node, RunningGang, RunningPod
@@ -40,8 +40,8 @@ Lookout = Callable[[RunningPod, Node], Iterable[SeenPod]]
 class DomainLimit(Protocol):
     """How many pods a domain of nodes may have where a pod that asks so comes.
 
-    Pods that run ask nothing; they are counted. Limits of a rule that are equal are one, whoever
-    asks. Domains count even where nobody runs.
+    Pods that run are counted, and ask nothing unless the rule lasts. Limits of a rule that are
+    equal are one, whoever asks. Domains count even where nobody runs.
     """
 
     @property
@@ -233,19 +233,31 @@ def _terms_carried(spec: PodSpec, witness: PodSpec) -> PodSpec:
 
 def limits_domains(
     rule: str,
+    word: str,
     limits: Callable[[PodSpec, str], Iterable[DomainLimit]],
-    without: Callable[[PodSpec], PodSpec],
     tier: Tier | None = None,
+    *,
+    lasts: bool = False,
 ) -> Relation:
     """Return the record of a rule that says how many pods domains of nodes may have.
 
     Args:
         rule: Its name.
+        word: The field of `PodSpec` by which pods ask; its default asks for nothing.
         limits: Yields what a pod of the spec and namespace asks for.
-        without: Returns a spec that asks for none of it; the same one if it asks for none.
         tier: Counts what is beyond limits that are not required.
+        lasts: Whether a pod goes on asking once it runs: pods that count may not come to its
+            domains then, even where there are too many already. Wishes end with a pod's coming.
 
     """
+    nothing = next(one.default for one in fields(PodSpec) if one.name == word)
+
+    def with_word(spec: PodSpec, value: object) -> PodSpec:
+        changed: Any = {word: value}
+        return spec if getattr(spec, word) == value else replace(spec, **changed)
+
+    def without(spec: PodSpec) -> PodSpec:
+        return with_word(spec, nothing)
 
     def asked(spec: PodSpec) -> bool:
         return any(True for _ in limits(spec, ""))
@@ -254,15 +266,21 @@ def limits_domains(
         return any(limit.required for limit in limits(spec, ""))
 
     def lookout(askers: Askers) -> Lookout:
-        """Return what sees every pod that counts, by itself."""
+        """Return what sees every pod that counts, or goes on asking, by itself."""
         asked_for = {limit for where, spec in askers for limit in limits(spec, where)}
 
         def seen(runner: RunningPod, node: Node) -> Iterator[SeenPod]:
             spec, where = runner.pod.spec, runner.pod.namespace
-            if any(one.means(spec, where) and one.domain(node) is not None for one in asked_for):
+            if (lasts and asked(spec)) or any(
+                one.means(spec, where) and one.domain(node) is not None for one in asked_for
+            ):
                 yield SeenPod(runner.pod.key)
 
         return seen
+
+    def carried(spec: PodSpec, witness: PodSpec) -> PodSpec:
+        """Return the witness with the word, by which it may count, too."""
+        return with_word(witness, getattr(spec, word))
 
     return Relation(
         family=RuleFamily.DOMAIN_LIMITS,
@@ -270,23 +288,20 @@ def limits_domains(
         reaches=asked,
         of_one_node=without,
         inside=without,
-        lasts=False,
+        lasts=lasts,
         may_open=may_open,
         lookout=lookout,
+        carried=carried,
         rule=rule,
         tier=tier,
         limits=limits,
     )
 
 
-def _without_spread(spec: PodSpec) -> PodSpec:
-    return replace(spec, spread=()) if spec.spread else spec
-
-
 RELATIONS = (
     Relation(
         family=RuleFamily.AFFINITY,
-        asked=lambda spec: any(not term.inside for term in spec.affinity),
+        asked=lambda spec: bool(spec.affinity) and any(not term.inside for term in spec.affinity),
         reaches=lambda spec: any(term.wide for term in spec.affinity),
         of_one_node=lambda spec: _with_terms(spec, lambda term: not term.wide),
         inside=lambda spec: _with_terms(spec, lambda term: term.inside),
@@ -298,7 +313,7 @@ RELATIONS = (
     ),
     Relation(
         family=RuleFamily.IN_NODE_AFFINITY,
-        asked=lambda spec: any(term.inside for term in spec.affinity),
+        asked=lambda spec: bool(spec.affinity) and any(term.inside for term in spec.affinity),
         reaches=lambda _: False,
         of_one_node=_unchanged,
         inside=_unchanged,
@@ -307,7 +322,7 @@ RELATIONS = (
         firsts=_firsts(inside=True),
         lookout=_lookout(inside=True),
     ),
-    limits_domains("topology-spread", spreadings_of, _without_spread, TOPOLOGY_SPREAD),
+    limits_domains("topology-spread", "spread", spreadings_of, TOPOLOGY_SPREAD),
     Relation(
         family=RuleFamily.NETWORK,
         asked=lambda _: False,
@@ -386,6 +401,20 @@ def domain_limits(spec: PodSpec, namespace: str) -> Iterator[tuple[str, DomainLi
     for relation in RELATIONS:
         for limit in relation.limits(spec, namespace):
             yield relation.rule, limit
+
+
+def lasting_limits(spec: PodSpec, namespace: str) -> Iterator[tuple[str, DomainLimit]]:
+    """Yield the required limits for which a pod that runs goes on asking, with their rules."""
+    for relation in RELATIONS:
+        if relation.lasts:
+            for limit in relation.limits(spec, namespace):
+                if limit.required:
+                    yield relation.rule, limit
+
+
+def limits_last() -> bool:
+    """Return whether pods that run go on asking by any rule that limits pods of domains."""
+    return any(relation.rule and relation.lasts for relation in RELATIONS)
 
 
 def without_domain_limits(spec: PodSpec) -> PodSpec:

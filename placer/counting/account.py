@@ -11,6 +11,7 @@ from placer.counting.node_resources import ResourceKey, had_by, left_by
 from placer.counting.pools import Pools, pools_left
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.pod import PodSpec
+from placer_models.relations import goes_on_asking
 from placer_models.variants import pod_on
 
 Side = tuple[PodSpec, str]
@@ -26,7 +27,7 @@ class Account:
     Attributes:
         resources: (rule, subject) of each resource of nodes -> what is left of it.
         tenants: Side of pods that run there -> how many pods have it.
-        affine: The sides that ask to be with others, or apart from them.
+        affine: The sides that go on asking of pods that come.
         offered: Whether the node is offered, and no pod that runs or may move has opened it.
 
     """
@@ -71,7 +72,7 @@ def account_of(
         devices=devices_left(node, pods),
         resources=left_by(node, (pod.pod.spec for pod in pods)),
         tenants=tenants,
-        affine=frozenset(side for side in tenants if side[0].affinity) or _NOBODY,
+        affine=frozenset(side for side in tenants if goes_on_asking(side[0])) or _NOBODY,
         offered=node.offered and not node.opened and not pods,
     )
 

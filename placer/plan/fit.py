@@ -38,7 +38,12 @@ from placer_models.placement import (
 from placer_models.pod import Gang, Pod
 from placer_models.problem.problem import Choice, Choices
 from placer_models.reasons import Blocker
-from placer_models.relations import looks_at_others, term_means
+from placer_models.relations import (
+    goes_on_asking,
+    lasting_limits,
+    looks_at_others,
+    term_means,
+)
 
 MOST_ON_A_NODE = 10_000
 """More pods than this on a node are a shape that takes nothing of what nodes have."""
@@ -161,10 +166,17 @@ def _is_for_itself(instance: Instance, pod: Pod) -> bool:
         return False
     new = RunningPod(pod, PodPlacement(pod.name, pod.namespace, None, "", frozenset()))
     asking = {
-        (one.pod.namespace, one.pod.spec) for one in instance.running if one.pod.spec.affinity
+        (one.pod.namespace, one.pod.spec)
+        for one in instance.running
+        if goes_on_asking(one.pod.spec)
     }
     return not any(
-        term_means(namespace, term, new) for namespace, spec in asking for term in spec.affinity
+        any(term_means(namespace, term, new) for term in spec.affinity)
+        or any(
+            limit.means(new.pod.spec, new.pod.namespace)
+            for _, limit in lasting_limits(spec, namespace)
+        )
+        for namespace, spec in asking
     )
 
 

@@ -1,38 +1,51 @@
 """Limits of domains as a Problem has them: domains by number, shapes that ask and that count."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from placer.counting.account import Side
 from placer.state.running_sides import RunningSides
 from placer_models.cluster import Nodes
 from placer_models.domains import NO_DOMAIN, NodeDomains
 from placer_models.problem.tasks import DomainTask
-from placer_models.relations import DomainLimit, domain_limits
+from placer_models.relations import DomainLimit, domain_limits, lasting_limits
 
 
 def domain_tasks(
     nodes: Nodes, running: RunningSides, sides: Sequence[Side]
 ) -> tuple[DomainTask, ...]:
-    """Return what the shapes ask of domains; ``sides`` has one side per shape."""
+    """Return what the shapes, and pods that run, ask; ``sides`` has one side per shape."""
     return tuple(
-        _task(rule, limit, frozenset(asking), nodes, running, sides)
-        for (rule, limit), asking in asked_limits(sides).items()
+        _task(rule, limit, asking, nodes, running, sides)
+        for (rule, limit), asking in asked_limits(sides, running).items()
     )
 
 
-def asked_limits(sides: Sequence[Side]) -> dict[tuple[str, DomainLimit], set[int]]:
-    """Return (rule, what it asks), in the order of ``domain_tasks`` -> the shapes that ask."""
-    asking: dict[tuple[str, DomainLimit], set[int]] = {}
+class AskingPods(NamedTuple):
+    """Who asks for a limit: shapes, and sides of running pods that go on asking."""
+
+    shapes: set[int]
+    running: list[Side]
+
+
+def asked_limits(
+    sides: Sequence[Side], running: RunningSides
+) -> dict[tuple[str, DomainLimit], AskingPods]:
+    """Return (rule, what it asks), in the order of ``domain_tasks`` -> who asks."""
+    asking: dict[tuple[str, DomainLimit], AskingPods] = {}
     for shape, side in enumerate(sides):
         for asked in domain_limits(*side):
-            asking.setdefault(asked, set()).add(shape)
+            asking.setdefault(asked, AskingPods(set(), [])).shapes.add(shape)
+    for side in running.affine:
+        for asked in lasting_limits(*side):
+            asking.setdefault(asked, AskingPods(set(), [])).running.append(side)
     return asking
 
 
 def _task(
     rule: str,
     limit: DomainLimit,
-    asking: frozenset[int],
+    asking: AskingPods,
     nodes: Nodes,
     running: RunningSides,
     sides: Sequence[Side],
@@ -47,11 +60,13 @@ def _task(
                 here[domain] += count
     return DomainTask(
         rule=rule,
-        asking=asking,
+        asking=frozenset(asking.shapes),
         matches=frozenset(i for i, side in enumerate(sides) if limit.means(*side)),
         required=limit.required,
         most=limit.most,
         domains=domains,
         here=tuple(here),
         beyond_fewest=limit.is_beyond_fewest(len(here)),
+        kept=frozenset(domains[node] for side in asking.running for node in running.on_nodes(side))
+        - {NO_DOMAIN},
     )

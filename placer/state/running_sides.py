@@ -6,7 +6,7 @@ from placer.counting.account import Account, Side
 from placer.state.label_index import LabelIndex, traits_of
 from placer_models.affinity import AffinityTerm
 from placer_models.incremental import PersistentTuple, changed_indices
-from placer_models.relations import DomainLimit
+from placer_models.relations import DomainLimit, goes_on_asking
 
 
 class RunningSides:
@@ -26,7 +26,7 @@ class RunningSides:
 
     @property
     def affine(self) -> Iterator[Side]:
-        """The sides that ask to be with others, or apart from them."""
+        """The sides that go on asking of pods that come."""
         return iter(self._affine)
 
     def on_nodes(self, side: Side) -> Mapping[int, int]:
@@ -62,7 +62,7 @@ class RunningSides:
             if nodes is None:
                 nodes = self._on_nodes[side] = {}
                 self._index.add(side, traits_of(*side))
-                if side[0].affinity:
+                if goes_on_asking(side[0]):
                     self._affine[side] = None
             nodes[node] = count
 

@@ -16,7 +16,7 @@ from placer_models.domains import NO_DOMAIN
 from placer_models.incremental import PersistentTuple
 from placer_models.pod import PodSpec
 from placer_models.reasons import Blocker, Demand
-from placer_models.relations import RELATIONS, domain_limits
+from placer_models.relations import RELATIONS, domain_limits, limits_last
 
 OF_OTHERS = "of a pod that is placed"
 """What a blocker says of a limit that is another pod's."""
@@ -40,6 +40,7 @@ class LimitedDomains:
     account_at: Callable[[int], Account]
     arrived: Sequence[RunningPod] = ()
     _asking: list[tuple[Side, int]] | None = None
+    _running: RunningSides | None = None
     _known: dict[Side, _Kept] = field(default_factory=dict)
 
     def blocker(self, spec: PodSpec, namespace: str, index: int) -> Blocker | None:
@@ -65,12 +66,13 @@ class LimitedDomains:
         for other, _ in asking:
             shape_of.setdefault(other, len(shape_of))
         sides = [*shape_of]
-        limits = [limit for _, limit in asked_limits(sides)]
-        if not limits:
+        if not (limits_last() or any(True for one in sides for _ in domain_limits(*one))):
             return []
-        accounts = [self.account_at(index) for index in range(len(self.nodes))]
-        running = RunningSides(PersistentTuple.of(accounts))
-        tasks = domain_tasks(self.nodes, running, sides)
+        if self._running is None:
+            accounts = map(self.account_at, range(len(self.nodes)))
+            self._running = RunningSides(PersistentTuple.of(accounts))
+        limits = [limit for _, limit in asked_limits(sides, self._running)]
+        tasks = domain_tasks(self.nodes, self._running, sides)
         counts = DomainCounts(tasks, len(sides), len(self.nodes))
         for other, index in asking:
             counts.note_asking(shape_of[other], index)
