@@ -24,6 +24,7 @@ from placer_models.kubernetes.pod_spec import AskedPod, asked_by, may_own_cpus
 from placer_models.kubernetes.topology import TopologyPart
 from placer_models.placement import DeviceGrant
 from placer_models.pod import PodSpec
+from placer_models.policy import BindPolicy, QosClass, Strength
 
 _STATUS = ("metadata", "annotations", RESOURCE_STATUS)
 """The field in which a pod names its CPUs."""
@@ -253,20 +254,15 @@ def _cpus_of(part: KubePod, topology: TopologyPart | None) -> CpuSet:
 
 def _shared(spec: PodSpec) -> PodSpec:
     """Return the spec of a pod whose own CPUs are unknown, as of one that shares CPUs."""
-    plain = PodSpec(spec.containers)
     return replace(
-        plain,
-        alignment=spec.alignment,
-        node_selector=spec.node_selector,
-        node_affinity=spec.node_affinity,
-        tolerations=spec.tolerations,
-        labels=spec.labels,
-        affinity=spec.affinity,
-        scopes=spec.scopes,
-        joint=spec.joint,
-        functions=spec.functions,
-        strategies=spec.strategies,
-        host_ports=spec.host_ports,
+        spec,
+        qos=QosClass.LS,
+        bind=BindPolicy.DEFAULT,
+        bind_strength=Strength.PREFERRED,
+        locality=(),
+        exclusive=None,
+        exclusive_strength=Strength.PREFERRED,
+        scope=None,
     )
 
 
