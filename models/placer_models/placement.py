@@ -207,8 +207,8 @@ class TierValue(NamedTuple):
             one has a better value; None where no bound is known.
         proven: Whether value equals bound, in this tier and in every tier before it.
         bound_from: Where the bound comes from; None where there is none.
-        binds: For a bound from sums: the resources that give it, which would be further
-            away without any of them. Empty where that was not looked into.
+        binds: For a bound from sums, patterns or the relaxed model: the resources that give it,
+            which would be further away without any of them. Empty where that is not known.
 
     """
 

@@ -1,6 +1,6 @@
 """Notes on bounds: where each comes from, and what binds it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -18,7 +18,7 @@ class BoundNotes:
 
     Attributes:
         sources: None where there is no bound.
-        binds: What binds where sums give the bound.
+        binds: What binds each bound; empty where that is not known.
 
     """
 
@@ -37,6 +37,7 @@ class BoundNotes:
         for index, (bound, before) in enumerate(zip(bounds, self._seen, strict=True)):
             if bound != before:
                 self.sources[index] = None if bound is None else source
+                self.binds[index] = ()  # It was true of the wider bound.
         self._seen = list(bounds)
 
     @contextmanager
@@ -46,6 +47,8 @@ class BoundNotes:
         yield
         self.note(bounds, source)
 
-    def binding(self, tier: int) -> tuple[Bottleneck, ...]:
-        """Return what binds the bound of a tier, empty if that is not known."""
-        return self.binds[tier] if self.sources[tier] is BoundSource.SUMS else ()
+    def bind(self, source: BoundSource, binds: Iterable[tuple[Bottleneck, ...]]) -> None:
+        """Note what binds bounds that come from the source, tier by tier; empty: not known."""
+        for index, found in enumerate(binds):
+            if found and self.sources[index] is source:
+                self.binds[index] = found

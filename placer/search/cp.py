@@ -64,6 +64,25 @@ def optimise(
     return with_more(solved, again, sense)
 
 
+def is_out_of_reach(
+    model: cp_model.CpModel, expression: Expression, most: int, budget: Budget, share: float
+) -> bool | None:
+    """Return whether no solution has more than the most; None if that is not known in time.
+
+    Args:
+        model: It has no more use afterwards: it asks for more than the most.
+        expression: What is counted.
+        most: What it is compared with.
+        budget: Counts what is spent.
+        share: As in `optimise`.
+
+    """
+    model.add(expression > most)
+    # Any solution will do: none is better than another.
+    found = optimise(model, 0, Sense.MAXIMISE, budget, share)
+    return True if found.infeasible else None if found.solution is None else False
+
+
 def with_more(
     earlier: ModelAnswer[cp_model.CpSolver], later: ModelAnswer[cp_model.CpSolver], sense: Sense
 ) -> ModelAnswer[cp_model.CpSolver]:

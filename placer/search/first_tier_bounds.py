@@ -1,15 +1,25 @@
 """Bounds of the first tiers, for batches too large for the whole model."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from ortools.sat.python.cp_model import CpModel, IntVar
 
+from placer.search.binding import OfClass, bottlenecks
+from placer.search.bound_notes import BoundNotes, Bounds
 from placer.search.budget import Budget
-from placer.search.cp import hint, optimise, variables_of
+from placer.search.cp import hint, is_out_of_reach, optimise, variables_of
 from placer_models.cpsat.assignment import Expression
-from placer_models.cpsat.relaxed import RelaxedModel, build_relaxed_model
+from placer_models.cpsat.relaxed import (
+    RelaxedModel,
+    build_relaxed_model,
+    build_with_fewer_resources,
+)
 from placer_models.goals import MOVES, OPENED, Sense, Tier
+from placer_models.placement import Bottleneck, BoundSource
 from placer_models.problem.problem import Problem
+
+SHARE_OF_BINDING = 0.3
+"""The share of the time that is left for what binds the relaxed model's bound of a level."""
 
 
 def bound_first_tiers(
@@ -53,6 +63,72 @@ def bound_first_tiers(
         # Later tiers are bounded among placements that keep what this one reached.
         keep_tier_value(relaxed.model, tier, expression, value)
     return bounds
+
+
+def note_relaxed_binding(
+    known: BoundNotes,
+    problem: Problem,
+    values: Sequence[int],
+    bounds: Bounds,
+    budget: Budget,
+) -> None:
+    """Note what binds the levels of tier 1 whose bounds come from the relaxed model.
+
+    Args:
+        known: Has where bounds come from, and gets what binds.
+        problem: The whole batch.
+        values: What a known placement reaches, tier by tier.
+        bounds: One per tier.
+        budget: A share of it may be spent.
+
+    """
+    for level, _ in enumerate(problem.priorities):
+        bound, source = bounds[level], known.sources[level]
+        if bound is not None and source is BoundSource.RELAXED_MODEL and not known.binds[level]:
+            part = budget.part(SHARE_OF_BINDING * budget.left)
+            known.binds[level] = relaxed_binding(problem, values, level, bound, part)
+            budget.spend(part)
+
+
+def relaxed_binding(
+    problem: Problem, values: Sequence[int], level: int, bound: int, budget: Budget
+) -> tuple[Bottleneck, ...]:
+    """Return the resources that give the relaxed model's bound of a level alone.
+
+    Args:
+        problem: The whole batch.
+        values: What earlier levels reach.
+        level: The index of the priority.
+        bound: Its bound.
+        budget: Bounds the solves.
+
+    Returns:
+        Empty if that is not known: the time was over.
+
+    """
+    relaxed = build_relaxed_model(problem, lambda: budget.over)
+    if relaxed is None:
+        return ()
+    having: list[dict[str, list[str]]] = [{} for _ in relaxed.classes]
+    lacking: set[OfClass] = set()
+    for c, alike in enumerate(relaxed.classes):
+        for asked in alike.demands.values():
+            for (resource, _), (has, _) in (asked or {}).items():
+                if has:
+                    having[c][resource] = [problem.nodes[i].name for i in alike.nodes]
+                else:
+                    lacking.add((resource, c))
+
+    def give_bound(counted: Collection[OfClass]) -> bool | None:
+        only = lacking.union(counted)
+        fewer = build_with_fewer_resources(problem, relaxed, only, lambda: budget.over)
+        if fewer is None:
+            return None
+        for before in range(level):
+            fewer.model.add(fewer.levels[before] >= values[before])
+        return is_out_of_reach(fewer.model, fewer.levels[level], bound, budget, budget.left / 2)
+
+    return bottlenecks([of.items() for of in having], len(problem.nodes), give_bound)
 
 
 def as_it_is(relaxed: RelaxedModel) -> Iterator[tuple[int, int]]:

@@ -21,7 +21,11 @@ from placer.search.equal_pods import part_equal_pods
 from placer.search.exact import MOST_ASSIGNMENTS, Progress, assignments_of, search_exactly
 from placer.search.exchanges.lots import lots_of
 from placer.search.exchanges.placed import place_most
-from placer.search.first_tier_bounds import bound_first_tiers, bounded_tiers
+from placer.search.first_tier_bounds import (
+    bound_first_tiers,
+    bounded_tiers,
+    note_relaxed_binding,
+)
 from placer.search.judged import JudgedPlacement, Rejected, check_claimed_values, in_ids, look_at
 from placer.search.neighbourhoods import Neighbourhoods
 from placer.search.opened import open_fewest
@@ -330,7 +334,7 @@ class JointSearch:
         found = bound_by_sums(self.problem, self.best.values, self.bounds, self.budget)
         with self.known.by(self.bounds, BoundSource.SUMS):
             self.bounds[:levels] = found.bounds
-        self.known.binds[:levels] = found.binds
+        self.known.bind(BoundSource.SUMS, found.binds)
 
     def bound_relaxed(self) -> None:
         """Bound the first tiers by the relaxed model, which says what no placement can reach."""
@@ -343,6 +347,7 @@ class JointSearch:
             self.bounds[:count] = bound_first_tiers(
                 self.problem, self.best.values, self.bounds, self.budget
             )
+        note_relaxed_binding(self.known, self.problem, self.best.values, self.bounds, self.budget)
 
     def open_fewer(self) -> None:
         """Open fewer nodes by patterns of full ones, and bound how many are needed."""
@@ -368,11 +373,12 @@ class JointSearch:
         )
         with self.known.by(self.bounds, BoundSource.PATTERNS):
             if found.choices is None or self._propose(found.choices):
-                self.bounds[:levels] = found.bounds
+                upto = levels
             else:
                 # Bounds of later levels look at what was proposed for the first open one.
-                first = self._settled()
-                self.bounds[first] = found.bounds[first]
+                upto = self._settled() + 1
+            self.bounds[:upto] = found.bounds[:upto]
+        self.known.bind(BoundSource.PATTERNS, found.binds[:upto])
         self.has_patterns = found.is_open
 
     def exchange(self) -> None:

@@ -254,5 +254,5 @@ def _tier_values(found: JointSearch) -> tuple[TierValue, ...]:
         if tier in UNBOUNDED:
             bound = source = None
         proven = proven and value == bound
-        result.append(TierValue(tier, value, bound, proven, source, found.known.binding(index)))
+        result.append(TierValue(tier, value, bound, proven, source, found.known.binds[index]))
     return tuple(result)

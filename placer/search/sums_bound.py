@@ -11,13 +11,14 @@ That is looked into only where sums say that not all pods have places, and takes
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
+from placer.search.binding import fewest_that_bind
 from placer.search.budget import Budget
-from placer.search.cp import optimise
+from placer.search.cp import is_out_of_reach, optimise
 from placer.search.exchanges.node_sums import NodeSum, node_sums
 from placer.search.exchanges.room_columns import columns_of
 from placer_models.goals import MEMBER_ABOVE_POINTS, MEMBER_OF_MINIMUM_POINTS, Sense
@@ -107,18 +108,17 @@ def _binding(
 
     Sums over some nodes are left out first: what holds for all nodes is said more plainly.
     """
-    kept = list(dict.fromkeys(each.what for each in sums))
-    for what in sorted(kept, key=lambda one: one.nodes is None):
+    everything = list(dict.fromkeys(each.what for each in sums))
+
+    def give_bound(counted: Collection[Bottleneck]) -> bool | None:
         if budget.over:
-            return ()
-        fewer = [one for one in kept if one != what]
-        rest = [each for each in sums if each.what in fewer]
+            return None
+        rest = [each for each in sums if each.what in counted]
         model, levels = _keeping(problem, rest, values, level)
-        model.add(levels[level] > bound)
-        # Any solution shows that the resource is needed: none is better than another.
-        if optimise(model, 0, Sense.MAXIMISE, budget, budget.slice(len(kept))).infeasible:
-            kept = fewer
-    return tuple(kept)
+        return is_out_of_reach(model, levels[level], bound, budget, budget.slice(len(everything)))
+
+    groups = [(what,) for what in sorted(everything, key=lambda one: one.nodes is None)]
+    return tuple(fewest_that_bind(everything, groups, give_bound))
 
 
 def _keeping(

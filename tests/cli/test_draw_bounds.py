@@ -18,8 +18,12 @@ NODES = (
 )
 
 
-def said(*binds: Bottleneck, nodes: tuple[Node, ...] = NODES) -> list[str]:
-    value = TierValue(placed_tier(0), 6, 8, False, BoundSource.SUMS, binds)
+def said(
+    *binds: Bottleneck,
+    nodes: tuple[Node, ...] = NODES,
+    source: BoundSource = BoundSource.SUMS,
+) -> list[str]:
+    value = TierValue(placed_tier(0), 6, 8, False, source, binds)
     return list(bounds_said([value], Instance(nodes, ())))
 
 
@@ -33,7 +37,11 @@ def said(*binds: Bottleneck, nodes: tuple[Node, ...] = NODES) -> list[str]:
         ((Bottleneck("cpu", ("a-1", "b-0")),), "CPUs of 2 of 4 nodes (a-1, b-0)"),
         (
             (Bottleneck("cpu"), Bottleneck("memory")),
-            "CPUs of all 4 nodes and the memory of all 4 nodes",
+            "CPUs and memory of all 4 nodes",
+        ),
+        (
+            (Bottleneck("cpu"), Bottleneck("memory", ("c-0",)), Bottleneck("pods")),
+            "CPUs and pod limits of all 4 nodes and the memory of the node of machine other",
         ),
     ],
 )
@@ -42,6 +50,15 @@ def test_nodes_are_named_by_what_only_they_have(binds: tuple[Bottleneck, ...], t
     A label or a machine if no other node has it, else the names.
     """
     assert said(*binds) == [f"placed.priority-0: 8 points at most, by the {text}"]
+
+
+def test_bounds_that_look_at_single_nodes_say_so() -> None:
+    """
+    Twice the memory in one node is not what others need there.
+    """
+    (line,) = said(Bottleneck("memory"), source=BoundSource.PATTERNS)
+
+    assert line.endswith("by the memory of all 4 nodes (what single nodes can hold)")
 
 
 def test_few_nodes_are_said_as_people_say_it() -> None:

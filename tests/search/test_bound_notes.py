@@ -1,11 +1,16 @@
 """Where bounds come from, and what binds: said in the answer, and true."""
 
+from collections.abc import Collection
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from placer.search.binding import fewest_that_bind
 from placer.search.bound_notes import BoundNotes
 from placer.search.budget import Budget
+from placer.search.first_tier_bounds import bound_first_tiers, relaxed_binding
 from placer.search.options import SolveOptions
 from placer.search.solver import solve
 from placer.search.sums_bound import bound_by_sums
@@ -19,7 +24,7 @@ from placer_models.placement import (
     Placed,
     TierValue,
 )
-from placer_models.pod import Gang, PodSpec, Resources
+from placer_models.pod import DeviceRequest, Gang, PodSpec, Resources
 from placer_models.topology import Cpu, NumaNode, Topology
 from search.exchange_worlds import asking, gpu_machine, share_of_gpu
 
@@ -68,7 +73,7 @@ def test_the_tightest_bound_is_named() -> None:
     tier = first_tier(solve(Instance(nodes(2), pods(6, 1, 3)), WORK))
 
     assert (tier.bound, tier.bound_from) == (8, BoundSource.RELAXED_MODEL)
-    assert tier.binds == ()
+    assert tier.binds == (Bottleneck("memory"),)
 
 
 def test_the_answer_says_what_binds() -> None:
@@ -156,7 +161,7 @@ def test_notes_name_the_source_of_each_change() -> None:
     assert notes.sources == [BoundSource.RELAXED_MODEL, BoundSource.MODEL, BoundSource.LIMIT]
 
 
-def test_what_binds_is_said_of_sums_alone() -> None:
+def test_what_binds_holds_as_long_as_its_bound() -> None:
     """
     Once another bound is tighter, the sums' bottlenecks are not what holds pods back.
     """
@@ -164,10 +169,73 @@ def test_what_binds_is_said_of_sums_alone() -> None:
     notes = BoundNotes.of_limits(bounds)
     with notes.by(bounds, BoundSource.SUMS):
         bounds[0] = 8
-    notes.binds[0] = (Bottleneck("memory"),)
-    before = notes.binding(0)
+    notes.bind(BoundSource.SUMS, [(Bottleneck("memory"),)])
+    before = notes.binds[0]
     with notes.by(bounds, BoundSource.PATTERNS):
         bounds[0] = 7
+    notes.bind(BoundSource.SUMS, [(Bottleneck("cpu"),)])
 
     assert before == (Bottleneck("memory"),)
-    assert notes.binding(0) == ()
+    assert notes.binds[0] == ()
+
+
+def small_and_large() -> tuple[Node, ...]:
+    """Return two nodes of 8 CPUs and 8 GiB, and two of 8 CPUs and 64 GiB."""
+    roomy = replace(SMALL.topology, numa_nodes=(NumaNode(0, 64 * GIB),))
+    large = Machine("large", "", roomy)
+    return (*nodes(2), Node("l0", large), Node("l1", large))
+
+
+def test_the_relaxed_model_names_the_class_of_nodes_whose_resource_is_short() -> None:
+    """
+    Pods of 5 GiB: one fits a small node by its memory; by their CPUs four fit any node.
+    """
+    problem = build_problem(Instance(small_and_large(), pods(20, 2, 5)))
+    budget = Budget(WORK)
+    (bound,) = bound_first_tiers(problem, [0], [40], budget)
+
+    assert bound == 20  # one on each small node, four on each large one
+    assert set(relaxed_binding(problem, [0], 0, bound, budget)) == {
+        Bottleneck("memory", ("n0", "n1")),
+        Bottleneck("cpu", ("l0", "l1")),
+    }
+
+
+def test_nodes_without_a_resource_are_not_what_binds() -> None:
+    """
+    Five pods want a GPU; of two nodes one has three.
+    """
+    asked = Resources(1000, devices=(DeviceRequest("gpu", 1),))
+    gangs = tuple(asking(f"p{i}", asked) for i in range(5))
+    problem = build_problem(Instance((Node("g", gpu_machine(3)), *nodes(1)), gangs))
+
+    assert relaxed_binding(problem, [0], 0, 6, Budget(WORK)) == (Bottleneck("gpu", ("g",)),)
+
+
+def test_nothing_is_said_to_bind_when_the_time_is_over() -> None:
+    """
+    Rather than naming resources of which it is not known.
+    """
+    problem = build_problem(Instance(small_and_large(), pods(20, 2, 5)))
+
+    assert relaxed_binding(problem, [0], 0, 20, Budget(replace(WORK, work_limit=0))) == ()
+    everything = ["cpu", "memory"]
+    assert fewest_that_bind(everything, [["cpu"], ["memory"]], lambda _: None) == []
+
+
+@given(st.frozensets(st.integers(0, 9)), st.permutations(range(10)), st.data())
+def test_nothing_that_binds_can_be_left_out(
+    needed: frozenset[int], order: list[int], data: st.DataObject
+) -> None:
+    """
+    The bound needs all of one set, or all of another: one of both is left.
+    """
+    other = data.draw(st.frozensets(st.integers(0, 9)))
+
+    def same(counted: Collection[int]) -> bool:
+        return needed.issubset(counted) or other.issubset(counted)
+
+    kept = set(fewest_that_bind(range(10), [[one] for one in order], same))
+
+    assert same(kept)
+    assert not any(same(kept - {one}) for one in kept)

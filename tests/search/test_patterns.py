@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from random import Random
 
 import numpy as np
@@ -188,6 +189,47 @@ def test_patterns_reach_what_trying_everything_does(seeds: range) -> None:
         proven += found.bounds == best
 
     assert proven > 0.6 * len(seeds)
+
+
+def asking_no(resource: str, instance: Instance) -> Instance:
+    """Return the instance with pods that ask for nothing of CPUs or memory."""
+    words = {"cpu": "cpu_milli", "memory": "memory_bytes"}
+    gangs = []
+    for gang in instance.gangs:
+        (pod,) = gang.pods
+        (container,) = pod.spec.containers
+        requests = replace(container.requests, **{words[resource]: 0})
+        spec = replace(pod.spec, containers=(replace(container, requests=requests),))
+        gangs.append(replace(gang, pods=(replace(pod, spec=spec),)))
+    return replace(instance, gangs=tuple(gangs))
+
+
+def test_what_binds_gives_the_bound_alone_and_nothing_of_it_can_go() -> None:
+    """
+    With pods that ask for nothing else, trying everything finds no more; without what
+    binds, patterns promise more.
+    """
+    named = []
+    for seed in range(60):
+        world = tiny(seed)
+        problem = build_problem(world)
+        found = answered(problem, place_greedily(problem))
+        bound, binds = found.bounds[0], {one.resource for one in found.binds[0]}
+        assert bound is not None
+        if not binds:
+            continue  # Sums say as much.
+        named.append(binds)
+        for resource in ("cpu", "memory"):
+            fewer = build_problem(asking_no(resource, world))
+            if resource in binds:
+                more = answered(fewer, place_greedily(fewer)).bounds[0]
+                assert more is not None
+                assert more > bound, seed
+            else:
+                assert most_points(fewer)[0] <= bound, seed
+
+    assert {"cpu", "memory"} in named
+    assert any(len(binds) == 1 for binds in named)
 
 
 @pytest.mark.parametrize(

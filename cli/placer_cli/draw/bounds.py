@@ -21,6 +21,12 @@ _BY = {
     BoundSource.MODEL: "by the model of the whole batch",
 }
 
+_NODE_BY_NODE = {
+    BoundSource.RELAXED_MODEL: " (counted on equal nodes)",
+    BoundSource.PATTERNS: " (what single nodes can hold)",
+}
+"""How a resource gives a bound that its sum over the nodes does not give."""
+
 
 def bounds_said(tiers: Iterable[TierValue], instance: Instance) -> Iterator[str]:
     """Yield a line for each priority of which it is known that not all pods can have a place."""
@@ -30,14 +36,20 @@ def bounds_said(tiers: Iterable[TierValue], instance: Instance) -> Iterator[str]
             why = _BY[source]
             binds = [one for one in value.binds if one.nodes != ()]
             if binds:
-                why = f"by the {_listed([_said(one, instance) for one in binds])}"
+                listed = _listed(list(_said(binds, instance)))
+                why = f"by the {listed}{_NODE_BY_NODE.get(source, '')}"
             elif value.binds:
                 why = "as no node can hold the others"
             yield f"{value.tier.name}: {count_text(value.bound, 'point')} at most, {why}"
 
 
-def _said(one: Bottleneck, instance: Instance) -> str:
-    return f"{_WORDS.get(one.resource, one.resource)} of {_nodes(one.nodes, instance)}"
+def _said(binds: Sequence[Bottleneck], instance: Instance) -> Iterator[str]:
+    """Yield resources and nodes, those of the same nodes together."""
+    for nodes in dict.fromkeys(one.nodes for one in binds):
+        named = [_WORDS.get(one.resource, one.resource) for one in binds if one.nodes == nodes]
+        *others, last = named
+        both = f"{', '.join(others)} and {last}" if others else last
+        yield f"{both} of {_nodes(nodes, instance)}"
 
 
 def _nodes(names: Sequence[str] | None, instance: Instance) -> str:

@@ -5,8 +5,8 @@ alike if these sums are equal and equally many pods of each family are at home t
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from placer_models.device_share import DeviceTotals, ShareAmounts, share_room, share_taken
 from placer_models.problem.banks import DeviceBank
@@ -16,8 +16,11 @@ from placer_models.problem.problem import Problem, Shape
 MOST_BITS = 40
 """What a node has is counted in at most this many bits, so that no sum exceeds 64 bits."""
 
-Demands = dict[str, tuple[int, int]]
-"""Resource -> (what a node has of it, what a pod takes of it)."""
+Counting = tuple[str, str]
+"""A resource, called as in `placement.Bottleneck`, and a way to count it."""
+
+Demands = dict[Counting, tuple[int, int]]
+"""What is counted -> (what a node has of it, what a pod takes of it)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,23 +109,47 @@ def _demands(problem: Problem, index: int, node: NodeState) -> Demands | None:
     if problem.fits[index][node.kind] is None:
         return None
     wanted = shape.amounts_on(node)
-    found = {"cpus": (sum(c.cores * c.free for c in node.cores), shape.owned_cpus)}
+    found = {("cpu", "by id"): (sum(c.cores * c.free for c in node.cores), shape.owned_cpus)}
     for position, (left, asked) in enumerate(zip(node.amounts, wanted, strict=True)):
-        found[f"amount {position}"] = _scaled(left, asked)
+        resource = problem.dimensions[position].resource
+        found[resource, f"amount {position}"] = _scaled(left, asked)
     for device_type, count in shape.devices:
         bank = node.bank(device_type)
-        found[f"device {device_type}"] = (sum(bank.free) if bank else 0, count)
+        found[device_type, "whole"] = (sum(bank.free) if bank else 0, count)
     for place, need in enumerate(shape.shares):
         bank = node.bank(need.type)
         devices = [device for members in bank.shareable for device in members] if bank else []
         least = need.least_on(bank.board) if bank else need.count
         most = len(problem.pods) * least
         room = sum(device.room_for(need.share, most, need.function) for device in devices)
-        found[f"share {index}.{place}"] = (room, least)
+        found[need.type, f"share {index}.{place}"] = (room, least)
     for bank in node.banks:
         if bank.shareable:
             found |= _of_parts(bank, shape)
     return {name: amounts for name, amounts in found.items() if amounts[1]}
+
+
+def counting_only(
+    classes: Sequence[NodeClass], counted: Collection[tuple[str, int]]
+) -> list[NodeClass]:
+    """Return the classes of nodes with these resources alone.
+
+    Args:
+        classes: The classes.
+        counted: (resource, index of the class of which it counts).
+
+    """
+    return [
+        replace(
+            alike,
+            demands={
+                shape: asked
+                and {key: amounts for key, amounts in asked.items() if (key[0], c) in counted}
+                for shape, asked in alike.demands.items()
+            },
+        )
+        for c, alike in enumerate(classes)
+    ]
 
 
 def _of_parts(bank: DeviceBank, shape: Shape) -> Demands:
@@ -139,7 +166,7 @@ def _of_parts(bank: DeviceBank, shape: Shape) -> Demands:
             for name, least in _least(parts).items():
                 asked[name] += need.least_on(bank.board) * least
     return {
-        f"{name} of {bank.type}": _scaled(sum(device.left_of(name) for device in devices), amount)
+        (bank.type, name): _scaled(sum(device.left_of(name) for device in devices), amount)
         for name, amount in asked.items()
     }
 

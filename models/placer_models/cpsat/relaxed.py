@@ -9,7 +9,7 @@ model cannot.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
@@ -17,7 +17,15 @@ from math import prod
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 from placer_models.cpsat.assignment import Expression
-from placer_models.cpsat.classes import Demands, NodeClass, PodFamily, classes_of, families_of
+from placer_models.cpsat.classes import (
+    Counting,
+    Demands,
+    NodeClass,
+    PodFamily,
+    classes_of,
+    counting_only,
+    families_of,
+)
 from placer_models.cpsat.stoppable import StoppableModel, StoppedError
 from placer_models.goals import MEMBER_ABOVE_POINTS, MEMBER_OF_MINIMUM_POINTS
 from placer_models.problem.problem import Problem
@@ -50,6 +58,7 @@ class RelaxedModel:
 
     Attributes:
         families: The families of pods, by index.
+        classes: The classes of nodes, by index.
         divisions: The divisions of all classes of nodes.
         levels: One expression for each priority level: its points.
         opened: What tier ``opened`` counts.
@@ -59,6 +68,7 @@ class RelaxedModel:
 
     model: CpModel
     families: Sequence[PodFamily]
+    classes: Sequence[NodeClass]
     divisions: Sequence[Division]
     levels: tuple[Expression, ...]
     opened: Expression
@@ -81,13 +91,41 @@ def build_relaxed_model(problem: Problem, stop: Callable[[], bool]) -> RelaxedMo
         The model, or None if it would be too large or building it was stopped.
 
     """
-    model = StoppableModel(stop)
     families = families_of(problem)
     classes = classes_of(problem, families, stop)
     if classes is None:
         return None
     if len(families) * sum(min(len(alike.nodes), _ways(alike)) for alike in classes) > MOST_COUNTS:
         return None
+    return _within_time(problem, families, classes, stop)
+
+
+def build_with_fewer_resources(
+    problem: Problem,
+    relaxed: RelaxedModel,
+    counted: Collection[tuple[str, int]],
+    stop: Callable[[], bool],
+) -> RelaxedModel | None:
+    """Build the relaxed model again, with some resources alone.
+
+    Args:
+        problem: The batch.
+        relaxed: Its relaxed model.
+        counted: (resource, index of the class of nodes of which it counts).
+        stop: As in `build_relaxed_model`.
+
+    """
+    classes = counting_only(relaxed.classes, counted)
+    return _within_time(problem, relaxed.families, classes, stop)
+
+
+def _within_time(
+    problem: Problem,
+    families: Sequence[PodFamily],
+    classes: Sequence[NodeClass],
+    stop: Callable[[], bool],
+) -> RelaxedModel | None:
+    model = StoppableModel(stop)
     try:
         relaxed = _written(model, problem, families, classes)
     except StoppedError:
@@ -127,7 +165,7 @@ def _written(
         model.add(moves <= problem.move_budget)
     opened = LinearExpr.sum([d.there for d in divisions if d.alike.offered])
     levels = _levels(model, problem, families, placed)
-    return RelaxedModel(model, families, divisions, levels, opened, moves)
+    return RelaxedModel(model, families, classes, divisions, levels, opened, moves)
 
 
 def _ways(alike: NodeClass) -> int:
@@ -215,8 +253,8 @@ def _slots(demands: Demands, most: int) -> int:
 
 def _fill(model: CpModel, division: Division, families: Sequence[PodFamily]) -> None:
     """Bound what the pods of a division of nodes take of each resource."""
-    takers: defaultdict[str, list[tuple[int, Expression]]] = defaultdict(list)
-    has: dict[str, int] = {}
+    takers: defaultdict[Counting, list[tuple[int, Expression]]] = defaultdict(list)
+    has: dict[Counting, int] = {}
     loose = [(f, count) for f, count in division.stay.items() if f not in division.held]
     for f, count in (*division.come.items(), *loose):
         asked = left_for(division.alike, division.held, families, families[f].shape)

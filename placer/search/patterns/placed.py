@@ -6,19 +6,27 @@ diving into it finds how.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from math import gcd
 
 import numpy as np
 
+from placer.search.binding import OfClass, bottlenecks
 from placer.search.budget import Budget
 from placer.search.exchanges.lot_places import LotPlaces, PodNodes, lot_places
 from placer.search.patterns.chosen import choose_patterns
 from placer.search.patterns.dearest import NodeRoom
 from placer.search.patterns.dive import NodeFilling, dive
-from placer.search.patterns.program import AlikeNodes, PatternProgram, PodKind, converge
+from placer.search.patterns.program import (
+    AlikeNodes,
+    PatternProgram,
+    PodKind,
+    converge,
+    goes_beyond,
+)
 from placer_models.goals import MEMBER_OF_MINIMUM_POINTS
+from placer_models.placement import Bottleneck
 from placer_models.problem.problem import Choices, Problem
 
 MOST_A_NODE = 5.0
@@ -26,6 +34,9 @@ MOST_A_NODE = 5.0
 
 SHARE_OF_CHOICE = 0.3
 """The share of the time that is left for the choice among patterns that are known."""
+
+SHARE_OF_BINDING = 0.1
+"""The share of the time that is left for what binds a bound."""
 
 MOST_DIVES = 40
 """The most dives for one level."""
@@ -41,12 +52,15 @@ class PatternAnswer:
     Attributes:
         choices: Places that are better than those at the start, or None.
         bounds: Per level, what nothing can beat that is as good in earlier ones.
+        binds: Per level, what binds where patterns have narrowed the bound. Empty if that is not
+            known.
         is_open: Whether other draws may find more.
 
     """
 
     choices: Choices | None
     bounds: list[int | None]
+    binds: list[tuple[Bottleneck, ...]]
     is_open: bool
 
 
@@ -72,15 +86,16 @@ def place_by_patterns(
     known = list(bounds)
     rng = np.random.default_rng(seed)
     levels = len(problem.priorities)
+    nothing = PatternAnswer(None, known, [()] * levels, is_open=False)
     if list(values[:levels]) == known[:levels]:
-        return PatternAnswer(None, known, is_open=False)
+        return nothing
     places = lot_places(problem, start, budget, rng)
     if places is None:
-        return PatternAnswer(None, known, is_open=False)
+        return nothing
     search = _PatternSearch(places, values, known, rng)
     better = search.run(levels)
     choices = places.choices(search.held) if better else None
-    return PatternAnswer(choices, search.bounds, search.is_open)
+    return PatternAnswer(choices, search.bounds, search.binds, search.is_open)
 
 
 class _PatternSearch:
@@ -88,6 +103,7 @@ class _PatternSearch:
 
     Attributes:
         held: The nodes of pods, as far as is known best.
+        binds: Per level, what binds where patterns have narrowed the bound.
         is_open: Whether some level has patterns, and what they promise was not reached.
 
     """
@@ -103,6 +119,7 @@ class _PatternSearch:
         self.bounds = bounds
         self.rng = rng
         self.held: PodNodes = dict(places.at_start)
+        self.binds: list[tuple[Bottleneck, ...]] = [()] * len(bounds)
         self.is_open = False
         lots = places.lots
         everyone = range(len(lots))
@@ -200,6 +217,7 @@ class _PatternSearch:
         limit = self.bounds[level]
         if sees_all and bound is not None and (limit is None or bound < limit):
             self.bounds[level] = limit = bound
+            self.binds[level] = self._binding(program, bound, unit)
         better = False
         if self._points(level) != limit and not budget.over:
             chosen = choose_patterns(program, level, budget, SHARE_OF_CHOICE * budget.left)
@@ -213,6 +231,37 @@ class _PatternSearch:
                 better = True
         self.is_open = self.is_open or self._points(level) != limit
         return better
+
+    def _binding(self, program: PatternProgram, bound: int, unit: int) -> tuple[Bottleneck, ...]:
+        """Return the resources that alone give the bound; empty if that takes too long."""
+        nodes, columns = self.places.problem.nodes, self.places.columns
+        having = []
+        for of in program.alike:
+            there = (of.room.amounts > 0) & of.room.sizes.any(axis=0)
+            names = [nodes[node].name for node in of.nodes]
+            having.append([(columns.resources[d], names) for d in np.flatnonzero(there).tolist()])
+        budget = self.places.budget
+        part = budget.part(SHARE_OF_BINDING * budget.left)
+
+        def give_bound(counted: Collection[OfClass]) -> bool | None:
+            fewer = program.with_fewer_resources(
+                [
+                    np.array([(what, c) in counted for what in columns.resources])
+                    | (of.room.amounts == 0)
+                    for c, of in enumerate(program.alike)
+                ]
+            )
+
+            def stop() -> bool:
+                return part.left <= (0.0 if part.timed else fewer.work_s)
+
+            higher = goes_beyond(fewer, bound, unit, stop)
+            part.spent_work += fewer.work_s
+            return None if higher is None else not higher
+
+        found = bottlenecks(having, len(nodes), give_bound)
+        budget.spend(part)
+        return found
 
     def _takes_over(
         self, level: int, program: PatternProgram, filled: Sequence[NodeFilling]

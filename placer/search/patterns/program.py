@@ -7,7 +7,7 @@ Pods of a kind are counted up to what the patterns have room for.
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -112,6 +112,22 @@ class PatternProgram:
         self._prices = self._node_prices = self._level_prices = np.zeros(0, dtype=np.int64)
         self._times: list[float] = []
         self.work_s = 0.0
+
+    def with_fewer_resources(self, counted: Sequence[NDArray[np.bool_]]) -> "PatternProgram":
+        """Return the program, with its patterns, for nodes of which only some resources count.
+
+        Args:
+            counted: Per nodes that are alike: resource -> whether it counts.
+
+        """
+        alike = [
+            replace(of, room=replace(of.room, sizes=np.where(mine, of.room.sizes, 0.0)))
+            for of, mine in zip(self.alike, counted, strict=True)
+        ]
+        program = PatternProgram(self.kinds, alike, self._level, self.kept)
+        for index, pattern in self._columns:
+            program.know(index, pattern)
+        return program
 
     def know(self, alike: int, pattern: NodePattern) -> None:
         """Give the program a pattern."""
@@ -230,3 +246,29 @@ def converge(program: PatternProgram, unit: int, stop: Callable[[], bool]) -> in
         if program.size == before or bound <= reached + NEARLY:
             break
     return bound
+
+
+def goes_beyond(
+    program: PatternProgram, bound: int, unit: int, stop: Callable[[], bool]
+) -> bool | None:
+    """Return whether the program reaches more than the bound; None if that takes too long.
+
+    Args:
+        program: As in `converge`.
+        bound: What it is compared with.
+        unit: As in `converge`.
+        stop: As in `converge`.
+
+    """
+    while not stop():
+        reached = program.solve()
+        if reached is None:
+            break
+        if reached >= bound + unit - NEARLY:
+            return True
+        before = program.size
+        if program.learn(stop) // unit * unit <= bound:
+            return False
+        if program.size == before:
+            break
+    return None
