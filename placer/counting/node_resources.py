@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from placer_models.cluster import Node
-from placer_models.host_ports import ANY_IP
+from placer_models.host_ports import ANY_IP, HostPort
 from placer_models.kubernetes.names import REQUESTED_CPU
 from placer_models.pod import PodSpec, Resources
 from placer_models.problem.dimensions import Amounts, Dimension
@@ -32,8 +32,9 @@ class NodeResource:
     Attributes:
         rule: The rule's name.
         wanted: Pod -> name of each resource and how much the pod takes of it.
+        demands: Pod -> what it asks for by one name, and all that this takes of the resources.
         had: Node -> name of each resource and how much the node has of it when empty.
-        dropped: Pod, node, name -> both as they are if nothing is asked of that resource.
+        dropped: Pod, node, name of a demand -> both as they are if that is not asked for.
         unnamed: What a node that does not name it has of it; ``NO_LIMIT``: as much as anyone asks.
         whole: What people call 1 of it.
 
@@ -41,6 +42,7 @@ class NodeResource:
 
     rule: str
     wanted: Callable[[PodSpec], Iterable[tuple[str, int]]]
+    demands: Callable[[PodSpec], Mapping[str, Iterable[tuple[str, int]]]]
     had: Callable[[Node], Iterable[tuple[str, int]]]
     dropped: Callable[[PodSpec, Node, str], tuple[PodSpec, Node]]
     unnamed: int = 0
@@ -61,22 +63,44 @@ def _without_extended(spec: PodSpec, node: Node, subject: str) -> tuple[PodSpec,
     return replace(spec, containers=parts), node
 
 
-def _parts_of_ports(spec: PodSpec) -> Iterable[tuple[str, int]]:
+def _each_by_itself(
+    wanted: Callable[[PodSpec], Iterable[tuple[str, int]]],
+) -> Callable[[PodSpec], Mapping[str, Iterable[tuple[str, int]]]]:
+    """Return the demands of a pod that asks for each resource by its own name."""
+    return lambda spec: {name: ((name, want),) for name, want in wanted(spec)}
+
+
+def _extended(spec: PodSpec) -> Iterable[tuple[str, int]]:
+    return spec.requests.extended
+
+
+def _one_pod(_: PodSpec) -> Iterable[tuple[str, int]]:
+    return (("pod", 1),)
+
+
+def _taken_of_ports(spec: PodSpec) -> Iterable[tuple[str, int]]:
     """Return what a pod takes of ports on all addresses together, and on each that it names."""
     if not spec.host_ports:
         return ()
     taken: dict[str, int] = {}
     for port in spec.host_ports:
-        part = PORT if port.ip == ANY_IP else 1
-        taken[port.port_and_protocol] = min(PORT, taken.get(port.port_and_protocol, 0) + part)
-        if port.ip != ANY_IP:
-            taken[str(port)] = PORT
+        for name, part in _taken_of_port(port):
+            taken[name] = min(PORT, taken.get(name, 0) + part)
     return taken.items()
 
 
+def _taken_of_port(port: HostPort) -> Iterable[tuple[str, int]]:
+    if port.ip == ANY_IP:
+        return ((port.port_and_protocol, PORT),)
+    return (port.port_and_protocol, 1), (str(port), PORT)
+
+
+def _demanded_ports(spec: PodSpec) -> Mapping[str, Iterable[tuple[str, int]]]:
+    return {str(port): _taken_of_port(port) for port in spec.host_ports}
+
+
 def _without_port(spec: PodSpec, node: Node, subject: str) -> tuple[PodSpec, Node]:
-    ports = tuple(p for p in spec.host_ports if subject not in (str(p), p.port_and_protocol))
-    return replace(spec, host_ports=ports), node
+    return replace(spec, host_ports=tuple(p for p in spec.host_ports if str(p) != subject)), node
 
 
 NODE_RESOURCES = {
@@ -84,20 +108,23 @@ NODE_RESOURCES = {
     for resource in (
         NodeResource(
             "extended",
-            wanted=lambda spec: spec.requests.extended,
+            wanted=_extended,
+            demands=_each_by_itself(_extended),
             had=lambda node: node.extended,
             dropped=_without_extended,
         ),
         NodeResource(
             "max-pods",
-            wanted=lambda _: (("pod", 1),),
+            wanted=_one_pod,
+            demands=_each_by_itself(_one_pod),
             had=lambda node: () if node.max_pods is None else (("pod", node.max_pods),),
             dropped=lambda spec, node, _: (spec, replace(node, max_pods=None)),
             unnamed=NO_LIMIT,
         ),
         NodeResource(
             "host-ports",
-            wanted=_parts_of_ports,
+            wanted=_taken_of_ports,
+            demands=_demanded_ports,
             had=lambda _: (),
             dropped=_without_port,
             unnamed=PORT,

@@ -12,8 +12,11 @@ from placer.scheduler import Scheduler
 from placer.scheduling.decision import Batch, Decision, lone_gang
 from placer.scheduling.refusal import Refusal
 from placer.search.options import Engine, SolveOptions
+from placer.search.reasons.question import PodOnNode
+from placer.search.reasons.register import demands_of, question_without
+from placer.search.reasons.rule import of_rule
 from placer.search.solver import solve
-from placer_models.cluster import Instance
+from placer_models.cluster import Instance, RunningPod
 from placer_models.host_ports import HostPort
 from placer_models.placement import Infeasible, PartlyPlaced, Placed
 from worlds import tiny_instance
@@ -72,6 +75,25 @@ def test_a_port_that_a_running_pod_has_is_not_to_be_had_now() -> None:
     assert answer.unplaced[0].reasons == (
         "not now: running pods leave no room (1 of 1 nodes: host-ports asks 10.0.0.7:80/TCP)",
     )
+
+
+@pytest.mark.parametrize("taken", [HostPort(443), HostPort(443, ip="::")])
+def test_a_port_on_one_address_is_one_demand(taken: HostPort) -> None:
+    """
+    Whoever has it there or on all addresses, it is told as it is asked for; without it the pod
+    still asks for its other port on all addresses.
+    """
+    waiting = reached_at("a", HostPort(80), HostPort(443, ip="::"))
+    runs = (reached_at("r", taken), put("r"))
+    asked = PodOnNode(waiting.spec, "default", (), node(), (RunningPod(*runs),))
+    ports = of_rule("host-ports", demands_of(asked))
+
+    assert [demand.subject for demand in ports] == ["80/TCP", "[::]:443/TCP"]
+    for dropped, kept in (ports, reversed(ports)):
+        rest = demands_of(question_without(asked, [dropped]))
+        assert of_rule("host-ports", rest) == [kept]
+    answer = solve(world(waiting, nodes=[node()], running=[runs]), SolveOptions(workers=1))
+    assert "1 of 1 nodes: host-ports asks [::]:443/TCP" in answer.unplaced[0].reasons[0]
 
 
 def test_a_cluster_of_nodes_has_as_many_of_a_port() -> None:

@@ -37,7 +37,7 @@ def _of_resource(resource: NodeResource) -> ReasonRule:
     rule = resource.rule
 
     def asked(question: PodOnNode) -> Iterator[Demand]:
-        yield from (Demand(rule, name) for name, _ in resource.wanted(question.spec))
+        yield from (Demand(rule, name) for name in resource.demands(question.spec))
 
     def without(question: PodOnNode, demand: Demand) -> PodOnNode:
         spec, node = resource.dropped(question.spec, question.node, demand.subject)
@@ -47,8 +47,10 @@ def _of_resource(resource: NodeResource) -> ReasonRule:
         return resource.told(demand.subject, wanted_by(spec)[rule, demand.subject])
 
     def lacks(demand: Demand, question: PodOnNode, account: Account) -> bool:
-        key = rule, demand.subject
-        return wanted_by(question.spec)[key] > amount_of(key, account.resources)
+        return any(
+            want > amount_of((rule, name), account.resources)
+            for name, want in resource.demands(question.spec)[demand.subject]
+        )
 
     def amounts(demand: Demand, question: PodOnNode, account: Account) -> AskedAndLeft | None:
         if resource.whole > 1:
