@@ -1,16 +1,43 @@
 """Errors of usage in our words: the option, its value, what is allowed."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
 from typing import Any
 
 import typer
 
 from placer_models.files.errors import suggestion
 
+_OTHER_WORDS = (
+    (("--time-limit", "--seconds"), "deadline duration max-seconds max-time time timeout"),
+    (("--workers", "--processes"), "cores cpus jobs parallel threads"),
+    (("--executor",), "cluster dask"),
+    (("--output", "--to"), "destination directory file folder out save write"),
+    (("--report",), "html page"),
+    (("--format json",), "json"),
+    (("--format",), "output-format print"),
+    (("--engine",), "algorithm method mode solver"),
+    (("--strategy",), "policy scorer scoring"),
+    (("--what-if",), "change scenario whatif"),
+    (("--move-budget",), "migrations moves preemptions"),
+    (("--answer", "--placement"), "result solution"),
+    (("--emit",), "bind manifests"),
+    (("--skip-illegal",), "ignore-errors lenient skip-invalid"),
+    (("--dry-run",), "check preview simulate"),
+    (("--domain",), "rack zone"),
+    (("--pod", "--pods"), "shape"),
+    (("--all",), "everything full long wide"),
+    (("--svg",), "draw image picture"),
+)
+"""Options of one meaning, and other words that people type for them."""
+
 
 def usage_message(error: typer.TyperException) -> str:
     """Return the message of a usage error, with the value that was given."""
+    option = getattr(error, "option_name", None)
+    if option is not None and hasattr(error, "possibilities"):
+        return f"No such option: {option}{_meant_option(option, getattr(error, 'ctx', None))}"
     if not isinstance(error, typer.BadParameter):
         return error.format_message()
     # Where a command refuses a value itself, the message is a whole one.
@@ -27,6 +54,33 @@ def usage_message(error: typer.TyperException) -> str:
     if callable(faults):
         return _refused(option, faults()[0])
     return f"{option}: {error.message.rstrip('.')}"
+
+
+def _meant_option(typed: str, context: typer.Context | None) -> str:
+    """Return ``; did you mean '--time-limit'?``: the option of that meaning, or the nearest."""
+    if context is None:
+        return ""
+    own = set(_options_of(context))
+    outer = context.find_root()
+    if context is not outer and typed in _options_of(outer):
+        after = context.command_path.removeprefix(outer.command_path)
+        return f"; it goes before the command: {outer.command_path} {typed}{after}"
+    known = {}
+    for options, words in reversed(_OTHER_WORDS):
+        there = [option for option in options if option.split()[0] in own]
+        if there:
+            meant = (*words.split(), *(option.strip("-") for option in options))
+            known |= dict.fromkeys(meant, there[0])
+    known |= {option.strip("-"): option for option in own}
+    word = typed.strip("-").lower().replace("_", "-")
+    near = get_close_matches(word, known, n=1)
+    return f"; did you mean '{known[near[0]]}'?" if near else ""
+
+
+def _options_of(context: typer.Context) -> Iterator[str]:
+    """Yield the long options of a command."""
+    for param in context.command.params:
+        yield from (option for option in param.opts if option.startswith("--"))
 
 
 def _missing(command: object, otherwise: str) -> str:

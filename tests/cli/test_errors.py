@@ -20,7 +20,10 @@ PLACER = [sys.executable, "-c", "import sys; from placer_cli.app import main; sy
         (["solve"], "INSTANCE is missing: expected INSTANCE... (see placer solve --help)"),
         (["verify", "a.yaml"], "PLACEMENT is missing: expected INSTANCE... PLACEMENT (see"),
         (["sovle", "a"], "No such command 'sovle'. Did you mean 'solve'"),
-        (["solve", "a", "--tme-limit", "3"], "No such option: --tme-limit"),
+        (["solve", "a", "--tme-limit", "3"], "--tme-limit; did you mean '--time-limit'? (see"),
+        (["solve", "a", "--frobnicate"], "No such option: --frobnicate (see placer solve --help)"),
+        (["solve", "a", "-x"], "No such option: -x (see placer solve --help)"),
+        (["explain", "a", "--verbose"], "goes before the command: placer --verbose explain (see"),
         (["solve", "a", "--time-limit", "0"], "--time-limit is 0; it must be 0.001 or more"),
         (["solve", "a", "--time-limit", "nan"], "--time-limit is nan; it must be 10,000,000 or"),
         (["solve", "a", "--time-limit", "inf"], "--time-limit is inf; it must be 10,000,000 or"),
@@ -53,6 +56,38 @@ def test_bad_usage_and_missing_files_end_with_two(
     assert words in captured.err
     assert captured.err.count("\n") == 1
     assert captured.out == ""
+
+
+@pytest.mark.parametrize(
+    ("command", "typed", "meant"),
+    [
+        ("solve", "--seconds", "--time-limit"),
+        ("solve", "--SECONDS=3", "--time-limit"),
+        ("solve", "--secnds", "--time-limit"),
+        ("solve", "--timeout", "--time-limit"),
+        ("solve", "--time_limit", "--time-limit"),
+        ("explain", "--time-limit", "--seconds"),
+        ("plan buy", "--timeout", "--seconds"),
+        ("plan buy", "--threads", "--workers"),
+        ("plan fit", "--workers", "--processes"),
+        ("solve", "--json", "--format json"),
+        ("solve", "--out", "--output"),
+        ("examples", "--output", "--to"),
+        ("solve", "--sede", "--seed"),
+        ("solve", "--policy", "--strategy"),
+    ],
+)
+def test_an_unknown_option_is_answered_with_the_one_that_is_meant(
+    command: str, typed: str, meant: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """
+    By what it means, whatever another option is called, and else by its letters.
+    """
+    assert main([*command.split(), "a.yaml", typed]) == Exit.BAD_INPUT
+
+    name = typed.partition("=")[0]
+    said = f"placer: No such option: {name}; did you mean '{meant}'? (see placer {command} --help)"
+    assert capsys.readouterr().err == f"{said}\n"
 
 
 def test_the_ends_of_the_ranges_are_allowed(tmp_path: Path) -> None:
