@@ -15,12 +15,12 @@ from placer_cli.draw.palette import QUIET, STRONG
 from placer_cli.draw.plain import PLAIN_HEAD, asked_cells, has_classes, zone_of
 from placer_cli.draw.residents import DrawnPod
 from placer_cli.draw.tables import table
-from placer_cli.draw.texts import count_text, fold_names, stem_of_name, title_of
+from placer_cli.draw.texts import count_text, fold_names, stem_of_name
 from placer_cli.draw.waiting import asked_text
 from placer_models.cluster import Instance, Node
 from placer_models.kubernetes.insides import is_inside_known, knows_devices
 from placer_models.network import NODE_LEVEL
-from placer_models.placement import Move, Unplaced
+from placer_models.placement import Move, Unplaced, title_of
 from placer_models.pod import Gang, Pod, pods_of
 
 MOST_ROWS = 60
@@ -121,7 +121,7 @@ def draw_unplaced(
 
     rows = []
     for (gang, reasons), same in groupby(unplaced, key=told):
-        names = fold_names([title_of(pod.name, pod.namespace) for pod in same])
+        names = fold_names([title_of(pod.namespace, pod.name) for pod in same])
         words = (names, gang or "", "\n".join(reasons))
         rows.append([Text(word) for word in words])
     head = ("pod", "gang", "why it has no place")
@@ -137,11 +137,13 @@ def _one_by_one(
     """Return a row for each pod, or for a few alike; a gang's members stand below its name."""
     rows = []
     head = _head(view)
-    for gang, members in groupby(placed, key=lambda r: (r.place.gang, r.place.namespace)):
-        if gang[0] is not None:
-            rows.append([Text(title_of(*gang), STRONG), *[Text()] * (len(head) - 1)])
-        indent = "" if gang[0] is None else "  "
-        asked_levels = levels.get((gang[1], gang[0] or ""), ())
+    for (namespace, gang), members in groupby(
+        placed, key=lambda r: (r.place.namespace, r.place.gang)
+    ):
+        if gang is not None:
+            rows.append([Text(title_of(namespace, gang), STRONG), *[Text()] * (len(head) - 1)])
+        indent = "" if gang is None else "  "
+        asked_levels = levels.get((namespace, gang or ""), ())
         described = [(resident, *_where(resident, asked_levels, view)) for resident in members]
         # Pods of one pool often differ by nothing but their name.
         for (_, where, parts), alike in groupby(described, key=lambda d: (_kind(d[0]), *d[1:])):

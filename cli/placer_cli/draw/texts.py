@@ -122,11 +122,6 @@ def _host_list(before: str, digits: Sequence[str]) -> str:
     return f"{before}[{listed}] ({len(digits):,})"
 
 
-def title_of(name: str, namespace: str) -> str:
-    """Return a name for people: the namespace ``default`` is left out."""
-    return name if namespace == "default" else f"{namespace}/{name}"
-
-
 def stem_of_name(name: str) -> str:
     """Return the name without the number that a replica ends with."""
     return re.sub(r"-\d+$", "", name)

@@ -18,12 +18,12 @@ from placer_cli.draw.texts import (
     memory_text,
     named_amounts,
     stem_of_name,
-    title_of,
 )
 from placer_models.affinity import AffinityTerm
 from placer_models.cluster import Instance
 from placer_models.device_strategy import DeviceStrategy
 from placer_models.network import Grouping, LevelRule
+from placer_models.placement import title_of
 from placer_models.pod import DeviceRequest, Gang, Pod, PodSpec
 from placer_models.policy import AlignmentPolicy, BindPolicy
 from placer_models.reasons import Illegal, NotAsked
@@ -62,7 +62,7 @@ def not_asked_about(instance: Instance, width: int) -> RenderableType | None:
         return None
     rows = []
     for (gang, why), alike in groupby(instance.left_out, key=lambda one: (one.gang, one.why)):
-        names = fold_names([title_of(one.name, one.namespace) for one in alike])
+        names = fold_names([title_of(one.namespace, one.name) for one in alike])
         words = (names, gang or "", "\n".join(reason_sentences(why, PodSpec(()))))
         rows.append([Text(word) for word in words])
     head = ("name", "gang", "why not")

@@ -15,7 +15,8 @@ from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import BAD, GOOD, QUIET, STRONG
 from placer_cli.draw.tables import table
 from placer_cli.draw.text_flow import titled
-from placer_cli.draw.texts import count_text, fold_names, title_of
+from placer_cli.draw.texts import count_text, fold_names
+from placer_models.placement import title_of
 from placer_models.reasons import Verdict
 
 MOST_ROWS = 30
@@ -125,7 +126,7 @@ def _why(one: Survival, currency: str) -> Iterator[Text]:
         why = pod.reasons[0]
         if why.startswith(_OUTVOTED):
             why = f"{_OUTVOTED} by other pods of the loss{why.removeprefix(_OUTVOTED)}"
-        by_why.setdefault(why, []).append(title_of(pod.name, pod.namespace))
+        by_why.setdefault(why, []).append(title_of(pod.namespace, pod.name))
     for why, names in by_why.items():
         yield Text.assemble((fold_names(names), BAD), f": {why}")
     if one.mend is None:

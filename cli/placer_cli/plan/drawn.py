@@ -23,7 +23,8 @@ from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import BAD, GOOD, QUIET, STRONG
 from placer_cli.draw.tables import table
 from placer_cli.draw.text_flow import titled
-from placer_cli.draw.texts import count_text, title_of
+from placer_cli.draw.texts import count_text
+from placer_models.placement import title_of
 from placer_models.pod import pods_of
 
 MOST_ROWS = 60
@@ -160,7 +161,7 @@ def _no_plan(question: PlanQuestion, answer: NoPlanExists) -> Iterator[Renderabl
         what = "this pod" if len(answer.unplaced) == 1 else "these pods"
         yield Text(f"No plan places all pods, which is proven: {which} can hold {what}.", STRONG)
         for one in answer.unplaced:
-            name = title_of(one.name, one.namespace)
+            name = title_of(one.namespace, one.name)
             yield Text(f"{name}: {'; '.join(one.reasons)}", BAD)
         yield from _mends(question, answer.mends, answer.looked_for)
         return
@@ -215,7 +216,7 @@ def _none_found(question: PlanQuestion, answer: NoPlanFound) -> Iterator[Rendera
     yield Text(f"No plan yet: {what}, and it is not proven that none exists.", STRONG)
     yield Text(f"If there is one, it costs at least {money(question, answer.bound)}.")
     for one in answer.unplaced:
-        name = title_of(one.name, one.namespace)
+        name = title_of(one.namespace, one.name)
         yield Text(f"{name}: {'; '.join(one.reasons)}", BAD)
     yield from _mends(question, answer.mends)
     yield Text("Give it more --seconds, raise max of an offer, or offer other nodes.")
