@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 from placer.explain.explanation import ProposedChange
 from placer.explain.kind_outcome import (
@@ -16,17 +17,39 @@ from placer.explain.kind_outcome import (
 )
 from placer.explain.relaxed import asking_nothing, without_policies
 from placer.explain.trial import Outcome, Trials
-from placer_models.pod import PodSpec
+from placer_models.pod import Gang, PodSpec
 from placer_models.whatif.change import ChangeError
 from placer_models.whatif.language import apply_all
 from placer_models.whatif.pods import AskLess
 from placer_models.whatif.shares import amount_text, is_in_bytes, parts_asked
 
-Written = Callable[[int], str] | None
-"""Returns an amount as files write it; None: as is usual for the resource."""
-
 CPU_STEP_MILLI, MEMORY_STEP_BYTES = 100, 1 << 20
 """In what steps less CPU and less memory are looked for."""
+
+
+class ResourceAsked(NamedTuple):
+    """A resource that a pod asks for, and in what steps it could ask for less.
+
+    Attributes:
+        written: Returns an amount as files write it; None: as is usual for the resource.
+
+    """
+
+    name: str
+    amount: int
+    step: int
+    written: Callable[[int], str] | None = None
+
+    @property
+    def steps(self) -> int:
+        """In how many steps all of it is asked for."""
+        return -(-self.amount // self.step)
+
+    def less(self, gang: Gang, steps: int) -> AskLess:
+        """Return that a gang asks for so many steps of it."""
+        amount = steps * self.step
+        text = self.written(amount) if self.written else ""
+        return AskLess(gang.key, self.name, amount, text)
 
 
 def ask_less(trials: Trials) -> KindOutcome:
@@ -37,8 +60,8 @@ def ask_less(trials: Trials) -> KindOutcome:
     if len(specs) > 1 or any(spec.variants for spec in specs):
         return Outcome.OPEN
     outcomes: list[KindOutcome] = []
-    for resource, asked, step, written in _resources(specs.pop()):
-        found = _least_less(resource, asked, step, written, trials)
+    for asked in resources_asked(specs.pop()):
+        found = _least_less(asked, trials)
         if isinstance(found, ProposedChange):
             return found
         outcomes.append(found)
@@ -54,29 +77,23 @@ def ask_less_of_several(trials: Trials) -> KindOutcome:
     specs = {pod.spec for gang in trials.instance.gangs for pod in gang.pods}
     if len(specs) > 1 or any(spec.variants for spec in specs):
         return Outcome.OPEN
-    asked = list(_resources(specs.pop()))
+    asked = list(resources_asked(specs.pop()))
     gangs = trials.instance.gangs
-    least = {
-        resource: tuple(
-            AskLess(gang.key, resource, step, written(step) if written else "") for gang in gangs
-        )
-        for resource, amount, step, written in asked
-        if amount > step
-    }
+    least = {one.name: tuple(one.less(gang, 1) for gang in gangs) for one in asked if one.steps > 1}
     known = trials.outcome(all_of(least.values()))
     if known is not Outcome.FITS:
         return known
     certain = True
     kept: list[Option] = []
-    for resource, amount, step, written in asked:
-        if resource not in least:
+    for one in asked:
+        if one.name not in least:
             continue
-        del least[resource]
+        del least[one.name]
         others = all_of((*kept, *least.values()))
         known = trials.outcome(others)
         if known is Outcome.FITS:
             continue
-        found = _least_less(resource, amount, step, written, trials.changed(others))
+        found = _least_less(one, trials.changed(others))
         if not isinstance(found, ProposedChange):
             return Outcome.OPEN
         certain = certain and known is Outcome.RULED_OUT and found.smallest
@@ -84,15 +101,12 @@ def ask_less_of_several(trials: Trials) -> KindOutcome:
     return ProposedChange("ask-less", all_of(kept), certain)
 
 
-def _resources(spec: PodSpec) -> Iterator[tuple[str, int, int, Written]]:
-    """Yield what a pod asks for, in what steps it could be less, and how that is written.
-
-    What few nodes have comes first.
-    """
+def resources_asked(spec: PodSpec) -> Iterator[ResourceAsked]:
+    """Yield what a pod asks for, and could ask less of; what few nodes have comes first."""
     asked = spec.requests
     for device in asked.devices:
         if device.share is None:
-            yield device.type, device.count, 1, None
+            yield ResourceAsked(device.type, device.count, 1)
     types = [device.type for device in asked.devices if device.share is not None]
     for device in asked.devices:
         # Of two shares of a type one alone may have to be less.
@@ -100,27 +114,24 @@ def _resources(spec: PodSpec) -> Iterator[tuple[str, int, int, Written]]:
             for part, amount in parts_asked(device):
                 name = part.rpartition(".")[2]
                 step = MEMORY_STEP_BYTES if is_in_bytes(device.share, name) else 1
-                yield part, amount, step, partial(amount_text, device.share, name)
-    yield from ((name, amount, 1, None) for name, amount in asked.extended)
+                yield ResourceAsked(part, amount, step, partial(amount_text, device.share, name))
+    yield from (ResourceAsked(name, amount, 1) for name, amount in asked.extended)
     if asked.cpu_milli:
-        yield "cpu", asked.cpu_milli, 1000 if spec.qos.owns_cpus else CPU_STEP_MILLI, None
+        step = 1000 if spec.qos.owns_cpus else CPU_STEP_MILLI
+        yield ResourceAsked("cpu", asked.cpu_milli, step)
     if asked.memory_bytes:
-        yield "memory", asked.memory_bytes, MEMORY_STEP_BYTES, None
+        yield ResourceAsked("memory", asked.memory_bytes, MEMORY_STEP_BYTES)
 
 
-def _least_less(
-    resource: str, asked: int, step: int, written: Written, trials: Trials
-) -> KindOutcome:
+def _least_less(asked: ResourceAsked, trials: Trials) -> KindOutcome:
     """Look for the largest amount below what is asked for with which all fit."""
     gangs = trials.instance.gangs
 
     def less(steps: int) -> Option:
-        amount = steps * step
-        text = written(amount) if written else ""
-        return tuple(AskLess(gang.key, resource, amount, text) for gang in gangs)
+        return tuple(asked.less(gang, steps) for gang in gangs)
 
-    most = _most_left(resource, trials)
-    high = -(-asked // step) if most is None else min(-(-asked // step), most // step + 1)
+    most = _most_left(asked.name, trials)
+    high = asked.steps if most is None else min(asked.steps, most // asked.step + 1)
     steps = StepSearch(low=1, high=high)  # to ask for nothing is not to ask for less
     # Where less may not fit though more does, nothing follows from what does not fit.
     plain = not may_need_more(trials.instance)

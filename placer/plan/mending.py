@@ -2,13 +2,17 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
+from itertools import islice
 
-from placer.plan.answer import NoPlanExists, NoPlanFound, PlanAnswer, PlanMend, PurchasePlan
+from placer.plan.answer import PurchasePlan, NoPlanFound, NoPlanExists, PlanAnswer, PlanMend
+from placer.plan.pod_mends import LESS_ASKED, mends_of_short
 from placer.plan.question import (
     SPARE,
     NodeOffer,
     PlanQuestion,
     Series,
+    FailureTolerance,
     for_one_mix,
     series_of,
 )
@@ -19,6 +23,15 @@ _MOST_OFFERS = 4
 MORE_NODES = "more nodes of an offer"
 LESS_HEADROOM = "less headroom"
 LESS_SURVIVES = "less that has to survive"
+LESS_OF_BOTH = "less headroom and less that has to survive at once"
+
+
+@dataclass(frozen=True, slots=True)
+class _Mended:
+    """A change of a question, and the question with it."""
+
+    question: PlanQuestion
+    mend: PlanMend
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +56,20 @@ class PlanMendSearch:
         if not found.unplaced and self._limits:
             looked_for.append(MORE_NODES)
             mends += self._more_nodes()
+        if found.short:
+            looked_for.append(LESS_ASKED)
+            mends += mends_of_short(self.question, found.short, self.buy, self.over)
+        less: list[PlanMend] = []
         if self.question.headroom:
             looked_for.append(LESS_HEADROOM)
-            mends += self._less_headroom()
+            less += [one.mend for one in self.less_headroom()]
         if self.question.survive is not None:
             looked_for.append(LESS_SURVIVES)
-            mends += self._surviving_less()
+            less += [one.mend for one in self.surviving_less()]
+        if not less and self.question.headroom and self.question.survive is not None:
+            looked_for.append(LESS_OF_BOTH)
+            less += self._less_of_both()
+        mends += less
         return replace(found, mends=(*found.mends, *mends), looked_for=tuple(looked_for))
 
     def of_none_found(self, found: NoPlanFound) -> NoPlanFound:
@@ -145,21 +166,21 @@ class PlanMendSearch:
             if one.count > limits.get(one.offer, one.count)
         }
 
-    def _less_headroom(self) -> Iterator[PlanMend]:
+    def less_headroom(self) -> Iterator[_Mended]:
         """Yield the most of one shape of the headroom that there may be; else none at all."""
         found = False
         for series in series_of(self.question.headroom):
-            mend = self._most_of(series)
-            if mend is not None:
+            mended = self._most_of(series)
+            if mended is not None:
                 found = True
-                yield mend
+                yield mended
         if found or len(series_of(self.question.headroom)) == 1:
             return
-        answer = self.buy(replace(self.question, headroom=()))
-        if isinstance(answer, PurchasePlan):
-            yield PlanMend(("without headroom",), answer.price)
+        bare = replace(self.question, headroom=())
+        if isinstance(answer := self.buy(bare), PurchasePlan):
+            yield _Mended(bare, PlanMend(("without headroom",), answer.price))
 
-    def _most_of(self, series: Series) -> PlanMend | None:
+    def _most_of(self, series: Series) -> _Mended | None:
         """Return how many pods of a series of the headroom there may be, with a plan for them."""
         low, high, beyond = 0, len(series.gangs), True
         answer = self.buy(self._with_spare(series, low))
@@ -174,7 +195,8 @@ class PlanMendSearch:
                 high, beyond = middle, isinstance(other, NoPlanExists)
         name = series.name.removesuffix(SPARE)
         words = f"headroom.{name}.replicas={low}" if low else f"without headroom.{name}"
-        return PlanMend((words,), answer.price, beyond and high - low == 1)
+        mend = PlanMend((words,), answer.price, beyond and high - low == 1)
+        return _Mended(self._with_spare(series, low), mend)
 
     def _with_spare(self, series: Series, number: int) -> PlanQuestion:
         """Return the question with so much of a series of the headroom."""
@@ -182,26 +204,71 @@ class PlanMendSearch:
         kept = tuple(gang for gang in self.question.headroom if gang not in left_out)
         return replace(self.question, headroom=kept)
 
-    def _surviving_less(self) -> Iterator[PlanMend]:
-        """Yield how much less has to survive: the fewest pods, fewer domains, then nothing."""
+    def surviving_less(self) -> Iterator[_Mended]:
+        """Yield how much less has to survive: the fewest pods, else fewer domains, else nothing."""
         survive = self.question.survive
         assert survive is not None
-        certain = True
         own: Sequence[int] = sorted({gang.priority for gang in self.question.instance.gangs})
         least = own[0] if survive.priority is None else survive.priority
-        for priority in (one for one in own if one > least):
-            answer = self.buy(replace(self.question, survive=replace(survive, priority=priority)))
-            if isinstance(answer, PurchasePlan):
-                yield PlanMend((f"survive.priority={priority}",), answer.price, certain)
+        fewer_pods = {
+            f"survive.priority={one}": replace(survive, priority=one) for one in own if one > least
+        }
+        fewer_domains = {
+            f"survive.count={one}": replace(survive, count=one)
+            for one in range(survive.count - 1, 0, -1)
+        }
+        certain = not (fewer_pods and fewer_domains)  # both at once are not tried
+        for options in (fewer_pods, fewer_domains):
+            mended, beyond = self._first_that_does(options)
+            if mended is not None:
+                yield mended
                 return
-            certain = certain and isinstance(answer, NoPlanExists)
+            certain = certain and beyond
+        bare = replace(self.question, survive=None)
+        if isinstance(answer := self.buy(bare), PurchasePlan):
+            yield _Mended(bare, PlanMend(("without survive",), answer.price, certain))
+
+    def _first_that_does(
+        self, options: Mapping[str, FailureTolerance]
+    ) -> tuple[_Mended | None, bool]:
+        """Return the first that has a plan, and whether those before it are proven to have none."""
         certain = True
-        for count in range(survive.count - 1, 0, -1):
-            answer = self.buy(replace(self.question, survive=replace(survive, count=count)))
+        for words, survive in options.items():
+            less = replace(self.question, survive=survive)
+            answer = self.buy(less)
             if isinstance(answer, PurchasePlan):
-                yield PlanMend((f"survive.count={count}",), answer.price, certain)
-                return
+                return _Mended(less, PlanMend((words,), answer.price, certain)), certain
             certain = certain and isinstance(answer, NoPlanExists)
-        answer = self.buy(replace(self.question, survive=None))
-        if isinstance(answer, PurchasePlan):
-            yield PlanMend(("without survive",), answer.price)
+        return None, certain
+
+    def _less_of_both(self) -> Iterator[PlanMend]:
+        """Yield less headroom with less that survives: first as much as may be of the one, then
+        of the other.
+
+        Neither alone would do. No more of one of them would, while the other is as it is.
+        """
+        nothing_lost = replace(self.question, survive=None)
+        no_headroom = replace(self.question, headroom=())
+        certain = all(isinstance(self.buy(one), NoPlanExists) for one in (nothing_lost, no_headroom))
+        told: set[tuple[str, ...]] = set()
+        for spare in islice(self._of(nothing_lost).less_headroom(), 1):
+            rest = self._of(replace(self.question, headroom=spare.question.headroom))
+            for kept in islice(rest.surviving_less(), 1):
+                mend = _both(spare, kept, kept.mend.price, certain=certain)
+                told.add(mend.changes)
+                yield mend
+        for kept in islice(self._of(no_headroom).surviving_less(), 1):
+            rest = self._of(replace(self.question, survive=kept.question.survive))
+            for spare in islice(rest.less_headroom(), 1):
+                mend = _both(spare, kept, spare.mend.price, certain=certain)
+                if mend.changes not in told:
+                    yield mend
+
+    def _of(self, question: PlanQuestion) -> "PlanMendSearch":
+        """Return the same for another question."""
+        return replace(self, question=question)
+
+
+def _both(spare: _Mended, kept: _Mended, price: Decimal | None, *, certain: bool) -> PlanMend:
+    changes = (*spare.mend.changes, *kept.mend.changes)
+    return PlanMend(changes, price, certain and spare.mend.smallest and kept.mend.smallest)

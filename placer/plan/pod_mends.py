@@ -1,15 +1,23 @@
-"""Least changes of pods that no node can hold, with which a plan would exist."""
+"""Least changes of pods that no node can hold, or too few, with which a plan would exist."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from placer.explain.explanation import ProposedChange
-from placer.explain.least_less import ask_less_of_several
+from placer.explain.kind_outcome import may_need_more
+from placer.explain.least_less import (
+    ResourceAsked,
+    StepSearch,
+    ask_less_of_several,
+    resources_asked,
+)
 from placer.explain.smallest_change import LEAST_TRIAL_S, ChangeSearch
-from placer.explain.trial import CountedWork, Trials
-from placer.plan.answer import PlanAnswer, PlanMend, PurchasePlan
+from placer.explain.trial import CountedWork, Outcome, Trials
+from placer.plan.answer import PurchasePlan, NoPlanExists, OffersRunOut, PlanAnswer, PlanMend
 from placer.plan.clock import PlanClock
 from placer.plan.question import PlanQuestion
+from placer.plan.relax import with_offers
 from placer_models.cluster import Instance
 from placer_models.pod import Gang, pods_of
 from placer_models.whatif.change import InstanceChange
@@ -20,12 +28,15 @@ _EACH_S = 2.0
 
 _MOST_GANGS = 3
 _MOST_OF_ONE = 2
+_MOST_SHORT = 2
+"""Of so many shapes for which nodes run out it is looked at how much less they could ask for."""
 
 OF_PODS = ("ask-less", "give-up", "relax", "fewer-members")
 """The kinds of changes that are changes of the demand, and not of nodes that are not there yet."""
 
+LESS_ASKED = "less of what a pod asks for"
 OF_PODS_IN_WORDS = (
-    "less of what a pod asks for",
+    LESS_ASKED,
     "a term that it gives up",
     "a policy that it only prefers",
 )
@@ -136,6 +147,17 @@ def _mend(
     question: PlanQuestion, ways: Sequence[_Way], buy: Callable[[PlanQuestion], PlanAnswer]
 ) -> PlanMend:
     """Return changes together, with the price of a plan if there is one."""
+    answer = buy(_changed(question, ways))
+    return PlanMend(
+        tuple(str(change) for way in ways for change in way.changes),
+        answer.price if isinstance(answer, PurchasePlan) else None,
+        all(way.smallest for way in ways),
+        max(way.alike(question) for way in ways),
+    )
+
+
+def _changed(question: PlanQuestion, ways: Sequence[_Way]) -> PlanQuestion:
+    """Return the question with changes of all pods that are alike."""
 
     def changed(gang: Gang) -> Gang:
         for way in ways:
@@ -145,10 +167,79 @@ def _mend(
     gangs = tuple(map(changed, question.instance.gangs))
     headroom = tuple(map(changed, question.headroom))
     instance = replace(question.instance, gangs=gangs)
-    answer = buy(replace(question, instance=instance, headroom=headroom))
-    return PlanMend(
-        tuple(str(change) for way in ways for change in way.changes),
-        answer.price if isinstance(answer, PurchasePlan) else None,
-        all(way.smallest for way in ways),
-        max(way.alike(question) for way in ways),
-    )
+    return replace(question, instance=instance, headroom=headroom)
+
+
+def mends_of_short(
+    question: PlanQuestion,
+    short: Sequence[OffersRunOut],
+    buy: Callable[[PlanQuestion], PlanAnswer],
+    over: Callable[[], bool],
+) -> Iterator[PlanMend]:
+    """Yield how much less pods would have to ask for so that the nodes that can be had do.
+
+    Args:
+        question: The question.
+        short: The pods for which the nodes are too few; all that are like one of them ask less.
+        buy: Answers a question in the time that is left.
+        over: Asked whether the time is over.
+
+    """
+    whole = with_offers(question, question.instance)
+    plain = not may_need_more(whole)
+    for gang in islice(_short_gangs(question, {one.pod for one in short}), _MOST_SHORT):
+        found = (
+            _least_less(question, gang, one, buy, over, plain=plain)
+            for one in resources_asked(gang.pods[0].spec)
+        )
+        yield from islice((mend for mend in found if mend is not None), _MOST_OF_ONE)
+
+
+def _short_gangs(question: PlanQuestion, titles: set[str]) -> Iterator[Gang]:
+    """Yield gangs of these pods, one of each shape; of all pods where it is not known which."""
+    seen: set[object] = set()
+    anyone = titles == {""}
+    for gang in question.instance.gangs:
+        specs = {pod.spec for pod in gang.pods}
+        if len(specs) > 1 or any(spec.variants for spec in specs):
+            continue
+        if anyone or any(pod.title in titles for pod in gang.pods):
+            shape = gang.pods[0].spec if gang.lone else _asked(gang)
+            if shape not in seen:
+                seen.add(shape)
+                yield gang
+
+
+def _least_less(
+    question: PlanQuestion,
+    gang: Gang,
+    resource: ResourceAsked,
+    buy: Callable[[PlanQuestion], PlanAnswer],
+    over: Callable[[], bool],
+    *,
+    plain: bool,
+) -> PlanMend | None:
+    """Return the most of a resource that a gang, and all like it, may ask for; None: nothing does.
+
+    ``plain`` says that less fits wherever more does.
+    """
+    alone = replace(question.instance, gangs=(gang,), groups=())
+    found: dict[int, PlanMend] = {}
+
+    def outcome(steps: int) -> Outcome:
+        if over():
+            return Outcome.OPEN
+        change = resource.less(gang, steps)
+        (after,) = change.apply(alone).gangs
+        way = _Way((change,), False, gang, after)
+        answer = buy(_changed(question, [way]))
+        if isinstance(answer, PurchasePlan):
+            found[steps] = PlanMend((str(change),), answer.price, alike=way.alike(question))
+            return Outcome.FITS
+        return Outcome.RULED_OUT if isinstance(answer, NoPlanExists) else Outcome.OPEN
+
+    search = StepSearch(low=1, high=resource.steps)
+    most = search.most_that_fits(outcome, plain=plain)
+    if most is None:
+        return None
+    return replace(found[most], smallest=search.beyond is Outcome.RULED_OUT)

@@ -10,7 +10,7 @@ import pytest
 
 from placer.plan.answer import NoPlanExists, PlanMend
 from placer.plan.plan import buy
-from placer.plan.question import FailureTolerance, PlanQuestion
+from placer.plan.question import PlanQuestion, FailureTolerance
 from placer_models.pod import Gang, Pod, PodSpec
 from plan_worlds import cheapest, lone, spec, surviving, tiny_question, tiny_survival
 
@@ -70,18 +70,21 @@ def _changed(question: PlanQuestion, changes: tuple[str, ...], *, less: int = 0)
             question = replace(question, headroom=question.headroom[: int(value) + less])
         elif change.startswith("without headroom"):
             question = replace(question, headroom=question.headroom[:less])
-        elif change.startswith("survive.priority"):
-            assert question.survive is not None
-            question = replace(question, survive=_priority(question.survive, int(value), question))
         else:
-            assert change == "without survive", change
-            question = replace(question, survive=None)
+            assert field[0] == "survive" or change == "without survive", change
+            question = replace(question, survive=_surviving_less(question, value, less))
     return question
 
 
-def _priority(survive: FailureTolerance, priority: int, question: PlanQuestion) -> FailureTolerance:
-    assert priority in {gang.priority for gang in question.instance.gangs}
-    return replace(survive, priority=priority)
+def _surviving_less(question: PlanQuestion, priority: str, less: int) -> FailureTolerance | None:
+    """Return what survives with a priority, or nothing without one; or a little more."""
+    survive = question.survive
+    assert survive is not None
+    own = sorted({gang.priority for gang in question.instance.gangs})
+    first = own[0] if survive.priority is None else survive.priority
+    ever_less = [survive.priority, *(one for one in own if one > first)]
+    at = (ever_less.index(int(priority)) if priority else len(ever_less)) - less
+    return None if at == len(ever_less) else replace(survive, priority=ever_less[at])
 
 
 def _asking_less(question: PlanQuestion, change: str, less: int) -> PlanQuestion:
@@ -116,14 +119,12 @@ def _respecced(gang: Gang, specs: Mapping[PodSpec, PodSpec]) -> Iterator[Pod]:
 
 
 def _kind(mend: PlanMend) -> str:
-    word = mend.changes[0].split("=")[0]
-    return word.split(".")[0]
+    words = [change.split("=")[0].split(".")[0].removeprefix("without ") for change in mend.changes]
+    return " and ".join(dict.fromkeys(words))
 
 
 def _smaller(question: PlanQuestion, mend: PlanMend) -> Iterator[PlanQuestion]:
     """Yield the question with a little less of each of the changes, one at a time."""
-    if _kind(mend) in ("survive", "without survive"):
-        return
     for change in mend.changes:
         others = tuple(one for one in mend.changes if one != change)
         yield _changed(_changed(question, others), (change,), less=1)
@@ -154,5 +155,6 @@ def test_least_changes_do_and_no_smaller_ones(batch: int) -> None:
                 assert all(_best(one) is None for one in _smaller(question, mend)), at
     assert kinds["offers"], kinds
     assert kinds["ask-less"], kinds
-    assert kinds["without headroom"] + kinds["headroom"], kinds
-    assert kinds["survive"] + kinds["without survive"], kinds
+    assert kinds["headroom"], kinds
+    assert kinds["survive"], kinds
+    assert kinds["headroom and survive"], kinds
