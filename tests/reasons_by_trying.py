@@ -94,7 +94,7 @@ def check_blocker(
 VERDICTS = {"never fits": When.EMPTY, "not now": When.RUNNING, "outvoted": When.PLACED}
 COUNT = re.compile(r"(\d+) of (\d+) nodes: ")
 FIRST = ("affinity of a pod on another node", "topology-spread of a pod that is placed")
-OF_GANG = re.compile(r"of gang (\S+) (\d+) of (\d+) members fit")
+OF_GANG = re.compile(r"(?:no member|only (\d+) of \d+ members) of gang \S+ fits? (.*?) \(")
 
 
 def check_reasons(instance: Instance, answer: Answer) -> int:
@@ -120,9 +120,9 @@ def check_reasons(instance: Instance, answer: Answer) -> int:
         _check_pod(instance, pod, gang, left.reasons[0], running)
         for reason in left.reasons:
             for match in OF_GANG.finditer(reason):
-                when = next(when for when in When if when.value in reason)
+                when = When(match[2])
                 found = _members_that_fit(instance, gang, running[when], when)
-                assert found == int(match[2]) < gang.minimum, reason
+                assert found == int(match[1] or 0) < gang.minimum, reason
     return len(answer.unplaced)
 
 

@@ -253,8 +253,8 @@ def _explanation(
         gang=first.gang,
         verdict=verdict_of(first.why),
         token=token_of(first.why, funnel),
-        sentence=_verdict(first, spec, nearest),
-        brief=_verdict(first, spec, nearest, FEW_KINDS),
+        sentence=first.reasons[0],
+        brief=_brief(first, spec),
         more=first.reasons[1:],
         funnel=funnel,
         nearest=tuple(nearest),
@@ -265,14 +265,11 @@ def _explanation(
     )
 
 
-def _verdict(
-    one: Unplaced, spec: PodSpec | None, nearest: Sequence[NearMiss], few: int | None = None
-) -> str:
-    """Return the verdict in one sentence, what keeps off the nearest node first."""
+def _brief(one: Unplaced, spec: PodSpec | None) -> str:
+    """Return the verdict in one sentence, reasons on few nodes counted together."""
     if spec is None or not one.why or not isinstance(one.why[0], Blocked):
         return one.reasons[0]
-    lacks = nearest[0].lacks if nearest else ()
-    return next(reason_sentences(one.why[:1], spec, lacks[0].text if lacks else "", few))
+    return next(reason_sentences(one.why[:1], spec, few=FEW_KINDS))
 
 
 def funnel_of(one: Unplaced, all_nodes: int) -> tuple[FunnelStep, ...]:

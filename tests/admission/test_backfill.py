@@ -72,7 +72,7 @@ def test_who_ends_before_the_gang_is_due_starts_and_who_does_not_waits() -> None
     assert round_.reserved is not None
     assert (round_.reserved.workload.key, round_.reserved.job) == ("gang", "b")
     assert (round_.reserved.since_us, round_.reserved.due_us) == (MINUTE, 10 * MINUTE)
-    assert round_.reserved.unplaced[0].reasons[0].startswith("not now: of gang gang 1 of 2")
+    assert round_.reserved.unplaced[0].reasons[0].startswith("not now: only 1 of 2 members of")
     desk.finish("busy", 10 * MINUTE)
     desk.finish("short", 10 * MINUTE)
     (started,) = desk.step(10 * MINUTE, 20, GREEDY).admitted

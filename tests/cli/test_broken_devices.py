@@ -142,5 +142,5 @@ def test_a_gang_hears_of_the_checkpoint_too(
     capsys.readouterr()
     assert main(["solve", file, "--workers", "1", "--work-limit", "10"]) == Exit.NOT_ALL
     shown = " ".join(capsys.readouterr().out.split())
-    assert "of gang g 1 of 2 members fit on empty nodes, minimum 2" in shown
+    assert "only 1 of 2 members of gang g fits on empty nodes (2 are needed)" in shown
     assert "on 1 of 2 nodes a kubelet's checkpoint keeps 1 gpu from it" in shown

@@ -120,7 +120,7 @@ def test_a_gang_below_its_minimum_is_left_out_whole_and_names_who_is_illegal() -
     left = unplaced(answer)
     assert left["g-0"].why == (IllegalMembers("g", ("g-1", "g-3"), 4, 3),)
     assert left["g-0"].reasons == (
-        "illegal: gang g has 2 of 4 members left, minimum 3, for these are illegal: g-1, g-3",
+        "illegal: gang g has 2 of 4 members left (3 are needed), for these are illegal: g-1, g-3",
     )
     assert left["g-1"].reasons[0].startswith("illegal: containers[0].requests.cpu_milli: got 1.5")
     assert {verdict_of(one.why) for one in left.values()} == {Verdict.ILLEGAL}

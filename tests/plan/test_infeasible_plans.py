@@ -97,7 +97,7 @@ CASES = {
     "a gang does not fit on one node": (
         LARGE % "",
         TRAIN % ", gather: node",
-        "w-0: never fits: of gang train 1 of 3 members fit on empty nodes",
+        "w-0: never fits: only 1 of 3 members of gang train fits on empty nodes (3 are needed)",
         "ask-less=default/train:gpu=2, at 40 EUR in all (proven smallest)",
     ),
     "a zone cannot be lost": (
@@ -131,6 +131,19 @@ CASES = {
         f"{WEB}}}\nheadroom: [{{name: spare, replicas: 4, requests: {{cpu: 8}}}}]\n#",
         "would have no place",
         "headroom.spare.replicas=2, at 1.20 EUR in all (proven smallest)",
+    ),
+    "pods could ask for less": (
+        SMALL % ", max: 1",
+        WEB,
+        "web-0 and 1 pod like it would have no place",
+        "ask-less=default/web-0:cpu=4, for each of 4 alike, at 0.40 EUR in all (proven smallest)",
+    ),
+    "there is no headroom, and no node can be lost": (
+        SMALL % ", max: 2",
+        f"{WEB}}}\nheadroom: [{{name: spare, replicas: 2, requests: {{cpu: 4}}}}]\n"
+        "survive: {nodes: 1}\n#",
+        "would have no place",
+        "without headroom.spare, without survive, at 0.80 EUR in all (proven smallest)",
     ),
     "no offer holds the headroom": (
         SMALL % "",

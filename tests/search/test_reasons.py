@@ -265,19 +265,6 @@ def test_counts_add_up_to_all_nodes() -> None:
     )
 
 
-def test_what_the_nearest_node_lacks_is_told_first() -> None:
-    """
-    Of five reasons few are told, the others counted; that of the nearest node is not among these.
-    """
-    found, spec = five_blockers()
-
-    assert blocked_node_counts(found, spec, few=2).endswith("; 19 of 31 nodes: 3 other reasons")
-    assert blocked_node_counts(found, spec, "memory asks 2Gi", 3) == (
-        "1 of 31 nodes: memory asks 2Gi; 2 of 31 nodes: cordon; 10 of 31 nodes: node-selector "
-        "zone=y; 18 of 31 nodes: 2 other reasons"
-    )
-
-
 def test_a_cordon_is_told_however_few_nodes_have_one() -> None:
     """
     Whoever reads it can lift it, so it is not among the others; rules come in the funnel's order.
@@ -285,6 +272,7 @@ def test_a_cordon_is_told_however_few_nodes_have_one() -> None:
     found, spec = five_blockers()
     told = "2 of 31 nodes: cordon; 9 of 31 nodes: taints gpu; 10 of 31 nodes: node-selector zone=y"
 
+    assert blocked_node_counts(found, spec, few=2).endswith("; 19 of 31 nodes: 3 other reasons")
     assert blocked_node_counts(found, spec, few=3) == f"{told}; 10 of 31 nodes: 2 other reasons"
     assert blocked_node_counts(found, spec, few=4) == blocked_node_counts(found, spec)
     assert blocked_node_counts(found, spec) == (
@@ -327,7 +315,7 @@ def test_a_gang_short_of_its_minimum_says_how_many_members_fit() -> None:
 
     assert set(found.values()) == {
         (
-            "never fits: of gang train 3 of 5 members fit on empty nodes, minimum 4",
+            "never fits: only 3 of 5 members of gang train fit on empty nodes (4 are needed)",
             "gang train runs with its minimum of 4 or not at all",
         )
     }
@@ -342,7 +330,7 @@ def test_a_gang_that_can_never_run_is_not_outvoted() -> None:
     found = reasons(*others, gang(4, *ranks(4, 10)), nodes=nodes)
 
     assert found["rank-0"] == (
-        "never fits: of gang train 3 of 4 members fit on empty nodes, minimum 4",
+        "never fits: only 3 of 4 members of gang train fit on empty nodes (4 are needed)",
         "gang train runs with its minimum of 4 or not at all",
     )
 
@@ -356,7 +344,7 @@ def test_a_gang_short_beside_what_runs_is_not_now() -> None:
     found = reasons(gang(3, *ranks(3, 10)), nodes=nodes, runs=runs)
 
     assert found["rank-0"][0] == (
-        "not now: of gang train 2 of 3 members fit beside what runs, minimum 3"
+        "not now: only 2 of 3 members of gang train fit beside what runs (3 are needed)"
     )
 
 
@@ -369,7 +357,7 @@ def test_a_gang_short_beside_what_is_placed_is_outvoted() -> None:
     found = reasons(first, gang(3, *ranks(3, 10)), nodes=nodes)
 
     assert found["rank-0"][0] == (
-        "outvoted: of gang train 2 of 3 members fit beside what is placed, minimum 3"
+        "outvoted: only 2 of 3 members of gang train fit beside what is placed (3 are needed)"
     )
 
 

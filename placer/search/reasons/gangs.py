@@ -8,6 +8,7 @@ from placer.search.reasons.guesses import may_decide
 from placer.search.reasons.stages import Stage
 from placer.state.out_of_time import OutOfTimeError, raise_if_out_of_time
 from placer_models.cluster import Instance, Node
+from placer_models.files.errors import counted
 from placer_models.network import NODE_LEVEL, Grouping, LevelRule
 from placer_models.pod import Gang, GangGroup, Pod
 from placer_models.policy import GatherLevel
@@ -118,7 +119,7 @@ def level_blocker(gang: Gang, members: Sequence[Node], node: Node) -> Blocker | 
                 broken, word = count <= len(members), rule.level
             case Grouping.SPREAD:
                 broken = count > rule.count
-                word = f"at most {rule.count} members in one {rule.level}"
+                word = f"at most {counted(rule.count, 'member')} in one {rule.level}"
             case Grouping.MULTIPLES:
                 broken = count % rule.count > 0
                 word = f"a multiple of {rule.count} members in one {rule.level}"

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import assert_never
 
 from placer.search.reasons.text import GUESSED, blocked_node_counts
-from placer_models.files.errors import near_or_first_names, shown, suggestion
+from placer_models.files.errors import counted, near_or_first_names, shown, suggestion
 from placer_models.network import Grouping, LevelRule
 from placer_models.pod import PodSpec
 from placer_models.reasons import (
@@ -38,35 +38,30 @@ WORDS = {When.EMPTY: "never fits", When.RUNNING: "not now", When.PLACED: "outvot
 
 
 def reason_sentences(
-    reasons: Sequence[Reason], spec: PodSpec, nearest: str = "", few: int | None = None
+    reasons: Sequence[Reason], spec: PodSpec, few: int | None = None
 ) -> Iterator[str]:
     """Yield each reason of a pod in words; the first as the verdict.
 
     Args:
         reasons: Its reasons.
         spec: Its spec.
-        nearest: What keeps it off the node that is nearest, which is told first then.
         few: How many kinds of what blocks it on nodes are told apart, as in `counts`; None: all.
 
     """
     for i, reason in enumerate(reasons):
-        text = _sentence(reason, spec, nearest, few)
+        text = _sentence(reason, spec, few)
         if i == 0 and isinstance(reason, FewMembers | GroupTooLarge):
             text = f"{WORDS[reason.when]}: {text}"
         yield text
 
 
-def _sentence(reason: Reason, spec: PodSpec, nearest: str, few: int | None) -> str:
+def _sentence(reason: Reason, spec: PodSpec, few: int | None) -> str:
     match reason:
         case Blocked():
-            counted = blocked_node_counts(Counter(dict(reason.nodes)), spec, nearest, few)
-            return f"{_verdict(reason)} ({counted})"
+            on_nodes = blocked_node_counts(Counter(dict(reason.nodes)), spec, few)
+            return f"{_verdict(reason)} ({on_nodes})"
         case FewMembers():
-            count = f"{reason.most} of {reason.members} members"
-            if reason.is_bound:
-                count = f"no more than {count}"
-            text = f"of gang {reason.gang} {count} fit {reason.when.value}"
-            return f"{text}, minimum {reason.minimum}{_guess(guessed=reason.guessed)}"
+            return f"{_members_that_fit(reason)}{_guess(guessed=reason.guessed)}"
         case GroupTooLarge():
             text = f"gang group {reason.group} does not fit whole {reason.when.value}"
             return f"{text}{_guess(guessed=reason.guessed)}"
@@ -98,8 +93,8 @@ def _sentence(reason: Reason, spec: PodSpec, nearest: str, few: int | None) -> s
         case GangMinimum():
             if reason.running:
                 return (
-                    f"gang {reason.gang} runs with {reason.running} of {reason.members}, "
-                    f"minimum {reason.minimum}"
+                    f"gang {reason.gang} runs with {reason.running} of {reason.members} members "
+                    f"({_needed(reason.minimum)})"
                 )
             return f"gang {reason.gang} runs with its minimum of {reason.minimum} or not at all"
         case GroupIsWhole():
@@ -110,8 +105,8 @@ def _sentence(reason: Reason, spec: PodSpec, nearest: str, few: int | None) -> s
         case IllegalMembers():
             left = reason.members - len(reason.illegal)
             return (
-                f"illegal: gang {reason.gang} has {left} of {reason.members} members left, minimum "
-                f"{reason.minimum}, for these are illegal: {', '.join(reason.illegal)}"
+                f"illegal: gang {reason.gang} has {left} of {reason.members} members left "
+                f"({_needed(reason.minimum)}), for these are illegal: {', '.join(reason.illegal)}"
             )
         case IllegalGang():
             return (
@@ -122,6 +117,18 @@ def _sentence(reason: Reason, spec: PodSpec, nearest: str, few: int | None) -> s
             return f"not asked: {reason.why}"
         case _:
             assert_never(reason)
+
+
+def _members_that_fit(reason: FewMembers) -> str:
+    end = f"{reason.when.value} ({_needed(reason.minimum)})"
+    if not reason.most:
+        return f"no member of gang {reason.gang} fits {end}"
+    few = f"{'at most' if reason.is_bound else 'only'} {reason.most} of {reason.members} members"
+    return f"{few} of gang {reason.gang} {'fits' if reason.most == 1 else 'fit'} {end}"
+
+
+def _needed(minimum: int) -> str:
+    return f"{minimum} {'is' if minimum == 1 else 'are'} needed"
 
 
 def _guess(*, guessed: bool) -> str:
@@ -175,6 +182,6 @@ def _asked(rule: LevelRule) -> str:
         case Grouping.GATHER:
             return f"gather: all members that run are in one {rule.level}"
         case Grouping.SPREAD:
-            return f"spread: at most {rule.count} members in one {rule.level}"
+            return f"spread: at most {counted(rule.count, 'member')} in one {rule.level}"
         case Grouping.MULTIPLES:
             return f"multiples: the members in a {rule.level} are a multiple of {rule.count}"

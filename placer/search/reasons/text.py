@@ -19,9 +19,7 @@ _CORDONS = (Demand("cordon"), Demand("taints", word=str(UNSCHEDULABLE)))
 _ORDER = {rule: i for i, rule in enumerate(REASON_RULES)}
 
 
-def blocked_node_counts(
-    blockers: Counter[Blocker], spec: PodSpec, first: str = "", few: int | None = None
-) -> str:
+def blocked_node_counts(blockers: Counter[Blocker], spec: PodSpec, few: int | None = None) -> str:
     """Return what blocks the pod, and on how many nodes; the numbers add up to all nodes.
 
     They come in the order of rules, as in the funnel; of one rule those on most nodes first.
@@ -29,8 +27,6 @@ def blocked_node_counts(
     Args:
         blockers: What blocks it, and on how many nodes.
         spec: The pod's spec.
-        first: What blocks it on the node that is nearest, in the words of `text_of_blocker`: that
-            is told first.
         few: How many kinds are told apart, or one more where that is all: a cordon, and those on
             the most nodes. The others are counted together. None: all.
 
@@ -45,13 +41,11 @@ def blocked_node_counts(
         said[text] += count
         demand_of[text] = blocker.demand
 
-    def rank(text: str) -> tuple[bool, int, int]:
-        return text != first, _ORDER[demand_of[text].rule], -said[text]
+    def rank(text: str) -> tuple[int, int]:
+        return _ORDER[demand_of[text].rule], -said[text]
 
     most = len(said) if few is None or len(said) <= few + 1 else few
-    likely = sorted(
-        said, key=lambda text: (text != first, demand_of[text] not in _CORDONS, -said[text])
-    )
+    likely = sorted(said, key=lambda text: (demand_of[text] not in _CORDONS, -said[text]))
     shown = sorted(likely[:most], key=rank)
     parts = [f"{said[text]} of {nodes} nodes: {text}" for text in shown]
     if hidden := likely[most:]:
