@@ -60,12 +60,12 @@ def _meant_option(typed: str, context: typer.Context | None) -> str:
     """Return ``; did you mean '--time-limit'?``: the option of that meaning, or the nearest."""
     if context is None:
         return ""
-    own = set(_options_of(context))
+    own = set(_options_of(context.command))
     outer = context.find_root()
-    if context is not outer and typed in _options_of(outer):
+    if context is not outer and typed in _options_of(outer.command):
         after = context.command_path.removeprefix(outer.command_path)
         return f"; it goes before the command: {outer.command_path} {typed}{after}"
-    known = {}
+    known: dict[str, str] = {}
     for options, words in reversed(_OTHER_WORDS):
         there = [option for option in options if option.split()[0] in own]
         if there:
@@ -77,9 +77,9 @@ def _meant_option(typed: str, context: typer.Context | None) -> str:
     return f"; did you mean '{known[near[0]]}'?" if near else ""
 
 
-def _options_of(context: typer.Context) -> Iterator[str]:
+def _options_of(command: Any) -> Iterator[str]:
     """Yield the long options of a command."""
-    for param in context.command.params:
+    for param in command.params:
         yield from (option for option in param.opts if option.startswith("--"))
 
 

@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from placer.plan.answer import NoPlanExists, PlanMend
+from placer.plan.answer import PurchasePlan, NoPlanExists, PlanMend
 from placer.plan.plan import buy
 from placer.plan.question import PlanQuestion, FailureTolerance
 from placer_models.pod import Gang, Pod, PodSpec
@@ -54,7 +54,7 @@ def _best(question: PlanQuestion) -> Decimal | None:
 def _changed(question: PlanQuestion, changes: tuple[str, ...], *, less: int = 0) -> PlanQuestion:
     """Return the question with the changes of a mend, read anew; or with a little less of them."""
     for change in changes:
-        name, _, value = change.rpartition("=")
+        name, _, value = change.partition("=")
         field = name.split(".")
         if change.startswith("ask-less="):
             question = _asking_less(question, change, less)
@@ -130,6 +130,22 @@ def _smaller(question: PlanQuestion, mend: PlanMend) -> Iterator[PlanQuestion]:
         yield _changed(_changed(question, others), (change,), less=1)
 
 
+def _check(question: PlanQuestion, kinds: Counter[str], world: str) -> None:
+    """Hold what would do for a question without a plan against brute force, and count it."""
+    answer = buy(question, seconds=20.0, threads=1)
+    if not isinstance(answer, NoPlanExists):
+        return
+    assert _best(question) is None, world
+    for mend in answer.mends:
+        if mend.price is None:
+            continue
+        at = f"{world}, {mend.changes}"
+        kinds[_kind(mend)] += 1
+        assert _best(_changed(question, mend.changes)) == mend.price, at
+        if mend.smallest:
+            assert all(_best(one) is None for one in _smaller(question, mend)), at
+
+
 @pytest.mark.parametrize("batch", range(BATCHES))
 def test_least_changes_do_and_no_smaller_ones(batch: int) -> None:
     """
@@ -138,23 +154,28 @@ def test_least_changes_do_and_no_smaller_ones(batch: int) -> None:
     """
     kinds: Counter[str] = Counter()
     for seed in range(batch * EACH, (batch + 1) * EACH):
-        question = _limited(seed)
-
-        answer = buy(question, seconds=20.0, threads=1)
-
-        if not isinstance(answer, NoPlanExists):
-            continue
-        assert _best(question) is None, f"world {seed}"
-        for mend in answer.mends:
-            if mend.price is None:
-                continue
-            at = f"world {seed}, {mend.changes}"
-            kinds[_kind(mend)] += 1
-            assert _best(_changed(question, mend.changes)) == mend.price, at
-            if mend.smallest:
-                assert all(_best(one) is None for one in _smaller(question, mend)), at
+        _check(_limited(seed), kinds, f"world {seed}")
     assert kinds["offers"], kinds
     assert kinds["ask-less"], kinds
     assert kinds["headroom"], kinds
     assert kinds["survive"], kinds
-    assert kinds["headroom and survive"], kinds
+
+
+def test_less_headroom_and_less_survival_together_are_as_small_as_can_be() -> None:
+    """
+    40 worlds in which as much can be bought as the demand needs, with headroom and a loss beside
+    it: what is named of both would do, and no more of either.
+    """
+    kinds: Counter[str] = Counter()
+    for seed in range(40):
+        question = tiny_survival(seed)
+        enough = buy(replace(question, survive=None, headroom=()), seconds=20.0, threads=1)
+        if not isinstance(enough, PurchasePlan):
+            continue
+        count = {one.offer: one.count for one in enough.mix}
+        offers = (replace(o, most=count[o.name]) for o in question.offers if o.name in count)
+        spare = tuple(lone(f"spare-headroom-{i}", spec(1000, 1)) for i in range(seed % 3 + 1))
+        if count:
+            tight = replace(question, offers=tuple(offers), headroom=spare)
+            _check(tight, kinds, f"tight world {seed}")
+    assert kinds["headroom and survive"] > 5, kinds
