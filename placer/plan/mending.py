@@ -5,14 +5,14 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import islice
 
-from placer.plan.answer import PurchasePlan, NoPlanFound, NoPlanExists, PlanAnswer, PlanMend
+from placer.plan.answer import NoPlanExists, NoPlanFound, PlanAnswer, PlanMend, PurchasePlan
 from placer.plan.pod_mends import LESS_ASKED, mends_of_short
 from placer.plan.question import (
     SPARE,
+    FailureTolerance,
     NodeOffer,
     PlanQuestion,
     Series,
-    FailureTolerance,
     for_one_mix,
     series_of,
 )
@@ -249,7 +249,9 @@ class PlanMendSearch:
         """
         nothing_lost = replace(self.question, survive=None)
         no_headroom = replace(self.question, headroom=())
-        certain = all(isinstance(self.buy(one), NoPlanExists) for one in (nothing_lost, no_headroom))
+        certain = all(
+            isinstance(self.buy(one), NoPlanExists) for one in (nothing_lost, no_headroom)
+        )
         told: set[tuple[str, ...]] = set()
         for spare in islice(self._of(nothing_lost).less_headroom(), 1):
             rest = self._of(replace(self.question, headroom=spare.question.headroom))

@@ -14,7 +14,7 @@ from placer.explain.least_less import (
 )
 from placer.explain.smallest_change import LEAST_TRIAL_S, ChangeSearch
 from placer.explain.trial import CountedWork, Outcome, Trials
-from placer.plan.answer import PurchasePlan, NoPlanExists, OffersRunOut, PlanAnswer, PlanMend
+from placer.plan.answer import NoPlanExists, OffersRunOut, PlanAnswer, PlanMend, PurchasePlan
 from placer.plan.clock import PlanClock
 from placer.plan.question import PlanQuestion
 from placer.plan.relax import with_offers

@@ -8,9 +8,9 @@ from random import Random
 
 import pytest
 
-from placer.plan.answer import PurchasePlan, NoPlanExists, PlanMend
+from placer.plan.answer import NoPlanExists, PlanMend, PurchasePlan
 from placer.plan.plan import buy
-from placer.plan.question import PlanQuestion, FailureTolerance
+from placer.plan.question import FailureTolerance, PlanQuestion
 from placer_models.pod import Gang, Pod, PodSpec
 from plan_worlds import cheapest, lone, spec, surviving, tiny_question, tiny_survival
 

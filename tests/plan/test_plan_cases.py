@@ -9,7 +9,7 @@ import pytest
 
 from json_schemas import faults
 from placer.load import load_question
-from placer.plan.answer import PurchasePlan, NoPlanExists
+from placer.plan.answer import NoPlanExists, PurchasePlan
 from placer.plan.cases import cases_of
 from placer.plan.plan import buy
 from placer.plan.question import NodeOffer, PlanQuestion, PlanScenario, each_by_itself
