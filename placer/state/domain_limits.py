@@ -1,12 +1,14 @@
 """Limits of domains as a Problem has them: domains by number, shapes that ask and that count."""
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from placer.counting.account import Side
+from placer.counting.account import Account, Side
 from placer.state.running_sides import RunningSides
 from placer_models.cluster import Nodes
 from placer_models.domains import NO_DOMAIN, NodeDomains
+from placer_models.incremental import PersistentTuple
 from placer_models.problem.tasks import DomainTask
 from placer_models.relations import DomainLimit, domain_limits, lasting_limits
 
@@ -15,37 +17,42 @@ def domain_tasks(
     nodes: Nodes, running: RunningSides, sides: Sequence[Side]
 ) -> tuple[DomainTask, ...]:
     """Return what the shapes, and pods that run, ask; ``sides`` has one side per shape."""
-    return tuple(
-        _task(rule, limit, asking, nodes, running, sides)
-        for (rule, limit), asking in asked_limits(sides, running).items()
-    )
+    return tuple(task for _, task in _limits_and_tasks(nodes, running, sides))
 
 
-class AskingPods(NamedTuple):
+def limits_at(
+    nodes: Nodes, accounts: Iterable[Account]
+) -> Callable[[Sequence[Side]], Iterator[tuple[DomainLimit, DomainTask]]]:
+    """Return what yields all that shapes of some sides, and pods that run, ask of domains."""
+    running = RunningSides(PersistentTuple.of(accounts))
+    return lambda sides: _limits_and_tasks(nodes, running, sides)
+
+
+class _Asking(NamedTuple):
     """Who asks for a limit: shapes, and sides of running pods that go on asking."""
 
     shapes: set[int]
     running: list[Side]
 
 
-def asked_limits(
-    sides: Sequence[Side], running: RunningSides
-) -> dict[tuple[str, DomainLimit], AskingPods]:
-    """Return (rule, what it asks), in the order of ``domain_tasks`` -> who asks."""
-    asking: dict[tuple[str, DomainLimit], AskingPods] = {}
+def _limits_and_tasks(
+    nodes: Nodes, running: RunningSides, sides: Sequence[Side]
+) -> Iterator[tuple[DomainLimit, DomainTask]]:
+    asking: defaultdict[tuple[str, DomainLimit], _Asking] = defaultdict(lambda: _Asking(set(), []))
     for shape, side in enumerate(sides):
         for asked in domain_limits(*side):
-            asking.setdefault(asked, AskingPods(set(), [])).shapes.add(shape)
+            asking[asked].shapes.add(shape)
     for side in running.affine:
         for asked in lasting_limits(*side):
-            asking.setdefault(asked, AskingPods(set(), [])).running.append(side)
-    return asking
+            asking[asked].running.append(side)
+    for (rule, limit), who in asking.items():
+        yield limit, _task(rule, limit, who, nodes, running, sides)
 
 
 def _task(
     rule: str,
     limit: DomainLimit,
-    asking: AskingPods,
+    asking: _Asking,
     nodes: Nodes,
     running: RunningSides,
     sides: Sequence[Side],

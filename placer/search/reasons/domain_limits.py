@@ -9,14 +9,13 @@ from placer.counting.account import Account, Side
 from placer.greedy.columns import Mask
 from placer.greedy.domain_limits import DomainCounts
 from placer.search.reasons.rule import ReasonRule, Said
-from placer.state.domain_limits import asked_limits, domain_tasks
-from placer.state.running_sides import RunningSides
+from placer.state.domain_limits import limits_at
 from placer_models.cluster import Nodes, RunningPod
 from placer_models.domains import NO_DOMAIN
-from placer_models.incremental import PersistentTuple
 from placer_models.pod import PodSpec
+from placer_models.problem.tasks import DomainTask
 from placer_models.reasons import Blocker, Demand
-from placer_models.relations import RELATIONS, domain_limits, limits_last
+from placer_models.relations import RELATIONS, DomainLimit, domain_limits, limits_last
 
 OF_OTHERS = "of a pod that is placed"
 """What a blocker says of a limit that is another pod's."""
@@ -40,7 +39,7 @@ class LimitedDomains:
     account_at: Callable[[int], Account]
     arrived: Sequence[RunningPod] = ()
     _asking: list[tuple[Side, int]] | None = None
-    _running: RunningSides | None = None
+    _limits: Callable[[Sequence[Side]], Iterator[tuple[DomainLimit, DomainTask]]] | None = None
     _known: dict[Side, _Kept] = field(default_factory=dict)
 
     def blocker(self, spec: PodSpec, namespace: str, index: int) -> Blocker | None:
@@ -68,17 +67,15 @@ class LimitedDomains:
         sides = [*shape_of]
         if not (limits_last() or any(True for one in sides for _ in domain_limits(*one))):
             return []
-        if self._running is None:
-            accounts = map(self.account_at, range(len(self.nodes)))
-            self._running = RunningSides(PersistentTuple.of(accounts))
-        limits = [limit for _, limit in asked_limits(sides, self._running)]
-        tasks = domain_tasks(self.nodes, self._running, sides)
-        counts = DomainCounts(tasks, len(sides), len(self.nodes))
+        if self._limits is None:
+            self._limits = limits_at(self.nodes, map(self.account_at, range(len(self.nodes))))
+        limits = [*self._limits(sides)]
+        counts = DomainCounts([task for _, task in limits], len(sides), len(self.nodes))
         for other, index in asking:
             counts.note_asking(shape_of[other], index)
         kept = dict(counts.kept(0))
         found: _Kept = []
-        for number, (limit, task) in enumerate(zip(limits, tasks, strict=True)):
+        for number, (limit, task) in enumerate(limits):
             own = 0 in task.asking
             elsewhere = np.zeros(len(self.nodes), dtype=bool)
             if own and task.required:
