@@ -35,16 +35,9 @@ MOST_RANKED, MOST_RANKINGS_OF_FEW = 500_000, 1_000
 """More rankings are kept while all of them have no more nodes than this together, at 150 bytes
 each; and how many are kept then at most."""
 
-MOST_TABLES = 16
-"""How many tables are kept at a time, each with terms of its own."""
-
 NEW_STATES = 1_000
 """How many new states are met before those that no node is in are forgotten, or half as many as
 were kept the last time if that is more. So forgetting costs little for each new state."""
-
-MOST_REMEMBERED = 64
-"""How many bids, bounds, states and changes a kept table may remember for each of its nodes and
-of 1,000 more. Rankings are few (``MOST_RANKINGS``)."""
 
 _NOTHING: frozenset[int] = frozenset()
 
@@ -449,30 +442,3 @@ class NodeTable:
 def terms_of(problem: Problem) -> TableTerms:
     """Return the terms of a Problem."""
     return TableTerms(len(problem.nodes), Columns.of(problem), problem.encoding)
-
-
-class NodeTableCache:
-    """The tables of earlier batches, for batches to come. For one thread at a time."""
-
-    def __init__(self) -> None:
-        """Begin with no table."""
-        self._tables: dict[Hashable, NodeTable] = {}
-
-    def of(self, problem: Problem) -> NodeTable:
-        """Return the table of the problem, as good as new.
-
-        It is out of the cache until `keep`, so that no table stays that failed half-way.
-        """
-        table = self._tables.pop(terms_of(problem), None)
-        if table is None:
-            return NodeTable(problem)
-        table.turn_to(problem)
-        return table
-
-    def keep(self, table: NodeTable) -> None:
-        """Take a table back, unless it has grown too large."""
-        if table.size > MOST_REMEMBERED * (len(table.problem.nodes) + 1_000):
-            return
-        while len(self._tables) >= MOST_TABLES:
-            del self._tables[next(iter(self._tables))]
-        self._tables[table.terms] = table

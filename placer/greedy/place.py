@@ -3,10 +3,11 @@
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
+from placer.greedy.cache import GreedyCache
 from placer.greedy.gang_order import Order, hardest_first, largest_first, most_value_first
 from placer.greedy.gather import gather
 from placer.greedy.levels import allowed, place_at_levels
-from placer.greedy.node_table import NodeTable, NodeTableCache
+from placer.greedy.node_table import NodeTable
 from placer.greedy.scorer import NodeScorer
 from placer.state.out_of_time import Stop
 from placer_models.goals import MEMBER_ABOVE_POINTS, MEMBER_OF_MINIMUM_POINTS
@@ -34,7 +35,7 @@ def place_greedily(
     problem: Problem,
     *,
     order: Order = largest_first,
-    tables: NodeTableCache | None = None,
+    cache: GreedyCache | None = None,
     stop: Stop | None = None,
     scorer: NodeScorer | None = None,
 ) -> Choices:
@@ -46,7 +47,7 @@ def place_greedily(
     Args:
         problem: The batch.
         order: Which gangs of a level come first.
-        tables: Tables of earlier batches; the answer does not depend on them.
+        cache: What is kept of earlier batches; the answer does not depend on it.
         stop: Asked for each pod whether the time is over, if nobody has to have an answer.
         scorer: Chooses among nodes in place of the node strategy; the problem was built ``scored``.
 
@@ -54,8 +55,8 @@ def place_greedily(
         OutOfTimeError: It was over.
 
     """
-    tables = NodeTableCache() if tables is None else tables
-    table = tables.of(problem)
+    cache = GreedyCache() if cache is None else cache
+    table = cache.table_of(problem)
     table.stop = stop
     table.score_by(scorer)
     if table.affinity is None and _is_one_pod(problem):
@@ -63,7 +64,7 @@ def place_greedily(
         if choice is not None:
             table.take(0, choice)
         choices = table.choices
-        tables.keep(table)
+        cache.keep(table)
         return choices
     units = units_of(problem)
     for level in range(len(problem.priorities)):
@@ -74,7 +75,7 @@ def place_greedily(
             late = [unit for unit in units[level] if not _is_placed(table, unit)]
             _run(table, level, _Attempt(_sorted(late, problem, order), minima_first=False))
     choices = table.choices
-    tables.keep(table)
+    cache.keep(table)
     return choices
 
 

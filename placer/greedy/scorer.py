@@ -17,9 +17,6 @@ from placer.greedy.columns import Indices, Numbers
 from placer_models.cluster import Node
 from placer_models.records import record
 
-MOST_SCORERS = 4
-"""How many scorers are kept at a time."""
-
 ANY_GPU = -1
 """Stands for a GPU where the scorer leaves the choice to Placer: the fullest that fits."""
 
@@ -125,21 +122,3 @@ class NodeScoring(Protocol):
         the nodes are the same. So no score may depend on what it was asked before, or a batch
         would not repeat.
         """
-
-
-class ScorerCache:
-    """Scorers by scoring, each as long as the nodes stay the same. For one thread at a time."""
-
-    def __init__(self) -> None:
-        """Begin with no scorer."""
-        self._kept: dict[NodeScoring, tuple[tuple[Node, ...], NodeScorer]] = {}
-
-    def of(self, scoring: NodeScoring, nodes: tuple[Node, ...]) -> NodeScorer:
-        """Return the scorer for nodes, which a Scheduler keeps as one object while they stay."""
-        known = self._kept.pop(scoring, None)
-        if known is None or known[0] is not nodes:
-            known = nodes, scoring.on(nodes)
-            while len(self._kept) >= MOST_SCORERS:
-                del self._kept[next(iter(self._kept))]
-        self._kept[scoring] = known
-        return known[1]

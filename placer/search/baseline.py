@@ -3,8 +3,7 @@
 from dataclasses import dataclass, field
 
 from placer.counting.account import Account, accounts_of
-from placer.greedy.node_table import NodeTableCache
-from placer.greedy.scorer import ScorerCache
+from placer.greedy.cache import GreedyCache
 from placer.judge.scene import JudgedNodes, NodesBefore
 from placer.search.kept_blockers import KeptBlockers
 from placer.state.problem_cache import ProblemCache
@@ -20,10 +19,9 @@ class SolveCache:
     """
 
     problems: ProblemCache = field(default_factory=ProblemCache)
-    tables: NodeTableCache = field(default_factory=NodeTableCache)
+    greedy: GreedyCache = field(default_factory=GreedyCache)
     sites: JudgedNodes = field(default_factory=JudgedNodes)
     blockers: KeptBlockers = field(default_factory=KeptBlockers)
-    scorers: ScorerCache = field(default_factory=ScorerCache)
 
 
 class Baseline:

@@ -45,12 +45,12 @@ def is_scored(instance: Instance, options: SolveOptions) -> bool:
 
 def scorer_of(instance: Instance, options: SolveOptions, baseline: Baseline) -> NodeScorer | None:
     """Return what chooses among nodes in the greedy path; None: the instance's strategy does."""
-    scorers, demand = baseline.cache.scorers, instance.demand
+    cache, demand = baseline.cache.greedy, instance.demand
     if options.scoring is not None:
-        return scorers.of(options.scoring, instance.nodes)
+        return cache.scorer_of(options.scoring, instance.nodes)
     if instance.strategy is not NodeStrategy.EXPECTED or demand is None:
         return None
-    scorer = scorers.of(ExpectedScoring(demand.priced(None)), instance.nodes)
+    scorer = cache.scorer_of(ExpectedScoring(demand.priced(None)), instance.nodes)
     if isinstance(scorer, ExpectedScorer):
         scorer.prepare(demand.prices or (), options.time_limit_s)
     return scorer
@@ -61,4 +61,4 @@ def greedy_choices(
 ) -> Choices:
     """Return the greedy choices for a problem that was built ``scored`` if `is_scored`."""
     scorer = scorer_of(instance, options, baseline)
-    return place_greedily(problem, tables=baseline.cache.tables, scorer=scorer)
+    return place_greedily(problem, cache=baseline.cache.greedy, scorer=scorer)

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from greedy.small import Numa, gang, instance, machine, scanned, spec
 from placer.greedy import node_table
-from placer.greedy.node_table import NodeTable, NodeTableCache
+from placer.greedy.cache import GreedyCache
+from placer.greedy.node_table import NodeTable
 from placer.greedy.place import place_greedily
 from placer.greedy.ranking import Ranking
 from placer.state.batch import build_problem
@@ -135,9 +136,9 @@ def test_states_that_no_node_is_in_are_forgotten_and_nothing_found_depends_on_th
 
     def remembered(most: int) -> int:
         monkeypatch.setattr(node_table, "NEW_STATES", most)
-        tables = NodeTableCache()
-        assert [place_greedily(problem, tables=tables) for problem in problems] == alone
-        return tables.of(problems[-1]).size
+        cache = GreedyCache()
+        assert [place_greedily(problem, cache=cache) for problem in problems] == alone
+        return cache.table_of(problems[-1]).size
 
     assert remembered(0) < remembered(1_000)
 

@@ -98,14 +98,14 @@ def states(seed: int) -> Iterator[tuple[Instance, Baseline, Random]]:
 
 def check(seed: int) -> None:
     for instance, baseline, rng in states(seed):
-        known, tables = baseline.cache.problems, baseline.cache.tables
+        known, cache = baseline.cache.problems, baseline.cache.greedy
         for each_core in (False, True):
             problem = build_problem(instance, baseline.accounts, each_core=each_core, cache=known)
             fresh = build_problem(instance, each_core=each_core)
 
             assert problem == fresh
             assert [node.name for node in problem.nodes] == [node.name for node in fresh.nodes]
-            choices = place_greedily(problem, tables=tables)
+            choices = place_greedily(problem, cache=cache)
             assert choices == place_greedily(fresh)
         answer = solve(instance, QUICK, baseline=baseline)
         assert timeless(answer) == timeless(solve(instance, QUICK))

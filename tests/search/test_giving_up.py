@@ -7,7 +7,7 @@ import pytest
 
 from mixed_worlds import mixed_instance
 from placer.counting.account import accounts_of
-from placer.greedy.node_table import NodeTableCache
+from placer.greedy.cache import GreedyCache
 from placer.greedy.place import place_greedily
 from placer.search.cp import hint
 from placer.state.batch import build_problem
@@ -79,15 +79,15 @@ def test_places_given_up_leave_the_tables_right(seed: int) -> None:
     """
     instance: Instance = mixed_instance(seed)
     problem = build_problem(instance, each_core=True)
-    tables = NodeTableCache()
+    cache = GreedyCache()
 
     def place(stop: After) -> object:
-        return given_up(lambda: place_greedily(problem, tables=tables, stop=stop))
+        return given_up(lambda: place_greedily(problem, cache=cache, stop=stop))
 
     found = many_looks(place, 11)
 
     assert found[-1] == place_greedily(problem)
-    assert place_greedily(problem, tables=tables) == found[-1]
+    assert place_greedily(problem, cache=cache) == found[-1]
 
 
 @pytest.mark.parametrize("seed", SEEDS)

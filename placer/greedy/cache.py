@@ -1,0 +1,59 @@
+"""A cache of the fast path: what it keeps of earlier batches, on the same nodes."""
+
+from collections.abc import Hashable
+
+from placer.greedy.node_table import NodeTable, terms_of
+from placer.greedy.scorer import NodeScorer, NodeScoring
+from placer_models.cluster import Node
+from placer_models.problem.problem import Problem
+
+MOST_TABLES = 16
+"""How many tables are kept at a time, each with terms of its own."""
+
+MOST_REMEMBERED = 64
+"""How many bids, bounds, states and changes a kept table may remember for each of its nodes and
+of 1,000 more. Rankings are few (``MOST_RANKINGS``)."""
+
+MOST_SCORERS = 4
+"""How many scorers are kept at a time."""
+
+
+class GreedyCache:
+    """The tables and the scorers of earlier batches, for batches to come.
+
+    No answer depends on it. For one thread at a time.
+    """
+
+    def __init__(self) -> None:
+        """Begin with nothing."""
+        self._tables: dict[Hashable, NodeTable] = {}
+        self._scorers: dict[NodeScoring, tuple[tuple[Node, ...], NodeScorer]] = {}
+
+    def table_of(self, problem: Problem) -> NodeTable:
+        """Return the table of the problem, as good as new.
+
+        It is out of the cache until `keep`, so that no table stays that failed half-way.
+        """
+        table = self._tables.pop(terms_of(problem), None)
+        if table is None:
+            return NodeTable(problem)
+        table.turn_to(problem)
+        return table
+
+    def keep(self, table: NodeTable) -> None:
+        """Take a table back, unless it has grown too large."""
+        if table.size > MOST_REMEMBERED * (len(table.problem.nodes) + 1_000):
+            return
+        while len(self._tables) >= MOST_TABLES:
+            del self._tables[next(iter(self._tables))]
+        self._tables[table.terms] = table
+
+    def scorer_of(self, scoring: NodeScoring, nodes: tuple[Node, ...]) -> NodeScorer:
+        """Return the scorer for nodes, which a Scheduler keeps as one object while they stay."""
+        known = self._scorers.pop(scoring, None)
+        if known is None or known[0] is not nodes:
+            known = nodes, scoring.on(nodes)
+            while len(self._scorers) >= MOST_SCORERS:
+                del self._scorers[next(iter(self._scorers))]
+        self._scorers[scoring] = known
+        return known[1]
