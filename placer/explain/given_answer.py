@@ -8,7 +8,6 @@ from placer.search.baseline import baseline_of
 from placer.search.budget import Budget
 from placer.search.options import SolveOptions
 from placer.search.reasons.unplaced import never_asked, why_unplaced
-from placer.state.batch import build_problem
 from placer_models.cluster import Instance
 from placer_models.placement import PartlyPlaced, Placed, Placement, TierValue
 
@@ -42,10 +41,9 @@ def answer_given(instance: Instance, placement: Placement, seconds: float) -> Pl
             "solve again, or leave the answer out"
         )
     baseline = baseline_of(stays)
-    problem = build_problem(stays, baseline.accounts)
     budget = Budget(SolveOptions(time_limit_s=seconds))
     left_out = (
-        *why_unplaced(stays, stays, problem, baseline, placement, budget),
+        *why_unplaced(stays, stays, baseline, placement, budget),
         *never_asked(stays.left_out),
     )
     tiers = tuple(TierValue(tier, value, None, False) for tier, value in measure(stays, placement))

@@ -8,11 +8,9 @@ from placer.search.budget import Budget
 from placer.search.options import Engine, SolveOptions
 from placer.search.reasons.stages import Stage, stages_of
 from placer.search.solver import solve
-from placer.state.batch import build_problem
 from placer_models.cluster import Instance
 from placer_models.placement import PartlyPlaced, Placed, Placement
 from placer_models.pod import Gang
-from placer_models.problem.problem import Problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +26,6 @@ class NodesAfter:
 
     instance: Instance
     placement: Placement
-    _problem: Problem
     before: Baseline
 
     @classmethod
@@ -40,9 +37,7 @@ class NodesAfter:
             for one in instance.running
         )
         settled = replace(instance, running=running, move_budget=0)
-        before = baseline_of(settled)
-        problem = build_problem(settled, before.accounts)
-        return cls(settled, Placement(tuple(place_of.values())), problem, before)
+        return cls(settled, Placement(tuple(place_of.values())), baseline_of(settled))
 
     def stage(self, more: Placement, budget: Budget) -> Stage:
         """Return the nodes with what is placed, and with some more pods that waited.
@@ -52,9 +47,7 @@ class NodesAfter:
 
         """
         placement = Placement((*self.placement.pods, *more.pods))
-        *_, last = stages_of(
-            self.instance, self.instance, self._problem, self.before, placement, budget
-        )
+        *_, last = stages_of(self.instance, self.instance, self.before, placement, budget)
         return last
 
     def members_that_fit(self, gang: Gang, seconds: float) -> Placement:

@@ -52,7 +52,9 @@ class FreeColumns:
         of = np.array([known.setdefault(id(node), len(known)) for node in nodes], dtype=np.intp)
         each = list({id(node): node for node in nodes}.values())
         rows = [[gpu.milli for gpu in gpus_left(node)] for node in each]
-        gpus: Numbers = np.zeros((len(each), max(map(len, rows), default=0)), dtype=np.int64)
+        # As wide as all GPUs, whatever is left of them: a scorer remembers rows of one width.
+        most = max(map(_gpus_of, each), default=0)
+        gpus: Numbers = np.zeros((len(each), most), dtype=np.int64)
         for into, row in zip(gpus, rows, strict=True):
             into[: len(row)] = row
         self.free = FreeNodes(
@@ -117,6 +119,12 @@ def _gpu_bank(node: NodeState) -> tuple[int, DeviceBank | None]:
         if bank.type == GPU:
             return at, bank
     return 0, None
+
+
+def _gpus_of(node: NodeState) -> int:
+    """Return how many healthy GPUs the node has."""
+    _, bank = _gpu_bank(node)
+    return 0 if bank is None else sum(bank.board.sizes)
 
 
 def gpus_left(node: NodeState) -> list[GpuLeft]:

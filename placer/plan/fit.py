@@ -394,8 +394,7 @@ class _Stops:
         asked = replace(found.instance, running=(*found.instance.running, *came), gangs=(gang,))
         budget = Budget(SolveOptions(time_limit_s=max(1.0, end_s - monotonic()), workers=1))
         baseline = baseline_of(asked)
-        problem = build_problem(asked, baseline.accounts)
-        stages = stages_of(asked, asked, problem, baseline, Placement(()), budget)
+        stages = stages_of(asked, asked, baseline, Placement(()), budget)
         self._stage = stages[1]
         self._ask = Ask(pod.spec, (), pod.namespace)
         self._known: dict[object, tuple[str, str]] = {}

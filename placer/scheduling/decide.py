@@ -7,7 +7,7 @@ from time import monotonic
 from placer.judge.breaches import breaches
 from placer.scheduling.cluster_state import ClusterState
 from placer.scheduling.decision import Batch, Decision
-from placer.scheduling.in_turn import goes_in_turn, placed_in_turn
+from placer.scheduling.in_turn import goes_in_turn, placed_by_columns, placed_in_turn
 from placer.search.baseline import SolveCache
 from placer.search.cp import SolverError
 from placer.search.garbage import no_collection
@@ -59,8 +59,9 @@ def decide(
     first, after = None, None
     if goes_in_turn(instance, options):
         with no_collection():
-            in_turn = placed_in_turn(state, instance, options, cache)
-        first, after = in_turn or (None, None)
+            first = placed_by_columns(instance, baseline, options)
+            if first is None and len(instance.gangs) > 1:
+                first, after = placed_in_turn(state, instance, options, cache) or (None, None)
         baseline = state.baseline(cache)
     left_s = max(LEAST_TIME_S, options.time_limit_s - (monotonic() - began_s))
     options = replace(options, strategy=None, time_limit_s=left_s)

@@ -1,9 +1,11 @@
 """Batches of lone pods in turn: each pod gets the place that a call of its own would give it."""
 
+from placer.greedy.expected.scorer import ExpectedScorer
 from placer.scheduling.cluster_state import ClusterState
-from placer.search.baseline import SolveCache
+from placer.search.baseline import Baseline, SolveCache
 from placer.search.lone_place import RejectedHereError, lone_place
 from placer.search.options import BatchOrder, Engine, SolveOptions
+from placer.search.scored import scorer_of
 from placer_models.cluster import Instance, RunningPod
 from placer_models.left_out import LegalPart
 from placer_models.placement import Placement
@@ -20,7 +22,7 @@ def goes_in_turn(instance: Instance, options: SolveOptions) -> bool:
     return (
         options.engine is Engine.GREEDY
         and options.order is BatchOrder.ARRIVAL
-        and len(instance.gangs) > 1
+        and bool(instance.gangs)
         and not instance.groups
         and not instance.move_budget
         and len({gang.priority for gang in instance.gangs}) == 1
@@ -29,6 +31,27 @@ def goes_in_turn(instance: Instance, options: SolveOptions) -> bool:
             for gang in instance.gangs
         )
     )
+
+
+def placed_by_columns(
+    instance: Instance, baseline: Baseline, options: SolveOptions
+) -> Placement | None:
+    """Return the places of all pods that find one, if numbers alone can tell them, else None.
+
+    Args:
+        instance: The cluster with the pods, in the order in which they are placed.
+        baseline: Its nodes, counted.
+        options: How to place them.
+
+    """
+    demand = instance.demand
+    if options.scoring is not None or demand is None or demand.prices is None:
+        return None
+    scorer = scorer_of(instance, options, baseline)
+    if not isinstance(scorer, ExpectedScorer):
+        return None
+    cache = baseline.cache
+    return cache.places.placed(instance, baseline.accounts, scorer, cache.problems)
 
 
 def placed_in_turn(

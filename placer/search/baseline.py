@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from placer.counting.account import Account, accounts_of
 from placer.greedy.cache import GreedyCache
 from placer.judge.scene import JudgedNodes, NodesBefore
+from placer.search.by_columns.places import PlacesByColumns
 from placer.search.kept_blockers import KeptBlockers
 from placer.state.problem_cache import ProblemCache
 from placer_models.cluster import Instance, Node, RunningPod
@@ -22,6 +23,7 @@ class SolveCache:
     greedy: GreedyCache = field(default_factory=GreedyCache)
     sites: JudgedNodes = field(default_factory=JudgedNodes)
     blockers: KeptBlockers = field(default_factory=KeptBlockers)
+    places: PlacesByColumns = field(default_factory=PlacesByColumns)
 
 
 class Baseline:

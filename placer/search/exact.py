@@ -1,7 +1,7 @@
 """The exact search: the whole batch as one model, optimised tier by tier from a known start."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from ortools.sat.python.cp_model import CpSolver
@@ -9,11 +9,14 @@ from ortools.sat.python.cp_model import CpSolver
 from placer.search.budget import Budget
 from placer.search.cp import SolverError, hint, optimise, variables_of
 from placer.search.model_answer import ModelAnswer
+from placer_models.cluster import Instance
 from placer_models.cpsat.batch_model import BatchModel, build_batch_model, units_of
 from placer_models.cpsat.places import choices_of, hint_of
 from placer_models.goals import NOT_MODELLED, Sense, Tier
+from placer_models.pod import Gang
 from placer_models.problem.node_state import CoreGranularity
 from placer_models.problem.problem import Choices, Problem
+from placer_models.problem.tasks import GangTask
 
 Progress = Callable[[str], None]
 """A function that is told in a few words what the search does next."""
@@ -128,11 +131,23 @@ MOST_ASSIGNMENTS = 4_000
 
 def limits_of(problem: Problem) -> list[int | None]:
     """Return a value per tier that nothing can beat, or None, without solving anything."""
-    limits: list[int | None] = []
-    for level in range(len(problem.priorities)):
-        gangs = [gang for gang in problem.gangs if gang.level == level]
-        limits.append(sum(g.weight * (g.minimum + len(g.pods)) for g in gangs))
-    later = problem.tiers[len(limits) :]
+    return _limits(((gang.level, gang) for gang in problem.gangs), problem.tiers)
+
+
+def limits_in(instance: Instance, tiers: Sequence[Tier]) -> list[int | None]:
+    """Return the same for the tiers of an instance."""
+    return _limits(((-gang.priority, gang) for gang in instance.gangs), tiers)
+
+
+def _limits(
+    gangs: Iterable[tuple[int, GangTask | Gang]], tiers: Sequence[Tier]
+) -> list[int | None]:
+    """Return the limits, given each gang with its level, the most important ones first."""
+    most: dict[int, int] = {}
+    for level, gang in gangs:
+        most[level] = most.get(level, 0) + gang.weight * (gang.minimum + len(gang.pods))
+    limits: list[int | None] = [most[level] for level in sorted(most)]
+    later = tiers[len(limits) :]
     # What is left may be worth more than before, because a fill is no optimum.
     least = (0 if t.sense is Sense.MINIMISE and t not in NOT_MODELLED else None for t in later)
     return [*limits, *least]

@@ -4,11 +4,12 @@ import logging
 from dataclasses import replace
 
 from placer.judge.breaches import blamed
+from placer.judge.measure import Worth
 from placer.search.baseline import Baseline, baseline_of
-from placer.search.bound_notes import BoundNotes
+from placer.search.bound_notes import BoundNotes, Bounds
 from placer.search.budget import Budget
 from placer.search.device_proximity import with_nearer_devices
-from placer.search.exact import Progress, limits_of, silent
+from placer.search.exact import Progress, limits_in, limits_of, silent
 from placer.search.garbage import no_collection
 from placer.search.joint_search import JointSearch
 from placer.search.judged import JudgedPlacement, Rejected, judged, look_at
@@ -47,6 +48,7 @@ from placer_models.placement import (
     Placement,
     RejectedPlace,
     TierValue,
+    Unplaced,
 )
 from placer_models.pod import pods_of
 from placer_models.typed import typed
@@ -105,12 +107,17 @@ def solve(
         # Greedy looks at cores one by one where the model's counts would not tell it enough, and
         # counts alike for every batch; the model counts in units that keep its numbers small.
         instance = with_prices(instance, baseline)
+        given = None if greedy is None else look_at(instance, baseline, greedy)
+    alone = options.engine is Engine.GREEDY and not instance.move_budget
+    if alone and isinstance(given, JudgedPlacement):
+        budget.greedy_s = budget.elapsed_s
+        return _answer_as_it_is(instance, baseline, given, budget)
+    with no_collection():
         scored = is_scored(instance, options)
         problem = build_problem(
             instance, accounts, each_core=True, absolute=True, scored=scored, cache=cache
         )
         tell("placing greedily")
-        given = None if greedy is None else look_at(instance, baseline, greedy)
         placed_s = budget.elapsed_s
         rejected: tuple[RejectedPlace, ...] = ()
         if isinstance(given, JudgedPlacement):
@@ -215,6 +222,38 @@ def _searched(
     return best
 
 
+def _answer_as_it_is(
+    instance: Instance, before: Baseline, given: JudgedPlacement, budget: Budget
+) -> Answer:
+    """Return the answer that a placement is if nothing better is looked for, and nobody moves."""
+    limits = limits_in(instance, [tier for tier, _ in given.worth])
+    tiers = _tier_values(given.worth, limits, BoundNotes.of_limits(limits))
+    left_out = (
+        *why_unplaced(instance, instance, before, given.placement, budget),
+        *never_asked(instance.left_out),
+    )
+    if not left_out:
+        return Placed(given.placement, tiers)
+    if given.placement.pods:
+        return PartlyPlaced(given.placement, tiers, left_out)
+    return _nobody(instance, tiers, left_out, budget)
+
+
+def _nobody(
+    asked: Instance,
+    tiers: tuple[TierValue, ...],
+    left_out: tuple[Unplaced, ...],
+    budget: Budget,
+    rejected: tuple[RejectedPlace, ...] = (),
+) -> Answer:
+    """Return the answer that places nobody who waits."""
+    levels = len({gang.priority for gang in asked.gangs})
+    proven = all(value.proven for value in tiers[:levels])
+    if proven or all_ruled_out(asked, left_out):
+        return Infeasible(left_out, rejected)
+    return GaveUp(budget.elapsed_s, left_out, rejected)
+
+
 def _answer(
     instance: Instance,
     movable: Movable,
@@ -223,19 +262,15 @@ def _answer(
     budget: Budget,
 ) -> Answer:
     asked, best, rejected = found.instance, found.best, tuple(found.rejected)
-    tiers = _tier_values(found)
+    tiers = _tier_values(best.worth, found.bounds, found.known)
     left_out = (
-        *why_unplaced(instance, asked, found.problem, before, best.placement, budget, rejected),
+        *why_unplaced(instance, asked, before, best.placement, budget, rejected),
         *never_asked(instance.left_out),
     )
     placement = without_stayers(asked, best.placement)
     homes = {home.key for home in asked.homes}
     if left_out and all(place.key in homes for place in placement.pods):
-        levels = len({gang.priority for gang in asked.gangs})
-        proven = all(value.proven for value in tiers[:levels])
-        if proven or all_ruled_out(asked, left_out):
-            return Infeasible(left_out, rejected)
-        return GaveUp(budget.elapsed_s, left_out, rejected)
+        return _nobody(asked, tiers, left_out, budget, rejected)
     moves: tuple[Move, ...] = ()
     if homes:
         placement = in_move_order(instance, placement)
@@ -245,14 +280,14 @@ def _answer(
     return Placed(placement, tiers, moves, rejected)
 
 
-def _tier_values(found: JointSearch) -> tuple[TierValue, ...]:
+def _tier_values(worth: Worth, bounds: Bounds, known: BoundNotes) -> tuple[TierValue, ...]:
     """Join values and bounds; a tier is proven while every tier before it is."""
     result = []
     proven = True
-    for index, (tier, value) in enumerate(found.best.worth):
-        bound, source = found.bounds[index], found.known.sources[index]
+    for index, (tier, value) in enumerate(worth):
+        bound, source = bounds[index], known.sources[index]
         if tier in UNBOUNDED:
             bound = source = None
         proven = proven and value == bound
-        result.append(TierValue(tier, value, bound, proven, source, found.known.binds[index]))
+        result.append(TierValue(tier, value, bound, proven, source, known.binds[index]))
     return tuple(result)

@@ -33,7 +33,6 @@ from placer.state.sums import FleetLimits, joined_sums, sums_of
 from placer_models.cluster import Machine, Node
 from placer_models.incremental import ChunkedReduce, PersistentTuple, changed_indices
 from placer_models.problem.node_state import NodeState
-from placer_models.problem.problem import Problem
 
 MOST_LOOKS = 16
 """The most ways of telling kinds of nodes apart that are kept, and the most encodings."""
@@ -200,10 +199,10 @@ class ProblemCache:
                 look.known = {node.name: look.known[node.name] for node in nodes}
         return look.kinds, look.numbers
 
-    def kind_of_each(self, nodes: tuple[Node, ...], problem: Problem) -> tuple[Node, ...]:
-        """Return each node's kind in a Problem; for the same tuple of nodes it is the same one."""
-        assert isinstance(problem.encoding, StateEncoding)
-        relevant = problem.encoding.relevant
+    def kind_of_each(
+        self, nodes: tuple[Node, ...], relevant: RelevantNodeFacts
+    ) -> tuple[Node, ...]:
+        """Return each node's kind; as long as ``nodes`` is the same tuple, so is the answer."""
         kinds, numbers = self.kinds_of(nodes, relevant)
         look = self._looks[relevant]
         if look.of_each is None:

@@ -17,7 +17,6 @@ from placer.search.reasons.register import demands_of
 from placer.search.reasons.stages import stages_of
 from placer.search.reasons.text import blocked_node_counts
 from placer.search.solver import solve
-from placer.state.batch import build_problem
 from placer.state.network import required_levels
 from placer_models.affinity import AffinityTerm
 from placer_models.cluster import Instance, Machine, Node, RunningPod
@@ -364,9 +363,8 @@ def test_a_gang_short_beside_what_is_placed_is_outvoted() -> None:
 def check_world(instance: Instance) -> None:
     """Hold the blocker of each gang's first pod on each node against trying everything."""
     baseline = baseline_of(instance)
-    problem = build_problem(instance, baseline.accounts)
     budget = Budget(SolveOptions(workers=1))
-    stages = stages_of(instance, instance, problem, baseline, Placement(), budget)
+    stages = stages_of(instance, instance, baseline, Placement(), budget)
     for gang in instance.gangs:
         waiting, levels = gang.pods[0], required_levels(gang)
         for stage in stages[:2]:

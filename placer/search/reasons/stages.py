@@ -21,7 +21,7 @@ from placer.search.reasons.firsts import Firsts, pods_without_company
 from placer.search.reasons.guesses import hangs_on_guess
 from placer.search.reasons.question import OtherPods, PodOnNode
 from placer.search.reasons.register import demands_of, node_lacks
-from placer.state.asks import Ask
+from placer.state.asks import Ask, asks_of, relevant_facts_of
 from placer.state.fits import fit_of
 from placer.state.out_of_time import OutOfTimeError, Stop, raise_if_out_of_time
 from placer.state.problem_cache import ProblemCache
@@ -29,7 +29,7 @@ from placer_models.cluster import Instance, Node, Nodes, RunningPod
 from placer_models.incremental import PersistentTuple
 from placer_models.placement import Placement
 from placer_models.pod import Pod, PodSpec, pods_of
-from placer_models.problem.problem import Fit, Problem
+from placer_models.problem.problem import Fit
 from placer_models.reasons import Blocker, Demand, When
 from placer_models.relations import looks_at_others
 from placer_models.variants import spec_on
@@ -287,7 +287,6 @@ class Stage:
 def stages_of(
     instance: Instance,
     asked: Instance,
-    problem: Problem,
     before: Baseline,
     placement: Placement,
     budget: Budget,
@@ -297,7 +296,6 @@ def stages_of(
     Args:
         instance: The instance.
         asked: The same, with running pods that may move among those that wait.
-        problem: ``asked`` in integers.
         before: The nodes of the instance, counted.
         placement: The answer to what was asked.
         budget: What looking into it may cost.
@@ -306,7 +304,11 @@ def stages_of(
     nodes, accounts, cache = Nodes.of(instance.nodes), before.accounts, before.cache
     affine = cache.problems.sums_of(accounts).affine
     keys = _keys(accounts if affine else (), pods_of(asked.gangs))
-    kinds = cache.problems.kind_of_each(instance.nodes, problem)
+    asks, _ = asks_of(asked, affine=affine)
+    relevant = cache.problems.batch_memo(
+        (relevant_facts_of, asks), (), partial(relevant_facts_of, asks)
+    )
+    kinds = cache.problems.kind_of_each(instance.nodes, relevant)
 
     def when_empty(index: int) -> Account:
         count = partial(account_of, nodes[index], ())

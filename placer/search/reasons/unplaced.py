@@ -26,7 +26,6 @@ from placer_models.cluster import Instance, Node, Nodes
 from placer_models.left_out import LeftOut
 from placer_models.placement import NamespacedName, Placement, RejectedPlace, Unplaced
 from placer_models.pod import Gang, GangGroup, Pod, PodSpec, pods_of
-from placer_models.problem.problem import Problem
 from placer_models.reasons import (
     Blocked,
     GangAsks,
@@ -44,7 +43,6 @@ from placer_models.reasons import (
 def why_unplaced(
     instance: Instance,
     asked: Instance,
-    problem: Problem,
     before: Baseline,
     placement: Placement,
     budget: Budget,
@@ -55,7 +53,6 @@ def why_unplaced(
     Args:
         instance: The instance.
         asked: The same, with running pods that may move among those that wait.
-        problem: ``asked`` in integers.
         before: The nodes of the instance, counted.
         placement: The answer to what was asked.
         budget: The budget of the whole solve.
@@ -66,7 +63,7 @@ def why_unplaced(
     if all(pod.key in placed for pod in pods_of(instance.gangs)):
         return ()
     whole = budget_for(budget)
-    stages = None if whole.over else stages_of(instance, asked, problem, before, placement, whole)
+    stages = None if whole.over else stages_of(instance, asked, before, placement, whole)
     reasons = _Reasons(instance, asked, placement, stages, whole)
     lost: dict[NamespacedName, list[Reason]] = {}
     for place in rejected:

@@ -1,0 +1,1 @@
+"""Places found by columns of numbers alone, for pods and nodes that are simple enough."""

@@ -1,0 +1,141 @@
+"""Places of simple pods on simple nodes, one after the other, by columns alone.
+
+The greedy path writes a Problem for each pod, looks into nodes, and turns counts into ids. Where
+pods, nodes and what runs there are simple, all of that follows from a few numbers: the places are
+the same to the last id, at a fraction of the cost. Where anything is not simple there is no answer
+from here, and the greedy path gives it. The judge looks at these places as at all others.
+"""
+
+from functools import partial
+
+import numpy as np
+
+from placer.counting.account import Account
+from placer.greedy.columns import Mask
+from placer.greedy.expected.scorer import ExpectedScorer
+from placer.search.by_columns.ask_ranking import AskRanking
+from placer.search.by_columns.simple_asks import SimpleAsk, simple_ask
+from placer.search.by_columns.simple_columns import SimpleColumns
+from placer.search.by_columns.simple_words import SimpleWords
+from placer.state.asks import Ask, relevant_facts_of
+from placer.state.fits import best_pair_minimum_of, fit_of
+from placer.state.problem_cache import ProblemCache
+from placer_models.cluster import Instance, Node
+from placer_models.incremental import PersistentTuple
+from placer_models.placement import Placement, PodPlacement
+from placer_models.pod import PodSpec
+from placer_models.policy import AlignmentPolicy
+from placer_models.problem.problem import Fit
+
+MOST_RANKINGS, MOST_RANKED = 1_000, 1_000_000
+"""How many rankings are kept at most, and how many nodes they have together."""
+
+MOST_CHANGES = 16
+"""How many changes of each node are noted before all rankings begin anew."""
+
+
+class PlacesByColumns:
+    """Finds places, and keeps what it knows of nodes from call to call. For one thread at a time.
+
+    No answer depends on what is kept.
+    """
+
+    def __init__(self) -> None:
+        """Begin with no nodes."""
+        self._nodes: tuple[Node, ...] | None = None
+        self._columns = SimpleColumns((), PersistentTuple(()))
+        self._words = SimpleWords(())
+        self._scorer: ExpectedScorer | None = None
+        self._rankings: dict[PodSpec, AskRanking | None] = {}
+
+    def placed(
+        self,
+        instance: Instance,
+        accounts: PersistentTuple[Account],
+        scorer: ExpectedScorer,
+        cache: ProblemCache,
+    ) -> Placement | None:
+        """Return the places of all pods that find one, each as a call of its own would give it.
+
+        The answer is None if something is not simple.
+
+        Args:
+            instance: Lone pods wait, and are placed in their order; none may move.
+            accounts: What is left on each node.
+            scorer: Chooses among nodes.
+            cache: What was worked out for earlier Problems.
+
+        """
+        wanted = [(gang, simple_ask(gang.pods[0].spec)) for gang in instance.gangs]
+        if any(ask is None for _, ask in wanted):
+            return None
+        columns = self._turned_to(instance.nodes, accounts)
+        if not columns.are_simple:
+            return None
+        if scorer is not self._scorer:
+            self._rankings.clear()
+            self._scorer = scorer
+        places: list[PodPlacement] = []
+        for gang, ask in wanted:
+            ranking = self._ranking(gang.pods[0].spec, ask, cache)
+            if ask is None or ranking is None:
+                return None
+            at = ranking.best(columns, scorer)
+            if at is not None:
+                gpus = ranking.gpus_on(at, columns)
+                places.append(self._words.place(gang, ask, at, accounts[at], gpus))
+                columns.take(at, ask, gpus)
+        return Placement(tuple(places))
+
+    def _turned_to(
+        self, nodes: tuple[Node, ...], accounts: PersistentTuple[Account]
+    ) -> SimpleColumns:
+        """Return the columns of the nodes as they are now."""
+        most = MOST_CHANGES * (len(nodes) + 1_000)
+        if self._nodes is not nodes or len(self._columns.changed) > most:
+            self._nodes = nodes
+            self._columns = SimpleColumns(nodes, accounts)
+            self._words = SimpleWords(nodes)
+            self._rankings.clear()
+        else:
+            self._columns.turn_to(accounts)
+        return self._columns
+
+    def _ranking(
+        self, spec: PodSpec, ask: SimpleAsk | None, cache: ProblemCache
+    ) -> AskRanking | None:
+        """Return the ranking for pods of a spec; None if more than numbers decides."""
+        if spec in self._rankings:
+            ranking = self._rankings.pop(spec)
+        else:
+            most = min(MOST_RANKINGS, MOST_RANKED // max(1, len(self._nodes or ())))
+            if len(self._rankings) >= max(1, most):
+                del self._rankings[next(iter(self._rankings))]  # least recently used
+            may = None if ask is None else self._may_come(spec, cache)
+            ranking = None if may is None or ask is None else AskRanking(ask, may)
+        self._rankings[spec] = ranking
+        return ranking
+
+    def _may_come(self, spec: PodSpec, cache: ProblemCache) -> Mask | None:
+        """Return to which nodes the pods may come at all; None if they would rather have some."""
+        nodes = self._nodes or ()
+        relevant = relevant_facts_of((Ask(spec, (), ""),))
+        kinds, numbers = cache.kinds_of(nodes, relevant)
+        fits = [cache.memo((fit_of, spec), (kind,), partial(fit_of, spec, kind)) for kind in kinds]
+        if best_pair_minimum_of(spec, kinds) or not all(map(_says_nothing, fits)):
+            return None
+        may = np.array([isinstance(fit, Fit) for fit in fits], dtype=np.bool_)
+        return may[np.array(numbers, dtype=np.intp)]
+
+
+def _says_nothing(fit: object) -> bool:
+    """Return whether a fit makes no place on a node better than another, and rules none out."""
+    return not isinstance(fit, Fit) or (
+        fit.alignment is AlignmentPolicy.NONE
+        and fit.cell_limit is None
+        and fit.joint is None
+        and not fit.containers
+        and fit.locality is None
+        and not fit.weight_missed
+        and not fit.best_pair_sum
+    )
