@@ -17,7 +17,7 @@ from dataclasses import replace
 import numpy as np
 from _openb import folder_of_traces
 
-from placer.openb.arrivals import Arrivals
+from placer.openb.arrivals import ArrivalOrder
 from placer.openb.lists import WHOLE_MILLI, TraceNode, TracePod, read_nodes, read_pods
 from placer.openb.replay import MARKS, replay_trace
 from placer.openb.trace import Trace
@@ -101,13 +101,13 @@ def trace_of(nodes: tuple[TraceNode, ...], pods: Drawn, seed: int) -> Trace:
     named = tuple(replace(pod, name=f"pod-{at}") for at, pod in enumerate(pods))
     random = np.random.default_rng(seed)
     ranks = tuple(map(int, random.permutation(len(nodes))))
-    trace = Trace(nodes, named, Arrivals((), ranks))
+    trace = Trace(nodes, named, ArrivalOrder((), ranks))
     order: list[int] = []
     waiting, asked = list(map(int, random.permutation(len(named)))), 0
     while asked < MOST_ARRIVALS * trace.capacity_milli:
         order.append(waiting.pop() if waiting else int(random.integers(len(named))))
         asked += milli_of(named[order[-1]])
-    return replace(trace, arrivals=Arrivals(tuple(order), ranks))
+    return replace(trace, arrivals=ArrivalOrder(tuple(order), ranks))
 
 
 def main(nodes: tuple[TraceNode, ...], pods: Drawn, seeds: int, lists: Sequence[str]) -> None:

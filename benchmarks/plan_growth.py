@@ -21,7 +21,7 @@ from _random_mixes import random_mix
 from placer.plan.growth import GrowthCurve, grow
 from placer.plan.question import PlanQuestion
 from placer.plan.to_json import growth_to_json
-from placer.sweep.workers import LocalProcesses
+from placer.sweep.workers import LocalProcessWorkers
 
 ZONES = ("a", "b", "c")
 NODES = 8
@@ -58,7 +58,7 @@ def main() -> None:
     for processes in (1, 2):
         started_s, own_s, theirs_s = time.perf_counter(), cpu_s(RUSAGE_SELF), cpu_s(RUSAGE_CHILDREN)
         # One process of its own each time: starting it is part of the time.
-        workers = LocalProcesses(processes)
+        workers = LocalProcessWorkers(processes)
         curve = grow(cases, scales, work_limit=work, workers=workers)
         workers.close()
         seconds[processes] = time.perf_counter() - started_s

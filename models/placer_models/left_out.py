@@ -32,7 +32,7 @@ class LeftOut:
 
 
 @dataclass(frozen=True, slots=True)
-class LegalPart:
+class LegalGangs:
     """What is left of gangs and gang groups without their illegal pods.
 
     Attributes:
@@ -47,16 +47,16 @@ class LegalPart:
     left_out: tuple[LeftOut, ...] = ()
 
 
-def legal_part(
+def without_illegal_pods(
     gangs: tuple[Gang, ...], groups: tuple[GangGroup, ...], illegal: IllegalPods
-) -> LegalPart:
+) -> LegalGangs:
     """Leave out illegal pods, and what cannot run without them (G1).
 
     A gang is asked about without its illegal members as long as its minimum is left. Otherwise it
     is left out whole, as it would never run, and so is its gang group.
     """
     if not illegal:
-        return LegalPart(gangs, groups)
+        return LegalGangs(gangs, groups)
     kept = {gang.key: tuple(p for p in gang.pods if p.key not in illegal) for gang in gangs}
     short = {gang.key for gang in gangs if len(kept[gang.key]) < gang.minimum}
     broken: dict[NamespacedName, IllegalGang] = {}
@@ -76,7 +76,7 @@ def legal_part(
             same = len(kept[gang.key]) == len(gang.pods)
             left.append(gang if same else replace(gang, pods=kept[gang.key]))
     whole_groups = tuple(g for g in groups if short.isdisjoint(g.gangs))
-    return LegalPart(tuple(left), whole_groups, tuple(left_out))
+    return LegalGangs(tuple(left), whole_groups, tuple(left_out))
 
 
 def _short_of(gang: Gang, illegal: IllegalPods) -> IllegalMembers:

@@ -144,7 +144,7 @@ class NotFound:
         check_types(self)
 
 
-class NameOf(Enum):
+class UnknownNameKind(Enum):
     """The kind of thing that a name unknown to every node stands for."""
 
     LABEL = "label"
@@ -167,7 +167,7 @@ class UnknownName:
 
     """
 
-    what: NameOf
+    what: UnknownNameKind
     asked: tuple[str, ...]
     known: tuple[str, ...]
     label: str = ""

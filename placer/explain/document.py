@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from placer.explain.acts import acts_of
-from placer.explain.explanation import Explanation, NodeLack, ProposedChange, Winner
+from placer.explain.explanation import Explanation, NodeLack, SufficientChange, Winner
 from placer_models.cluster import Instance
 from placer_models.files.documents import API_VERSION
 from placer_models.files.part import Json
@@ -84,7 +84,7 @@ def _winner(winner: Winner | None) -> Json | None:
     return {"pods": [_pod(key) for key in winner.pods], "tier": winner.tier}
 
 
-def _change(change: ProposedChange, acts: tuple[str, ...]) -> Json:
+def _change(change: SufficientChange, acts: tuple[str, ...]) -> Json:
     return {
         "kind": change.kind,
         "what": [str(part) for part in change.changes],

@@ -11,7 +11,7 @@ from placer.explain.explanation import (
     Explanation,
     FunnelStep,
     NearMiss,
-    ProposedChange,
+    SufficientChange,
     Winner,
 )
 from placer.explain.final_state import beside_placed, with_only
@@ -21,7 +21,7 @@ from placer.explain.nodes_after import NodesAfter
 from placer.explain.outvoted import winner_of
 from placer.explain.smallest_change import ChangeSearch
 from placer.explain.token import token_of
-from placer.explain.trial import Outcome
+from placer.explain.trial import TrialOutcome
 from placer.search.baseline import baseline_of
 from placer.search.budget import Budget
 from placer.search.options import SolveOptions
@@ -259,9 +259,9 @@ def _explanation(
         funnel=funnel,
         nearest=tuple(nearest),
         winner=winner,
-        changes=tuple(one for one in found.values() if isinstance(one, ProposedChange)),
-        ruled_out=tuple(kind for kind, one in found.items() if one is Outcome.RULED_OUT),
-        open=tuple(kind for kind, one in found.items() if one is Outcome.OPEN),
+        changes=tuple(one for one in found.values() if isinstance(one, SufficientChange)),
+        ruled_out=tuple(kind for kind, one in found.items() if one is TrialOutcome.RULED_OUT),
+        open=tuple(kind for kind, one in found.items() if one is TrialOutcome.OPEN),
     )
 
 

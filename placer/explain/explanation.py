@@ -115,7 +115,7 @@ class Winner:
 
 
 @dataclass(frozen=True, slots=True)
-class ProposedChange:
+class SufficientChange:
     """A change that gives all pods of an explanation a place. It was tried: solved and judged.
 
     Attributes:
@@ -168,6 +168,6 @@ class Explanation:
     funnel: tuple[FunnelStep, ...] = ()
     nearest: tuple[NearMiss, ...] = ()
     winner: Winner | None = None
-    changes: tuple[ProposedChange, ...] = ()
+    changes: tuple[SufficientChange, ...] = ()
     ruled_out: tuple[str, ...] = ()
     open: tuple[str, ...] = ()

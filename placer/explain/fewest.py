@@ -5,9 +5,9 @@ from dataclasses import replace
 from itertools import combinations
 from math import comb
 
-from placer.explain.explanation import ProposedChange
+from placer.explain.explanation import SufficientChange
 from placer.explain.kind_outcome import MOST_TRIALS, KindOutcome, Option, all_of, more_may_be_worse
-from placer.explain.trial import Outcome, Trials
+from placer.explain.trial import TrialOutcome, Trials
 
 
 def fewest(kind: str, options: Sequence[Option], trials: Trials) -> KindOutcome:
@@ -20,9 +20,9 @@ def fewest(kind: str, options: Sequence[Option], trials: Trials) -> KindOutcome:
 
     """
     if not options:
-        return Outcome.RULED_OUT
+        return TrialOutcome.RULED_OUT
     every = trials.outcome(all_of(options))
-    if every is not Outcome.FITS:
+    if every is not TrialOutcome.FITS:
         if not more_may_be_worse(trials.instance):
             return every
         return _any_of(kind, options, trials)
@@ -31,18 +31,18 @@ def fewest(kind: str, options: Sequence[Option], trials: Trials) -> KindOutcome:
     while size < len(options) and comb(len(options), size) <= MOST_TRIALS:
         for some in _sets(options, size):
             outcome = trials.outcome(all_of(some))
-            if outcome is Outcome.FITS:
-                return ProposedChange(kind, all_of(some), certain or size == 1)
-            certain = certain and outcome is Outcome.RULED_OUT
+            if outcome is TrialOutcome.FITS:
+                return SufficientChange(kind, all_of(some), certain or size == 1)
+            certain = certain and outcome is TrialOutcome.RULED_OUT
         size += 1
     kept = _without_needless(options, trials)
     # Every set smaller than `size` was tried.
-    return ProposedChange(kind, all_of(kept), len(kept) == 1 or (certain and len(kept) == size))
+    return SufficientChange(kind, all_of(kept), len(kept) == 1 or (certain and len(kept) == size))
 
 
 def equally_small(
-    found: ProposedChange, options: Sequence[Option], trials: Trials
-) -> ProposedChange:
+    found: SufficientChange, options: Sequence[Option], trials: Trials
+) -> SufficientChange:
     """Return a change with those that are as small and would do as well, as far as time allows."""
     size = sum(option[0] in found.changes for option in options)
     if comb(len(options), size) > MOST_TRIALS:
@@ -50,7 +50,7 @@ def equally_small(
     others = tuple(
         all_of(some)
         for some in _sets(options, size)
-        if all_of(some) != found.changes and trials.outcome(all_of(some)) is Outcome.FITS
+        if all_of(some) != found.changes and trials.outcome(all_of(some)) is TrialOutcome.FITS
     )
     return replace(found, others=others)
 
@@ -64,15 +64,15 @@ def _sets(options: Sequence[Option], size: int) -> Iterator[tuple[Option, ...]]:
 def _any_of(kind: str, options: Sequence[Option], trials: Trials) -> KindOutcome:
     """Look for the fewest that do, where they may do though all of them together do not."""
     if 2 ** len(options) > MOST_TRIALS:
-        return Outcome.OPEN
-    found: KindOutcome = Outcome.RULED_OUT
+        return TrialOutcome.OPEN
+    found: KindOutcome = TrialOutcome.RULED_OUT
     for size in range(1, len(options) + 1):
         for some in _sets(options, size):
             outcome = trials.outcome(all_of(some))
-            if outcome is Outcome.FITS:
-                certain = size == 1 or found is Outcome.RULED_OUT
-                return ProposedChange(kind, all_of(some), certain)
-            if outcome is Outcome.OPEN:
+            if outcome is TrialOutcome.FITS:
+                certain = size == 1 or found is TrialOutcome.RULED_OUT
+                return SufficientChange(kind, all_of(some), certain)
+            if outcome is TrialOutcome.OPEN:
                 found = outcome
     return found
 
@@ -88,7 +88,7 @@ def _without_needless(options: Sequence[Option], trials: Trials) -> list[Option]
         start = 0
         while start < len(kept):
             fewer = kept[:start] + kept[start + size :]
-            if fewer and trials.outcome(all_of(fewer)) is Outcome.FITS:
+            if fewer and trials.outcome(all_of(fewer)) is TrialOutcome.FITS:
                 kept = fewer
             else:
                 start += size

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
-from placer.explain.explanation import ProposedChange
-from placer.explain.trial import Outcome, Trials, outcome_of
+from placer.explain.explanation import SufficientChange
+from placer.explain.trial import TrialOutcome, Trials, outcome_of
 from placer_models.cluster import Instance, Nodes
 from placer_models.legal import IllegalPodError
 from placer_models.pod import pods_of
@@ -17,7 +17,7 @@ MOST_TRIALS = 64
 Option = tuple[InstanceChange, ...]
 """Changes that go together: one pod of a shape does without a label, so all of the shape do."""
 
-KindOutcome = ProposedChange | Outcome
+KindOutcome = SufficientChange | TrialOutcome
 """A change that does; or that none of the kind would, or that it is not known."""
 
 
@@ -27,7 +27,7 @@ def is_ruled_out(instance: Instance, trials: Trials) -> bool:
         answer = trials.answer(instance)
     except IllegalPodError:
         return False
-    return answer is not None and outcome_of(answer, instance) is Outcome.RULED_OUT
+    return answer is not None and outcome_of(answer, instance) is TrialOutcome.RULED_OUT
 
 
 def spreads(instance: Instance) -> bool:
@@ -79,14 +79,14 @@ def all_of(options: Iterable[Option]) -> Option:
     return tuple(change for option in options for change in option)
 
 
-def none_of(outcomes: Sequence[KindOutcome]) -> Outcome:
+def none_of(outcomes: Sequence[KindOutcome]) -> TrialOutcome:
     """Return what is known where several looks have found no change."""
-    return Outcome.OPEN if Outcome.OPEN in outcomes else Outcome.RULED_OUT
+    return TrialOutcome.OPEN if TrialOutcome.OPEN in outcomes else TrialOutcome.RULED_OUT
 
 
 def all_certain(outcomes: Sequence[KindOutcome]) -> bool:
     """Return whether each of several looks has ended with a proof."""
     return all(
-        one is Outcome.RULED_OUT or (isinstance(one, ProposedChange) and one.smallest)
+        one is TrialOutcome.RULED_OUT or (isinstance(one, SufficientChange) and one.smallest)
         for one in outcomes
     )

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
-from placer.explain.explanation import ProposedChange
+from placer.explain.explanation import SufficientChange
 from placer.explain.kind_outcome import (
     MOST_TRIALS,
     KindOutcome,
@@ -16,7 +16,7 @@ from placer.explain.kind_outcome import (
     none_of,
 )
 from placer.explain.relaxed import asking_nothing, without_policies
-from placer.explain.trial import Outcome, Trials
+from placer.explain.trial import TrialOutcome, Trials
 from placer_models.pod import Gang, PodSpec
 from placer_models.whatif.change import ChangeError
 from placer_models.whatif.language import apply_all
@@ -55,14 +55,14 @@ class ResourceAsked(NamedTuple):
 def ask_less(trials: Trials) -> KindOutcome:
     """Look for the least that has to be asked less of one resource; not of several at once."""
     if is_ruled_out(asking_nothing(trials.instance), trials):
-        return Outcome.RULED_OUT
+        return TrialOutcome.RULED_OUT
     specs = {pod.spec for gang in trials.instance.gangs for pod in gang.pods}
     if len(specs) > 1 or any(spec.variants for spec in specs):
-        return Outcome.OPEN
+        return TrialOutcome.OPEN
     outcomes: list[KindOutcome] = []
     for asked in resources_asked(specs.pop()):
         found = _least_less(asked, trials)
-        if isinstance(found, ProposedChange):
+        if isinstance(found, SufficientChange):
             return found
         outcomes.append(found)
     return none_of(outcomes)
@@ -76,12 +76,12 @@ def ask_less_of_several(trials: Trials) -> KindOutcome:
     """
     specs = {pod.spec for gang in trials.instance.gangs for pod in gang.pods}
     if len(specs) > 1 or any(spec.variants for spec in specs):
-        return Outcome.OPEN
+        return TrialOutcome.OPEN
     asked = list(resources_asked(specs.pop()))
     gangs = trials.instance.gangs
     least = {one.name: tuple(one.less(gang, 1) for gang in gangs) for one in asked if one.steps > 1}
     known = trials.outcome(all_of(least.values()))
-    if known is not Outcome.FITS:
+    if known is not TrialOutcome.FITS:
         return known
     certain = True
     kept: list[Option] = []
@@ -91,14 +91,14 @@ def ask_less_of_several(trials: Trials) -> KindOutcome:
         del least[one.name]
         others = all_of((*kept, *least.values()))
         known = trials.outcome(others)
-        if known is Outcome.FITS:
+        if known is TrialOutcome.FITS:
             continue
         found = _least_less(one, trials.changed(others))
-        if not isinstance(found, ProposedChange):
-            return Outcome.OPEN
-        certain = certain and known is Outcome.RULED_OUT and found.smallest
+        if not isinstance(found, SufficientChange):
+            return TrialOutcome.OPEN
+        certain = certain and known is TrialOutcome.RULED_OUT and found.smallest
         kept.append(found.changes)
-    return ProposedChange("ask-less", all_of(kept), certain)
+    return SufficientChange("ask-less", all_of(kept), certain)
 
 
 def resources_asked(spec: PodSpec) -> Iterator[ResourceAsked]:
@@ -136,11 +136,11 @@ def _least_less(asked: ResourceAsked, trials: Trials) -> KindOutcome:
     # Where less may not fit though more does, nothing follows from what does not fit.
     plain = not may_need_more(trials.instance)
     if not plain and _without_policies_none_fits(less(steps.low), trials):
-        return Outcome.RULED_OUT
+        return TrialOutcome.RULED_OUT
     found = steps.most_that_fits(lambda count: trials.outcome(less(count)), plain=plain)
     if found is None:
         return steps.beyond
-    return ProposedChange("ask-less", less(found), steps.beyond is Outcome.RULED_OUT)
+    return SufficientChange("ask-less", less(found), steps.beyond is TrialOutcome.RULED_OUT)
 
 
 def _most_left(resource: str, trials: Trials) -> int | None:
@@ -185,9 +185,9 @@ class StepSearch:
 
     low: int
     high: int
-    beyond: Outcome = Outcome.RULED_OUT
+    beyond: TrialOutcome = TrialOutcome.RULED_OUT
 
-    def most_that_fits(self, outcome: Callable[[int], Outcome], *, plain: bool) -> int | None:
+    def most_that_fits(self, outcome: Callable[[int], TrialOutcome], *, plain: bool) -> int | None:
         """Return it, or None if none fits.
 
         Args:
@@ -201,24 +201,24 @@ class StepSearch:
         if not plain and self.high - self.low <= MOST_TRIALS:
             for count in range(self.high - 1, self.low - 1, -1):
                 known = outcome(count)
-                if known is Outcome.FITS:
+                if known is TrialOutcome.FITS:
                     return count
-                if known is Outcome.OPEN:
+                if known is TrialOutcome.OPEN:
                     self.beyond = known
             return None
         if not plain:
-            self.beyond = Outcome.OPEN
+            self.beyond = TrialOutcome.OPEN
         lowest = outcome(self.low)
-        if lowest is not Outcome.FITS:
-            self.beyond = lowest if plain else Outcome.OPEN
+        if lowest is not TrialOutcome.FITS:
+            self.beyond = lowest if plain else TrialOutcome.OPEN
             return None
-        if self.high - self.low > 1 and outcome(self.high - 1) is Outcome.FITS:
+        if self.high - self.low > 1 and outcome(self.high - 1) is TrialOutcome.FITS:
             return self.high - 1
         fits, refused = self.low, self.high
         while refused - fits > 1:
             middle = (fits + refused) // 2
             known = outcome(middle)
-            if known is Outcome.FITS:
+            if known is TrialOutcome.FITS:
                 fits = middle
                 continue
             refused = middle

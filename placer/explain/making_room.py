@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 from placer.explain.alike_nodes import with_nodes
-from placer.explain.explanation import ProposedChange
+from placer.explain.explanation import SufficientChange
 from placer.explain.fewest import fewest
 from placer.explain.kind_outcome import (
     MOST_TRIALS,
@@ -13,7 +13,7 @@ from placer.explain.kind_outcome import (
     is_ruled_out,
     none_of,
 )
-from placer.explain.trial import Outcome, Trials, outcome_of
+from placer.explain.trial import TrialOutcome, Trials, outcome_of
 from placer_models.placement import NamespacedName, Placed
 from placer_models.pod import Gang, pods_of
 from placer_models.reach import any_reaches_beyond
@@ -39,24 +39,24 @@ def move(trials: Trials) -> KindOutcome:
     every = trials.whole or trials
     could = sum(one.movable for one in every.instance.running)
     if not could or _has_no_room_when_empty(trials):
-        return Outcome.RULED_OUT
+        return TrialOutcome.RULED_OUT
     among = _among_few_nodes(every) if trials.whole else every
     answer = among.answer(replace(among.instance, move_budget=MOST_MOVES))
     if answer is None or not isinstance(answer, Placed):
-        known = Outcome.OPEN if answer is None else outcome_of(answer, among.instance)
-        return known if could <= MOST_MOVES and among is every else Outcome.OPEN
+        known = TrialOutcome.OPEN if answer is None else outcome_of(answer, among.instance)
+        return known if could <= MOST_MOVES and among is every else TrialOutcome.OPEN
     if not answer.moves:
-        return Outcome.OPEN
+        return TrialOutcome.OPEN
     changes = tuple(MovePods(one.home.key) for one in answer.moves)
-    if among.outcome(changes) is not Outcome.FITS:
-        return Outcome.OPEN
+    if among.outcome(changes) is not TrialOutcome.FITS:
+        return TrialOutcome.OPEN
     proven = among is every and any(
         value.tier.name == "moves" and value.proven for value in answer.tiers
     )
-    return ProposedChange("move", changes, proven or len(changes) == 1)
+    return SufficientChange("move", changes, proven or len(changes) == 1)
 
 
-def first_by_name(found: ProposedChange, trials: Trials) -> ProposedChange:
+def first_by_name(found: SufficientChange, trials: Trials) -> SufficientChange:
     """Return a change that moves as many pods, the first by name, as far as time allows.
 
     The last name is as early as may be, then the one before it: which pods may move is halved
@@ -77,7 +77,7 @@ def first_by_name(found: ProposedChange, trials: Trials) -> ProposedChange:
             else:
                 refused = middle
     changes = tuple(map(MovePods, best))
-    if among.outcome(changes) is not Outcome.FITS:
+    if among.outcome(changes) is not TrialOutcome.FITS:
         return found
     return replace(found, changes=changes)
 
@@ -157,25 +157,25 @@ def end(trials: Trials) -> KindOutcome:
     runners = [one.pod for one in instance.running]
     may_end = sorted(one.pod.key for one in instance.running if not one.of_node)
     if _has_no_room_when_empty(trials):
-        return Outcome.RULED_OUT
+        return TrialOutcome.RULED_OUT
     alone = len(pods) == 1 or (trials.whole is not None and _ask_alike(instance.gangs))
     if len(pods) > 1 and len(may_end) <= MOST_ENDED:
         alone = False  # so that fewer are ruled out one by one
     if not alone or any_reaches_beyond((*pods, *runners)):
         if len(may_end) > MOST_ENDED:
-            return _ended_by_trying(every) if len(pods) == 1 else Outcome.OPEN
+            return _ended_by_trying(every) if len(pods) == 1 else TrialOutcome.OPEN
         return fewest("end", [(Remove(key),) for key in may_end], every)
     outcomes: list[KindOutcome] = []
     rooms = _cheapest_rooms(every, len(pods), outcomes)
     if not rooms:
-        return none_of(outcomes) if len(pods) == 1 else Outcome.OPEN
+        return none_of(outcomes) if len(pods) == 1 else TrialOutcome.OPEN
     among = _with_rooms(every, rooms) if trials.whole is not None else every
     enough = _fewest_rooms(rooms, among)
     if enough is None:
-        return Outcome.OPEN
+        return TrialOutcome.OPEN
     best = _ended(rooms[:enough])
     certain = len(best) == 1 or (len(pods) == 1 and all_certain(outcomes))
-    return ProposedChange("end", best, certain)
+    return SufficientChange("end", best, certain)
 
 
 def _ended_by_trying(every: Trials) -> KindOutcome:
@@ -184,18 +184,18 @@ def _ended_by_trying(every: Trials) -> KindOutcome:
     What is left of the cluster is tried each time, so that a node takes longer.
     """
     running = every.counted.running
-    best: ProposedChange | None = None
+    best: SufficientChange | None = None
     half_s = SHARE_OF_PROOF * every.left_s
     for there in sorted(filter(None, running), key=len):
         if every.left_s < half_s or (best is not None and len(best.changes) == 1):
             break
         found = fewest("end", [(Remove(one.pod.key),) for one in there if not one.of_node], every)
-        if isinstance(found, ProposedChange) and (
+        if isinstance(found, SufficientChange) and (
             best is None or len(found.changes) < len(best.changes)
         ):
             best = found
     if best is None:
-        return Outcome.OPEN
+        return TrialOutcome.OPEN
     return replace(best, smallest=len(best.changes) == 1)
 
 
@@ -211,12 +211,12 @@ def _with_rooms(every: Trials, rooms: list[_RoomOnNode]) -> Trials:
 
 def _fewest_rooms(rooms: list[_RoomOnNode], among: Trials) -> int | None:
     """Return of how many of the rooms, the cheapest first, all have a place; None: of none."""
-    if among.outcome(_ended(rooms)) is not Outcome.FITS:
+    if among.outcome(_ended(rooms)) is not TrialOutcome.FITS:
         return None
     too_few, enough = 0, len(rooms)
     while enough - too_few > 1:
         middle = (enough + too_few) // 2
-        if among.outcome(_ended(rooms[:middle])) is Outcome.FITS:
+        if among.outcome(_ended(rooms[:middle])) is TrialOutcome.FITS:
             enough = middle
         else:
             too_few = middle
@@ -251,11 +251,11 @@ def _cheapest_rooms(every: Trials, pods: int, outcomes: list[KindOutcome]) -> li
         if worst == 1 and len(order) > MOST_TRIALS:
             break
         if every.left_s < (half_s if worst and worst <= len(running[index]) else 0):
-            outcomes.append(Outcome.OPEN)
+            outcomes.append(TrialOutcome.OPEN)
             break
         found = _ended_on(index, every)
         outcomes.append(found)
-        if isinstance(found, ProposedChange):
+        if isinstance(found, SufficientChange):
             changes = found.changes
             rooms = sorted((*rooms, _RoomOnNode(index, changes)), key=_size_and_names)[:pods]
     return rooms

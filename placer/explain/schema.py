@@ -59,7 +59,7 @@ class WinnerPart(Part):
     tier: str | None
 
 
-class ProposedChangePart(Part):
+class SufficientChangePart(Part):
     """A change that would do, in the words of ``--what-if``."""
 
     kind: Literal[CHANGE_KINDS]  # type: ignore[valid-type]  # told in one place only
@@ -85,7 +85,7 @@ class ExplanationPart(Part):
     funnel: tuple[FunnelStepPart, ...]
     nearest: tuple[NearMissPart, ...]
     outvoted_by: WinnerPart | None
-    changes: tuple[ProposedChangePart, ...]
+    changes: tuple[SufficientChangePart, ...]
     ruled_out: tuple[str, ...]
     open: tuple[str, ...]
 

@@ -9,7 +9,7 @@ place; that no smaller one does is proven only where the solver ruled each small
 from collections.abc import Callable, Collection, Iterable, Iterator
 
 from placer.explain.alike_nodes import FewAlike
-from placer.explain.explanation import ProposedChange
+from placer.explain.explanation import SufficientChange
 from placer.explain.fewest import equally_small, fewest
 from placer.explain.kind_outcome import (
     KindOutcome,
@@ -23,7 +23,7 @@ from placer.explain.least_less import StepSearch, ask_less
 from placer.explain.making_room import end, first_by_name, move
 from placer.explain.node_labels import labels_to_set
 from placer.explain.relaxed import without_limits
-from placer.explain.trial import CountedWork, Outcome, Trials, outcome_of
+from placer.explain.trial import CountedWork, TrialOutcome, Trials, outcome_of
 from placer.search.baseline import Baseline
 from placer_models.cluster import Instance, Node
 from placer_models.node_rules import node_admits
@@ -140,7 +140,7 @@ def fewer_members(trials: Trials) -> KindOutcome:
     """Look for the most members of the gang that fit together."""
     gangs = trials.instance.gangs
     if len(gangs) != 1 or gangs[0].lone:
-        return Outcome.RULED_OUT
+        return TrialOutcome.RULED_OUT
     (gang,) = gangs
     steps = StepSearch(low=1, high=len(gang.pods))
     alike = (
@@ -154,8 +154,8 @@ def fewer_members(trials: Trials) -> KindOutcome:
     )
     if found is None:
         return steps.beyond
-    certain = steps.beyond is Outcome.RULED_OUT
-    return ProposedChange("fewer-members", (Scale(gang.key, found),), certain)
+    certain = steps.beyond is TrialOutcome.RULED_OUT
+    return SufficientChange("fewer-members", (Scale(gang.key, found),), certain)
 
 
 def add_nodes(trials: Trials) -> KindOutcome:
@@ -178,12 +178,12 @@ def add_nodes(trials: Trials) -> KindOutcome:
         tried += 1
         found = _fewest_added(names[0], MOST_ADDED if best is None else best.count - 1, trials)
         outcomes.append(found)
-        if isinstance(found, ProposedChange) and isinstance(found.changes[0], Add):
+        if isinstance(found, SufficientChange) and isinstance(found.changes[0], Add):
             best = found.changes[0]
     if best is None:
-        return none_of(outcomes) if tried == len(types) else Outcome.OPEN
+        return none_of(outcomes) if tried == len(types) else TrialOutcome.OPEN
     certain = tried == len(types) and all_certain(outcomes) and not spreads(trials.instance)
-    return ProposedChange("add-nodes", (best,), best.count == 1 or certain)
+    return SufficientChange("add-nodes", (best,), best.count == 1 or certain)
 
 
 def _fewest_added(like: str, most: int, trials: Trials) -> KindOutcome:
@@ -191,36 +191,36 @@ def _fewest_added(like: str, most: int, trials: Trials) -> KindOutcome:
     pods = sum(len(gang.pods) for gang in trials.instance.gangs)
     enough, most = most >= pods or most < MOST_ADDED, min(most, pods)
     if most < 1:
-        return Outcome.RULED_OUT
+        return TrialOutcome.RULED_OUT
     if spreads(trials.instance):
         return _fewest_by_doubling(like, most, trials, enough=enough)
     changed = apply_all((Add(most, like),), trials.instance)
     answer = trials.answer(changed)
-    outcome = Outcome.OPEN if answer is None else outcome_of(answer, trials.instance)
+    outcome = TrialOutcome.OPEN if answer is None else outcome_of(answer, trials.instance)
     if not isinstance(answer, Placed):
-        return outcome if enough else Outcome.OPEN
+        return outcome if enough else TrialOutcome.OPEN
     known = {node.name for node in trials.instance.nodes}
     used = len({place.node for place in answer.placement.pods} - known)
     # Where so many are used, one fewer often is too few, which is a proof.
-    return _halved(0, Outcome.RULED_OUT, most, (used, used - 1), like, trials)
+    return _halved(0, TrialOutcome.RULED_OUT, most, (used, used - 1), like, trials)
 
 
 def _fewest_by_doubling(like: str, most: int, trials: Trials, *, enough: bool) -> KindOutcome:
     """Look for how many nodes would do where one more may be another empty domain."""
-    refused, beyond, count = 0, Outcome.RULED_OUT, 1
-    while (outcome := trials.outcome((Add(count, like),))) is not Outcome.FITS:
+    refused, beyond, count = 0, TrialOutcome.RULED_OUT, 1
+    while (outcome := trials.outcome((Add(count, like),))) is not TrialOutcome.FITS:
         if count == most:
             if not enough:
-                return Outcome.OPEN
+                return TrialOutcome.OPEN
             changed = apply_all((Add(most, like),), without_limits(trials.instance))
-            return Outcome.RULED_OUT if is_ruled_out(changed, trials) else Outcome.OPEN
+            return TrialOutcome.RULED_OUT if is_ruled_out(changed, trials) else TrialOutcome.OPEN
         refused, beyond, count = count, outcome, min(2 * count, most)
     return _halved(refused, beyond, count, (), like, trials)
 
 
 def _halved(
-    refused: int, beyond: Outcome, fits: int, first: Iterable[int], like: str, trials: Trials
-) -> ProposedChange:
+    refused: int, beyond: TrialOutcome, fits: int, first: Iterable[int], like: str, trials: Trials
+) -> SufficientChange:
     """Return the fewest nodes that do, of more than do not and no more than do.
 
     Args:
@@ -238,11 +238,11 @@ def _halved(
         if not refused < middle < fits:
             continue
         outcome = trials.outcome((Add(middle, like),))
-        if outcome is Outcome.FITS:
+        if outcome is TrialOutcome.FITS:
             fits = middle
         else:
             refused, beyond = middle, outcome
-    return ProposedChange("add-nodes", (Add(fits, like),), beyond is Outcome.RULED_OUT)
+    return SufficientChange("add-nodes", (Add(fits, like),), beyond is TrialOutcome.RULED_OUT)
 
 
 KINDS: dict[str, Callable[[Trials], KindOutcome]] = {
@@ -312,13 +312,13 @@ class ChangeSearch:
         """
         self._trials.give(seconds, max(LEAST_TRIAL_S, seconds / TRIALS_AT_LEAST))
         for kind, look in self._kinds.items():
-            changes = sum(isinstance(one, ProposedChange) for one in self.found.values())
+            changes = sum(isinstance(one, SufficientChange) for one in self.found.values())
             if self._trials.left_s <= 0 or (most is not None and changes >= most):
                 return
             if kind in self.found:
                 continue
             outcome = look(self._trials)
-            if outcome is not Outcome.OPEN or self._trials.left_s > 0:
+            if outcome is not TrialOutcome.OPEN or self._trials.left_s > 0:
                 self.found[kind] = outcome
         if most is None:
             self._settle_ties()
@@ -326,7 +326,7 @@ class ChangeSearch:
     def _settle_ties(self) -> None:
         """Look at changes that are as small as those that were found, once for each of them."""
         for kind, found in self.found.items():
-            if kind in self._settled or not isinstance(found, ProposedChange):
+            if kind in self._settled or not isinstance(found, SufficientChange):
                 continue
             if kind in EQUALLY_SMALL:
                 options = EQUALLY_SMALL[kind](self._trials.instance)
@@ -339,4 +339,4 @@ class ChangeSearch:
     @property
     def outcomes(self) -> dict[str, KindOutcome]:
         """What is known of each kind."""
-        return {kind: self.found.get(kind, Outcome.OPEN) for kind in KINDS}
+        return {kind: self.found.get(kind, TrialOutcome.OPEN) for kind in KINDS}

@@ -28,7 +28,7 @@ LEAST_S = 0.05
 """A trial with less time than this is not begun."""
 
 
-class Outcome(Enum):
+class TrialOutcome(Enum):
     """What a trial shows."""
 
     FITS = "fits"
@@ -75,7 +75,7 @@ class Trials:
     whole: "Trials | None" = None
     work: CountedWork | None = None
     _started_s: float = field(init=False)
-    _known: dict[tuple[str, ...], Outcome] = field(default_factory=dict)
+    _known: dict[tuple[str, ...], TrialOutcome] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.instance = with_counted(self.instance)
@@ -104,16 +104,16 @@ class Trials:
     def _now(self) -> float:
         return monotonic() if self.work is None else self.work.done
 
-    def outcome(self, changes: Sequence[InstanceChange]) -> Outcome:
+    def outcome(self, changes: Sequence[InstanceChange]) -> TrialOutcome:
         """Return whether all fit with these changes."""
         key = tuple(sorted(map(str, changes)))
         if key not in self._known:
             try:
                 answer = self.answer(apply_all(changes, self.instance))
             except ChangeError:
-                return Outcome.RULED_OUT  # it cannot be made at all
+                return TrialOutcome.RULED_OUT  # it cannot be made at all
             if answer is None:
-                return Outcome.OPEN
+                return TrialOutcome.OPEN
             self._known[key] = outcome_of(answer, self.instance)
             log.info("tried %s: %s", ", ".join(key), self._known[key].value)
         return self._known[key]
@@ -155,7 +155,7 @@ class Trials:
         return self.baseline
 
 
-def outcome_of(answer: Answer, instance: Instance) -> Outcome:
+def outcome_of(answer: Answer, instance: Instance) -> TrialOutcome:
     """Return what an answer shows of whether all that wait have a place.
 
     Were there a place for all, no tier of the placed would be less than full. So it is ruled out
@@ -163,9 +163,9 @@ def outcome_of(answer: Answer, instance: Instance) -> Outcome:
     """
     match answer:
         case Placed():
-            return Outcome.FITS
+            return TrialOutcome.FITS
         case Infeasible():
-            return Outcome.RULED_OUT
+            return TrialOutcome.RULED_OUT
         case PartlyPlaced():
             left_out = {(one.namespace, one.name) for one in answer.unplaced}
             first = max(
@@ -178,5 +178,5 @@ def outcome_of(answer: Answer, instance: Instance) -> Outcome:
             )
             for value in answer.tiers:
                 if first is not None and value.tier == placed_tier(first) and value.proven:
-                    return Outcome.RULED_OUT
-    return Outcome.OPEN
+                    return TrialOutcome.RULED_OUT
+    return TrialOutcome.OPEN

@@ -7,7 +7,7 @@ from placer.greedy.gang_order import hardest_first
 from placer.greedy.node_strategy import usable_left
 from placer.greedy.node_table import NodeTable
 from placer.greedy.offer import NO_PRICE
-from placer.greedy.switches import SwitchTaker, points_broken
+from placer.greedy.switches import PcieSwitchUse, points_broken
 from placer.state.out_of_time import raise_if_out_of_time
 from placer_models.device import GPU
 from placer_models.links.best import best_pair_sum, best_selection
@@ -132,7 +132,7 @@ def _one_by_one(table: NodeTable, state: int, view: int, pods: Sequence[int]) ->
         lost = usable_left(before) - usable_left(table.left(state))
         if before.switches:
             takers = [
-                SwitchTaker.of(problem.shape_on(problem.pods[pod], before), place)
+                PcieSwitchUse.of(problem.shape_on(problem.pods[pod], before), place)
                 for pod, place in members
             ]
             lost += points_broken(before, takers)

@@ -3,7 +3,7 @@
 from placer.greedy.cores import whole_cores_free, whole_cores_lost
 from placer.greedy.devices import points_lost, points_of
 from placer.greedy.inside import PlaceInside
-from placer.greedy.switches import SwitchTaker, points_broken
+from placer.greedy.switches import PcieSwitchUse, points_broken
 from placer_models.goals import WHOLE_CORE_POINTS
 from placer_models.node_strategy import strategy_cost
 from placer_models.problem.dimensions import MEMORY, SHARED_POOL, amounts_left
@@ -20,7 +20,7 @@ def cost_of(place: PlaceInside) -> int:
     lost = node.room_points - room_points(node.rooms, left[SHARED_POOL], left[MEMORY])
     lost += points_lost(node, devices.counts, devices.shares)
     if node.switches and (shape.devices or shape.shares):
-        lost += points_broken(node, [SwitchTaker.of(shape, devices)])
+        lost += points_broken(node, [PcieSwitchUse.of(shape, devices)])
     return lost + WHOLE_CORE_POINTS * whole_cores_lost(node, place.cores)
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from placer.greedy.affinity import AffinityCounts
 from placer.greedy.chooser import choose_among_others
 from placer.greedy.columns import Columns, Indices, Mask, Numbers
-from placer.greedy.cost_bound import CostBound
+from placer.greedy.cost_bound import PlacementCostBound
 from placer.greedy.free_nodes import only_gpu
 from placer.greedy.node_rows import Largest, NodeRows, first_of_each
 from placer.greedy.offer import BY_STRATEGY
@@ -79,7 +79,7 @@ class NodeTable:
         self._largest = Largest(self._columns, self._rows)
         # A demand is a shape with its fits: what bounds, bids and rankings are about.
         self._demands: dict[tuple[Shape, Fits, tuple[Shape, ...]], int] = {}
-        self._bounds: dict[tuple[tuple[int, int], ...], CostBound] = {}
+        self._bounds: dict[tuple[tuple[int, int], ...], PlacementCostBound] = {}
         self._bids: dict[tuple[int, int, frozenset[int], int], Bid | None] = {}
         self._spares: dict[int, int] = {}
         self._rankings: dict[tuple[int, frozenset[int]], Ranking] = {}
@@ -349,13 +349,13 @@ class NodeTable:
         left = self.leaves(shape, state, replace(choice, near=()) if choice.near else choice)
         return Bid(offer.price, choice, left)
 
-    def _bound(self, shapes: Sequence[int]) -> CostBound:
+    def _bound(self, shapes: Sequence[int]) -> PlacementCostBound:
         shape_of = {self._demand_of[shape]: shape for shape in shapes}
         key = tuple(sorted(Counter(self._demand_of[shape] for shape in shapes).items()))
         if key not in self._bounds:
             wanted = list(zip(self.problem.shapes, self.problem.fits, strict=True))
             counts = [(wanted[shape_of[demand]], count) for demand, count in key]
-            self._bounds[key] = CostBound(self._columns, counts)
+            self._bounds[key] = PlacementCostBound(self._columns, counts)
         return self._bounds[key]
 
     def _ranking(self, shape: int) -> Ranking:

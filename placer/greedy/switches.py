@@ -14,7 +14,7 @@ from placer_models.problem.problem import Choice, Shape
 from placer_models.problem.switches import has_several, whole_switches
 
 
-class SwitchTaker(NamedTuple):
+class PcieSwitchUse(NamedTuple):
     """What a pod takes below switches.
 
     Attributes:
@@ -27,7 +27,7 @@ class SwitchTaker(NamedTuple):
     places: frozenset[tuple[int, int]]
 
     @classmethod
-    def of(cls, shape: Shape, taken: DevicesTaken | Choice) -> "SwitchTaker":
+    def of(cls, shape: Shape, taken: DevicesTaken | Choice) -> "PcieSwitchUse":
         """Return what a pod of the shape takes."""
         counts = taken.counts if isinstance(taken, DevicesTaken) else taken.devices
         places = {(b, at) for b, of in enumerate(counts) for at, count in enumerate(of) if count}
@@ -49,7 +49,7 @@ def device_options(
     yield found
     if not node.switches or node.load is not None or not (shape.devices or shape.shares):
         return
-    broken = _broken(node, [SwitchTaker.of(shape, found)])
+    broken = _broken(node, [PcieSwitchUse.of(shape, found)])
     if not broken:
         return
     whole = [*broken, *(s for s in whole_switches(node.switches, node.banks) if s not in broken)]
@@ -61,16 +61,16 @@ def device_options(
             return
 
 
-def points_broken(node: NodeState, takers: Sequence[SwitchTaker]) -> int:
+def points_broken(node: NodeState, uses: Sequence[PcieSwitchUse]) -> int:
     """Return the points of tier ``usable`` of the whole switches that the pods break together."""
-    return SWITCH_POINTS * len(_broken(node, takers)) if node.switches else 0
+    return SWITCH_POINTS * len(_broken(node, uses)) if node.switches else 0
 
 
-def _broken(node: NodeState, takers: Iterable[SwitchTaker]) -> tuple[ClassesBelow, ...]:
+def _broken(node: NodeState, uses: Iterable[PcieSwitchUse]) -> tuple[ClassesBelow, ...]:
     """Return the whole switches that pods have a part of, but none that has several devices."""
     several, single = set[tuple[int, int]](), set[tuple[int, int]]()
-    for taker in takers:
-        (several if taker.several else single).update(taker.places)
+    for use in uses:
+        (several if use.several else single).update(use.places)
     if not single:
         return ()
     return tuple(

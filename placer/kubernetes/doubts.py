@@ -94,9 +94,9 @@ class Doubts:
             replace(one, term=replace(one.term, topology=EVERY_NODE[0]))
             if one.term.apart and one.term.required
             else one
-            for one in part.wishes.affinity
+            for one in part.constraints.affinity
         )
-        if terms == part.wishes.affinity:
+        if terms == part.constraints.affinity:
             return part
         self.widened = True
-        return replace(part, wishes=replace(part.wishes, affinity=terms))
+        return replace(part, constraints=replace(part.constraints, affinity=terms))

@@ -151,7 +151,7 @@ def instance_of(
     reading = _reading(objects, joined, defaults or NO_DEFAULTS, summary)
     waiting, unasked = waiting_in(objects.pods.values(), who, summary)
     for part in waiting:
-        for name, value in part.wishes.features:
+        for name, value in part.constraints.features:
             what = f"the label {name}={value} stands for the nodes that declare this feature"
             summary.assume(what, part.identity.title)
     specs: dict[PodSpec, PodSpec] = {}
@@ -301,10 +301,10 @@ def _reading(
     objects: Objects, joined: Mapping[str, JoinedNode], defaults: Defaults, summary: Summary
 ) -> RequestContext:
     nodes = [one.node for one in joined.values()]
-    wishes = [part.wishes for part in objects.pods.values()]
+    constraints = [part.constraints for part in objects.pods.values()]
     return RequestContext(
         types=frozenset(device.type for node in nodes for device in node.machine.devices),
-        label_keys=frozenset[str]().union(*(one.label_keys for one in wishes)),
+        label_keys=frozenset[str]().union(*(one.label_keys for one in constraints)),
         sums_cpus=any(map(_is_both, objects.pods.values())),
         aligned_by_default=defaults.alignment in BINDING,
         counted=frozenset(pair for one in joined.values() for pair in one.counted),
@@ -317,7 +317,7 @@ def _surroundings(objects: Objects, nodes: Sequence[Node], summary: Summary) -> 
     pods = objects.pods.values()
     names = Namespaces.of(objects.namespaces, (part.identity.namespace for part in pods))
     hosts = [host for node in nodes for key, host in node.labels if key == HOSTNAME]
-    terms = (one for part in pods for one in part.wishes.affinity)
+    terms = (one for part in pods for one in part.constraints.affinity)
     if names.untold and any(one.asks_for_labels_of_namespaces for one in terms):
         for name in sorted(names.untold):
             summary.assume(

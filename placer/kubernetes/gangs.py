@@ -17,7 +17,7 @@ from placer_models.kubernetes.pod_containers import RequestContext
 from placer_models.kubernetes.pod_gang import GangRef
 from placer_models.kubernetes.pod_spec import AskedPod, asked_by
 from placer_models.kubernetes.priority import SYSTEM_PRIORITIES
-from placer_models.left_out import IllegalPods, LeftOut, LegalPart, legal_part
+from placer_models.left_out import IllegalPods, LeftOut, LegalGangs, without_illegal_pods
 from placer_models.legal import illegal_pods
 from placer_models.placement import NamespacedName
 from placer_models.pod import Gang, GangGroup, Pod, PodSpec, pods_of
@@ -171,7 +171,7 @@ def _illegal(
 
 def legal_gangs(
     waits: WaitingGangs, nodes: Sequence[Node], objects: Objects, summary: Summary
-) -> LegalPart:
+) -> LegalGangs:
     """Return what waits without illegal pods, and without what cannot run without them.
 
     Besides those that are known, pods are illegal that ask for what no device of the nodes shares.
@@ -183,7 +183,7 @@ def legal_gangs(
         message = f"{fault.field}: {fault.message}"
         error = IllegalPodObjectError(part.identity.title, ("spec",), message)
         illegal[key] = _illegal(part, error, objects, summary)
-    legal = legal_part(waits.gangs, waits.groups, illegal)
+    legal = without_illegal_pods(waits.gangs, waits.groups, illegal)
     return replace(legal, left_out=(*legal.left_out, *waits.left_out))
 
 

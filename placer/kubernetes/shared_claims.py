@@ -48,16 +48,16 @@ def in_order_of_claims(
 
 def _demands(part: KubePod) -> tuple[bool, int, int, int]:
     """Return a key that orders pods by how hard it is to place them."""
-    wishes = part.wishes
+    constraints = part.constraints
     asked = [part.own, *(one.requests for one in part.containers)]
     return (
         part.gang is not None,
-        len(wishes.selector)
-        + len(wishes.features)
-        + (wishes.node_affinity is not None)
-        + len(wishes.affinity)
-        + len(wishes.spread)
-        + len(wishes.host_ports)
+        len(constraints.selector)
+        + len(constraints.features)
+        + (constraints.node_affinity is not None)
+        + len(constraints.affinity)
+        + len(constraints.spread)
+        + len(constraints.host_ports)
         + len(part.claims)
         + (part.volumes != NO_VOLUMES),
         sum(one.cpu_milli or 0 for one in asked),

@@ -92,7 +92,7 @@ def about_nominated(part: KubePod, parts: Iterable[KubePod]) -> tuple[str, ...]:
         parts: All pods.
 
     """
-    constraints = [one for one in part.wishes.spread if one.required]
+    constraints = [one for one in part.constraints.spread if one.required]
     if not constraints:
         return ()
     expected = [

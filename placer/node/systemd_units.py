@@ -92,7 +92,7 @@ class MachineUnits(Protocol):
         """
 
 
-class NoUnits:
+class NoSystemd:
     """Stands for systemd where there is none to ask."""
 
     answer_s = ANSWER_S

@@ -19,7 +19,7 @@ PODS, RANKS = "pods_", "noderank_"
 
 
 @dataclass(frozen=True, slots=True)
-class Arrivals:
+class ArrivalOrder:
     """What one seed says.
 
     Attributes:
@@ -32,7 +32,7 @@ class Arrivals:
     ranks: tuple[int, ...]
 
 
-def read_arrivals(file: Path, seed: int, *, nodes: int, pods: int) -> Arrivals:
+def read_arrival_order(file: Path, seed: int, *, nodes: int, pods: int) -> ArrivalOrder:
     """Return the arrivals of a seed.
 
     Args:
@@ -59,7 +59,7 @@ def read_arrivals(file: Path, seed: int, *, nodes: int, pods: int) -> Arrivals:
         raise InputError(
             str(file), None, f"{RANKS}{seed}", f"there are {len(ranks)} ranks; {message}"
         )
-    return Arrivals(tuple(order), tuple(ranks))
+    return ArrivalOrder(tuple(order), tuple(ranks))
 
 
 def _read(file: Path, seed: int) -> dict[str, NDArray[np.int64]]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from placer.openb.arrivals import Arrivals, read_arrivals
+from placer.openb.arrivals import ArrivalOrder, read_arrival_order
 from placer.openb.lists import WHOLE_MILLI, TraceNode, TracePod, read_nodes, read_pods
 from placer.openb.words import TraceWords, gpu_models_of
 from placer_models.cluster import Instance, Node
@@ -17,7 +17,7 @@ class Trace:
 
     nodes: tuple[TraceNode, ...]
     pods: tuple[TracePod, ...]
-    arrivals: Arrivals
+    arrivals: ArrivalOrder
 
     @property
     def capacity_milli(self) -> int:
@@ -53,7 +53,7 @@ def read_trace(nodes: Path, pods: Path, sequence: Path, seed: int) -> Trace:
     """
     found = read_nodes(nodes)
     listed = read_pods(pods, gpu_models_of(found))
-    arrivals = read_arrivals(sequence, seed, nodes=len(found), pods=len(listed))
+    arrivals = read_arrival_order(sequence, seed, nodes=len(found), pods=len(listed))
     return Trace(found, listed, arrivals)
 
 

@@ -14,7 +14,7 @@ from placer.plan.cases import changed_by
 from placer.plan.question import PlanQuestion, demand_in
 from placer.sweep.halting import NotDoneError, halted
 from placer.sweep.sweep import sweep
-from placer.sweep.workers import SweepWorkers, ThisProcess
+from placer.sweep.workers import InProcessWorker, SweepWorkers
 from placer_models.files.errors import shown
 from placer_models.placement import title_of
 from placer_models.pod import pods_of
@@ -185,7 +185,7 @@ def grow(
         WorkersError: The workers cannot be had, or cannot do the work.
 
     """
-    workers = workers or ThisProcess()
+    workers = workers or InProcessWorker()
     number = len(scales) * len(cases)
     at_a_time = min(workers.slots, number)
     each_s = max(_LEAST_S, seconds * at_a_time / number)

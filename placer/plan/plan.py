@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import combinations
 
-from placer.explain.trial import Outcome
+from placer.explain.trial import TrialOutcome
 from placer.greedy.node_table import NodeTable
 from placer.plan.answer import (
     NoPlanExists,
@@ -177,7 +177,7 @@ def _surviving_nodes(
     nothing = _nothing_bought(cases, run.clock)
     if isinstance(nothing, PurchasePlan):
         return nothing
-    floor = Decimal(0) if nothing is Outcome.OPEN else None
+    floor = Decimal(0) if nothing is TrialOutcome.OPEN else None
     few = len(question.offers) <= _MOST_CHOICES
     best: PurchasePlan | None = None
     found: list[PurchasePlan] = []
@@ -239,7 +239,7 @@ def _subsets(question: PlanQuestion, size: int) -> Iterator[tuple[NodeOffer, ...
     yield from combinations(question.offers, size)
 
 
-def _nothing_bought(cases: Sequence[PlanCase], clock: PlanClock) -> PurchasePlan | Outcome:
+def _nothing_bought(cases: Sequence[PlanCase], clock: PlanClock) -> PurchasePlan | TrialOutcome:
     """Return the plan that buys nothing, or whether it is ruled out."""
     witnesses = []
     for case in cases:
@@ -251,9 +251,9 @@ def _nothing_bought(cases: Sequence[PlanCase], clock: PlanClock) -> PurchasePlan
         elif isinstance(answer, Infeasible) or (
             isinstance(answer, PartlyPlaced) and answer.tiers[0].proven
         ):
-            return Outcome.RULED_OUT
+            return TrialOutcome.RULED_OUT
         else:
-            return Outcome.OPEN
+            return TrialOutcome.OPEN
     free = Decimal(0)
     market = Market((), ())
     proof = Proof(market, Values((), ()), None, by_enumeration=False)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from placer.explain.explanation import ProposedChange
+from placer.explain.explanation import SufficientChange
 from placer.explain.kind_outcome import may_need_more
 from placer.explain.least_less import (
     ResourceAsked,
@@ -13,7 +13,7 @@ from placer.explain.least_less import (
     resources_asked,
 )
 from placer.explain.smallest_change import LEAST_TRIAL_S, ChangeSearch
-from placer.explain.trial import CountedWork, Outcome, Trials
+from placer.explain.trial import CountedWork, TrialOutcome, Trials
 from placer.plan.answer import NoPlanExists, OffersRunOut, PlanAnswer, PlanMend, PurchasePlan
 from placer.plan.clock import PlanClock
 from placer.plan.question import PlanQuestion
@@ -132,11 +132,11 @@ def _ways(alone: Instance, seconds: float, work: CountedWork | None) -> Iterator
     """Yield changes with which what waits in an instance has a place, the least first."""
     search = ChangeSearch(alone, kinds=OF_PODS, work=work)
     search.go_on(seconds)
-    ways = [one for one in search.found.values() if isinstance(one, ProposedChange)]
+    ways = [one for one in search.found.values() if isinstance(one, SufficientChange)]
     if not ways:
         trials = Trials(alone, seconds, LEAST_TRIAL_S, work=work)
         several = ask_less_of_several(trials)
-        ways = [several] if isinstance(several, ProposedChange) else []
+        ways = [several] if isinstance(several, SufficientChange) else []
     ways.sort(key=lambda one: (not one.smallest, len(one.changes)))
     for one in ways[:_MOST_OF_ONE]:
         after = apply_all(one.changes, alone)
@@ -226,20 +226,20 @@ def _least_less(
     alone = replace(question.instance, gangs=(gang,), groups=())
     found: dict[int, PlanMend] = {}
 
-    def outcome(steps: int) -> Outcome:
+    def outcome(steps: int) -> TrialOutcome:
         if over():
-            return Outcome.OPEN
+            return TrialOutcome.OPEN
         change = resource.less(gang, steps)
         (after,) = change.apply(alone).gangs
         way = _Way((change,), False, gang, after)
         answer = buy(_changed(question, [way]))
         if isinstance(answer, PurchasePlan):
             found[steps] = PlanMend((str(change),), answer.price, alike=way.alike(question))
-            return Outcome.FITS
-        return Outcome.RULED_OUT if isinstance(answer, NoPlanExists) else Outcome.OPEN
+            return TrialOutcome.FITS
+        return TrialOutcome.RULED_OUT if isinstance(answer, NoPlanExists) else TrialOutcome.OPEN
 
     search = StepSearch(low=1, high=resource.steps)
     most = search.most_that_fits(outcome, plain=plain)
     if most is None:
         return None
-    return replace(found[most], smallest=search.beyond is Outcome.RULED_OUT)
+    return replace(found[most], smallest=search.beyond is TrialOutcome.RULED_OUT)

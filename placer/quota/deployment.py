@@ -29,7 +29,7 @@ class QuotaPodBinding:
     choice: DeviceChoice = DeviceChoice.MOST_USED
 
 
-class NotBoundError(Exception):
+class BindingRefusedError(Exception):
     """Pods that cannot be bound together now; nothing was given to any of them (B16).
 
     Attributes:
@@ -47,7 +47,7 @@ def bind(ledger: QuotaLedger, bindings: Sequence[QuotaPodBinding]) -> dict[str, 
     """Ask the ledger for the devices of pods, in turn: all of them are bound, or none.
 
     Raises:
-        NotBoundError: Something is not there any more; the error says what, for each pod.
+        BindingRefusedError: Something is not there any more; the error says what, for each pod.
         QuotaError: A pod is named twice, a node is not there, or quantities of the same
             devices are asked for in different counts.
 
@@ -63,7 +63,7 @@ def bind(ledger: QuotaLedger, bindings: Sequence[QuotaPodBinding]) -> dict[str, 
             except NotEnoughError as short:
                 refused[one.pod] = short
         if refused:
-            raise NotBoundError(refused)
+            raise BindingRefusedError(refused)
     except BaseException:
         for grant in grants.values():
             ledger.take_back(grant)

@@ -13,7 +13,7 @@ from placer.scheduling.errors import (
 from placer.scheduling.refusal import titles
 from placer_models.cluster import Node, RunningPod
 from placer_models.defaults import NO_DEFAULTS, Defaults
-from placer_models.left_out import LegalPart, legal_part
+from placer_models.left_out import LegalGangs, without_illegal_pods
 from placer_models.legal import IllegalPodError, check_pods, illegal_pods
 from placer_models.network import Grouping
 from placer_models.placement import NamespacedName, title_of
@@ -98,7 +98,7 @@ def check_batch(batch: Batch, running: Container[NamespacedName]) -> None:
         raise PodAlreadyRunningError(again)
 
 
-def legal_part_of(batch: Batch, nodes: Iterable[Node], *, skip_illegal: bool) -> LegalPart:
+def legal_part_of(batch: Batch, nodes: Iterable[Node], *, skip_illegal: bool) -> LegalGangs:
     """Return a batch without the pods that ask for what no pod may ask for.
 
     Raises:
@@ -107,12 +107,12 @@ def legal_part_of(batch: Batch, nodes: Iterable[Node], *, skip_illegal: bool) ->
     """
     pods = pods_of(batch.gangs)
     if skip_illegal:
-        return legal_part(batch.gangs, batch.groups, illegal_pods(pods, nodes))
+        return without_illegal_pods(batch.gangs, batch.groups, illegal_pods(pods, nodes))
     try:
         check_pods(pods, nodes)
     except IllegalPodError as error:
         raise BadPodError(error.pod, error.fault) from None
-    return LegalPart(batch.gangs, batch.groups)
+    return LegalGangs(batch.gangs, batch.groups)
 
 
 def _check_gang(gang: Gang) -> None:

@@ -25,7 +25,7 @@ from placer_models.incremental import (
     PersistentTuple,
     changed_indices,
 )
-from placer_models.left_out import LegalPart
+from placer_models.left_out import LegalGangs
 from placer_models.node_strategy import NodeStrategy
 from placer_models.placement import NamespacedName, PodPlacement
 from placer_models.reach import reaches_beyond
@@ -90,7 +90,7 @@ class ClusterState:
 
     def asking(
         self,
-        batch: Batch | LegalPart,
+        batch: Batch | LegalGangs,
         move_budget: int = 0,
         strategy: NodeStrategy | None = None,
         demand: ExpectedDemand | None = None,
@@ -109,7 +109,7 @@ class ClusterState:
             gangs=batch.gangs,
             groups=batch.groups,
             running=Concatenation(self.running),
-            left_out=batch.left_out if isinstance(batch, LegalPart) else (),
+            left_out=batch.left_out if isinstance(batch, LegalGangs) else (),
             move_budget=move_budget,
             strategy=strategy or NodeStrategy.USABLE,
             demand=demand,

@@ -15,7 +15,7 @@ from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import RunningPod
 from placer_models.demand import ExpectedDemand
-from placer_models.left_out import LegalPart
+from placer_models.left_out import LegalGangs
 from placer_models.node_strategy import NodeStrategy
 from placer_models.placement import Placement, PodPlacement
 from placer_models.pod import pods_of
@@ -27,7 +27,7 @@ LEAST_TIME_S = 0.001
 def decide(
     state: ClusterState,
     batch: Batch,
-    legal: LegalPart,
+    legal: LegalGangs,
     options: SolveOptions,
     demand: ExpectedDemand | None,
     cache: SolveCache,

@@ -7,7 +7,7 @@ from placer.search.lone_place import RejectedHereError, lone_place
 from placer.search.options import BatchOrder, Engine, SolveOptions
 from placer.search.scored import scorer_of
 from placer_models.cluster import Instance, RunningPod
-from placer_models.left_out import LegalPart
+from placer_models.left_out import LegalGangs
 from placer_models.placement import Placement
 
 
@@ -74,7 +74,7 @@ def placed_in_turn(
     node_of: dict[tuple[str, str], str] = {}
     try:
         for gang in instance.gangs:
-            alone = LegalPart((gang,), ())
+            alone = LegalGangs((gang,), ())
             asked = state.asking(alone, 0, instance.strategy, instance.demand)
             place = lone_place(asked, state.baseline(cache), options)
             if place is not None:

@@ -26,7 +26,7 @@ from placer.state.out_of_time import OutOfTimeError
 from placer_models.cluster import Instance, Nodes
 from placer_models.goals import UNBOUNDED
 from placer_models.illegal_running import with_counted
-from placer_models.left_out import legal_part
+from placer_models.left_out import without_illegal_pods
 from placer_models.legal import check_pods, illegal_pods
 from placer_models.movable import Movable
 from placer_models.moves import (
@@ -190,7 +190,7 @@ def _checked(instance: Instance, *, skip_illegal: bool) -> Instance:
         check_pods(pods_of(instance.gangs), instance.nodes)
         return instance
     illegal = illegal_pods(pods_of(instance.gangs), instance.nodes)
-    legal = legal_part(instance.gangs, instance.groups, illegal)
+    legal = without_illegal_pods(instance.gangs, instance.groups, illegal)
     return replace(
         instance,
         gangs=legal.gangs,

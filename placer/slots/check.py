@@ -10,8 +10,8 @@ from placer.slots.graph import (
     EdgePartition,
     ExecutionMode,
     JobGraph,
+    ManagedMemoryShare,
     ManagedMemoryUse,
-    MemoryShare,
     Operator,
     RuntimeSemantics,
 )
@@ -139,7 +139,7 @@ def _managed(job: JobGraph, operator: Operator) -> Iterator[JobFault]:
             ("managed", ManagedMemoryUse.OPERATOR.value),
             "is no pool of the slot; give its weight, such as 1",
         )
-    by_kind = operator.on_heap != MemoryShare() or operator.off_heap != MemoryShare()
+    by_kind = operator.on_heap != ManagedMemoryShare() or operator.off_heap != ManagedMemoryShare()
     by_use = operator.operator_weight or operator.slot_use_cases
     if job.semantics is RuntimeSemantics.FLIP_53 and by_use:
         yield JobFault(("managed",), "names use cases; they belong to 'semantics: flip-141'")
@@ -152,13 +152,13 @@ def _managed(job: JobGraph, operator: Operator) -> Iterator[JobFault]:
         )
 
 
-def _share(share: MemoryShare, operator: Operator) -> Iterator[JobFault]:
+def _share(share: ManagedMemoryShare, operator: Operator) -> Iterator[JobFault]:
     yield from _weight(("weight",), share.weight)
     if share.fraction is not None and not 0 <= share.fraction <= 1:
         yield JobFault(("fraction",), f"got {share.fraction}; a fraction of a slot is 0 to 1")
     if share.weight and share.fraction is not None:
         yield JobFault((), "has a weight and a fraction; give one of them")
-    elif share != MemoryShare() and operator.resources is not UNKNOWN:
+    elif share != ManagedMemoryShare() and operator.resources is not UNKNOWN:
         yield JobFault(
             (),
             f"{shown(operator.name)} has resources too, which settle its fraction; "

@@ -14,7 +14,7 @@ from placer.slots.resources import ResourceProfile
 
 
 @dataclass(frozen=True, slots=True)
-class Chain:
+class OperatorChain:
     """Operators that run as one task: a vertex of the compiled graph.
 
     Attributes:
@@ -33,7 +33,7 @@ class Chain:
 
 
 @dataclass(frozen=True, slots=True)
-class LinkBetweenChains:
+class OperatorChainEdge:
     """Data from one chain to another.
 
     Attributes:
@@ -48,7 +48,7 @@ class LinkBetweenChains:
 
 
 @dataclass(frozen=True, slots=True)
-class Region:
+class PipelinedRegion:
     """Chains joined by pipelined links: all of them run together, or none (F13)."""
 
     chains: tuple[int, ...]
@@ -129,7 +129,7 @@ class RegionGang:
 
 
 @dataclass(frozen=True, slots=True)
-class RegionCycle:
+class RegionDependencyCycle:
     """Regions none of which can be first, for each reads what another must finish.
 
     Attributes:
@@ -168,16 +168,16 @@ class CompiledJob:
     semantics: RuntimeSemantics
     mode: ExecutionMode
     operators: tuple[str, ...]
-    chains: tuple[Chain, ...]
-    links: tuple[LinkBetweenChains, ...]
-    regions: tuple[Region, ...]
+    chains: tuple[OperatorChain, ...]
+    links: tuple[OperatorChainEdge, ...]
+    regions: tuple[PipelinedRegion, ...]
     groups: tuple[ChainsSharingSlots, ...]
     chain_of: tuple[int, ...]
     region_of: tuple[int, ...]
     group_of: tuple[int, ...]
     fractions: tuple[Fractions, ...]
     gangs: tuple[RegionGang, ...]
-    cycles: tuple[RegionCycle, ...]
+    cycles: tuple[RegionDependencyCycle, ...]
 
     @property
     def requests(self) -> tuple[SlotRequest, ...]:

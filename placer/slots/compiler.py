@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from placer.slots.chains import chain_of_operators, group_names
 from placer.slots.check import job_graph_faults
 from placer.slots.compiled import (
-    Chain,
     ChainsSharingSlots,
     CompiledJob,
     Fractions,
-    LinkBetweenChains,
-    Region,
+    OperatorChain,
+    OperatorChainEdge,
+    PipelinedRegion,
     RegionGang,
 )
 from placer.slots.errors import JobGraphError
@@ -88,10 +88,10 @@ def lay_out(job: JobGraph) -> CompiledJob:
 
 def _links(
     job: JobGraph, wiring: WiredJob, chain_of: Sequence[int]
-) -> tuple[LinkBetweenChains, ...]:
+) -> tuple[OperatorChainEdge, ...]:
     """Return the edges that chaining left over, between chains."""
     return tuple(
-        LinkBetweenChains(
+        OperatorChainEdge(
             chain_of[wire.producer],
             chain_of[wire.consumer],
             wire.partition,
@@ -106,20 +106,20 @@ def _chains(
     job: JobGraph,
     parts: Sequence[tuple[int, ...]],
     names: Sequence[str],
-    links: Sequence[LinkBetweenChains],
-) -> tuple[Chain, ...]:
+    links: Sequence[OperatorChainEdge],
+) -> tuple[OperatorChain, ...]:
     parallelism = [job.operators[part[0]].parallelism for part in parts]
     network = network_bytes(links, parallelism, job.network)
     chains = []
     for i, part in enumerate(parts):
         requirement = merge_all(job.operators[operator].resources for operator in part)
         task = merge(requirement, ResourceAmounts(network_bytes=network[i]))
-        chains.append(Chain(part, parallelism[i], names[part[0]], requirement, task))
+        chains.append(OperatorChain(part, parallelism[i], names[part[0]], requirement, task))
     return tuple(chains)
 
 
 def _groups(
-    job: JobGraph, chains: Sequence[Chain], region_of: Sequence[int]
+    job: JobGraph, chains: Sequence[OperatorChain], region_of: Sequence[int]
 ) -> tuple[ChainsSharingSlots, ...]:
     """Return the groups: one for each name, and for ``default`` one or one a region (F14, F15)."""
     given = {group.name: group.resources for group in job.groups}
@@ -146,7 +146,7 @@ def _groups(
 
 
 def _fractions(
-    job: JobGraph, chains: Sequence[Chain], groups: Sequence[ChainsSharingSlots]
+    job: JobGraph, chains: Sequence[OperatorChain], groups: Sequence[ChainsSharingSlots]
 ) -> tuple[Fractions, ...]:
     found: dict[int, Fractions] = {}
     weights = dict(job.consumer_weights)
@@ -166,8 +166,8 @@ def _fractions(
 
 def _gang(
     run: tuple[int, ...],
-    regions: Sequence[Region],
-    chains: Sequence[Chain],
+    regions: Sequence[PipelinedRegion],
+    chains: Sequence[OperatorChain],
     group_of: Sequence[int],
 ) -> RegionGang:
     slots: dict[int, int] = {}

@@ -8,15 +8,20 @@ from placer.slots.compiler import compile_job
 from placer.slots.errors import JobFault, JobGraphError
 from placer.slots.graph import (
     JobGraph,
+    ManagedMemoryShare,
     ManagedMemoryUse,
-    MemoryShare,
     NetworkBuffers,
     Operator,
     OperatorEdge,
-    SharingGroup,
+    SlotSharingGroup,
 )
 from placer.slots.resources import UNKNOWN
-from placer.slots.schema import GroupPart, JobGraphFile, OperatorPart, SlotSharePart
+from placer.slots.schema import (
+    JobGraphFile,
+    ManagedMemorySharePart,
+    OperatorPart,
+    SlotSharingGroupPart,
+)
 from placer_models.files.faults import Place
 from placer_models.files.validate import read_only_document
 
@@ -101,11 +106,15 @@ def _operator(part: OperatorPart) -> Operator:
     )
 
 
-def _group(part: str | GroupPart) -> SharingGroup:
+def _group(part: str | SlotSharingGroupPart) -> SlotSharingGroup:
     if isinstance(part, str):
-        return SharingGroup(part)
-    return SharingGroup(part.name, None if part.resources is None else part.resources.amounts())
+        return SlotSharingGroup(part)
+    return SlotSharingGroup(part.name, None if part.resources is None else part.resources.amounts())
 
 
-def _share(part: int | SlotSharePart) -> MemoryShare:
-    return MemoryShare(part) if isinstance(part, int) else MemoryShare(part.weight, part.fraction)
+def _share(part: int | ManagedMemorySharePart) -> ManagedMemoryShare:
+    return (
+        ManagedMemoryShare(part)
+        if isinstance(part, int)
+        else ManagedMemoryShare(part.weight, part.fraction)
+    )

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 from placer.slots.compiled import ChainsSharingSlots, KindFractions
 from placer.slots.errors import JobFault, JobGraphError
-from placer.slots.graph import MemoryShare, Operator
+from placer.slots.graph import ManagedMemoryShare, Operator
 from placer.slots.resources import ResourceAmounts
 from placer_models.files.errors import shown
 
@@ -70,7 +70,7 @@ def _kind(
     return cut | own
 
 
-def _share(kind: str, operator: Operator) -> MemoryShare:
+def _share(kind: str, operator: Operator) -> ManagedMemoryShare:
     return operator.on_heap if kind == "onHeap" else operator.off_heap
 
 

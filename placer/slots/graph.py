@@ -109,7 +109,7 @@ CONSUMER_WEIGHTS = (
 
 
 @dataclass(frozen=True, slots=True)
-class MemoryShare:
+class ManagedMemoryShare:
     """An operator's claim to a part of one kind of managed memory, with unknown resources.
 
     Attributes:
@@ -142,8 +142,8 @@ class Operator:
     group: str | None = None
     chaining: Chaining = Chaining.ALWAYS
     resources: ResourceProfile = UNKNOWN
-    on_heap: MemoryShare = MemoryShare()
-    off_heap: MemoryShare = MemoryShare()
+    on_heap: ManagedMemoryShare = ManagedMemoryShare()
+    off_heap: ManagedMemoryShare = ManagedMemoryShare()
     operator_weight: int = 0
     slot_use_cases: frozenset[ManagedMemoryUse] = frozenset()
     colocation: str | None = None
@@ -165,7 +165,7 @@ class OperatorEdge:
 
 
 @dataclass(frozen=True, slots=True)
-class SharingGroup:
+class SlotSharingGroup:
     """A slot sharing group that the user names.
 
     Attributes:
@@ -207,7 +207,7 @@ class JobGraph:
     mode: ExecutionMode = ExecutionMode.STREAMING
     one_default_group: bool | None = None
     default_exchange: EdgeExchange = EdgeExchange.PIPELINED
-    groups: tuple[SharingGroup, ...] = ()
+    groups: tuple[SlotSharingGroup, ...] = ()
     network: NetworkBuffers = NetworkBuffers()
     consumer_weights: tuple[tuple[ManagedMemoryUse, int], ...] = CONSUMER_WEIGHTS
     state_backend_managed: bool = True

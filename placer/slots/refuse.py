@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from placer.slots.compiled import ChainsSharingSlots, LinkBetweenChains
+from placer.slots.compiled import ChainsSharingSlots, OperatorChainEdge
 from placer.slots.errors import JobFault, JobGraphError
 from placer.slots.graph import DEFAULT_GROUP, HYBRIDS, JobGraph
 from placer.slots.resources import UNKNOWN
@@ -54,7 +54,7 @@ def refuse_mixed_groups(job: JobGraph, names: Sequence[str]) -> None:
 
 
 def refuse_hybrid_groups(
-    job: JobGraph, names: Sequence[str], links: Sequence[LinkBetweenChains]
+    job: JobGraph, names: Sequence[str], links: Sequence[OperatorChainEdge]
 ) -> None:
     """Refuse a group of the user's own beside hybrid exchanges.
 

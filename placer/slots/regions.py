@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from itertools import count
 
-from placer.slots.compiled import LinkBetweenChains, Region, RegionCycle
+from placer.slots.compiled import OperatorChainEdge, PipelinedRegion, RegionDependencyCycle
 from placer.slots.graph import EdgeExchange
 
 
-def regions_of(chains: int, links: Sequence[LinkBetweenChains]) -> tuple[Region, ...]:
+def regions_of(chains: int, links: Sequence[OperatorChainEdge]) -> tuple[PipelinedRegion, ...]:
     """Return the connected parts of the graph whose edges are the pipelined links."""
     root = list(range(chains))
 
@@ -24,7 +24,7 @@ def regions_of(chains: int, links: Sequence[LinkBetweenChains]) -> tuple[Region,
     members: dict[int, list[int]] = {}
     for chain in range(chains):
         members.setdefault(find(chain), []).append(chain)
-    return tuple(Region(tuple(found)) for found in members.values())
+    return tuple(PipelinedRegion(tuple(found)) for found in members.values())
 
 
 def index_of(parts: Sequence[tuple[int, ...]], size: int) -> tuple[int, ...]:
@@ -37,7 +37,7 @@ def index_of(parts: Sequence[tuple[int, ...]], size: int) -> tuple[int, ...]:
 
 
 def runs_of_regions(
-    regions: int, links: Sequence[LinkBetweenChains], region_of: Sequence[int]
+    regions: int, links: Sequence[OperatorChainEdge], region_of: Sequence[int]
 ) -> tuple[tuple[int, ...], ...]:
     """Return sets of regions that start together, each after those that it waits for.
 
@@ -52,8 +52,8 @@ def runs_of_regions(
 
 
 def cycles_of(
-    runs: Sequence[tuple[int, ...]], links: Sequence[LinkBetweenChains], region_of: Sequence[int]
-) -> tuple[RegionCycle, ...]:
+    runs: Sequence[tuple[int, ...]], links: Sequence[OperatorChainEdge], region_of: Sequence[int]
+) -> tuple[RegionDependencyCycle, ...]:
     """Return the sets that hold a blocking link, with those links.
 
     One region alone may be such a set: a part of it then waits for another part that
@@ -65,7 +65,9 @@ def cycles_of(
         run = run_of[region_of[link.producer]]
         if link.exchange is EdgeExchange.BLOCKING and run == run_of[region_of[link.consumer]]:
             inside.setdefault(run, []).append(i)
-    return tuple(RegionCycle(runs[run], tuple(found)) for run, found in sorted(inside.items()))
+    return tuple(
+        RegionDependencyCycle(runs[run], tuple(found)) for run, found in sorted(inside.items())
+    )
 
 
 def _strong_components(successors: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:

@@ -53,18 +53,18 @@ class ResourcesPart(Part):
         )
 
 
-class SlotSharePart(Part):
+class ManagedMemorySharePart(Part):
     """How an operator comes to its managed memory: by weight, or by a fraction of its own."""
 
     weight: int = 0
     fraction: Fraction | None = None
 
 
-class ManagedPart(Part):
+class ManagedMemoryPart(Part):
     """Uses of managed memory: by kind under flip-53, by use case under flip-141."""
 
-    on_heap: int | SlotSharePart = 0
-    off_heap: int | SlotSharePart = 0
+    on_heap: int | ManagedMemorySharePart = 0
+    off_heap: int | ManagedMemorySharePart = 0
     operator: int = 0
     state_backend: bool = False
     python: bool = False
@@ -78,7 +78,7 @@ class OperatorPart(Part):
     group: str | None = None
     chaining: Chaining = Chaining.ALWAYS
     resources: ResourcesPart | None = None
-    managed: ManagedPart = ManagedPart()
+    managed: ManagedMemoryPart = ManagedMemoryPart()
     colocation: str | None = None
 
 
@@ -87,7 +87,7 @@ def _without_underscore(name: str) -> str:
     return name.removesuffix("_")
 
 
-class EdgePart(Part):
+class OperatorEdgePart(Part):
     """Data from one operator to another."""
 
     model_config = Part.model_config | {"alias_generator": _without_underscore}
@@ -98,14 +98,14 @@ class EdgePart(Part):
     exchange: EdgeExchange = EdgeExchange.UNDEFINED
 
 
-class GroupPart(Part):
+class SlotSharingGroupPart(Part):
     """A slot sharing group; one without resources may be its name alone."""
 
     name: str
     resources: ResourcesPart | None = None
 
 
-class NetworkPart(Part):
+class NetworkBuffersPart(Part):
     """What network memory is derived from."""
 
     buffer_size: MemoryBytes = Field(default="32Ki", validate_default=True)
@@ -131,9 +131,9 @@ class JobGraphFile(Part):
     mode: ExecutionMode = ExecutionMode.STREAMING
     all_sources_in_same_region: bool | None = None
     default_exchange: EdgeExchange = EdgeExchange.PIPELINED
-    network: NetworkPart = NetworkPart()
-    slot_sharing_groups: tuple[str | GroupPart, ...] = ()
+    network: NetworkBuffersPart = NetworkBuffersPart()
+    slot_sharing_groups: tuple[str | SlotSharingGroupPart, ...] = ()
     consumer_weights: ConsumerWeightsPart = ConsumerWeightsPart()
     state_backend_managed: bool = True
     operators: tuple[OperatorPart, ...]
-    edges: tuple[EdgePart, ...] = ()
+    edges: tuple[OperatorEdgePart, ...] = ()

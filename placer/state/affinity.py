@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from placer.counting.account import Side
 from placer.state.domain_limits import domain_tasks
 from placer.state.label_index import LabelIndex, traits_of
-from placer.state.running_sides import RunningSides
+from placer.state.running_sides import RunningPodIndex
 from placer_models.cluster import Instance, Nodes
 from placer_models.domains import EACH_NODE, NO_DOMAIN, NodeDomains
 from placer_models.pod import Gang, pods_of
@@ -27,7 +27,7 @@ def asks_for_others(gangs: tuple[Gang, ...]) -> bool:
     return any(map(looks_at_others, specs))
 
 
-def affinities_of(nodes: Nodes, running: RunningSides, sides: Sequence[Side]) -> Affinities:
+def affinities_of(nodes: Nodes, running: RunningPodIndex, sides: Sequence[Side]) -> Affinities:
     """Return what the shapes ask of others.
 
     Args:
@@ -64,7 +64,7 @@ def _in_domains(domains: NodeDomains, on_nodes: Mapping[int, int]) -> dict[int, 
 
 
 def _affinity_tasks(
-    nodes: Nodes, running: RunningSides, sides: Sequence[Side], waiting: LabelIndex[int]
+    nodes: Nodes, running: RunningPodIndex, sides: Sequence[Side], waiting: LabelIndex[int]
 ) -> tuple[AffinityTask, ...]:
     """Return what each shape asks of others."""
     tasks = []
@@ -92,7 +92,7 @@ def _affinity_tasks(
 
 def _barred_nodes(
     nodes: Nodes,
-    running: RunningSides,
+    running: RunningPodIndex,
     shapes: int,
     waiting: LabelIndex[int],
     tasks: Sequence[AffinityTask],

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from placer.counting.account import Account, Side
-from placer.state.running_sides import RunningSides
+from placer.state.running_sides import RunningPodIndex
 from placer_models.cluster import Nodes
 from placer_models.domains import NO_DOMAIN, NodeDomains
 from placer_models.incremental import PersistentTuple
@@ -14,7 +14,7 @@ from placer_models.relations import DomainLimit, domain_limits, lasting_limits
 
 
 def domain_tasks(
-    nodes: Nodes, running: RunningSides, sides: Sequence[Side]
+    nodes: Nodes, running: RunningPodIndex, sides: Sequence[Side]
 ) -> tuple[DomainTask, ...]:
     """Return what the shapes, and pods that run, ask; ``sides`` has one side per shape."""
     return tuple(task for _, task in _limits_and_tasks(nodes, running, sides))
@@ -24,7 +24,7 @@ def limits_at(
     nodes: Nodes, accounts: Iterable[Account]
 ) -> Callable[[Sequence[Side]], Iterator[tuple[DomainLimit, DomainTask]]]:
     """Return what yields all that shapes of some sides, and pods that run, ask of domains."""
-    running = RunningSides(PersistentTuple.of(accounts))
+    running = RunningPodIndex(PersistentTuple.of(accounts))
     return lambda sides: _limits_and_tasks(nodes, running, sides)
 
 
@@ -36,7 +36,7 @@ class _Asking(NamedTuple):
 
 
 def _limits_and_tasks(
-    nodes: Nodes, running: RunningSides, sides: Sequence[Side]
+    nodes: Nodes, running: RunningPodIndex, sides: Sequence[Side]
 ) -> Iterator[tuple[DomainLimit, DomainTask]]:
     asking: defaultdict[tuple[str, DomainLimit], _Asking] = defaultdict(lambda: _Asking(set(), []))
     for shape, side in enumerate(sides):
@@ -54,7 +54,7 @@ def _task(
     limit: DomainLimit,
     asking: _Asking,
     nodes: Nodes,
-    running: RunningSides,
+    running: RunningPodIndex,
     sides: Sequence[Side],
 ) -> DomainTask:
     domains = nodes.remembered(

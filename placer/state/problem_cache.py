@@ -28,7 +28,7 @@ from placer.state.node_states import (
     without_names,
 )
 from placer.state.out_of_time import Stop, raise_if_out_of_time
-from placer.state.running_sides import RunningSides
+from placer.state.running_sides import RunningPodIndex
 from placer.state.sums import FleetLimits, joined_sums, sums_of
 from placer_models.cluster import Machine, Node
 from placer_models.incremental import ChunkedReduce, PersistentTuple, changed_indices
@@ -147,7 +147,7 @@ class ProblemCache:
     def __init__(self) -> None:
         """Begin with nothing."""
         self._sums = ChunkedReduce(sums_of, joined_sums)
-        self._running = RunningSides()
+        self._running = RunningPodIndex()
         self._looks: dict[RelevantNodeFacts, _KindCache] = {}
         self._said: dict[StateEncoding, _StateCache] = {}
         self._views: dict[Hashable, _View] = {}
@@ -161,7 +161,7 @@ class ProblemCache:
         """Return what follows from the accounts of all nodes together."""
         return self._sums.of(accounts)
 
-    def running_of(self, accounts: PersistentTuple[Account]) -> RunningSides:
+    def running_of(self, accounts: PersistentTuple[Account]) -> RunningPodIndex:
         """Return who runs where; valid until the next call."""
         self._running.update(accounts)
         return self._running

@@ -9,7 +9,7 @@ from placer_models.incremental import PersistentTuple, changed_indices
 from placer_models.relations import DomainLimit, goes_on_asking
 
 
-class RunningSides:
+class RunningPodIndex:
     """The sides of all pods that run, found by their labels.
 
     Brought up to date by the accounts that have changed, and so kept from one Problem to the next.

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar, cast
 
 from placer.sweep.halting import NotDoneError, halted
-from placer.sweep.workers import SweepWorkers, ThisProcess, WorkerLoss, WorkersError
+from placer.sweep.workers import InProcessWorker, SweepWorkers, WorkerLoss, WorkersError
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -86,7 +86,7 @@ def each_result(
         WorkersError: The workers cannot be had, or cannot do the work.
 
     """
-    return _Run(work, tasks, workers or ThisProcess(), stop).all()
+    return _Run(work, tasks, workers or InProcessWorker(), stop).all()
 
 
 @dataclass(slots=True)

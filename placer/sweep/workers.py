@@ -85,7 +85,7 @@ class _HereExecutor(Executor):
         return future
 
 
-class ThisProcess:
+class InProcessWorker:
     """Tasks run one after the other in this process."""
 
     remote = False
@@ -109,7 +109,7 @@ class ThisProcess:
         let_tasks_ask(never)
 
 
-class LocalProcesses:
+class LocalProcessWorkers:
     """Tasks run in further processes of this machine, which begin empty."""
 
     remote = True
@@ -253,7 +253,7 @@ def workers_of(processes: int | None, address: str | None) -> SweepWorkers:
 
     """
     if address is None:
-        return ThisProcess() if processes in (None, 1) else LocalProcesses(processes or 1)
+        return InProcessWorker() if processes in (None, 1) else LocalProcessWorkers(processes or 1)
     if processes is not None:
         raise WorkersError(f"got {processes} processes and {address}; name one of them")
     # A client of Dask that never began to connect complains as it is let go, so it is not made.

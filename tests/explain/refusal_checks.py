@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 
 from placer import Engine, Placed, SolveOptions, solve
-from placer.explain.explanation import ProposedChange
+from placer.explain.explanation import SufficientChange
 from placer.judge.breaches import breaches
 from placer_models.cluster import Instance
 from placer_models.legal import IllegalPodError
@@ -68,7 +68,7 @@ def untrue(one: Refusal, *, smaller_too: bool = True) -> Iterator[str]:
         yield from _equally_small(change, one)
 
 
-def _equally_small(change: ProposedChange, one: Refusal) -> Iterator[str]:
+def _equally_small(change: SufficientChange, one: Refusal) -> Iterator[str]:
     """Yield what is not so of changes that are as small: which there are, and which is first."""
     others = {frozenset(other) for other in change.others}
     for other in others:
@@ -100,7 +100,7 @@ def _written(changes: Sequence[InstanceChange]) -> str:
 
 
 def smaller(
-    kind: str, found: ProposedChange | None, state: Instance
+    kind: str, found: SufficientChange | None, state: Instance
 ) -> Iterator[Sequence[InstanceChange]]:
     """Yield all changes of a kind that are smaller than one; all that there are without one."""
     match kind:
@@ -133,24 +133,24 @@ def smaller(
                 yield from ([MovePods(key) for key in some] for some in combinations(movable, most))
 
 
-def parts_of(found: ProposedChange, options: Sequence[Sequence[InstanceChange]]) -> int:
+def parts_of(found: SufficientChange, options: Sequence[Sequence[InstanceChange]]) -> int:
     """Return how many options a change is made of: of some shapes each gang changes alike."""
     return sum(any(change in found.changes for change in option) for option in options)
 
 
-def members(found: ProposedChange) -> int:
+def members(found: SufficientChange) -> int:
     (change,) = found.changes
     assert isinstance(change, Scale)
     return change.count
 
 
-def added(found: ProposedChange) -> int:
+def added(found: SufficientChange) -> int:
     (change,) = found.changes
     assert isinstance(change, Add)
     return change.count
 
 
-def less(gang: Gang, found: ProposedChange | None) -> Iterator[Sequence[InstanceChange]]:
+def less(gang: Gang, found: SufficientChange | None) -> Iterator[Sequence[InstanceChange]]:
     """Yield what a gang could ask less of one resource; of memory in four steps."""
     asked = gang.pods[0].spec.requests
     amounts = {"cpu": range(1000, asked.cpu_milli, 1000)}

@@ -7,7 +7,7 @@ import pytest
 from placer.explain import explain as explain_module
 from placer.explain.alike_nodes import FewAlike, recounted, sorts_of
 from placer.explain.explain import explain
-from placer.explain.explanation import Explanation, ProposedChange
+from placer.explain.explanation import Explanation, SufficientChange
 from placer.search.baseline import baseline_of, running_on
 from placer.search.options import SolveOptions
 from placer.search.solver import solve
@@ -41,7 +41,7 @@ def copied(instance: Instance) -> Instance:
     return replace(instance, nodes=tuple(nodes), running=tuple(running))
 
 
-def size_of(change: ProposedChange) -> object:
+def size_of(change: SufficientChange) -> object:
     """Return how large a change is, whichever nodes and pods it names."""
     parts = [str(one).rpartition(":")[2] for one in change.changes]
     return parts if isinstance(change.changes[0], AskLess) else len(parts)

@@ -8,10 +8,10 @@ from cli_samples import TWO_NUMA_NODES
 from moving_worlds import pinned_crowd
 from placer import Engine, Infeasible, Placed, SolveOptions, load_instance, solve
 from placer.explain.explain import explain
-from placer.explain.explanation import CHANGE_KINDS, Explanation, ProposedChange
+from placer.explain.explanation import CHANGE_KINDS, Explanation, SufficientChange
 from placer.explain.given_answer import StaleAnswerError, answer_given
 from placer.explain.smallest_change import KINDS, give_up, mend_node, relax
-from placer.explain.trial import Outcome, Trials
+from placer.explain.trial import TrialOutcome, Trials
 from placer_models.cluster import Instance
 from placer_models.placement import Placement
 from placer_models.reasons import Verdict
@@ -42,7 +42,7 @@ def explained(instance: Instance, seconds: float = LONG_S) -> tuple[Explanation,
     return explain(instance, solve(instance, GREEDY), seconds=seconds)
 
 
-def said(change: ProposedChange) -> tuple[str, ...]:
+def said(change: SufficientChange) -> tuple[str, ...]:
     return tuple(map(str, change.changes))
 
 
@@ -475,4 +475,4 @@ def test_what_cannot_change_anything_is_ruled_out(look: object, tmp_path: Path) 
     assert isinstance(solve(instance, GREEDY), Infeasible)
 
     assert callable(look)
-    assert look(Trials(instance, LONG_S)) is Outcome.RULED_OUT
+    assert look(Trials(instance, LONG_S)) is TrialOutcome.RULED_OUT

@@ -13,7 +13,7 @@ from greedy import roomy
 from greedy.small import Numa, gang, instance, machine, scanned, spec
 from mixed_worlds import mixed_instance
 from placer.greedy.columns import Columns, Numbers
-from placer.greedy.cost_bound import CostBound
+from placer.greedy.cost_bound import PlacementCostBound
 from placer.greedy.gather import gather
 from placer.greedy.node_rows import NodeRows
 from placer.greedy.node_strategy import usable_left
@@ -52,7 +52,7 @@ class Looked:
         """Return what places on the node cost at least; None: there are none."""
         problem, rows = self._table.problem, self._rows().at(np.array([node]))
         wanted = Counter((problem.shapes[shape], problem.fits[shape]) for shape in shapes)
-        bound = CostBound(self._columns, wanted.items())
+        bound = PlacementCostBound(self._columns, wanted.items())
         layouts = list(self._left())
         terms = bound.terms(rows, layouts)
         if not bound.hosts(rows, terms)[0]:

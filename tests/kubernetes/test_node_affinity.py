@@ -49,7 +49,7 @@ def test_all_that_node_affinity_may_say_is_read() -> None:
     name = LabelExpression("metadata.name", SelectorOperator.IN, ("n1",))
     gpu = NodeTerm((LabelExpression("gpu", SelectorOperator.EXISTS),))
 
-    assert pod_part(found).wishes.node_affinity == NodeAffinity(
+    assert pod_part(found).constraints.node_affinity == NodeAffinity(
         (NodeTerm((zone, cores)), NodeTerm(fields=(name,))), (PreferredTerm(gpu, 10),)
     )
 

@@ -421,7 +421,7 @@ def test_what_has_no_word_yet_is_named() -> None:
     """
     required = "requiredDuringSchedulingIgnoredDuringExecution"
     found = pod(affinity={"podAffinity": {required: [{"topologyKey": "zone"}]}})
-    assert pod_part(found).wishes.lacks == ("required pod affinity that means no pod",)
+    assert pod_part(found).constraints.lacks == ("required pod affinity that means no pod",)
 
 
 def test_ports_of_the_node_are_those_of_app_containers_and_sidecars() -> None:
@@ -439,7 +439,7 @@ def test_ports_of_the_node_are_those_of_app_containers_and_sidecars() -> None:
     beside = HostPort(53, Protocol.UDP, "10.0.0.7")
 
     def read(**spec: object) -> tuple[HostPort, ...]:
-        return pod_part(pod(**spec)).wishes.host_ports
+        return pod_part(pod(**spec)).constraints.host_ports
 
     assert read(containers=[one], initContainers=[once]) == of_apps
     assert read(containers=[one], initContainers=[sidecar]) == (beside, *of_apps)
@@ -468,14 +468,14 @@ def test_affinity_that_has_words_is_read() -> None:
             "podAntiAffinity": {key: [term]},
         },
     )
-    wishes = pod_part(found).wishes
-    assert wishes.selector == (("disk", "ssd"),)
-    assert str(wishes.node_affinity) == "zone in (b)"
-    terms = [one.term for one in wishes.affinity]
+    constraints = pod_part(found).constraints
+    assert constraints.selector == (("disk", "ssd"),)
+    assert str(constraints.node_affinity) == "zone in (b)"
+    terms = [one.term for one in constraints.affinity]
     assert [(term.labels, term.apart, term.required) for term in terms] == [
         ((("app", "db"),), True, True)
     ]
-    assert wishes.lacks == ()
+    assert constraints.lacks == ()
 
 
 def test_pod_groups_of_both_kinds_say_their_minimum() -> None:

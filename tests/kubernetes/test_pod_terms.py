@@ -17,7 +17,7 @@ REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 def terms_of(found: Json, around: TermContext = ORDINARY) -> tuple[AffinityTerm, ...]:
     """Return the terms of a pod of the namespace `default`, of which each can be met."""
-    terms, lacks = meant_by(pod_part(found).wishes.affinity, "default", around)
+    terms, lacks = meant_by(pod_part(found).constraints.affinity, "default", around)
     assert lacks == ()
     return terms
 
@@ -97,8 +97,8 @@ def test_affinity_that_means_no_pod_is_named() -> None:
     required = "requiredDuringSchedulingIgnoredDuringExecution"
     near = pod_part(pod(affinity={"podAffinity": {required: [{"topologyKey": "zone"}]}}))
     far = pod_part(pod(affinity={"podAntiAffinity": {required: [{"topologyKey": "zone"}]}}))
-    assert near.wishes.lacks == ("required pod affinity that means no pod",)
-    assert (far.wishes.affinity, far.wishes.lacks) == ((), ())
+    assert near.constraints.lacks == ("required pod affinity that means no pod",)
+    assert (far.constraints.affinity, far.constraints.lacks) == ((), ())
 
 
 def namespaces(*untold: str, **labels: dict[str, str]) -> Namespaces:
@@ -134,8 +134,8 @@ def test_namespaces_are_selected_by_their_labels_as_far_as_they_are_told() -> No
 
     nobody = {"topologyKey": "z", "labelSelector": anyone, "namespaceSelector": {**in_x}}
     nobody["namespaceSelector"] = {"matchLabels": {"env": "z"}}
-    wishes = pod_part(pod(affinity={"podAffinity": {REQUIRED: [nobody]}})).wishes
-    assert meant_by(wishes.affinity, "default", around) == (
+    constraints = pod_part(pod(affinity={"podAffinity": {REQUIRED: [nobody]}})).constraints
+    assert meant_by(constraints.affinity, "default", around) == (
         (),
         ("required pod affinity that means no pod",),
     )
@@ -160,7 +160,7 @@ def test_topology_keys_are_labels_of_nodes(key: str, around: TermContext, topolo
     (found,) = terms_of(pod(affinity={"podAntiAffinity": {REQUIRED: [term]}}), around)
     spread = {"maxSkew": 1, "topologyKey": key, "whenUnsatisfiable": "DoNotSchedule"}
     (constraint,) = spread_meant_by(
-        pod_part(pod(topologySpreadConstraints=[spread])).wishes.spread, around
+        pod_part(pod(topologySpreadConstraints=[spread])).constraints.spread, around
     )
 
     assert (found.topology, constraint.topology) == (topology, topology or "node")
@@ -203,13 +203,13 @@ def test_spread_constraints_are_read() -> None:
         "nodeTaintsPolicy": "Honor",
     }
     found = pod(labels={"hash": "7"}, topologySpreadConstraints=[{**hard, "minDomains": 3}, soft])
-    first, second = spread_meant_by(pod_part(found).wishes.spread, ORDINARY)
+    first, second = spread_meant_by(pod_part(found).constraints.spread, ORDINARY)
     assert first == SpreadConstraint("zone", labels=(("app", "web"), ("hash", "7")), min_domains=3)
     assert (second.topology, second.max_skew, second.required) == ("node", 2, False)
     assert (second.by_selector, second.by_taints) == (False, True)
     assert not second.means((("app", "web"),))  # a selector that is left out selects nothing
     everybody = {**soft, "labelSelector": {}}
-    (third,) = pod_part(pod(topologySpreadConstraints=[everybody])).wishes.spread
+    (third,) = pod_part(pod(topologySpreadConstraints=[everybody])).constraints.spread
     assert not third.means((("app", "web"),))  # nor does one without conditions, in Kubernetes
 
 

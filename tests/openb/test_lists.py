@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from openb.small_trace import FIVE_COLUMNS, NODES, PODS, trace, written
-from placer.openb.arrivals import read_arrivals
+from placer.openb.arrivals import read_arrival_order
 from placer.openb.lists import read_nodes, read_pods
 from placer.openb.trace import instance_of, read_trace
 from placer.openb.words import TraceWords, gpu_models_of
@@ -154,7 +154,7 @@ def test_a_fault_in_a_file_of_orders_names_the_array(
     file = tmp_path / "orders.npz"
     np.savez(file, **{name: np.array(values) for name, values in arrays.items()})
     with pytest.raises(InputError) as caught:
-        read_arrivals(file, 7, nodes=3, pods=5)
+        read_arrival_order(file, 7, nodes=3, pods=5)
     assert message in str(caught.value)
 
 
@@ -166,7 +166,7 @@ def test_a_file_of_orders_that_is_something_else_is_refused(tmp_path: Path, cont
     file = tmp_path / "orders.npz"
     file.write_bytes(content)
     with pytest.raises(InputError, match="expected a file of NumPy arrays"):
-        read_arrivals(file, 7, nodes=3, pods=5)
+        read_arrival_order(file, 7, nodes=3, pods=5)
 
 
 def test_a_list_that_is_no_text_is_refused(tmp_path: Path) -> None:

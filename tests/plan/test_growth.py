@@ -20,7 +20,7 @@ from placer.plan.growth import GrowthCurve, GrowthStep, grow, scaled, scales_of
 from placer.plan.plan import buy
 from placer.plan.question import NodeOffer, PlanQuestion
 from placer.plan.to_json import growth_to_json
-from placer.sweep.workers import LocalProcesses, SweepWorkers, ThisProcess
+from placer.sweep.workers import InProcessWorker, LocalProcessWorkers, SweepWorkers
 from placer_cli.app import main
 from placer_cli.commands.schema import SchemaKind, schema_of
 from placer_models.cluster import Instance, Node
@@ -123,11 +123,11 @@ def test_the_curve_is_the_same_bytes_on_all_workers(
     """
     With a work limit and one thread a solve.
     """
-    workers: SweepWorkers = LocalProcesses(2)
+    workers: SweepWorkers = LocalProcessWorkers(2)
     if kind == "Dask":
         workers = request.getfixturevalue("cluster").workers()
     asked = replace(question(there=6), offers=(*question().offers,))
-    here = document_of(asked, curve_of(asked, ThisProcess()))
+    here = document_of(asked, curve_of(asked, InProcessWorker()))
 
     assert document_of(asked, curve_of(asked, workers)) == here
 

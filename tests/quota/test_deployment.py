@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from placer.quota.choose import ClassUse, choose_node
-from placer.quota.deployment import NotBoundError, QuotaPodBinding, bind
+from placer.quota.deployment import BindingRefusedError, QuotaPodBinding, bind
 from placer.quota.filter import ClassRequest
 from placer.quota.ledger import QuotaLedger
 from placer.quota.store import ClassQuotas
@@ -70,7 +70,7 @@ def test_pods_are_bound_together_or_not_at_all() -> None:
         QuotaPodBinding("p3", "b", {"disk": ClassRequest(1, 1)}),
     ]
 
-    with pytest.raises(NotBoundError) as error:
+    with pytest.raises(BindingRefusedError) as error:
         bind(ledger, bindings)
 
     assert {pod: short.short for pod, short in error.value.refused.items()} == {
@@ -134,7 +134,7 @@ def test_whatever_is_bound_adds_up(data: st.DataObject) -> None:
         before = free_of(ledger)
         try:
             held += bind(ledger, bindings).values()
-        except NotBoundError:
+        except BindingRefusedError:
             assert free_of(ledger) == before
         if held and data.draw(st.booleans()):
             ledger.take_back(held.pop())

@@ -26,10 +26,10 @@ from placer_models.reasons import (
     GroupIsWhole,
     GroupTooLarge,
     MovesAllowed,
-    NameOf,
     OutOfTime,
     Reason,
     UnknownName,
+    UnknownNameKind,
     When,
 )
 
@@ -52,7 +52,7 @@ CASES: dict[str, tuple[Instance, tuple[Reason, ...]]] = {
         world(pod("p", 1, selector={"zone": "a"}), nodes=(node(labels={"rack": "a"}),)),
         (
             Blocked(When.EMPTY, ((Blocker(Demand("node-selector")), 1),)),
-            UnknownName(NameOf.LABEL, ("zone",), ("rack",)),
+            UnknownName(UnknownNameKind.LABEL, ("zone",), ("rack",)),
         ),
     ),
     "moves that would not do": (

@@ -8,10 +8,10 @@ from placer.slots.graph import (
     EdgePartition,
     ExecutionMode,
     JobGraph,
-    MemoryShare,
+    ManagedMemoryShare,
     Operator,
     OperatorEdge,
-    SharingGroup,
+    SlotSharingGroup,
 )
 from placer.slots.resources import UNKNOWN, ResourceAmounts
 
@@ -33,7 +33,7 @@ def job_graphs(draw: st.DrawFn, *, known: bool | None = None) -> JobGraph:
         tuple(edges),
         mode=draw(st.sampled_from(ExecutionMode)),
         one_default_group=draw(st.sampled_from([None, True, False])),
-        groups=tuple(map(SharingGroup, GROUPS)),
+        groups=tuple(map(SlotSharingGroup, GROUPS)),
     )
 
 
@@ -46,8 +46,8 @@ def _operator(draw: st.DrawFn, name: str, known: bool) -> Operator:
         draw(st.sampled_from([None, None, "default", *GROUPS])),
         draw(st.sampled_from([Chaining.ALWAYS, Chaining.ALWAYS, Chaining.HEAD, Chaining.NEVER])),
         resources=ResourceAmounts(1, 1, 0, draw(amount), draw(amount)) if known else UNKNOWN,
-        on_heap=MemoryShare() if known else MemoryShare(draw(amount)),
-        off_heap=MemoryShare() if known else MemoryShare(draw(amount)),
+        on_heap=ManagedMemoryShare() if known else ManagedMemoryShare(draw(amount)),
+        off_heap=ManagedMemoryShare() if known else ManagedMemoryShare(draw(amount)),
     )
 
 

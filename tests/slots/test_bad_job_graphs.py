@@ -10,12 +10,12 @@ from placer.slots.errors import JobGraphError
 from placer.slots.file import compile_file
 from placer.slots.graph import (
     JobGraph,
+    ManagedMemoryShare,
     ManagedMemoryUse,
-    MemoryShare,
     NetworkBuffers,
     Operator,
     OperatorEdge,
-    SharingGroup,
+    SlotSharingGroup,
 )
 from placer.slots.resources import ANY, ResourceAmounts
 from placer_models.files.errors import InputError
@@ -304,7 +304,7 @@ GRAPHS = {
         "operators[0].name: got '\x07'; expected text that shows",
     ),
     "a weight beyond counting": (
-        JobGraph((Operator("a", on_heap=MemoryShare(2**31)),)),
+        JobGraph((Operator("a", on_heap=ManagedMemoryShare(2**31)),)),
         "operators[0].managed.onHeap.weight: got 2147483648",
     ),
     "buffers of negative size": (
@@ -316,7 +316,7 @@ GRAPHS = {
         "operators[1].name: 'a' is the name of operators[0] already",
     ),
     "an undeclared group": (
-        JobGraph((Operator("a", group="h"),), groups=(SharingGroup("g"),)),
+        JobGraph((Operator("a", group="h"),), groups=(SlotSharingGroup("g"),)),
         "operators[0].group: no slot sharing group is called 'h'",
     ),
 }

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from placer.slots.compiled import CompiledJob, KindFractions, LinkBetweenChains
+from placer.slots.compiled import CompiledJob, KindFractions, OperatorChainEdge
 from placer.slots.compiler import compile_job
 from placer.slots.graph import (
     Chaining,
@@ -14,13 +14,13 @@ from placer.slots.graph import (
     EdgePartition,
     ExecutionMode,
     JobGraph,
+    ManagedMemoryShare,
     ManagedMemoryUse,
-    MemoryShare,
     NetworkBuffers,
     Operator,
     OperatorEdge,
     RuntimeSemantics,
-    SharingGroup,
+    SlotSharingGroup,
 )
 from placer.slots.network_memory import network_bytes
 from placer.slots.resources import UNKNOWN, ResourceAmounts
@@ -41,7 +41,7 @@ def kinds(job: CompiledJob) -> list[tuple[float, float]]:
 def line(*operators: Operator, exchange: EdgeExchange = PIPELINED) -> JobGraph:
     """Return a job whose operators read one from another."""
     edges = (OperatorEdge(a.name, b.name, exchange=exchange) for a, b in pairwise(operators))
-    return JobGraph(operators, tuple(edges), groups=(SharingGroup("g"), SharingGroup("h")))
+    return JobGraph(operators, tuple(edges), groups=(SlotSharingGroup("g"), SlotSharingGroup("h")))
 
 
 A, B, C = Operator("a"), Operator("b"), Operator("c")
@@ -121,7 +121,7 @@ def test_groups_are_inherited_where_inputs_agree() -> None:
             OperatorEdge("b", "both"),
             OperatorEdge("one", "after"),
         ),
-        groups=(SharingGroup("g"), SharingGroup("h")),
+        groups=(SlotSharingGroup("g"), SlotSharingGroup("h")),
     )
 
     compiled = compile_job(job)
@@ -173,7 +173,7 @@ def test_blocking_edges_cut_a_batch_job_into_regions_with_groups() -> None:
     Each region has a group of its own, so its operators share the slot only with those
     that run at the same time (F13, F14).
     """
-    sorts = [Operator(name, off_heap=MemoryShare(1)) for name in ("a", "b", "c")]
+    sorts = [Operator(name, off_heap=ManagedMemoryShare(1)) for name in ("a", "b", "c")]
     graph = replace(line(*sorts, exchange=BLOCKING), mode=ExecutionMode.BATCH)
 
     job = compile_job(graph)
@@ -318,7 +318,7 @@ def test_network_memory_follows_from_channels(
     From 7 subtasks to 3: channels of one reader, subpartitions of one writer (F2).
     """
     found = network_bytes(
-        [LinkBetweenChains(0, 1, partition, exchange)], [7, 3], NetworkBuffers(buffer_bytes=1)
+        [OperatorChainEdge(0, 1, partition, exchange)], [7, 3], NetworkBuffers(buffer_bytes=1)
     )
 
     assert found == [up, down]
@@ -330,9 +330,11 @@ def test_own_fractions_pass_through_and_leave_the_rest() -> None:
     """
     job = compile_job(
         line(
-            replace(A, off_heap=MemoryShare(fraction=Decimal("0.4"))),
-            replace(B, off_heap=MemoryShare(2)),
-            replace(C, off_heap=MemoryShare(1), on_heap=MemoryShare(fraction=Decimal(1))),
+            replace(A, off_heap=ManagedMemoryShare(fraction=Decimal("0.4"))),
+            replace(B, off_heap=ManagedMemoryShare(2)),
+            replace(
+                C, off_heap=ManagedMemoryShare(1), on_heap=ManagedMemoryShare(fraction=Decimal(1))
+            ),
         )
     )
 
@@ -348,7 +350,7 @@ def test_groups_own_resources_under_flip_141() -> None:
         (Operator("a", 3), Operator("b", 2, slot_use_cases=frozenset([ManagedMemoryUse.PYTHON]))),
         (OperatorEdge("a", "b"),),
         semantics=RuntimeSemantics.FLIP_141,
-        groups=(SharingGroup("default", slot),),
+        groups=(SlotSharingGroup("default", slot),),
     )
 
     job = compile_job(graph)

@@ -18,13 +18,13 @@ from placer.slots.graph import (
     EdgePartition,
     ExecutionMode,
     JobGraph,
+    ManagedMemoryShare,
     ManagedMemoryUse,
-    MemoryShare,
     NetworkBuffers,
     Operator,
     OperatorEdge,
     RuntimeSemantics,
-    SharingGroup,
+    SlotSharingGroup,
 )
 from placer.slots.resources import ResourceAmounts
 from placer.slots.to_json import job_to_json
@@ -102,8 +102,8 @@ edges:
                 3,
                 "g",
                 Chaining.HEAD,
-                on_heap=MemoryShare(2),
-                off_heap=MemoryShare(0, Decimal("0.25")),
+                on_heap=ManagedMemoryShare(2),
+                off_heap=ManagedMemoryShare(0, Decimal("0.25")),
                 colocation="x",
             ),
             Operator(
@@ -119,7 +119,7 @@ edges:
         ExecutionMode.BATCH,
         True,
         EdgeExchange.BLOCKING,
-        (SharingGroup("g"), SharingGroup("h")),
+        (SlotSharingGroup("g"), SlotSharingGroup("h")),
         NetworkBuffers(65536, 3, 5),
         (
             (ManagedMemoryUse.OPERATOR, 70),

@@ -10,7 +10,7 @@ import pytest
 from placer.slots.amount_text import format_e8
 from placer.slots.compiled import CompiledJob, KindFractions
 from placer.slots.compiler import lay_out
-from placer.slots.graph import MemoryShare, Operator
+from placer.slots.graph import ManagedMemoryShare, Operator
 from placer.slots.resources import UNKNOWN, ResourceAmounts, ResourceProfile
 from placer_models.files.errors import InputError
 from slots.job_files import Row, chain_names, compiled, partition, read, row_id, rows
@@ -18,7 +18,7 @@ from slots.job_files import Row, chain_names, compiled, partition, read, row_id,
 FLIP_141 = rows("graphs_flip_141.json")
 FLIP_53 = rows("graphs_flip_53.json")
 
-ONE = MemoryShare(weight=1)
+ONE = ManagedMemoryShare(weight=1)
 
 
 @pytest.mark.parametrize("row", FLIP_141, ids=row_id)

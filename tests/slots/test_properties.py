@@ -13,10 +13,10 @@ from placer.slots.graph import (
     EdgeExchange,
     ExecutionMode,
     JobGraph,
-    MemoryShare,
+    ManagedMemoryShare,
     Operator,
     OperatorEdge,
-    SharingGroup,
+    SlotSharingGroup,
 )
 from placer.slots.resources import UNKNOWN, ResourceAmounts, merge_all
 from placer.slots.slot_memory import SlotMemory
@@ -122,13 +122,17 @@ def test_an_operator_elsewhere_changes_no_fraction(graph: JobGraph, weight: int)
     Fractions depend on the group alone: whoever joins another one disturbs nobody (F10).
     """
     more = Operator(
-        "more", 1, "elsewhere", on_heap=MemoryShare(weight), off_heap=MemoryShare(weight)
+        "more",
+        1,
+        "elsewhere",
+        on_heap=ManagedMemoryShare(weight),
+        off_heap=ManagedMemoryShare(weight),
     )
     larger = replace(
         graph,
         operators=(*graph.operators, more),
         edges=(*graph.edges, OperatorEdge(graph.operators[-1].name, "more")),
-        groups=(*graph.groups, SharingGroup("elsewhere")),
+        groups=(*graph.groups, SlotSharingGroup("elsewhere")),
     )
 
     before, after = compile_job(graph), compile_job(larger)

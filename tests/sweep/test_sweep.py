@@ -13,9 +13,9 @@ import pytest
 from dask_cluster import DASK, NO_DASK, TESTS, Cluster, wait_until
 from placer.sweep.sweep import sweep
 from placer.sweep.workers import (
-    LocalProcesses,
+    InProcessWorker,
+    LocalProcessWorkers,
     SweepWorkers,
-    ThisProcess,
     WorkersError,
     workers_of,
 )
@@ -40,9 +40,9 @@ def workers(request: pytest.FixtureRequest) -> SweepWorkers:
     """Each kind of workers, two where there can be more than one."""
     match request.param:
         case "this process":
-            return ThisProcess()
+            return InProcessWorker()
         case "local processes":
-            return LocalProcesses(2)
+            return LocalProcessWorkers(2)
         case _:
             cluster: Cluster = request.getfixturevalue("cluster")
             return cluster.workers()
@@ -77,7 +77,7 @@ def test_a_worker_killed_in_the_middle_costs_no_result(
     The task that the dead one was at begins again elsewhere, and counts once.
     """
     workers: SweepWorkers = (
-        LocalProcesses(2)
+        LocalProcessWorkers(2)
         if kind == "local processes"
         else request.getfixturevalue("cluster").workers()
     )
@@ -106,7 +106,7 @@ def test_a_task_that_kills_every_worker_is_told_of(tmp_path: Path) -> None:
     """
     tasks = told(tmp_path, 6, slow=(2,))
 
-    swept = sweep(deadly, tasks, LocalProcesses(2))
+    swept = sweep(deadly, tasks, LocalProcessWorkers(2))
 
     assert [task.number for task, _ in swept.done] == [0, 1, 3, 4, 5]
     assert swept.left == (tasks[2],)
@@ -139,10 +139,10 @@ def test_processes_end_with_who_started_them(tmp_path: Path) -> None:
     """
     code = (
         "from placer.sweep.sweep import sweep\n"
-        "from placer.sweep.workers import LocalProcesses\n"
+        "from placer.sweep.workers import LocalProcessWorkers\n"
         "from sweep_tasks import Told, square\n"
         "if __name__ == '__main__':\n"
-        f"    sweep(square, [Told(0, {str(tmp_path)!r}, True)], LocalProcesses(1))\n"
+        f"    sweep(square, [Told(0, {str(tmp_path)!r}, True)], LocalProcessWorkers(1))\n"
     )
     script = tmp_path / "script.py"
     script.write_text(code)
@@ -185,9 +185,9 @@ def test_workers_that_nobody_has(processes: int | None, address: str, message: s
 
 
 def test_one_process_is_this_one() -> None:
-    assert isinstance(workers_of(1, None), ThisProcess)
-    assert isinstance(workers_of(None, None), ThisProcess)
-    assert isinstance(workers_of(3, None), LocalProcesses)
+    assert isinstance(workers_of(1, None), InProcessWorker)
+    assert isinstance(workers_of(None, None), InProcessWorker)
+    assert isinstance(workers_of(3, None), LocalProcessWorkers)
 
 
 def test_dask_that_is_not_installed_is_told_how_to_get(monkeypatch: pytest.MonkeyPatch) -> None:

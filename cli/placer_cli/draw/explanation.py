@@ -7,7 +7,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from placer.explain.acts import acts_of
-from placer.explain.explanation import Explanation, FunnelStep, NodeLack, ProposedChange, Winner
+from placer.explain.explanation import Explanation, FunnelStep, NodeLack, SufficientChange, Winner
 from placer_cli.draw.breaking import BreakingText
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.labels import labels_looked_at
@@ -291,18 +291,18 @@ def draw_best_changes(rows: Sequence[tuple[str, str, str]]) -> RenderableType:
     return Group(*map(BreakingText, lines))
 
 
-def _what(change: ProposedChange) -> str:
+def _what(change: SufficientChange) -> str:
     return f"{MEANS[change.kind]}: {_parts(change)}"
 
 
-def _parts(change: ProposedChange) -> str:
+def _parts(change: SufficientChange) -> str:
     parts = [str(part) for part in change.changes]
     shown = ", ".join(parts[:SHOWN_PARTS])
     more = f", … ({len(parts)} in all)" if len(parts) > SHOWN_PARTS else ""
     return f"{shown}{more}"
 
 
-def _how_small(change: ProposedChange) -> str:
+def _how_small(change: SufficientChange) -> str:
     return " (proven smallest)" if change.smallest else " (a smaller one may do)"
 
 

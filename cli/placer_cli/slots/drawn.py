@@ -8,7 +8,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from placer.slots.amount_text import format_e8
-from placer.slots.compiled import CompiledJob, Fractions, KindFractions, LinkBetweenChains
+from placer.slots.compiled import CompiledJob, Fractions, KindFractions, OperatorChainEdge
 from placer.slots.graph import DEFAULT_GROUP
 from placer.slots.resources import ResourceAmounts, ResourceProfile
 from placer_cli.draw.canvas import Canvas
@@ -95,7 +95,7 @@ def chain_name(job: CompiledJob, chain: int) -> str:
 
 def _tree(job: CompiledJob) -> Tree:
     tree = Tree(Text("regions, in an order in which they can run", QUIET), guide_style=FRAME)
-    links: dict[int, list[LinkBetweenChains]] = {}
+    links: dict[int, list[OperatorChainEdge]] = {}
     for link in job.links:
         links.setdefault(link.producer, []).append(link)
     left = MOST_CHAINS
@@ -123,7 +123,7 @@ def _group_names(job: CompiledJob, region: int) -> list[str]:
 
 
 def _add_chain(
-    branch: Tree, job: CompiledJob, chain: int, links: Sequence[LinkBetweenChains]
+    branch: Tree, job: CompiledJob, chain: int, links: Sequence[OperatorChainEdge]
 ) -> None:
     """Add a chain with its operators and what reads it."""
     parts = [count_text(job.chains[chain].parallelism, "subtask")]

@@ -40,7 +40,7 @@ class ContainerVariables:
 
 
 @dataclass(frozen=True, slots=True)
-class ContainersOfAssignment:
+class AssignmentContainerVariables:
     """The containers of an assignment's pod; such an assignment has at most one pod."""
 
     containers: tuple[ContainerVariables, ...]
@@ -48,18 +48,18 @@ class ContainersOfAssignment:
 
 def containers_of(assignment: Assignment) -> tuple[ContainerVariables, ...]:
     """Return the containers of the pod, or nothing if it is aligned as a whole."""
-    parts = assignment.part(ContainersOfAssignment)
+    parts = assignment.part(AssignmentContainerVariables)
     return parts.containers if parts else ()
 
 
 def container_parts(
     model: CpModel, problem: Problem, assignment: Assignment
-) -> ContainersOfAssignment | None:
+) -> AssignmentContainerVariables | None:
     """Create the variables of the containers, or return None if the pod is aligned as a whole."""
     if not assignment.fit.containers:
         return None
     node = problem.nodes[assignment.node]
-    return ContainersOfAssignment(
+    return AssignmentContainerVariables(
         tuple(
             _container_part(model, node, assignment, fit, f"{assignment.name},{position}")
             for position, fit in enumerate(assignment.fit.containers)

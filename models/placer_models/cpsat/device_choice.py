@@ -11,9 +11,9 @@ from placer_models.cpsat.assignment import Assignment, Expression, Variables
 from placer_models.cpsat.devices import devices_of
 from placer_models.cpsat.family import Family, always, never
 from placer_models.cpsat.shares import (
+    DeviceShareCount,
     Opened,
     OpenedDevices,
-    ShareCount,
     opened_in,
     shares_of,
 )
@@ -69,7 +69,7 @@ class _Devices:
     node: NodeState
     assignments: Sequence[Assignment]
     opened: Opened
-    takes: defaultdict[Position, list[tuple[Assignment, ShareCount]]] = field(init=False)
+    takes: defaultdict[Position, list[tuple[Assignment, DeviceShareCount]]] = field(init=False)
     used: dict[tuple[Position, tuple[bool, ...]], IntVar] = field(default_factory=dict)
     known: dict[tuple[Position, ShareAmounts], IntVar] = field(default_factory=dict)
     spare: dict[tuple[int, int], IntVar] = field(default_factory=dict)
@@ -80,7 +80,7 @@ class _Devices:
             for taken in shares_of(assignment):
                 self.takes[taken.take[:3]].append((assignment, taken))
 
-    def compare(self, assignment: Assignment, taken: ShareCount, off: IntVar) -> None:
+    def compare(self, assignment: Assignment, taken: DeviceShareCount, off: IntVar) -> None:
         """Make ``off`` at least how far the device is off the best one, if the share is on it."""
         need = assignment.shape.shares[taken.take.need]
         least = need.choice is DeviceChoice.LEAST_USED
@@ -112,7 +112,7 @@ class _Devices:
             for at, device in enumerate(devices):
                 yield (bank, class_index, at), device
 
-    def _free_classes(self, assignment: Assignment, taken: ShareCount) -> Iterator[int]:
+    def _free_classes(self, assignment: Assignment, taken: DeviceShareCount) -> Iterator[int]:
         """Yield the equivalence classes with a free device that could give the share."""
         need, index = assignment.shape.shares[taken.take.need], taken.take.bank
         bank = self.node.banks[index]

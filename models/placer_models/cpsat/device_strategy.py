@@ -5,7 +5,7 @@ from ortools.sat.python.cp_model import CpModel, LinearExpr
 from placer_models.cpsat.assignment import Assignment, Expression, Variables
 from placer_models.cpsat.devices import devices_touched
 from placer_models.cpsat.family import Family, always, never
-from placer_models.cpsat.joint import JointGroups
+from placer_models.cpsat.joint import JointDeviceGroups
 from placer_models.cpsat.shares import shares_of
 from placer_models.device_strategy import DeviceStrategy
 from placer_models.problem.banks import ShareNeed
@@ -31,7 +31,7 @@ def a_pod_has_the_devices_of_its_strategies(model: CpModel, problem: Problem, x:
 
 def _groups(problem: Problem, assignment: Assignment, need: ShareNeed) -> Expression:
     """Count the groups that give the first type; each device of it in no group counts as one."""
-    fit, joint = assignment.fit.joint, assignment.part(JointGroups)
+    fit, joint = assignment.fit.joint, assignment.part(JointDeviceGroups)
     assert fit is not None, "a strategy of groups without any"
     assert joint is not None, "as above"
     kind, _ = fit.types[0]

@@ -6,7 +6,7 @@ from ortools.sat.python.cp_model import CpModel, LinearExpr
 
 from placer_models.cpsat.assignment import Expression, Variables
 from placer_models.cpsat.family import Family, always, never
-from placer_models.cpsat.shares import ShareCount, shares_of
+from placer_models.cpsat.shares import DeviceShareCount, shares_of
 from placer_models.device import FunctionSelector, admits_function
 from placer_models.problem.banks import ShareableDevice
 from placer_models.problem.problem import Problem
@@ -21,7 +21,7 @@ def virtual_functions_fit_their_device(model: CpModel, problem: Problem, x: Vari
     wishes to labels, within these counts, is a matching of shares to virtual functions.
     """
     for node, assignments in zip(problem.nodes, x.on_node, strict=True):
-        wanted: defaultdict[tuple[int, int, int], list[tuple[FunctionSelector, ShareCount]]]
+        wanted: defaultdict[tuple[int, int, int], list[tuple[FunctionSelector, DeviceShareCount]]]
         wanted = defaultdict(list)
         for assignment in assignments:
             for take in shares_of(assignment):
@@ -37,7 +37,7 @@ def virtual_functions_fit_their_device(model: CpModel, problem: Problem, x: Vari
 def _flow(
     model: CpModel,
     device: ShareableDevice,
-    takes: list[tuple[FunctionSelector, ShareCount]],
+    takes: list[tuple[FunctionSelector, DeviceShareCount]],
     name: str,
 ) -> None:
     """Share the free virtual functions of a device out to the wishes."""

@@ -17,7 +17,7 @@ from placer_models.rule_family import RuleFamily
 
 
 @dataclass(frozen=True, slots=True)
-class JointGroup:
+class JointDeviceGroup:
     """One PCIe switch or NUMA node, as an assignment's pod uses it.
 
     Attributes:
@@ -37,7 +37,7 @@ class JointGroup:
 
 
 @dataclass(frozen=True, slots=True)
-class JointGroups:
+class JointDeviceGroups:
     """Devices that an assignment's pod wants side by side.
 
     Attributes:
@@ -46,14 +46,14 @@ class JointGroups:
 
     """
 
-    groups: tuple[JointGroup, ...]
+    groups: tuple[JointDeviceGroup, ...]
     nowhere: Expression
     beside: tuple[tuple[int, int], ...]
 
 
 def joint_group_literals(
     model: CpModel, problem: Problem, assignment: Assignment
-) -> JointGroups | None:
+) -> JointDeviceGroups | None:
     """Create the literals of an assignment; None if its pod wants nothing side by side."""
     node, fit, name = problem.nodes[assignment.node], assignment.fit, assignment.name
     if fit.joint is None:
@@ -77,7 +77,7 @@ def joint_group_literals(
     for group in sorted({group for group, _ in taken}):
         label = f"[{name},{group}]"
         found.append(
-            JointGroup(
+            JointDeviceGroup(
                 index=group,
                 amounts=tuple(LinearExpr.sum(taken[group, i]) for i in kinds),
                 most=tuple(min(free[group, i], fit.joint.types[i][1]) for i in kinds),
@@ -87,13 +87,13 @@ def joint_group_literals(
                 apart=None if fit.joint.beside else model.new_bool_var(f"apart{label}"),
             )
         )
-    return JointGroups(tuple(found), LinearExpr.sum(nowhere), fit.joint.beside)
+    return JointDeviceGroups(tuple(found), LinearExpr.sum(nowhere), fit.joint.beside)
 
 
 def a_pod_uses_the_groups_it_takes_from(model: CpModel, problem: Problem, x: Variables) -> None:
     """A PCIe switch or NUMA node counts as used by the types it gives devices of, and no other."""
     for assignment in x.assignments:
-        joint = assignment.part(JointGroups)
+        joint = assignment.part(JointDeviceGroups)
         for group in joint.groups if joint else ():
             for amount, most, used in zip(group.amounts, group.most, group.used, strict=True):
                 if most:
@@ -104,7 +104,7 @@ def a_pod_uses_the_groups_it_takes_from(model: CpModel, problem: Problem, x: Var
 def devices_stand_side_by_side(model: CpModel, problem: Problem, x: Variables) -> None:
     """Where side by side is required, a group that gives one type of a pair gives the other too."""
     for assignment in x.assignments:
-        joint = assignment.part(JointGroups)
+        joint = assignment.part(JointDeviceGroups)
         if joint is None or not joint.beside:
             continue
         model.add(joint.nowhere == 0)
@@ -117,7 +117,7 @@ def groups_apart(model: CpModel, problem: Problem, x: Variables) -> Expression:
     """Count groups that give a pod some but not all types, and devices in no known group."""
     terms: list[Expression] = []
     for assignment in x.assignments:
-        joint = assignment.part(JointGroups)
+        joint = assignment.part(JointDeviceGroups)
         if joint is None or joint.beside:
             continue
         terms.append(joint.nowhere)
@@ -133,7 +133,7 @@ def groups_apart(model: CpModel, problem: Problem, x: Variables) -> Expression:
 def joint_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Iterator[Hint]:
     """Yield hints for which groups give devices of which types."""
     for assignment, choices in known.at:
-        joint, fit = assignment.part(JointGroups), assignment.fit.joint
+        joint, fit = assignment.part(JointDeviceGroups), assignment.fit.joint
         if joint is None or fit is None:
             continue
         at = {bank.type: i for i, bank in enumerate(problem.nodes[assignment.node].banks)}

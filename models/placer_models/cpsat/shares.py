@@ -18,7 +18,7 @@ from placer_models.rule_family import RuleFamily
 
 
 @dataclass(frozen=True, slots=True)
-class ShareCount:
+class DeviceShareCount:
     """Shares of one device that the pods of an assignment have, for one of their needs.
 
     Attributes:
@@ -42,7 +42,7 @@ class ShareCount:
 class ShareVariables:
     """The shares that the pods of an assignment could have."""
 
-    counts: tuple[ShareCount, ...]
+    counts: tuple[DeviceShareCount, ...]
 
 
 Opened = Mapping[tuple[int, int, int], IntVar]
@@ -56,7 +56,7 @@ class OpenedDevices:
     of_node: tuple[Opened, ...]
 
 
-def shares_of(assignment: Assignment) -> tuple[ShareCount, ...]:
+def shares_of(assignment: Assignment) -> tuple[DeviceShareCount, ...]:
     """Return the shares that the pods could have."""
     shares = assignment.part(ShareVariables)
     return shares.counts if shares else ()
@@ -80,7 +80,7 @@ def share_vars(model: CpModel, problem: Problem, assignment: Assignment) -> Shar
     return ShareVariables(tuple(_counts(model, problem.nodes[assignment.node], assignment)))
 
 
-def _counts(model: CpModel, node: NodeState, assignment: Assignment) -> Iterator[ShareCount]:
+def _counts(model: CpModel, node: NodeState, assignment: Assignment) -> Iterator[DeviceShareCount]:
     for index, need in enumerate(assignment.shape.shares):
         for position, bank in enumerate(node.banks):
             if bank.type != need.type:
@@ -95,7 +95,9 @@ def _counts(model: CpModel, node: NodeState, assignment: Assignment) -> Iterator
                         device.room_for(need.share, assignment.most, need.function),
                         f"share[{assignment.name},{bank.type},{class_index},{at},{index}]",
                     )
-                    yield ShareCount(ShareTake(position, class_index, at, index), count, amounts)
+                    yield DeviceShareCount(
+                        ShareTake(position, class_index, at, index), count, amounts
+                    )
 
 
 def opened_device_literals(model: CpModel, problem: Problem, x: Variables) -> OpenedDevices:
@@ -137,7 +139,7 @@ def reach_of(bank: DeviceBank, shape: Shape) -> tuple[int, ...]:
 
 
 def shared_by(
-    model: CpModel, takes: Iterable[ShareCount], bank: int, name: str
+    model: CpModel, takes: Iterable[DeviceShareCount], bank: int, name: str
 ) -> dict[int, list[IntVar]]:
     """Return for each equivalence class a literal for every device that gives any of the shares."""
     here: defaultdict[tuple[int, int], list[IntVar]] = defaultdict(list)
@@ -180,7 +182,7 @@ def shares_of_a_pod_are_on_different_devices(
 def shares_fit_their_device(model: CpModel, problem: Problem, x: Variables) -> None:
     """The shares of a device take no more than is left of it."""
     for node, assignments in zip(problem.nodes, x.on_node, strict=True):
-        here: defaultdict[tuple[int, int, int], list[ShareCount]] = defaultdict(list)
+        here: defaultdict[tuple[int, int, int], list[DeviceShareCount]] = defaultdict(list)
         for assignment in assignments:
             for take in shares_of(assignment):
                 here[take.device].append(take)

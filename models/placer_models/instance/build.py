@@ -22,7 +22,7 @@ from placer_models.instance.pods import PodReader
 from placer_models.instance.requests import RequestReader
 from placer_models.instance.running import RunningReader
 from placer_models.instance.schema import GangPart, InstanceFile, NodePart, PodPart
-from placer_models.left_out import legal_part
+from placer_models.left_out import without_illegal_pods
 from placer_models.legal_shares import clashing_unit, offers_of
 from placer_models.node_strategy import NodeStrategy
 from placer_models.pod import Gang
@@ -322,7 +322,7 @@ def _build(
             running.read(part, place.at("running", i))
             together.member(part, place.at("running", i))
     in_place = running.finish()
-    legal = legal_part(tuple(gangs), groups, pods.illegal)
+    legal = without_illegal_pods(tuple(gangs), groups, pods.illegal)
     return Instance(
         nodes=nodes,
         gangs=legal.gangs,

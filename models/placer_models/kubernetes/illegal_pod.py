@@ -34,9 +34,9 @@ def asked_by_illegal(part: KubePod, reading: RequestContext, cpus: int) -> Asked
         containers,
         qos,
         alignment=part.alignment or AlignmentPolicy.NONE,
-        tolerations=part.wishes.tolerations,
+        tolerations=part.constraints.tolerations,
         labels=labels_for_terms(part, reading),
-        affinity=meant_by(part.wishes.affinity, part.identity.namespace, reading.around)[0],
+        affinity=meant_by(part.constraints.affinity, part.identity.namespace, reading.around)[0],
         exclusive=exclusive,
         exclusive_strength=strength,
     )

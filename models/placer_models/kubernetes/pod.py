@@ -1,4 +1,4 @@
-"""Pod objects: what a pod asks for, its wishes, and what it holds where it runs."""
+"""Pod objects: what a pod asks for, what of its place, and what it holds where it runs."""
 
 import re
 from collections.abc import Mapping
@@ -38,11 +38,14 @@ from placer_models.kubernetes.object_fields import (
     identity_of,
     in_annotation,
 )
+from placer_models.kubernetes.placement_constraints import (
+    PlacementConstraints,
+    placement_constraints_of,
+)
 from placer_models.kubernetes.pod_claims import PodClaim, pod_claims, resources_by_claim
 from placer_models.kubernetes.pod_class import PodClass, class_of
 from placer_models.kubernetes.pod_gang import GangRef, gang_of
 from placer_models.kubernetes.pod_volumes import NO_VOLUMES, PodVolumes, pod_volumes
-from placer_models.kubernetes.pod_wishes import PlaceWishes, wishes_of
 from placer_models.kubernetes.resources import NOTHING, ResourceList, largest_amounts, resources_in
 from placer_models.pod import ContainerRole, JointAllocation
 from placer_models.policy import AlignmentPolicy, JointScope, Strength
@@ -124,7 +127,7 @@ class KubePod:
     identity: ObjectIdentity
     containers: tuple[KubeContainer, ...]
     pod_class: PodClass
-    wishes: PlaceWishes
+    constraints: PlacementConstraints
     node: str = ""
     ended: bool = False
     gates: tuple[str, ...] = ()
@@ -188,14 +191,16 @@ def pod_part(found: Object) -> KubePod:
     )
     allocated = first_annotation_of(root, DEVICE_ALLOCATED)
     policy = first_annotation_of(root, NUMA_TOPOLOGY_SPEC)
-    wishes = wishes_of(spec, identity.namespace, tuple(sorted(identity.labels.items())))
+    constraints = placement_constraints_of(
+        spec, identity.namespace, tuple(sorted(identity.labels.items()))
+    )
     if first_annotation_of(root, GPU_PARTITION_SPEC):
-        wishes = wishes.lacking(f"the annotation {GPU_PARTITION_SPEC}")
+        constraints = constraints.lacking(f"the annotation {GPU_PARTITION_SPEC}")
     return KubePod(
         identity=identity,
         containers=containers,
         pod_class=class_of(root),
-        wishes=wishes,
+        constraints=constraints,
         node=node,
         ended=root.get("status", "phase").text("") in ENDED,
         gates=tuple(item.get("name").text() for item in spec.get("schedulingGates").items()),

@@ -90,7 +90,7 @@ def asked_by(
         and all(limits.get(one.name) is not None for one in containers)
     )
     bind = CpuBindPolicy.DEFAULT if bind is CpuBindPolicy.CONSTRAINED_BURST else bind
-    affinity, vain = meant_by(part.wishes.affinity, part.identity.namespace, reading.around)
+    affinity, vain = meant_by(part.constraints.affinity, part.identity.namespace, reading.around)
     try:
         spec = PodSpec(
             containers=containers_of(part, reading, with_limits=True)[0] if burst else containers,
@@ -99,13 +99,13 @@ def asked_by(
             bind_strength=bind_strength,
             alignment=part.alignment,
             node_selector=_selector(part, qos, select, reading),
-            node_affinity=part.wishes.node_affinity,
-            tolerations=part.wishes.tolerations,
+            node_affinity=part.constraints.node_affinity,
+            tolerations=part.constraints.tolerations,
             joint=joint if joint and set(joint.types) <= asked else None,
             labels=labels_for_terms(part, reading),
             affinity=affinity,
-            spread=spread_meant_by(part.wishes.spread, reading.around),
-            host_ports=part.wishes.host_ports,
+            spread=spread_meant_by(part.constraints.spread, reading.around),
+            host_ports=part.constraints.host_ports,
             scopes=scopes_of(hints, asked),
             exclusive=exclusive,
             exclusive_strength=exclusive_strength,
@@ -121,7 +121,7 @@ def asked_by(
         raise IllegalPodObjectError(
             part.identity.title, ("spec",), f"{fault.path}: {fault.message}"
         )
-    lacks = (*part.wishes.lacks, *vain, *inexpressible_demands(hints, asked))
+    lacks = (*part.constraints.lacks, *vain, *inexpressible_demands(hints, asked))
     return AskedPod(
         spec,
         limits_of(part),
@@ -204,7 +204,7 @@ def _selector(
     part: KubePod, qos: QosClass, more: Iterable[tuple[str, str]], reading: RequestContext
 ) -> tuple[tuple[str, str], ...]:
     """Return the labels that its node must have, those for known CPUs and NUMA nodes included."""
-    selector = dict((*part.wishes.selector, *part.wishes.features, *more))
+    selector = dict((*part.constraints.selector, *part.constraints.features, *more))
     if not part.node:
         selector.update([KNOWS_CPUS] if qos.owns_cpus else [])
         aligned = part.alignment not in (None, AlignmentPolicy.NONE)

@@ -20,13 +20,13 @@ from placer_models.reasons import (
     IllegalMembers,
     KeptByCheckpoint,
     MovesAllowed,
-    NameOf,
     NotAsked,
     NotFound,
     OutOfTime,
     PlaceRejected,
     Reason,
     UnknownName,
+    UnknownNameKind,
     When,
 )
 
@@ -146,22 +146,22 @@ def _unknown(reason: UnknownName) -> str:
     name = reason.asked[0]
     near = (
         suggestion(name, _own_labels(name, reason.known))
-        if reason.what is NameOf.LABEL
+        if reason.what is UnknownNameKind.LABEL
         else near_or_first_names(name, reason.known)
     )
     of_type = f"no virtual function of type {shown(reason.device_type)} has"
     match reason.what:
-        case NameOf.LABEL:
+        case UnknownNameKind.LABEL:
             return f"no node has the label {shown(name)}{near}"
-        case NameOf.LABEL_VALUE:
+        case UnknownNameKind.LABEL_VALUE:
             return f"no node has {shown(f'{reason.label}={name}')}{near}"
-        case NameOf.PAGE_SIZE:
+        case UnknownNameKind.PAGE_SIZE:
             return f"no node has hugepages of {name}{near}"
-        case NameOf.DEVICE_TYPE:
+        case UnknownNameKind.DEVICE_TYPE:
             return f"no node has a device of type {shown(name)}{near}"
-        case NameOf.FUNCTION_LABEL:
+        case UnknownNameKind.FUNCTION_LABEL:
             return f"{of_type} the label {shown(name)}{near}"
-        case NameOf.FUNCTION_VALUE:
+        case UnknownNameKind.FUNCTION_VALUE:
             wish = " or ".join(f"{reason.label}={value}" for value in reason.asked)
             return f"{of_type} {shown(wish)}{near}"
 

@@ -10,7 +10,7 @@ from placer_models.cluster import Node
 from placer_models.device import Device
 from placer_models.pod import PodSpec
 from placer_models.quantity import format_bytes
-from placer_models.reasons import NameOf, UnknownName
+from placer_models.reasons import UnknownName, UnknownNameKind
 from placer_models.selectors import SelectorOperator
 from placer_models.spreading import OWN_PREFIX
 
@@ -42,18 +42,20 @@ class KnownNames:
                 continue
             values = self._labels.get(key)
             if values is None:
-                yield UnknownName(NameOf.LABEL, (key,), tuple(sorted(self._labels)))
+                yield UnknownName(UnknownNameKind.LABEL, (key,), tuple(sorted(self._labels)))
             elif wanted and values.isdisjoint(wanted):
-                yield UnknownName(NameOf.LABEL_VALUE, wanted, tuple(sorted(values)), key)
+                yield UnknownName(UnknownNameKind.LABEL_VALUE, wanted, tuple(sorted(values)), key)
         requests = spec.requests
         for pages in requests.hugepages:
             if pages.page_bytes not in self._sizes:
                 sizes = tuple(format_bytes(size) for size in sorted(self._sizes))
-                yield UnknownName(NameOf.PAGE_SIZE, (format_bytes(pages.page_bytes),), sizes)
+                yield UnknownName(
+                    UnknownNameKind.PAGE_SIZE, (format_bytes(pages.page_bytes),), sizes
+                )
         for kind in dict.fromkeys(device.type for device in requests.devices):
             if kind not in self._types:
                 known = tuple(sorted(self._types | self._amounts))
-                yield UnknownName(NameOf.DEVICE_TYPE, (kind,), known)
+                yield UnknownName(UnknownNameKind.DEVICE_TYPE, (kind,), known)
         for kind, wish in spec.functions:
             devices = [device for device in self._devices if device.type == kind]
             for label, wanted in wish if devices else ():
@@ -76,7 +78,7 @@ def _unlike(
     labels = [dict(vf.labels) for device in devices for vf in device.virtual_functions]
     if not any(label in had for had in labels):
         known = tuple(sorted({key for had in labels for key in had}))
-        yield UnknownName(NameOf.FUNCTION_LABEL, (label,), known, device_type=kind)
+        yield UnknownName(UnknownNameKind.FUNCTION_LABEL, (label,), known, device_type=kind)
     elif not any(had.get(label) in wanted for had in labels):
         known = tuple(sorted({had[label] for had in labels if label in had}))
-        yield UnknownName(NameOf.FUNCTION_VALUE, tuple(wanted), known, label, kind)
+        yield UnknownName(UnknownNameKind.FUNCTION_VALUE, tuple(wanted), known, label, kind)

@@ -1,4 +1,4 @@
-"""Wishes of a pod for its place: selectors, affinity, tolerations, and what is not understood."""
+"""Placement constraints of a pod: selectors, affinity, tolerations, and what is not understood."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -15,8 +15,8 @@ from placer_models.topology_spread import SpreadConstraint
 
 
 @dataclass(frozen=True, slots=True)
-class PlaceWishes:
-    """The wishes of a pod for its place.
+class PlacementConstraints:
+    """What a pod asks, or would like, of the place where it runs.
 
     Attributes:
         selector: Labels that its node must have, ascending.
@@ -40,17 +40,19 @@ class PlaceWishes:
 
     @property
     def label_keys(self) -> frozenset[str]:
-        """Keys of the pod labels that the wishes look at."""
+        """Keys of the pod labels that the constraints look at."""
         keys = (*(one.term.keys for one in self.affinity), *(one.keys for one in self.spread))
         return frozenset[str]().union(*keys)
 
-    def lacking(self, what: str) -> "PlaceWishes":
-        """Return the wishes with one more demand that Placer cannot express."""
+    def lacking(self, what: str) -> "PlacementConstraints":
+        """Return the constraints with one more demand that Placer cannot express."""
         return replace(self, lacks=(*self.lacks, what))
 
 
-def wishes_of(spec: ObjectField, namespace: str, labels: Labels = ()) -> PlaceWishes:
-    """Return the wishes of a pod for its place.
+def placement_constraints_of(
+    spec: ObjectField, namespace: str, labels: Labels = ()
+) -> PlacementConstraints:
+    """Return what a pod asks, or would like, of the place where it runs.
 
     Args:
         spec: The pod's spec.
@@ -65,7 +67,7 @@ def wishes_of(spec: ObjectField, namespace: str, labels: Labels = ()) -> PlaceWi
     lacks: list[str] = []
     terms = tuple(affinity_terms(affinity, namespace, labels, lacks))
     constraints = spec.get("topologySpreadConstraints").items()
-    return PlaceWishes(
+    return PlacementConstraints(
         tuple(sorted(spec.get("nodeSelector").texts().items())),
         needed_by(spec),
         node_affinity_of(affinity.get("nodeAffinity")),
