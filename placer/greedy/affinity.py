@@ -4,17 +4,13 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from placer.greedy.columns import Mask
+from placer.greedy.columns import Mask, Numbers
 from placer.greedy.domain_limits import DomainCounts
 from placer.greedy.in_node_affinity import AffinityPlaces, FirstOfKind
 from placer_models.domains import NO_DOMAIN
 from placer_models.problem.problem import Choice, Choices, Problem
 from placer_models.problem.tasks import AffinityTask
-
-_Counts = NDArray[np.int64]
-
 
 WISH = 10**6
 """Weight of tier affinity beside tiers of limits of domains, which come after it."""
@@ -37,7 +33,7 @@ class AffinityCounts:
         for number, task in enumerate(self._tasks):
             for shape in {task.shape, *task.matches}:
                 self._about[shape].append(number)
-        self._placed: _Counts = np.zeros((len(problem.shapes), nodes), dtype=np.int64)
+        self._placed: Numbers = np.zeros((len(problem.shapes), nodes), dtype=np.int64)
         self._running = [_counts(task.here, nodes) for task in problem.affinity.tasks]
         self._runs = [running > 0 for running in self._running]
         self._first = FirstOfKind(problem)
@@ -72,15 +68,15 @@ class AffinityCounts:
                 mask &= (meant > 0) | ~self._belongs(number)
         return mask
 
-    def wishes_lost(self, shape: int) -> _Counts:
+    def wishes_lost(self, shape: int) -> Numbers:
         """Return node -> how much more is lost with one more pod of the shape there.
 
         What tier affinity loses counts `WISH` times as much as what tiers of limits do.
         """
         return WISH * self._affinity_lost(shape) + self._limits.lost(shape)
 
-    def _affinity_lost(self, shape: int) -> _Counts:
-        lost: _Counts = np.zeros(self._placed.shape[1], dtype=np.int64)
+    def _affinity_lost(self, shape: int) -> Numbers:
+        lost: Numbers = np.zeros(self._placed.shape[1], dtype=np.int64)
         for number in self._about[shape]:
             task = self._tasks[number]
             if task.required:
@@ -135,19 +131,19 @@ class AffinityCounts:
         meant = self._placed[sorted(task.matches)].sum(axis=0)[self._belongs(number)]
         return int(meant.sum()) == 1 and int(self._placed[task.shape].sum()) == 1
 
-    def _meant(self, number: int) -> _Counts:
+    def _meant(self, number: int) -> Numbers:
         """Return how many placed pods are meant in the domain of each node."""
-        meant: _Counts = self._placed[sorted(self._tasks[number].matches)].sum(axis=0)
+        meant: Numbers = self._placed[sorted(self._tasks[number].matches)].sum(axis=0)
         return self._in_domains(number, meant)
 
-    def _in_domains(self, number: int, on_nodes: _Counts) -> _Counts:
+    def _in_domains(self, number: int, on_nodes: Numbers) -> Numbers:
         """Return node -> how many are in its domain, which is 0 if it is in no domain."""
         domains = self._domains[number]
         if domains is None:
             return on_nodes
         total = np.bincount(domains.of_node, on_nodes, minlength=domains.none + 1)
         total[domains.none] = 0
-        found: _Counts = total.astype(np.int64)[domains.of_node]
+        found: Numbers = total.astype(np.int64)[domains.of_node]
         return found
 
     def _belongs(self, number: int) -> Mask:
@@ -167,7 +163,7 @@ class _Domains(NamedTuple):
 
     """
 
-    of_node: _Counts
+    of_node: Numbers
     none: int
 
 
@@ -180,7 +176,7 @@ def _domains(task: AffinityTask) -> _Domains | None:
     return _Domains(np.where(of_node == NO_DOMAIN, none, of_node), none)
 
 
-def _counts(here: Mapping[int, int], nodes: int) -> _Counts:
+def _counts(here: Mapping[int, int], nodes: int) -> Numbers:
     counts = np.zeros(nodes, dtype=np.int64)
     counts[list(here)] = list(here.values())
     return counts

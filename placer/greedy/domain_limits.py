@@ -4,13 +4,10 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from placer.greedy.columns import Mask
+from placer.greedy.columns import Mask, Numbers
 from placer_models.domains import NO_DOMAIN
 from placer_models.problem.tasks import DomainTask
-
-_Counts = NDArray[np.int64]
 
 
 class _Domains(NamedTuple):
@@ -23,9 +20,9 @@ class _Domains(NamedTuple):
 
     """
 
-    of_node: _Counts
-    counts: _Counts
-    asking: _Counts
+    of_node: Numbers
+    counts: Numbers
+    asking: Numbers
 
 
 class DomainCounts:
@@ -82,9 +79,9 @@ class DomainCounts:
                 allowed = ~asked | (after - fewest <= task.most)
                 yield number, self._on_nodes(number, allowed.astype(np.int64), 1) > 0
 
-    def lost(self, shape: int) -> _Counts:
+    def lost(self, shape: int) -> Numbers:
         """Return node -> how much more is beyond limits with one more pod of the shape there."""
-        lost: _Counts = np.zeros(self._nodes, dtype=np.int64)
+        lost: Numbers = np.zeros(self._nodes, dtype=np.int64)
         for number in self._about[shape]:
             task = self._tasks[number]
             if task.required or not task.here:
@@ -108,7 +105,7 @@ class DomainCounts:
                     return False
         return True
 
-    def _with_one_more(self, number: int, shape: int) -> tuple[_Counts, _Counts, Mask]:
+    def _with_one_more(self, number: int, shape: int) -> tuple[Numbers, Numbers, Mask]:
         """Return by domain, if it had one more pod: its count, the fewest, whether a pod asks."""
         task, domains = self._tasks[number], self._domains[number]
         after = domains.counts + (shape in task.matches)
@@ -123,10 +120,10 @@ class DomainCounts:
             return after, np.minimum(others, after), asked
         return after, after, asked
 
-    def _on_nodes(self, number: int, of_domains: _Counts, otherwise: int) -> _Counts:
+    def _on_nodes(self, number: int, of_domains: Numbers, otherwise: int) -> Numbers:
         """Return node -> the value of its domain, or ``otherwise`` if it is not looked at."""
         # `NO_DOMAIN` is the index of the last one.
-        found: _Counts = np.append(of_domains, otherwise)[self._domains[number].of_node]
+        found: Numbers = np.append(of_domains, otherwise)[self._domains[number].of_node]
         return found
 
 

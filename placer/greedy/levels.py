@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from placer.greedy.columns import Indices, Mask
 from placer.greedy.gang_order import hardest_first
 from placer.greedy.node_table import NodeTable
 from placer.greedy.offer import AT, NO_PRICE, Price
@@ -25,8 +25,6 @@ MOST_REGIONS = 4
 
 DEARER = sum(tier in AT for tier in AFTER_PLACED[: AFTER_PLACED.index(GATHERING)])
 """How many parts of a price come before tier ``gathering``."""
-
-_Nodes = NDArray[np.intp]
 
 _Places = list[tuple[int, Choice]]
 
@@ -60,7 +58,7 @@ def place_at_levels(table: NodeTable, gang: GangTask, most: int) -> bool:
     return True
 
 
-def allowed(table: NodeTable, gang: GangTask) -> NDArray[np.bool_]:
+def allowed(table: NodeTable, gang: GangTask) -> Mask:
     """Return which nodes may take one more member, given those already placed."""
     nodes = _nodes_of(table, gang)
     mask = np.ones(len(table.problem.nodes), dtype=np.bool_)
@@ -72,7 +70,7 @@ def allowed(table: NodeTable, gang: GangTask) -> NDArray[np.bool_]:
     return mask
 
 
-def _open(table: NodeTable, task: LevelTask, nodes: Sequence[int]) -> NDArray[np.bool_]:
+def _open(table: NodeTable, task: LevelTask, nodes: Sequence[int]) -> Mask:
     """Return the nodes where one more member keeps what the gang asks of a level."""
     domains = table.domains(task.level)
     taken = domains[list(nodes)]
@@ -106,11 +104,11 @@ class _Filling:
     def __post_init__(self) -> None:
         self.pods = hardest_first(self.table.problem, self.gang.pods)
 
-    def stages(self) -> Iterator[list[_Nodes]]:
+    def stages(self) -> Iterator[list[Indices]]:
         """Yield the regions to try: with all wishes to gather kept, then with fewer."""
         problem = self.table.problem
         shapes = {problem.pods[pod] for pod in self.gang.pods}
-        nodes: _Nodes = np.array(self.table.hosts(shapes), dtype=np.intp)
+        nodes: Indices = np.array(self.table.hosts(shapes), dtype=np.intp)
         if self.table.affinity is not None:
             open_to = [self.table.affinity.allowed(shape)[nodes] for shape in sorted(shapes)]
             nodes = nodes[np.logical_or.reduce(open_to)]
@@ -123,7 +121,7 @@ class _Filling:
         for kept in range(len(wish), -1, -1):
             yield self._roomiest(_split(nodes, [*must, *wish[:kept]]))
 
-    def fill(self, nodes: _Nodes) -> None:
+    def fill(self, nodes: Indices) -> None:
         """Place members on the nodes, as many as can be."""
         problem = self.table.problem
         tasks = [
@@ -148,7 +146,7 @@ class _Filling:
         placed, *dearer = value[: 1 + DEARER]
         return placed >= self.most and not any(dearer)
 
-    def _roomiest(self, regions: Sequence[_Nodes]) -> list[_Nodes]:
+    def _roomiest(self, regions: Sequence[Indices]) -> list[Indices]:
         """Return the regions worth trying: the tightest that hold all, else the roomiest."""
         rooms = [(self._room(nodes), index) for index, nodes in enumerate(regions)]
         enough = sorted(pair for pair in rooms if pair[0] >= self.most)
@@ -177,7 +175,7 @@ class _Filling:
         """Return the members without a place."""
         return [pod for pod in self.pods if self.table.place_of(pod) is None]
 
-    def _fill(self, nodes: _Nodes, tasks: Sequence[LevelTask], mark: int) -> None:
+    def _fill(self, nodes: Indices, tasks: Sequence[LevelTask], mark: int) -> None:
         """Fill domain by domain, those of the widest level first."""
         if not tasks:
             self._place(nodes)
@@ -194,7 +192,7 @@ class _Filling:
             self._fill(parts.pop(tightest), tasks[1:], mark)
             self._trim(tasks, mark)
 
-    def _place(self, nodes: _Nodes) -> None:
+    def _place(self, nodes: Indices) -> None:
         here = np.zeros(len(self.table.problem.nodes), dtype=np.bool_)
         here[nodes] = True
         hopeless: set[int] = set()
@@ -213,7 +211,7 @@ class _Filling:
             self.prices[pod] = bid.price
             self.table.take(pod, choice)
 
-    def _find(self, pod: int, mask: NDArray[np.bool_]) -> Choice | None:
+    def _find(self, pod: int, mask: Mask) -> Choice | None:
         """Return the best place, if possible where a preferred spread allows one more member."""
         wished = mask
         nodes = _nodes_of(self.table, self.gang)
@@ -251,7 +249,7 @@ class _Filling:
         return short
 
 
-def _whole_multiples(placed: _Places, domains: _Nodes, count: int) -> _Places:
+def _whole_multiples(placed: _Places, domains: Indices, count: int) -> _Places:
     members: defaultdict[int, _Places] = defaultdict(list)
     for pod, choice in placed:
         members[int(domains[choice.node])].append((pod, choice))
@@ -259,7 +257,7 @@ def _whole_multiples(placed: _Places, domains: _Nodes, count: int) -> _Places:
     return [(pod, choice) for pod, choice in placed if pod in kept]
 
 
-def _split(nodes: _Nodes, levels: Sequence[Sequence[int]]) -> list[_Nodes]:
+def _split(nodes: Indices, levels: Sequence[Sequence[int]]) -> list[Indices]:
     """Return the nodes by their domains at the levels, in the order of their first nodes."""
     parts: defaultdict[tuple[int, ...], list[int]] = defaultdict(list)
     for node in nodes:
