@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from placer.counting.account import Account, account_of, alike_when_idle
 from placer.explain.final_state import with_only
-from placer.search.baseline import Baseline, SolveCache, known_baseline, running_on
+from placer.search.baseline import Baseline, SolveCache, running_on
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.incremental import PersistentTuple
@@ -98,7 +98,7 @@ def with_nodes(
     accounts = PersistentTuple.of(baseline.accounts[i] for i in kept)
     there = tuple(runner for of_node in running for runner in of_node)
     fewer = replace(instance, nodes=nodes, running=there)
-    return fewer, known_baseline(nodes, running, accounts, SolveCache())
+    return fewer, Baseline(nodes, running, accounts, SolveCache())
 
 
 def recounted(changed: Instance, instance: Instance, baseline: Baseline) -> Baseline:
@@ -133,7 +133,7 @@ def recounted(changed: Instance, instance: Instance, baseline: Baseline) -> Base
                 idle[key] = account_of(node, ())
             accounts.append(idle[key])
     running = PersistentTuple.of(there)
-    return known_baseline(changed.nodes, running, PersistentTuple.of(accounts), baseline.cache)
+    return Baseline(changed.nodes, running, PersistentTuple.of(accounts), baseline.cache)
 
 
 def _alike(some: Sequence[RunningPod], others: Sequence[RunningPod]) -> bool:

@@ -46,7 +46,7 @@ def bound_pool(scene: Scene) -> Iterator[Finding]:
             new = [placed for placed in judged.new if placed.qos is qos]
             for placed in new:
                 yield from _is_bound_rightly(judged, placed)
-            bound = [t for t in judged.placed_pods if t.qos is qos and _homes(judged, t)]
+            bound = [t for t in judged.placed_pods if t.qos is qos and bound_to(judged, t)]
             if not bound:
                 continue
             for placed in bound:
@@ -60,10 +60,6 @@ def bound_pool(scene: Scene) -> Iterator[Finding]:
 
 def _stays(placed: PlacedPod, home: PodPlacement | None) -> bool:
     return home is not None and has_what_it_had(placed.place, home, owns_cpus=False)
-
-
-def _homes(judged: JudgedNode, placed: PlacedPod) -> Homes:
-    return bound_to(judged, placed)
 
 
 def _limit_is_held(judged: JudgedNode, placed: PlacedPod) -> Iterator[Finding]:
@@ -84,7 +80,7 @@ def _taken_there(judged: JudgedNode, placed: PlacedPod) -> Homes:
     owned_anew = {
         cpu[c].numa_node for t in judged.new for c in t.owned & gone if c in cpu and t is not placed
     }
-    return frozenset(home for home in _homes(judged, placed) if home in owned_anew)
+    return frozenset(home for home in bound_to(judged, placed) if home in owned_anew)
 
 
 def _is_bound_rightly(judged: JudgedNode, placed: PlacedPod) -> Iterator[Finding]:
@@ -94,7 +90,7 @@ def _is_bound_rightly(judged: JudgedNode, placed: PlacedPod) -> Iterator[Finding
     there.
     """
     spec, node = placed.pod.spec, judged.node.name
-    homes, policy = _homes(judged, placed), policy_of(judged, placed)
+    homes, policy = bound_to(judged, placed), policy_of(judged, placed)
     if not homes and policy not in BINDING and not spec.constrained_burst:
         return
     claims = aligned_claims(judged, placed) if policy in BINDING else []
@@ -134,7 +130,7 @@ def _has_its_cpus(judged: JudgedNode, placed: PlacedPod) -> Iterator[Finding]:
 
     A running pod is checked only where new owners make its pool smaller.
     """
-    homes = _homes(judged, placed)
+    homes = bound_to(judged, placed)
     cpu = judged.inside.topology.cpu
     there = {cpu[c].numa_node for c in pool_here(judged, placed)}
     asked = homes if placed.new else _taken_there(judged, placed)
@@ -162,7 +158,7 @@ def asks_for_what_is_lacking(scene: Scene) -> bool:
     """Return whether the bound pods of a node would lack fewer CPUs without some new one."""
     for judged in scene.entered:
         for placed in judged.new:
-            bound = [t for t in judged.placed_pods if t.qos is placed.qos and _homes(judged, t)]
+            bound = [t for t in judged.placed_pods if t.qos is placed.qos and bound_to(judged, t)]
             others = [t for t in bound if t is not placed]
             if _lacking(judged, placed.qos, bound) > _lacking(judged, placed.qos, others):
                 return True
@@ -205,7 +201,7 @@ def _lacking(
         if said and (in_parts or placed in come):
             asked += [((numa,), milli) for numa, milli in said]
         else:
-            asked.append((_homes(judged, placed), placed.requests.cpu_milli))
+            asked.append((bound_to(judged, placed), placed.requests.cpu_milli))
     cpu = judged.inside.topology.cpu
     free = Counter(
         cpu[c].numa_node for c in judged.inside.allocatable - cpus_withheld_from_pool(judged, qos)

@@ -14,7 +14,7 @@ from placer.counting.account import Account, account_of, alike_when_idle
 from placer.counting.pools import in_their_pools
 from placer.scheduling.decision import Batch
 from placer.scheduling.errors import UnknownNodeError
-from placer.search.baseline import Baseline, SolveCache, known_baseline
+from placer.search.baseline import Baseline, SolveCache
 from placer_models.bound import bound_to, is_bound_by_policy
 from placer_models.cluster import Instance, Node, Nodes, RunningPod
 from placer_models.demand import ExpectedDemand
@@ -122,7 +122,7 @@ class ClusterState:
             cache: What earlier batches have left.
 
         """
-        return known_baseline(self.nodes, self.running, self.accounts, cache)
+        return Baseline(self.nodes, self.running, self.accounts, cache)
 
     def with_node(self, node: Node) -> "ClusterState":
         """Return the state with the node added, or in place of the one of its name."""

@@ -45,7 +45,15 @@ class Baseline:
         accounts: PersistentTuple[Account],
         cache: SolveCache,
     ) -> None:
-        """Note nodes with unique names, and what is known of them."""
+        """Note what is known of nodes.
+
+        Args:
+            nodes: The nodes, with unique names.
+            running: What runs on each of them.
+            accounts: What that leaves on each of them.
+            cache: What earlier solves have left.
+
+        """
         self.running, self.accounts, self.cache = running, accounts, cache
         self._nodes = nodes
         self._before: NodesBefore | None = None
@@ -61,25 +69,7 @@ class Baseline:
 def baseline_of(instance: Instance) -> Baseline:
     """Return the baseline of an instance of which nothing has been counted yet."""
     accounts = PersistentTuple.of(accounts_of(instance))
-    return known_baseline(instance.nodes, running_on(instance), accounts, SolveCache())
-
-
-def known_baseline(
-    nodes: tuple[Node, ...],
-    running: PersistentTuple[tuple[RunningPod, ...]],
-    accounts: PersistentTuple[Account],
-    cache: SolveCache,
-) -> Baseline:
-    """Return the baseline of nodes that are counted already.
-
-    Args:
-        nodes: The nodes, with unique names.
-        running: What runs on each of them.
-        accounts: What that leaves on each of them.
-        cache: What earlier solves have left.
-
-    """
-    return Baseline(nodes, running, accounts, cache)
+    return Baseline(instance.nodes, running_on(instance), accounts, SolveCache())
 
 
 def running_on(instance: Instance) -> PersistentTuple[tuple[RunningPod, ...]]:

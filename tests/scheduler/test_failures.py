@@ -58,7 +58,7 @@ def realise_nothing(*_: object, **__: object) -> Unrealisable:
 
 STEPS: dict[str, tuple[str, Callable[..., Any], type[Exception]]] = {
     "the solver": ("placer.scheduling.decide.solve", fail, UnforeseenError),
-    "the baseline": ("placer.scheduling.cluster_state.known_baseline", fail, UnforeseenError),
+    "the baseline": ("placer.scheduling.cluster_state.Baseline", fail, UnforeseenError),
     "the problem": ("placer.search.solver.build_problem", fail, UnforeseenError),
     "the greedy path": ("placer.search.scored.place_greedily", fail, UnforeseenError),
     "realising": ("placer.search.judged.realise", fail, UnforeseenError),
