@@ -193,10 +193,10 @@ def load_placement(path: Path) -> Placement:
         InputError: Something is wrong with it.
 
     """
-    return load_claimed(path)[0]
+    return load_placement_with_claims(path)[0]
 
 
-def load_claimed(path: Path) -> tuple[Placement, PlacementClaims]:
+def load_placement_with_claims(path: Path) -> tuple[Placement, PlacementClaims]:
     """Return the placement of a file, and the file's claims about it.
 
     Raises:

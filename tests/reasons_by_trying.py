@@ -14,7 +14,7 @@ from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.network import Grouping, LevelRule
 from placer_models.placement import Answer, PartlyPlaced, Placed, Placement
 from placer_models.pod import Gang, Pod, PodSpec
-from placer_models.reach import of_one_node
+from placer_models.reach import node_local_pod
 from placer_models.reasons import Blocker, Demand, When
 
 MOST_LEAVES = 3_000
@@ -72,7 +72,7 @@ def check_blocker(
             spec = replace(spec, affinity=terms)
         # Who reaches to the node from others of its domain does so by this rule alone.
         near = any(demand.rule == "anti-affinity" for demand in demands)
-        beyond = [r if near else replace(r, pod=of_one_node(r.pod)) for r in elsewhere]
+        beyond = [r if near else replace(r, pod=node_local_pod(r.pod)) for r in elsewhere]
         others = [less.node if node.name == less.node.name else node for node in nodes]
         running = [*less.running, *beyond]
         return has_place(spec, less.namespace, less.levels, others, running, less.node)

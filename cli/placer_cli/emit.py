@@ -21,7 +21,7 @@ class EmittedObjects:
     folder: Path
 
 
-def emission_of(words: tuple[str, Path] | None) -> EmittedObjects | None:
+def parse_emit_option(words: tuple[str, Path] | None) -> EmittedObjects | None:
     """Return what the option says; None where it was not given.
 
     Raises:

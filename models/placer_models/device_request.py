@@ -138,7 +138,7 @@ def devices_asked(requests: Mapping[str, str | float]) -> tuple[DeviceRequest, .
     return tuple(sorted(demands, key=lambda demand: demand.type))
 
 
-def as_spec(request: DeviceRequest) -> DeviceRequest:
+def without_whole_share(request: DeviceRequest) -> DeviceRequest:
     """Return a translated request as specs have it: one for whole devices has no share."""
     whole = request.share is not None and request.share.whole
     return replace(request, share=None) if whole else request

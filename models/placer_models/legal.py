@@ -10,7 +10,13 @@ from enum import StrEnum
 
 from placer_models.cluster import Node
 from placer_models.device import GPU
-from placer_models.legal_shares import FaultPath, Offers, offer_faults, offers_of, share_faults
+from placer_models.legal_shares import (
+    FaultPath,
+    SharedQuantityUnits,
+    share_faults,
+    shared_quantity_units_of,
+    unsupported_share_faults,
+)
 from placer_models.pod import Container, ContainerRole, Pod, PodSpec
 from placer_models.policy import BindPolicy, ExclusivePolicy
 from placer_models.quantity import format_cpus
@@ -93,14 +99,14 @@ def illegal_pods(pods: Iterable[Pod], nodes: Iterable[Node]) -> dict[tuple[str, 
 def _faults(pods: Iterable[Pod], nodes: Iterable[Node]) -> Iterator[tuple[Pod, SpecFault]]:
     """Yield each illegal pod with its first fault; a spec that pods share is looked at once."""
     known: dict[int, SpecFault | None] = {}
-    offers: Offers | None = None
+    offers: SharedQuantityUnits | None = None
     for pod in pods:
         spec = pod.spec
         if id(spec) not in known:
             fault = first_fault(spec)
             for one in spec.each if fault is None else ():
                 if _asks_for_amounts(one):
-                    offers = offers_of(nodes) if offers is None else offers
+                    offers = shared_quantity_units_of(nodes) if offers is None else offers
                     fault = fault or next(_not_offered(one, offers), None)
             known[id(spec)] = fault
         if fault := known[id(spec)]:
@@ -132,12 +138,14 @@ def _asks_for_amounts(spec: PodSpec) -> bool:
     )
 
 
-def _not_offered(spec: PodSpec, offers: Offers) -> Iterator[SpecFault]:
+def _not_offered(spec: PodSpec, offers: SharedQuantityUnits) -> Iterator[SpecFault]:
     for i, container in enumerate(spec.containers):
         for k, request in enumerate(container.requests.devices):
             at = ("containers", i, "requests", "devices", k, "share")
             if request.share is not None:
-                for field, value, message in offer_faults(request.type, request.share, offers):
+                for field, value, message in unsupported_share_faults(
+                    request.type, request.share, offers
+                ):
                     yield SpecFault((*at, *field), value, message)
 
 

@@ -10,7 +10,7 @@ from placer_models.device_share import WHOLE_PERCENT, DeviceShare
 FaultPath = tuple[str | int, ...]
 """Path to a value from the spec: names of attributes and indices."""
 
-Offers = Mapping[str, Mapping[str, Unit]]
+SharedQuantityUnits = Mapping[str, Mapping[str, Unit]]
 """Device type -> name of each quantity that some device of it shares -> its unit."""
 
 
@@ -80,7 +80,7 @@ def _capacity_faults(capacity: Sequence[Quantity]) -> Iterator[tuple[FaultPath, 
             )
 
 
-def offers_of(nodes: Iterable[Node]) -> Offers:
+def shared_quantity_units_of(nodes: Iterable[Node]) -> SharedQuantityUnits:
     """Return what the devices of nodes share; the first device with a quantity sets its unit."""
     offers: dict[str, dict[str, Unit]] = {}
     for node in {(id(node.machine), node.mig): node for node in nodes}.values():
@@ -93,7 +93,7 @@ def offers_of(nodes: Iterable[Node]) -> Offers:
     return offers
 
 
-def clashing_unit(machine: Machine, offers: Offers) -> tuple[Device, Quantity] | None:
+def clashing_unit(machine: Machine, offers: SharedQuantityUnits) -> tuple[Device, Quantity] | None:
     """Return the first quantity of a machine whose unit differs from the offers', or None."""
     for device in machine.devices:
         for quantity in device.capacity:
@@ -102,8 +102,8 @@ def clashing_unit(machine: Machine, offers: Offers) -> tuple[Device, Quantity] |
     return None
 
 
-def offer_faults(
-    kind: str, share: DeviceShare, offers: Offers
+def unsupported_share_faults(
+    kind: str, share: DeviceShare, offers: SharedQuantityUnits
 ) -> Iterator[tuple[FaultPath, object, str]]:
     """Yield what a share asks for that no device of the type shares (B1).
 

@@ -18,9 +18,9 @@ def any_reaches_beyond(pods: Iterable[Pod]) -> bool:
     return any(map(reaches_beyond, {id(pod.spec): pod.spec for pod in pods}.values()))
 
 
-def of_one_node(pod: Pod) -> Pod:
+def node_local_pod(pod: Pod) -> Pod:
     """Return the pod with only what it asks of its own node."""
     spec = pod.spec
     for relation in RELATIONS:
-        spec = relation.of_one_node(spec)
+        spec = relation.node_local_spec(spec)
     return pod if spec is pod.spec else replace(pod, spec=spec)

@@ -106,7 +106,7 @@ class Relation:
         family: The family of the rule.
         asked: Whether a pod asks anything by it.
         reaches: Whether a pod asks something that its own node does not decide.
-        of_one_node: Returns a spec with only what it asks of its own node.
+        node_local_spec: Returns a spec with only what it asks of its own node.
         inside: Returns a spec with only what it asks of places inside its node.
         asked_by_gang: Whether a gang asks by it where its members are.
         lasts: Whether a pod goes on asking once it runs, of pods that come later.
@@ -127,7 +127,7 @@ class Relation:
     family: RuleFamily
     asked: Callable[[PodSpec], bool]
     reaches: Callable[[PodSpec], bool]
-    of_one_node: Callable[[PodSpec], PodSpec]
+    node_local_spec: Callable[[PodSpec], PodSpec]
     inside: Callable[[PodSpec], PodSpec]
     asked_by_gang: Callable[[Gang | RunningGang], bool] = lambda _: False
     lasts: bool = True
@@ -286,7 +286,7 @@ def limits_domains(
         family=RuleFamily.DOMAIN_LIMITS,
         asked=asked,
         reaches=asked,
-        of_one_node=without,
+        node_local_spec=without,
         inside=without,
         lasts=lasts,
         may_open=may_open,
@@ -303,7 +303,7 @@ RELATIONS = (
         family=RuleFamily.AFFINITY,
         asked=lambda spec: bool(spec.affinity) and any(not term.inside for term in spec.affinity),
         reaches=lambda spec: any(term.wide for term in spec.affinity),
-        of_one_node=lambda spec: _with_terms(spec, lambda term: not term.wide),
+        node_local_spec=lambda spec: _with_terms(spec, lambda term: not term.wide),
         inside=lambda spec: _with_terms(spec, lambda term: term.inside),
         without_company=_without_company(inside=False),
         may_open=lambda _: False,
@@ -315,7 +315,7 @@ RELATIONS = (
         family=RuleFamily.IN_NODE_AFFINITY,
         asked=lambda spec: bool(spec.affinity) and any(term.inside for term in spec.affinity),
         reaches=lambda _: False,
-        of_one_node=_unchanged,
+        node_local_spec=_unchanged,
         inside=_unchanged,
         without_company=_without_company(inside=True),
         may_open=lambda _: False,
@@ -327,7 +327,7 @@ RELATIONS = (
         family=RuleFamily.NETWORK,
         asked=lambda _: False,
         reaches=lambda _: False,
-        of_one_node=_unchanged,
+        node_local_spec=_unchanged,
         inside=_unchanged,
         asked_by_gang=lambda gang: bool(gang.gather or gang.levels),
         lasts=False,
@@ -421,5 +421,5 @@ def without_domain_limits(spec: PodSpec) -> PodSpec:
     """Return a spec that asks for no limits of domains."""
     for relation in RELATIONS:
         if relation.rule:
-            spec = relation.of_one_node(spec)
+            spec = relation.node_local_spec(spec)
     return spec

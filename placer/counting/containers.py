@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from placer.counting.memory import held_of, in_words
+from placer.counting.memory import memory_as_placed, memory_by_numa_node
 from placer_models.bound import pool_on_numa_nodes
 from placer_models.cluster import Node
 from placer_models.cpuset import CpuSet, is_same
@@ -138,7 +138,7 @@ def in_own_parts(
         if counted:
             cpuset = pool_on_numa_nodes(pool, [numa for numa, _ in counted], node.machine.topology)
         of_cells = rows[1 : 1 + len(problem.in_cells)]
-        memory, pages = in_words(problem, numa_nodes, of_cells) if rows else ((), ())
+        memory, pages = memory_as_placed(problem, numa_nodes, of_cells) if rows else ((), ())
         placed.append(
             ContainerPlacement(
                 name=container.name,
@@ -205,7 +205,7 @@ def taken_by(
     homes = {(d.type, d.minor): d.numa_node for d in node.devices}
     rows: list[Counter[int | None]] = [
         owned if spec.qos.owns_cpus else shared,
-        *(Counter(held_of(place, dimension)) for dimension in problem.in_cells),
+        *(Counter(memory_by_numa_node(place, dimension)) for dimension in problem.in_cells),
         *(
             Counter(homes[d.type, d.minor] for d in place.devices if d.type == kind)
             for kind in _types(spec)

@@ -40,7 +40,7 @@ class MemoryLeft:
         return self.pages.get((numa_node, size), 0) if size else self.bytes_in[numa_node]
 
 
-def asked_of(requests: Resources, dimension: Dimension) -> int:
+def cell_amount_asked(requests: Resources, dimension: Dimension) -> int:
     """Return what is asked for in a dimension that cells have."""
     size = dimension.page_bytes
     return requests.pages_of(size) if size else requests.memory_bytes // dimension.unit
@@ -58,7 +58,7 @@ def memory_left(node: Node, pods: Iterable[RunningPod]) -> MemoryLeft:
     return MemoryLeft(memory, pages, gcd(*memory.values()))
 
 
-def held_of(
+def memory_by_numa_node(
     place: PodPlacement | ContainerPlacement, dimension: Dimension
 ) -> dict[int | None, int]:
     """Return NUMA node -> what a placed pod, or a container of it, has there in a dimension."""
@@ -68,13 +68,13 @@ def held_of(
     return {numa: amount // dimension.unit for numa, amount in place.memory_bytes}
 
 
-def pinned_of(problem: Problem, state: NodeState, place: PodPlacement) -> tuple[Amounts, ...]:
+def memory_by_cell(problem: Problem, state: NodeState, place: PodPlacement) -> tuple[Amounts, ...]:
     """Return what a placed pod has of each cell, dimension by dimension."""
-    rows = [held_of(place, dimension) for dimension in problem.in_cells]
+    rows = [memory_by_numa_node(place, dimension) for dimension in problem.in_cells]
     return tuple(tuple(row.get(cell.numa_node, 0) for cell in state.cells) for row in rows)
 
 
-def in_words(
+def memory_as_placed(
     problem: Problem, numa_nodes: Sequence[int | None], rows: Sequence[Sequence[int]]
 ) -> tuple[_Bytes, _Pages]:
     """Return amounts in cells, given dimension by dimension, in the form of placements."""
@@ -142,7 +142,7 @@ def dealt_memory(
         ]
         rows.append(split)
     homes = [cell.numa_node for cell in state.cells]
-    return [in_words(problem, homes, of_pod) for of_pod in zip(*rows, strict=True)]
+    return [memory_as_placed(problem, homes, of_pod) for of_pod in zip(*rows, strict=True)]
 
 
 def split_memory(free: Sequence[int], wants: Sequence[MemoryWant]) -> list[tuple[int, ...]] | None:

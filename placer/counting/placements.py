@@ -11,7 +11,7 @@ from placer.counting.core_pairs import how_cores_are_kept, pick_pairs
 from placer.counting.cores import CoreWant, FreeCore, core_classes, free_cores, pick_cpus, takes_of
 from placer.counting.devices import devices_of_shares, grants_of, whole_of
 from placer.counting.environment import with_environment
-from placer.counting.memory import dealt_memory, pinned_of
+from placer.counting.memory import dealt_memory, memory_by_cell
 from placer.counting.pools import counts_on_numa_nodes, homes_of, pool_of, pools_after
 from placer_models.bound import is_bound_by_policy, pool_on_numa_nodes
 from placer_models.cluster import Instance, Node, RunningPod
@@ -334,7 +334,7 @@ def recount(
                 node, account.cores, problem.core_tiers, problem.granularity, bind, place.cpuset
             ),
             devices=whole_of(state, place, shape),
-            pinned=pinned_of(problem, state, place),
+            pinned=memory_by_cell(problem, state, place),
             shares=devices_of_shares(state, account.devices, place, shape, opened[place.node]),
             containers=tuple(
                 taken_by(pod.spec, place.containers, container, node, state, problem)

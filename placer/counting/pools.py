@@ -278,7 +278,7 @@ def _at_first(want: _Want) -> CpuMilli:
     return ((first, want.milli), *((numa, 0) for numa in others))
 
 
-def with_pools(instance: Instance, placement: Placement) -> Placement:
+def placement_in_pools(instance: Instance, placement: Placement) -> Placement:
     """Return the placement with every LS and BE pod in the pool that is left for it."""
     pods = {pod.key: pod for pod in pods_of(instance.gangs)}
     on_node: dict[str, list[RunningPod]] = {place.node: [] for place in placement.pods}
@@ -291,12 +291,12 @@ def with_pools(instance: Instance, placement: Placement) -> Placement:
         runner.pod.key: runner.placement
         for node in instance.nodes
         if node.name in on_node
-        for runner in in_their_pools(node, on_node[node.name])
+        for runner in running_pods_in_pools(node, on_node[node.name])
     }
     return Placement(tuple(settled[place.key] for place in placement.pods))
 
 
-def in_their_pools(
+def running_pods_in_pools(
     node: Node, pods: Sequence[RunningPod], left: Pools | None = None
 ) -> list[RunningPod]:
     """Return the pods of a node, with LS and BE pods in their pools as these are now.

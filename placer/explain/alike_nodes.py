@@ -101,7 +101,7 @@ def with_nodes(
     return fewer, Baseline(nodes, running, accounts, SolveCache())
 
 
-def recounted(changed: Instance, instance: Instance, baseline: Baseline) -> Baseline:
+def recounted_baseline(changed: Instance, instance: Instance, baseline: Baseline) -> Baseline:
     """Return the baseline of a changed instance; only nodes on which something changed are counted.
 
     Args:

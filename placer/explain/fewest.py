@@ -10,7 +10,7 @@ from placer.explain.kind_outcome import MOST_TRIALS, KindOutcome, Option, all_of
 from placer.explain.trial import TrialOutcome, Trials
 
 
-def fewest(kind: str, options: Sequence[Option], trials: Trials) -> KindOutcome:
+def fewest_changes(kind: str, options: Sequence[Option], trials: Trials) -> KindOutcome:
     """Look for the fewest of some changes that do together.
 
     Of as few those are taken whose last one comes first among the options, then the one before it.
@@ -40,7 +40,7 @@ def fewest(kind: str, options: Sequence[Option], trials: Trials) -> KindOutcome:
     return SufficientChange(kind, all_of(kept), len(kept) == 1 or (certain and len(kept) == size))
 
 
-def equally_small(
+def equally_small_changes(
     found: SufficientChange, options: Sequence[Option], trials: Trials
 ) -> SufficientChange:
     """Return a change with those that are as small and would do as well, as far as time allows."""

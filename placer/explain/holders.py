@@ -6,7 +6,7 @@ from dataclasses import replace
 from placer.counting.account import Account, account_of
 from placer.explain.explanation import HoldingPod
 from placer.search.budget import Budget
-from placer.search.reasons.blocking import blocker_of, counted_blocker
+from placer.search.reasons.blocking import blocker_by_counting, blocker_of
 from placer.search.reasons.question import OtherPods, PodOnNode, is_unwanted, unwanted_there
 from placer.search.reasons.register import REASON_RULES, demands_of, node_lacks
 from placer.search.reasons.stages import Stage
@@ -72,7 +72,7 @@ def in_the_way(
     try:
         for runner, fewer, account in _without_each(stage.question(ask, index)):
             demands = demands_of(fewer)
-            kept_off = counted_blocker(fewer, account, demands)
+            kept_off = blocker_by_counting(fewer, account, demands)
             if kept_off is None and blocker_of(fewer, account, demands, budget) is None:
                 found.append(_holder(runner, placed))
     except OutOfTimeError:

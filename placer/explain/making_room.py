@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 from placer.explain.alike_nodes import with_nodes
 from placer.explain.explanation import SufficientChange
-from placer.explain.fewest import fewest
+from placer.explain.fewest import fewest_changes
 from placer.explain.kind_outcome import (
     MOST_TRIALS,
     KindOutcome,
@@ -164,7 +164,7 @@ def end(trials: Trials) -> KindOutcome:
     if not alone or any_reaches_beyond((*pods, *runners)):
         if len(may_end) > MOST_ENDED:
             return _ended_by_trying(every) if len(pods) == 1 else TrialOutcome.OPEN
-        return fewest("end", [(Remove(key),) for key in may_end], every)
+        return fewest_changes("end", [(Remove(key),) for key in may_end], every)
     outcomes: list[KindOutcome] = []
     rooms = _cheapest_rooms(every, len(pods), outcomes)
     if not rooms:
@@ -189,7 +189,9 @@ def _ended_by_trying(every: Trials) -> KindOutcome:
     for there in sorted(filter(None, running), key=len):
         if every.left_s < half_s or (best is not None and len(best.changes) == 1):
             break
-        found = fewest("end", [(Remove(one.pod.key),) for one in there if not one.of_node], every)
+        found = fewest_changes(
+            "end", [(Remove(one.pod.key),) for one in there if not one.of_node], every
+        )
         if isinstance(found, SufficientChange) and (
             best is None or len(found.changes) < len(best.changes)
         ):
@@ -275,4 +277,4 @@ def _ended_on(index: int, every: Trials) -> KindOutcome:
     node, there = with_nodes(asked, counted, [index])
     may_end = sorted(one.pod.key for one in counted.running[index] if not one.of_node)
     options = [(Remove(key),) for key in may_end]
-    return fewest("end", options, Trials(node, every.left_s, every.most_s, there))
+    return fewest_changes("end", options, Trials(node, every.left_s, every.most_s, there))

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 
 from placer.explain.alike_nodes import FewAlike
 from placer.explain.explanation import SufficientChange
-from placer.explain.fewest import equally_small, fewest
+from placer.explain.fewest import equally_small_changes, fewest_changes
 from placer.explain.kind_outcome import (
     KindOutcome,
     Option,
@@ -55,7 +55,7 @@ MOST_ADDED = 64
 
 def mend_node(trials: Trials) -> KindOutcome:
     """Look for the fewest nodes to uncordon or to mend."""
-    return fewest("mend-node", _to_mend(trials.instance), trials)
+    return fewest_changes("mend-node", _to_mend(trials.instance), trials)
 
 
 def _to_mend(instance: Instance) -> list[Option]:
@@ -70,7 +70,7 @@ def _to_mend(instance: Instance) -> list[Option]:
 
 def relax(trials: Trials) -> KindOutcome:
     """Look for the fewest policies that are only preferred then."""
-    return fewest("relax", _to_relax(trials.instance), trials)
+    return fewest_changes("relax", _to_relax(trials.instance), trials)
 
 
 def _to_relax(instance: Instance) -> list[Option]:
@@ -90,7 +90,7 @@ def give_up(trials: Trials) -> KindOutcome:
 
     Of equally few a toleration comes first: with it the pods still go where they are meant to.
     """
-    return fewest("give-up", _to_give_up(trials.instance), trials)
+    return fewest_changes("give-up", _to_give_up(trials.instance), trials)
 
 
 def _to_give_up(instance: Instance) -> list[Option]:
@@ -133,7 +133,7 @@ def _taints_that_keep_off(spec: PodSpec, instance: Instance) -> list[str]:
 
 def label_node(trials: Trials) -> KindOutcome:
     """Look for the fewest nodes that get the labels which the pods ask for."""
-    return fewest("label-node", labels_to_set(trials.instance), trials)
+    return fewest_changes("label-node", labels_to_set(trials.instance), trials)
 
 
 def fewer_members(trials: Trials) -> KindOutcome:
@@ -330,7 +330,7 @@ class ChangeSearch:
                 continue
             if kind in EQUALLY_SMALL:
                 options = EQUALLY_SMALL[kind](self._trials.instance)
-                self.found[kind] = equally_small(found, options, self._trials)
+                self.found[kind] = equally_small_changes(found, options, self._trials)
             elif kind == "move":
                 self.found[kind] = first_by_name(found, self._trials)
             if self._trials.left_s > 0:

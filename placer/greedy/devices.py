@@ -4,7 +4,12 @@ from collections.abc import Collection
 
 from placer.greedy.inside import DevicesTaken
 from placer.greedy.joint import Taken, groups_apart, pick_in_scopes
-from placer.greedy.mig import after_devices, instance_points, overlap, pick_instances
+from placer.greedy.mig import (
+    after_devices,
+    mig_instance_points,
+    mig_instances_overlap,
+    pick_mig_instances,
+)
 from placer.greedy.shares import fitting_counts, pick_shares
 from placer_models.device import GPU
 from placer_models.goals import GPU_POINTS
@@ -74,7 +79,7 @@ def pick_devices(
             gpus = _selection(bank, touched)
         pairs = zip(touched, bank.cells, strict=True)
         used.update(cell for count, cell in pairs if count and cell is not None)
-    if overlap(banks, tuple(counts)):
+    if mig_instances_overlap(banks, tuple(counts)):
         return None
     apart = groups_apart(joint, together) if joint else 0
     return DevicesTaken(tuple(counts), gpus, frozenset(used), apart, tuple(sorted(shares)))
@@ -108,7 +113,7 @@ def _cut(
     found = [
         picked[position]
         for room in rooms_for_a_set(bank.board, want, free, shape.scope_of(bank.type))
-        if (picked := pick_instances(node.banks, counts, position, room, want, near))
+        if (picked := pick_mig_instances(node.banks, counts, position, room, want, near))
     ]
     return min(found, key=lambda taken: _strangers(bank, taken, near), default=None)
 
@@ -162,7 +167,7 @@ def points_lost(
             before = usable_points(bank.board, bank.free)
             lost += GPU_POINTS * (before - usable_points(bank.board, left))
     if any(bank.cuts for bank in banks):
-        lost += instance_points(banks) - instance_points(after_devices(banks, counts))
+        lost += mig_instance_points(banks) - mig_instance_points(after_devices(banks, counts))
     return lost
 
 
@@ -171,7 +176,7 @@ def points_of(node: NodeState) -> int:
     whole = sum(
         GPU_POINTS * usable_points(bank.board, bank.free) for bank in node.banks if bank.type == GPU
     )
-    return whole + instance_points(node.banks)
+    return whole + mig_instance_points(node.banks)
 
 
 def _selection(bank: DeviceBank, counts: tuple[int, ...]) -> DeviceSelection:

@@ -85,7 +85,7 @@ def ask_of(shape: Shape) -> PodAsk:
     return PodAsk(shape.amounts[SHARED_POOL], shape.memory, gpus, max(parts, default=whole))
 
 
-def only_gpu(node: NodeState, position: int) -> NodeState:
+def with_only_gpu(node: NodeState, position: int) -> NodeState:
     """Return the node as a pod sees it that may have a share of one GPU only.
 
     Args:
@@ -143,7 +143,7 @@ def gpus_left(node: NodeState) -> list[GpuLeft]:
     return found
 
 
-def by_percent(shape: Shape) -> bool:
+def gpus_shared_by_percent(shape: Shape) -> bool:
     """Return whether what is left of GPUs in percent says which of them the pods could share."""
     return all(need.share.percent is not None for need in shape.shares if need.type == GPU)
 

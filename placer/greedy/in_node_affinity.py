@@ -137,7 +137,7 @@ def _met(node: NodeState, choice: Choice, level: AffinityLevel) -> Iterator[_Gue
             yield c.guests if level is AffinityLevel.CORE else node.cells[c.cell].guests
 
 
-def guest_of(node: NodeState, shape: Shape) -> Guest | None:
+def affinity_guest_of(node: NodeState, shape: Shape) -> Guest | None:
     """Return the guest that a pod of the shape is once it is there, or None if it is none."""
     affinity = shape.in_node_affinity
     if affinity is None:
@@ -149,7 +149,7 @@ def guest_of(node: NodeState, shape: Shape) -> Guest | None:
     return affinity.side, sum(side == affinity.side for side, _ in known)
 
 
-def core_joined(c: CoreClass, shape: Shape, guest: Guest | None) -> CoreClass:
+def core_class_with_guest(c: CoreClass, shape: Shape, guest: Guest | None) -> CoreClass:
     """Return the class once a pod of the shape has CPUs of it.
 
     Guests are noted only in a class of one core: on others no two new pods can meet.
@@ -161,7 +161,7 @@ def core_joined(c: CoreClass, shape: Shape, guest: Guest | None) -> CoreClass:
     return c._replace(guests=c.guests | {guest})
 
 
-def cells_joined(
+def cells_with_guest(
     node: NodeState,
     cells: tuple[Cell, ...],
     shape: Shape,

@@ -10,7 +10,7 @@ _Counts = tuple[tuple[int, ...], ...]
 """For each bank, devices of each class."""
 
 
-def pick_instances(
+def pick_mig_instances(
     banks: tuple[DeviceBank, ...],
     counts: _Counts,
     position: int,
@@ -41,7 +41,7 @@ def pick_instances(
             if free and may:
                 one = tuple(int(j == i) for j in range(len(room)))
                 trial = (*counts[:position], _plus(counts[position], one), *counts[position + 1 :])
-                lost = -instance_points(after_devices(banks, trial))
+                lost = -mig_instance_points(after_devices(banks, trial))
                 options.append((bank.cells[i] not in used, lost, bank.cuts[i].gpu, i, trial))
         if not options:
             return None
@@ -81,7 +81,7 @@ def _left(
     )
 
 
-def overlap(banks: tuple[DeviceBank, ...], counts: _Counts) -> bool:
+def mig_instances_overlap(banks: tuple[DeviceBank, ...], counts: _Counts) -> bool:
     """Return whether instances of the counts share anything of a GPU."""
     taken = [
         (cut.gpu, part)
@@ -93,7 +93,7 @@ def overlap(banks: tuple[DeviceBank, ...], counts: _Counts) -> bool:
     return len(set(taken)) < len(taken)
 
 
-def instance_points(banks: tuple[DeviceBank, ...]) -> int:
+def mig_instance_points(banks: tuple[DeviceBank, ...]) -> int:
     """Return the usable points of the instances that could still be made."""
     return sum(
         cut.points * count

@@ -12,7 +12,7 @@ from placer.greedy.affinity import AffinityCounts
 from placer.greedy.chooser import choose_among_others
 from placer.greedy.columns import Columns, Indices, Mask, Numbers
 from placer.greedy.cost_bound import PlacementCostBound
-from placer.greedy.free_nodes import only_gpu
+from placer.greedy.free_nodes import with_only_gpu
 from placer.greedy.node_rows import Largest, NodeRows, first_of_each
 from placer.greedy.offer import BY_STRATEGY
 from placer.greedy.ranking import FEW, Bid, Ranking
@@ -340,7 +340,7 @@ class NodeTable:
             return None
         wanted, offer = self.problem.shape_on(shape, node), None
         if gpu != ANY_GPU:
-            offer = choose_among_others(only_gpu(node, gpu), wanted, fit, waived)
+            offer = choose_among_others(with_only_gpu(node, gpu), wanted, fit, waived)
         if offer is None:
             offer = choose_among_others(node, wanted, fit, waived)
         if offer is None:

@@ -6,7 +6,11 @@ from operator import add
 from placer.greedy.bound import bound_with, pools_without
 from placer.greedy.cores import NO_CORES, after_cores
 from placer.greedy.exclusivity import cells_held, core_held
-from placer.greedy.in_node_affinity import cells_joined, core_joined, guest_of
+from placer.greedy.in_node_affinity import (
+    affinity_guest_of,
+    cells_with_guest,
+    core_class_with_guest,
+)
 from placer.greedy.mig import after_devices
 from placer.greedy.shares import after_shares
 from placer_models.problem.dimensions import Amounts, amounts_left, enough_is_left
@@ -39,11 +43,11 @@ def after(node: NodeState, shape: Shape, fit: Fit, choice: Choice) -> NodeState:
         banks = after_devices(banks, choice.devices)
     if choice.shares:
         banks = after_shares(banks, shape, choice.shares)
-    guest = guest_of(node, shape)
+    guest = affinity_guest_of(node, shape)
     cells = _pinned(node.cells, choice)
     cells = cells_held(node, cells, fit, choice)
     cells = pools_without(node, cells, shape, choice)
-    cells = cells_joined(node, cells, shape, choice, guest)
+    cells = cells_with_guest(node, cells, shape, choice, guest)
     return replace(
         node,
         cells=cells,
@@ -74,7 +78,7 @@ def _cores_left(
     node: NodeState, shape: Shape, fit: Fit, choice: Choice, guest: Guest | None
 ) -> tuple[CoreClass, ...]:
     def left(c: CoreClass, take: CoreTake) -> CoreClass:
-        return core_joined(core_held(after_cores(c, take), fit, take), shape, guest)
+        return core_class_with_guest(core_held(after_cores(c, take), fit, take), shape, guest)
 
     return tuple(
         c if take is NO_CORES else left(c, take)

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from placer.judge.cells import (
-    AlignedClaim,
-    aligned_claims,
-    beside_its_pool,
+    AlignmentSubject,
+    alignment_subjects,
     by_allocatable_cpus,
     capacity_of_empty_cells,
+    cells_outside_pool,
     cells_used,
     policy_of,
     scope_of,
@@ -57,11 +57,15 @@ def _fault(judged: JudgedNode, placed: PlacedPod) -> str | None:
             "has devices by a strategy, which are not parted among containers; "
             "where each container is aligned for itself it asks for a number of them"
         )
-    faults = (_claim_fault(judged, claim, policy) for claim in aligned_claims(judged, placed))
+    faults = (
+        _subject_fault(judged, subject, policy) for subject in alignment_subjects(judged, placed)
+    )
     return next((fault for fault in faults if fault is not None), None)
 
 
-def _claim_fault(judged: JudgedNode, claim: AlignedClaim, policy: AlignmentPolicy) -> str | None:
+def _subject_fault(
+    judged: JudgedNode, subject: AlignmentSubject, policy: AlignmentPolicy
+) -> str | None:
     match policy:
         case AlignmentPolicy.NONE | AlignmentPolicy.BEST_EFFORT:
             return None
@@ -69,18 +73,18 @@ def _claim_fault(judged: JudgedNode, claim: AlignedClaim, policy: AlignmentPolic
             most: int | None = 1
         case AlignmentPolicy.RESTRICTED:
             numa_nodes = [numa.id for numa in judged.inside.topology.numa_nodes]
-            asked = by_allocatable_cpus(judged, claim)
+            asked = by_allocatable_cpus(judged, subject)
             cells, need = capacity_of_empty_cells(judged.inside, asked, numa_nodes)
             if not need:  # nothing that has a width
                 return None
             most = restricted_width(cells, need)
-    who = f"has a container {claim.name!r} that " if claim.name else ""
+    who = f"has a container {subject.name!r} that " if subject.name else ""
     if most is None:
         return (
             f"{who}is refused by {policy}: the resources it asks for do not agree on one fewest "
             "number of NUMA nodes"
         )
-    used = cells_used(judged, claim)
+    used = cells_used(judged, subject)
     if None in used or len(used) > most:
         return (
             f"{who}uses {_text(used)}; {policy} allows {most} NUMA nodes, the same for all it holds"
@@ -104,10 +108,10 @@ def cells_beyond_fewest(scene: Scene) -> int:
         if policy_of(judged, placed) is AlignmentPolicy.BEST_EFFORT:
             every_cell: list[CellId] = [numa.id for numa in judged.inside.topology.numa_nodes]
             every_cell.append(None)
-            for claim in aligned_claims(judged, placed):
-                fewest = _fewest_cells(*capacity_of_empty_cells(judged.inside, claim, every_cell))
-                beyond += len(cells_used(judged, claim)) - fewest
-                beyond += len(beside_its_pool(judged, claim))
+            for subject in alignment_subjects(judged, placed):
+                fewest = _fewest_cells(*capacity_of_empty_cells(judged.inside, subject, every_cell))
+                beyond += len(cells_used(judged, subject)) - fewest
+                beyond += len(cells_outside_pool(judged, subject))
     return beyond
 
 

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from placer.judge.cells import (
-    aligned_claims,
+    alignment_subjects,
     bound_to,
     cells_used,
     is_bound,
@@ -93,10 +93,10 @@ def _is_bound_rightly(judged: JudgedNode, placed: PlacedPod) -> Iterator[Finding
     homes, policy = bound_to(judged, placed), policy_of(judged, placed)
     if not homes and policy not in BINDING and not spec.constrained_burst:
         return
-    claims = aligned_claims(judged, placed) if policy in BINDING else []
-    claims = [claim for claim in claims if is_bound(judged, placed, claim)]
-    held = frozenset(c for claim in claims for c in cells_used(judged, without_homes(claim)))
-    by_policy = bool(held) or any(claim.requests.cpu_milli for claim in claims)
+    subjects = alignment_subjects(judged, placed) if policy in BINDING else []
+    subjects = [subject for subject in subjects if is_bound(judged, placed, subject)]
+    held = frozenset(c for subject in subjects for c in cells_used(judged, without_homes(subject)))
+    by_policy = bool(held) or any(subject.requests.cpu_milli for subject in subjects)
     who = f"{placed.qos} pod {placed.title!r} on node {node!r}"
     if not homes and (spec.constrained_burst or by_policy):
         why = policy if by_policy else "ConstrainedBurst"

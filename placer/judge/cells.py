@@ -18,7 +18,7 @@ from placer_models.policy import BINDING, AlignmentPolicy, AlignmentScope
 _NO_HOMES: frozenset[int] = frozenset()
 
 
-class AlignedClaim(NamedTuple):
+class AlignmentSubject(NamedTuple):
     """What is aligned together: all that a pod, or one of its containers, holds by place.
 
     Attributes:
@@ -71,17 +71,17 @@ def scope_of(judged: JudgedNode, placed: PlacedPod) -> AlignmentScope | None:
     return AlignmentScope.POD if scope and placed.pod.spec.constrained_burst else scope
 
 
-def aligned_claims(judged: JudgedNode, placed: PlacedPod) -> list[AlignedClaim]:
+def alignment_subjects(judged: JudgedNode, placed: PlacedPod) -> list[AlignmentSubject]:
     """Return what the policy looks at: the pod as a whole, or each of its containers."""
     place, owns = placed.place, placed.qos.owns_cpus
     bound = not owns and policy_of(judged, placed) in BINDING
     if scope_of(judged, placed) is not AlignmentScope.CONTAINER:
-        whole = whole_claim(judged, placed)
+        whole = whole_pod_subject(judged, placed)
         if bound:
             whole = whole._replace(by_cpu=True, homes=bound_to(judged, placed))
         return [whole]
     given = {container.name: container for container in place.containers}
-    claims = []
+    subjects = []
     for container in placed.pod.spec.containers:
         asked, part = container.requests, given.get(container.name)
         if part is not None:
@@ -89,11 +89,11 @@ def aligned_claims(judged: JudgedNode, placed: PlacedPod) -> list[AlignedClaim]:
             homes = frozenset(numa for numa, _ in part.cpu_milli or ()) if bound else frozenset()
             held = (cpus, homes, part.memory_bytes, part.hugepages, part.devices)
             each = _held_by_cpu(judged, placed)
-            claims.append(AlignedClaim(container.name, asked, owns or bound, *held, each))
-    return claims
+            subjects.append(AlignmentSubject(container.name, asked, owns or bound, *held, each))
+    return subjects
 
 
-def whole_claim(judged: JudgedNode, placed: PlacedPod) -> AlignedClaim:
+def whole_pod_subject(judged: JudgedNode, placed: PlacedPod) -> AlignmentSubject:
     """Return all that the pod holds by place, as if no policy bound it to NUMA nodes.
 
     A pod under ConstrainedBurst is bound to some without a policy.
@@ -101,10 +101,10 @@ def whole_claim(judged: JudgedNode, placed: PlacedPod) -> AlignedClaim:
     place, spec = placed.place, placed.pod.spec
     held = (placed.owned, _NO_HOMES, place.memory_bytes, place.hugepages, place.devices)
     each = _held_by_cpu(judged, placed)
-    claim = AlignedClaim("", _asked_here(judged, placed), placed.qos.owns_cpus, *held, each)
+    subject = AlignmentSubject("", _asked_here(judged, placed), placed.qos.owns_cpus, *held, each)
     if not spec.constrained_burst:
-        return claim
-    return claim._replace(
+        return subject
+    return subject._replace(
         by_cpu=True,
         homes=bound_to(judged, placed),
         limit_cpus=spec.burst_cpus,
@@ -117,15 +117,15 @@ def pool_when_empty(node: Node) -> CpuSet:
     return node.machine.topology.online - node.out_of_pools(NO_CPUS)
 
 
-def by_allocatable_cpus(judged: JudgedNode, claim: AlignedClaim) -> AlignedClaim:
-    """Return the claim as Restricted counts it, by what can be allocated.
+def by_allocatable_cpus(judged: JudgedNode, subject: AlignmentSubject) -> AlignmentSubject:
+    """Return the subject as Restricted counts it, by what can be allocated.
 
     A limit that not even all CPUs of NUMA nodes that can be allocated hold is counted by pools.
     """
-    if not claim.limit_cpus:
-        return claim
+    if not subject.limit_cpus:
+        return subject
     room = _by_numa_node(judged, judged.inside.allocatable)
-    return claim._replace(limit_room=room) if room.total() >= claim.limit_cpus else claim
+    return subject._replace(limit_room=room) if room.total() >= subject.limit_cpus else subject
 
 
 def _by_numa_node(judged: JudgedNode, cpus: CpuSet) -> Counter[CellId]:
@@ -133,23 +133,23 @@ def _by_numa_node(judged: JudgedNode, cpus: CpuSet) -> Counter[CellId]:
     return Counter(home for home in homes if home is not None)
 
 
-def beside_its_pool(judged: JudgedNode, claim: AlignedClaim) -> frozenset[CellId]:
+def cells_outside_pool(judged: JudgedNode, subject: AlignmentSubject) -> frozenset[CellId]:
     """Return the cells of what a pod under ConstrainedBurst holds where it has no CPUs."""
-    held = cells_used(judged, without_homes(claim)) if claim.limit_cpus else frozenset()
-    return held - claim.homes
+    held = cells_used(judged, without_homes(subject)) if subject.limit_cpus else frozenset()
+    return held - subject.homes
 
 
 def _held_by_cpu(judged: JudgedNode, placed: PlacedPod) -> int:
     return 1000 if placed.qos.owns_cpus else judged.node.milli_per_cpu
 
 
-def without_homes(claim: AlignedClaim) -> AlignedClaim:
-    """Return the claim as if it were bound to no NUMA node."""
-    return claim._replace(homes=frozenset())
+def without_homes(subject: AlignmentSubject) -> AlignmentSubject:
+    """Return the subject as if it were bound to no NUMA node."""
+    return subject._replace(homes=frozenset())
 
 
-def is_bound(judged: JudgedNode, placed: PlacedPod, claim: AlignedClaim) -> bool:
-    """Return whether the policy binds the claim of an LS or BE pod to the pool of NUMA nodes.
+def is_bound(judged: JudgedNode, placed: PlacedPod, subject: AlignmentSubject) -> bool:
+    """Return whether the policy binds the subject of an LS or BE pod to the pool of NUMA nodes.
 
     Restricted does not bind it if nothing that is asked for has a width.
     """
@@ -157,7 +157,7 @@ def is_bound(judged: JudgedNode, placed: PlacedPod, claim: AlignedClaim) -> bool
         return False
     if policy_of(judged, placed) is AlignmentPolicy.RESTRICTED:
         numa_nodes = [numa.id for numa in judged.inside.topology.numa_nodes]
-        return bool(capacity_of_empty_cells(judged.inside, claim, numa_nodes)[1])
+        return bool(capacity_of_empty_cells(judged.inside, subject, numa_nodes)[1])
     return policy_of(judged, placed) is AlignmentPolicy.SINGLE_NUMA_NODE
 
 
@@ -203,17 +203,17 @@ def _known(cells: Iterable[CellId]) -> frozenset[int]:
     return frozenset(cell for cell in cells if cell is not None)
 
 
-def cells_used(judged: JudgedNode, claim: AlignedClaim) -> frozenset[CellId]:
-    """Return the cells of the claim's CPUs, its memory, hugepages and devices.
+def cells_used(judged: JudgedNode, subject: AlignmentSubject) -> frozenset[CellId]:
+    """Return the cells of the subject's CPUs, its memory, hugepages and devices.
 
     A device without a NUMA node is on no cell. Nor is anything that the node does not have.
     """
     cpus = judged.inside.topology.cpu
-    cells: set[CellId] = {cpus[cpu].numa_node for cpu in claim.cpus if cpu in cpus}
-    cells.update(claim.homes)
-    cells.update(numa_node for numa_node, held in claim.memory_bytes if held > 0)
-    cells.update(numa_node for numa_node, _, pages in claim.hugepages if pages > 0)
-    for grant in claim.devices:
+    cells: set[CellId] = {cpus[cpu].numa_node for cpu in subject.cpus if cpu in cpus}
+    cells.update(subject.homes)
+    cells.update(numa_node for numa_node, held in subject.memory_bytes if held > 0)
+    cells.update(numa_node for numa_node, _, pages in subject.hugepages if pages > 0)
+    for grant in subject.devices:
         device = judged.inside.devices.get((grant.type, grant.minor))
         if device is not None and device.numa_node is not None:
             cells.add(device.numa_node)
@@ -221,30 +221,30 @@ def cells_used(judged: JudgedNode, claim: AlignedClaim) -> frozenset[CellId]:
 
 
 def capacity_of_empty_cells(
-    inside: NodeCapacity, claim: AlignedClaim, cells: Sequence[CellId]
+    inside: NodeCapacity, subject: AlignmentSubject, cells: Sequence[CellId]
 ) -> tuple[tuple[CellAmounts, ...], CellAmounts]:
-    """Return how much of what the claim asks for each cell could hold if empty, and the need.
+    """Return how much of what the subject asks for each cell could hold if empty, and the need.
 
     A device type with a healthy device of unknown NUMA node is left out of both.
     """
     need: list[int] = []
     columns: list[list[int]] = []
-    if claim.limit_cpus:
-        need.append(claim.limit_cpus)
-        columns.append([claim.limit_room.get(cell, 0) for cell in cells])
-    elif claim.by_cpu and claim.requests.cpu_milli:
-        need.append(claim.requests.cpu_milli)
-        columns.append([claim.milli_per_cpu * inside.cpus_in.get(cell, 0) for cell in cells])
-    if claim.requests.memory_bytes:
-        need.append(claim.requests.memory_bytes)
+    if subject.limit_cpus:
+        need.append(subject.limit_cpus)
+        columns.append([subject.limit_room.get(cell, 0) for cell in cells])
+    elif subject.by_cpu and subject.requests.cpu_milli:
+        need.append(subject.requests.cpu_milli)
+        columns.append([subject.milli_per_cpu * inside.cpus_in.get(cell, 0) for cell in cells])
+    if subject.requests.memory_bytes:
+        need.append(subject.requests.memory_bytes)
         columns.append([inside.memory_bytes_in.get(cell, 0) for cell in cells])
-    for pages in claim.requests.hugepages:
+    for pages in subject.requests.hugepages:
         need.append(pages.count)
         columns.append([inside.pages_in.get((cell, pages.page_bytes), 0) for cell in cells])
-    for kind in sorted({asked.type for asked in claim.requests.devices}):
+    for kind in sorted({asked.type for asked in subject.requests.devices}):
         homes = inside.devices_in.get(kind, {})
         if None not in homes:
-            need.append(claim.requests.count_of(kind))
+            need.append(subject.requests.count_of(kind))
             columns.append([homes.get(cell, 0) for cell in cells])
     return tuple(zip(*columns, strict=True)), tuple(need)
 

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from placer.judge.cells import aligned_claims, is_bound, numa_nodes_held, scope_of
+from placer.judge.cells import alignment_subjects, is_bound, numa_nodes_held, scope_of
 from placer.judge.family import Finding, JudgedFamily
 from placer.judge.scene import JudgedNode, PlacedPod, Scene
 from placer_models.device_share import DeviceShare
@@ -57,8 +57,8 @@ def devices_of(placed: PlacedPod, part: ContainerPlacement) -> tuple[DeviceGrant
 
 
 def _faults(judged: JudgedNode, placed: PlacedPod, *, whole: bool) -> Iterator[str]:
-    claims = aligned_claims(judged, placed) if whole else []
-    bound = {claim.name for claim in claims if is_bound(judged, placed, claim)}
+    subjects = alignment_subjects(judged, placed) if whole else []
+    bound = {subject.name for subject in subjects if is_bound(judged, placed, subject)}
     given = {container.name: container for container in placed.place.containers}
     lasting: list[_Part] = []
     sidecars: list[_Part] = []

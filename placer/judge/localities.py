@@ -5,15 +5,15 @@ from collections.abc import Callable, Hashable, Iterator, Mapping
 from functools import lru_cache
 
 from placer.judge.cells import (
-    AlignedClaim,
-    aligned_claims,
-    beside_its_pool,
+    AlignmentSubject,
+    alignment_subjects,
     bound_to,
     capacity_of_empty_cells,
+    cells_outside_pool,
     cells_used,
     policy_of,
     scope_of,
-    whole_claim,
+    whole_pod_subject,
 )
 from placer.judge.family import JudgedFamily
 from placer.judge.scene import CellId, JudgedNode, NodeCapacity, PlacedPod, Scene
@@ -35,9 +35,11 @@ def numa_nodes_beyond_fewest(scene: Scene) -> int:
     beyond = 0
     for judged, placed in _wanting(scene):
         if len(judged.inside.topology.package_in) > 1 and not _aligned_as_a_whole(judged, placed):
-            claim = _claim(judged, placed)
-            beyond += len(cells_used(judged, claim)) - _fewest(_by_numa_node(judged.inside, claim))
-            beyond += len(beside_its_pool(judged, claim))
+            subject = _subject(judged, placed)
+            beyond += len(cells_used(judged, subject)) - _fewest(
+                _by_numa_node(judged.inside, subject)
+            )
+            beyond += len(cells_outside_pool(judged, subject))
     return beyond
 
 
@@ -51,9 +53,9 @@ def all_packages_beyond_fewest(scene: Scene) -> int:
     beyond = 0
     for judged, placed in _wanting(scene):
         if judged.inside.topology.packages > 1:
-            claim = _claim(judged, placed)
-            beyond += len(_packages_used(judged, claim)) - _fewest(
-                _by_package(judged.inside, claim)
+            subject = _subject(judged, placed)
+            beyond += len(_packages_used(judged, subject)) - _fewest(
+                _by_package(judged.inside, subject)
             )
     return beyond
 
@@ -64,14 +66,14 @@ def _wanting(scene: Scene) -> Iterator[tuple[JudgedNode, PlacedPod]]:
             yield judged, placed
 
 
-def _claim(judged: JudgedNode, placed: PlacedPod) -> AlignedClaim:
+def _subject(judged: JudgedNode, placed: PlacedPod) -> AlignmentSubject:
     """Return all that the pod holds by place, and where its pool is if it is bound as a whole."""
-    claim = whole_claim(judged, placed)
+    subject = whole_pod_subject(judged, placed)
     if placed.qos.owns_cpus or policy_of(judged, placed) not in BINDING:
-        return claim
+        return subject
     if not _aligned_as_a_whole(judged, placed):
-        return claim
-    return claim._replace(homes=bound_to(judged, placed), by_cpu=True)
+        return subject
+    return subject._replace(homes=bound_to(judged, placed), by_cpu=True)
 
 
 def _aligned_as_a_whole(judged: JudgedNode, placed: PlacedPod) -> bool:
@@ -80,40 +82,40 @@ def _aligned_as_a_whole(judged: JudgedNode, placed: PlacedPod) -> bool:
     if policy is AlignmentPolicy.NONE or scope_of(judged, placed) is AlignmentScope.CONTAINER:
         return False
     # Restricted constrains nothing if nothing that is asked for has a width.
-    (claim,) = aligned_claims(judged, placed)
-    _, need = capacity_of_empty_cells(judged.inside, claim, ())
+    (subject,) = alignment_subjects(judged, placed)
+    _, need = capacity_of_empty_cells(judged.inside, subject, ())
     return policy is not AlignmentPolicy.RESTRICTED or bool(need)
 
 
-def _packages_used(judged: JudgedNode, claim: AlignedClaim) -> set[int]:
+def _packages_used(judged: JudgedNode, subject: AlignmentSubject) -> set[int]:
     topology = judged.inside.topology
-    found = {topology.cpu[cpu].package for cpu in claim.cpus if cpu in topology.cpu}
-    homes = (topology.package_in.get(cell) for cell in cells_used(judged, claim))
+    found = {topology.cpu[cpu].package for cpu in subject.cpus if cpu in topology.cpu}
+    homes = (topology.package_in.get(cell) for cell in cells_used(judged, subject))
     return found.union(home for home in homes if home is not None)
 
 
-def _by_numa_node(inside: NodeCapacity, claim: AlignedClaim) -> Iterator[tuple[int, _Places]]:
+def _by_numa_node(inside: NodeCapacity, subject: AlignmentSubject) -> Iterator[tuple[int, _Places]]:
     """Yield, for each resource asked for, the need and how much each empty NUMA node has."""
-    if claim.limit_cpus:
-        yield claim.limit_cpus, claim.limit_room
-    elif claim.by_cpu:
-        each = claim.milli_per_cpu
-        yield claim.requests.cpu_milli, {cell: each * n for cell, n in inside.cpus_in.items()}
-    yield claim.requests.memory_bytes, inside.memory_bytes_in
-    for pages in claim.requests.hugepages:
+    if subject.limit_cpus:
+        yield subject.limit_cpus, subject.limit_room
+    elif subject.by_cpu:
+        each = subject.milli_per_cpu
+        yield subject.requests.cpu_milli, {cell: each * n for cell, n in inside.cpus_in.items()}
+    yield subject.requests.memory_bytes, inside.memory_bytes_in
+    for pages in subject.requests.hugepages:
         held = {cell: n for (cell, size), n in inside.pages_in.items() if size == pages.page_bytes}
         yield pages.count, held
-    for kind in sorted({asked.type for asked in claim.requests.devices}):
+    for kind in sorted({asked.type for asked in subject.requests.devices}):
         homes = inside.devices_in.get(kind, {})
         known: _Places = {numa: n for numa, n in homes.items() if numa is not None}
-        yield claim.requests.count_of(kind) - homes.get(None, 0), known
+        yield subject.requests.count_of(kind) - homes.get(None, 0), known
 
 
-def _by_package(inside: NodeCapacity, claim: AlignedClaim) -> Iterator[tuple[int, _Places]]:
+def _by_package(inside: NodeCapacity, subject: AlignmentSubject) -> Iterator[tuple[int, _Places]]:
     """Yield the same by package. What is there in no known package lowers the need."""
     package_in = inside.topology.package_in
-    for position, (need, held) in enumerate(_by_numa_node(inside, claim)):
-        if claim.by_cpu and not (claim.homes or claim.limit_cpus) and position == 0:
+    for position, (need, held) in enumerate(_by_numa_node(inside, subject)):
+        if subject.by_cpu and not (subject.homes or subject.limit_cpus) and position == 0:
             yield need, {package: 1000 * n for package, n in inside.cpus_in_package.items()}
             continue
         by_package: defaultdict[CellId, int] = defaultdict(int)

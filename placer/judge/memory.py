@@ -13,10 +13,10 @@ _Place = tuple[int, int]
 
 def memory(scene: Scene) -> Iterator[Finding]:
     """A pod's bytes sum to its request, and a NUMA node gives no more than it has."""
-    return amounts_held(scene, pages=False)
+    return memory_findings(scene, pages=False)
 
 
-def amounts_held(scene: Scene, *, pages: bool) -> Iterator[Finding]:
+def memory_findings(scene: Scene, *, pages: bool) -> Iterator[Finding]:
     """Yield what is wrong with the bytes, or the pages of each size, that pods hold."""
     for _, placed in scene.newcomers:
         held = _held(placed, pages=pages)

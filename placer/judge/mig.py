@@ -51,7 +51,7 @@ def mig(scene: Scene) -> Iterator[Finding]:
                         )
 
 
-def instance_points(judged: JudgedNode) -> int:
+def mig_instance_points(judged: JudgedNode) -> int:
     """Return the points of all instances that the node's GPUs could still be cut into."""
     if not judged.node.mig:
         return 0

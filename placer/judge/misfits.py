@@ -16,7 +16,7 @@ from placer_models.moves import Mended, movable_pods, rules_mended
 from placer_models.placement import Placement
 from placer_models.pod import Gang, Pod
 from placer_models.policy import AlignmentScope
-from placer_models.reach import of_one_node
+from placer_models.reach import node_local_pod
 from placer_models.taints import TaintEffect
 from placer_models.typed import check_types
 
@@ -80,7 +80,7 @@ def misfits_on(node: Node, running: Sequence[RunningPod]) -> tuple[Misfit, ...]:
     lasting = tuple(taint for taint in node.taints if taint.effect is TaintEffect.NO_EXECUTE)
     open_node = replace(node, cordoned=False, closed=False, taints=lasting)
     places = [replace(runner.placement, gang=None) for runner in running]
-    running = [replace(runner, pod=of_one_node(runner.pod)) for runner in running]
+    running = [replace(runner, pod=node_local_pod(runner.pod)) for runner in running]
     gangs = [_alone(runner.pod) for runner in running]
     # These are their homes, so that what they count on NUMA nodes may be shared out anew.
     together = Instance((open_node,), tuple(gangs), homes=tuple(places))

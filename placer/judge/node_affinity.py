@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from placer.judge.family import Finding, JudgedFamily
-from placer.judge.open_nodes import labels_missed, meets_affinity, taints_met
+from placer.judge.open_nodes import meets_node_affinity, missing_labels, untolerated_taints
 from placer.judge.scene import Scene
 from placer_models.goals import NODE_PREFERENCE
 from placer_models.taints import TAINT_WEIGHT
@@ -13,7 +13,7 @@ def node_selector(scene: Scene) -> Iterator[Finding]:
     """The node has each label that the pod asks for, with the value asked for."""
     for judged, placed in scene.newcomers:
         labels = dict(judged.node.labels)
-        for key, value in labels_missed(judged.node, placed.pod.spec):
+        for key, value in missing_labels(judged.node, placed.pod.spec):
             has = f"has {key}={labels[key]}" if key in labels else f"has no label {key!r}"
             yield Finding(
                 placed.title,
@@ -26,7 +26,7 @@ def node_affinity(scene: Scene) -> Iterator[Finding]:
     """The node meets one of the terms that the pod requires, if it requires any."""
     for judged, placed in scene.newcomers:
         wanted = placed.pod.spec.node_affinity
-        if wanted is None or meets_affinity(judged.node, placed.pod.spec):
+        if wanted is None or meets_node_affinity(judged.node, placed.pod.spec):
             continue
         keys = dict.fromkeys(key for term in wanted.required for key in term.label_keys)
         has = dict(judged.node.labels)
@@ -49,7 +49,11 @@ def weights_missed(scene: Scene) -> int:
         wishes = spec.node_affinity.preferred if spec.node_affinity is not None else ()
         name, labels = judged.node.name, judged.node.labels
         missed += sum(wish.weight for wish in wishes if not wish.term.met_by(name, labels))
-        soft = (taint for taint in taints_met(judged.node, spec.tolerations) if not taint.keeps_off)
+        soft = (
+            taint
+            for taint in untolerated_taints(judged.node, spec.tolerations)
+            if not taint.keeps_off
+        )
         missed += sum(TAINT_WEIGHT for _ in soft)
     return missed
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from weakref import WeakKeyDictionary
 
 from placer.judge.family import JudgedFamily
-from placer.judge.mig import instance_points
+from placer.judge.mig import mig_instance_points
 from placer.judge.scene import JudgedNode, NodeCapacity, PlacedPod, Scene
 from placer_models.device import GPU, is_mig_instance
 from placer_models.goals import (
@@ -83,7 +83,7 @@ def _points_of(judged: JudgedNode) -> int:
 
 
 def _counted(judged: JudgedNode) -> int:
-    points = _gpu_points(judged) + instance_points(judged) + _core_points(judged)
+    points = _gpu_points(judged) + mig_instance_points(judged) + _core_points(judged)
     return points + _switch_points(judged) + _room_points(judged)
 
 

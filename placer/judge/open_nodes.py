@@ -7,23 +7,23 @@ from placer_models.pod import PodSpec
 from placer_models.taints import Taint, Toleration
 
 
-def is_open(node: Node, spec: PodSpec) -> bool:
+def admits_new_pods(node: Node, spec: PodSpec) -> bool:
     """Return whether new pods of the spec may come to the node: all five rules about that hold."""
     return (
         not node.cordoned
         and not node.closed
-        and not any(taint.keeps_off for taint in taints_met(node, spec.tolerations))
-        and not labels_missed(node, spec)
-        and meets_affinity(node, spec)
+        and not any(taint.keeps_off for taint in untolerated_taints(node, spec.tolerations))
+        and not missing_labels(node, spec)
+        and meets_node_affinity(node, spec)
     )
 
 
-def asked_of_nodes(spec: PodSpec) -> Hashable:
+def node_admission_key(spec: PodSpec) -> Hashable:
     """Return all that decides which nodes are open to pods; who agrees in it has the same ones."""
     return spec.node_selector, spec.node_affinity, spec.tolerations
 
 
-def taints_met(node: Node, tolerations: Sequence[Toleration]) -> list[Taint]:
+def untolerated_taints(node: Node, tolerations: Sequence[Toleration]) -> list[Taint]:
     """Return the taints of a node that a pod does not tolerate."""
     return [
         taint
@@ -32,13 +32,13 @@ def taints_met(node: Node, tolerations: Sequence[Toleration]) -> list[Taint]:
     ]
 
 
-def labels_missed(node: Node, spec: PodSpec) -> list[tuple[str, str]]:
+def missing_labels(node: Node, spec: PodSpec) -> list[tuple[str, str]]:
     """Return the labels that a pod asks for and the node does not have."""
     labels = dict(node.labels)
     return [(key, value) for key, value in spec.node_selector if labels.get(key) != value]
 
 
-def meets_affinity(node: Node, spec: PodSpec) -> bool:
+def meets_node_affinity(node: Node, spec: PodSpec) -> bool:
     """Return whether the node meets one of the terms that the pod requires, if it requires any."""
     required = spec.node_affinity.required if spec.node_affinity is not None else ()
     return not required or any(term.met_by(node.name, node.labels) for term in required)

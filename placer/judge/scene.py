@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
 from placer.judge.homes import has_what_it_had
-from placer.judge.open_nodes import asked_of_nodes, is_open
+from placer.judge.open_nodes import admits_new_pods, node_admission_key
 from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.cpuset import NO_CPUS, CpuSet
 from placer_models.device import GPU, Device, is_mig_instance
@@ -158,7 +158,7 @@ class NodesBefore:
 
         The answer is 0 if no node has such a set.
         """
-        wanted = AskedGpuSet(size, spec.scope_of(GPU), asked_of_nodes(spec))
+        wanted = AskedGpuSet(size, spec.scope_of(GPU), node_admission_key(spec))
         if wanted not in self._minima:
             if len(self._minima) >= MOST_INSIDES:
                 self._minima.clear()
@@ -166,7 +166,7 @@ class NodesBefore:
             for judged in self.judged_nodes.values():
                 # Nodes share their insides, so that most are known after a look at a few.
                 known = id(judged.inside) in boards
-                if not known and is_open(judged.node, spec):
+                if not known and admits_new_pods(judged.node, spec):
                     boards[id(judged.inside)] = judged.inside.gpus
             minima = (
                 best_permitted_minimum(board, wanted.size, wanted.scope)

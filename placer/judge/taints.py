@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from placer.judge.family import Finding, JudgedFamily
-from placer.judge.open_nodes import taints_met
+from placer.judge.open_nodes import untolerated_taints
 from placer.judge.scene import Scene
 
 
@@ -11,7 +11,7 @@ def taints(scene: Scene) -> Iterator[Finding]:
     """The pod tolerates each taint of its node that keeps new pods off."""
     for judged, placed in scene.newcomers:
         tolerations = placed.pod.spec.tolerations
-        met = [taint for taint in taints_met(judged.node, tolerations) if taint.keeps_off]
+        met = [taint for taint in untolerated_taints(judged.node, tolerations) if taint.keeps_off]
         if met:
             yield Finding(
                 placed.title,

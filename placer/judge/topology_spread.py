@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from placer.judge.family import Finding, JudgedFamily
 from placer.judge.labelled import Labelled
-from placer.judge.open_nodes import taints_met
+from placer.judge.open_nodes import untolerated_taints
 from placer.judge.scene import JudgedNode, PlacedPod, Scene
 from placer_models.cluster import Node
 from placer_models.goals import TOPOLOGY_SPREAD
@@ -116,7 +116,9 @@ def _domain(node: Node, spread: _Spread) -> str | None:
         return None
     if constraint.by_taints and node.cordoned:
         return None
-    if constraint.by_taints and any(t.keeps_off for t in taints_met(node, spread.tolerations)):
+    if constraint.by_taints and any(
+        t.keeps_off for t in untolerated_taints(node, spread.tolerations)
+    ):
         return None
     domains = {key: node.topology_domain(key) for key in spread.keys}
     return None if None in domains.values() else domains[constraint.topology]

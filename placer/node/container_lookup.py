@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from placer.node.cgroups import GONE, Cgroups, parent_path, proc_path
-from placer.node.container_roots import is_group, uid_in_cgroup_name
+from placer.node.container_roots import is_intermediate_cgroup, uid_in_cgroup_name
 from placer.node.ways import CgroupWays
 from placer_models.node_placement import NodePod
 from placer_models.pod import Pod
@@ -106,7 +106,7 @@ class ContainerLookup:
             for child in self._children(above):
                 if (uid := uid_in_cgroup_name(child)) is not None:
                     pods.setdefault(uid, []).append(child)
-                elif is_group(child):
+                elif is_intermediate_cgroup(child):
                     waiting.append(child)
                 else:
                     self._alone.append(child)

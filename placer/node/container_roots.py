@@ -57,7 +57,7 @@ def uid_in_cgroup_name(cgroup: str) -> str | None:
     return name.removeprefix("pod") if name.startswith("pod") else None
 
 
-def is_group(cgroup: str) -> bool:
+def is_intermediate_cgroup(cgroup: str) -> bool:
     """Return whether a cgroup stands between a root and its containers, by its name."""
     above, name = _names(cgroup)
     if above.endswith(".slice"):

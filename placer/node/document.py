@@ -27,7 +27,7 @@ _RULES = (
 """Rules that must hold for a node's pods together, however they came there."""
 
 
-def document_for(
+def node_placement_for(
     node: Node, instance: Instance, placement: Placement, generation: int = 1
 ) -> NodePlacement:
     """Return the document of a node of the instance: its running pods, and those placed there.
@@ -39,7 +39,7 @@ def document_for(
     return with_cpus_of_all(NodePlacement(node, tuple(found), generation))
 
 
-def documents_for(instance: Instance, placement: Placement) -> Iterator[NodePlacement]:
+def node_placements_for(instance: Instance, placement: Placement) -> Iterator[NodePlacement]:
     """Yield the document of each node of the instance, of generation 1.
 
     Offered nodes that stay closed do not exist, and have no document.
@@ -68,7 +68,7 @@ def _by_node(instance: Instance, placement: Placement) -> dict[str, list[NodePod
     return found
 
 
-def wrong_with(document: NodePlacement) -> tuple[str, ...]:
+def node_placement_faults(document: NodePlacement) -> tuple[str, ...]:
     """Return the impossible demands of the document, each in one line."""
     document = with_cpus_of_all(document)
     gangs = tuple(

@@ -21,7 +21,7 @@ from placer.node.cgroups import (
 from placer.node.container_roots import OUR_ROOT, check_root
 from placer.node.cpu_order import CpuHolder, NoOrderError, ordered_cpu_steps
 from placer.node.current_values import ContainerLeaf, LeafReader
-from placer.node.document import offline_owner, wrong_with
+from placer.node.document import node_placement_faults, offline_owner
 from placer.node.errors import DocumentError, RefusedError
 from placer.node.held_devices import given_twice
 from placer.node.host import HostMachine
@@ -96,7 +96,10 @@ def plan_of(
     """
     check_root(root)
     if not in_force:
-        if faults := [*wrong_with(document), *given_twice(document, host.held, host.held_file)]:
+        if faults := [
+            *node_placement_faults(document),
+            *given_twice(document, host.held, host.held_file),
+        ]:
             more = f" (and {len(faults) - 1} more)" if faults[1:] else ""
             raise DocumentError(faults[0] + more)
         if host.held_fault and any(one.placement.devices for one in document.pods):

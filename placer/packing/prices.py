@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from placer.packing.bins import Bin, Counts, PackingProblem
 from placer.packing.knapsack import dearest_choice
-from placer.packing.simplex import LinearOptimum, maximise
+from placer.packing.simplex import LinearOptimum, simplex_maximum
 from placer.packing.step_limit import StepBudget
 
 _SCALE = 10**9
@@ -110,7 +110,7 @@ class PackingProgram:
         filled = [
             [*map(float, pattern), *(-float(bin == i) for i in bins)] for bin, pattern in rows
         ]
-        return maximise(
+        return simplex_maximum(
             [*map(float, counts), *[-1.0] * len(bins)],
             [*alone, *filled],
             [*limits, *(float(bin is None) for bin, _ in rows)],

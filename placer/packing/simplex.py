@@ -25,7 +25,7 @@ class LinearOptimum:
     duals: tuple[float, ...]
 
 
-def maximise(
+def simplex_maximum(
     goal: Sequence[float], rows: Sequence[Sequence[float]], limits: Sequence[float]
 ) -> LinearOptimum:
     """Maximise ``goal`` * x over x >= 0 and ``rows`` * x <= ``limits``, which are >= 0.

@@ -34,7 +34,7 @@ class TaskFlow:
     children: tuple["TaskFlow", ...] = ()
 
 
-def dominant_shares(capacity: Sequence[int], flows: Sequence[TaskFlow]) -> dict[str, int]:
+def drf_task_counts(capacity: Sequence[int], flows: Sequence[TaskFlow]) -> dict[str, int]:
     """Return how many tasks of each flow run when nothing more fits."""
     if min(capacity, default=1) < 1:
         raise ValueError(f"capacity is {list(capacity)}; there is 1 or more of each resource")

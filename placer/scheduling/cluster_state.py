@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterable
 from dataclasses import replace
 
 from placer.counting.account import Account, account_of, alike_when_idle
-from placer.counting.pools import in_their_pools
+from placer.counting.pools import running_pods_in_pools
 from placer.scheduling.decision import Batch
 from placer.scheduling.errors import UnknownNodeError
 from placer.search.baseline import Baseline, SolveCache
@@ -254,7 +254,7 @@ def settled_node_record(node: Node, pods: Iterable[RunningPod]) -> NodeRecord:
     found = tuple(sorted(pods, key=lambda runner: runner.pod.key))
     counted = _counted(node, found)
     account = account_of(node, counted)
-    settled = tuple(in_their_pools(node, found, account.pools))
+    settled = tuple(running_pods_in_pools(node, found, account.pools))
     if settled != found:
         counted = _counted(node, settled)
         account = account_of(node, counted)

@@ -11,8 +11,8 @@ from placer.judge.measure import better, measure
 from placer.scheduling.cluster_state import ClusterState
 from placer.scheduling.decide import LEAST_TIME_S, taking
 from placer.scheduling.decision import Decision
-from placer.scheduling.gone import gone_from
-from placer.scheduling.refusal import Gone, Refusal
+from placer.scheduling.gone import shortages_on_node
+from placer.scheduling.refusal import Refusal, ResourceShortage
 from placer.search.budget import Budget
 from placer.search.options import Engine, SolveOptions
 from placer.search.reasons.alone import most_placed
@@ -31,7 +31,7 @@ from placer_models.placement import (
 )
 from placer_models.pod import Gang, Pod, PodSpec, pods_of
 from placer_models.policy import QosClass
-from placer_models.reach import any_reaches_beyond, of_one_node
+from placer_models.reach import any_reaches_beyond, node_local_pod
 from placer_models.relations import lonely_terms
 
 
@@ -53,7 +53,7 @@ def confirmed(
     lost = sorted({place.node for place in places if place.node not in state})
     running = tuple(place.key for place in places if place.key in state.node_of)
     if lost or running:
-        return Refusal(tuple(Gone(name, "node", 1, 0) for name in lost), running)
+        return Refusal(tuple(ResourceShortage(name, "node", 1, 0) for name in lost), running)
     keys = {pod.key for pod in pods_of(decision.batch.gangs)}
     if len(keys & {place.key for place in places}) < len(places):  # nothing that was decided
         return Refusal(breaches=breaches(_touched(state, decision), decision.placement))
@@ -120,7 +120,7 @@ def _node_by_node(
     at the end.
     """
     settled: list[PodPlacement] = []
-    gone: list[Gone] = []
+    gone: list[ResourceShortage] = []
     broken: list[tuple[Instance, Placement]] = []
     decided = _places(after, decision)
     for name in sorted({place.node for place in decided}):
@@ -130,7 +130,9 @@ def _node_by_node(
             settled += here.pods
             continue
         broken.append((asked, here))
-        gone += gone_from(state.of(name).node, state.of(name).account, [*pods_of(asked.gangs)])
+        gone += shortages_on_node(
+            state.of(name).node, state.of(name).account, [*pods_of(asked.gangs)]
+        )
     if gone:
         return settled, Refusal(tuple(gone))
     unplaced: list[Unplaced] = []
@@ -155,7 +157,7 @@ def _alone(state: ClusterState, decision: Decision, name: str) -> Instance:
     node_of = {place.key: place.node for place in decision.placement.pods}
     gangs = []
     for gang in decision.batch.gangs:
-        here = tuple(of_one_node(p) for p in gang.pods if node_of.get(p.key) == name)
+        here = tuple(node_local_pod(p) for p in gang.pods if node_of.get(p.key) == name)
         if here:
             gangs.append(replace(gang, pods=here, minimum=len(here), levels=()))
     record = state.of(name)
@@ -237,14 +239,14 @@ def _no_worse(asked: Instance, placement: Placement, decided: Placement) -> bool
     return not better(then, now)
 
 
-def _gone_beside(asked: Instance, answer: PartlyPlaced | Infeasible) -> Iterator[Gone]:
+def _gone_beside(asked: Instance, answer: PartlyPlaced | Infeasible) -> Iterator[ResourceShortage]:
     """Yield the resources that are short for the pods left out, beside those that are placed."""
     pods = {pod.key: pod for pod in pods_of(asked.gangs)}
     placed = answer.placement.pods if isinstance(answer, PartlyPlaced) else ()
     node = asked.nodes[0]
     here = [runner for runner in asked.running if runner.placement.node == node.name]
     account = account_of(node, [*here, *(RunningPod(pods[p.key], p) for p in placed)])
-    found = (gone_from(node, account, [pods[p.namespace, p.name]]) for p in answer.unplaced)
+    found = (shortages_on_node(node, account, [pods[p.namespace, p.name]]) for p in answer.unplaced)
     yield from dict.fromkeys(gone for some in found for gone in some)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from placer.counting.account import Account
 from placer.counting.node_resources import NODE_RESOURCES, ResourceKey, amount_of, wanted_by
-from placer.scheduling.refusal import Gone
+from placer.scheduling.refusal import ResourceShortage
 from placer.search.reasons.devices import could_share
 from placer_models.cluster import Node
 from placer_models.device import FunctionSelector
@@ -19,7 +19,9 @@ _Asked = tuple[str, DeviceShare, FunctionSelector | None]
 """A device type, what is asked of each device, and the virtual function that comes with it."""
 
 
-def gone_from(node: Node, account: Account, pods: Sequence[Pod]) -> tuple[Gone, ...]:
+def shortages_on_node(
+    node: Node, account: Account, pods: Sequence[Pod]
+) -> tuple[ResourceShortage, ...]:
     """Return what the node has too little of for all the pods together, by counting alone.
 
     An empty answer means that each resource by itself suffices. It does not mean that all of
@@ -30,11 +32,11 @@ def gone_from(node: Node, account: Account, pods: Sequence[Pod]) -> tuple[Gone, 
     return tuple(dict.fromkeys(found))
 
 
-def _counts(node: Node, account: Account, pods: Sequence[Pod]) -> Iterator[Gone]:
+def _counts(node: Node, account: Account, pods: Sequence[Pod]) -> Iterator[ResourceShortage]:
     """Yield how much is asked and left of each resource that some of the pods ask for."""
 
-    def count(resource: str, asked: int, left: int) -> Gone:
-        return Gone(node.name, resource, asked, max(0, left))
+    def count(resource: str, asked: int, left: int) -> ResourceShortage:
+        return ResourceShortage(node.name, resource, asked, max(0, left))
 
     requests = [pod.spec.requests for pod in pods]
     milli = Counter[QosClass]()
@@ -64,7 +66,7 @@ def _counts(node: Node, account: Account, pods: Sequence[Pod]) -> Iterator[Gone]
     yield from _devices(node, account, pods)
 
 
-def _devices(node: Node, account: Account, pods: Sequence[Pod]) -> Iterator[Gone]:
+def _devices(node: Node, account: Account, pods: Sequence[Pod]) -> Iterator[ResourceShortage]:
     """Yield the same for whole devices and for shares, each kind of share by itself.
 
     A request with a device strategy does not say how many devices the pod will have.
@@ -82,9 +84,11 @@ def _devices(node: Node, account: Account, pods: Sequence[Pod]) -> Iterator[Gone
             else:
                 shares[kind, request.share, functions.get(kind)].append(request.count)
     for kind, count in sorted(whole.items()):
-        yield Gone(node.name, kind, count, sum(of == kind for of, _ in account.devices.free))
+        yield ResourceShortage(
+            node.name, kind, count, sum(of == kind for of, _ in account.devices.free)
+        )
     for (kind, share, function), counts in shares.items():
         # A pod has each of its shares of another device.
         for asked, most in ((max(counts), 1), (sum(counts), len(counts))):
             left = could_share(share, kind, account, function, most)
-            yield Gone(node.name, kind, asked, left, share)
+            yield ResourceShortage(node.name, kind, asked, left, share)

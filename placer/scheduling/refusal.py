@@ -10,7 +10,7 @@ from placer_models.quantity import format_bytes
 
 
 @dataclass(frozen=True, slots=True)
-class Gone:
+class ResourceShortage:
     """A resource of which a node has less left than a decision asks of it.
 
     Attributes:
@@ -60,7 +60,7 @@ class Refusal:
 
     """
 
-    gone: tuple[Gone, ...] = ()
+    gone: tuple[ResourceShortage, ...] = ()
     running: tuple[NamespacedName, ...] = ()
     unplaced: tuple[Unplaced, ...] = ()
     undecided: tuple[str, ...] = ()

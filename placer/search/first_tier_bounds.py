@@ -37,18 +37,18 @@ def bound_first_tiers(
         budget: Bounds the solves.
 
     """
-    count = bounded_tiers(problem)
+    count = bounded_tier_count(problem)
     if list(values[:count]) == list(limits[:count]):
         return list(limits[:count])
     relaxed = build_relaxed_model(problem, lambda: budget.over)
     if relaxed is None:
         return list(limits[:count])
     # A solution is hinted from the start: without one CP-SAT's bound says nothing.
-    hint(relaxed.model, as_it_is(relaxed))
+    hint(relaxed.model, no_change_hints(relaxed))
     bounds: list[int | None] = []
     tiers = zip(problem.tiers[:count], values, limits, strict=False)
     for (tier, value, limit), expression in zip(
-        tiers, relaxed_tiers(problem, relaxed), strict=True
+        tiers, relaxed_tier_expressions(problem, relaxed), strict=True
     ):
         bound = limit
         if value != limit and not budget.over:
@@ -131,7 +131,7 @@ def relaxed_binding(
     return bottlenecks([of.items() for of in having], len(problem.nodes), give_bound)
 
 
-def as_it_is(relaxed: RelaxedModel) -> Iterator[tuple[int, int]]:
+def no_change_hints(relaxed: RelaxedModel) -> Iterator[tuple[int, int]]:
     """Yield (variable index, value) pairs that say that all pods stay and none come."""
     for division in relaxed.divisions:
         residents = dict(division.alike.residents)
@@ -149,13 +149,13 @@ def keep_tier_value(model: CpModel, tier: Tier, expression: Expression, value: i
     model.add(expression >= value if tier.sense is Sense.MAXIMISE else expression <= value)
 
 
-def relaxed_tiers(problem: Problem, relaxed: RelaxedModel) -> list[Expression]:
+def relaxed_tier_expressions(problem: Problem, relaxed: RelaxedModel) -> list[Expression]:
     """Return an expression for each of the tiers that the relaxed model bounds."""
     later = ((OPENED, relaxed.opened), (MOVES, relaxed.moves))
     asked = [expression for tier, expression in later if tier in problem.tiers]
     return [*relaxed.levels, *asked]
 
 
-def bounded_tiers(problem: Problem) -> int:
+def bounded_tier_count(problem: Problem) -> int:
     """Return how many tiers, from the first on, the relaxed model bounds."""
     return len(problem.priorities) + sum(tier in problem.tiers for tier in (OPENED, MOVES))

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from placer.counting.placements import recount
-from placer.counting.pools import with_pools
+from placer.counting.pools import placement_in_pools
 from placer.judge.measure import Worth, measure
 from placer.search.baseline import Baseline
 from placer.search.bound_notes import BoundNotes, Bounds
@@ -23,7 +23,7 @@ from placer.search.exchanges.lots import lots_of
 from placer.search.exchanges.placed import place_most
 from placer.search.first_tier_bounds import (
     bound_first_tiers,
-    bounded_tiers,
+    bounded_tier_count,
     note_relaxed_binding,
 )
 from placer.search.judged import JudgedPlacement, Rejected, check_claimed_values, in_ids, look_at
@@ -338,7 +338,7 @@ class JointSearch:
 
     def bound_relaxed(self) -> None:
         """Bound the first tiers by the relaxed model, which says what no placement can reach."""
-        count = bounded_tiers(self.problem)
+        count = bounded_tier_count(self.problem)
         if self.budget.over or list(self.best.values[:count]) == self.bounds[:count]:
             return
         self.tell("bounding tier 1")
@@ -425,7 +425,7 @@ class JointSearch:
         """Improve a few nodes at a time, then bound again the tiers whose bounds depend on that."""
         if self.budget.over:
             return
-        open_moves = bool(self.problem.homes) and self._settled() < bounded_tiers(self.problem)
+        open_moves = bool(self.problem.homes) and self._settled() < bounded_tier_count(self.problem)
         share = 1 - SHARE_OF_BOUND if open_moves else 1.0
         part = self.budget.part(share * self.budget.left)
         search, before = self._parts(part), self.best
@@ -451,7 +451,7 @@ class JointSearch:
         """Let the judge look at the result of a search part by part; keep it if it is better."""
         if search.placement is self.best.placement:
             return  # nothing was found
-        placement = with_pools(self.instance, search.placement)
+        placement = placement_in_pools(self.instance, search.placement)
         found = look_at(self.instance, self.baseline, placement)
         if isinstance(found, Rejected):
             note_placement(self.rejected, self.instance, placement, found)

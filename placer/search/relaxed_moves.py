@@ -12,7 +12,11 @@ from ortools.sat.python.cp_model import CpSolver
 
 from placer.search.budget import Budget
 from placer.search.cp import hint, optimise, variables_of
-from placer.search.first_tier_bounds import as_it_is, keep_tier_value, relaxed_tiers
+from placer.search.first_tier_bounds import (
+    keep_tier_value,
+    no_change_hints,
+    relaxed_tier_expressions,
+)
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance, RunningPod
 from placer_models.cpsat.relaxed import Division, RelaxedModel, build_relaxed_model, left_for
@@ -81,8 +85,8 @@ def _solved(problem: Problem, relaxed: RelaxedModel, budget: Budget) -> CpSolver
     """Return the best solution found, tier by tier, or None if none is found in time."""
     best: CpSolver | None = None
     tiers = problem.tiers
-    hint(relaxed.model, as_it_is(relaxed))
-    expressions = relaxed_tiers(problem, relaxed)
+    hint(relaxed.model, no_change_hints(relaxed))
+    expressions = relaxed_tier_expressions(problem, relaxed)
     for index, (tier, expression) in enumerate(zip(tiers, expressions, strict=False)):
         if budget.over:
             break

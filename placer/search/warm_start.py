@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 from placer.counting.placements import Unrealisable, realise
-from placer.counting.pools import with_pools
+from placer.counting.pools import placement_in_pools
 from placer.greedy.place import place_greedily
 from placer.search.baseline import Baseline, baseline_of
 from placer.search.judged import JudgedPlacement, Rejected, look_at
@@ -87,7 +87,7 @@ def _places(
     instance: Instance, gangs: Iterable[Gang], known: dict[NamespacedName, PodPlacement]
 ) -> Placement:
     there = (known[pod.key] for gang in gangs for pod in gang.pods if pod.key in known)
-    return with_pools(instance, Placement(tuple(there)))
+    return placement_in_pools(instance, Placement(tuple(there)))
 
 
 def _filled_up(
@@ -124,7 +124,7 @@ def _filled_up(
     if isinstance(more, Unrealisable) or not more.pods:
         return kept
     places = Placement((*kept.placement.pods, *more.pods))
-    filled = look_at(instance, baseline, with_pools(instance, places))
+    filled = look_at(instance, baseline, placement_in_pools(instance, places))
     if isinstance(filled, Rejected) or not filled.better_than(kept):
         return kept
     return filled

@@ -14,7 +14,7 @@ from placer.slots.compiled import (
     RegionGang,
 )
 from placer.slots.errors import JobGraphError
-from placer.slots.fractions import fractions_by_kind
+from placer.slots.fractions import managed_memory_fractions_by_kind
 from placer.slots.graph import DEFAULT_GROUP, EdgeExchange, JobGraph, RuntimeSemantics
 from placer.slots.network_memory import network_bytes
 from placer.slots.refuse import (
@@ -25,7 +25,7 @@ from placer.slots.refuse import (
 )
 from placer.slots.regions import cycles_of, index_of, regions_of, runs_of_regions
 from placer.slots.resources import UNKNOWN, ResourceAmounts, ResourceProfile, merge, merge_all
-from placer.slots.use_cases import fractions_by_use_case
+from placer.slots.use_cases import managed_memory_fractions_by_use_case
 from placer.slots.wiring import WiredJob, wire_up
 
 
@@ -153,9 +153,9 @@ def _fractions(
     for group in groups:
         members = [operator for chain in group.chains for operator in chains[chain].operators]
         if job.semantics is RuntimeSemantics.FLIP_53:
-            found |= fractions_by_kind(job.operators, members, group)
+            found |= managed_memory_fractions_by_kind(job.operators, members, group)
         else:
-            found |= fractions_by_use_case(
+            found |= managed_memory_fractions_by_use_case(
                 job.operators,
                 members,
                 weights,

@@ -24,7 +24,7 @@ def rounded_down(part: int, whole: int) -> Decimal:
     return Decimal(part * _UNITS // whole).scaleb(-PLACES) if whole else NONE
 
 
-def fractions_by_kind(
+def managed_memory_fractions_by_kind(
     operators: Sequence[Operator], members: Sequence[int], group: ChainsSharingSlots
 ) -> dict[int, KindFractions]:
     """Return the fractions of a group's operators.

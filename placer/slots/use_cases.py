@@ -73,7 +73,7 @@ def share_of_slot(
     return rounded_down(weights.get(use_case, 0), sum(counted))
 
 
-def fractions_by_use_case(
+def managed_memory_fractions_by_use_case(
     operators: Sequence[Operator],
     members: Sequence[int],
     weights: Mapping[ManagedMemoryUse, int],

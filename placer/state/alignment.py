@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from placer.counting.boards import healthy_devices
-from placer.counting.memory import asked_of
+from placer.counting.memory import cell_amount_asked
 from placer_models.alignment import (
     CellAmounts,
     effective_scope,
@@ -174,7 +174,7 @@ def containers_fit(
         asked = container.requests
         need = (
             asked.cpu_milli // 1000 if owns else asked.cpu_milli if bound else 0,
-            *(asked_of(asked, each) for each in dimensions),
+            *(cell_amount_asked(asked, each) for each in dimensions),
             *(asked.count_of(kind) for kind in types),
         )
         if not any(need):

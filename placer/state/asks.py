@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import partial
 from typing import NamedTuple, TypeVar
 
-from placer.counting.memory import asked_of
+from placer.counting.memory import cell_amount_asked
 from placer.counting.node_resources import wanted_by
 from placer.state.alignment import by_container, containers_fit
 from placer.state.device_counts import share_needs
@@ -19,7 +19,12 @@ from placer_models.device import GPU
 from placer_models.node_rules import label_keys
 from placer_models.pod import PodSpec
 from placer_models.policy import DeviceScope, QosClass
-from placer_models.problem.dimensions import SHARED_POOL, Dimension, amounts_at, in_cells
+from placer_models.problem.dimensions import (
+    SHARED_POOL,
+    Dimension,
+    amounts_at_milli_per_cpu,
+    in_cells,
+)
 from placer_models.problem.problem import Fit, Shape
 from placer_models.reasons import Blocker
 from placer_models.variants import variant_on
@@ -222,7 +227,7 @@ def _shape(spec: PodSpec, nodes: Sequence[Node], dimensions: Sequence[Dimension]
     milli = 1000 * owned_cpus if qos.owns_cpus else requests.cpu_milli
     wanted = wanted_by(spec)
     amounts = (
-        *(asked_of(requests, each) for each in of_cells),
+        *(cell_amount_asked(requests, each) for each in of_cells),
         *(wanted.get(d[:2], 0) // d.unit for d in dimensions[len(of_cells) : SHARED_POOL]),
         0 if best_effort else milli,
         milli if best_effort or exclusive else 0,
@@ -234,7 +239,7 @@ def _shape(spec: PodSpec, nodes: Sequence[Node], dimensions: Sequence[Dimension]
         shared=qos is QosClass.LS,
         best_effort=best_effort,
         amounts=amounts,
-        most_amounts=amounts_at(amounts, owned_cpus, most_per_cpu),
+        most_amounts=amounts_at_milli_per_cpu(amounts, owned_cpus, most_per_cpu),
         of_cells=len(of_cells),
         devices=tuple(
             (d.type, d.count)

@@ -214,7 +214,7 @@ def node_state(
         kind: The number of its kind in the Problem.
         facts: As `facts_of` returns them for its kind.
         account: What the running pods leave.
-        encoding: How it is written, plainly; `state_in` turns a plain state into another encoding.
+        encoding: How it is written, plainly; `state_in_encoding` turns that into another one.
         before: Account and state of the same node before, in the same encoding.
 
     """
@@ -284,7 +284,7 @@ def cells_of(node: Node, account: Account, dimensions: Sequence[Dimension]) -> t
     return tuple(cells)
 
 
-def state_in(encoding: StateEncoding, state: NodeState, account: Account) -> NodeState:
+def state_in_encoding(encoding: StateEncoding, state: NodeState, account: Account) -> NodeState:
     """Return a plainly encoded state in another encoding."""
     if encoding.shared:
         shared = dict(encoding.shared)

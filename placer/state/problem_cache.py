@@ -24,7 +24,7 @@ from placer.state.node_states import (
     kind_of,
     node_state,
     node_words_of_kind,
-    state_in,
+    state_in_encoding,
     without_names,
 )
 from placer.state.out_of_time import Stop, raise_if_out_of_time
@@ -255,7 +255,7 @@ class ProblemCache:
             return node_state(node, number, facts, account, plain, known)
 
         def view(position: int, _: _Row | None) -> NodeState:
-            return state_in(encoding, counted.states[position], accounts[position])
+            return state_in_encoding(encoding, counted.states[position], accounts[position])
 
         counted.update(nodes, accounts, kind_numbers, count, stop)
         if encoding == plain:

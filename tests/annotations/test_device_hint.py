@@ -10,9 +10,9 @@ from placer_models.annotations.device_hint import (
     HintStrategy,
     Requirement,
     TopologyScope,
+    device_strategies_of,
     hint_admits,
     read_device_hints,
-    strategies_of,
     with_hint_applied,
 )
 from placer_models.annotations.json_parts import AnnotationError
@@ -119,13 +119,15 @@ def test_a_hint_is_a_strategy_of_the_pod() -> None:
     gpus = DeviceRequest("gpu", 2, DeviceShare(percent=100))
     beside = (DeviceStrategy.APPLY_FOR_EACH_GROUP, ["gpu", "rdma"])
 
-    assert strategies_of({"rdma": every}, [nics(1, 5)]) == (("rdma", DeviceStrategy.APPLY_FOR_ALL),)
-    assert strategies_of({"rdma": every}, [nics(2, 100)]) == ()
-    assert strategies_of({}, [gpus, nics(1, 5)], beside[1]) == (("rdma", beside[0]),)
-    assert strategies_of({}, [nics(1, 5)], beside[1]) == ()
-    assert strategies_of({"rdma": as_count}, [gpus, nics(1, 5)], beside[1]) == ()
+    assert device_strategies_of({"rdma": every}, [nics(1, 5)]) == (
+        ("rdma", DeviceStrategy.APPLY_FOR_ALL),
+    )
+    assert device_strategies_of({"rdma": every}, [nics(2, 100)]) == ()
+    assert device_strategies_of({}, [gpus, nics(1, 5)], beside[1]) == (("rdma", beside[0]),)
+    assert device_strategies_of({}, [nics(1, 5)], beside[1]) == ()
+    assert device_strategies_of({"rdma": as_count}, [gpus, nics(1, 5)], beside[1]) == ()
     with pytest.raises(DeviceRequestError, match="leave the selector out"):
-        strategies_of({"rdma": DeviceHint(fast, None, every.strategy)}, [nics(1, 5)])
+        device_strategies_of({"rdma": DeviceHint(fast, None, every.strategy)}, [nics(1, 5)])
 
 
 def test_all_of_none_is_refused() -> None:

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from placer.explain import explain as explain_module
-from placer.explain.alike_nodes import FewAlike, recounted, sorts_of
+from placer.explain.alike_nodes import FewAlike, recounted_baseline, sorts_of
 from placer.explain.explain import explain
 from placer.explain.explanation import Explanation, SufficientChange
 from placer.search.baseline import baseline_of, running_on
@@ -97,7 +97,7 @@ def test_only_what_a_change_touches_is_counted_anew() -> None:
             [parse_change(f"add=2:{node}"), parse_change(f"remove={gone}")], instance
         )
 
-        found = recounted(changed, instance, before)
+        found = recounted_baseline(changed, instance, before)
 
         assert list(found.accounts) == list(baseline_of(changed).accounts)
         assert list(found.running) == list(running_on(changed))

@@ -97,7 +97,7 @@ TOLD_TWICE = {
         "moves.movable_pods",
         "moves.rules_mended",
         "moves.with_movable_pods",
-        "reach.of_one_node",
+        "reach.node_local_pod",
     ),
     "links/test_brute_force.py": (
         "links.best_pair_sum",

@@ -16,7 +16,7 @@ from placer.counting.node_resources import NODE_RESOURCES
 from placer.judge.breaches import breaches
 from placer.judge.misfits import misfits_of
 from placer.load import in_catalogue, load_instance
-from placer.node.document import document_for, wrong_with
+from placer.node.document import node_placement_faults, node_placement_for
 from placer.node.targets import targets_of
 from placer.scheduler import Scheduler
 from placer.scheduling.decision import Batch
@@ -428,9 +428,9 @@ def test_a_node_is_told_what_is_counted_of_it() -> None:
     bad = running(ILLEGAL["half a CPU of its own"], cpuset=frozenset({0, 1}))
     instance = Instance((NODE,), (), running=(bad,))
 
-    document = document_for(NODE, instance, Placement())
+    document = node_placement_for(NODE, instance, Placement())
 
-    assert wrong_with(document) == ()
+    assert node_placement_faults(document) == ()
     (target,) = targets_of(document)
     assert (target.title, target.cpus) == ("bad/main", frozenset({0, 1}))
 

@@ -8,7 +8,7 @@ import pytest
 
 from placer.judge.breaches import breaches
 from placer.judge.misfits import mended_by
-from placer.load import in_catalogue, load_claimed, load_instance
+from placer.load import in_catalogue, load_instance, load_placement_with_claims
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import Instance, RunningGang
@@ -91,7 +91,7 @@ def answered() -> tuple[Instance, dict[str, object]]:
 def claims_of(instance: Instance, tree: dict[str, object], folder: Path) -> list[tuple[str, str]]:
     path = folder / "p.json"
     path.write_text(json.dumps(tree), encoding="utf-8")
-    placement, claims = load_claimed(path)
+    placement, claims = load_placement_with_claims(path)
     return list(false_moves(claims, instance, placement, mended_by(instance, placement)))
 
 

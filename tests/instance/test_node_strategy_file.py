@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from placer.judge.measure import measure
-from placer.load import in_catalogue, load_claimed, load_instance
+from placer.load import in_catalogue, load_instance, load_placement_with_claims
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.files.errors import InputError
@@ -84,7 +84,7 @@ def test_what_is_claimed_is_of_the_strategy_that_the_answer_names(tmp_path: Path
     packed = replace(instance, strategy=NodeStrategy.PACK)
     file = tmp_path / "placement.json"
     file.write_text(json.dumps(answer_to_json(solve(packed, GREEDY), packed, {})), encoding="utf-8")
-    placement, claims = load_claimed(file)
+    placement, claims = load_placement_with_claims(file)
 
     assert claims.strategy is NodeStrategy.PACK
     assert list(false_tiers(claims, measure(packed, placement))) == []

@@ -5,7 +5,7 @@ from typing import Any
 from claim_worlds import allocated, claiming, device_class, request, resource_slice
 from kubernetes_worlds import Json, node, topology
 from placer_models.cpuset import parse_cpu_list
-from placer_models.kubernetes.cpu_config import cpu_config
+from placer_models.kubernetes.cpu_config import opaque_cpu_config
 
 CPUS = device_class("cpu", "device.driver == 'dra.cpu'")
 NUMA = "resource.kubernetes.io/numaNode"
@@ -64,7 +64,9 @@ def held(cpus: str, device: str = "cpudevnuma000", count: int = 0, **more: Any) 
     size = count or len(parse_cpu_list(cpus))
     result |= {"request": "cpus", "consumedCapacity": {"dra.cpu/cpu": str(size)}, **more}
     if cpus:
-        status["allocation"]["devices"]["config"] = [cpu_config("cpus", parse_cpu_list(cpus))]
+        status["allocation"]["devices"]["config"] = [
+            opaque_cpu_config("cpus", parse_cpu_list(cpus))
+        ]
     return status
 
 

@@ -9,7 +9,7 @@ from claim_worlds import allocated, claim, request
 from kubernetes.cpu_claim_worlds import BASE, CPUS, NUMA, SPEC, asking, group, groups, held, wants
 from kubernetes_dumps import faults, notes, places, read
 from kubernetes_worlds import Json, node, pod, topology
-from placer_models.kubernetes.cpu_config import cpu_config
+from placer_models.kubernetes.cpu_config import opaque_cpu_config
 
 
 def pinned(numa: int) -> str:
@@ -190,7 +190,7 @@ CONFIG = "config[0].opaque.parameters.cpuConfig.cpuset"
 TAKEN = "results[0].consumedCapacity"
 MEND = "; correct it, or delete the allocation"
 
-TWICE = [cpu_config("cpus", frozenset((0, 1))), cpu_config("cpus", frozenset((2, 3)))]
+TWICE = [opaque_cpu_config("cpus", frozenset((0, 1))), opaque_cpu_config("cpus", frozenset((2, 3)))]
 
 FAULTY: dict[str, tuple[list[Json], str, str]] = {
     "CPUs of another NUMA node": (

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from node.node_documents import GIB, a_document, a_node, a_pod
-from placer.node.document import document_for, wrong_with
+from placer.node.document import node_placement_faults, node_placement_for
 from placer.node.pools import pools_of, with_cpus_of_all
 from placer.node.targets import targets_of
 from placer_models.cluster import Instance, RunningPod
@@ -92,7 +92,7 @@ def test_a_document_has_who_runs_and_who_comes() -> None:
     )
     placement = Placement((new.placement, moved.placement, away.placement))
 
-    first, second = (document_for(node, instance, placement, 3) for node in instance.nodes)
+    first, second = (node_placement_for(node, instance, placement, 3) for node in instance.nodes)
 
     assert first.generation == 3
     assert sets(first) == {"old": "0", "new": "3", "moves": "4"}
@@ -112,6 +112,6 @@ def test_what_cannot_be_is_told(pods: list, message: str) -> None:
     """
     In the judge's words.
     """
-    (fault, *_) = wrong_with(a_document(*pods))
+    (fault, *_) = node_placement_faults(a_document(*pods))
 
     assert re.search(message, fault)

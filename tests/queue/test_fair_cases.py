@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from placer.queue.advice import threads_for
-from placer.queue.dominant import TaskFlow, dominant_shares
+from placer.queue.dominant import TaskFlow, drf_task_counts
 from placer.queue.fair import FairQueue
 from placer.queue.fair_shares import FlowDemand, steady_shares
 from placer.queue.model import US_PER_S, ChargeTime, WorkUnit
@@ -191,7 +191,7 @@ def test_shares_of_several_resources_are_dominant_shares(row: Row) -> None:
         task = tuple(node.get("task", ()))
         return TaskFlow(node["name"], milli(node["weight"]), task, node.get("tasks", 0), children)
 
-    assert dominant_shares(row["capacity"], list(map(flow, row["flows"]))) == row["expected"]
+    assert drf_task_counts(row["capacity"], list(map(flow, row["flows"]))) == row["expected"]
 
 
 @pytest.mark.parametrize("row", rows("borrowed"))

@@ -8,7 +8,7 @@ import pytest
 
 from placer.scheduler import Scheduler
 from placer.scheduling.decision import Batch, Change, Decision
-from placer.scheduling.refusal import Gone, Refusal
+from placer.scheduling.refusal import Refusal, ResourceShortage
 from placer_models.cluster import Node
 from placer_models.device import GPU
 from placer_models.device_share import DeviceShare
@@ -123,7 +123,9 @@ def test_decisions_on_one_version_are_taken_until_the_node_is_full() -> None:
         owned = [runner.placement.cpuset for runner in scheduler.running_on("n0")]
         assert len(frozenset().union(*owned)) == 16
         refusal = scheduler.confirm(decisions[4])
-        assert refusal == Refusal((Gone("n0", "cpu", 4000, 0), Gone("n0", "gpu", 1, 0)))
+        assert refusal == Refusal(
+            (ResourceShortage("n0", "cpu", 4000, 0), ResourceShortage("n0", "gpu", 1, 0))
+        )
         check_fresh_count(scheduler)
 
 
@@ -167,10 +169,10 @@ def test_each_resource_that_is_gone_is_named() -> None:
 
     assert refusal == Refusal(
         (
-            Gone("n0", "cpu", 9_000, 7_000),
-            Gone("n0", "memory", 9 * GIB, 7 * GIB),
-            Gone("n0", "licence", 2, 1),
-            Gone("n0", "gpu", 3, 1),
+            ResourceShortage("n0", "cpu", 9_000, 7_000),
+            ResourceShortage("n0", "memory", 9 * GIB, 7 * GIB),
+            ResourceShortage("n0", "licence", 2, 1),
+            ResourceShortage("n0", "gpu", 3, 1),
         )
     )
     assert refusal.message == (
@@ -189,7 +191,10 @@ def test_pools_are_too_full_for_late_pods_too() -> None:
     scheduler.place(batch(pod("owner", 10, QosClass.LSE)), DEADLINE_S, options=QUICK)
 
     assert scheduler.confirm(late) == Refusal(
-        (Gone("n0", "cpu", 6_500, 6_000), Gone("n0", "cpu.best-effort", 6_500, 6_000))
+        (
+            ResourceShortage("n0", "cpu", 6_500, 6_000),
+            ResourceShortage("n0", "cpu.best-effort", 6_500, 6_000),
+        )
     )
 
 
@@ -203,7 +208,7 @@ def test_a_node_that_is_gone_is_named_and_welcome_back() -> None:
 
     refusal = scheduler.confirm(decision)
 
-    assert refusal == Refusal((Gone("n0", "node", 1, 0),))
+    assert refusal == Refusal((ResourceShortage("n0", "node", 1, 0),))
     assert refusal.message == "node n0 is gone; place the batch again"
     scheduler.add_node(Node("n0", BOX, (("name", "n0"),)))
     assert taken(scheduler.confirm(decision)) == ()
@@ -275,7 +280,7 @@ def test_shares_move_on_to_another_device() -> None:
     assert anew.devices[0].share == DeviceShare(percent=60, memory_percent=60)
     refusal = scheduler.confirm(decisions[2])
     share = DeviceShare(percent=60, memory_percent=60)
-    assert refusal == Refusal((Gone("n0", "gpu", 1, 0, share),))
+    assert refusal == Refusal((ResourceShortage("n0", "gpu", 1, 0, share),))
     assert "60 % and 60 % of the memory of gpu: 1 asked, 0 left" in refusal.message
     assert taken(scheduler.confirm(deciding(scheduler, sharing("small", 40)))) == ()
     check_fresh_count(scheduler)
@@ -293,10 +298,10 @@ def test_shares_that_no_longer_fit_together_are_named() -> None:
     refusal = scheduler.confirm(both)
 
     share = DeviceShare(percent=60, memory_percent=60)
-    assert refusal == Refusal((Gone("n0", "gpu", 2, 1, share),))
+    assert refusal == Refusal((ResourceShortage("n0", "gpu", 2, 1, share),))
     unequal = scheduler.confirm(late)
     assert isinstance(unequal, Refusal)
-    assert unequal.gone == (Gone("n0", "gpu", 1, 0, share),)
+    assert unequal.gone == (ResourceShortage("n0", "gpu", 1, 0, share),)
     assert [one.name for one in unequal.unplaced] == ["d"]
     assert len(scheduler.running_on("n0")) == 1
 
@@ -318,7 +323,7 @@ def test_a_gang_is_taken_whole_or_not_at_all() -> None:
     scheduler.place(batch(pod("more", 2, node_selector=(("name", "n1"),))), DEADLINE_S)
     before = scheduler.snapshot()
 
-    assert scheduler.confirm(decision) == Refusal((Gone("n1", "cpu", 12_000, 10_000),))
+    assert scheduler.confirm(decision) == Refusal((ResourceShortage("n1", "cpu", 12_000, 10_000),))
     assert scheduler.snapshot() == before
 
 
@@ -330,7 +335,7 @@ def test_a_pod_released_and_placed_elsewhere_makes_room() -> None:
     scheduler.confirm(on(scheduler, "n0", "old"))
     decision = deciding(scheduler, pod("late", 12, node_selector=(("name", "n0"),)))
     scheduler.confirm(on(scheduler, "n0", "between"))
-    assert scheduler.confirm(decision) == Refusal((Gone("n0", "cpu", 12_000, 8_000),))
+    assert scheduler.confirm(decision) == Refusal((ResourceShortage("n0", "cpu", 12_000, 8_000),))
 
     scheduler.release([key("old")])
     scheduler.place(batch(pod("old", 4, node_selector=(("name", "n1"),))), DEADLINE_S)

@@ -76,7 +76,11 @@ STEPS: dict[str, tuple[str, Callable[..., Any], type[Exception]]] = {
         UnforeseenError,
     ),
     "counting a node": ("placer.scheduling.cluster_state.account_of", fail, UnforeseenError),
-    "filling pools": ("placer.scheduling.cluster_state.in_their_pools", fail, UnforeseenError),
+    "filling pools": (
+        "placer.scheduling.cluster_state.running_pods_in_pools",
+        fail,
+        UnforeseenError,
+    ),
     "listing followers": ("placer.scheduler.followers", fail, UnforeseenError),
 }
 

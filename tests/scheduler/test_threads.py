@@ -9,7 +9,7 @@ import pytest
 from placer.scheduler import Scheduler
 from placer.scheduling import decide
 from placer.scheduling.decision import Change
-from placer.scheduling.refusal import Gone, Refusal
+from placer.scheduling.refusal import Refusal, ResourceShortage
 from placer_models.cluster import Node
 from placer_models.placement import Placed
 from placer_models.policy import QosClass
@@ -39,7 +39,7 @@ def test_of_decisions_on_one_view_of_a_node_as_many_are_taken_as_fit() -> None:
         *["Refusal"] * (THREADS - 2),
     ]
     gone = {o.gone for o in outcomes if isinstance(o, Refusal)}
-    assert gone == {(Gone("n0", "cpu", 7_000, 2_000),)}
+    assert gone == {(ResourceShortage("n0", "cpu", 7_000, 2_000),)}
     assert len(scheduler.running_on("n0")) == 2
     check_fresh_count(scheduler)
 

@@ -15,7 +15,7 @@ from placer.judge.breaches import blamed, breaches
 from placer.search import joint_search
 from placer.search.budget import Budget
 from placer.search.exact import limits_of
-from placer.search.first_tier_bounds import bound_first_tiers, bounded_tiers
+from placer.search.first_tier_bounds import bound_first_tiers, bounded_tier_count
 from placer.search.options import Engine, SolveOptions
 from placer.search.relaxed_moves import MovePart, relaxed_moves
 from placer.search.solver import solve
@@ -84,7 +84,7 @@ def test_no_world_with_moves_beats_its_relaxed_bound(
     moves = 0
     for instance, best in worlds(make, first, 1, number):
         asked = with_movable_pods(instance, blamed)
-        tiers = best.vector[: bounded_tiers(build_problem(asked))]
+        tiers = best.vector[: bounded_tier_count(build_problem(asked))]
 
         found = bounds(instance, [value for _, value in tiers])
 

@@ -10,7 +10,7 @@ from placer.packing.dive import completed_filling
 from placer.packing.fewest import fewest_new_bins, pack_into
 from placer.packing.knapsack import dearest_choice, full_patterns
 from placer.packing.prices import BinPrices, PackingProgram
-from placer.packing.simplex import maximise
+from placer.packing.simplex import simplex_maximum
 from placer.packing.step_limit import StepBudget
 
 SIZES = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=3, max_size=3)
@@ -145,7 +145,7 @@ def test_the_simplex_method_finds_the_corner() -> None:
     """
     3x + 5y, with x up to 4, 2y up to 12 and 3x + 2y up to 18: the textbook's 36.
     """
-    found = maximise([3, 5], [[1, 0], [0, 2], [3, 2]], [4, 12, 18])
+    found = simplex_maximum([3, 5], [[1, 0], [0, 2], [3, 2]], [4, 12, 18])
 
     assert [round(value, 6) for value in found.values] == [2, 6]
     assert [round(dual, 6) for dual in found.duals] == [0, 1.5, 1]

@@ -8,9 +8,9 @@ from judge.hand import gang, node, pod, world
 from mixed_worlds import mixed_instance
 from moving_worlds import pinned_crowd
 from placer.search.options import Engine, SolveOptions
-from placer.search.reasons.gangs import Short
+from placer.search.reasons.gangs import PlaceShortage
 from placer.search.reasons.sentences import reason_sentences
-from placer.search.reasons.unplaced import first_of
+from placer.search.reasons.unplaced import earliest_shortage
 from placer.search.solver import solve
 from placer_models.cluster import Instance
 from placer_models.network import Grouping, LevelRule
@@ -123,10 +123,10 @@ def test_what_is_known_is_the_verdict() -> None:
     Of what holds at once; and what holds on empty nodes goes before all.
     """
     unknown, group = (
-        Short(When.RUNNING, why) for why in (OutOfTime(), GroupTooLarge(When.RUNNING, "g"))
+        PlaceShortage(When.RUNNING, why) for why in (OutOfTime(), GroupTooLarge(When.RUNNING, "g"))
     )
-    never = Short(When.EMPTY, OutOfTime())
+    never = PlaceShortage(When.EMPTY, OutOfTime())
 
-    assert first_of([unknown, group]) is group
-    assert first_of([unknown, group, never]) is never
-    assert first_of([]) is None
+    assert earliest_shortage([unknown, group]) is group
+    assert earliest_shortage([unknown, group, never]) is never
+    assert earliest_shortage([]) is None

@@ -18,7 +18,7 @@ from placer.state.asks import Ask
 from placer_models.cluster import Instance
 from placer_models.placement import Unplaced
 from placer_models.pod import pods_of
-from placer_models.reach import of_one_node
+from placer_models.reach import node_local_pod
 from placer_models.reasons import Blocker
 
 WORLDS = 6
@@ -31,7 +31,7 @@ NEVER = 1_000_000
 def refusals(world: Instance, seed: int) -> list[Unplaced]:
     """Return who gets no place, and why, of three times the pods of a world, one by one."""
     scheduler = Scheduler(world.nodes, world.running)
-    pods = [of_one_node(pod) for pod in pods_of(world.gangs)]
+    pods = [node_local_pod(pod) for pod in pods_of(world.gangs)]
     Random(seed).shuffle(pods)
     found: list[Unplaced] = []
     for number, pod in enumerate(3 * pods):

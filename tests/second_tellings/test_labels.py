@@ -7,7 +7,7 @@ from typing import cast
 import pytest
 
 from judge.hand import MACHINE
-from placer.judge.open_nodes import asked_of_nodes, is_open
+from placer.judge.open_nodes import admits_new_pods, node_admission_key
 from placer_models.affinity import EVERY_NAMESPACE, SYSTEM_NAMESPACE, AffinityLevel, AffinityTerm
 from placer_models.cluster import Node
 from placer_models.network import Grouping, LevelRule
@@ -208,7 +208,7 @@ def test_open_nodes_are_open_to_judge_and_solver_alike() -> None:
         lost += sum(w.weight for w in wishes.preferred if not meets_term(node, w.term))
         verdicts.add((comes, lost > 0))
 
-        assert is_open(node, spec) is comes
+        assert admits_new_pods(node, spec) is comes
         assert node_admits(node, spec) is comes
         assert weight_missed(spec, node) == lost
     assert len(verdicts) == 4
@@ -231,11 +231,11 @@ def test_the_judge_tells_pods_apart_by_all_that_decides_where_they_may_come() ->
     about nodes looks at has to be among what they agree in.
     """
     kept_by = _Recorder(PodSpec(()))
-    asked_of_nodes(cast("PodSpec", kept_by))
+    node_admission_key(cast("PodSpec", kept_by))
 
     for node, spec in nodes_and_specs():
         looked_at = _Recorder(spec)
-        is_open(node, cast("PodSpec", looked_at))
+        admits_new_pods(node, cast("PodSpec", looked_at))
         node_admits(node, cast("PodSpec", looked_at))
         assert looked_at.seen <= kept_by.seen
 

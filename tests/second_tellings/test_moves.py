@@ -29,7 +29,7 @@ from placer_models.moves import (
 )
 from placer_models.placement import DeviceGrant, Placement, PodPlacement
 from placer_models.pod import Pod, PodSpec
-from placer_models.reach import any_reaches_beyond, of_one_node, reaches_beyond
+from placer_models.reach import any_reaches_beyond, node_local_pod, reaches_beyond
 from placer_models.topology_spread import SpreadConstraint
 from pools import pools
 
@@ -303,4 +303,4 @@ def test_what_reaches_beyond_a_node_is_left_out_of_one_node() -> None:
     assert [reaches_beyond(one.spec) for one in (alone, far, over)] == [False, True, True]
     assert any_reaches_beyond([alone, far])
     assert not any_reaches_beyond([alone, alone])
-    assert [of_one_node(one) for one in (alone, far, over)] == [alone] * 3
+    assert [node_local_pod(one) for one in (alone, far, over)] == [alone] * 3

@@ -10,7 +10,7 @@ from placer_models import relations
 from placer_models.affinity import AffinityLevel, AffinityTerm
 from placer_models.cluster import Instance
 from placer_models.pod import Pod, pods_of
-from placer_models.reach import of_one_node, reaches_beyond
+from placer_models.reach import node_local_pod, reaches_beyond
 from placer_models.relations import (
     RELATIONS,
     Relation,
@@ -45,10 +45,10 @@ def test_what_is_left_of_a_pod_asks_no_more_than_it_should(seed: int) -> None:
     Of one node: nothing that reaches beyond it. Inside only: terms inside. Twice is once.
     """
     for pod in all_pods(mixed_instance(seed)):
-        near, inside = of_one_node(pod), inside_only(pod.spec)
+        near, inside = node_local_pod(pod), inside_only(pod.spec)
 
         assert not reaches_beyond(near.spec)
-        assert of_one_node(near) == near
+        assert node_local_pod(near) == near
         assert reaches_beyond(pod.spec) == (near.spec != pod.spec)
         assert all(term.level is not AffinityLevel.NODE for term in inside.affinity)
         assert not inside.spread
@@ -94,7 +94,7 @@ def test_a_rule_that_says_nothing_of_whom_it_sees_sees_everybody(
         family=RuleFamily.AMOUNTS,
         asked=lambda _: True,
         reaches=lambda _: True,
-        of_one_node=lambda spec: spec,
+        node_local_spec=lambda spec: spec,
         inside=lambda spec: spec,
     )
     monkeypatch.setattr(relations, "RELATIONS", (*RELATIONS, silent))

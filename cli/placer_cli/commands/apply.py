@@ -168,7 +168,7 @@ def _document(
     from dataclasses import replace
 
     from placer.load import load_placement
-    from placer.node.document import document_for
+    from placer.node.document import node_placement_for
     from placer_models.files.documents import read_documents
     from placer_models.files.errors import InputError, near_or_first_names
     from placer_models.instance.node_file import node_placement_of
@@ -191,7 +191,7 @@ def _document(
         known = near_or_first_names(name, [one.name for one in instance.nodes])
         message = f"no node '{name}' is given{known}; name it by --node"
         raise InputError(str(files[0]), None, "nodes", message)
-    return document_for(one, instance, placement, generation or 0)
+    return node_placement_for(one, instance, placement, generation or 0)
 
 
 def _nothing(_: object) -> None:
@@ -203,7 +203,7 @@ def _write_all(
 ) -> None:
     """Write the documents of all nodes; none, where one of them cannot be."""
     from placer.load import load_placement
-    from placer.node.document import documents_for, wrong_with
+    from placer.node.document import node_placement_faults, node_placements_for
     from placer_models.files.errors import InputError
     from placer_models.instance.node_file import node_placement_to_dict
 
@@ -211,9 +211,9 @@ def _write_all(
         message = "is all that is given; expected the files of an instance, and what solve wrote"
         raise InputError(str(files[0]), None, "", message)
     instance = read_instance(files[:-1], _nothing, skip_illegal=skip_illegal)
-    found = list(documents_for(instance, load_placement(files[-1])))
+    found = list(node_placements_for(instance, load_placement(files[-1])))
     for one in found:
-        if faults := wrong_with(one):
+        if faults := node_placement_faults(one):
             raise InputError(str(files[-1]), None, "", f"node '{one.node.name}': {faults[0]}")
     numbered = [_renewed(folder / f"{one.node.name}.json", one, generation) for one in found]
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -261,14 +261,14 @@ def _write(
 ) -> None:
     from dataclasses import replace
 
-    from placer.node.document import wrong_with
+    from placer.node.document import node_placement_faults
     from placer.node.errors import DocumentError
     from placer.node.render.folder import edited_bundle, rendered_files
     from placer_models.files.errors import InputError
     from placer_models.instance.node_file import node_placement_to_dict
 
     wanted = replace(wanted, generation=wanted.generation or 1)
-    if faults := wrong_with(wanted):
+    if faults := node_placement_faults(wanted):
         raise DocumentError(faults[0])
     if to_document is not None:
         with replacing_file(to_document) as file:

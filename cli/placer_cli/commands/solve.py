@@ -12,7 +12,7 @@ import typer
 
 from placer.search.options import Engine, SolveOptions
 from placer_cli.console import error_console, note_on_input, note_summary, result_console
-from placer_cli.emit import EmittedObjects, emission_of
+from placer_cli.emit import EmittedObjects, parse_emit_option
 from placer_cli.exits import Exit
 from placer_cli.expected_pods import ExpectedPods
 from placer_cli.illegal import SkipIllegal, read_instance
@@ -145,7 +145,7 @@ def solve(
     if workers is not None:
         options = replace(options, workers=workers)
     try:
-        emission = emission_of(emit)
+        emission = parse_emit_option(emit)
         who = who_waits(scheduler_name, gated=gated, ignore=ignore)
         if what_if:
             if output or emission or report:

@@ -38,7 +38,7 @@ def verify(
     from placer.judge.health import broken_devices_held
     from placer.judge.measure import measure
     from placer.judge.misfits import mended_by, misfits_of
-    from placer.load import load_claimed
+    from placer.load import load_placement_with_claims
     from placer_models.instance.placement_claims import (
         CLAIMS,
         false_moves,
@@ -53,7 +53,7 @@ def verify(
         who=who_waits(scheduler_name, gated=gated, ignore=ignore),
         bears_faults=True,
     )
-    answer, claims = load_claimed(placement)
+    answer, claims = load_placement_with_claims(placement)
     problem = replace(problem, strategy=claims.strategy or problem.strategy)
     if demand is not None:
         problem = replace(problem, demand=read_demand_file(demand))

@@ -166,7 +166,7 @@ def _groups(job: CompiledJob, canvas: Canvas) -> RenderableType:
             Text(group.name),
             Text(f"{group.slots:,}"),
             Text(f"{len(group.chains):,}"),
-            *map(Text, resource_cells(group.slot)),
+            *map(Text, resource_table_cells(group.slot)),
         ]
         for group in job.groups[:MOST_CHAINS]
     ]
@@ -185,7 +185,7 @@ def _groups(job: CompiledJob, canvas: Canvas) -> RenderableType:
     )
 
 
-def resource_cells(profile: ResourceProfile) -> list[str]:
+def resource_table_cells(profile: ResourceProfile) -> list[str]:
     """Return the cells from CPUs to extended resources."""
     if not isinstance(profile, ResourceAmounts):
         return ["", "", "", "", "", "a default slot"]

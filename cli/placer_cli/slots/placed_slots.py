@@ -22,7 +22,7 @@ from placer_cli.draw.palette import BAD, QUIET, STRONG
 from placer_cli.draw.tables import table
 from placer_cli.draw.text_flow import titled
 from placer_cli.draw.texts import count_text, memory_text
-from placer_cli.slots.drawn import resource_cells
+from placer_cli.slots.drawn import resource_table_cells
 
 MOST_ROWS = 60
 """So many rows of a table are drawn; --format json has all."""
@@ -111,7 +111,7 @@ def _rows(job: CompiledJob, turn: GangTurn) -> list[list[Text]]:
             Text(job.groups[slots.group].name),
             Text(_range(slots.slots)),
             Text(f"{len(slots.slots):,}"),
-            *map(Text, resource_cells(slots.size)),
+            *map(Text, resource_table_cells(slots.size)),
         ]
         for slots in turn.slots
     ]
@@ -119,7 +119,7 @@ def _rows(job: CompiledJob, turn: GangTurn) -> list[list[Text]]:
 
 def _reserve(pool: WorkerPool, numbers: range) -> list[Text]:
     """Return the row of the new workers that are for the reserve alone: all that each has."""
-    whole = map(Text, resource_cells(pool.workers.spec.total))
+    whole = map(Text, resource_table_cells(pool.workers.spec.total))
     return [Text(f"new {_range(numbers)}"), Text("(reserve)", QUIET), Text(""), Text(""), *whole]
 
 

@@ -140,7 +140,7 @@ def with_hint_applied(
             assert_never(hint.strategy)
 
 
-def strategies_of(
+def device_strategies_of(
     hints: Mapping[str, DeviceHint],
     demands: Sequence[DeviceRequest],
     together: Sequence[str] = (),

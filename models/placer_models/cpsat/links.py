@@ -41,7 +41,7 @@ def pods_without_partition(model: CpModel, problem: Problem, x: Variables) -> Ex
     return LinearExpr.sum(terms)
 
 
-def pod_pair_minimum(model: CpModel, problem: Problem, x: Variables) -> Expression:
+def pod_pair_minimum_shortfall(model: CpModel, problem: Problem, x: Variables) -> Expression:
     """Sum how far each pod's slowest GPU pair falls short (tier 4a)."""
     return LinearExpr.sum(
         [
@@ -52,7 +52,7 @@ def pod_pair_minimum(model: CpModel, problem: Problem, x: Variables) -> Expressi
     )
 
 
-def pod_pair_sum(model: CpModel, problem: Problem, x: Variables) -> Expression:
+def pod_pair_sum_shortfall(model: CpModel, problem: Problem, x: Variables) -> Expression:
     """Sum how far each pod's GPU pairs together fall short (tier 4b)."""
     return LinearExpr.sum(
         [
@@ -72,7 +72,7 @@ def _gpu_sets(assignment: Assignment) -> Iterator[tuple[int, int, IntVar]]:
         yield own.gpu_set.pair_minimum, own.gpu_set.pair_sum, assignment.count
 
 
-def gang_pair_sum(model: CpModel, problem: Problem, x: Variables) -> Expression:
+def gang_pair_sum_shortfall(model: CpModel, problem: Problem, x: Variables) -> Expression:
     """Sum how far the GPU pairs of each gathered gang together fall short (tier 4c)."""
     terms: list[Expression] = []
     for index, gang in enumerate(problem.gangs):
@@ -214,9 +214,9 @@ FAMILY = Family(
     name=RuleFamily.LINKS,
     tiers={
         PARTITIONS: pods_without_partition,
-        POD_PAIR_MINIMUM: pod_pair_minimum,
-        POD_PAIR_SUM: pod_pair_sum,
-        GANG_PAIR_SUM: gang_pair_sum,
+        POD_PAIR_MINIMUM: pod_pair_minimum_shortfall,
+        POD_PAIR_SUM: pod_pair_sum_shortfall,
+        GANG_PAIR_SUM: gang_pair_sum_shortfall,
         USABLE: usable_sets,
     },
     countable=has_equal_links,

@@ -6,7 +6,7 @@ from typing import NamedTuple, TypeVar
 
 from placer_models.files.documents import Document
 from placer_models.files.errors import InputError, SeveralInputError, near_or_first_names
-from placer_models.files.tree import Path, describe, field_name, line_of, part_at, steps_along
+from placer_models.files.tree import Path, describe, field_name, line_of, part_at, walk_path
 
 T = TypeVar("T")
 
@@ -58,7 +58,7 @@ class Place:
     @property
     def exists(self) -> bool:
         """Whether something is written there."""
-        walked = steps_along(self.document.tree, self.path)
+        walked = walk_path(self.document.tree, self.path)
         return tuple(step for step, _, _ in walked) == self.path
 
     @property

@@ -211,7 +211,7 @@ def is_empty(tree: Tree) -> bool:
     )
 
 
-def steps_along(tree: Tree, path: Sequence[str | int]) -> Iterator[tuple[str | int, Tree, int]]:
+def walk_path(tree: Tree, path: Sequence[str | int]) -> Iterator[tuple[str | int, Tree, int]]:
     """Yield each step along the path from the root, with its part and its line.
 
     Steps that the tree does not have are passed over.
@@ -229,12 +229,12 @@ def steps_along(tree: Tree, path: Sequence[str | int]) -> Iterator[tuple[str | i
 
 def part_at(tree: Tree, path: Sequence[str | int]) -> Tree:
     """Return the deepest part along the path that exists."""
-    return [tree, *(part for _, part, _ in steps_along(tree, path))][-1]
+    return [tree, *(part for _, part, _ in walk_path(tree, path))][-1]
 
 
 def line_of(tree: Tree, path: Sequence[str | int]) -> int:
     """Return the line of the deepest part along the path that exists."""
-    return [tree.line, *(line for _, _, line in steps_along(tree, path))][-1]
+    return [tree.line, *(line for _, _, line in walk_path(tree, path))][-1]
 
 
 def describe(tree: Tree) -> str:

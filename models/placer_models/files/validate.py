@@ -25,7 +25,7 @@ from placer_models.files.tree import (
     is_empty,
     line_of,
     part_at,
-    steps_along,
+    walk_path,
 )
 
 Model = TypeVar("Model", bound=Part)
@@ -194,7 +194,7 @@ def _empty_fields(tree: Tree, path: Path = ()) -> Iterator[Path]:
 
 def _part(tree: Tree, loc: Sequence[str | int]) -> tuple[Path, Tree]:
     """Return the part that an error is about, and its path; tags of unions are passed over."""
-    walked = list(steps_along(tree, loc))
+    walked = list(walk_path(tree, loc))
     if not walked:
         return (), tree
     return tuple(step for step, _, _ in walked), walked[-1][1]

@@ -23,7 +23,7 @@ from placer_models.instance.requests import RequestReader
 from placer_models.instance.running import RunningReader
 from placer_models.instance.schema import GangPart, InstanceFile, NodePart, PodPart
 from placer_models.left_out import without_illegal_pods
-from placer_models.legal_shares import clashing_unit, offers_of
+from placer_models.legal_shares import clashing_unit, shared_quantity_units_of
 from placer_models.node_strategy import NodeStrategy
 from placer_models.pod import Gang
 from placer_models.topology import ARM
@@ -272,7 +272,7 @@ def _build(
     levels.check(nodes)
     # If nodes were missing, whatever names them would be blamed for their faults.
     faults.raise_first()
-    offers = offers_of(nodes)
+    offers = shared_quantity_units_of(nodes)
     extended = {name for node in nodes for name, _ in node.extended}
     for machine in {id(node.machine): node.machine for node in nodes}.values():
         if clash := clashing_unit(machine, offers):

@@ -8,15 +8,20 @@ from placer_models.device_request import (
     OTHER_SPELLINGS,
     WHOLE_GPUS,
     DeviceRequestError,
-    as_spec,
     devices_asked,
+    without_whole_share,
 )
 from placer_models.device_share import DeviceShare
 from placer_models.files.faults import Place
 from placer_models.files.part import Json
 from placer_models.instance.device_quantities import check_quantity_name
 from placer_models.instance.schema import SharePart
-from placer_models.legal_shares import FaultPath, Offers, offer_faults, share_faults
+from placer_models.legal_shares import (
+    FaultPath,
+    SharedQuantityUnits,
+    share_faults,
+    unsupported_share_faults,
+)
 from placer_models.placement import DeviceGrant
 from placer_models.pod import DeviceRequest, Resources
 from placer_models.quantity import format_bytes, parse_bytes
@@ -35,13 +40,15 @@ def shares_for_resources(amounts: Mapping[str, int], place: Place) -> list[Devic
     if not any(amounts.values()):
         return []
     try:
-        return [*map(as_spec, devices_asked(dict(amounts)))]
+        return [*map(without_whole_share, devices_asked(dict(amounts)))]
     except DeviceRequestError as error:
         place.fault(str(error), illegal=True)
         return []
 
 
-def listed_shares(parts: Sequence[SharePart], offers: Offers, place: Place) -> list[DeviceRequest]:
+def listed_shares(
+    parts: Sequence[SharePart], offers: SharedQuantityUnits, place: Place
+) -> list[DeviceRequest]:
     """Return what the field ``shares`` asks for, in its order.
 
     Args:
@@ -90,7 +97,7 @@ def in_order(requests: Resources, grants: Sequence[DeviceGrant]) -> list[DeviceG
     return sorted(grants, key=lambda g: (g.type, order.get((g.type, g.share), last), g.minor))
 
 
-def _share(part: SharePart, offers: Offers, place: Place) -> DeviceShare | None:
+def _share(part: SharePart, offers: SharedQuantityUnits, place: Place) -> DeviceShare | None:
     memory_bytes = None
     if part.memory is not None:
         try:
@@ -115,7 +122,7 @@ def _share(part: SharePart, offers: Offers, place: Place) -> DeviceShare | None:
     share = DeviceShare(part.percent, memory_bytes, part.memory_percent, tuple(capacity))
     for field, _, message in (
         *share_faults(part.type, share),
-        *offer_faults(part.type, share, offers),
+        *unsupported_share_faults(part.type, share, offers),
     ):
         _place_of(field, share, place).fault(message, illegal=True)
         return None

@@ -31,7 +31,7 @@ from placer_models.instance.guessed_room import (
     fitting_sets,
     split_over_numa_nodes,
 )
-from placer_models.instance.running_defaults import laid_near, pool_of
+from placer_models.instance.running_defaults import amounts_by_numa_node, pool_of
 from placer_models.placement import NamespacedName
 from placer_models.pod import PodSpec
 from placer_models.policy import BINDING, AlignmentPolicy, AlignmentScope, QosClass
@@ -322,7 +322,7 @@ class _Guess:
             if amount:
                 room = {n: left for n, left in self.room[resource].items() if left > 0}
                 around = near or self.found[at].get(MEMORY, ())
-                self._hold(at, resource, laid_near(amount, around, room))
+                self._hold(at, resource, amounts_by_numa_node(amount, around, room))
 
     def _hold(self, at: int, resource: Resource, held: Mapping[int, int]) -> None:
         self.found[at][resource] = dict(held)

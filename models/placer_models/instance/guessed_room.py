@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 
-from placer_models.instance.running_defaults import laid_near
+from placer_models.instance.running_defaults import amounts_by_numa_node
 from placer_models.sharing_out import requests_fit, shared_out
 
 Resource = Hashable
@@ -161,7 +161,7 @@ def _one_by_one(
             shares = {numa: each + (i < more) for i, numa in enumerate(here)}
             taken = {n: min(share, here[n]) for n, share in shares.items() if share}
         else:
-            taken = laid_near(amount, (), here)
+            taken = amounts_by_numa_node(amount, (), here)
         for numa, got in taken.items():
             left[numa] -= got
         yield taken

@@ -29,7 +29,7 @@ from placer_models.instance.schema import (
     NodePart,
     SpecPart,
 )
-from placer_models.legal_shares import offers_of
+from placer_models.legal_shares import shared_quantity_units_of
 from placer_models.node_placement import MAX_GENERATION, NodePlacement, NodePod
 from placer_models.placement import Placement
 from placer_models.pod import Pod
@@ -80,7 +80,7 @@ def node_placement_of(document: Document) -> NodePlacement:
     file = read_as(NodePlacementFile, place)
     node = _node(file, place)
     pods = PodReader(
-        RequestReader(offers_of([node]), {name for name, _ in node.extended}),
+        RequestReader(shared_quantity_units_of([node]), {name for name, _ in node.extended}),
         on_arm_alone=False,
     )
     found = tuple(_pod(part, node, pods, place.at("pods", i)) for i, part in enumerate(file.pods))

@@ -32,7 +32,7 @@ from placer_models.instance.hugepages import (
     resource_of,
 )
 from placer_models.instance.schema import SharePart
-from placer_models.legal_shares import Offers
+from placer_models.legal_shares import SharedQuantityUnits
 from placer_models.limits import ContainerLimits
 from placer_models.mig import profile_types
 from placer_models.pod import Container, DeviceRequest, Resources
@@ -98,7 +98,7 @@ class RequestReader:
 
     """
 
-    def __init__(self, offers: Offers, extended: Collection[str]) -> None:
+    def __init__(self, offers: SharedQuantityUnits, extended: Collection[str]) -> None:
         self._offers = offers
         self._types = frozenset(offers)
         self._extended = frozenset(extended)

@@ -21,7 +21,9 @@ def pool_of(qos: QosClass, node: Node, owned: Mapping[QosClass, CpuSet]) -> CpuS
     return online - owned.get(QosClass.LSE, _NONE) - owned.get(QosClass.LSR, _NONE)
 
 
-def laid_near(amount: int, near: Collection[int | None], room: Mapping[int, int]) -> dict[int, int]:
+def amounts_by_numa_node(
+    amount: int, near: Collection[int | None], room: Mapping[int, int]
+) -> dict[int, int]:
     """Return how much of a pod's memory, or how many of its pages, each NUMA node gives.
 
     The NUMA nodes of the pod's own CPUs and devices give first, where the kernel would have

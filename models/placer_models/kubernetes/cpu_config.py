@@ -12,7 +12,7 @@ CPUSET = ("opaque", "parameters", "cpuConfig", "cpuset")
 _API = "v1alpha1"
 
 
-def cpu_config(request: str, cpus: CpuSet) -> Object:
+def opaque_cpu_config(request: str, cpus: CpuSet) -> Object:
     """Return the configuration of a request; the driver accepts one request per configuration."""
     parameters = {"apiVersion": _API, "cpuConfig": {"cpuset": format_cpu_list(cpus)}}
     return {

@@ -9,9 +9,9 @@ from placer_models.device_request import (
     DEVICE_RESOURCES,
     WHOLE_GPUS,
     DeviceRequestError,
-    as_spec,
     devices_asked,
     untranslated_request,
+    without_whole_share,
 )
 from placer_models.kubernetes.names import REQUESTED_CPU
 from placer_models.kubernetes.object_fields import IllegalPodObjectError
@@ -201,5 +201,5 @@ def _demands(part: KubePod, one: KubeContainer, asked: _Amounts) -> tuple[Device
 
 
 def _requests(demands: Sequence[DeviceRequest]) -> tuple[DeviceRequest, ...]:
-    found = map(as_spec, demands)
+    found = map(without_whole_share, demands)
     return tuple(sorted(found, key=lambda request: (request.type, request.share is not None)))

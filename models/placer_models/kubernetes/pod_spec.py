@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from placer_models.annotations.device_hint import strategies_of
+from placer_models.annotations.device_hint import device_strategies_of
 from placer_models.annotations.resource_spec import CpuBindPolicy, CpuExclusivePolicy
 from placer_models.device_request import DeviceRequestError
 from placer_models.kubernetes.counted_devices import labels_that_keep_off
@@ -111,7 +111,9 @@ def asked_by(
             exclusive_strength=exclusive_strength,
             functions=functions_of(hints, containers),
             constrained_burst=burst,
-            strategies=strategies_of(hints, demands, together if set(together) <= asked else ()),
+            strategies=device_strategies_of(
+                hints, demands, together if set(together) <= asked else ()
+            ),
         )
     except (DeviceRequestError, ValueError) as error:
         raise IllegalPodObjectError(

@@ -15,7 +15,7 @@ from placer_models.machines.topo_text import (
     clean_lines,
     gpu_number,
     is_gpu,
-    read_cpus,
+    parse_affinity_ids,
     read_tables,
 )
 from placer_models.machines.topo_text import TopoError as TopoError
@@ -140,11 +140,11 @@ def _affinity(name: str, row: MatrixRow, headings: Sequence[str]) -> GpuSurround
         # The row has one tab more than headings, so the value is the last cell, not the next.
         found["GPU"] = next((c for c in reversed(cells[whats.index("GPU") :]) if c), "")
     near, own = (
-        read_cpus(row.line, f"{name}, {what}", found.get(key, ""), MAX_NUMA_NODE)
+        parse_affinity_ids(row.line, f"{name}, {what}", found.get(key, ""), MAX_NUMA_NODE)
         for what, key in [("NUMA Affinity", "NUMA"), ("GPU NUMA ID", "GPU")]
     )
     return GpuSurroundings(
-        cpus=read_cpus(row.line, f"{name}, CPU Affinity", found.get("CPU", "")),
+        cpus=parse_affinity_ids(row.line, f"{name}, CPU Affinity", found.get("CPU", "")),
         numa_nodes=near or frozenset(),
         memory_node=_single(own),
     )

@@ -11,7 +11,7 @@ from placer_models.machines.topo_text import (
     TopoError,
     gpu_number,
     is_gpu,
-    read_cpus,
+    parse_affinity_ids,
     read_tables,
 )
 
@@ -91,7 +91,7 @@ def read_slurmd(lines: Sequence[str]) -> MachineSketch | None:
                 number, f"GPU {minor}: Links has {len(counts)} values for {len(found)} GPUs"
             )
         rows.append([_slurm_kind(number, minor, count, i == j) for j, count in enumerate(counts)])
-        cpus = read_cpus(number, f"GPU {minor}, Cores", fields.get("Cores", ""))
+        cpus = parse_affinity_ids(number, f"GPU {minor}, Cores", fields.get("Cores", ""))
         gpus.append(GpuSketch(minor, GpuSurroundings(cpus=cpus), model=fields.get("Type", "")))
     for i, row in enumerate(rows):
         for j in range(i):

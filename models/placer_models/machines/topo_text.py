@@ -105,7 +105,7 @@ def read_tables(lines: Sequence[str]) -> list[DeviceTable]:
     return [t for t in tables if t.rows]
 
 
-def read_cpus(line: int, what: str, text: str, largest: int = MAX_CPU_ID) -> CpuSet | None:
+def parse_affinity_ids(line: int, what: str, text: str, largest: int = MAX_CPU_ID) -> CpuSet | None:
     """Return the CPUs or NUMA nodes that a cell lists, or None if it does not say."""
     if text in ("", "N/A", "-", "-1"):
         return None

@@ -47,7 +47,7 @@ class Dimension(NamedTuple):
         return int(self.subject) if self.rule == "hugepages" else 0
 
 
-def amounts_at(amounts: Amounts, owned_cpus: int, milli_per_cpu: int) -> Amounts:
+def amounts_at_milli_per_cpu(amounts: Amounts, owned_cpus: int, milli_per_cpu: int) -> Amounts:
     """Return what a pod takes if each CPU that it owns takes ``milli_per_cpu`` of the pools.
 
     Args:

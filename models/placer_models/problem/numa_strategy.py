@@ -42,7 +42,7 @@ def least_pairs(cpus: int, parts: int) -> int:
     return larger * pairs_of_cpus(size + 1) + (parts - larger) * pairs_of_cpus(size)
 
 
-def beside_whole_cores(cpus: int, parts: int, threads: int) -> int:
+def partial_core_cpus(cpus: int, parts: int, threads: int) -> int:
     """Return how many CPUs such parts have beside whole cores of so many threads."""
     size, larger = divmod(cpus, parts)
     return larger * ((size + 1) % threads) + (parts - larger) * (size % threads)

@@ -26,7 +26,7 @@ from placer_models.problem.dimensions import (
     SHARED_POOL,
     Amounts,
     Dimension,
-    amounts_at,
+    amounts_at_milli_per_cpu,
     in_cells,
 )
 from placer_models.problem.fits import ContainerFit, JointFit, LocalityFit
@@ -78,7 +78,7 @@ class Shape(CachedHash):
 
     def amounts_on(self, node: NodeState) -> Amounts:
         """Return what the pod takes of a node in each of the Problem's dimensions."""
-        return amounts_at(self.amounts, self.owned_cpus, node.milli_per_cpu)
+        return amounts_at_milli_per_cpu(self.amounts, self.owned_cpus, node.milli_per_cpu)
 
     def scope_of(self, device_type: str) -> DeviceScope:
         """Return the scope within which all devices of the type must be."""

@@ -17,7 +17,7 @@ from placer_models.cpuset import CpuSet
 from placer_models.files.errors import InputError
 from placer_models.kubernetes.chosen_devices import mark_in
 from placer_models.kubernetes.claimed import part_name
-from placer_models.kubernetes.cpu_config import cpu_config
+from placer_models.kubernetes.cpu_config import opaque_cpu_config
 from placer_models.kubernetes.listed_devices import (
     CPU_CAPACITY,
     CPU_DRIVER,
@@ -262,4 +262,4 @@ def _configs(handed: Handed, objects: Objects) -> Iterator[Object]:
                 **config,
             }
     if cpus:
-        yield cpu_config(one.request.name, cpus)
+        yield opaque_cpu_config(one.request.name, cpus)

@@ -6,7 +6,13 @@ from dataclasses import dataclass
 from xml.etree.ElementTree import Element
 
 from placer.node.discover.accelerators import ACCELERATOR, GPU_VENDORS, is_accelerator
-from placer.node.discover.hwloc_xml import HwlocPlace, HwlocTree, indexes_of, info_of, values_of
+from placer.node.discover.hwloc_xml import (
+    HwlocPlace,
+    HwlocTree,
+    info_of,
+    matrix_object_indexes,
+    matrix_values,
+)
 from placer.node.discover.inventory import FoundDevices, FoundNumaNode
 from placer.node.discover.pci import PciPlace, bus_id_of, gpu_links, nearest_numa_node
 from placer.node.discover.rdma import down_warnings, in_number_order
@@ -180,7 +186,7 @@ def _links(tree: HwlocTree, gpus: Sequence[tuple[int, _Gpu]]) -> LinkMatrix | No
             kind = {"NVLinkBandwidth": "NVLink", "XGMIBandwidth": "XGMI"}.get(
                 element.get("name", "")
             )
-            ids, values = indexes_of(element), values_of(element)
+            ids, values = matrix_object_indexes(element), matrix_values(element)
             if kind is None or len(values) != len(ids) ** 2:
                 continue
             ends = [position.get(index.rpartition(":")[2]) for index in ids]

@@ -317,7 +317,7 @@ def _distances(tree: HwlocTree, in_order: list[int]) -> dict[int, tuple[int, ...
     for element in tree.root.iterfind("distances2"):
         named = element.get("name", "NUMALatency") == "NUMALatency"
         if element.get("type") == "NUMANode" and named and element.get("indexing", "os") == "os":
-            ids, values = indexes_of(element), values_of(element)
+            ids, values = matrix_object_indexes(element), matrix_values(element)
             return _rows([int(i) for i in ids if i.isdecimal()], values, in_order)
     for element in tree.root.iter("distances"):
         base = _real(element.get("latency_base"))
@@ -337,12 +337,12 @@ def _rows(ids: list[int], values: list[int], known: list[int]) -> dict[int, tupl
     }
 
 
-def indexes_of(element: Element) -> list[str]:
+def matrix_object_indexes(element: Element) -> list[str]:
     """Return the objects that a matrix of version 2 and later is about."""
     return " ".join(part.text or "" for part in element.iterfind("indexes")).split()
 
 
-def values_of(element: Element) -> list[int]:
+def matrix_values(element: Element) -> list[int]:
     """Return the cells of such a matrix, row by row; nothing if one of them is no number."""
     words = " ".join(part.text or "" for part in element.iterfind("u64values")).split()
     good = all(word.isascii() and word.isdigit() and len(word) < 20 for word in words)

@@ -7,7 +7,7 @@ from placer.queue.model import ONE_MILLI
 from placer.queue.simulation.scenario import QueueScenario, ThreadCapacity
 
 
-def lower_bound_us(scenario: QueueScenario) -> int:
+def makespan_lower_bound_us(scenario: QueueScenario) -> int:
     """Return a time before which no order of the threads of work can end.
 
     The work cannot outrun the capacity, and no thread of work ends before its arrival
@@ -26,7 +26,7 @@ def lower_bound_us(scenario: QueueScenario) -> int:
     return max(path, time_for(capacity, bounded))
 
 
-def upper_bound_us(scenario: QueueScenario) -> Fraction | None:
+def makespan_upper_bound_us(scenario: QueueScenario) -> Fraction | None:
     """Return Graham's bound W/C + (1 - 1/C) Lmax (Q3), or None where it does not hold."""
     capacity = scenario.capacity
     simple = all(

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from placer.queue.fair import FairQueue
 from placer.queue.fairness import FairnessMeter
 from placer.queue.model import DEFAULT_GROUP, ChosenFlow, QueueTicket, ReservedUnit, WorkUnit
-from placer.queue.simulation.bounds import lower_bound_us, upper_bound_us
+from placer.queue.simulation.bounds import makespan_lower_bound_us, makespan_upper_bound_us
 from placer.queue.simulation.floor import ThreadFloor
 from placer.queue.simulation.forecast import FloorForecast, HeldThreads
 from placer.queue.simulation.result import JobResult, SimulationResult, ThreadRun
@@ -171,8 +171,8 @@ class _Engine:
             runs=tuple(self._runs),
             jobs=tuple(_job_result(job, by_job[job.name]) for job in self._scenario.jobs),
             makespan_us=max((run.end_us for run in self._runs), default=0),
-            lower_bound_us=lower_bound_us(self._scenario),
-            upper_bound_us=upper_bound_us(self._scenario),
+            lower_bound_us=makespan_lower_bound_us(self._scenario),
+            upper_bound_us=makespan_upper_bound_us(self._scenario),
             capacity_us=self._capacity_us,
             lead=self._meter.worst if self._meter else None,
             never_ran=tuple((name, threads) for name, threads in left.items() if threads),

@@ -20,18 +20,18 @@ from placer_models.reasons import Blocker, Demand
 _Demands = tuple[Demand, ...]
 
 
-def counted_blocker(asked: PodOnNode, account: Account, demands: _Demands) -> Blocker | None:
+def blocker_by_counting(asked: PodOnNode, account: Account, demands: _Demands) -> Blocker | None:
     """Return why the pod cannot run on the node, or None where counting alone does not tell."""
     for number, demand in enumerate(demands):
         rule = REASON_RULES[demand.rule]
         if rule.lacks(demand, asked, account):
             if not all(is_settled(d, asked) for d in demands[: number + 1]):
                 return None
-            return counted_alone(demand, demands[:number])
+            return blocker_of_settled_demand(demand, demands[:number])
     return None
 
 
-def counted_alone(short: Demand, before: _Demands) -> Blocker:
+def blocker_of_settled_demand(short: Demand, before: _Demands) -> Blocker:
     """Return the blocker of a demand that counting settles, with those that give it a meaning."""
     needed, subjects = REASON_RULES[short.rule].needs, ("", short.subject)
     others = (d for d in before if d.rule == needed and d.subject in subjects)
@@ -72,7 +72,7 @@ def blocker_of(
         (i for i, d in enumerate(demands[: short + 1]) if not is_settled(d, asked)), len(demands)
     )
     if short < counted:
-        return counted_alone(demands[short], demands[:short])
+        return blocker_of_settled_demand(demands[short], demands[:short])
     node = _Node(asked, account, demands, budget)
     if short > counted and not node.meets(demands[:short]):
         short = next(i for i in range(counted, short) if not node.meets(demands[: i + 1]))

@@ -9,7 +9,7 @@ from placer.counting.account import Account
 from placer.search.kept_blockers import KeptBlockers, NodeIndices
 from placer.search.left_columns import LeftColumn
 from placer.search.reasons import node
-from placer.search.reasons.blocking import counted_alone
+from placer.search.reasons.blocking import blocker_of_settled_demand
 from placer.search.reasons.question import PodOnNode, has_bound
 from placer.search.reasons.register import REASON_RULES, is_settled
 from placer_models.cluster import Node
@@ -92,7 +92,7 @@ def _in_group(look: NodesInQuestion, nodes: NodeIndices) -> Iterator[tuple[Block
         short = left[nodes] < want
         settled = settled and is_settled(demand, asked)
         if settled and short.any():
-            yield counted_alone(demand, demands[:number]), nodes[short]
+            yield blocker_of_settled_demand(demand, demands[:number]), nodes[short]
         nodes = nodes[~short]
         if not nodes.size:
             return

@@ -25,22 +25,22 @@ from placer_models.relations import without_company
 
 
 @dataclass(frozen=True, slots=True)
-class Short:
+class PlaceShortage:
     """The stage from which on something has no place, and the reason."""
 
     when: When
     why: Reason
 
 
-def gang_short(gang: Gang, stages: Sequence[Stage]) -> Short | None:
+def gang_short(gang: Gang, stages: Sequence[Stage]) -> PlaceShortage | None:
     """Return from when on too few members of a gang have a place, or None if enough have."""
     few = (replace(gang, minimum=1, priority=0, weight=1),)
     for stage in stages:
         found = _most(few, (), stage)
         if found is None or found.pods < gang.minimum <= found.most:
-            return Short(stage.when, OutOfTime())
+            return PlaceShortage(stage.when, OutOfTime())
         if found.most < gang.minimum:
-            return Short(
+            return PlaceShortage(
                 stage.when,
                 FewMembers(
                     stage.when,
@@ -55,17 +55,19 @@ def gang_short(gang: Gang, stages: Sequence[Stage]) -> Short | None:
     return None
 
 
-def group_short(group: GangGroup, gangs: Sequence[Gang], stages: Sequence[Stage]) -> Short | None:
+def group_short(
+    group: GangGroup, gangs: Sequence[Gang], stages: Sequence[Stage]
+) -> PlaceShortage | None:
     """Return from when on a gang group has no room as a whole, or None if it has room."""
     equal = tuple(replace(gang, priority=0, weight=1) for gang in gangs)
     least = sum(gang.minimum for gang in gangs)
     for stage in stages:
         found = _most(equal, (group,), stage)
         if found is None or found.pods == 0 < least <= found.most:
-            return Short(stage.when, OutOfTime())
+            return PlaceShortage(stage.when, OutOfTime())
         if found.most < least:
             guessed = _hangs_on_guess(gangs, stage)
-            return Short(stage.when, GroupTooLarge(stage.when, group.name, guessed))
+            return PlaceShortage(stage.when, GroupTooLarge(stage.when, group.name, guessed))
     return None
 
 

@@ -14,7 +14,7 @@ from placer.search.kept_blockers import (
     KeptBlockers,
     LookAtMany,
 )
-from placer.search.reasons.blocking import blocker_of, counted_blocker
+from placer.search.reasons.blocking import blocker_by_counting, blocker_of
 from placer.search.reasons.by_columns import NodesInQuestion, blockers_by_columns
 from placer.search.reasons.domain_limits import LimitedDomains
 from placer.search.reasons.firsts import Firsts, pods_without_company
@@ -250,7 +250,7 @@ class Stage:
         account = self.account_at(index) if account is None else account
         asked = self.question(ask, index)
         demands = self._demands(ask, asked, self.kinds[index], account)
-        counted = None if self.crowd is None else counted_blocker(asked, account, demands)
+        counted = None if self.crowd is None else blocker_by_counting(asked, account, demands)
         if counted is not None:
             return counted
         kind = self.kinds[index]

@@ -15,7 +15,7 @@ from placer.search.baseline import Baseline
 from placer.search.budget import Budget
 from placer.search.reasons.alone import budget_for
 from placer.search.reasons.checkpoints import kept_by_checkpoints, kept_from
-from placer.search.reasons.gangs import Short, gang_short, group_short, level_blocker
+from placer.search.reasons.gangs import PlaceShortage, gang_short, group_short, level_blocker
 from placer.search.reasons.sentences import reason_sentences
 from placer.search.reasons.stages import Stage, stages_of
 from placer.search.reasons.unknown_names import KnownNames
@@ -106,11 +106,11 @@ class _Verdict:
 
     """
 
-    short: Short | None
+    short: PlaceShortage | None
     room: str = ""
 
 
-_NOT_LOOKED_AT = Short(When.EMPTY, OutOfTime())
+_NOT_LOOKED_AT = PlaceShortage(When.EMPTY, OutOfTime())
 """What is said of a pod or a gang for which no time is left."""
 
 
@@ -132,7 +132,7 @@ class _Reasons:
         self._ended = stages is None
         self._pods: dict[Hashable, _Verdict] = {}
         self._told: dict[Hashable, tuple[tuple[str, ...], tuple[Reason, ...]]] = {}
-        self._gangs: dict[Hashable, list[Short]] = {}
+        self._gangs: dict[Hashable, list[PlaceShortage]] = {}
         self._names: KnownNames | None = None
         self._group_of = {key: group for group in instance.groups for key in group.gangs}
         nodes = Nodes.of(instance.nodes)
@@ -182,7 +182,7 @@ class _Reasons:
         verdict = self._verdict(pod, gang)
         short = self._short(gang)
         members = self._members[gang.key]
-        first = first_of(found for found in (verdict.short, *short) if found)
+        first = earliest_shortage(found for found in (verdict.short, *short) if found)
         if first is not None:
             yield first.why
         elif gang.lone or members:
@@ -241,11 +241,13 @@ class _Reasons:
                 if alone and not isinstance(later := third.blockers(ask), int):
                     found = later
             except OutOfTimeError:
-                return _Verdict(Short(stage.when, OutOfTime()))
-            return _Verdict(Short(stage.when, Blocked(stage.when, tuple(found.items()), alone)))
+                return _Verdict(PlaceShortage(stage.when, OutOfTime()))
+            return _Verdict(
+                PlaceShortage(stage.when, Blocked(stage.when, tuple(found.items()), alone))
+            )
         return _Verdict(None, room=self._instance.nodes[room].name)
 
-    def _short(self, gang: Gang) -> list[Short]:
+    def _short(self, gang: Gang) -> list[PlaceShortage]:
         """Return from when on a gang that does not run, and its group, are short of places."""
         if self._members[gang.key] or (gang.lone and not self._group(gang)):
             return []
@@ -268,7 +270,7 @@ class _Reasons:
         return self._group_of.get(gang.key)
 
 
-def first_of(found: Iterable[Short]) -> Short | None:
+def earliest_shortage(found: Iterable[PlaceShortage]) -> PlaceShortage | None:
     """Return what holds at the earliest stage; of several there, one with a known reason."""
     order = list(When)
     return min(

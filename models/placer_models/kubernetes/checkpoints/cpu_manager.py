@@ -18,7 +18,10 @@ from placer_models.kubernetes.checkpoints.go_types import (
     refuse,
     struct_type,
 )
-from placer_models.kubernetes.checkpoints.wrapped import is_wrapped, read_wrapped
+from placer_models.kubernetes.checkpoints.wrapped import (
+    is_wrapped_checkpoint,
+    read_wrapped_checkpoint,
+)
 
 CPU_MANAGER_STATE = "var/lib/kubelet/cpu_manager_state"
 """The file's path below the root of a system."""
@@ -72,8 +75,8 @@ def read_cpu_manager_state(text: str) -> CpuManagerState:
 
     """
     tree = parse_go_json(text)
-    if is_wrapped(tree):
-        value = read_wrapped(tree, _V3, _DATA, _shown)
+    if is_wrapped_checkpoint(tree):
+        value = read_wrapped_checkpoint(tree, _V3, _DATA, _shown)
     else:
         by_container = isinstance(tree, dict) and _lists_containers(tree.get("entries"))
         version = _V1 if by_container else _V3

@@ -18,7 +18,10 @@ from placer_models.kubernetes.checkpoints.go_types import (
     slice_of,
     struct_type,
 )
-from placer_models.kubernetes.checkpoints.wrapped import is_wrapped, read_wrapped
+from placer_models.kubernetes.checkpoints.wrapped import (
+    is_wrapped_checkpoint,
+    read_wrapped_checkpoint,
+)
 
 MEMORY_MANAGER_STATE = "var/lib/kubelet/memory_manager_state"
 """The file's path below the root of a system."""
@@ -126,8 +129,8 @@ def read_memory_manager_state(text: str) -> MemoryManagerState:
 
     """
     tree = parse_go_json(text)
-    if is_wrapped(tree):
-        value = read_wrapped(tree, _V2, _DATA, _shown)
+    if is_wrapped_checkpoint(tree):
+        value = read_wrapped_checkpoint(tree, _V2, _DATA, _shown)
     else:
         value = _V2.read(tree, "")
         check_checksum(value["Checksum"], [*_shown(value)], "checksum")

@@ -22,12 +22,12 @@ _INSIDE_ALONE = ("podEntries", "baselines")
 """Fields that may stand inside alone, because older kubelets do not know them."""
 
 
-def is_wrapped(tree: object) -> bool:
+def is_wrapped_checkpoint(tree: object) -> bool:
     """Return whether a document has such a text inside, or at least its checksum."""
     return isinstance(tree, dict) and (_DATA in tree or _DATA_CHECKSUM in tree)
 
 
-def read_wrapped(
+def read_wrapped_checkpoint(
     tree: object,
     outside: GoType,
     inside: GoType,
