@@ -2,10 +2,11 @@
 
 A list of pods is drawn anew from the pods of the trace's list `default`: more of them without
 GPUs, only parts of GPUs, half of all GPUs asked for in sets, one pod in ten, three or six tied to
-GPU models. The order of arrival and the ranks of nodes are drawn, too. Each list is replayed
-through a Scheduler under FGD, and under `expected`, which learns from arrivals or is given the
-list: percent of all GPUs allocated at 95, 100 and 130 %, and what `expected` has above FGD at
-worst. Nothing here depends on the clock.
+GPU models, more memory for all pods alike, or for some far more than for others. The order of
+arrival and the ranks of nodes are drawn, too. Each list is replayed through a Scheduler under FGD,
+and under `expected`, which learns from arrivals or is given the list: percent of all GPUs
+allocated at 95, 100 and 130 %, and what `expected` has above FGD at worst. Nothing here depends on
+the clock.
 
 Run: python benchmarks/drawn_lists.py [FOLDER OF openb's CSV FILES] [SEEDS] [LISTS...]
 """
@@ -25,6 +26,9 @@ from placer.openb.words import gpu_models_of
 
 POLICIES = ("fgd", "expected", "expected-given")
 MOST_ARRIVALS = max(MARKS) / 100
+MOST_MEMORY_MIB = 320 * 1024
+"""What a pod asks for at most: most nodes have 384 GiB."""
+
 MODELS = (("V100M16", "V100M32"), ("T4",), ("P100", "T4"), ("G2",), ("G2", "G3"))
 """What pods that are tied to models name, one as often as another."""
 
@@ -63,6 +67,25 @@ def tied(pods: Drawn, share: float, random: np.random.Generator) -> Drawn:
     ]
 
 
+def with_memory(pods: Drawn, times: float, deviation: float, random: np.random.Generator) -> Drawn:
+    """Return the pods with so many times their memory in all.
+
+    Args:
+        pods: The pods.
+        times: How many times as much memory they ask for, all together.
+        deviation: Of the logarithm of what a pod's own memory is multiplied by; 0: all alike.
+        random: What the rest is drawn by.
+
+    """
+    factors = random.lognormal(0, deviation, len(pods))
+    asked = [pod.memory_mib * factor for pod, factor in zip(pods, factors, strict=True)]
+    scale = times * sum(pod.memory_mib for pod in pods) / sum(asked)
+    return [
+        replace(pod, memory_mib=min(MOST_MEMORY_MIB, round(scale * mib)))
+        for pod, mib in zip(pods, asked, strict=True)
+    ]
+
+
 def picked(pods: Drawn, number: int, random: np.random.Generator) -> Drawn:
     """Return so many pods, each drawn from all of them."""
     return [pods[at] for at in random.integers(len(pods), size=number)]
@@ -93,6 +116,11 @@ LISTS: dict[str, Callable[[Drawn, np.random.Generator], Drawn]] = {
     "tied 10 %": lambda pods, random: tied(pods, 0.1, random),
     "tied 33 %": lambda pods, random: tied(pods, 0.33, random),
     "tied 60 %": lambda pods, random: tied(pods, 0.6, random),
+    "memory x 1.3": lambda pods, random: with_memory(pods, 1.3, 0, random),
+    "memory x 1.7": lambda pods, random: with_memory(pods, 1.7, 0, random),
+    "memory x 2": lambda pods, random: with_memory(pods, 2.0, 0, random),
+    "uneven x 1.3": lambda pods, random: with_memory(pods, 1.3, 1, random),
+    "uneven x 1.7": lambda pods, random: with_memory(pods, 1.7, 1, random),
 }
 
 

@@ -40,6 +40,7 @@ class ExpectedShape(CachedHash):
         node_selector: Labels, each of which the node must have; ascending by key.
         node_affinity: What else it requires of its node.
         tolerations: Taints of nodes that it tolerates.
+        memory_bytes: Memory of the node; 0 where it is not looked at.
 
     Raises:
         ValueError: A number is out of its range.
@@ -52,6 +53,7 @@ class ExpectedShape(CachedHash):
     node_selector: Labels = ()
     node_affinity: NodeAffinity | None = None
     tolerations: tuple[Toleration, ...] = ()
+    memory_bytes: int = 0
 
     __hash__ = CachedHash.__hash__
 
@@ -59,6 +61,8 @@ class ExpectedShape(CachedHash):
         check_types(self)
         if self.cpu_milli < 0:
             raise ValueError(f"got {self.cpu_milli} milli CPUs; expected 0 or more")
+        if self.memory_bytes < 0:
+            raise ValueError(f"got {self.memory_bytes} bytes of memory; expected 0 or more")
         if self.gpus < 0:
             raise ValueError(f"got {self.gpus} GPUs; expected 0 or more")
         if not self.gpus:
@@ -75,12 +79,18 @@ class ExpectedShape(CachedHash):
         return self.gpus * self.gpu_milli
 
     @property
-    def order(self) -> tuple[int, int, int, str, str, str]:
+    def without_memory(self) -> "ExpectedShape":
+        """The shape of the same pods where memory is not looked at."""
+        return replace(self, memory_bytes=0) if self.memory_bytes else self
+
+    @property
+    def order(self) -> tuple[int, int, int, int, str, str, str]:
         """A key that orders shapes the same way everywhere."""
         return (
             self.cpu_milli,
             self.gpu_milli,
             self.gpus,
+            self.memory_bytes,
             ",".join(f"{key}={value}" for key, value in self.node_selector),
             "" if self.node_affinity is None else str(self.node_affinity),
             ",".join(map(str, self.tolerations)),
@@ -136,6 +146,11 @@ class ExpectedDemand(CachedHash):
                 raise ValueError(f"{name} is {value}; expected 1 to {most}")
         if not 0 <= self.seed < 2**64:
             raise ValueError(f"seed is {self.seed}; expected 0 to 2**64 - 1")
+
+    @property
+    def looks_at_memory(self) -> bool:
+        """Whether some shape asks for memory; else it does not matter how much nodes have left."""
+        return any(shape.memory_bytes for shape in self.shapes)
 
     def priced(self, prices: tuple[int, ...] | None) -> "ExpectedDemand":
         """Return the same demand with these prices."""

@@ -56,11 +56,14 @@ class NodeLeft(NamedTuple):
     Attributes:
         cpu_milli: What new LS pods may ask for.
         gpu_milli: Thousandths left of each healthy GPU of which anything is, ascending.
+        memory_bytes: Memory that new pods may ask for; 0 where no shape asks for any, so that
+            nodes which differ in nothing else are alike.
 
     """
 
     cpu_milli: int
     gpu_milli: tuple[int, ...]
+    memory_bytes: int = 0
 
 
 class NodesAlike(NamedTuple):
@@ -111,9 +114,12 @@ def further_copies(shape: ExpectedShape, left: NodeLeft) -> int:
     GPUs count together: of two halves on two GPUs and two halves on one GPU nothing is wasted.
     """
     if not shape.gpus:
-        return left.cpu_milli // shape.cpu_milli
-    parts = sum(milli // shape.gpu_milli for milli in left.gpu_milli) // shape.gpus
-    return min(parts, left.cpu_milli // shape.cpu_milli) if shape.cpu_milli else parts
+        copies = left.cpu_milli // shape.cpu_milli
+    else:
+        copies = sum(milli // shape.gpu_milli for milli in left.gpu_milli) // shape.gpus
+        if shape.cpu_milli:
+            copies = min(copies, left.cpu_milli // shape.cpu_milli)
+    return min(copies, left.memory_bytes // shape.memory_bytes) if shape.memory_bytes else copies
 
 
 def in_quanta(lost: int) -> int:
@@ -126,6 +132,7 @@ class _Positions(NamedTuple):
 
     Attributes:
         by_cpu: Positions of pods that need at most the first so many amounts of CPU.
+        by_memory: The same for amounts of memory.
         without: Positions of pods without GPUs.
         by_milli: The same of pods with one GPU, for amounts of that GPU.
         several: (GPUs, milli of each, positions of the pods that ask for that), for several GPUs.
@@ -133,6 +140,7 @@ class _Positions(NamedTuple):
     """
 
     by_cpu: tuple[int, ...]
+    by_memory: tuple[int, ...]
     without: int
     by_milli: tuple[int, ...]
     several: tuple[tuple[int, int, int], ...]
@@ -154,12 +162,14 @@ class NodeFills:
         shapes = demand.shapes
         self._streams = streams_of(demand)
         self._cpus = sorted({shape.cpu_milli for shape in shapes})
+        self._memories = sorted({shape.memory_bytes for shape in shapes})
         self._milli = sorted({shape.gpu_milli for shape in shapes if shape.gpus == 1})
         self._positions = [self._positions_of(stream) for stream in self._streams]
         self._fills: dict[NodeLeft, int] = {}
 
     def _positions_of(self, stream: tuple[int, ...]) -> _Positions:
         by_cpu, by_milli = [0] * (len(self._cpus) + 1), [0] * (len(self._milli) + 1)
+        by_memory = [0] * (len(self._memories) + 1)
         several: dict[tuple[int, int], int] = {}
         without = 0
         for position, k in enumerate(stream):
@@ -167,6 +177,7 @@ class NodeFills:
                 continue
             shape, bit = self.demand.shapes[k], 1 << position
             by_cpu[bisect_right(self._cpus, shape.cpu_milli)] |= bit
+            by_memory[bisect_right(self._memories, shape.memory_bytes)] |= bit
             if not shape.gpus:
                 without |= bit
             elif shape.gpus == 1:
@@ -175,8 +186,9 @@ class NodeFills:
                 ask = shape.gpus, shape.gpu_milli
                 several[ask] = several.get(ask, 0) | bit
         asks = tuple((*ask, bits) for ask, bits in several.items())
-        able = tuple(accumulate(by_cpu, or_))
-        return _Positions(able, without, tuple(accumulate(by_milli, or_)), asks)
+        upto = (tuple(accumulate(bits, or_)) for bits in (by_cpu, by_memory, by_milli))
+        able_cpu, able_memory, able_milli = upto
+        return _Positions(able_cpu, able_memory, without, able_milli, asks)
 
     def fill(self, left: NodeLeft) -> int:
         """Return what the streams place on the node's GPUs, on average."""
@@ -202,12 +214,12 @@ class NodeFills:
         """Return what stream ``j`` places on the node, in thousandths of a GPU.
 
         A pod has the GPUs with the least left that have enough for it. Pods without GPUs take
-        CPU from those that come after them.
+        CPU and memory from those that come after them.
         """
         stream, shapes = self._streams[j], self.demand.shapes
-        by_cpu, without, by_milli, several = self._positions[j]
-        cpus, milli = self._cpus, self._milli
-        cpu, gpus = left.cpu_milli, list(left.gpu_milli)
+        by_cpu, by_memory, without, by_milli, several = self._positions[j]
+        cpus, memories, milli = self._cpus, self._memories, self._milli
+        cpu, memory, gpus = left.cpu_milli, left.memory_bytes, list(left.gpu_milli)
         ahead = -1  # All positions.
         placed = 0
         while True:
@@ -219,12 +231,14 @@ class NodeFills:
                 if count <= len(gpus) and gpus[-count] >= each:
                     fits |= positions
             able = by_cpu[bisect_right(cpus, cpu)] & fits & ahead
+            able &= by_memory[bisect_right(memories, memory)]
             if not able:
                 return placed
             first = able & -able
             ahead = -(first << 1)
             shape = shapes[stream[first.bit_length() - 1]]
             cpu -= shape.cpu_milli
+            memory -= shape.memory_bytes
             at = bisect_left(gpus, shape.gpu_milli)
             taken = gpus[at : at + shape.gpus]
             del gpus[at : at + shape.gpus]

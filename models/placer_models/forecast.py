@@ -1,8 +1,9 @@
 """Forecasts: from pods that have arrived, or are listed, to the demand that is expected."""
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from placer_models.cluster import Instance, Node
 from placer_models.demand import WHOLE_MILLI, ExpectedDemand, ExpectedShape, demand_of
@@ -46,6 +47,7 @@ def shape_of(spec: PodSpec) -> ExpectedShape | None:
         spec.node_selector,
         NodeAffinity(required) if required else None,
         spec.tolerations,
+        spec.requests.memory_bytes,
     )
 
 
@@ -54,24 +56,44 @@ def whole_node_of(node: Node) -> ExpectedShape | None:
 
     None for nodes without GPUs.
     """
-    cpu_milli, gpus = _capacity(node)
-    if not gpus:
+    has = _capacity(node)
+    if not has.gpu_milli:
         return None
     anywhere = (Toleration(operator=TolerationOperator.EXISTS),)
-    return ExpectedShape(cpu_milli, gpus, tolerations=anywhere)
+    gpus = has.gpu_milli // WHOLE_MILLI
+    return ExpectedShape(has.cpu_milli, gpus, tolerations=anywhere, memory_bytes=has.memory_bytes)
 
 
-def _capacity(node: Node) -> tuple[int, int]:
-    """Return the CPU of the empty node, in milli, and its healthy GPUs."""
+class _Amounts(NamedTuple):
+    """What nodes have when they are empty, or what pods ask for."""
+
+    cpu_milli: int
+    memory_bytes: int
+    gpu_milli: int
+
+
+def _capacity(node: Node) -> _Amounts:
+    """Return what the empty node has; of its GPUs the healthy ones count."""
     cpus = len(node.machine.topology.online - node.reserved_cpus)
-    return node.milli_per_cpu * cpus, sum(
-        d.type == GPU and node.is_healthy(d) for d in node.devices
-    )
+    gpus = sum(d.type == GPU and node.is_healthy(d) for d in node.devices)
+    memory_bytes = sum(node.memory_bytes_in().values())
+    return _Amounts(node.milli_per_cpu * cpus, memory_bytes, gpus * WHOLE_MILLI)
 
 
 def _type_of(node: Node) -> Hashable:
     """Return what is the same for nodes of the same capacity."""
-    return id(node.machine), node.reserved_cpus, node.unhealthy, node.mig, node.milli_per_cpu
+    facts = (id(node.machine), node.reserved_cpus, node.unhealthy, node.hugepages)
+    return *facts, node.mig, node.milli_per_cpu
+
+
+def _sum_of(rows: Iterable[tuple[int, _Amounts]]) -> _Amounts:
+    """Return what so many nodes or pods of each kind have, or ask for, together."""
+    cpu = memory = gpu = 0
+    for count, each in rows:
+        cpu += count * each.cpu_milli
+        memory += count * each.memory_bytes
+        gpu += count * each.gpu_milli
+    return _Amounts(cpu, memory, gpu)
 
 
 SCARCE_CPU_PERCENT = 98
@@ -79,28 +101,56 @@ SCARCE_CPU_PERCENT = 98
 the time that the GPUs are full. Elsewhere they find CPUs that nobody misses, and to keep some for
 them costs about a tenth of a percent of the GPUs."""
 
+SCARCE_MEMORY_PERCENT = 5
+"""Memory is looked at where at least so much of all GPUs is on nodes whose memory ends first, if
+pods come to each node in the same mix. Elsewhere it would only tell nodes apart that are alike."""
+
 
 def forecast_of(
     pods: Mapping[ExpectedShape, int], nodes: Iterable[Node]
 ) -> Mapping[ExpectedShape, int]:
-    """Return which of the pods that are known are expected: without GPUs only if CPU is scarce.
+    """Return what of the pods that are known is expected.
+
+    Pods without GPUs are expected if CPU is scarce, and memory is looked at if that is scarce.
 
     Args:
         pods: How many pods of each shape are known.
         nodes: The nodes. Whether pods may come there is not looked at.
 
     """
-    asked_cpu = sum(count * shape.cpu_milli for shape, count in pods.items())
-    asked_gpu = sum(count * shape.size_milli for shape, count in pods.items())
+    asked = _sum_of(
+        (count, _Amounts(shape.cpu_milli, shape.memory_bytes, shape.size_milli))
+        for shape, count in pods.items()
+    )
+    if not asked.gpu_milli:
+        return {}
     nodes = tuple(nodes)
     of_type = {_type_of(node): node for node in nodes}
-    has_cpu = has_gpu = 0
-    for key, count in Counter(map(_type_of, nodes)).items():
-        cpu_milli, gpus = _capacity(of_type[key])
-        has_cpu, has_gpu = has_cpu + count * cpu_milli, has_gpu + count * gpus * WHOLE_MILLI
-    if asked_gpu and 100 * asked_cpu * has_gpu >= SCARCE_CPU_PERCENT * asked_gpu * has_cpu:
-        return pods
-    return {shape: count for shape, count in pods.items() if shape.gpus}
+    types = Counter(map(_type_of, nodes))
+    rows = [(count, _capacity(of_type[key])) for key, count in types.items()]
+    all_pods, with_memory = _is_cpu_scarce(asked, rows), _is_memory_scarce(asked, rows)
+    expected: Counter[ExpectedShape] = Counter()
+    for shape, count in pods.items():
+        if shape.gpus or all_pods:
+            expected[shape if with_memory else shape.without_memory] += count
+    return expected
+
+
+def _is_cpu_scarce(asked: _Amounts, rows: Iterable[tuple[int, _Amounts]]) -> bool:
+    """Return whether all pods ask for most CPUs by the time that the GPUs are full."""
+    has = _sum_of(rows)
+    asks, there = asked.cpu_milli * has.gpu_milli, asked.gpu_milli * has.cpu_milli
+    return 100 * asks >= SCARCE_CPU_PERCENT * there
+
+
+def _is_memory_scarce(asked: _Amounts, rows: Sequence[tuple[int, _Amounts]]) -> bool:
+    """Return whether some nodes, with enough of the GPUs, run out of memory before GPUs."""
+    without_memory = sum(
+        count * max(0, has.gpu_milli * asked.memory_bytes - has.memory_bytes * asked.gpu_milli)
+        for count, has in rows
+    )
+    of = asked.memory_bytes * _sum_of(rows).gpu_milli
+    return without_memory > 0 and 100 * without_memory >= SCARCE_MEMORY_PERCENT * of
 
 
 ARRIVALS_A_WHOLE_NODE, MOST_WHOLE_NODES = 256, 8
@@ -132,6 +182,8 @@ def learned_demand(
     imagined = max(1, min(MOST_WHOLE_NODES, arrivals // ARRIVALS_A_WHOLE_NODE))
     types = {_type_of(node): node for node in nodes}
     whole = {shape for node in types.values() if (shape := whole_node_of(node)) is not None}
+    if not any(shape.memory_bytes for shape in counts):
+        whole = {shape.without_memory for shape in whole}
     counts.update(dict.fromkeys(whole, imagined))
     demand = demand_of(counts)
     if known is None:

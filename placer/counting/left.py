@@ -1,4 +1,4 @@
-"""Rests of nodes, as far as strategy `expected` looks at them: CPU, and parts of GPUs."""
+"""Rests of nodes, as far as strategy `expected` looks at them: CPU, memory, parts of GPUs."""
 
 from placer.counting.account import Account
 from placer_models.device import GPU
@@ -6,8 +6,14 @@ from placer_models.device_share import ShareAmounts, share_room, totals_of
 from placer_models.expected import NodeLeft
 
 
-def node_left(account: Account) -> NodeLeft:
-    """Return what the running pods of a node leave of its CPUs and GPUs."""
+def node_left(account: Account, *, with_memory: bool = False) -> NodeLeft:
+    """Return what the running pods of a node leave of its CPUs and GPUs.
+
+    Args:
+        account: The account of the node.
+        with_memory: Whether to tell its memory, too.
+
+    """
     devices = account.devices
     milli = []
     for device in devices.healthy:
@@ -18,7 +24,8 @@ def node_left(account: Account) -> NodeLeft:
             elif amounts := devices.shared.get(key):
                 milli.append(gpu_milli_left(amounts, share_room(totals_of(device))))
     left = max(0, account.pools.shared.left_milli)
-    return NodeLeft(left, tuple(sorted(m for m in milli if m)))
+    memory = sum(max(0, has) for has in account.memory.bytes_in.values()) if with_memory else 0
+    return NodeLeft(left, tuple(sorted(m for m in milli if m)), memory)
 
 
 def gpu_milli_left(left: ShareAmounts, has: ShareAmounts) -> int:

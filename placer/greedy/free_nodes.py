@@ -42,11 +42,13 @@ class FreeColumns:
 
     Attributes:
         free: What scorers see.
+        memory_unit: The bytes that 1 stands for in the memory of nodes and shapes.
 
     """
 
-    def __init__(self, nodes: Sequence[NodeState]) -> None:
+    def __init__(self, nodes: Sequence[NodeState], memory_unit: int) -> None:
         """Write down what all nodes have left."""
+        self.memory_unit = memory_unit
         # Nodes that are alike are one object, which is looked at once.
         known: dict[int, int] = {}
         of = np.array([known.setdefault(id(node), len(known)) for node in nodes], dtype=np.intp)
@@ -59,7 +61,7 @@ class FreeColumns:
             into[: len(row)] = row
         self.free = FreeNodes(
             np.array([node.pool_milli for node in each], dtype=np.int64)[of],
-            np.array([node.memory for node in each], dtype=np.int64)[of],
+            np.array([node.memory * memory_unit for node in each], dtype=np.int64)[of],
             gpus[of],
         )
 
@@ -67,7 +69,7 @@ class FreeColumns:
         """Note what is left on a node now."""
         free = self.free
         free.cpu_milli[at] = node.pool_milli
-        free.memory_bytes[at] = node.memory
+        free.memory_bytes[at] = node.memory * self.memory_unit
         row = [gpu.milli for gpu in gpus_left(node)]
         more = len(row) - free.gpu_milli.shape[1]
         if more > 0:
@@ -77,12 +79,19 @@ class FreeColumns:
         free.gpu_milli[at, len(row) :] = 0
 
 
-def ask_of(shape: Shape) -> PodAsk:
-    """Return what pods of a shape ask for, as scorers see it."""
+def ask_of(shape: Shape, memory_unit: int) -> PodAsk:
+    """Return what pods of a shape ask for, as scorers see it.
+
+    Args:
+        shape: The shape.
+        memory_unit: The bytes that 1 stands for in its memory.
+
+    """
     parts = [_milli(need) for need in shape.shares if need.type == GPU]
     gpus = shape.count_of(GPU)
     whole = WHOLE_MILLI if shape.whole_of(GPU) else 0
-    return PodAsk(shape.amounts[SHARED_POOL], shape.memory, gpus, max(parts, default=whole))
+    memory_bytes = shape.memory * memory_unit
+    return PodAsk(shape.amounts[SHARED_POOL], memory_bytes, gpus, max(parts, default=whole))
 
 
 def with_only_gpu(node: NodeState, position: int) -> NodeState:

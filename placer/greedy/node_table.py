@@ -22,6 +22,7 @@ from placer.greedy.states import States
 from placer.greedy.taking import after
 from placer.state.out_of_time import Stop, raise_if_out_of_time
 from placer_models.incremental import PersistentTuple, changed_indices
+from placer_models.problem.dimensions import MEMORY
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Choice, Choices, Fit, Problem, Shape
 
@@ -129,7 +130,8 @@ class NodeTable:
         self._scored = None
         if scorer is not None:
             states = map(self.left, self._states.tolist())
-            self._scored = ScoredNodes(scorer, list(states))
+            unit = self.problem.dimensions[MEMORY].unit
+            self._scored = ScoredNodes(scorer, list(states), unit)
 
     def _forget(self) -> None:
         """Forget the states that no node is in, except those that a bid on a node would leave."""

@@ -20,10 +20,10 @@ class ScoredNodes:
 
     """
 
-    def __init__(self, scorer: NodeScorer, nodes: Sequence[NodeState]) -> None:
-        """Write down what the nodes have left."""
+    def __init__(self, scorer: NodeScorer, nodes: Sequence[NodeState], memory_unit: int) -> None:
+        """Write down what the nodes have left, whose memory is in units of so many bytes."""
         self.scorer = scorer
-        self._columns = FreeColumns(nodes)
+        self._columns = FreeColumns(nodes, memory_unit)
 
     @property
     def epoch(self) -> Hashable:
@@ -48,7 +48,7 @@ class ScoredNodes:
             fits: Which of them could, by their sums, host the pod.
 
         """
-        free, ask = self._columns.free, ask_of(shape)
+        free, ask = self._columns.free, ask_of(shape, self._columns.memory_unit)
         costs: Numbers = np.zeros(len(nodes), dtype=np.int64)
         gpus: Numbers = np.full(len(nodes), ANY_GPU, dtype=np.int64)
         if ask.gpus and not shape.at_least and gpus_shared_by_percent(shape):

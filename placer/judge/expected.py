@@ -36,14 +36,14 @@ def worth_lost(scene: Scene) -> int:
     for judged in scene.entered:
         outlook = _outlook(demand, open_on(demand, judged.node))
         before = scene.nodes_before.judged_nodes[judged.node.name]
-        lost += outlook.worth(_left(before)) - outlook.worth(_left(judged))
+        lost += outlook.worth(_left(before, demand)) - outlook.worth(_left(judged, demand))
     return lost
 
 
 def _prices(demand: ExpectedDemand, nodes: NodesBefore) -> tuple[int, ...]:
     """Return the prices as the nodes are before anything new is placed."""
     judged_nodes = nodes.judged_nodes.values()
-    rows = ((open_on(demand, judged.node), _left(judged)) for judged in judged_nodes)
+    rows = ((open_on(demand, judged.node), _left(judged, demand)) for judged in judged_nodes)
     return prices_of(demand, alike_counted_together(rows))
 
 
@@ -59,15 +59,26 @@ def _fills(demand: ExpectedDemand, open_: tuple[bool, ...]) -> NodeFills:
 
 
 _lefts: WeakKeyDictionary[JudgedNode, NodeLeft] = WeakKeyDictionary()
-"""Judged node -> what is left there, kept because it never changes."""
+"""Judged node -> the CPU and GPUs left there, kept because they never change."""
 
 
-def _left(judged: JudgedNode) -> NodeLeft:
-    """Return the CPU and the parts of GPUs that the pods of a node leave."""
+def _left(judged: JudgedNode, demand: ExpectedDemand) -> NodeLeft:
+    """Return what the pods of a node leave of what the demand looks at."""
     found = _lefts.get(judged)
     if found is None:
         found = _lefts[judged] = _counted(judged)
+    if demand.looks_at_memory:
+        return found._replace(memory_bytes=_memory_left(judged))
     return found
+
+
+def _memory_left(judged: JudgedNode) -> int:
+    """Return the memory that the pods of a node leave on its NUMA nodes together."""
+    left = dict(judged.inside.memory_bytes_in)
+    for placed in judged.placed_pods:
+        for numa_node, held in placed.place.memory_bytes:
+            left[numa_node] = left.get(numa_node, 0) - held
+    return sum(amount for amount in left.values() if amount > 0)
 
 
 _having: WeakKeyDictionary[NodeCapacity, dict[int, ShareAmounts]] = WeakKeyDictionary()

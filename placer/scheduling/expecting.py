@@ -108,7 +108,8 @@ def _prices(demand: ExpectedDemand, state: ClusterState) -> tuple[int, ...]:
     for record in state.records:
         left = known.get(id(record.account))
         if left is None:
-            left = known[id(record.account)] = node_left(record.account)
+            left = node_left(record.account, with_memory=demand.looks_at_memory)
+            known[id(record.account)] = left
         rows.append((open_on(demand, record.node), left))
     return array_prices(demand, alike_counted_together(rows))
 

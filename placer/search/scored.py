@@ -33,9 +33,11 @@ def with_prices(instance: Instance, baseline: Baseline) -> Instance:
 def prices_on(demand: ExpectedDemand, instance: Instance, baseline: Baseline) -> tuple[int, ...]:
     """Return the prices as the nodes are before anything new is placed."""
     rows = zip(instance.nodes, baseline.accounts, strict=True)
-    return array_prices(
-        demand, alike_counted_together((open_on(demand, n), node_left(a)) for n, a in rows)
+    lefts = (
+        (open_on(demand, node), node_left(account, with_memory=demand.looks_at_memory))
+        for node, account in rows
     )
+    return array_prices(demand, alike_counted_together(lefts))
 
 
 def is_scored(instance: Instance, options: SolveOptions) -> bool:

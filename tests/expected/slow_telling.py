@@ -41,12 +41,14 @@ def streams(demand: ExpectedDemand) -> list[list[int]]:
 def fill(demand: ExpectedDemand, may: tuple[bool, ...], left: NodeLeft) -> int:
     placed = 0
     for stream in streams(demand):
-        cpu, gpus = left.cpu_milli, list(left.gpu_milli)
+        cpu, memory, gpus = left.cpu_milli, left.memory_bytes, list(left.gpu_milli)
         for k in stream:
             shape = demand.shapes[k]
             fitting = sorted((g, i) for i, g in enumerate(gpus) if g >= shape.gpu_milli)
-            if may[k] and shape.cpu_milli <= cpu and len(fitting) >= shape.gpus:
+            enough = shape.cpu_milli <= cpu and shape.memory_bytes <= memory
+            if may[k] and enough and len(fitting) >= shape.gpus:
                 cpu -= shape.cpu_milli
+                memory -= shape.memory_bytes
                 for _, i in fitting[: shape.gpus]:
                     gpus[i] -= shape.gpu_milli
                     placed += shape.gpu_milli
@@ -55,13 +57,14 @@ def fill(demand: ExpectedDemand, may: tuple[bool, ...], left: NodeLeft) -> int:
 
 def places(demand: ExpectedDemand, k: int, left: NodeLeft) -> int:
     shape = demand.shapes[k]
-    if shape.gpus == 0:
-        return left.cpu_milli // shape.cpu_milli
-    parts = 0
-    for gpu in left.gpu_milli:
-        parts += gpu // shape.gpu_milli
-    found = parts // shape.gpus
-    return min(found, left.cpu_milli // shape.cpu_milli) if shape.cpu_milli else found
+    limits = []
+    if shape.gpus:
+        limits.append(sum(gpu // shape.gpu_milli for gpu in left.gpu_milli) // shape.gpus)
+    if shape.cpu_milli:
+        limits.append(left.cpu_milli // shape.cpu_milli)
+    if shape.memory_bytes:
+        limits.append(left.memory_bytes // shape.memory_bytes)
+    return min(limits)
 
 
 def prices(

@@ -6,9 +6,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from expected import slow_telling as slow
-from placer.greedy.expected.arrays import DemandArrays, array_fills, array_prices, as_rows
+from placer.greedy.expected.arrays import (
+    DemandArrays,
+    LeftColumns,
+    array_fills,
+    array_prices,
+    as_columns,
+)
 from placer.greedy.expected.compiled_scores import CompiledScores
 from placer.greedy.expected.plain_scores import PlainScores
+from placer.greedy.scorer import PodAsk
 from placer_models.demand import ExpectedDemand, ExpectedShape, demand_of
 from placer_models.expected import (
     NodeFills,
@@ -21,20 +28,24 @@ from placer_models.expected import (
 )
 from placer_models.splitmix import drawn_number
 
+GIB = 2**30
 SHAPES = st.builds(
     ExpectedShape,
     cpu_milli=st.sampled_from((0, 500, 1000, 4000, 11_400)),
     gpus=st.sampled_from((1, 1, 1, 2, 3)),
     gpu_milli=st.sampled_from((1, 130, 190, 500, 650, 810, 1000)),
+    memory_bytes=st.sampled_from((0, 0, 1, 3 * GIB, 9 * GIB)),
 ) | st.builds(
     ExpectedShape,
     cpu_milli=st.sampled_from((500, 1000, 4000, 11_400)),
     gpus=st.just(0),
     gpu_milli=st.just(0),
+    memory_bytes=st.sampled_from((0, 0, 2 * GIB)),
 )
 LEFT = st.builds(
-    lambda cpu, gpus: NodeLeft(cpu, tuple(sorted(gpus))),
+    lambda cpu, memory, gpus: NodeLeft(cpu, tuple(sorted(gpus)), memory),
     st.integers(0, 30_000),
+    st.sampled_from((0, 1, GIB, 9 * GIB, 9 * GIB, 14 * GIB)),
     st.lists(st.sampled_from((1, 60, 190, 500, 810, 1000, 1000)), max_size=5),
 )
 
@@ -85,9 +96,9 @@ def test_all_tellings_give_the_same_fills_and_worths(
     """
     demand, nodes = world
     fills = [slow.fill(demand, *node) for node in nodes]
-    cpu, gpus = as_rows([left for _, left in nodes])
+    lefts = as_columns([left for _, left in nodes])
     open_ = np.array([may for may, _ in nodes])
-    placed = array_fills(DemandArrays.of(demand), open_, np.arange(len(nodes)), cpu, gpus)
+    placed = array_fills(DemandArrays.of(demand), open_, np.arange(len(nodes)), lefts)
     by_arrays = [(2000 * p + demand.streams) // (2 * demand.streams) for p in placed.tolist()]
     outlooks = [Outlook(demand, NodeFills(demand, may)) for may, _ in nodes]
 
@@ -114,11 +125,13 @@ def test_all_tellings_give_the_same_prices(
 @given(
     worlds(),
     st.sampled_from((0, 500, 4000)),
+    st.sampled_from((0, 1, 5 * GIB)),
     st.sampled_from(((0, 0), (1, 190), (1, 500), (1, 1000), (2, 1000), (3, 130))),
 )
 def test_both_kernels_lose_the_same_steps_as_the_page(
     world: tuple[ExpectedDemand, list[tuple[tuple[bool, ...], NodeLeft]]],
     cpu: int,
+    memory: int,
     gpus: tuple[int, int],
 ) -> None:
     """
@@ -129,7 +142,7 @@ def test_both_kernels_lose_the_same_steps_as_the_page(
     places = []
     for i, (may, left) in enumerate(nodes):
         fitting = [at for at, milli in enumerate(left.gpu_milli) if milli >= each]
-        if left.cpu_milli < cpu or len(fitting) < count:
+        if left.cpu_milli < cpu or left.memory_bytes < memory or len(fitting) < count:
             continue
         tried = [fitting[:count]] if count != 1 else [[at] for at in fitting]
         after = [
@@ -139,20 +152,24 @@ def test_both_kernels_lose_the_same_steps_as_the_page(
         lost = [
             in_quanta(
                 slow.worth(demand, may, left)
-                - slow.worth(demand, may, NodeLeft(left.cpu_milli - cpu, tuple(sorted(rest))))
+                - slow.worth(
+                    demand,
+                    may,
+                    NodeLeft(left.cpu_milli - cpu, tuple(sorted(rest)), left.memory_bytes - memory),
+                )
             )
             for rest in after
         ]
         places.append((i, min(lost)))
-    cpus, columns = as_rows([left for _, left in nodes])
+    lefts = as_columns([left for _, left in nodes])
     rows, may = np.arange(len(nodes)), [may for may, _ in nodes]
-    asked, at = (cpu, count, each), np.array([i for i, _ in places], dtype=np.intp)
+    asked, at = PodAsk(cpu, memory, count, each), np.array([i for i, _ in places], dtype=np.intp)
     assert demand.prices is not None
     compiled = CompiledScores(DemandArrays.of(demand), np.array(may), rows, demand.prices)
     plain = PlainScores(demand, may, rows, demand.prices)
 
-    by_loop, loop_gpus = compiled.lost(asked, cpus, columns, at)
-    by_arrays, array_gpus = plain.lost(asked, cpus, columns, at)
+    by_loop, loop_gpus = compiled.lost(asked, lefts, at)
+    by_arrays, array_gpus = plain.lost(asked, lefts, at)
     assert by_loop.tolist() == [lost for _, lost in places]
     assert by_arrays.tolist() == [lost for _, lost in places]
     if count == 1 and each < 1000:
@@ -174,11 +191,11 @@ def test_where_no_node_has_a_gpu_nothing_is_lost() -> None:
     There are no columns of GPUs then, and any CPU may be taken.
     """
     demand = demand_of({ExpectedShape(500, 1): 1})
-    cpus, columns = np.array([4000, 500]), np.zeros((2, 0), dtype=np.int64)
     nodes = np.arange(2)
+    lefts = LeftColumns(np.array([4000, 500]), nodes * 0, np.zeros((2, 0), dtype=np.int64))
     prices = (0,)
     compiled = CompiledScores(DemandArrays.of(demand), np.ones((1, 1), np.bool_), nodes * 0, prices)
     plain = PlainScores(demand, [(True,)], nodes * 0, prices)
 
     for scores in (compiled, plain):
-        assert scores.lost((500, 0, 0), cpus, columns, nodes)[0].tolist() == [0, 0]
+        assert scores.lost(PodAsk(500, 0, 0, 0), lefts, nodes)[0].tolist() == [0, 0]

@@ -1,7 +1,7 @@
 """Scorers: whatever one says of nodes and GPUs is what the greedy path does."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from random import Random
 
 import numpy as np
@@ -13,7 +13,8 @@ from placer.greedy.scorer import FreeNodes, NodeScores, PodAsk
 from placer.scheduler import Scheduler
 from placer.scheduling.decision import Batch
 from placer.search.options import Engine, SolveOptions
-from placer_models.cluster import Machine, Node
+from placer.search.solver import solve
+from placer_models.cluster import Instance, Machine, Node
 from placer_models.device import GPU, Device
 from placer_models.device_share import DeviceShare
 from placer_models.placement import PodPlacement
@@ -163,6 +164,37 @@ def test_equal_scores_go_to_the_first_node() -> None:
         for i in range(3)
     ]
     assert found == ["a", "b", "c"]
+
+
+def test_memory_is_told_in_bytes_whatever_a_problem_counts_in() -> None:
+    """
+    All amounts of this instance are whole GiB, so that its Problem counts memory in GiB.
+    """
+    scoring = Seeing([])
+    instance = Instance((Node("a", machine(1)), Node("b", machine(1))), batch(pod("p", 1000)).gangs)
+
+    solve(instance, SolveOptions(Engine.GREEDY, scoring=scoring))
+
+    assert scoring.seen == [(GIB, [64 * GIB, 64 * GIB])]
+
+
+@dataclass(frozen=True)
+class Seeing:
+    """All nodes score alike; what was asked of memory, and what there was, is written down."""
+
+    seen: list[tuple[int, list[int]]] = field(hash=False)
+
+    def on(self, nodes: Sequence[Node]) -> "Seeing":
+        """Return itself."""
+        return self
+
+    def epoch(self, free: FreeNodes) -> None:
+        """Nothing ever changes."""
+
+    def score(self, ask: PodAsk, free: FreeNodes, nodes: Indices) -> NodeScores:
+        """Return zeros."""
+        self.seen.append((ask.memory_bytes, free.memory_bytes[nodes].tolist()))
+        return NodeScores(np.zeros(len(nodes), dtype=np.int64))
 
 
 @dataclass(frozen=True)

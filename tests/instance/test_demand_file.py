@@ -32,11 +32,14 @@ def test_a_demand_is_read_in_any_order(tmp_path: Path) -> None:
         tmp_path,
         "streams: 4\nlength: 9\nseed: 1\npods:\n"
         "  - {count: 5, cpu: 2, gpus: 2, price: 7}\n"
-        "  - {cpu: 500m, gpuMilli: 190, nodeSelector: {zone: a}, price: 0}\n",
+        "  - {cpu: 500m, memory: 4Gi, gpuMilli: 190, nodeSelector: {zone: a}, price: 0}\n",
     )
 
     assert load_demand(path) == ExpectedDemand(
-        (ExpectedShape(500, 1, 190, (("zone", "a"),)), ExpectedShape(2000, 2)),
+        (
+            ExpectedShape(500, 1, 190, (("zone", "a"),), memory_bytes=4 * 2**30),
+            ExpectedShape(2000, 2),
+        ),
         (1, 5),
         (0, 7),
         4,
@@ -53,11 +56,12 @@ def test_a_demand_is_written_back(tmp_path: Path) -> None:
     shapes = (
         ExpectedShape(0, 1, 500, (), NodeAffinity((term,))),
         ExpectedShape(1000, 0, 0),
+        ExpectedShape(1000, 0, 0, memory_bytes=3 * 2**20),
         ExpectedShape(
             1500, 8, 1000, (("a", "b"),), None, (Toleration(operator=TolerationOperator.EXISTS),)
         ),
     )
-    given = ExpectedDemand(shapes, (3, 2, 1), (12, 5, 0), 16, 40, 2**64 - 1)
+    given = ExpectedDemand(shapes, (3, 2, 2, 1), (12, 5, 0, 0), 16, 40, 2**64 - 1)
     instance = replace(load_instance([EXPECTED]), demand=given)
     copy = tmp_path / "copy.yaml"
     copy.write_text(instance_to_yaml(instance, in_catalogue), encoding="utf-8")
@@ -72,6 +76,8 @@ def test_a_demand_is_written_back(tmp_path: Path) -> None:
         ("pods: [{cpu: lots}]", "pods[0].cpu: 'lots' is no amount; write a number"),
         ("pods: [{cpu: -1}]", "pods[0].cpu: "),
         ("pods: [{cpu: 1e9}]", "pods[0].cpu: got '1e9'; expected 1,000,000 CPUs at most"),
+        ("pods: [{memory: much}]", "pods[0].memory: 'much' is no amount; write a number"),
+        ("pods: [{memory: 2Pi}]", "pods[0].memory: got '2Pi'; expected 1Pi at most"),
         ("pods: [{gpus: -1}]", "pods[0].gpus: got '-1'; expected 0"),
         ("pods: [{gpus: 0}]", "pods[0]: asks for neither CPUs nor GPUs; give one of them"),
         ("pods: [{gpus: 0, cpu: 1, gpuMilli: 500}]", "pods[0].gpuMilli: is of no GPUs; leave it"),

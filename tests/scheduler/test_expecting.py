@@ -268,13 +268,60 @@ def test_pods_without_gpus_alone_are_nothing_to_expect() -> None:
     assert forecast_of({alone: 1, beside: 1}, []) == {alone: 1, beside: 1}
 
 
+@pytest.mark.parametrize(("each", "is_expected"), [(16, False), (17, True)])
+def test_memory_is_expected_where_it_is_scarce(each: int, is_expected: bool) -> None:
+    """
+    Nodes have 64 bytes and 4 GPUs. Of pods with 17 bytes three come to each, and a part of one:
+    6 % of the GPUs are left without memory, where 5 % count as many.
+    """
+    known = {ExpectedShape(1000, 1, memory_bytes=each): 3}
+    nodes = [FEW_CPUS, MANY_CPUS]
+
+    assert forecast_of(known, nodes) == {ExpectedShape(1000, 1, memory_bytes=each * is_expected): 3}
+    demand = learned_demand(known, 3, nodes)
+    whole = {shape.memory_bytes for shape in demand.shapes if shape.tolerations}
+    assert demand.looks_at_memory == is_expected
+    assert whole == ({64} if is_expected else {0})
+
+
+def test_pods_that_differ_in_memory_alone_are_expected_together_where_there_is_enough() -> None:
+    """
+    Of nodes that differ in their memory alone one is as good as another.
+    """
+    known = {ExpectedShape(1000, 1, memory_bytes=1): 3, ExpectedShape(1000, 1, memory_bytes=2): 4}
+
+    assert forecast_of(known, [FEW_CPUS]) == {ExpectedShape(1000, 1): 7}
+
+
+def test_the_fast_path_keeps_memory_beside_gpus() -> None:
+    """
+    A pod with 40 of 64 bytes leaves one GPU of node a without memory for expected pods with 24.
+    On node b, which has one GPU left, its memory is not missed.
+    """
+    demand = demand_of({ExpectedShape(1000, 1, memory_bytes=24): 1})
+    for known, node in ((demand, "b"), (demand_of({ExpectedShape(1000, 1): 1}), "a")):
+        nodes = [Node("a", machine(8, 2)), Node("b", machine(8, 1))]
+        scheduler = Scheduler(nodes, demand=known)
+        wants = Container("main", Resources(1000, 40))
+        large = Pod("large", "default", PodSpec((wants,), QosClass.LS))
+
+        decision = scheduler.place(batch(large), DEADLINE_S, options=GREEDY)
+
+        assert [place.node for place in decision.placement.pods] == [node]
+
+
 def test_shapes_say_what_pods_have_of_gpus() -> None:
     """
     A share counts by its larger percentage; who has no GPU takes CPU alone.
     """
     found = [shape_of(p.spec) for p in (pod("a", 2, 3), pod("b", 1, percent=19), pod("c", gpus=0))]
 
-    assert found == [ExpectedShape(2000, 3), ExpectedShape(1000, 1, 190), ExpectedShape(1000, 0, 0)]
+    assert [shape and shape.without_memory for shape in found] == [
+        ExpectedShape(2000, 3),
+        ExpectedShape(1000, 1, 190),
+        ExpectedShape(1000, 0, 0),
+    ]
+    assert [shape and shape.memory_bytes for shape in found] == [1, 1, 1]
     by_memory = DeviceShare(20, memory_percent=45)
     spec = replace(
         pod("d").spec,

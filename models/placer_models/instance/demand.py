@@ -17,10 +17,10 @@ from placer_models.files.part import Json, MetadataPart, none_if_default
 from placer_models.files.validate import read_only_document
 from placer_models.instance.demand_schema import ExpectedDemandPart, ExpectedPodPart
 from placer_models.instance.node_affinity import node_affinity_to_dict, read_node_affinity
-from placer_models.instance.requests import MAX_CPU_MILLI
+from placer_models.instance.requests import MAX_CPU_MILLI, MAX_MEMORY_BYTES
 from placer_models.instance.wish_schema import TolerationPart
 from placer_models.node_affinity import NodeAffinity
-from placer_models.quantity import parse_milli
+from placer_models.quantity import format_bytes, parse_bytes, parse_milli
 
 
 def read_demand(part: ExpectedDemandPart | None, place: Place) -> ExpectedDemand | None:
@@ -32,11 +32,15 @@ def read_demand(part: ExpectedDemandPart | None, place: Place) -> ExpectedDemand
     found: dict[ExpectedShape, ExpectedPodPart] = {}
     for i, pod in enumerate(part.pods):
         at = place.at("pods", i)
-        try:
-            milli = _cpu_milli(pod.cpu)
-        except ValueError as error:
-            at.at("cpu").fault(str(error))
+        amounts = []
+        for name, read, text in (("cpu", _cpu_milli, pod.cpu), ("memory", _bytes, pod.memory)):
+            try:
+                amounts.append(read(text))
+            except ValueError as error:
+                at.at(name).fault(str(error))
+        if len(amounts) < 2:
             continue
+        milli, memory_bytes = amounts
         if not pod.gpus and not milli:
             at.fault("asks for neither CPUs nor GPUs; give one of them")
             continue
@@ -52,6 +56,7 @@ def read_demand(part: ExpectedDemandPart | None, place: Place) -> ExpectedDemand
             tuple(sorted(pod.node_selector.items())),
             NodeAffinity(required) if required else None,
             tuple(written.toleration for written in pod.tolerations),
+            memory_bytes,
         )
         if shape in found:
             at.fault("asks for the same as pods before it; add their counts up")
@@ -79,6 +84,13 @@ def _cpu_milli(text: str) -> int:
     return milli
 
 
+def _bytes(text: str) -> int:
+    size = parse_bytes(text)
+    if size > MAX_MEMORY_BYTES:
+        raise ValueError(f"got {shown(text)}; expected 1Pi at most")
+    return size
+
+
 def demand_to_dict(demand: ExpectedDemand | None) -> Json | None:
     """Return the demand as files write it, or None if there is none."""
     if demand is None or not demand.shapes:
@@ -89,6 +101,7 @@ def demand_to_dict(demand: ExpectedDemand | None) -> Json | None:
             ExpectedPodPart.written(
                 count=count,
                 cpu=none_if_default(_cpus(shape.cpu_milli), "0"),
+                memory=none_if_default(format_bytes(shape.memory_bytes), "0"),
                 gpus=shape.gpus,
                 gpu_milli=none_if_default(shape.gpu_milli or WHOLE_MILLI, WHOLE_MILLI),
                 node_selector=dict(shape.node_selector),

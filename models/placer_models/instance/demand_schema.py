@@ -24,6 +24,7 @@ class ExpectedPodPart(Part):
 
     count: Count = Field(1, description="How many there are, compared with the others.")
     cpu: Amount = Field("0", description="CPUs of each: 2, 500m.")
+    memory: Amount = Field("0", description="Memory of each: 4Gi; 0: it is not looked at.")
     gpus: int = Field(
         1, ge=0, le=MAX_DEVICES, description="From how many GPUs each has something; 0: from none."
     )

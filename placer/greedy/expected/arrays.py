@@ -4,6 +4,7 @@ The numbers are those of `placer_models.expected`, and of `compiled_scores`, whi
 """
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,7 @@ class DemandArrays:
         cpu_milli: cpu_milli[shape].
         gpu_milli: gpu_milli[shape]: of each of its GPUs.
         gpus: gpus[shape]: how many.
+        memory_bytes: memory_bytes[shape].
         streams: streams[stream, position]: index of a shape.
 
     """
@@ -32,6 +34,7 @@ class DemandArrays:
     cpu_milli: Numbers
     gpu_milli: Numbers
     gpus: Numbers
+    memory_bytes: Numbers
     streams: Numbers
 
     @classmethod
@@ -43,25 +46,44 @@ class DemandArrays:
             np.array([shape.cpu_milli for shape in shapes], dtype=np.int64),
             np.array([shape.gpu_milli for shape in shapes], dtype=np.int64),
             np.array([shape.gpus for shape in shapes], dtype=np.int64),
+            np.array([shape.memory_bytes for shape in shapes], dtype=np.int64),
             streams.reshape(-1, demand.length),
         )
 
 
-def as_rows(lefts: Sequence[NodeLeft]) -> tuple[Numbers, Numbers]:
-    """Return what nodes have left as columns: CPUs, and GPUs with zeros beyond those there are."""
+class LeftColumns(NamedTuple):
+    """What nodes have left, column by column.
+
+    Attributes:
+        cpu_milli: CPUs of each node.
+        memory_bytes: Memory of each node.
+        gpu_milli: gpu_milli[node, gpu]: what is left of each of its GPUs, in any order.
+
+    """
+
+    cpu_milli: Numbers
+    memory_bytes: Numbers
+    gpu_milli: Numbers
+
+
+def as_columns(lefts: Sequence[NodeLeft]) -> LeftColumns:
+    """Return what nodes have left as columns; GPUs that a node does not have are zeros."""
     most = max((len(left.gpu_milli) for left in lefts), default=0)
     gpus: Numbers = np.zeros((len(lefts), max(1, most)), dtype=np.int64)
     for row, left in zip(gpus, lefts, strict=True):
         row[: len(left.gpu_milli)] = left.gpu_milli
-    return np.array([left.cpu_milli for left in lefts], dtype=np.int64), gpus
+    return LeftColumns(
+        np.array([left.cpu_milli for left in lefts], dtype=np.int64),
+        np.array([left.memory_bytes for left in lefts], dtype=np.int64),
+        gpus,
+    )
 
 
 def array_fills(
     demand: DemandArrays,
     open_: NDArray[np.bool_],
     rows: Indices,
-    cpu_milli: Numbers,
-    gpu_milli: Numbers,
+    lefts: LeftColumns,
 ) -> Numbers:
     """Return what all streams together place on each of some nodes, in thousandths of a GPU.
 
@@ -69,14 +91,15 @@ def array_fills(
         demand: The demand.
         open_: open_[row, shape]: whether pods of the shape may come to nodes of the row.
         rows: The row of each node.
-        cpu_milli: What each node has left.
-        gpu_milli: gpu_milli[node, gpu]: what is left of each of its GPUs, in any order.
+        lefts: What each node has left.
 
     """
     count = len(demand.streams)
-    cpu = np.repeat(cpu_milli[:, np.newaxis], count, axis=1)
-    left = np.repeat(gpu_milli[:, np.newaxis, :], count, axis=1)
-    placed: Numbers = np.zeros(len(cpu_milli), dtype=np.int64)
+    cpu = np.repeat(lefts.cpu_milli[:, np.newaxis], count, axis=1)
+    memory = np.repeat(lefts.memory_bytes[:, np.newaxis], count, axis=1)
+    left = np.repeat(lefts.gpu_milli[:, np.newaxis, :], count, axis=1)
+    placed: Numbers = np.zeros(len(cpu), dtype=np.int64)
+    looks_at_memory = bool(demand.memory_bytes.any())
     sizes = demand.gpus * demand.gpu_milli
     for shapes in demand.streams.T:
         wants, each, several = (
@@ -84,10 +107,14 @@ def array_fills(
         )
         fits = left >= each[:, np.newaxis]
         able = open_[rows][:, shapes] & (cpu >= wants)
+        if looks_at_memory:
+            able &= memory >= demand.memory_bytes[shapes]
         able &= np.add.reduce(fits, axis=2) >= several
         if not able.any():
             continue
         cpu -= wants * able
+        if looks_at_memory:
+            memory -= demand.memory_bytes[shapes] * able
         placed += np.add.reduce(sizes[shapes] * able, axis=1)
         room = np.where(fits, left, _FULL)
         for number in range(int(several.max())):
@@ -101,7 +128,7 @@ def array_fills(
 def array_prices(demand: ExpectedDemand, nodes: Sequence[NodesAlike]) -> tuple[int, ...]:
     """Return the prices that `prices_of` returns."""
     shapes = DemandArrays.of(demand)
-    cpu, gpus = as_rows([row.left for row in nodes])
+    cpu, memory, gpus = as_columns([row.left for row in nodes])
     counts = np.array([row.nodes for row in nodes], dtype=np.int64)
     open_ = np.array([row.open for row in nodes], dtype=np.bool_).reshape(len(nodes), -1)
     idle = int((counts * np.add.reduce(gpus, axis=1)).sum())
@@ -114,6 +141,8 @@ def array_prices(demand: ExpectedDemand, nodes: Sequence[NodesAlike]) -> tuple[i
         copies = np.add.reduce(gpus // shape.gpu_milli, axis=1) // shape.gpus
         if shape.cpu_milli:
             copies = np.minimum(copies, cpu // shape.cpu_milli)
+        if shape.memory_bytes:
+            copies = np.minimum(copies, memory // shape.memory_bytes)
         places = int((counts * copies * open_[:, k]).sum())
         prices.append(price_of(shape, count * idle, mean, places, idle))
     return tuple(prices)

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from placer.greedy.columns import Indices, Numbers
-from placer.greedy.expected.arrays import DemandArrays
+from placer.greedy.expected.arrays import DemandArrays, LeftColumns
+from placer.greedy.scorer import PodAsk
 from placer_models.demand import WHOLE_MILLI
 from placer_models.expected import MICRO, QUANTUM
 
@@ -52,24 +53,17 @@ class CompiledScores:
         self._prices: Numbers = np.array(prices, dtype=np.int64)
         self._epoch += 1
 
-    def lost(
-        self,
-        ask: tuple[int, int, int],
-        cpu_milli: Numbers,
-        gpu_milli: Numbers,
-        nodes: Indices,
-    ) -> tuple[Numbers, Indices]:
+    def lost(self, ask: PodAsk, lefts: LeftColumns, nodes: Indices) -> tuple[Numbers, Indices]:
         """Return the steps of worth that places cost, and the GPU of each.
 
         Args:
-            ask: CPU, GPUs and thousandths of each that a pod asks for.
-            cpu_milli: What each node of the cluster has left.
-            gpu_milli: gpu_milli[node, gpu]: what is left of each of its GPUs.
+            ask: What a pod asks for.
+            lefts: What each node of the cluster has left.
             nodes: Nodes that have a place by these numbers.
 
         """
-        if gpu_milli.shape[1] != self._width:
-            self._width = gpu_milli.shape[1]
+        if lefts.gpu_milli.shape[1] != self._width:
+            self._width = lefts.gpu_milli.shape[1]
             self._remember(_SLOTS)
         steps: Numbers = np.empty(len(nodes), dtype=np.int64)
         gpus: Indices = np.empty(len(nodes), dtype=np.int64)
@@ -77,12 +71,12 @@ class CompiledScores:
         while done < len(nodes):
             done += _lost(
                 *ask,
-                cpu_milli,
-                gpu_milli,
+                *lefts,
                 nodes[done:],
                 self._rows,
                 self._open,
                 self._demand.cpu_milli,
+                self._demand.memory_bytes,
                 self._demand.gpu_milli,
                 self._demand.gpus,
                 self._demand.streams,
@@ -102,7 +96,7 @@ class CompiledScores:
 
     def _remember(self, slots: int) -> None:
         """Forget all states, and have room for so many."""
-        self._states: Numbers = np.zeros((slots, self._width + 2), dtype=np.int64)
+        self._states: Numbers = np.zeros((slots, self._width + 3), dtype=np.int64)
         self._fills: Numbers = np.zeros(slots, dtype=np.int64)
         self._worths: Numbers = np.zeros(slots, dtype=np.int64)
         self._epochs: Numbers = np.zeros(slots, dtype=np.int64)
@@ -138,24 +132,26 @@ def _slot(states, key):
 
 
 @numba.njit(cache=True, nogil=True)
-def _fill(cpu, gpus, count, may, s_cpu, s_milli, s_gpus, streams):
+def _fill(cpu, memory, gpus, count, may, s_cpu, s_memory, s_milli, s_gpus, streams):
     """Return what all streams place; the GPUs are the first ``count``, ascending."""
     left = np.empty(count, np.int64)
     placed = 0
     for r in range(streams.shape[0]):
         left[:] = gpus[:count]
-        c = cpu
+        c, m = cpu, memory
         for t in range(streams.shape[1]):
             k = streams[r, t]
             each, several = s_milli[k], s_gpus[k]
-            if several > count or c < s_cpu[k] or not may[k]:
+            if several > count or c < s_cpu[k] or m < s_memory[k] or not may[k]:
                 continue
             if several == 0:
                 c -= s_cpu[k]
+                m -= s_memory[k]
                 continue
             if left[count - several] < each:
                 continue
             c -= s_cpu[k]
+            m -= s_memory[k]
             placed += each * several
             first = 0
             while left[first] < each:
@@ -178,6 +174,7 @@ def _worth(
     key,
     may,
     s_cpu,
+    s_memory,
     s_milli,
     s_gpus,
     streams,
@@ -189,19 +186,19 @@ def _worth(
     epoch,
     used,
 ):
-    """Return the worth of the state ``key``: its row plus 1, its CPUs, its GPUs ascending."""
+    """Return the worth of the state ``key``: its row plus 1, CPUs, memory, its GPUs ascending."""
     at = _slot(states, key)
-    first = 2
+    first = 3
     while first < key.shape[0] and key[first] == 0:
         first += 1
-    gpus, cpu = key[first:], key[1]
+    gpus, cpu, memory = key[first:], key[1], key[2]
     count = gpus.shape[0]
     if states[at, 0] == 0:
         states[at] = key
         used[0] += 1
         placed = 0
         if count > 0:
-            placed = _fill(cpu, gpus, count, may, s_cpu, s_milli, s_gpus, streams)
+            placed = _fill(cpu, memory, gpus, count, may, s_cpu, s_memory, s_milli, s_gpus, streams)
         number = max(1, streams.shape[0])
         fills[at] = (2 * _MICRO * placed + number) // (2 * number)
         epochs[at] = 0
@@ -218,6 +215,8 @@ def _worth(
                     copies = cpu // s_cpu[k]
                 if s_cpu[k] > 0:
                     copies = min(copies, cpu // s_cpu[k])
+                if s_memory[k] > 0:
+                    copies = min(copies, memory // s_memory[k])
                 worth += prices[k] * copies
         worths[at] = worth
         epochs[at] = epoch
@@ -227,10 +226,10 @@ def _worth(
 @numba.njit(cache=True, nogil=True)
 def _sort(key):
     """Sort the GPUs of a key, ascending; they are few."""
-    for i in range(3, key.shape[0]):
+    for i in range(4, key.shape[0]):
         has = key[i]
         j = i
-        while j > 2 and key[j - 1] > has:
+        while j > 3 and key[j - 1] > has:
             key[j] = key[j - 1]
             j -= 1
         key[j] = has
@@ -239,14 +238,17 @@ def _sort(key):
 @numba.njit(cache=True, nogil=True)
 def _lost(
     cpu,
+    memory,
     gpus,
     each,
     cpu_milli,
+    memory_bytes,
     gpu_milli,
     nodes,
     rows,
     open_,
     s_cpu,
+    s_memory,
     s_milli,
     s_gpus,
     streams,
@@ -263,7 +265,7 @@ def _lost(
     """Write the steps lost on each node; return how many are done; full slots end it."""
     width = gpu_milli.shape[1]
     most = states.shape[0] // 2 - width - 1
-    before, after = np.empty(width + 2, np.int64), np.empty(width + 2, np.int64)
+    before, after = np.empty(width + 3, np.int64), np.empty(width + 3, np.int64)
     for n in range(nodes.shape[0]):
         if used[0] > most:
             return n
@@ -272,11 +274,12 @@ def _lost(
         may = open_[row]
         before[0] = row + 1
         before[1] = max(0, cpu_milli[node])
-        before[2:] = gpu_milli[node]
+        before[2] = max(0, memory_bytes[node])
+        before[3:] = gpu_milli[node]
         _sort(before)
         worth = _worth(
-            before, may, s_cpu, s_milli, s_gpus, streams, prices, states, fills, worths, epochs,
-            epoch, used,
+            before, may, s_cpu, s_memory, s_milli, s_gpus, streams, prices, states, fills, worths,
+            epochs, epoch, used,
         )  # fmt: skip
         best, at, tried = 0, -1, -1
         # A share goes to the GPU where it costs least; whole GPUs are alike.
@@ -285,20 +288,21 @@ def _lost(
                 continue
             after[0] = row + 1
             after[1] = max(0, cpu_milli[node] - cpu)
-            after[2:] = gpu_milli[node]
+            after[2] = max(0, memory_bytes[node] - memory)
+            after[3:] = gpu_milli[node]
             if gpus == 1:
-                after[2 + g] -= each
+                after[3 + g] -= each
             elif gpus > 1:
                 _sort(after)
-                first = 2
+                first = 3
                 while after[first] < each:
                     first += 1
                 for i in range(first, first + gpus):
                     after[i] -= each
             _sort(after)
             left = _worth(
-                after, may, s_cpu, s_milli, s_gpus, streams, prices, states, fills, worths,
-                epochs, epoch, used,
+                after, may, s_cpu, s_memory, s_milli, s_gpus, streams, prices, states, fills,
+                worths, epochs, epoch, used,
             )  # fmt: skip
             step = -((_QUANTUM - 2 * (worth - left)) // (2 * _QUANTUM))
             if at < 0 or step < best:

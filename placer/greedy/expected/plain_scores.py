@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from placer.greedy.columns import Indices, Numbers
-from placer.greedy.expected.arrays import DemandArrays, array_fills, as_rows
+from placer.greedy.expected.arrays import DemandArrays, LeftColumns, array_fills, as_columns
+from placer.greedy.scorer import PodAsk
 from placer_models.demand import WHOLE_MILLI, ExpectedDemand
 from placer_models.expected import NodeFills, NodeLeft, Outlook, in_quanta
 
@@ -47,25 +48,22 @@ class PlainScores:
         demand = self._demand.priced(prices)
         self._outlooks = [Outlook(demand, fills) for fills in self._fills]
 
-    def lost(
-        self, ask: tuple[int, int, int], cpu_milli: Numbers, gpu_milli: Numbers, nodes: Indices
-    ) -> tuple[Numbers, Indices]:
+    def lost(self, ask: PodAsk, lefts: LeftColumns, nodes: Indices) -> tuple[Numbers, Indices]:
         """Return the steps of worth that places cost, and the GPU of each.
 
         Args:
-            ask: CPU, GPUs and thousandths of each that a pod asks for.
-            cpu_milli: What each node of the cluster has left.
-            gpu_milli: gpu_milli[node, gpu]: what is left of each of its GPUs.
+            ask: What a pod asks for.
+            lefts: What each node of the cluster has left.
             nodes: Nodes that have a place by these numbers.
 
         """
         steps: Numbers = np.zeros(len(nodes), dtype=np.int64)
         chosen: Indices = np.zeros(len(nodes), dtype=np.intp)
         rows = self._rows[nodes].tolist()
-        lefts = zip(cpu_milli[nodes].tolist(), gpu_milli[nodes].tolist(), strict=True)
-        alike: dict[tuple[int, int, tuple[int, ...]], list[int]] = {}
-        for at, (row, (cpu, gpus)) in enumerate(zip(rows, lefts, strict=True)):
-            alike.setdefault((row, cpu, tuple(gpus)), []).append(at)
+        has = zip(*(column[nodes].tolist() for column in lefts), strict=True)
+        alike: dict[tuple[int, int, int, tuple[int, ...]], list[int]] = {}
+        for at, (row, (cpu, memory, gpus)) in enumerate(zip(rows, has, strict=True)):
+            alike.setdefault((row, cpu, memory, tuple(gpus)), []).append(at)
         places = {key: _places(ask, *key[1:]) for key in alike}
         self._foresee(
             [(key[0], left) for key, of in places.items() for left in (_left(*key[1:]), *of)]
@@ -90,28 +88,30 @@ class PlainScores:
         for first in range(0, len(new), MOST):
             some = new[first : first + MOST]
             rows = np.array([row for row, _ in some], dtype=np.intp)
-            cpu, gpus = as_rows([left for _, left in some])
-            placed = array_fills(self._arrays, self._open, rows, cpu, gpus)
+            lefts = as_columns([left for _, left in some])
+            placed = array_fills(self._arrays, self._open, rows, lefts)
             for (row, left), milli in zip(some, placed.tolist(), strict=True):
                 self._fills[row].note(left, milli)
 
 
-def _left(cpu: int, gpus: Sequence[int]) -> NodeLeft:
-    return NodeLeft(max(0, cpu), tuple(sorted(milli for milli in gpus if milli)))
+def _left(cpu: int, memory: int, gpus: Sequence[int]) -> NodeLeft:
+    milli = tuple(sorted(each for each in gpus if each))
+    return NodeLeft(max(0, cpu), milli, max(0, memory))
 
 
-def _places(ask: tuple[int, int, int], cpu: int, gpus: tuple[int, ...]) -> dict[NodeLeft, int]:
+def _places(ask: PodAsk, cpu: int, memory: int, gpus: tuple[int, ...]) -> dict[NodeLeft, int]:
     """Return what each place leaves -> the first GPU that it takes something of."""
-    wants, count, each = ask
+    cpu, memory = cpu - ask.cpu_milli, memory - ask.memory_bytes
+    count, each = ask.gpus, ask.gpu_milli
     if count == 0:
-        return {_left(cpu - wants, gpus): 0}
+        return {_left(cpu, memory, gpus): 0}
     fitting = sorted((milli, at) for at, milli in enumerate(gpus) if milli >= each)
     if count > 1 or each == WHOLE_MILLI:
         taken = {at for _, at in fitting[:count]}
         left = [milli - each * (at in taken) for at, milli in enumerate(gpus)]
-        return {_left(cpu - wants, left): min(taken)}
+        return {_left(cpu, memory, left): min(taken)}
     places: dict[NodeLeft, int] = {}
     for at in sorted(at for _, at in fitting):
         left = [milli - each * (i == at) for i, milli in enumerate(gpus)]
-        places.setdefault(_left(cpu - wants, left), at)
+        places.setdefault(_left(cpu, memory, left), at)
     return places

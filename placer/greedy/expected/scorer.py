@@ -11,7 +11,7 @@ import numpy as np
 
 from placer.compiled import compiled_or
 from placer.greedy.columns import Indices, Numbers
-from placer.greedy.expected.arrays import DemandArrays
+from placer.greedy.expected.arrays import DemandArrays, LeftColumns
 from placer.greedy.expected.plain_scores import PlainScores
 from placer.greedy.scorer import FreeNodes, NodeScores, PodAsk
 from placer_models.cluster import Node
@@ -36,9 +36,7 @@ class ExpectedScores(Protocol):
     def set_prices(self, prices: tuple[int, ...]) -> None:
         """Let other prices hold."""
 
-    def lost(
-        self, ask: tuple[int, int, int], cpu_milli: Numbers, gpu_milli: Numbers, nodes: Indices
-    ) -> tuple[Numbers, Indices]:
+    def lost(self, ask: PodAsk, lefts: LeftColumns, nodes: Indices) -> tuple[Numbers, Indices]:
         """Return the steps of worth that places on nodes cost, and the GPU of each."""
 
 
@@ -71,6 +69,7 @@ class ExpectedScorer:
         self._prices = (0,) * len(demand.shapes)
         self._scores: ExpectedScores = PlainScores(demand, self._open, self._rows, self._prices)
         self._is_compiled = False
+        self._no_memory: Numbers = np.zeros(len(nodes), dtype=np.int64)
 
     @property
     def kinds(self) -> Indices:
@@ -97,8 +96,11 @@ class ExpectedScorer:
 
     def score(self, ask: PodAsk, free: FreeNodes, nodes: Indices) -> NodeScores:
         """Return the steps that are lost, below zero, and for a share the GPU where they are."""
-        asked = ask.cpu_milli, ask.gpus, ask.gpu_milli
-        lost, gpus = self._scores.lost(asked, free.cpu_milli, free.gpu_milli, nodes)
+        memory = free.memory_bytes
+        if not self._demand.looks_at_memory:
+            ask, memory = ask._replace(memory_bytes=0), self._no_memory
+        lefts = LeftColumns(free.cpu_milli, memory, free.gpu_milli)
+        lost, gpus = self._scores.lost(ask, lefts, nodes)
         return NodeScores(-lost, gpus if ask.is_share else None)
 
 

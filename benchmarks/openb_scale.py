@@ -1,0 +1,95 @@
+"""openb's cluster several times over: the first call, pods a second one by one, and memory.
+
+Each node is there so many times, and pods of the list come by chance. First one pod, then batches
+until a share of all GPUs is asked for, then pods one by one, whose shapes are all known. Times are
+CPU times of the thread that works; the memory is the most that the process had, all modules
+included. One size a process, because memory is of a process.
+
+Run: python benchmarks/openb_scale.py FOLDER [--copies N] [--percent N] [--singles N]
+[--strategy NAME] [--without-numba]; FOLDER has openb's CSV files.
+"""
+
+import argparse
+import resource
+import sys
+from itertools import islice
+from pathlib import Path
+from statistics import mean, median
+from time import thread_time
+
+import numpy as np
+
+from placer.openb.arrivals import Arrivals
+from placer.openb.lists import read_nodes, read_pods
+from placer.openb.policies import POLICIES, options_of
+from placer.openb.replay import DEADLINE_S, gpu_milli_of
+from placer.openb.trace import Trace
+from placer.openb.words import TraceWords, gpu_models_of
+from placer.scheduler import Scheduler
+from placer.scheduling.decision import Batch
+from placer.search.options import SolveOptions
+from placer_models.pod import Gang
+
+SEED = 42
+BATCH = 1_000
+KIB_PER_MIB = 1024
+
+
+def trace_of(folder: Path, copies: int) -> Trace:
+    """Return the nodes so many times, and twice as many pods as they have room for."""
+    nodes = read_nodes(folder / "openb_node_list_gpu_node.csv")
+    pods = tuple(read_pods(folder / "openb_pod_list_default.csv", gpu_models_of(nodes)))
+    random = np.random.default_rng(SEED)
+    ranks = tuple(map(int, random.permutation(len(nodes) * copies)))
+    order = tuple(map(int, random.integers(len(pods), size=2 * copies * len(pods))))
+    return Trace(tuple(nodes) * copies, pods, Arrivals(order, ranks))
+
+
+def placed(scheduler: Scheduler, gangs: list[Gang], options: SolveOptions) -> tuple[float, int]:
+    """Return the seconds of a call, and how many pods got a place."""
+    began_s = thread_time()
+    decision = scheduler.place(Batch(tuple(gangs)), DEADLINE_S, options=options)
+    return thread_time() - began_s, len(decision.placement.pods)
+
+
+def main(trace: Trace, percent: int, singles: int, policy: str) -> None:
+    """Print what was measured."""
+    words = TraceWords()
+    options = options_of(policy, map(words.spec, trace.pods))
+    nodes = trace.ranked_nodes(words)
+    began_s = thread_time()
+    scheduler = Scheduler(nodes)
+    made_s = thread_time() - began_s
+    arriving = trace.arriving(words)
+    first_s, _ = placed(scheduler, list(islice(arriving, 1)), options)
+    print(f"{len(nodes)} nodes, {policy}: made in {made_s:.2f} s, first call {first_s:.3f} s")
+    asked, batched_s, batched = 0, 0.0, 0
+    while 100 * asked < percent * trace.capacity_milli:
+        gangs = list(islice(arriving, BATCH))
+        asked += sum(map(gpu_milli_of, gangs))
+        batched_s, batched = batched_s + placed(scheduler, gangs, options)[0], batched + len(gangs)
+    if batched:
+        print(f"  batches of {BATCH}: {batched / batched_s:.0f} pods a second")
+    calls = [placed(scheduler, [gang], options) for gang in islice(arriving, singles)]
+    times_ms = sorted(1000 * took_s for took_s, _ in calls)
+    print(
+        f"  one by one: {1000 / mean(times_ms):.0f} pods a second, p50 {median(times_ms):.2f} ms, "
+        f"p99 {times_ms[len(times_ms) * 99 // 100]:.2f} ms, {sum(got for _, got in calls)} of "
+        f"{len(calls)} placed"
+    )
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / KIB_PER_MIB
+    print(f"  {most:.0f} MiB")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--copies", type=int, default=1)
+    parser.add_argument("--percent", type=int, default=50)
+    parser.add_argument("--singles", type=int, default=1_000)
+    parser.add_argument("--strategy", choices=POLICIES, default="expected")
+    parser.add_argument("--without-numba", action="store_true")
+    said = parser.parse_args()
+    if said.without_numba:
+        sys.modules["numba"] = None  # type: ignore[assignment]  # As where it is not installed.
+    main(trace_of(said.folder, said.copies), said.percent, said.singles, said.strategy)
