@@ -19,7 +19,7 @@ from time import thread_time
 
 import numpy as np
 
-from placer.openb.arrivals import Arrivals
+from placer.openb.arrivals import ArrivalOrder
 from placer.openb.lists import read_nodes, read_pods
 from placer.openb.policies import POLICIES, options_of
 from placer.openb.replay import DEADLINE_S, gpu_milli_of
@@ -42,7 +42,7 @@ def trace_of(folder: Path, copies: int) -> Trace:
     random = np.random.default_rng(SEED)
     ranks = tuple(map(int, random.permutation(len(nodes) * copies)))
     order = tuple(map(int, random.integers(len(pods), size=2 * copies * len(pods))))
-    return Trace(tuple(nodes) * copies, pods, Arrivals(order, ranks))
+    return Trace(tuple(nodes) * copies, pods, ArrivalOrder(order, ranks))
 
 
 def placed(scheduler: Scheduler, gangs: list[Gang], options: SolveOptions) -> tuple[float, int]:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from expected import slow_telling as slow
 from placer.greedy.expected.arrays import (
     DemandArrays,
-    LeftColumns,
+    LeftOnNodes,
     array_fills,
     array_prices,
     as_columns,
@@ -192,7 +192,7 @@ def test_where_no_node_has_a_gpu_nothing_is_lost() -> None:
     """
     demand = demand_of({ExpectedShape(500, 1): 1})
     nodes = np.arange(2)
-    lefts = LeftColumns(np.array([4000, 500]), nodes * 0, np.zeros((2, 0), dtype=np.int64))
+    lefts = LeftOnNodes(np.array([4000, 500]), nodes * 0, np.zeros((2, 0), dtype=np.int64))
     prices = (0,)
     compiled = CompiledScores(DemandArrays.of(demand), np.ones((1, 1), np.bool_), nodes * 0, prices)
     plain = PlainScores(demand, [(True,)], nodes * 0, prices)

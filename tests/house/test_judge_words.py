@@ -79,6 +79,7 @@ TOLD_TWICE = {
         "resource_classes.totals_of",
     ),
     "second_tellings/test_expected.py": (
+        "demand.ExpectedDemand.looks_at_memory",
         "demand.ExpectedDemand.priced",
         "expected.Outlook.worth",
         "expected.open_on",

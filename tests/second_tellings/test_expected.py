@@ -1,7 +1,7 @@
 """Tier ``expected``, told a second time from the page: on small clusters with parts of GPUs.
 
-What it tells again: ``ExpectedDemand.priced``, ``Outlook.worth``, ``open_on``, ``prices_of``,
-``alike_counted_together``, ``demand_in``.
+What it tells again: ``ExpectedDemand.looks_at_memory`` and ``priced``, ``Outlook.worth``,
+``open_on``, ``prices_of``, ``alike_counted_together``, ``demand_in``.
 """
 
 from collections import Counter
@@ -191,7 +191,7 @@ def test_the_tier_is_what_the_page_counts(batch: int) -> None:
     """
     Nodes with new pods, before and after; prices are of the nodes before anything is placed.
     """
-    lost = 0
+    lost = by_memory = 0
     for seed in range(16 * batch, 16 * batch + 16):
         instance = drawn(seed)
         answer = solve(instance, GREEDY)
@@ -222,7 +222,9 @@ def test_the_tier_is_what_the_page_counts(batch: int) -> None:
                 expected += slow.worth(priced, may[name], before[name])
                 expected -= slow.worth(priced, may[name], after)
         lost += expected != 0
+        by_memory += expected != 0 and any(one.memory_bytes for one in demand.shapes)
 
         assert dict(measure(instance, answer.placement))[EXPECTED] == expected, seed
         assert answer.tiers[-1].value == expected
     assert lost > 4
+    assert by_memory > 0

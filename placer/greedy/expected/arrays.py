@@ -51,7 +51,7 @@ class DemandArrays:
         )
 
 
-class LeftColumns(NamedTuple):
+class LeftOnNodes(NamedTuple):
     """What nodes have left, column by column.
 
     Attributes:
@@ -66,13 +66,13 @@ class LeftColumns(NamedTuple):
     gpu_milli: Numbers
 
 
-def as_columns(lefts: Sequence[NodeLeft]) -> LeftColumns:
+def as_columns(lefts: Sequence[NodeLeft]) -> LeftOnNodes:
     """Return what nodes have left as columns; GPUs that a node does not have are zeros."""
     most = max((len(left.gpu_milli) for left in lefts), default=0)
     gpus: Numbers = np.zeros((len(lefts), max(1, most)), dtype=np.int64)
     for row, left in zip(gpus, lefts, strict=True):
         row[: len(left.gpu_milli)] = left.gpu_milli
-    return LeftColumns(
+    return LeftOnNodes(
         np.array([left.cpu_milli for left in lefts], dtype=np.int64),
         np.array([left.memory_bytes for left in lefts], dtype=np.int64),
         gpus,
@@ -83,7 +83,7 @@ def array_fills(
     demand: DemandArrays,
     open_: NDArray[np.bool_],
     rows: Indices,
-    lefts: LeftColumns,
+    lefts: LeftOnNodes,
 ) -> Numbers:
     """Return what all streams together place on each of some nodes, in thousandths of a GPU.
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from placer.greedy.columns import Indices, Numbers
-from placer.greedy.expected.arrays import DemandArrays, LeftColumns
+from placer.greedy.expected.arrays import DemandArrays, LeftOnNodes
 from placer.greedy.scorer import PodAsk
 from placer_models.demand import WHOLE_MILLI
 from placer_models.expected import MICRO, QUANTUM
@@ -53,7 +53,7 @@ class CompiledScores:
         self._prices: Numbers = np.array(prices, dtype=np.int64)
         self._epoch += 1
 
-    def lost(self, ask: PodAsk, lefts: LeftColumns, nodes: Indices) -> tuple[Numbers, Indices]:
+    def lost(self, ask: PodAsk, lefts: LeftOnNodes, nodes: Indices) -> tuple[Numbers, Indices]:
         """Return the steps of worth that places cost, and the GPU of each.
 
         Args:

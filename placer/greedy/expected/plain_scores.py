@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from placer.greedy.columns import Indices, Numbers
-from placer.greedy.expected.arrays import DemandArrays, LeftColumns, array_fills, as_columns
+from placer.greedy.expected.arrays import DemandArrays, LeftOnNodes, array_fills, as_columns
 from placer.greedy.scorer import PodAsk
 from placer_models.demand import WHOLE_MILLI, ExpectedDemand
 from placer_models.expected import NodeFills, NodeLeft, Outlook, in_quanta
@@ -48,7 +48,7 @@ class PlainScores:
         demand = self._demand.priced(prices)
         self._outlooks = [Outlook(demand, fills) for fills in self._fills]
 
-    def lost(self, ask: PodAsk, lefts: LeftColumns, nodes: Indices) -> tuple[Numbers, Indices]:
+    def lost(self, ask: PodAsk, lefts: LeftOnNodes, nodes: Indices) -> tuple[Numbers, Indices]:
         """Return the steps of worth that places cost, and the GPU of each.
 
         Args:

@@ -11,7 +11,7 @@ import numpy as np
 
 from placer.compiled import compiled_or
 from placer.greedy.columns import Indices, Numbers
-from placer.greedy.expected.arrays import DemandArrays, LeftColumns
+from placer.greedy.expected.arrays import DemandArrays, LeftOnNodes
 from placer.greedy.expected.plain_scores import PlainScores
 from placer.greedy.scorer import FreeNodes, NodeScores, PodAsk
 from placer_models.cluster import Node
@@ -36,7 +36,7 @@ class ExpectedScores(Protocol):
     def set_prices(self, prices: tuple[int, ...]) -> None:
         """Let other prices hold."""
 
-    def lost(self, ask: PodAsk, lefts: LeftColumns, nodes: Indices) -> tuple[Numbers, Indices]:
+    def lost(self, ask: PodAsk, lefts: LeftOnNodes, nodes: Indices) -> tuple[Numbers, Indices]:
         """Return the steps of worth that places on nodes cost, and the GPU of each."""
 
 
@@ -99,7 +99,7 @@ class ExpectedScorer:
         memory = free.memory_bytes
         if not self._demand.looks_at_memory:
             ask, memory = ask._replace(memory_bytes=0), self._no_memory
-        lefts = LeftColumns(free.cpu_milli, memory, free.gpu_milli)
+        lefts = LeftOnNodes(free.cpu_milli, memory, free.gpu_milli)
         lost, gpus = self._scores.lost(ask, lefts, nodes)
         return NodeScores(-lost, gpus if ask.is_share else None)
 
