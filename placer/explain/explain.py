@@ -29,9 +29,9 @@ from placer.search.reasons.gangs import level_blocker
 from placer.search.reasons.register import REASON_RULES
 from placer.search.reasons.sentences import reason_sentences
 from placer.search.reasons.text import FEW_KINDS
-from placer.state.asks import Ask
 from placer.state.network import required_levels
 from placer.state.out_of_time import OutOfTimeError
+from placer.state.requirements import PodRequirements
 from placer_models.cluster import Instance
 from placer_models.illegal_running import with_counted
 from placer_models.placement import (
@@ -171,7 +171,7 @@ class _Nearest:
         nodes = {node.name: node for node in self.instance.nodes}
         members = [nodes[place.node] for place in more.pods]
         barred = partial(level_blocker, gang, members) if members else None
-        ask = Ask(pod.spec, required_levels(gang), pod.namespace)
+        ask = PodRequirements(pod.spec, required_levels(gang), pod.namespace)
         try:
             stage = self.after.stage(more, part)
             sorts = self.sorts if gang.lone else None  # members have changed the nodes

@@ -14,8 +14,8 @@ from placer.search.reasons.register import REASON_RULES
 from placer.search.reasons.rule import AskedAndLeft
 from placer.search.reasons.stages import Stage
 from placer.search.reasons.text import text_of_blocker
-from placer.state.asks import Ask
 from placer.state.out_of_time import OutOfTimeError
+from placer.state.requirements import PodRequirements
 from placer_models.affinity import SYSTEM_NAMESPACE
 from placer_models.cluster import Node
 from placer_models.node_rules import without_node_rules
@@ -69,7 +69,7 @@ class _Candidate:
 
 def nearest_misses(
     stage: Stage,
-    ask: Ask,
+    ask: PodRequirements,
     placed: PlacedKeys,
     budget: Budget,
     barred: Barred | None = None,
@@ -136,7 +136,7 @@ def _with_a_cordoned(candidates: Sequence[_Candidate]) -> Sequence[_Candidate]:
 
 
 def _candidates(
-    stage: Stage, ask: Ask, budget: Budget, barred: Barred | None
+    stage: Stage, ask: PodRequirements, budget: Budget, barred: Barred | None
 ) -> Iterator[_Candidate]:
     """Yield every node, as far as the budget lasts; what is alike is counted once."""
     known: dict[Hashable, tuple[tuple[Demand, ...], int, float]] = {}
@@ -155,7 +155,9 @@ def _candidates(
         yield _candidate(stage, ask, index, lacks, elsewhere, beyond, part)
 
 
-def _of_sorts(stage: Stage, ask: Ask, budget: Budget, sorts: NodesBySort) -> Iterator[_Candidate]:
+def _of_sorts(
+    stage: Stage, ask: PodRequirements, budget: Budget, sorts: NodesBySort
+) -> Iterator[_Candidate]:
     """Yield as many nodes of each sort as may be named or looked into, the first by their names."""
     for number, indices in enumerate(sorts):
         if number % NODES_AT_ONCE == 0 and budget.over:
@@ -166,7 +168,7 @@ def _of_sorts(stage: Stage, ask: Ask, budget: Budget, sorts: NodesBySort) -> Ite
             yield _candidate(stage, ask, index, lacks, elsewhere, beyond, part)
 
 
-def _elsewhere(stage: Stage, ask: Ask, index: int) -> tuple[Blocker, ...]:
+def _elsewhere(stage: Stage, ask: PodRequirements, index: int) -> tuple[Blocker, ...]:
     """Return what pods elsewhere say against a node.
 
     That a limit of domains does not look at the node is nothing of its own where another rule
@@ -193,7 +195,7 @@ def _looks_without_rules(rule: str, limit: DomainLimit, asked: PodOnNode) -> boo
 
 def _candidate(
     stage: Stage,
-    ask: Ask,
+    ask: PodRequirements,
     index: int,
     lacks: tuple[Demand, ...],
     elsewhere: tuple[Blocker, ...],
@@ -206,7 +208,7 @@ def _candidate(
     return _Candidate(index, lacks, elsewhere, beyond, part + whole, cordoned)
 
 
-def _is_cordoned(lacks: Sequence[Demand], stage: Stage, ask: Ask, index: int) -> bool:
+def _is_cordoned(lacks: Sequence[Demand], stage: Stage, ask: PodRequirements, index: int) -> bool:
     """Return whether a cordon is all that a node lacks: in a cluster, or in a file."""
     node, spec = stage.nodes[index], stage.question(ask, index).spec
     kept_off = set(untolerated(node.taints, spec.tolerations, keep_off=True))
@@ -214,7 +216,9 @@ def _is_cordoned(lacks: Sequence[Demand], stage: Stage, ask: Ask, index: int) ->
     return rules <= {"cordon", "taints"} and kept_off <= {UNSCHEDULABLE}
 
 
-def _what_lacks(stage: Stage, ask: Ask, index: int) -> tuple[tuple[Demand, ...], int, float]:
+def _what_lacks(
+    stage: Stage, ask: PodRequirements, index: int
+) -> tuple[tuple[Demand, ...], int, float]:
     """Return what a node lacks, and what `_Candidate` says of it."""
     lacks = tuple(stage.lacking(ask, index))
     parts = [_part(demand, stage, ask, index) for demand in lacks]
@@ -229,7 +233,7 @@ def by_sort(nodes: Sequence[Node], sorts: Sorts) -> NodesBySort:
     return tuple(found.values())
 
 
-def _part(demand: Demand, stage: Stage, ask: Ask, index: int) -> tuple[bool, float]:
+def _part(demand: Demand, stage: Stage, ask: PodRequirements, index: int) -> tuple[bool, float]:
     """Return whether an empty node lacks it, too, and which part of it is missing.
 
     Of what is no amount all is missing.
@@ -248,7 +252,7 @@ def _empty(stage: Stage, index: int) -> Account:
     return account_of(stage.nodes[index], system)
 
 
-def _counted(one: _Candidate, stage: Stage, ask: Ask, placed: PlacedKeys) -> NearMiss:
+def _counted(one: _Candidate, stage: Stage, ask: PodRequirements, placed: PlacedKeys) -> NearMiss:
     lacks = [_lack(demand, stage, ask, one.index, placed) for demand in one.lacks]
     for blocker in one.elsewhere:
         told = _told(blocker, stage, ask, one.index)
@@ -257,7 +261,9 @@ def _counted(one: _Candidate, stage: Stage, ask: Ask, placed: PlacedKeys) -> Nea
     return NearMiss(stage.nodes[one.index].name, tuple(lacks))
 
 
-def _lack(demand: Demand, stage: Stage, ask: Ask, index: int, placed: PlacedKeys) -> NodeLack:
+def _lack(
+    demand: Demand, stage: Stage, ask: PodRequirements, index: int, placed: PlacedKeys
+) -> NodeLack:
     """Return what a node lacks of one demand, and who has it."""
     said = _told(Blocker(demand), stage, ask, index)
     holders = holders_of(demand, stage, ask, index, placed)
@@ -277,12 +283,12 @@ def _lack(demand: Demand, stage: Stage, ask: Ask, index: int, placed: PlacedKeys
     )
 
 
-def _told(blocker: Blocker, stage: Stage, ask: Ask, index: int) -> NodeLack:
+def _told(blocker: Blocker, stage: Stage, ask: PodRequirements, index: int) -> NodeLack:
     spec = stage.question(ask, index).spec
     return NodeLack(blocker.demand.name, blocker.demand.subject, text_of_blocker(blocker, spec))
 
 
 def _amounts(
-    demand: Demand, stage: Stage, ask: Ask, index: int, account: Account
+    demand: Demand, stage: Stage, ask: PodRequirements, index: int, account: Account
 ) -> AskedAndLeft | None:
     return REASON_RULES[demand.rule].amounts(demand, stage.question(ask, index), account)

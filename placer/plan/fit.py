@@ -21,9 +21,9 @@ from placer.search.options import Engine, SolveOptions
 from placer.search.reasons.stages import stages_of
 from placer.search.reasons.text import text_of_blocker
 from placer.search.solver import solve
-from placer.state.asks import Ask
 from placer.state.batch import build_problem
 from placer.state.out_of_time import OutOfTimeError
+from placer.state.requirements import PodRequirements
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.illegal_running import with_counted
 from placer_models.kubernetes.names import INSTANCE_TYPES
@@ -396,7 +396,7 @@ class _Stops:
         baseline = baseline_of(asked)
         stages = stages_of(asked, asked, baseline, Placement(()), budget)
         self._stage = stages[1]
-        self._ask = Ask(pod.spec, (), pod.namespace)
+        self._ask = PodRequirements(pod.spec, (), pod.namespace)
         self._known: dict[object, tuple[str, str]] = {}
 
     def of(self, index: int, node: Node) -> tuple[str, str]:

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from placer.counting.account import Account
 from placer.search.left_columns import LeftColumn, LeftColumns
-from placer.state.asks import Ask
 from placer.state.out_of_time import Stop, raise_if_out_of_time
+from placer.state.requirements import PodRequirements
 from placer_models.cluster import Node
 from placer_models.incremental import PersistentTuple, changed_indices
 from placer_models.reasons import Blocker
@@ -134,7 +134,7 @@ class KeptBlockers:
         self._nodes: tuple[Node, ...] = ()
         self._accounts: PersistentTuple[Account] = PersistentTuple(())
         self._changed: list[int] = []
-        self._columns: dict[Ask, BlockerColumn] = {}
+        self._columns: dict[PodRequirements, BlockerColumn] = {}
         self._left = LeftColumns()
 
     def turn_to(self, nodes: tuple[Node, ...], accounts: PersistentTuple[Account]) -> None:
@@ -148,7 +148,7 @@ class KeptBlockers:
             self._left.clear()
         self._nodes, self._accounts = nodes, accounts
 
-    def of(self, ask: Ask) -> BlockerColumn:
+    def of(self, ask: PodRequirements) -> BlockerColumn:
         """Return what is known of an ask on the nodes as they are now."""
         column = self._columns.pop(ask, None)
         if column is None:

@@ -9,7 +9,6 @@ from placer.counting.account import Account, accounts_of
 from placer.counting.cores import granularity_of
 from placer.counting.placements import recount
 from placer.state.affinity import affinities_of, asks_for_others
-from placer.state.asks import asks_of, encoded_asks, fits_by_kind, relevant_facts_of
 from placer.state.in_node_affinity import ask_inside, sides_of, with_sides
 from placer.state.network import (
     asked_levels,
@@ -20,6 +19,12 @@ from placer.state.node_loads import with_loads
 from placer.state.node_states import StateEncoding, tiers_of_cores
 from placer.state.out_of_time import Stop
 from placer.state.problem_cache import ProblemCache
+from placer.state.requirements import (
+    encoded_requirements,
+    fits_by_kind,
+    relevant_facts_of,
+    requirements_of,
+)
 from placer.state.sums import FleetLimits, resources_of
 from placer_models.cluster import Instance, Nodes
 from placer_models.device import GPU
@@ -70,7 +75,7 @@ def build_problem(
     cache = ProblemCache() if cache is None else cache
     left = cache.sums_of(accounts)
     affine = left.affine or asks_for_others(instance.gangs)
-    asks, pods = asks_of(instance, affine=affine)
+    asks, pods = requirements_of(instance, affine=affine)
     specs = [ask.spec for ask in asks]
     levels = asked_levels(instance)
     sides = [(ask.spec, ask.namespace) for ask in asks]
@@ -85,9 +90,9 @@ def build_problem(
         unit = _memory_unit(specs, left, _by_parts(instance, specs), instance.homes)
         dimensions = _dimensions(specs, unit, resources_of(specs, left, absolute=False))
     shapes, fits, shared, device_types, on_kinds = cache.batch_memo(
-        (encoded_asks, asks, dimensions),
+        (encoded_requirements, asks, dimensions),
         kinds,
-        partial(encoded_asks, asks, kinds, dimensions, cache, stop),
+        partial(encoded_requirements, asks, kinds, dimensions, cache, stop),
     )
     if scored and GPU in device_types and GPU not in dict(shared):
         shared = tuple(sorted((*shared, (GPU, False))))

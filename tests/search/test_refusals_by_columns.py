@@ -14,7 +14,7 @@ from placer.search import kept_blockers
 from placer.search.options import Engine, SolveOptions
 from placer.search.reasons import by_columns
 from placer.search.reasons.stages import Stage
-from placer.state.asks import Ask
+from placer.state.requirements import PodRequirements
 from placer_models.cluster import Instance
 from placer_models.placement import Unplaced
 from placer_models.pod import pods_of
@@ -93,7 +93,7 @@ def test_nodes_that_a_batch_left_alone_keep_their_blockers(
     taken_over = 0
     known_before = Stage.known_before
 
-    def counted(stage: Stage, ask: Ask) -> kept_blockers.BlockerColumn | None:
+    def counted(stage: Stage, ask: PodRequirements) -> kept_blockers.BlockerColumn | None:
         nonlocal taken_over
         known = known_before(stage, ask)
         taken_over += known is not None

@@ -17,9 +17,9 @@ from placer.search.by_columns.ask_ranking import AskRanking
 from placer.search.by_columns.simple_asks import SimpleAsk, simple_ask
 from placer.search.by_columns.simple_columns import SimpleColumns
 from placer.search.by_columns.simple_words import SimpleWords
-from placer.state.asks import Ask, relevant_facts_of
 from placer.state.fits import best_pair_minimum_of, fit_of
 from placer.state.problem_cache import ProblemCache
+from placer.state.requirements import PodRequirements, relevant_facts_of
 from placer_models.cluster import Instance, Node
 from placer_models.incremental import PersistentTuple
 from placer_models.placement import Placement, PodPlacement
@@ -119,7 +119,7 @@ class PlacesByColumns:
     def _may_come(self, spec: PodSpec, cache: ProblemCache) -> Mask | None:
         """Return to which nodes the pods may come at all; None if they would rather have some."""
         nodes = self._nodes or ()
-        relevant = relevant_facts_of((Ask(spec, (), ""),))
+        relevant = relevant_facts_of((PodRequirements(spec, (), ""),))
         kinds, numbers = cache.kinds_of(nodes, relevant)
         fits = [cache.memo((fit_of, spec), (kind,), partial(fit_of, spec, kind)) for kind in kinds]
         if best_pair_minimum_of(spec, kinds) or not all(map(_says_nothing, fits)):

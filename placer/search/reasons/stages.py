@@ -21,10 +21,10 @@ from placer.search.reasons.firsts import Firsts, pods_without_company
 from placer.search.reasons.guesses import hangs_on_guess
 from placer.search.reasons.question import OtherPods, PodOnNode
 from placer.search.reasons.register import demands_of, node_lacks
-from placer.state.asks import Ask, asks_of, relevant_facts_of
 from placer.state.fits import fit_of
 from placer.state.out_of_time import OutOfTimeError, Stop, raise_if_out_of_time
 from placer.state.problem_cache import ProblemCache
+from placer.state.requirements import PodRequirements, relevant_facts_of, requirements_of
 from placer_models.cluster import Instance, Node, Nodes, RunningPod
 from placer_models.incremental import PersistentTuple
 from placer_models.placement import Placement
@@ -96,7 +96,7 @@ class Stage:
             account = self.account_at(index)
             yield replace(account, offered=False) if account.offered else account
 
-    def blocker(self, ask: Ask, index: int) -> Blocker | None:
+    def blocker(self, ask: PodRequirements, index: int) -> Blocker | None:
         """Return why pods that ask alike have no place on a node, or None if they have one.
 
         Raises:
@@ -106,19 +106,19 @@ class Stage:
         never = self.before.blocker(ask, index) if self.before else None
         return never or self.own_blocker(ask, index)
 
-    def question(self, ask: Ask, index: int) -> PodOnNode:
+    def question(self, ask: PodRequirements, index: int) -> PodOnNode:
         """Return the question whether pods that ask alike have a place on a node."""
         node, running = self.nodes[index], self.running[index]
         spec = spec_on(ask.spec, node)
         return PodOnNode(spec, ask.namespace, ask.levels, node, running, self.crowd)
 
-    def lacking(self, ask: Ask, index: int) -> list[Demand]:
+    def lacking(self, ask: PodRequirements, index: int) -> list[Demand]:
         """Return all that a node cannot give to pods that ask alike, as far as counting tells."""
         asked, account = self.question(ask, index), self.account_at(index)
         demands = self._demands(ask, asked, self.kinds[index], account)
         return [demand for demand in demands if node_lacks(demand, asked, account)]
 
-    def blockers_elsewhere(self, ask: Ask, index: int) -> Iterator[Blocker]:
+    def blockers_elsewhere(self, ask: PodRequirements, index: int) -> Iterator[Blocker]:
         """Yield what pods elsewhere say against a node, beside what `lacking` counts.
 
         Raises:
@@ -129,14 +129,14 @@ class Stage:
             yield _COMPANY_ELSEWHERE
         yield from self.limits.blockers(ask.spec, ask.namespace, index)
 
-    def _is_company_elsewhere(self, ask: Ask, node: Node) -> bool:
+    def _is_company_elsewhere(self, ask: PodRequirements, node: Node) -> bool:
         """Return whether such a pod would have to be with one that is on another node."""
         if self.firsts is None:
             raise OutOfTimeError
         return self.firsts.keep_off(ask.spec, ask.namespace, node)
 
     def blockers(
-        self, ask: Ask, barred: Callable[[Node], Blocker | None] | None = None
+        self, ask: PodRequirements, barred: Callable[[Node], Blocker | None] | None = None
     ) -> Counter[Blocker] | int:
         """Count what blocks the pod over all nodes, or return the index of a node with a place.
 
@@ -167,7 +167,7 @@ class Stage:
             found[blocker] += 1
         return found
 
-    def known_before(self, ask: Ask) -> BlockerColumn | None:
+    def known_before(self, ask: PodRequirements) -> BlockerColumn | None:
         """Return what is known of the nodes that are as they are at another stage.
 
         It is None where more than the pods of a node decides who has a place there.
@@ -177,7 +177,7 @@ class Stage:
         stage, others = self.same
         return stage.known_but_for(others, ask)
 
-    def known_but_for(self, others: Collection[int], ask: Ask) -> BlockerColumn | None:
+    def known_but_for(self, others: Collection[int], ask: PodRequirements) -> BlockerColumn | None:
         """Return what is known of the nodes but for some, if anything is kept of this stage."""
         if self.kept is None:
             return None
@@ -185,7 +185,7 @@ class Stage:
         return self.kept.of(ask).but_for(others, self._look_at_many(ask, never))
 
     def _look_at_nodes(
-        self, ask: Ask
+        self, ask: PodRequirements
     ) -> tuple[Callable[[int], Blocker | None], Callable[[int], Blocker | None]]:
         """Return a look at single nodes, for pods that look at nothing beyond theirs.
 
@@ -204,7 +204,9 @@ class Stage:
 
         return look, never
 
-    def _look_at_many(self, ask: Ask, never: Callable[[int], Blocker | None]) -> LookAtMany:
+    def _look_at_many(
+        self, ask: PodRequirements, never: Callable[[int], Blocker | None]
+    ) -> LookAtMany:
         """Return a look at many nodes at once, which tells what plain amounts tell."""
         if self.kept is None or self.crowd is None or ask.spec.variants or ask.spec.affinity:
             return lambda _: ()
@@ -217,12 +219,12 @@ class Stage:
         look = NodesInQuestion(self.kinds, self.kept, self.account_at, question, demands, never)
         return partial(blockers_by_columns, look)
 
-    def _looks_at_its_node(self, ask: Ask) -> bool:
+    def _looks_at_its_node(self, ask: PodRequirements) -> bool:
         """Return whether nothing beyond a node decides if pods have a place there."""
         beyond = self.crowd is not None and self.crowd.domains
         return not (beyond or looks_at_others(ask.spec))
 
-    def own_blocker(self, ask: Ask, index: int) -> Blocker | None:
+    def own_blocker(self, ask: PodRequirements, index: int) -> Blocker | None:
         """Return what blocks pods at this stage, if no stage before it does."""
         node = self.nodes[index]
         if self._is_company_elsewhere(ask, node):
@@ -245,7 +247,7 @@ class Stage:
             )
         return self._known[key] or self.limits.blocker(ask.spec, ask.namespace, index)
 
-    def _look(self, ask: Ask, index: int, account: Account | None) -> Blocker | None:
+    def _look(self, ask: PodRequirements, index: int, account: Account | None) -> Blocker | None:
         """Return what blocks pods on a node by itself."""
         account = self.account_at(index) if account is None else account
         asked = self.question(ask, index)
@@ -271,7 +273,7 @@ class Stage:
         return tuple(map(node.topology_domain, self.crowd.domains))
 
     def _demands(
-        self, ask: Ask, asked: PodOnNode, kind: Node, account: Account
+        self, ask: PodRequirements, asked: PodOnNode, kind: Node, account: Account
     ) -> tuple[Demand, ...]:
         """Return what is demanded, which is the same for most nodes of a kind."""
         if ask.spec.affinity or account.affine or (self.crowd and self.crowd.domains):
@@ -304,7 +306,7 @@ def stages_of(
     nodes, accounts, cache = Nodes.of(instance.nodes), before.accounts, before.cache
     affine = cache.problems.sums_of(accounts).affine
     keys = _keys(accounts if affine else (), pods_of(asked.gangs))
-    asks, _ = asks_of(asked, affine=affine)
+    asks, _ = requirements_of(asked, affine=affine)
     relevant = cache.problems.batch_memo(
         (relevant_facts_of, asks), (), partial(relevant_facts_of, asks)
     )

@@ -19,9 +19,9 @@ from placer.search.reasons.gangs import PlaceShortage, gang_short, group_short, 
 from placer.search.reasons.sentences import reason_sentences
 from placer.search.reasons.stages import Stage, stages_of
 from placer.search.reasons.unknown_names import KnownNames
-from placer.state.asks import Ask
 from placer.state.network import required_levels
 from placer.state.out_of_time import OutOfTimeError
+from placer.state.requirements import PodRequirements
 from placer_models.cluster import Instance, Node, Nodes
 from placer_models.left_out import LeftOut
 from placer_models.placement import NamespacedName, Placement, RejectedPlace, Unplaced
@@ -218,13 +218,17 @@ class _Reasons:
                 self._pods[known] = self._looked_into(known[0], gang, members, stages)
         return self._pods[known]
 
-    def _question(self, pod: Pod, gang: Gang) -> tuple[Ask, tuple[str, str] | None]:
+    def _question(self, pod: Pod, gang: Gang) -> tuple[PodRequirements, tuple[str, str] | None]:
         """Return a key: pods with the same one share a verdict."""
-        ask = Ask(pod.spec, required_levels(gang), pod.namespace)
+        ask = PodRequirements(pod.spec, required_levels(gang), pod.namespace)
         return ask, gang.key if self._members[gang.key] else None
 
     def _looked_into(
-        self, ask: Ask, gang: Gang, members: Sequence[Node], stages: tuple[Stage, Stage, Stage]
+        self,
+        ask: PodRequirements,
+        gang: Gang,
+        members: Sequence[Node],
+        stages: tuple[Stage, Stage, Stage],
     ) -> _Verdict:
         _, second, third = stages
         room = 0

@@ -1,4 +1,4 @@
-"""Asks: what the pods of a batch ask for, each once, and what that means on kinds of nodes."""
+"""Requirements: what the pods of a batch ask for, each once, and what that means on kinds of nodes."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -32,8 +32,8 @@ from placer_models.variants import variant_on
 T = TypeVar("T")
 
 
-class Ask(NamedTuple):
-    """What a pod asks for; pods with equal asks are interchangeable.
+class PodRequirements(NamedTuple):
+    """What a pod asks for; pods with equal requirements are interchangeable.
 
     Attributes:
         levels: Levels of the network that a node must have.
@@ -46,12 +46,12 @@ class Ask(NamedTuple):
     namespace: str
 
 
-class EncodedAsks(NamedTuple):
-    """The asks of a batch in integers, which do not depend on what is left on the nodes.
+class EncodedRequirements(NamedTuple):
+    """The requirements of a batch in integers, which do not depend on what is left on the nodes.
 
     Attributes:
-        shapes: The shape of each ask.
-        fits: The fit of each ask on each kind of node.
+        shapes: The shape of each of them.
+        fits: The fit of each on each kind of node.
         shared: The types whose shares are counted, and whether virtual functions are counted too.
         device_types: As in ``Problem``.
         on_kinds: As in ``Problem``.
@@ -65,26 +65,35 @@ class EncodedAsks(NamedTuple):
     on_kinds: Mapping[int, tuple[int, ...]]
 
 
-def asks_of(instance: Instance, *, affine: bool) -> tuple[tuple[Ask, ...], tuple[int, ...]]:
-    """Return all asks of the pods, each once, and the index of each pod's ask.
+def requirements_of(
+    instance: Instance, *, affine: bool
+) -> tuple[tuple[PodRequirements, ...], tuple[int, ...]]:
+    """Return what the pods ask for, each once, and the index of each pod's requirements.
 
     What variants ask for follows; no pod has an index of those.
     """
-    asks: dict[Ask, int] = {}
+    requirements: dict[PodRequirements, int] = {}
     pods = tuple(
-        asks.setdefault(Ask(pod.spec, levels, pod.namespace if affine else ""), len(asks))
+        requirements.setdefault(
+            PodRequirements(pod.spec, levels, pod.namespace if affine else ""), len(requirements)
+        )
         for gang in instance.gangs
         for levels in (required_levels(gang),)
         for pod in gang.pods
     )
-    several = [ask for ask in asks if ask.spec.variants]
-    return (*asks, *(ask._replace(spec=one) for ask in several for one in ask.spec.resolved)), pods
+    several = [each for each in requirements if each.spec.variants]
+    return (
+        *requirements,
+        *(each._replace(spec=one) for each in several for one in each.spec.resolved),
+    ), pods
 
 
-def _on_kinds(asks: Sequence[Ask], kinds: Sequence[Node]) -> dict[int, tuple[int, ...]]:
-    """Return ask with variants -> for each kind of nodes the ask that counts there."""
-    several = {i: ask.spec for i, ask in enumerate(asks) if ask.spec.variants}
-    first = len(asks) - sum(len(spec.variants) for spec in several.values())
+def _on_kinds(
+    requirements: Sequence[PodRequirements], kinds: Sequence[Node]
+) -> dict[int, tuple[int, ...]]:
+    """Return index of one with variants -> for each kind of nodes the index that counts."""
+    several = {i: each.spec for i, each in enumerate(requirements) if each.spec.variants}
+    first = len(requirements) - sum(len(spec.variants) for spec in several.values())
     found = {}
     for i, spec in several.items():
         found[i] = tuple(first + variant_on(spec, kind) for kind in kinds)
@@ -95,7 +104,7 @@ def _on_kinds(asks: Sequence[Ask], kinds: Sequence[Node]) -> dict[int, tuple[int
 def fits_by_kind(
     fits: tuple[tuple[Fit | None, ...], ...], on_kinds: Mapping[int, tuple[int, ...]]
 ) -> tuple[tuple[Fit | None, ...], ...]:
-    """Return the fits; an ask with variants has those of the ask that counts on each kind."""
+    """Return the fits; one with variants has those of the one that counts on each kind."""
     if not on_kinds:
         return fits
     return tuple(
@@ -127,39 +136,39 @@ def _least_of(shapes: Sequence[Shape]) -> Shape:
     )
 
 
-def relevant_facts_of(asks: Sequence[Ask]) -> RelevantNodeFacts:
+def relevant_facts_of(requirements: Sequence[PodRequirements]) -> RelevantNodeFacts:
     """Return which facts of nodes the pods look at."""
-    specs = [ask.spec for ask in asks]
+    specs = [each.spec for each in requirements]
     return RelevantNodeFacts(
         labels=frozenset(key for spec in specs for key in label_keys(spec)),
         extended=frozenset(name for spec in specs for name, _ in spec.requests.extended),
-        levels=frozenset(level for ask in asks for level in ask.levels),
+        levels=frozenset(level for each in requirements for level in each.levels),
         names=frozenset(n for s in specs if s.node_affinity for n in s.node_affinity.names),
     )
 
 
-def encoded_asks(
-    asks: Sequence[Ask],
+def encoded_requirements(
+    requirements: Sequence[PodRequirements],
     kinds: tuple[Node, ...],
     dimensions: tuple[Dimension, ...],
     cache: ProblemCache,
     stop: Stop | None = None,
-) -> EncodedAsks:
-    """Return the asks in integers.
+) -> EncodedRequirements:
+    """Return the requirements in integers.
 
     Args:
-        asks: The asks.
+        requirements: What pods ask for, each once.
         kinds: The kinds of nodes, as ``cache`` has them.
         dimensions: The dimensions in which shapes take amounts.
         cache: What was worked out for earlier batches.
-        stop: Asked for each ask whether the time is over.
+        stop: Asked for each of them whether the time is over.
 
     Raises:
         OutOfTimeError: It was over.
 
     """
     of_cells = in_cells(dimensions)
-    specs = [ask.spec for ask in asks]
+    specs = [each.spec for each in requirements]
 
     def in_time(what: Iterable[T]) -> Iterator[T]:
         for one in what:
@@ -172,31 +181,34 @@ def encoded_asks(
     )
     fits = tuple(
         cache.memo(
-            (_fits, ask.spec, ask.levels, of_cells),
+            (_fits, each.spec, each.levels, of_cells),
             kinds,
-            partial(_fits, ask, kinds, of_cells, cache),
+            partial(_fits, each, kinds, of_cells, cache),
         )
-        for ask in in_time(asks)
+        for each in in_time(requirements)
     )
     types = tuple(sorted({device.type for kind in kinds for device in kind.devices}))
-    on_kinds = _on_kinds(asks, kinds)
+    on_kinds = _on_kinds(requirements, kinds)
     shared = _shared(shapes, specs)
     # Without nodes there is no kind on which a variant counts.
     several = {i: those for i, those in on_kinds.items() if those}
     least = {i: _least_of([shapes[one] for one in set(those)]) for i, those in several.items()}
     shapes = tuple(least.get(i, shape) for i, shape in enumerate(shapes))
-    return EncodedAsks(shapes, fits_by_kind(fits, on_kinds), shared, types, on_kinds)
+    return EncodedRequirements(shapes, fits_by_kind(fits, on_kinds), shared, types, on_kinds)
 
 
 def _fits(
-    ask: Ask, kinds: tuple[Node, ...], of_cells: tuple[Dimension, ...], cache: ProblemCache
+    required: PodRequirements,
+    kinds: tuple[Node, ...],
+    of_cells: tuple[Dimension, ...],
+    cache: ProblemCache,
 ) -> tuple[Fit | None, ...]:
-    """Return the fit of an ask on each kind of node."""
-    spec = ask.spec
+    """Return the fit of pods on each kind of node."""
+    spec = required.spec
     fits: list[Fit | None] = []
     bare_kinds = cache.memo("without homes", kinds, lambda: tuple(map(cache.without_homes, kinds)))
     for whole, bare in zip(kinds, bare_kinds, strict=True):
-        if not has_levels(whole, ask.levels):
+        if not has_levels(whole, required.levels):
             fits.append(None)
             continue
         # Homes split device classes. Only devices side by side and containers look at these.
