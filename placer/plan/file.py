@@ -31,7 +31,7 @@ from placer_models.cluster import Instance
 from placer_models.defaults import NO_DEFAULTS
 from placer_models.files.documents import Document
 from placer_models.files.errors import InputError, near_or_first_names, shown
-from placer_models.files.faults import Faults, Place
+from placer_models.files.faults import DocumentLocation, Faults
 from placer_models.files.tree import as_json
 from placer_models.files.validate import note_differences, read_by_schema
 from placer_models.instance.build import PartsBeside, WaitingParts, build_instance
@@ -75,16 +75,16 @@ def read_question(
 
     """
     faults = Faults([plan, *documents])
-    if wrong := note_differences(PlanFile, Place(plan, faults)):
+    if wrong := note_differences(PlanFile, DocumentLocation(plan, faults)):
         # What is wrong with the rest is told as well, where it does not follow from this.
         others = Faults([plan, *documents])
-        rest = Place(without_wrong_fields(plan, wrong), others)
+        rest = DocumentLocation(without_wrong_fields(plan, wrong), others)
         with suppress(InputError, ValueError):
             _read(rest, documents, find_machine, cluster, more)
         others.hand_over(faults, lambda at: not is_consequential_fault(at, wrong))
         raise faults.all_of_them() or AssertionError("what differs from the schema has a fault")
     try:
-        return _read(Place(plan, faults), documents, find_machine, cluster, more)
+        return _read(DocumentLocation(plan, faults), documents, find_machine, cluster, more)
     except InputError as error:
         # Faults of further files, such as a machine's, are not among the gathered ones.
         raise faults.all_of_them() or error from None
@@ -120,7 +120,7 @@ def read_offers(
 
 
 def _read(
-    place: Place,
+    place: DocumentLocation,
     documents: Sequence[Document],
     find_machine: MachineFinder,
     cluster: Instance | None,
@@ -220,7 +220,7 @@ def _without_headroom(
     return replace(instance, gangs=kept), spare
 
 
-def _survive(part: SurvivePart | None, place: Place) -> FailureTolerance | None:
+def _survive(part: SurvivePart | None, place: DocumentLocation) -> FailureTolerance | None:
     if part is None:
         return None
     if (part.nodes is None) == (part.domain is None):
@@ -235,7 +235,7 @@ def _survive(part: SurvivePart | None, place: Place) -> FailureTolerance | None:
     return FailureTolerance(part.domain or "", part.count, part.priority)
 
 
-def _check_domain(question: PlanQuestion, place: Place) -> None:
+def _check_domain(question: PlanQuestion, place: DocumentLocation) -> None:
     """Note a domain that no node has, or the loss of all of them."""
     survive = question.survive
     if survive is None or not survive.domain:
@@ -255,7 +255,7 @@ def _check_domain(question: PlanQuestion, place: Place) -> None:
         )
 
 
-def _check_changes(question: PlanQuestion, place: Place) -> None:
+def _check_changes(question: PlanQuestion, place: DocumentLocation) -> None:
     """Note changes of scenarios that have nothing to change."""
     for i, scenario in enumerate(question.scenarios):
         try:
@@ -326,10 +326,10 @@ def _gang_named(instance: Instance, name: str) -> Gang:
 
 
 def _offers(
-    parts: Sequence[OfferPart], place: Place, cluster: Instance | None
-) -> tuple[list[tuple[OfferPart, Place]], list[tuple[Place, str]]]:
+    parts: Sequence[OfferPart], place: DocumentLocation, cluster: Instance | None
+) -> tuple[list[tuple[OfferPart, DocumentLocation]], list[tuple[DocumentLocation, str]]]:
     """Return the offers whose names are good, and what is wrong with the other names."""
-    seen: dict[str, Place] = {}
+    seen: dict[str, DocumentLocation] = {}
     there = {node.name for node in cluster.nodes} if cluster else set()
     good, wrong = [], []
     for i, part in enumerate(parts):
@@ -358,7 +358,7 @@ def _is_one(name: str) -> bool:
         return True  # The reader of nodes says what is wrong with it.
 
 
-def _factor(text: str, place: Place) -> Fraction:
+def _factor(text: str, place: DocumentLocation) -> Fraction:
     """Return a factor, or note what is wrong with it."""
     if _FACTOR.fullmatch(text) and 0 < Fraction(text) <= MOST_TIMES:
         return Fraction(text)
@@ -369,7 +369,7 @@ def _factor(text: str, place: Place) -> Fraction:
 
 
 def _scenarios(
-    parts: Sequence[ScenarioPart], place: Place, words: ScenarioWords
+    parts: Sequence[ScenarioPart], place: DocumentLocation, words: ScenarioWords
 ) -> Iterator[PlanScenario]:
     seen: set[str] = set()
     for i, part in enumerate(parts):
@@ -394,7 +394,9 @@ def _scenarios(
         )
 
 
-def _check_names(parts: Sequence[ScenarioPart], known: Collection[Key], place: Place) -> None:
+def _check_names(
+    parts: Sequence[ScenarioPart], known: Collection[Key], place: DocumentLocation
+) -> None:
     """Note the names in scenarios that no pod and no gang of the demand has."""
     told = [name if namespace == "default" else f"{namespace}/{name}" for namespace, name in known]
     for i, part in enumerate(parts):
@@ -441,7 +443,7 @@ def _copies(part: DemandGangPart) -> Iterator[GangPart]:
         yield part.model_copy(update={"name": name, "pods": pods})
 
 
-def _with_cluster(plan: Instance, cluster: Instance, demand: Place) -> Instance:
+def _with_cluster(plan: Instance, cluster: Instance, demand: DocumentLocation) -> Instance:
     """Return the instance of a cluster with the plan's demand."""
     taken = {gang.key for gang in cluster.gangs}
     taken |= {pod.key for gang in cluster.gangs for pod in gang.pods}

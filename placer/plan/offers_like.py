@@ -7,12 +7,12 @@ from placer.plan.schema import OfferPart
 from placer_models.cluster import Instance, Node
 from placer_models.files.documents import Document
 from placer_models.files.errors import near_or_first_names, shown
-from placer_models.files.faults import Place
+from placer_models.files.faults import DocumentLocation
 from placer_models.files.tree import as_json
 from placer_models.instance.hosts import expand_hosts
 from placer_models.whatif.nodes import as_another
 
-_Offers = Sequence[tuple[OfferPart, Place]]
+_Offers = Sequence[tuple[OfferPart, DocumentLocation]]
 
 _BESIDE_LIKE = {"name", "like", "price", "most", "pack_of"}
 
@@ -31,7 +31,7 @@ def names_there(documents: Sequence[Document], cluster: Instance | None) -> list
 
 def of_machines(
     offers: _Offers, there: Sequence[str]
-) -> tuple[list[tuple[OfferPart, Place]], list[tuple[Place, str]]]:
+) -> tuple[list[tuple[OfferPart, DocumentLocation]], list[tuple[DocumentLocation, str]]]:
     """Return the offers of machines, and what is wrong with those of nodes.
 
     Args:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from placer_models.files.documents import Document
-from placer_models.files.faults import Place
+from placer_models.files.faults import DocumentLocation
 from placer_models.files.tree import Entry, Listing, Mapping, Path, ScalarValue, Tree
 
 _BY_THEMSELVES = frozenset({"name", "machine", "price"})
@@ -29,7 +29,7 @@ def without_wrong_fields(plan: Document, wrong: Sequence[Path]) -> Document:
     return replace(plan, tree=tree)
 
 
-def is_consequential_fault(place: Place, wrong: Sequence[Path]) -> bool:
+def is_consequential_fault(place: DocumentLocation, wrong: Sequence[Path]) -> bool:
     """Return whether a fault of the rest may be there only because something was left out."""
     path = place.path
     for other in wrong:

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from placer_models.cluster import Machine
 from placer_models.files.errors import InputError, near_or_first_names, shown
-from placer_models.files.faults import Place
+from placer_models.files.faults import DocumentLocation
 from placer_models.instance.nodes import MachineFinder
 from placer_models.whatif.change import ChangeError, InstanceChange
 from placer_models.whatif.language import KINDS, parse_change
@@ -23,7 +23,7 @@ ScenarioPrices = tuple[tuple[str, Decimal], ...]
 ScenarioLimits = tuple[tuple[str, int], ...]
 
 
-def price_of(text: str, place: Place) -> Decimal:
+def price_of(text: str, place: DocumentLocation) -> Decimal:
     """Return a price, or note what is wrong with it."""
     if _PRICE.fullmatch(text) and Decimal(text):
         return Decimal(text)
@@ -47,10 +47,10 @@ class ScenarioWords:
 
     offers: Sequence[str]
     find_machine: MachineFinder
-    plan: Place
+    plan: DocumentLocation
 
     def read(
-        self, texts: Sequence[str], place: Place
+        self, texts: Sequence[str], place: DocumentLocation
     ) -> tuple[ScenarioChanges, ScenarioPrices, ScenarioLimits]:
         """Return the changes that texts name, prices and limits of offers; faults are noted."""
         changes: list[InstanceChange] = []

@@ -22,7 +22,7 @@ from placer.slots.schema import (
     OperatorPart,
     SlotSharingGroupPart,
 )
-from placer_models.files.faults import Place
+from placer_models.files.faults import DocumentLocation
 from placer_models.files.validate import read_only_document
 
 
@@ -52,7 +52,7 @@ def read_job_graph(path: Path) -> JobGraph:
     return _read(path)[0]
 
 
-def _read(path: Path) -> tuple[JobGraph, Place]:
+def _read(path: Path) -> tuple[JobGraph, DocumentLocation]:
     part, place = read_only_document(path, JobGraphFile)
     job = _job(part)
     for fault in job_graph_faults(job):
@@ -61,7 +61,7 @@ def _read(path: Path) -> tuple[JobGraph, Place]:
     return job, place
 
 
-def _add(place: Place, fault: JobFault) -> None:
+def _add(place: DocumentLocation, fault: JobFault) -> None:
     place.at(*fault.path).fault(fault.message, name=fault.name, known=fault.known)
 
 

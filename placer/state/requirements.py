@@ -1,4 +1,4 @@
-"""Requirements: what the pods of a batch ask for, each once, and what that means on kinds of nodes."""
+"""Requirements: what the pods of a batch ask for, each once, and what it means on each kind."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Places in documents, and the list of what was found wrong at them."""
+"""Locations in documents, and the list of what was found wrong at them."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -12,16 +12,16 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class DocumentLocation:
     """A part of a document, for messages."""
 
     document: Document
     faults: "Faults"
     path: Path = ()
 
-    def at(self, *more: str | int) -> "Place":
+    def at(self, *more: str | int) -> "DocumentLocation":
         """Return the place of a part of this part."""
-        return Place(self.document, self.faults, (*self.path, *more))
+        return DocumentLocation(self.document, self.faults, (*self.path, *more))
 
     def fault(
         self,
@@ -109,7 +109,9 @@ class Faults:
         if len(self._found) == self._most:
             self.raise_first()
 
-    def hand_over(self, to: "Faults", keeps: Callable[[Place], bool] = lambda _: True) -> None:
+    def hand_over(
+        self, to: "Faults", keeps: Callable[[DocumentLocation], bool] = lambda _: True
+    ) -> None:
         """Note these faults, which were gathered apart, among others.
 
         Where something cannot be read, what is illegal may follow from it alone, and is not noted.
@@ -127,7 +129,7 @@ class Faults:
             if (read or not fault.illegal) and keeps(fault.place):
                 to.add(fault)
 
-    def found_at(self, place: Place) -> bool:
+    def found_at(self, place: DocumentLocation) -> bool:
         """Return whether a fault is noted at the very place."""
         return any(
             fault.place.document is place.document and fault.place.path == place.path
@@ -177,7 +179,7 @@ class Faults:
 
 
 class _Fault(NamedTuple):
-    place: Place
+    place: DocumentLocation
     message: str
     name: str
     known: Iterable[str]

@@ -12,7 +12,7 @@ from pydantic_core import ErrorDetails
 
 from placer_models.files.documents import Document, name_of, read_documents
 from placer_models.files.errors import InputError, shown, suggestion
-from placer_models.files.faults import Faults, Place
+from placer_models.files.faults import DocumentLocation, Faults
 from placer_models.files.part import Part
 from placer_models.files.tree import (
     Listing,
@@ -48,7 +48,9 @@ _BARE = re.compile(r"true|false|-?[0-9]+(?:\.[0-9]+)?")
 """Numbers and truth values, which are text if in quotes."""
 
 
-def read_by_schema(schema: type[Model], place: Place, *, nulls: bool = False) -> Model | None:
+def read_by_schema(
+    schema: type[Model], place: DocumentLocation, *, nulls: bool = False
+) -> Model | None:
     """Return the part of the document at the place as the schema's model.
 
     If anything differs from the schema, it is added to the faults and the answer is None.
@@ -65,7 +67,7 @@ def read_by_schema(schema: type[Model], place: Place, *, nulls: bool = False) ->
     return None
 
 
-def note_differences(schema: type[Part], place: Place) -> tuple[Path, ...]:
+def note_differences(schema: type[Part], place: DocumentLocation) -> tuple[Path, ...]:
     """Note each thing that differs from the schema, and return the paths of all of them.
 
     A field that is missing beside one that is not known here, which may be its misspelling, is
@@ -107,7 +109,7 @@ def _validated(
     return model, groups
 
 
-def read_as(schema: type[Model], place: Place, *, nulls: bool = False) -> Model:
+def read_as(schema: type[Model], place: DocumentLocation, *, nulls: bool = False) -> Model:
     """Return the part at the place as the schema's model, as `read_by_schema` does.
 
     Raises:
@@ -120,7 +122,7 @@ def read_as(schema: type[Model], place: Place, *, nulls: bool = False) -> Model:
     return model
 
 
-def read_only_document(path: FilePath, schema: type[Model]) -> tuple[Model, Place]:
+def read_only_document(path: FilePath, schema: type[Model]) -> tuple[Model, DocumentLocation]:
     """Return the one document of a file and its place; ``-`` is standard input.
 
     Args:
@@ -133,7 +135,7 @@ def read_only_document(path: FilePath, schema: type[Model]) -> tuple[Model, Plac
 
     """
     document = only_document(path, schema.kind_of_documents())
-    place = Place(document, Faults([document]))
+    place = DocumentLocation(document, Faults([document]))
     return read_as(schema, place), place
 
 
@@ -152,7 +154,7 @@ def only_document(path: FilePath, kind: str) -> Document:
     if len(documents) != 1:
         message = f"got {len(documents)} documents; expected one of 'kind: {kind}'"
         raise InputError(name_of(path), None, "", message)
-    place = Place(documents[0], Faults(documents))
+    place = DocumentLocation(documents[0], Faults(documents))
     # Another kind is told of first, before its fields are called strange.
     said = place.at("kind")
     if said.exists and said.value != shown(kind):

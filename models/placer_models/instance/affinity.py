@@ -1,7 +1,7 @@
 """Affinity between pods in files, read and written."""
 
 from placer_models.affinity import OF_ONE_NODE, AffinityTerm
-from placer_models.files.faults import Place
+from placer_models.files.faults import DocumentLocation
 from placer_models.files.part import Json
 from placer_models.instance.schema import SpecPart
 from placer_models.instance.wish_schema import (
@@ -36,7 +36,7 @@ def affinity_terms(part: SpecPart) -> tuple[AffinityTerm, ...]:
     )
 
 
-def place_of_term(part: SpecPart, index: int, place: Place) -> Place:
+def place_of_term(part: SpecPart, index: int, place: DocumentLocation) -> DocumentLocation:
     """Return where the level of one of the terms is written."""
     places = []
     for field, written in (("affinity", part.affinity), ("antiAffinity", part.anti_affinity)):

@@ -8,7 +8,7 @@ from placer_models.cluster import Instance, Machine
 from placer_models.defaults import NO_DEFAULTS, Defaults
 from placer_models.files.documents import API_VERSION, Document
 from placer_models.files.errors import InputError, shown, suggestion
-from placer_models.files.faults import Faults, Place
+from placer_models.files.faults import DocumentLocation, Faults
 from placer_models.files.tree import ScalarValue
 from placer_models.files.validate import read_as, read_by_schema
 from placer_models.instance.defaults import read_defaults
@@ -61,7 +61,7 @@ def kind_of(document: Document) -> str:
         InputError: It does not say its kind, or is of a kind that is not read here.
 
     """
-    place = Place(document, Faults([document]))
+    place = DocumentLocation(document, Faults([document]))
     for field, allowed in (("apiVersion", (API_VERSION,)), ("kind", _KINDS)):
         entry = document.tree.entries.get(field)
         if entry is None:
@@ -88,7 +88,7 @@ class PartsBeside:
 
     """
 
-    nodes: tuple[tuple[NodePart, Place], ...]
+    nodes: tuple[tuple[NodePart, DocumentLocation], ...]
     demand: tuple["WaitingParts", ...]
     faults: Faults
 
@@ -98,8 +98,8 @@ class WaitingParts:
     """What waits, as a part of a document says it, and where its lists stand."""
 
     pods: Sequence[PodPart]
-    gangs: Sequence[tuple[GangPart, Place]]
-    place: Place
+    gangs: Sequence[tuple[GangPart, DocumentLocation]]
+    place: DocumentLocation
     pods_field: str = "pods"
 
 
@@ -127,10 +127,10 @@ def build_instance(
 
     """
     faults = Faults(documents) if beside is None else beside.faults
-    files: list[tuple[InstanceFile, Place]] = []
-    parts: list[tuple[MachineFile, Place]] = []
+    files: list[tuple[InstanceFile, DocumentLocation]] = []
+    parts: list[tuple[MachineFile, DocumentLocation]] = []
     for document in documents:
-        place = Place(document, faults)
+        place = DocumentLocation(document, faults)
         kind = kind_of(document)
         if kind == MACHINE:
             machine = read_by_schema(MachineFile, place)
@@ -175,9 +175,9 @@ def defaults_alone(documents: Sequence[Document], objects: str) -> Defaults | No
         "gives 'defaults' alone; pods and nodes are among the objects"
     )
     faults = Faults(documents)
-    files: list[tuple[InstanceFile, Place]] = []
+    files: list[tuple[InstanceFile, DocumentLocation]] = []
     for document in documents:
-        place = Place(document, faults)
+        place = DocumentLocation(document, faults)
         if (kind := kind_of(document)) != INSTANCE:
             raise InputError(document.file, place.at("kind").line, "kind", f"got {kind}; {wrong}")
         for field in document.tree.entries.keys() - _OF_DEFAULTS:
@@ -200,7 +200,7 @@ def machine_of(document: Document) -> Machine:
         InputError: Something is wrong with it.
 
     """
-    place, reader = Place(document, Faults([document])), MachineReader()
+    place, reader = DocumentLocation(document, Faults([document])), MachineReader()
     reader.add(read_as(MachineFile, place), place)
     place.faults.raise_first()
     return next(iter(reader.machines.values()))
@@ -218,7 +218,7 @@ class MachineReader:
         self._weight = 0
         self.machines: dict[str, Machine] = {}
 
-    def add(self, part: MachineFile, place: Place) -> None:
+    def add(self, part: MachineFile, place: DocumentLocation) -> None:
         """Read one machine."""
         if part.name in self.machines:
             message = f"a machine {shown(part.name)} is already given; rename one"
@@ -244,7 +244,7 @@ class MachineReader:
 
 
 def _build(
-    files: Sequence[tuple[InstanceFile, Place]],
+    files: Sequence[tuple[InstanceFile, DocumentLocation]],
     machines: dict[str, Machine],
     find_machine: MachineFinder,
     beside: PartsBeside | None,
@@ -342,16 +342,18 @@ def _build(
     )
 
 
-def _whole_list(item: Place) -> Place:
+def _whole_list(item: DocumentLocation) -> DocumentLocation:
     """Return the place of the list that an item stands in."""
-    return Place(item.document, item.faults, item.path[:-1])
+    return DocumentLocation(item.document, item.faults, item.path[:-1])
 
 
-def _with_places(gangs: Sequence[GangPart], place: Place) -> list[tuple[GangPart, Place]]:
+def _with_places(
+    gangs: Sequence[GangPart], place: DocumentLocation
+) -> list[tuple[GangPart, DocumentLocation]]:
     return [(gang, place.at("gangs", i)) for i, gang in enumerate(gangs)]
 
 
-def _once(field: str, said: Sequence[tuple[T | None, Place]]) -> T | None:
+def _once(field: str, said: Sequence[tuple[T | None, DocumentLocation]]) -> T | None:
     """Return what one of the documents says; it is a fault if a second one says it, too."""
     given = [(value, place) for value, place in said if value is not None]
     for _, place in given[1:]:
@@ -359,5 +361,5 @@ def _once(field: str, said: Sequence[tuple[T | None, Place]]) -> T | None:
     return given[0][0] if given else None
 
 
-def _names(files: Sequence[tuple[InstanceFile, Place]]) -> Iterator[str]:
+def _names(files: Sequence[tuple[InstanceFile, DocumentLocation]]) -> Iterator[str]:
     return (file.metadata.name for file, _ in files if file.metadata.name)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from placer_models.files.faults import Place
+from placer_models.files.faults import DocumentLocation
 from placer_models.files.part import Json, none_if_default
 from placer_models.instance.fields import PodBind, PodExclusive
 from placer_models.instance.schema import SpecPart
@@ -70,7 +70,7 @@ def read_burst(
     containers: Sequence[Container],
     limits: Sequence[int | None],
     qos: QosClass,
-    place: Place,
+    place: DocumentLocation,
 ) -> bool:
     """Return whether the pod is under ConstrainedBurst, and can be."""
     wish = part.cpu_bind_policy

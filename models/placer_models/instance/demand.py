@@ -12,7 +12,7 @@ from placer_models.demand import (
     ExpectedShape,
 )
 from placer_models.files.errors import shown
-from placer_models.files.faults import Place
+from placer_models.files.faults import DocumentLocation
 from placer_models.files.part import Json, MetadataPart, none_if_default
 from placer_models.files.validate import read_only_document
 from placer_models.instance.demand_schema import ExpectedDemandPart, ExpectedPodPart
@@ -23,7 +23,7 @@ from placer_models.node_affinity import NodeAffinity
 from placer_models.quantity import format_bytes, parse_bytes, parse_milli
 
 
-def read_demand(part: ExpectedDemandPart | None, place: Place) -> ExpectedDemand | None:
+def read_demand(part: ExpectedDemandPart | None, place: DocumentLocation) -> ExpectedDemand | None:
     """Return the demand of a document; None if it has none, or one with faults, which are noted."""
     if part is None:
         return None

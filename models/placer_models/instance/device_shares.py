@@ -12,7 +12,7 @@ from placer_models.device_request import (
     without_whole_share,
 )
 from placer_models.device_share import DeviceShare
-from placer_models.files.faults import Place
+from placer_models.files.faults import DocumentLocation
 from placer_models.files.part import Json
 from placer_models.instance.device_quantities import check_quantity_name
 from placer_models.instance.schema import SharePart
@@ -35,7 +35,9 @@ def share_name(written: str) -> str | None:
     return name if name in _SHARE_NAMES else None
 
 
-def shares_for_resources(amounts: Mapping[str, int], place: Place) -> list[DeviceRequest]:
+def shares_for_resources(
+    amounts: Mapping[str, int], place: DocumentLocation
+) -> list[DeviceRequest]:
     """Return the device requests that resources by percent, memory or count stand for."""
     if not any(amounts.values()):
         return []
@@ -47,7 +49,7 @@ def shares_for_resources(amounts: Mapping[str, int], place: Place) -> list[Devic
 
 
 def listed_shares(
-    parts: Sequence[SharePart], offers: SharedQuantityUnits, place: Place
+    parts: Sequence[SharePart], offers: SharedQuantityUnits, place: DocumentLocation
 ) -> list[DeviceRequest]:
     """Return what the field ``shares`` asks for, in its order.
 
@@ -97,7 +99,9 @@ def in_order(requests: Resources, grants: Sequence[DeviceGrant]) -> list[DeviceG
     return sorted(grants, key=lambda g: (g.type, order.get((g.type, g.share), last), g.minor))
 
 
-def _share(part: SharePart, offers: SharedQuantityUnits, place: Place) -> DeviceShare | None:
+def _share(
+    part: SharePart, offers: SharedQuantityUnits, place: DocumentLocation
+) -> DeviceShare | None:
     memory_bytes = None
     if part.memory is not None:
         try:
@@ -129,7 +133,7 @@ def _share(part: SharePart, offers: SharedQuantityUnits, place: Place) -> Device
     return share
 
 
-def _place_of(field: FaultPath, share: DeviceShare, place: Place) -> Place:
+def _place_of(field: FaultPath, share: DeviceShare, place: DocumentLocation) -> DocumentLocation:
     """Return the place of the field of a share that is at fault."""
     match field:
         case ("capacity", int(index)):

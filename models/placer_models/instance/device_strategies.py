@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from placer_models.device_strategy import DeviceStrategy, Strategies, strategy_fault
 from placer_models.files.errors import shown
-from placer_models.files.faults import Place
+from placer_models.files.faults import DocumentLocation
 from placer_models.instance.requests import device_type_of
 from placer_models.pod import Container, JointAllocation, counts_asked
 from placer_models.policy import AlignmentScope
@@ -16,7 +16,7 @@ def read_strategies(
     joint: JointAllocation | None,
     scoped: Collection[str],
     aligned: AlignmentScope | None,
-    place: Place,
+    place: DocumentLocation,
 ) -> Strategies:
     """Return the strategies of a pod that are compatible with all else that it asks for.
 

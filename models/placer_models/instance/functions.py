@@ -8,7 +8,7 @@ from placer_models.cluster import Node
 from placer_models.cpuset import format_cpu_list
 from placer_models.device import FunctionSelector, VirtualFunction
 from placer_models.files.errors import shown
-from placer_models.files.faults import Place
+from placer_models.files.faults import DocumentLocation
 from placer_models.files.part import Json
 from placer_models.instance.machine_parts import FunctionGroupPart
 from placer_models.placement import DeviceGrant
@@ -42,7 +42,7 @@ def groups_to_list(functions: Sequence[VirtualFunction]) -> list[Json]:
 def read_function_selectors(
     written: Mapping[str, Mapping[str, Sequence[str]]],
     shared: Collection[str],
-    place: Place,
+    place: DocumentLocation,
 ) -> tuple[tuple[str, FunctionSelector], ...]:
     """Return which virtual functions come with the shares of a pod.
 
@@ -72,7 +72,7 @@ def held_functions(
     node: Node,
     holders: FunctionHolders,
     title: str,
-    place: Place,
+    place: DocumentLocation,
 ) -> tuple[DeviceGrant, ...]:
     """Return a running pod's device grants with the virtual functions that the file names."""
     wishes = dict(spec.functions)

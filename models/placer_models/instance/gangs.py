@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Mapping
 
 from placer_models.cluster import RunningGang
 from placer_models.files.errors import counted, shown
-from placer_models.files.faults import Place
+from placer_models.files.faults import DocumentLocation
 from placer_models.files.part import Json
 from placer_models.instance.pods import GivenKeys, PodReader, pod_to_dict
 from placer_models.instance.schema import (
@@ -37,7 +37,7 @@ class GangReader:
         self._group_names = GivenKeys("gang group")
         self._group_of: dict[NamespacedName, str] = {}
 
-    def lone(self, part: PodPart, place: Place) -> tuple[Gang, ...]:
+    def lone(self, part: PodPart, place: DocumentLocation) -> tuple[Gang, ...]:
         """Return a gang of its own for each pod of the template."""
         gangs = []
         for pod in self._pods.members(part, part.namespace, place):
@@ -47,7 +47,7 @@ class GangReader:
                 )
         return tuple(gangs)
 
-    def gang(self, part: GangPart, place: Place) -> Gang:
+    def gang(self, part: GangPart, place: DocumentLocation) -> Gang:
         """Return the gang with all its members."""
         pods = tuple(
             pod
@@ -73,7 +73,7 @@ class GangReader:
             self._gangs[gang.key] = gang
         return gang
 
-    def group(self, part: GangGroupPart, place: Place) -> GangGroup:
+    def group(self, part: GangGroupPart, place: DocumentLocation) -> GangGroup:
         """Return the gang group; its gangs have been read before."""
         self._group_names.take((part.namespace, part.name), place)
         keys: list[NamespacedName] = []
@@ -102,17 +102,17 @@ class RunningGangReader:
     def __init__(self, names: GivenKeys, levels: Collection[str]) -> None:
         self._names = names
         self._levels = levels
-        self._gangs: dict[NamespacedName, tuple[RunningGang, Place]] = {}
+        self._gangs: dict[NamespacedName, tuple[RunningGang, DocumentLocation]] = {}
         self._members: set[NamespacedName] = set()
 
-    def add(self, part: RunningGangPart, place: Place) -> None:
+    def add(self, part: RunningGangPart, place: DocumentLocation) -> None:
         """Read one gang; the running pods say which of them are in it."""
         levels = level_rules(part, self._levels, place)
         gang = RunningGang(part.name, part.namespace, gather_of(part), levels)
         if self._names.take(gang.key, place):
             self._gangs[gang.key] = gang, place
 
-    def member(self, part: RunningPart, place: Place) -> None:
+    def member(self, part: RunningPart, place: DocumentLocation) -> None:
         """Note that a running pod is in the gang that it names, which is of its namespace."""
         if part.gang is None:
             return
@@ -139,7 +139,9 @@ def gather_of(part: TogetherPart) -> GatherLevel | None:
     return GatherLevel.NODE if part.gather and NODE_LEVEL in part.gather.required else None
 
 
-def level_rules(part: TogetherPart, known: Collection[str], place: Place) -> tuple[LevelRule, ...]:
+def level_rules(
+    part: TogetherPart, known: Collection[str], place: DocumentLocation
+) -> tuple[LevelRule, ...]:
     """Return what a gang asks of levels, except that it must be on one node (`gather_of`)."""
     seen: dict[tuple[Grouping, str], Strength] = {}
     rules = []
@@ -157,7 +159,9 @@ def level_rules(part: TogetherPart, known: Collection[str], place: Place) -> tup
     return tuple(rules)
 
 
-def _written(part: TogetherPart, place: Place) -> Iterator[tuple[LevelRule, Place]]:
+def _written(
+    part: TogetherPart, place: DocumentLocation
+) -> Iterator[tuple[LevelRule, DocumentLocation]]:
     """Yield the rules in the order in which files are written."""
     for strength in (Strength.REQUIRED, Strength.PREFERRED):
         levels = getattr(part.gather, strength.value) if part.gather else ()

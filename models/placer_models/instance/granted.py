@@ -21,7 +21,7 @@ from placer_models.device_request import (
 )
 from placer_models.device_share import DeviceShare, with_both_memories
 from placer_models.files.errors import shown
-from placer_models.files.faults import Place
+from placer_models.files.faults import DocumentLocation
 from placer_models.instance.device_quantities import check_quantity_name
 from placer_models.placement import DeviceGrant, Placement
 
@@ -61,7 +61,9 @@ def resources_of(grant: DeviceGrant, memory_bytes: int) -> dict[str, object]:
     return written
 
 
-def share_of(kind: str, resources: Mapping[str, int | str], place: Place) -> DeviceShare | None:
+def share_of(
+    kind: str, resources: Mapping[str, int | str], place: DocumentLocation
+) -> DeviceShare | None:
     """Return the share that a file says is held, or None if it is all of the device.
 
     A quantity is in the unit that its text says; a plain number may be in any unit.

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from placer_models.cluster import Node
 from placer_models.cpuset import format_cpu_list
 from placer_models.files.errors import shown
-from placer_models.files.faults import Place
+from placer_models.files.faults import DocumentLocation
 from placer_models.files.part import Json
 from placer_models.pod import Pod
 from placer_models.quantity import format_bytes, parse_bytes
@@ -72,7 +72,7 @@ def pages_by_numa_node(
     written: Mapping[str, Mapping[str, int]],
     numa_nodes: Iterable[int],
     node: str,
-    place: Place,
+    place: DocumentLocation,
 ) -> PageCounts:
     """Return the pages that are written; what is wrong is a fault.
 
@@ -108,7 +108,7 @@ def pages_given(
     pod: Pod,
     node: Node,
     room: PageCounts,
-    place: Place,
+    place: DocumentLocation,
 ) -> PageCounts:
     """Return the pages that a running pod says it holds, and take them out of the room."""
     numa_nodes = [numa.id for numa in node.machine.topology.numa_nodes]

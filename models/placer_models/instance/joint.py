@@ -3,7 +3,7 @@
 from collections.abc import Collection
 
 from placer_models.files.errors import shown
-from placer_models.files.faults import Place
+from placer_models.files.faults import DocumentLocation
 from placer_models.files.part import Json
 from placer_models.instance.requests import device_type_of
 from placer_models.instance.wish_schema import JointPart
@@ -12,7 +12,7 @@ from placer_models.policy import JointScope, Strength
 
 
 def read_joint(
-    part: JointPart | None, asked: Collection[str], place: Place
+    part: JointPart | None, asked: Collection[str], place: DocumentLocation
 ) -> JointAllocation | None:
     """Return the wish, or None if there is none or it is faulty.
 

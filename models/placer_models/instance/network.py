@@ -5,7 +5,7 @@ from itertools import pairwise
 
 from placer_models.cluster import Node
 from placer_models.files.errors import shown, suggestion
-from placer_models.files.faults import Place
+from placer_models.files.faults import DocumentLocation
 from placer_models.instance.schema import LevelPart, NodePart
 from placer_models.network import NODE_LEVEL
 
@@ -14,7 +14,7 @@ class LevelReader:
     """Reads the levels of the network, narrow to wide, and the domains of nodes."""
 
     def __init__(self) -> None:
-        self._levels: dict[str, tuple[str, Place]] = {}
+        self._levels: dict[str, tuple[str, DocumentLocation]] = {}
         self._direct: set[str] = set()
 
     @property
@@ -22,7 +22,7 @@ class LevelReader:
         """The names of all levels at which nodes may belong to a domain."""
         return {NODE_LEVEL, *self._levels, *self._direct}
 
-    def add(self, part: LevelPart, place: Place) -> None:
+    def add(self, part: LevelPart, place: DocumentLocation) -> None:
         """Read one level and the label that names a node's domain."""
         if part.level == NODE_LEVEL:
             place.at("level").fault("every node has the level 'node'; leave it out")
@@ -32,7 +32,7 @@ class LevelReader:
         else:
             self._levels[part.level] = (part.label, place)
 
-    def domains(self, part: NodePart, place: Place) -> tuple[tuple[str, str], ...]:
+    def domains(self, part: NodePart, place: DocumentLocation) -> tuple[tuple[str, str], ...]:
         """Return the node's domains: those it is given, and those that its labels name."""
         if NODE_LEVEL in part.domains:
             place.at("domains", NODE_LEVEL).fault(

@@ -8,7 +8,7 @@ from placer_models.cluster import Instance, Node
 from placer_models.defaults import NO_DEFAULTS
 from placer_models.files.documents import API_VERSION, Document
 from placer_models.files.errors import InputError, shown
-from placer_models.files.faults import Faults, Place
+from placer_models.files.faults import DocumentLocation, Faults
 from placer_models.files.part import Id, Json, MetadataPart, Name, Part
 from placer_models.files.validate import read_as
 from placer_models.instance.build import NODE_PLACEMENT, MachineReader, kind_of
@@ -72,7 +72,7 @@ def node_placement_of(document: Document) -> NodePlacement:
         InputError: The document is something else, or something is wrong with it.
 
     """
-    place = Place(document, Faults([document]))
+    place = DocumentLocation(document, Faults([document]))
     kind = kind_of(document)
     if kind != NODE_PLACEMENT:
         message = f"got {shown(kind)}; expected {NODE_PLACEMENT}"
@@ -88,7 +88,7 @@ def node_placement_of(document: Document) -> NodePlacement:
     return NodePlacement(node, found, file.generation)
 
 
-def _node(file: NodePlacementFile, place: Place) -> Node:
+def _node(file: NodePlacementFile, place: DocumentLocation) -> Node:
     machines = MachineReader()
     machines.add(file.machine, place.at("machine"))
     place.faults.raise_first()
@@ -105,7 +105,7 @@ def _node(file: NodePlacementFile, place: Place) -> Node:
     return nodes[0]
 
 
-def _pod(part: NodePodPart, node: Node, pods: PodReader, place: Place) -> NodePod:
+def _pod(part: NodePodPart, node: Node, pods: PodReader, place: DocumentLocation) -> NodePod:
     spec, limits = pods.spec(part, place)
     pods.take(part.namespace, part.name, place)
     at = place.at("placement")

@@ -9,7 +9,7 @@ from placer_models.defaults import NO_DEFAULTS, Defaults
 from placer_models.device import GPU, PartitionTable
 from placer_models.files.documents import Document
 from placer_models.files.errors import InputError, named_cpus, shown, suggestion
-from placer_models.files.faults import Place
+from placer_models.files.faults import DocumentLocation
 from placer_models.files.part import Json, check_name, none_if_default
 from placer_models.files.tree import field_name
 from placer_models.instance.hosts import MAX_HOSTS, expand_hosts
@@ -55,7 +55,7 @@ class NodeReader:
         self._names = GivenKeys("node")
         self._count = 0
 
-    def nodes(self, part: NodePart, place: Place) -> tuple[Node, ...]:
+    def nodes(self, part: NodePart, place: DocumentLocation) -> tuple[Node, ...]:
         """Return the nodes of one entry: as many as its host list has names."""
         machine = self._machine(part.machine, place.at("machine"))
         try:
@@ -137,7 +137,7 @@ class NodeReader:
             )
         return tuple(nodes)
 
-    def _machine(self, name: str, place: Place) -> Machine | None:
+    def _machine(self, name: str, place: DocumentLocation) -> Machine | None:
         if name in self._machines:
             return self._machines[name]
         try:
@@ -152,7 +152,7 @@ class NodeReader:
         return machine
 
     def _hugepages(
-        self, part: NodePart, name: str, machine: Machine, place: Place
+        self, part: NodePart, name: str, machine: Machine, place: DocumentLocation
     ) -> tuple[tuple[int, int, int], ...]:
         numa_nodes = [numa.id for numa in machine.topology.numa_nodes]
         pages = pages_by_numa_node(part.hugepages, numa_nodes, name, place)
@@ -165,7 +165,9 @@ class NodeReader:
                 )
         return said
 
-    def _partitions(self, part: NodePart, machine: Machine, place: Place) -> PartitionTable | None:
+    def _partitions(
+        self, part: NodePart, machine: Machine, place: DocumentLocation
+    ) -> PartitionTable | None:
         """Return the node's own table, if any; its policy needs either that or the machine's."""
         own: PartitionTable | None = None
         if part.partitions is not None:
@@ -183,7 +185,7 @@ class NodeReader:
         return own
 
     def _extended(
-        self, part: NodePart, machine: Machine, place: Place
+        self, part: NodePart, machine: Machine, place: DocumentLocation
     ) -> tuple[tuple[str, int], ...]:
         amounts = {}
         types = {device.type for device in machine.devices}
@@ -200,7 +202,7 @@ class NodeReader:
                 place.at(name).fault(str(error))
         return tuple(sorted((name, amount) for name, amount in amounts.items() if amount))
 
-    def _mig(self, part: NodePart, machine: Machine, place: Place) -> Modes:
+    def _mig(self, part: NodePart, machine: Machine, place: DocumentLocation) -> Modes:
         """Return the GPUs in MIG mode, each with its table."""
         have = {d.minor for d in machine.devices if d.type == GPU}
         found: dict[int, str] = {}
@@ -219,7 +221,7 @@ class NodeReader:
         return tuple(sorted(found.items()))
 
     def _devices(
-        self, named: Mapping[str, Sequence[int]], machine: Machine, place: Place
+        self, named: Mapping[str, Sequence[int]], machine: Machine, place: DocumentLocation
     ) -> frozenset[tuple[str, int]]:
         """Return the devices of the machine that a field names by type."""
         found = set()

@@ -8,7 +8,7 @@ from pydantic import Field
 from placer_models.cluster import Instance
 from placer_models.cpuset import format_cpu_list
 from placer_models.files.documents import Document
-from placer_models.files.faults import Faults, Place
+from placer_models.files.faults import DocumentLocation, Faults
 from placer_models.files.part import Json, Part
 from placer_models.files.validate import read_as
 from placer_models.goals import strategy_of
@@ -205,7 +205,7 @@ def placement_with_claims(document: Document) -> tuple[Placement, PlacementClaim
         InputError: The document is not a placement.
 
     """
-    place = Place(document, Faults([document]))
+    place = DocumentLocation(document, Faults([document]))
     file = read_as(PlacementFile, place, nulls=True)
     claims = PlacementClaims(
         file.status,
@@ -308,7 +308,7 @@ def seat_to_json(pod: PodPlacement, memory_of: DeviceMemory) -> Json:
 
 
 def read_place(
-    entry: SeatEntry, whose: tuple[str, str, str | None, str], place: Place
+    entry: SeatEntry, whose: tuple[str, str, str | None, str], place: DocumentLocation
 ) -> PodPlacement:
     """Read what a pod holds of its node.
 

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from placer_models.cpuset import CpuSet, parse_cpu_list
 from placer_models.environment import name_fault, value_fault
-from placer_models.files.faults import Place
+from placer_models.files.faults import DocumentLocation
 from placer_models.files.part import Json, Part
 from placer_models.instance.fields import CpuList, Minor
 from placer_models.instance.granted import DeviceMemory, resources_of, share_of
@@ -52,7 +52,7 @@ class HeldParts(TypedDict):
     cpu_milli: tuple[tuple[int, int], ...] | None
 
 
-def held_by(entry: HeldEntry, place: Place) -> HeldParts:
+def held_by(entry: HeldEntry, place: DocumentLocation) -> HeldParts:
     """Return what an entry holds, sorted; zeros are left out, except those of counted CPUs."""
     pages = []
     for numa, counts in entry.hugepages.items():
@@ -112,7 +112,7 @@ def by_text(amounts: Iterable[tuple[int, int]]) -> Json:
     return {str(numa): amount for numa, amount in amounts}
 
 
-def _id(text: str, place: Place) -> int:
+def _id(text: str, place: DocumentLocation) -> int:
     if text.isascii() and text.isdigit() and len(text) <= 5:
         return int(text)
     place.fault("the key is the id of a NUMA node, such as '0'")

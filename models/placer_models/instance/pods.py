@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from placer_models.files.errors import shown
-from placer_models.files.faults import Faults, Place
+from placer_models.files.faults import DocumentLocation, Faults
 from placer_models.files.part import Json, check_name
 from placer_models.host_ports import HostPort
 from placer_models.instance.affinity import affinity_terms, affinity_to_dict, place_of_term
@@ -65,9 +65,9 @@ class GivenKeys:
 
     def __init__(self, kind: str) -> None:
         self._kind = kind
-        self._given: dict[NamespacedName, Place] = {}
+        self._given: dict[NamespacedName, DocumentLocation] = {}
 
-    def take(self, key: NamespacedName, place: Place) -> bool:
+    def take(self, key: NamespacedName, place: DocumentLocation) -> bool:
         """Note the key; a second one of the same name is a fault."""
         first = self._given.get(key)
         if first is not None:
@@ -112,11 +112,11 @@ class PodReader:
         self._device_choice = device_choice
         self._on_arm_alone = on_arm_alone
         self._names = GivenKeys("pod")
-        self._uids: dict[str, Place] = {}
+        self._uids: dict[str, DocumentLocation] = {}
         self._count = 0
 
     def spec(
-        self, part: SpecPart, place: Place, *, on_arm_alone: bool = False
+        self, part: SpecPart, place: DocumentLocation, *, on_arm_alone: bool = False
     ) -> tuple[PodSpec, PodLimits]:
         """Return what decides where the pod can go, and what it may use there at most.
 
@@ -214,7 +214,7 @@ class PodReader:
         )
 
     def _variants(
-        self, part: SpecPart, cpu_limits: Sequence[int | None], place: Place
+        self, part: SpecPart, cpu_limits: Sequence[int | None], place: DocumentLocation
     ) -> tuple[Variant, ...]:
         """Return what the pod asks for on some nodes."""
         found = []
@@ -236,7 +236,7 @@ class PodReader:
         variants: tuple[Variant, ...],
         containers: tuple[Container, ...],
         part: SpecPart,
-        place: Place,
+        place: DocumentLocation,
     ) -> tuple[Variant, ...]:
         """Return the variants that go with all else that the pod asks for."""
         at = place.at("variants")
@@ -256,7 +256,7 @@ class PodReader:
         return tuple(found)
 
     def spec_or_illegal(
-        self, part: SpecPart, place: Place, *, on_arm_alone: bool = False
+        self, part: SpecPart, place: DocumentLocation, *, on_arm_alone: bool = False
     ) -> tuple[PodSpec, PodLimits, Illegal | None]:
         """Return the same, and what is illegal about the pod.
 
@@ -274,7 +274,7 @@ class PodReader:
         return spec, limits, Illegal(error.field, f"{error.message}{more}", where)
 
     def _scopes(
-        self, part: SpecPart, containers: Sequence[Container], place: Place
+        self, part: SpecPart, containers: Sequence[Container], place: DocumentLocation
     ) -> tuple[tuple[str, DeviceScope], ...]:
         """Return the scope of each device type that the pod asks for."""
         asked = {request.type for c in containers for request in c.requests.devices}
@@ -293,7 +293,7 @@ class PodReader:
             scopes[kind] = scope
         return tuple(sorted(scopes.items()))
 
-    def members(self, part: MemberPart, namespace: str, place: Place) -> tuple[Pod, ...]:
+    def members(self, part: MemberPart, namespace: str, place: DocumentLocation) -> tuple[Pod, ...]:
         """Return the pods of one template."""
         self._count += part.replicas or 1
         if self._count > MAX_PODS:
@@ -316,7 +316,7 @@ class PodReader:
                 self.illegal[namespace, name] = illegal
         return tuple(pods)
 
-    def uid(self, part: SpecPart, place: Place) -> str:
+    def uid(self, part: SpecPart, place: DocumentLocation) -> str:
         """Return the uid of a pod, empty if it has none; two pods of one uid are a fault."""
         if not part.uid:
             return ""
@@ -328,18 +328,18 @@ class PodReader:
             )
         return part.uid
 
-    def take(self, namespace: str, name: str, place: Place) -> bool:
+    def take(self, namespace: str, name: str, place: DocumentLocation) -> bool:
         """Note the name of a pod; a second one of the same name is a fault."""
         return self._names.take((namespace, name), place)
 
-    def _check_longest(self, name: str, place: Place) -> None:
+    def _check_longest(self, name: str, place: DocumentLocation) -> None:
         try:
             check_name(name)
         except ValueError as error:
             place.at("name").fault(str(error))
 
     def _containers(
-        self, part: SpecPart, place: Place
+        self, part: SpecPart, place: DocumentLocation
     ) -> tuple[tuple[Container, ...], tuple[ContainerLimits, ...]]:
         """Return the containers and the limits of each."""
         if not part.containers:
@@ -359,7 +359,7 @@ class PodReader:
         return tuple(containers), tuple(limits)
 
 
-def _host_ports(part: SpecPart, place: Place) -> tuple[HostPort, ...]:
+def _host_ports(part: SpecPart, place: DocumentLocation) -> tuple[HostPort, ...]:
     """Return the ports of the node that the pod asks for."""
     ports: list[HostPort] = []
     for i, written in enumerate(part.host_ports):
@@ -371,7 +371,7 @@ def _host_ports(part: SpecPart, place: Place) -> tuple[HostPort, ...]:
     return tuple(sorted(ports))
 
 
-def _place_of(fault: SpecFault, part: SpecPart, place: Place) -> Place:
+def _place_of(fault: SpecFault, part: SpecPart, place: DocumentLocation) -> DocumentLocation:
     """Return the place of the field of a spec that is at fault."""
     match fault.field:
         case ("containers", int(index), *rest):

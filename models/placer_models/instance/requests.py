@@ -15,7 +15,7 @@ from placer_models.device_request import (
     parse_whole,
 )
 from placer_models.files.errors import shown, suggestion
-from placer_models.files.faults import Place
+from placer_models.files.faults import DocumentLocation
 from placer_models.files.part import Json
 from placer_models.instance.device_shares import (
     listed_shares,
@@ -108,7 +108,7 @@ class RequestReader:
         requests: Mapping[str, str],
         limits: Mapping[str, str],
         shares: Sequence[SharePart],
-        place: Place,
+        place: DocumentLocation,
     ) -> tuple[Resources, ContainerLimits]:
         """Return what is asked for, and the limits.
 
@@ -154,14 +154,14 @@ class RequestReader:
         swap = self._swap(limits, place.at("limits", SWAP))
         return resources, ContainerLimits(capped.get(CPU), capped.get(MEMORY), pids, swap)
 
-    def _pids(self, limits: Mapping[str, str], place: Place) -> int | None:
+    def _pids(self, limits: Mapping[str, str], place: DocumentLocation) -> int | None:
         text = limits.get(PIDS)
         if text is None or (_WHOLE.fullmatch(text) and 1 <= int(text) <= MAX_PIDS):
             return None if text is None else int(text)
         place.fault(f"got {shown(text)}; expected 1 to {MAX_PIDS:,} processes", illegal=True)
         return None
 
-    def _swap(self, limits: Mapping[str, str], place: Place) -> int | None:
+    def _swap(self, limits: Mapping[str, str], place: DocumentLocation) -> int | None:
         if SWAP not in limits:
             return None
         if MEMORY not in limits:
@@ -173,7 +173,7 @@ class RequestReader:
             place.fault(str(error))
             return None
 
-    def _check_shares(self, shares: Sequence[SharePart], place: Place) -> None:
+    def _check_shares(self, shares: Sequence[SharePart], place: DocumentLocation) -> None:
         """Refuse shares of what is not a device type, or is one under another name."""
         for i, part in enumerate(shares):
             if part.type in self._types | {GPU}:
@@ -191,7 +191,7 @@ class RequestReader:
                 continue
             place.at(i, "type").fault(problem)
 
-    def _devices(self, asked: Mapping[str, int], place: Place) -> list[DeviceRequest]:
+    def _devices(self, asked: Mapping[str, int], place: DocumentLocation) -> list[DeviceRequest]:
         """Return what is asked of devices, by count, by percent or by memory."""
         if not any(share_name(name) for name in asked):
             return [DeviceRequest(t, n) for t, n in sorted(asked.items()) if n > 0]
@@ -203,7 +203,7 @@ class RequestReader:
         ]
         return [*others, *shares_for_resources(together, place)]
 
-    def _amounts(self, written: Mapping[str, str], place: Place) -> dict[str, int]:
+    def _amounts(self, written: Mapping[str, str], place: DocumentLocation) -> dict[str, int]:
         amounts: dict[str, int] = {}
         for key, text in written.items():
             name = _name(key)

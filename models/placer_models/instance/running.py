@@ -10,7 +10,7 @@ from placer_models.cpuset import CpuSet, format_cpu_list, parse_cpu_list
 from placer_models.device import GPU, Device, is_mig_instance
 from placer_models.device_share import DeviceShare
 from placer_models.files.errors import counted, cpus_are, shown
-from placer_models.files.faults import Place
+from placer_models.files.faults import DocumentLocation
 from placer_models.instance.device_holders import DeviceHolders
 from placer_models.instance.functions import FunctionHolders, held_functions
 from placer_models.instance.guessed_memory import MEMORY, GuessedPod, guessed_places
@@ -50,7 +50,7 @@ class _Seat:
 
     pod: Pod
     node: Node
-    place: Place
+    place: DocumentLocation
     cpus: CpuSet
     devices: tuple[DeviceGrant, ...]
     movable: bool
@@ -74,7 +74,7 @@ class RunningReader:
         self._held: dict[str, _Held] = defaultdict(_Held)
         self._functions: FunctionHolders = {}
 
-    def read(self, part: RunningPart, place: Place) -> None:
+    def read(self, part: RunningPart, place: DocumentLocation) -> None:
         """Read one running pod."""
         spec, limits, illegal = self._pods.spec_or_illegal(part, place)
         self._pods.take(part.namespace, part.name, place)
@@ -160,7 +160,7 @@ class RunningReader:
                 }
 
     def _cpus(
-        self, part: RunningPart, pod: Pod, node: Node, place: Place, *, illegal: bool
+        self, part: RunningPart, pod: Pod, node: Node, place: DocumentLocation, *, illegal: bool
     ) -> CpuSet:
         qos, at = pod.spec.qos, place.at("cpuset")
         if pod.spec.constrained_burst or (is_bound_by_policy(pod.spec, node) and part.cpuset):
@@ -201,7 +201,9 @@ class RunningReader:
         owners.update(dict.fromkeys(cpus, pod.title))
         return cpus
 
-    def _cpus_of_homes(self, part: RunningPart, pod: Pod, node: Node, at: Place) -> CpuSet:
+    def _cpus_of_homes(
+        self, part: RunningPart, pod: Pod, node: Node, at: DocumentLocation
+    ) -> CpuSet:
         """Return the CPUs in the file, which name the NUMA nodes to whose pool the pod is bound."""
         known = node.machine.topology.cpu
         why = "ConstrainedBurst" if pod.spec.constrained_burst else "NUMA policy"
@@ -216,7 +218,7 @@ class RunningReader:
         return cpus
 
     def _devices(
-        self, part: RunningPart, pod: Pod, node: Node, place: Place, *, illegal: bool
+        self, part: RunningPart, pod: Pod, node: Node, place: DocumentLocation, *, illegal: bool
     ) -> tuple[DeviceGrant, ...]:
         known = {(d.type, d.minor): d for d in node.devices}
         requests, by_strategy = spec_on(pod.spec, node).requests, dict(pod.spec.strategies)

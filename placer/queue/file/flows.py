@@ -5,13 +5,13 @@ from collections.abc import Mapping, Sequence
 from placer.queue.file.schema import FlowGroupPart
 from placer.queue.model import DEFAULT_GROUP
 from placer.queue.simulation.scenario import GroupSpec
-from placer_models.files.faults import Place
+from placer_models.files.faults import DocumentLocation
 
 
-def read_groups(parts: Sequence[FlowGroupPart], place: Place) -> dict[str, GroupSpec]:
+def read_groups(parts: Sequence[FlowGroupPart], place: DocumentLocation) -> dict[str, GroupSpec]:
     """Return the groups by name, each after its parent."""
     found: dict[str, GroupSpec] = {}
-    places: dict[str, Place] = {}
+    places: dict[str, DocumentLocation] = {}
     for i, part in enumerate(parts):
         if take_name(part.name, place.at(i), places):
             found[part.name] = GroupSpec(part.name, part.weight, part.parent or None)
@@ -21,7 +21,7 @@ def read_groups(parts: Sequence[FlowGroupPart], place: Place) -> dict[str, Group
     return _parents_first(found, places)
 
 
-def take_name(name: str, place: Place, taken: dict[str, Place]) -> bool:
+def take_name(name: str, place: DocumentLocation, taken: dict[str, DocumentLocation]) -> bool:
     """Note the name of a flow, or a fault if another has it; return whether it was free."""
     if name in taken:
         where = taken[name].at("name").where
@@ -32,20 +32,22 @@ def take_name(name: str, place: Place, taken: dict[str, Place]) -> bool:
     return True
 
 
-def group_of(name: str | None, groups: Mapping[str, GroupSpec], place: Place) -> str | None:
+def group_of(
+    name: str | None, groups: Mapping[str, GroupSpec], place: DocumentLocation
+) -> str | None:
     """Return the group that a job names at the place, or None for the default group."""
     if name and name != DEFAULT_GROUP:
         _check_group(name, groups, place)
     return name or None
 
 
-def _check_group(name: str, groups: Mapping[str, GroupSpec], place: Place) -> None:
+def _check_group(name: str, groups: Mapping[str, GroupSpec], place: DocumentLocation) -> None:
     if name not in groups:
         place.fault(f"there is no group '{name}'; add it to 'groups'", name=name, known=groups)
 
 
 def _parents_first(
-    found: Mapping[str, GroupSpec], places: Mapping[str, Place]
+    found: Mapping[str, GroupSpec], places: Mapping[str, DocumentLocation]
 ) -> dict[str, GroupSpec]:
     ordered: dict[str, GroupSpec] = {}
     for name in found:
@@ -61,7 +63,7 @@ def _parents_first(
     return ordered
 
 
-def _note_cycle(cycle: Sequence[str], places: Mapping[str, Place]) -> None:
+def _note_cycle(cycle: Sequence[str], places: Mapping[str, DocumentLocation]) -> None:
     shown = " -> ".join(cycle[:8]) + (" -> ..." if len(cycle) > 8 else "")
     message = f"its parents lead back to it: {shown}; leave one 'parent' out"
     places[cycle[0]].at("parent").fault(message)

@@ -6,7 +6,7 @@ from pathlib import Path
 from placer.queue.advice import QueueAdvice, advise
 from placer.queue.file.flows import take_name
 from placer.queue.file.schema import QueueHistoryFile
-from placer_models.files.faults import Place
+from placer_models.files.faults import DocumentLocation
 from placer_models.files.validate import read_only_document
 
 
@@ -50,7 +50,7 @@ def read_history(path: Path) -> ThreadHistory:
 
     """
     file, place = read_only_document(path, QueueHistoryFile)
-    names: dict[str, Place] = {}
+    names: dict[str, DocumentLocation] = {}
     for i, job in enumerate(file.jobs):
         at = place.at("jobs", i)
         take_name(job.name, at, names)

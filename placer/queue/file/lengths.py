@@ -7,14 +7,14 @@ from math import exp, log
 from placer.queue.file.amount_text import MAX_DURATION_US
 from placer.queue.file.schema import DrawnPart, JobPart
 from placer.queue.simulation.scenario import dealt_evenly, split_evenly
-from placer_models.files.faults import Place
+from placer_models.files.faults import DocumentLocation
 
 _WAYS = ("length", "lengths", "work")
 
 DrawLength = Callable[[], int]
 
 
-def read_thread_lengths(job: JobPart, place: Place, seed: str) -> tuple[int, ...]:
+def read_thread_lengths(job: JobPart, place: DocumentLocation, seed: str) -> tuple[int, ...]:
     """Return the length of each thread of work of a job.
 
     ``length`` is the length of every unit of work, ``lengths`` lists the length of each, and
@@ -48,7 +48,7 @@ def read_thread_lengths(job: JobPart, place: Place, seed: str) -> tuple[int, ...
     return dealt_evenly(units, threads)
 
 
-def _alike(job: JobPart, length: int | DrawnPart, place: Place, seed: str) -> list[int]:
+def _alike(job: JobPart, length: int | DrawnPart, place: DocumentLocation, seed: str) -> list[int]:
     """Return the lengths of the units, all equal or drawn, with the slow ones put in."""
     draw = _drawn(length, place.at("length"), seed)
     units = [draw() for _ in range(job.units)]
@@ -61,7 +61,7 @@ def _alike(job: JobPart, length: int | DrawnPart, place: Place, seed: str) -> li
     return units
 
 
-def _drawn(length: int | DrawnPart, place: Place, seed: str) -> DrawLength:
+def _drawn(length: int | DrawnPart, place: DocumentLocation, seed: str) -> DrawLength:
     if isinstance(length, int):
         return lambda: length
     if len(length.model_fields_set) != 1:

@@ -7,7 +7,7 @@ from placer.queue.file.lengths import read_thread_lengths
 from placer.queue.file.schema import MAX_THREADS, CapacityPart, JobPart, QueueSimulationFile
 from placer.queue.simulation.scenario import GroupSpec, QueueScenario, SimulatedJob, ThreadCapacity
 from placer_models.files.errors import shown
-from placer_models.files.faults import Place
+from placer_models.files.faults import DocumentLocation
 from placer_models.files.validate import read_only_document
 
 
@@ -35,7 +35,7 @@ def read_simulation(path: Path, *, seed: int | None = None) -> QueueScenario:
     return scenario
 
 
-def _capacity(part: int | CapacityPart | None, place: Place) -> ThreadCapacity:
+def _capacity(part: int | CapacityPart | None, place: DocumentLocation) -> ThreadCapacity:
     if part is None:
         place.fault("is missing; say how many threads of capacity there are")
         return ThreadCapacity(1)
@@ -62,11 +62,11 @@ def _jobs(
     file: QueueSimulationFile,
     groups: dict[str, GroupSpec],
     capacity: ThreadCapacity,
-    place: Place,
+    place: DocumentLocation,
     seed: int,
 ) -> tuple[SimulatedJob, ...]:
     jobs: list[SimulatedJob] = []
-    names: dict[str, Place] = {}
+    names: dict[str, DocumentLocation] = {}
     busy: set[int] = set()
     threads = 0
     for i, part in enumerate(file.jobs):
@@ -87,7 +87,11 @@ def _jobs(
 
 
 def _job(
-    part: JobPart, groups: dict[str, GroupSpec], capacity: ThreadCapacity, place: Place, seed: str
+    part: JobPart,
+    groups: dict[str, GroupSpec],
+    capacity: ThreadCapacity,
+    place: DocumentLocation,
+    seed: str,
 ) -> SimulatedJob:
     if part.width > capacity.most:
         place.at("width").fault(f"got '{part.width}'; expected {capacity.most} at most")
@@ -106,7 +110,7 @@ def _job(
 
 
 def _check_running_on(
-    job: SimulatedJob, capacity: ThreadCapacity, busy: set[int], place: Place
+    job: SimulatedJob, capacity: ThreadCapacity, busy: set[int], place: DocumentLocation
 ) -> None:
     at = place.at("runningOn")
     for i, number in enumerate(job.running_on):

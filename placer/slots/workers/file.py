@@ -15,7 +15,7 @@ from placer.slots.workers.schema import (
     WorkersSpecPart,
     WorkerTotalPart,
 )
-from placer_models.files.faults import Place
+from placer_models.files.faults import DocumentLocation
 from placer_models.files.validate import read_only_document
 
 
@@ -36,7 +36,7 @@ def read_workers(path: Path) -> WorkerPool:
 class _Builder:
     """Makes words of parts; what they contradict becomes a fault."""
 
-    place: Place
+    place: DocumentLocation
 
     def pool(self, part: WorkersFile) -> WorkerPool:
         spec = self._spec(part.worker, part.worker.resources, self.place.at("worker"))
@@ -64,7 +64,7 @@ class _Builder:
         return pool
 
     def _check_names(self, part: WorkersFile) -> None:
-        first: dict[str, Place] = {}
+        first: dict[str, DocumentLocation] = {}
         lists = (("registered", part.registered), ("pending", part.pending))
         for field, workers in lists:
             for i, worker in enumerate(workers):
@@ -76,7 +76,9 @@ class _Builder:
                         f"{before.line}; rename one"
                     )
 
-    def _registered(self, part: RegisteredPart, new: WorkersSpecPart, place: Place) -> Worker:
+    def _registered(
+        self, part: RegisteredPart, new: WorkersSpecPart, place: DocumentLocation
+    ) -> Worker:
         its = self._worker(part, new, place)
         used = part.used.amounts()
         for name, has, wants in shortages(its.total, used):
@@ -88,17 +90,21 @@ class _Builder:
             return Worker(its.total, its.total, its.default_slot)
         return Worker(its.total, add(its.total, used, -1), its.default_slot, part.blocked)
 
-    def _pending(self, part: WorkerPart, new: WorkersSpecPart, place: Place) -> RequestedWorker:
+    def _pending(
+        self, part: WorkerPart, new: WorkersSpecPart, place: DocumentLocation
+    ) -> RequestedWorker:
         its = self._worker(part, new, place)
         return RequestedWorker(its.total, its.default_slot)
 
-    def _worker(self, part: WorkerPart, new: WorkersSpecPart, place: Place) -> WorkerSpec:
+    def _worker(
+        self, part: WorkerPart, new: WorkersSpecPart, place: DocumentLocation
+    ) -> WorkerSpec:
         """Return what a worker is: what it does not say is as in a new one."""
         sized = new if part.slots is None and part.slot_fraction is None else part
         return self._spec(sized, part.resources or new.resources, place)
 
     def _spec(
-        self, sized: WorkersSpecPart | WorkerPart, total: WorkerTotalPart, place: Place
+        self, sized: WorkersSpecPart | WorkerPart, total: WorkerTotalPart, place: DocumentLocation
     ) -> WorkerSpec:
         has = total.amounts()
         if has == ZERO:
