@@ -57,6 +57,13 @@ class House:
                     elif node.module in self.modules:
                         yield node.module, alias.name
 
+    def defined(self, module: str, name: str) -> tuple[str, str]:
+        """Return where a name is defined that a package may only hand on."""
+        for of, handed_on in self.imports(module):
+            if name and handed_on == name:
+                return self.defined(of, name)
+        return module, name
+
     def chain(self) -> tuple[str, ...]:
         """Return the longest chain of modules of which each imports the next."""
         sys.setrecursionlimit(10_000)
@@ -184,7 +191,7 @@ def known_to(house: House, types: set[type]) -> Mapping[type, set[str]]:
     for module in house.modules:
         if _storey(module) in STOREYS:
             for imported in house.imports(module):
-                importing.setdefault(imported, set()).add(_storey(module))
+                importing.setdefault(house.defined(*imported), set()).add(_storey(module))
     return {
         one: importing.get((one.__module__, one.__name__), set())
         | ({_storey(one.__module__)} & {*STOREYS})
