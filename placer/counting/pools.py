@@ -51,6 +51,15 @@ class Pool:
         """What further requests may sum to; below 0 where pods ask for more than there is."""
         return self.milli_per_cpu * len(self.free) - self.milli
 
+    def is_short_of(self, spec: PodSpec) -> bool:
+        """Return whether a pod that runs in it, or owns CPUs of it, asks for more than is left.
+
+        A pod that owns CPUs leaves at least one to the pool.
+        """
+        milli = spec.requests.cpu_milli
+        owned = milli // 1000 if spec.qos.owns_cpus else 0
+        return (self.milli_per_cpu * owned or milli) > self.left_milli or owned >= len(self.cpus)
+
 
 @dataclass(frozen=True, slots=True)
 class Pools:

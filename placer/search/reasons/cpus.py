@@ -5,7 +5,6 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from placer.counting.account import Account
-from placer.counting.pools import Pool
 from placer.search.reasons.amounts import with_amounts
 from placer.search.reasons.question import PodOnNode, has_bound
 from placer.search.reasons.rule import (
@@ -130,18 +129,9 @@ def _without_pool(qos: QosClass) -> Callable[[PodOnNode, Demand], PodOnNode]:
     return without
 
 
-def _is_short(pool: Pool, asked: PodOnNode) -> bool:
-    milli = asked.spec.requests.cpu_milli
-    owned = milli // 1000 if asked.spec.qos.owns_cpus else 0
-    return (pool.milli_per_cpu * owned or milli) > pool.left_milli or owned >= len(pool.cpus)
-
-
-def _pool_amounts(pool: Pool, asked: PodOnNode) -> AskedAndLeft | None:
-    """Return what a pod of the pool asks of it; who would own CPUs asks for no amount of it."""
-    spec = asked.spec
-    return (
-        None if spec.qos.owns_cpus else AskedAndLeft(spec.requests.cpu_milli, pool.left_milli, CPU)
-    )
+def _pool_amounts(left_milli: int, spec: PodSpec) -> AskedAndLeft | None:
+    """Return what a pod of a pool asks of it; who would own CPUs asks for no amount of it."""
+    return None if spec.qos.owns_cpus else AskedAndLeft(spec.requests.cpu_milli, left_milli, CPU)
 
 
 def _pool_column(demand: Demand, spec: PodSpec) -> Hashable:
@@ -267,9 +257,11 @@ AMOUNTS = (
         without=_without_pool(QosClass.LS),
         brief=_milli,
         said=say_pool,
-        lacks=lambda _, asked, account: _is_short(account.pools.shared, asked),
+        lacks=lambda _, asked, account: account.pools.shared.is_short_of(asked.spec),
         settles=_floats,
-        amounts=lambda _, asked, account: _pool_amounts(account.pools.shared, asked),
+        amounts=lambda _, asked, account: _pool_amounts(
+            account.pools.shared.left_milli, asked.spec
+        ),
         column=_pool_column,
         needs="cpu-count",
         is_amount=True,
@@ -281,9 +273,11 @@ AMOUNTS = (
         without=_without_pool(QosClass.BE),
         brief=_milli,
         said=say_pool,
-        lacks=lambda _, asked, account: _is_short(account.pools.best_effort, asked),
+        lacks=lambda _, asked, account: account.pools.best_effort.is_short_of(asked.spec),
         settles=_floats,
-        amounts=lambda _, asked, account: _pool_amounts(account.pools.best_effort, asked),
+        amounts=lambda _, asked, account: _pool_amounts(
+            account.pools.best_effort.left_milli, asked.spec
+        ),
         column=_pool_column,
         needs="cpu-count",
         is_amount=True,
