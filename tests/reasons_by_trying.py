@@ -16,6 +16,7 @@ from placer_models.placement import Answer, PartlyPlaced, Placed, Placement
 from placer_models.pod import Gang, Pod, PodSpec
 from placer_models.reach import node_local_pod
 from placer_models.reasons import Blocker, Demand, When
+from placer_models.relations import without_company
 
 MOST_LEAVES = 3_000
 ANY = 1_000
@@ -68,8 +69,7 @@ def check_blocker(
         spec = less.spec
         spec = replace(spec, spread=())  # it is asked of all nodes together
         if asked.crowd is None:
-            terms = tuple(t for t in spec.affinity if t.apart or not t.required)
-            spec = replace(spec, affinity=terms)
+            spec = without_company(spec)
         # Who reaches to the node from others of its domain does so by this rule alone.
         near = any(demand.rule == "anti-affinity" for demand in demands)
         beyond = [r if near else replace(r, pod=node_local_pod(r.pod)) for r in elsewhere]
@@ -136,10 +136,7 @@ def _check_pod(
     levels = required_levels(gang)
 
     def fits(when: When) -> bool:
-        spec = pod.spec
-        if when is When.EMPTY:
-            terms = tuple(t for t in spec.affinity if t.apart or not t.required)
-            spec = replace(spec, affinity=terms)
+        spec = without_company(pod.spec) if when is When.EMPTY else pod.spec
         return any(
             has_place(spec, pod.namespace, levels, instance.nodes, running[when], node)
             for node in instance.nodes
@@ -169,16 +166,7 @@ def _members_that_fit(
 ) -> int:
     pods = gang.pods
     if when is not When.PLACED:
-        pods = tuple(
-            replace(
-                pod,
-                spec=replace(
-                    pod.spec,
-                    affinity=tuple(t for t in pod.spec.affinity if t.apart or not t.required),
-                ),
-            )
-            for pod in pods
-        )
+        pods = tuple(replace(pod, spec=without_company(pod.spec)) for pod in pods)
     alone = Instance(
         instance.nodes,
         (replace(gang, pods=pods, minimum=1, priority=0, weight=1),),

@@ -56,6 +56,10 @@ class DomainLimit(Protocol):
         """Return whether ``most`` is beyond the domain with the fewest pods, of so many."""
 
     @property
+    def topology(self) -> str:
+        """The label of nodes, or the level of the network, that tells domains; empty if neither."""
+
+    @property
     def looks(self) -> Hashable:
         """All that the domains of nodes follow from beside the nodes and the rule."""
 
@@ -94,6 +98,10 @@ def _no_terms(_: PodSpec) -> Iterable[AffinityTerm]:
     return ()
 
 
+def _no_topologies(_: PodSpec) -> Iterable[str]:
+    return ()
+
+
 def _no_limits(_: PodSpec, __: str) -> Iterable[DomainLimit]:
     return ()
 
@@ -114,6 +122,8 @@ class Relation:
         may_open: Whether pods that come later may open nodes to a pod, even without company.
         firsts: Yields terms that a pod keeps without company, as long as it is the first that
             they mean.
+        topologies: Yields the labels of nodes, and levels of the network, whose domains a pod asks
+            about.
         lookout: Takes pods, and returns what they see in a pod beyond their nodes. Unless told
             otherwise, each pod is seen.
         carried: Takes the spec of such a pod and that of its witness, which holds nothing, and
@@ -134,6 +144,7 @@ class Relation:
     without_company: Callable[[PodSpec], PodSpec] = _unchanged
     may_open: Callable[[PodSpec], bool] = lambda _: True
     firsts: Callable[[PodSpec], Iterable[AffinityTerm]] = _no_terms
+    topologies: Callable[[PodSpec], Iterable[str]] = _no_topologies
     lookout: Callable[[Askers], Lookout] = _each_by_itself
     carried: Callable[[PodSpec, PodSpec], PodSpec] = _nothing_carried
     rule: str = ""
@@ -290,6 +301,7 @@ def limits_domains(
         inside=without,
         lasts=lasts,
         may_open=may_open,
+        topologies=lambda spec: (one.topology for one in limits(spec, "") if one.topology),
         lookout=lookout,
         carried=carried,
         rule=rule,
@@ -308,6 +320,7 @@ RELATIONS = (
         without_company=_without_company(inside=False),
         may_open=lambda _: False,
         firsts=_firsts(inside=False),
+        topologies=lambda spec: (term.topology for term in spec.affinity if term.wide),
         lookout=_lookout(inside=False),
         carried=_terms_carried,
     ),
@@ -357,6 +370,19 @@ def lonely_terms(spec: PodSpec) -> Iterator[AffinityTerm]:
     """Yield the terms that a pod keeps without company if it is the first that they mean."""
     for relation in RELATIONS:
         yield from relation.firsts(spec)
+
+
+def topologies(spec: PodSpec, *, counted: bool = True) -> Iterator[str]:
+    """Yield the labels of nodes, and levels of the network, whose domains a pod asks about.
+
+    Args:
+        spec: The pod's.
+        counted: Whether those are among them of which limits count the pods in each domain.
+
+    """
+    for relation in RELATIONS:
+        if counted or not relation.rule:
+            yield from relation.topologies(spec)
 
 
 def inside_only(spec: PodSpec) -> PodSpec:

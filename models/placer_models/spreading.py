@@ -38,6 +38,11 @@ class Spreading:
     tolerations: tuple[Toleration, ...] = ()
 
     @property
+    def topology(self) -> str:
+        """The topology key whose domains it counts."""
+        return self.constraint.topology
+
+    @property
     def looks(self) -> tuple[Hashable, ...]:
         """All that decides which nodes it looks at, and what their domains are."""
         return (

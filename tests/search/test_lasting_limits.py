@@ -42,8 +42,10 @@ class KeptOut:
         return False
 
     @property
-    def looks(self) -> str:
+    def topology(self) -> str:
         return self.constraint.topology
+
+    looks = topology
 
     @property
     def label_choices(self) -> Iterable[Sequence[LabelPair]]:

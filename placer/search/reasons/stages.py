@@ -31,7 +31,7 @@ from placer_models.placement import Placement
 from placer_models.pod import Pod, PodSpec, pods_of
 from placer_models.problem.problem import Fit
 from placer_models.reasons import Blocker, Demand, When
-from placer_models.relations import looks_at_others
+from placer_models.relations import looks_at_others, topologies
 from placer_models.variants import spec_on
 
 Running = PersistentTuple[tuple[RunningPod, ...]]
@@ -395,7 +395,7 @@ def _keys(accounts: Iterable[Account], pods: Iterable[Pod]) -> tuple[str, ...]:
     for account in accounts:
         if account.affine:
             specs.update((id(spec), spec) for spec, _ in account.affine)
-    return tuple(sorted({t.topology for s in specs.values() for t in s.affinity if t.wide}))
+    return tuple(sorted({key for s in specs.values() for key in topologies(s, counted=False)}))
 
 
 def _by_domain(
