@@ -51,6 +51,9 @@ class CompiledScores:
     def set_prices(self, prices: tuple[int, ...]) -> None:
         """Let other prices hold; fills stay known."""
         self._prices: Numbers = np.array(prices, dtype=np.int64)
+        # Shapes with parts of one size follow each other: these parts are counted once.
+        order = np.argsort(self._demand.gpu_milli, kind="stable")
+        self._priced: Indices = order[self._prices[order] > 0]
         self._epoch += 1
 
     def lost(self, ask: PodAsk, lefts: LeftOnNodes, nodes: Indices) -> tuple[Numbers, Indices]:
@@ -81,6 +84,7 @@ class CompiledScores:
                 self._demand.gpus,
                 self._demand.streams,
                 self._prices,
+                self._priced,
                 self._states,
                 self._fills,
                 self._worths,
@@ -179,6 +183,7 @@ def _worth(
     s_gpus,
     streams,
     prices,
+    priced,
     states,
     fills,
     worths,
@@ -204,17 +209,19 @@ def _worth(
         epochs[at] = 0
     if epochs[at] != epoch:
         worth = fills[at]
-        for k in range(prices.shape[0]):
-            if prices[k] > 0 and may[k]:
-                copies = 0
-                if s_gpus[k] > 0:
-                    for i in range(count):
-                        copies += gpus[i] // s_milli[k]
-                    copies //= s_gpus[k]
-                else:
+        size, parts = np.int64(0), np.int64(0)
+        for k in priced:
+            if may[k]:
+                if s_gpus[k] == 0:
                     copies = cpu // s_cpu[k]
-                if s_cpu[k] > 0:
-                    copies = min(copies, cpu // s_cpu[k])
+                else:
+                    if s_milli[k] != size:
+                        size, parts = s_milli[k], np.int64(0)
+                        for i in range(count):
+                            parts += gpus[i] // size
+                    copies = parts // s_gpus[k]
+                    if s_cpu[k] > 0:
+                        copies = min(copies, cpu // s_cpu[k])
                 if s_memory[k] > 0:
                     copies = min(copies, memory // s_memory[k])
                 worth += prices[k] * copies
@@ -253,6 +260,7 @@ def _lost(
     s_gpus,
     streams,
     prices,
+    priced,
     states,
     fills,
     worths,
@@ -278,8 +286,8 @@ def _lost(
         before[3:] = gpu_milli[node]
         _sort(before)
         worth = _worth(
-            before, may, s_cpu, s_memory, s_milli, s_gpus, streams, prices, states, fills, worths,
-            epochs, epoch, used,
+            before, may, s_cpu, s_memory, s_milli, s_gpus, streams, prices, priced, states, fills,
+            worths, epochs, epoch, used,
         )  # fmt: skip
         best, at, tried = 0, -1, -1
         # A share goes to the GPU where it costs least; whole GPUs are alike.
@@ -301,8 +309,8 @@ def _lost(
                     after[i] -= each
             _sort(after)
             left = _worth(
-                after, may, s_cpu, s_memory, s_milli, s_gpus, streams, prices, states, fills,
-                worths, epochs, epoch, used,
+                after, may, s_cpu, s_memory, s_milli, s_gpus, streams, prices, priced, states,
+                fills, worths, epochs, epoch, used,
             )  # fmt: skip
             step = -((_QUANTUM - 2 * (worth - left)) // (2 * _QUANTUM))
             if at < 0 or step < best:
