@@ -16,7 +16,7 @@ from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Choice, Shape
 
 # One object for all nodes: Python makes a new empty set whenever it is asked for one.
-_NONE_FREE: frozenset[DeviceKey] = frozenset()
+NONE_FREE: frozenset[DeviceKey] = frozenset()
 _NONE_HELD: frozenset[tuple[str, int, int]] = frozenset()
 
 
@@ -52,7 +52,7 @@ def devices_left(node: Node, pods: Sequence[RunningPod]) -> DevicesLeft:
     )
     return DevicesLeft(
         healthy=healthy,
-        free=free or _NONE_FREE,
+        free=free or NONE_FREE,
         shared={
             (device.type, device.minor): _left_of(device, parts)
             for device in (healthy if shares else ())

@@ -149,7 +149,14 @@ def had_by(node: Node) -> dict[ResourceKey, int]:
 
 def left_by(node: Node, specs: Iterable[PodSpec]) -> dict[ResourceKey, int]:
     """Return what pods leave of each resource, below 0 if they hold more than there is."""
-    left = had_by(node)
+    return with_taken(had_by(node), specs)
+
+
+def with_taken(
+    amounts: Mapping[ResourceKey, int], specs: Iterable[PodSpec]
+) -> dict[ResourceKey, int]:
+    """Return what is left of each resource once more pods have come."""
+    left = dict(amounts)
     for spec in specs:
         for key, want in wanted_by(spec).items():
             have = left.get(key, NODE_RESOURCES[key[0]].unnamed)

@@ -330,7 +330,7 @@ def running_pods_in_pools(
         if spec.qos.owns_cpus:
             return runner
         whole = pools.of(spec.qos).cpus
-        if want is None and _floats_in(whole, runner, node):
+        if want is None and floats_in(whole, runner, node):
             return runner
         homes = want.homes if want else _NO_HOMES
         pool = pool_on_numa_nodes(whole, homes, node.machine.topology) if homes else whole
@@ -348,7 +348,7 @@ def running_pods_in_pools(
     return [in_its_pool(i, runner) for i, runner in enumerate(pods)]
 
 
-def _floats_in(pool: CpuSet, runner: RunningPod, node: Node) -> bool:
+def floats_in(pool: CpuSet, runner: RunningPod, node: Node) -> bool:
     """Return whether a pod floats over all of the pool, and each of its containers does too."""
     spec, place = runner.pod.spec, runner.placement
     if place.cpu_milli is None and is_bound_by_policy(spec, node):

@@ -52,7 +52,7 @@ def _parting_domains(
     return tuple(
         (judged, runner, term)
         for judged in judged_nodes
-        for runner in judged.placed_pods
+        for runner in judged.looking
         for term in runner.pod.spec.affinity
         if not runner.new and term.wide and term.apart and term.required
     )
@@ -149,7 +149,7 @@ def _met(
 
 def _parting(domains: _Domains, judged: JudgedNode) -> Iterator[tuple[PlacedPod, AffinityTerm]]:
     """Yield the running pods that keep others off a node, with the terms."""
-    for runner in judged.placed_pods:
+    for runner in judged.looking:
         if not runner.new:
             for term in runner.pod.spec.affinity:
                 if term.apart and term.required and not term.wide:

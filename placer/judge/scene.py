@@ -114,6 +114,7 @@ class JudgedNode:
         new: The new pods alone.
         taken: The CPUs that LSE and LSR pods own.
         taken_by_lse: The CPUs that LSE pods own.
+        looking: The pods that look at others, by an affinity of theirs.
 
     """
 
@@ -123,6 +124,7 @@ class JudgedNode:
     new: tuple[PlacedPod, ...]
     taken: CpuSet
     taken_by_lse: CpuSet
+    looking: tuple[PlacedPod, ...]
 
 
 class AskedGpuSet(NamedTuple):
@@ -468,7 +470,7 @@ def _judged_node(
     node: Node, inside: NodeCapacity, running: Sequence[PlacedPod], new: Sequence[PlacedPod]
 ) -> JudgedNode:
     if not running and not new:
-        return JudgedNode(node, inside, (), (), NO_CPUS, NO_CPUS)
+        return JudgedNode(node, inside, (), (), NO_CPUS, NO_CPUS, ())
     placed_pods = (*running, *new)
     owners = [placed for placed in placed_pods if placed.owned]
     return JudgedNode(
@@ -478,6 +480,7 @@ def _judged_node(
         new=tuple(new),
         taken=_union(placed.owned for placed in owners),
         taken_by_lse=_union(placed.owned for placed in owners if placed.qos is QosClass.LSE),
+        looking=tuple([placed for placed in placed_pods if placed.pod.spec.affinity]),
     )
 
 

@@ -7,11 +7,12 @@ same objects, by which later calls know what they need not look at again.
 """
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
 
 from placer.counting.account import Account, account_of, alike_when_idle
-from placer.counting.pools import running_pods_in_pools
+from placer.counting.account_after import account_after
+from placer.counting.pools import floats_in, running_pods_in_pools
 from placer.scheduling.decision import Batch
 from placer.scheduling.errors import UnknownNodeError
 from placer.search.baseline import Baseline, SolveCache
@@ -165,7 +166,8 @@ class ClusterState:
         for runner in came:
             new.setdefault(runner.placement.node, []).append(runner)
         return self._with(
-            settled_node_record(
+            (not left and with_newcomers(self.of(name), more))
+            or settled_node_record(
                 _pinning_no_longer(self.of(name).node, more),
                 (*(r for r in self.of(name).pods if r.pod.key not in left), *more),
             )
@@ -251,7 +253,7 @@ def _name_of(record: NodeRecord) -> str:
 
 def settled_node_record(node: Node, pods: Iterable[RunningPod]) -> NodeRecord:
     """Return the record of a node: every LS and BE pod moves to the pool as it is now (C7)."""
-    found = tuple(sorted(pods, key=lambda runner: runner.pod.key))
+    found = _by_key(pods)
     counted = _counted(node, found)
     account = account_of(node, counted)
     settled = tuple(running_pods_in_pools(node, found, account.pools))
@@ -259,6 +261,28 @@ def settled_node_record(node: Node, pods: Iterable[RunningPod]) -> NodeRecord:
         counted = _counted(node, settled)
         account = account_of(node, counted)
     return NodeRecord(node, settled, counted, account)
+
+
+def with_newcomers(record: NodeRecord, came: Sequence[RunningPod]) -> NodeRecord | None:
+    """Return the record of a node to which pods have come, without a look at those that run there.
+
+    The answer is None if one has to look: newcomers own CPUs, say, and take them from a pool.
+    """
+    if _counted(record.node, tuple(came)) != tuple(came):
+        return None
+    account = account_after(record.node, record.account, came)
+    if account is None:
+        return None
+    pools = account.pools
+    if not all(floats_in(pools.of(r.pod.spec.qos).cpus, r, record.node) for r in came):
+        return None
+    pods = _by_key((*record.pods, *came))
+    counted = pods if record.counted is record.pods else _by_key((*record.counted, *came))
+    return NodeRecord(record.node, pods, counted, account)
+
+
+def _by_key(pods: Iterable[RunningPod]) -> tuple[RunningPod, ...]:
+    return tuple(sorted(pods, key=lambda runner: runner.pod.key))
 
 
 def followers(before: ClusterState, after: ClusterState) -> tuple[PodPlacement, ...]:
