@@ -5,7 +5,7 @@ from fractions import Fraction
 from itertools import product
 
 from placer.judge.breaches import breaches
-from placer.plan.answer import Proof, PurchasePlan
+from placer.plan.answer import PriceBoundProof, PurchasePlan
 from placer.plan.market import BinKind
 from placer.plan.question import PlanQuestion
 from placer_models.pod import pods_of
@@ -26,7 +26,7 @@ def check_witnesses(question: PlanQuestion, answer: PurchasePlan) -> None:
         assert new == sum(one.count for one in answer.mix)
 
 
-def proven_again(proof: Proof) -> Fraction | None:
+def proven_again(proof: PriceBoundProof) -> Fraction | None:
     """
     The bound once more, by code of its own: the fullest bins by trying all fillings, and the best
     factor by trying all corners.

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from placer.linear import LinearProgram
-from placer.plan.market import BinKind, Devices, Market, most_alone
+from placer.plan.market import BinDevices, BinKind, Market, most_alone
 
 SHORT = 50.0
 """An item without a place costs so many times as much as the dearest bin."""
@@ -37,7 +37,7 @@ class AggregateColumn:
 
 
 @dataclass(frozen=True, slots=True)
-class Aggregate:
+class AggregateSolution:
     """The answer of the aggregate program.
 
     Attributes:
@@ -50,21 +50,21 @@ class Aggregate:
     rents: tuple[dict[AggregateColumn, float], ...]
 
 
-def dual_feasible(size: int, room: int, k: int) -> float:
+def dual_feasible_function(size: int, room: int, k: int) -> float:
     """Return f_k of the part of the room; f_0 is the part itself."""
     if not room:
         return 0.0
-    return size / room if k == 0 else in_parts(size, room, k) / (k * room)
+    return size / room if k == 0 else scaled_dual_feasible_function(size, room, k) / (k * room)
 
 
-def in_parts(size: int, room: int, k: int) -> int:
+def scaled_dual_feasible_function(size: int, room: int, k: int) -> int:
     """Return f_k of the part of the room, as a whole number of which the room has k * room."""
     if (k + 1) * size % room == 0:
         return k * size
     return (k + 1) * size // room * room
 
 
-def aggregate(market: Market, functions: int = FUNCTIONS) -> Aggregate:
+def solve_aggregate_program(market: Market, functions: int = FUNCTIONS) -> AggregateSolution:
     """Solve the aggregate program."""
     program = LinearProgram()
     bins = [
@@ -97,7 +97,7 @@ def aggregate(market: Market, functions: int = FUNCTIONS) -> Aggregate:
             rent[subject] = rent.get(subject, 0.0) + max(0.0, -program.dual(row))
         rents.append(rent)
     values = [[program.dual(row) for row in block] for block in demand]
-    return Aggregate(np.array(values, np.float64).clip(0.0), tuple(rents))
+    return AggregateSolution(np.array(values, np.float64).clip(0.0), tuple(rents))
 
 
 def _rows(
@@ -120,14 +120,14 @@ def _of_function(
     for number, room in enumerate(kind.room):
         yield (
             AggregateColumn(None, number),
-            [dual_feasible(size[number], room, k) for size in sizes],
+            [dual_feasible_function(size[number], room, k) for size in sizes],
         )
     for which, devices in enumerate(kind.devices):
         yield from _of_devices(which, devices, here, k)
 
 
 def _of_devices(
-    which: int, devices: Devices, here: list[int], k: int
+    which: int, devices: BinDevices, here: list[int], k: int
 ) -> Iterator[tuple[AggregateColumn, list[float]]]:
     """Yield what items take of devices: of their number, and of the inside of one device."""
     number = len(devices.rooms)
@@ -135,7 +135,7 @@ def _of_devices(
         return
     asks = [devices.asks[item] for item in here]
     free = sum(devices.free)
-    yield AggregateColumn(which, -1), [dual_feasible(ask.whole, free, k) for ask in asks]
+    yield AggregateColumn(which, -1), [dual_feasible_function(ask.whole, free, k) for ask in asks]
     for quantity in range(len(devices.rooms[0])):
         # By the largest device: a part of it is a part at least as large of any other.
         room = max(room[quantity] for room in devices.rooms)
@@ -144,7 +144,7 @@ def _of_devices(
             [
                 ask.whole / number
                 + sum(
-                    n * dual_feasible(devices.sizes[s][quantity], room, k) / number
+                    n * dual_feasible_function(devices.sizes[s][quantity], room, k) / number
                     for s, n in ask.shares
                 )
                 for ask in asks

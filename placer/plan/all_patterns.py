@@ -8,7 +8,7 @@ from placer.packing.bins import Counts, Vector
 from placer.packing.step_limit import StepBudget, StepLimitError
 from placer.plan.device_packing import devices_hold
 from placer.plan.market import BinKind, Market
-from placer.plan.master import Pattern
+from placer.plan.master import BinPattern
 
 MOST_PATTERNS = 2_000
 """With more patterns than this in all, markets are not small."""
@@ -16,18 +16,18 @@ MOST_PATTERNS = 2_000
 _STEPS = 200_000
 
 
-def all_patterns(market: Market) -> list[Pattern] | None:
+def all_patterns(market: Market) -> list[BinPattern] | None:
     """Return every full pattern of every kind in every block, or None if there are too many.
 
     A pattern is full if no further item goes in. Every way to fill a bin is a part of one.
     """
-    found: list[Pattern] = []
+    found: list[BinPattern] = []
     steps = StepBudget(_STEPS)
     try:
         for block in range(len(market.blocks)):
             for number, kind in enumerate(market.kinds):
                 patterns = _full(kind, market.most_of(kind, block), steps)
-                found += [Pattern(block, number, np.array(p, np.int64)) for p in patterns]
+                found += [BinPattern(block, number, np.array(p, np.int64)) for p in patterns]
                 if len(found) > MOST_PATTERNS:
                     return None
     except StepLimitError:

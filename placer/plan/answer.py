@@ -5,8 +5,8 @@ from decimal import Decimal
 from fractions import Fraction
 
 from placer.plan.market import Market
-from placer.plan.proof import Values
-from placer.plan.witness import Witness
+from placer.plan.proof import ItemValues
+from placer.plan.witness import ScenarioPlacement
 from placer_models.placement import Unplaced
 
 
@@ -73,7 +73,7 @@ class RunnerUp:
 
 
 @dataclass(frozen=True, slots=True)
-class Proof:
+class PriceBoundProof:
     """Where the bound comes from: enough to recompute it.
 
     Attributes:
@@ -86,10 +86,10 @@ class Proof:
     """
 
     market: Market
-    values: Values
+    values: ItemValues
     exact: Fraction | None
     by_enumeration: bool
-    by_whole_bins: tuple[Values, ...] = ()
+    by_whole_bins: tuple[ItemValues, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +109,9 @@ class PurchasePlan:
     mix: tuple[OfferPurchase, ...]
     binding: tuple[BindingResource, ...]
     runners_up: tuple[RunnerUp, ...]
-    witnesses: tuple[Witness, ...]
+    witnesses: tuple[ScenarioPlacement, ...]
     relaxed: tuple[str, ...]
-    proof: Proof
+    proof: PriceBoundProof
 
     @property
     def gap_percent(self) -> float:

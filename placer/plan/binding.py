@@ -3,11 +3,11 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 
-from placer.plan.aggregate import Aggregate, AggregateColumn
+from placer.plan.aggregate import AggregateColumn, AggregateSolution
 from placer.plan.answer import BindingResource, ResourceUse
-from placer.plan.market import BinKind, Devices
+from placer.plan.market import BinDevices, BinKind
 from placer.plan.numa_rooms import NUMA_NODES
-from placer.plan.relax import Relaxation
+from placer.plan.relax import RelaxedMarket
 from placer_models.device import GPU
 from placer_models.problem.dimensions import Dimension
 
@@ -35,8 +35,8 @@ def device_word(kind: str) -> str:
 
 
 def binding_of(
-    relaxation: Relaxation,
-    start: Aggregate,
+    relaxation: RelaxedMarket,
+    start: AggregateSolution,
     offer: int,
     name: str,
     count: int,
@@ -67,14 +67,14 @@ def binding_of(
     return BindingResource(name, fullest.resource if fullest else None, 0.0, uses)
 
 
-def _word(relaxation: Relaxation, subject: AggregateColumn) -> str:
+def _word(relaxation: RelaxedMarket, subject: AggregateColumn) -> str:
     if subject.devices is not None:
         return device_word(relaxation.devices[subject.devices])
     return resource_word(relaxation.resources[subject.number])
 
 
 def _uses(
-    relaxation: Relaxation, kind: BinKind, count: int, items: Counter[int]
+    relaxation: RelaxedMarket, kind: BinKind, count: int, items: Counter[int]
 ) -> Iterator[ResourceUse]:
     for number, dimension in enumerate(relaxation.resources):
         taken = sum(n * size[number] for i, n in items.items() if (size := kind.sizes[i]))
@@ -97,7 +97,7 @@ def _uses(
             yield ResourceUse(device_word(word), 100 * max(parts, default=0.0))
 
 
-def _taken(devices: Devices, quantity: int, items: Counter[int], whole: float) -> float:
+def _taken(devices: BinDevices, quantity: int, items: Counter[int], whole: float) -> float:
     """Return how much of a quantity of devices items take, where a device has ``whole``."""
     return sum(
         number * devices.asks[item].whole * whole

@@ -6,15 +6,15 @@ from fractions import Fraction
 
 import numpy as np
 
-from placer.plan.aggregate import Aggregate
+from placer.plan.aggregate import AggregateSolution
 from placer.plan.all_patterns import all_patterns
 from placer.plan.clock import PlanClock
 from placer.plan.column_generation import ColumnGeneration
 from placer.plan.market import Market
-from placer.plan.master import MasterSolution, Pattern
-from placer.plan.proof import Values, rounded_up
+from placer.plan.master import BinPattern, MasterSolution
+from placer.plan.proof import ItemValues, rounded_up_to_price
 from placer.plan.rounding import MarketPlan, Rounding
-from placer.plan.whole import buy_whole
+from placer.plan.whole import solve_integer_master
 from placer.plan.whole_bins import bound_by_whole_bins
 
 _PROVING = 0.72
@@ -69,13 +69,13 @@ class MarketSolution:
     plan: MarketPlan | None
     bound: int | None
     exact: Fraction | None
-    values: Values
+    values: ItemValues
     by_enumeration: bool
     solution: MasterSolution
-    start: Aggregate
+    start: AggregateSolution
     by_sums: bool
     runners_up: tuple[MarketRunnerUp, ...] = ()
-    by_whole_bins: tuple[Values, ...] = ()
+    by_whole_bins: tuple[ItemValues, ...] = ()
 
 
 @dataclass(slots=True)
@@ -116,7 +116,7 @@ class MarketSolver:
         certificate = generation.run()
         exact = certificate.bound.price
         steps = [kind.price * kind.pack for kind in market.kinds if kind.price]
-        bound = None if exact is None else rounded_up(exact, steps)
+        bound = None if exact is None else rounded_up_to_price(exact, steps)
         self.tell("rounding to whole nodes")
 
         def over() -> bool:
@@ -129,14 +129,16 @@ class MarketSolver:
             left = self.time - (self.clock.now() - started)
             whole = bound_by_whole_bins(generation, _WHOLE * left, plan.price)
             if whole > bound:
-                bound, by_whole_bins = rounded_up(Fraction(whole), steps), True
+                bound, by_whole_bins = rounded_up_to_price(Fraction(whole), steps), True
         if bound is not None and (plan is None or plan.price > bound):
             complete = all_patterns(market)
             few = plan is not None and max(map(len, plan.fillings), default=0) <= _FEW_BINS
             if (few or complete is not None) and not self.stop():
                 left = self.time - (self.clock.now() - started)
                 patterns = complete or self._more_patterns(generation, certificate.solution)
-                answer = buy_whole(market, patterns, self.clock, 0.6 * left, self.threads, plan)
+                answer = solve_integer_master(
+                    market, patterns, self.clock, 0.6 * left, self.threads, plan
+                )
                 if answer.plan is not None and (plan is None or answer.plan.price < plan.price):
                     plan = answer.plan
                 if complete is not None and answer.impossible:
@@ -159,7 +161,7 @@ class MarketSolver:
 
     def _more_patterns(
         self, generation: ColumnGeneration, solution: MasterSolution
-    ) -> list[Pattern]:
+    ) -> list[BinPattern]:
         """Return the known patterns and more: whole bins need others than parts of bins do."""
         rng = np.random.default_rng(self.seed)
         kinds = range(len(self.market.kinds))
@@ -171,14 +173,14 @@ class MarketSolver:
                 number, found = generation.filler.fill(kinds, values, most, rng, rows)
                 for kind, one in zip(number.tolist(), found, strict=True):
                     if one.any():
-                        generation.master.add(Pattern(block, kind, one))
+                        generation.master.add(BinPattern(block, kind, one))
         return generation.master.patterns
 
     def _runners_up(
         self,
         plan: MarketPlan,
         generation: ColumnGeneration,
-        complete: Sequence[Pattern] | None,
+        complete: Sequence[BinPattern] | None,
         over: Callable[[], bool],
     ) -> tuple[MarketRunnerUp, ...]:
         """Return what is paid without each of the offers that cost most, cheapest first.
@@ -195,7 +197,7 @@ class MarketSolver:
             rounding = Rounding(self.market, generation.master, generation.filler, barred, over)
             other = rounding.best(generation.master.without(kind), 2, self.seed)
             if complete is not None and not self.stop():
-                whole = buy_whole(
+                whole = solve_integer_master(
                     self.market, complete, self.clock, 1.0, self.threads, other, barred
                 )
                 other = whole.plan or other

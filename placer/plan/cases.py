@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import combinations
 
-from placer.plan.losses import after_loss, losses_of_nodes
+from placer.plan.losses import instance_after_loss, losses_of_nodes
 from placer.plan.question import FailureTolerance, PlanQuestion, PlanScenario, demand_in
 from placer_models.cluster import Instance
 from placer_models.pod import Gang
@@ -66,7 +66,7 @@ def told_loss(name: str, domain: str) -> str:
     return name if kind in name else f"{kind} {name}"
 
 
-def changed_by(question: PlanQuestion, scenario: PlanScenario) -> Instance:
+def changed_instance(question: PlanQuestion, scenario: PlanScenario) -> Instance:
     """Return the instance of a scenario, before anything is scaled.
 
     Raises:
@@ -79,7 +79,7 @@ def changed_by(question: PlanQuestion, scenario: PlanScenario) -> Instance:
 
 
 def _cases(question: PlanQuestion, scenario: PlanScenario) -> Iterator[PlanCase]:
-    changed = changed_by(question, scenario)
+    changed = changed_instance(question, scenario)
     demand = demand_in(changed, scenario)
     asked = replace(changed, gangs=(*demand, *question.headroom), move_budget=0)
     yield PlanCase(scenario.name, "", asked)
@@ -89,7 +89,7 @@ def _cases(question: PlanQuestion, scenario: PlanScenario) -> Iterator[PlanCase]
     kept = tuple(gang for gang in demand if least is None or gang.priority >= least)
     for loss, nodes, barred, one_less in _losses(question, question.survive, changed):
         if nodes:
-            after = after_loss(replace(changed, gangs=()), nodes)
+            after = instance_after_loss(replace(changed, gangs=()), nodes)
         else:
             after = replace(changed, gangs=())
         gangs = (*after.gangs, *kept)

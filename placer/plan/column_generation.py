@@ -13,14 +13,20 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from placer.plan.aggregate import Aggregate, aggregate
+from placer.plan.aggregate import AggregateSolution, solve_aggregate_program
 from placer.plan.arrays import FloatArray
 from placer.plan.clock import PlanClock
 from placer.plan.filler import Filler
 from placer.plan.market import BinKind, Market
-from placer.plan.master import MasterProblem, MasterSolution, Pattern, exchanges, makes_room_for
-from placer.plan.pricing import Fullest, Pricer
-from placer.plan.proof import PriceBound, Values, bound_of
+from placer.plan.master import (
+    BinPattern,
+    MasterProblem,
+    MasterSolution,
+    exchangeable_items,
+    makes_room_for,
+)
+from placer.plan.pricing import FullestFilling, PricingProblem
+from placer.plan.proof import ItemValues, PriceBound, price_bound_of
 
 CLOSE = 1e-3
 """Bound and master problem this close, relatively: more patterns would change little."""
@@ -65,7 +71,7 @@ class Certificate:
     """
 
     bound: PriceBound
-    values: Values
+    values: ItemValues
     solution: MasterSolution
     by_sums: bool = False
 
@@ -74,7 +80,7 @@ class Certificate:
 class _Alike:
     """Kinds of bins that a block can fill in the same ways, in three zones, say."""
 
-    pricer: Pricer
+    pricer: PricingProblem
     kinds: list[int]
 
 
@@ -91,7 +97,7 @@ def _alike_kinds(kinds: Sequence[BinKind], most: Sequence[Sequence[int]]) -> lis
         sizes = tuple((item, kind.sizes[item]) for item, count in enumerate(mine) if count)
         key = kind.room, sizes, kind.devices, tuple(mine)
         found.setdefault(key, []).append(number)
-    return [_Alike(Pricer(kinds[some[0]], most[some[0]]), some) for some in found.values()]
+    return [_Alike(PricingProblem(kinds[some[0]], most[some[0]]), some) for some in found.values()]
 
 
 @dataclass(slots=True)
@@ -121,12 +127,12 @@ class ColumnGeneration:
     seed: int = 0
     master: MasterProblem = field(init=False)
     filler: Filler = field(init=False)
-    start: Aggregate = field(init=False)
-    proofs: list[Values] = field(init=False, default_factory=list)
+    start: AggregateSolution = field(init=False)
+    proofs: list[ItemValues] = field(init=False, default_factory=list)
     _alike: list[list[_Alike]] = field(init=False)
     _rng: np.random.Generator = field(init=False)
     _scale: int = field(init=False)
-    _best: tuple[PriceBound, Values] = field(init=False)
+    _best: tuple[PriceBound, ItemValues] = field(init=False)
     _centre: FloatArray = field(init=False)
     _over: NDArray[np.bool_] = field(init=False)
 
@@ -148,7 +154,7 @@ class ColumnGeneration:
                     if count:
                         self._add_alone(block, kind, item, count)
         self._over = makes_room_for(market)
-        for larger, smaller in exchanges(self._over):
+        for larger, smaller in exchangeable_items(self._over):
             self.master.exchange(larger, smaller)
 
     @property
@@ -158,10 +164,10 @@ class ColumnGeneration:
     def run(self) -> Certificate:
         """Return what was proven, and the last solution."""
         with ThreadPoolExecutor(self.threads) as pool:
-            self.start = aggregate(self.market)
+            self.start = solve_aggregate_program(self.market)
             self._centre = self.start.values
             self._begin_greedily()
-            self._best = PriceBound(Fraction(0), Fraction(0)), Values((), ())
+            self._best = PriceBound(Fraction(0), Fraction(0)), ItemValues((), ())
             solution = self.master.solve()
             self._prove(self._centre, solution, pool)
             solution = self._improve(pool)
@@ -170,7 +176,7 @@ class ColumnGeneration:
         by_sums = any(alike.pricer.by_sums for of_block in self._alike for alike in of_block)
         return Certificate(*self._best, solution, by_sums)
 
-    def prove(self, solution: MasterSolution, deadline: float) -> Values:
+    def prove(self, solution: MasterSolution, deadline: float) -> ItemValues:
         """Return the values of a solution with what bins are worth by them; add patterns."""
         self.deadline = deadline
         with ThreadPoolExecutor(self.threads) as pool:
@@ -198,7 +204,7 @@ class ColumnGeneration:
                 some = pattern > 0
                 if not some.any():
                     break
-                self.master.add(Pattern(block, int(kind[best]), pattern))
+                self.master.add(BinPattern(block, int(kind[best]), pattern))
                 times = int((left[some] // pattern[some]).min())
                 left = left - times * pattern
                 used[int(kind[best])] += times
@@ -249,7 +255,7 @@ class ColumnGeneration:
                 for item in some:
                     counts[item] -= pattern.counts[item]
                     counts[better[item]] += pattern.counts[item]
-                new += self.master.add(Pattern(pattern.block, pattern.kind, counts))
+                new += self.master.add(BinPattern(pattern.block, pattern.kind, counts))
         return new
 
     def _is_close(self, solution: MasterSolution) -> bool:
@@ -264,7 +270,7 @@ class ColumnGeneration:
         if not self.filler.holds(kind, counts):
             counts = self.filler.completed(kind, counts, np.zeros(self.market.items), counts)
         if counts.any():
-            self.master.add(Pattern(block, kind, counts))
+            self.master.add(BinPattern(block, kind, counts))
 
     def _whole(self, values: FloatArray) -> tuple[tuple[int, ...], ...]:
         """Return values as whole numbers, rounded down."""
@@ -295,7 +301,7 @@ class ColumnGeneration:
                 best = mine[worths[mine].argsort()[::-1][:_KEPT]]
                 for other in alike:
                     for row in best[worths[best] > rents[other] * (1 + _TINY) + _TINY]:
-                        new += self.master.add(Pattern(block, other, found[row]))
+                        new += self.master.add(BinPattern(block, other, found[row]))
         return new
 
     def _prove(
@@ -320,7 +326,7 @@ class ColumnGeneration:
             if any(sum(fullest[k]) > kinds[k].price * self._scale for k in alike.kinds)
         ]
 
-        def solve(job: tuple[int, _Alike]) -> Fullest | None:
+        def solve(job: tuple[int, _Alike]) -> FullestFilling | None:
             block, alike = job
             # Whoever comes after the end has no time left, and the quick bounds hold.
             if self._late:
@@ -340,19 +346,19 @@ class ColumnGeneration:
                     counts = np.array(filling, np.int64)
                     if float(counts @ solution.values[block]) > rent * (1 + _TINY) + _TINY:
                         new += self._add_found(block, kind, counts)
-        self._keep(values, Values(whole, tuple(map(tuple, fullest))))
+        self._keep(values, ItemValues(whole, tuple(map(tuple, fullest))))
         return new
 
     def _add_found(self, block: int, kind: int, counts: NDArray[np.int64]) -> int:
         """Add a filling of the pricing problem, if the bin really holds it."""
         if not self.filler.holds(kind, counts):
             counts = self.filler.completed(kind, counts, np.zeros(self.market.items), counts)
-        return int(counts.any() and self.master.add(Pattern(block, kind, counts)))
+        return int(counts.any() and self.master.add(BinPattern(block, kind, counts)))
 
-    def _keep(self, values: FloatArray, whole: Values) -> None:
+    def _keep(self, values: FloatArray, whole: ItemValues) -> None:
         """Keep values as the best ones if their bound is."""
         self.proofs.append(whole)
-        bound = bound_of(self.market, whole)
+        bound = price_bound_of(self.market, whole)
         best = self._best[0].price
         is_first = not self._best[1].of_item
         if is_first or bound.price is None or (best is not None and bound.price > best):

@@ -13,8 +13,8 @@ from placer.plan.bin_tables import BinTables
 from placer.plan.filling import SMALL, Pass
 
 
-def compiled_filled(tables: BinTables, kind: IntArray, passes: Sequence[Pass]) -> IntArray:
-    """Return what bins hold, as `filled` does; other threads go on meanwhile."""
+def compiled_filled_bins(tables: BinTables, kind: IntArray, passes: Sequence[Pass]) -> IntArray:
+    """Return what bins hold, as `filled_bins` does; other threads go on meanwhile."""
     counts = np.zeros((len(kind), tables.may.shape[1]), np.int64)
     left, rooms, free = tables.room[kind], tables.rooms[:, kind], tables.free[:, kind]
     for order, most in passes:

@@ -4,13 +4,13 @@ from collections import Counter
 from functools import lru_cache
 
 from placer.packing.bins import Counts, Vector
-from placer.plan.market import Devices
+from placer.plan.market import BinDevices
 
 MOST_FILLINGS = 4_000
 """With more fillings than this for one device, devices are counted by their sums alone."""
 
 
-def full_devices(devices: Devices) -> list[tuple[int, tuple[Counts, ...]]] | None:
+def full_device_fillings(devices: BinDevices) -> list[tuple[int, tuple[Counts, ...]]] | None:
     """Return (how many devices, their fillings) for each kind of device that takes shares.
 
     None stands for too many fillings. Devices that are free come first.

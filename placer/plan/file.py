@@ -6,15 +6,15 @@ from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 
-from placer.plan.cases import changed_by, domains_in
-from placer.plan.offers_like import names_there, nodes_of, of_machines
+from placer.plan.cases import changed_instance, domains_in
+from placer.plan.offers_like import names_there, nodes_of_offers, offers_of_machines
 from placer.plan.question import (
     SPARE,
     FailureTolerance,
     NodeOffer,
     PlanQuestion,
     PlanScenario,
-    renamed,
+    renamed_gang,
     stem_of,
 )
 from placer.plan.readable import is_consequential_fault, without_wrong_fields
@@ -67,7 +67,7 @@ def read_question(
         documents: The documents of the instance beside it.
         find_machine: Finds machines that no document defines.
         cluster: The instance of a cluster's objects, in place of documents.
-        more: As in `with_more`.
+        more: As in `with_more_pods`.
 
     Raises:
         InputError: Something is wrong; it tells all faults.
@@ -141,7 +141,7 @@ def _read(
     waiting = WaitingParts(part.demand.pods, gangs, demand)
     spare = WaitingParts(_spare(part.headroom), (), place, "headroom")
     instance, broken = None, None
-    of_machine, unlike = of_machines(offers, names_there(documents, cluster))
+    of_machine, unlike = offers_of_machines(offers, names_there(documents, cluster))
     try:
         beside = PartsBeside(tuple(of_machine), (waiting, spare), faults)
         instance = build_instance(documents, find_machine, beside=beside)
@@ -169,15 +169,15 @@ def _read(
         raise broken
     first = len(instance.nodes) - len(of_machine)
     made, nodes = instance.nodes[first:], instance.nodes[:first]
-    found = nodes_of(offers, made, cluster.nodes if cluster else nodes)
+    found = nodes_of_offers(offers, made, cluster.nodes if cluster else nodes)
     instance = replace(instance, nodes=nodes)
     instance, headroom = _without_headroom(instance, part.headroom)
     if cluster is not None:
         instance = _with_cluster(instance, cluster, demand)
-    instance = with_more(instance, more)
+    instance = with_more_pods(instance, more)
     for name, number in part.demand.more.items():
         try:
-            instance = with_more(instance, [(name, number)])
+            instance = with_more_pods(instance, [(name, number)])
         except ValueError as error:
             demand.at("more", name).fault(str(error))
     if not instance.gangs:
@@ -259,12 +259,12 @@ def _check_changes(question: PlanQuestion, place: DocumentLocation) -> None:
     """Note changes of scenarios that have nothing to change."""
     for i, scenario in enumerate(question.scenarios):
         try:
-            changed_by(question, scenario)
+            changed_instance(question, scenario)
         except ChangeError as error:
             place.at(i, "changes").fault(str(error))
 
 
-def with_more(instance: Instance, more: Sequence[tuple[str, int]]) -> Instance:
+def with_more_pods(instance: Instance, more: Sequence[tuple[str, int]]) -> Instance:
     """Return the instance in which further pods wait.
 
     Args:
@@ -284,7 +284,7 @@ def with_more(instance: Instance, more: Sequence[tuple[str, int]]) -> Instance:
         for _ in range(count):
             while True:
                 number += 1
-                copied = renamed(like, f"more-{number}")
+                copied = renamed_gang(like, f"more-{number}")
                 keys = {copied.key, *(pod.key for pod in copied.pods)}
                 if keys.isdisjoint(taken):
                     break

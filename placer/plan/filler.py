@@ -10,7 +10,7 @@ from placer.packing.step_limit import StepBudget, StepLimitError
 from placer.plan.arrays import FloatArray, IntArray
 from placer.plan.bin_tables import BinTables, tables_of
 from placer.plan.device_packing import device_by_device
-from placer.plan.filling import SMALL, Pass, filled
+from placer.plan.filling import SMALL, Pass, filled_bins
 from placer.plan.market import BinKind
 
 _AGAIN = 4
@@ -20,7 +20,7 @@ _STEPS = 5_000
 """So many steps are taken to find devices for the items of a bin where best fit finds none."""
 
 _Fill = Callable[[BinTables, IntArray, Sequence[Pass]], IntArray]
-"""`filling.filled`, or what gives the same."""
+"""`filling.filled_bins`, or what gives the same."""
 
 _COMPILED = "placer.plan.compiled_filling"
 
@@ -31,9 +31,9 @@ some seconds, later ones a third of a second."""
 
 def fastest_filling(left: float) -> _Fill:
     """Return the compiled loop if `placer[fast]` is there and so much time makes it worth."""
-    plain: _Fill = filled
+    plain: _Fill = filled_bins
     return compiled_or(
-        plain, _COMPILED, "compiled_filled", is_worth_loading=left >= _WORTH_COMPILING
+        plain, _COMPILED, "compiled_filled_bins", is_worth_loading=left >= _WORTH_COMPILING
     )
 
 

@@ -13,7 +13,7 @@ from placer.greedy.node_table import NodeTable
 from placer.judge.breaches import breaches
 from placer.plan.fit_answer import FitClass, FitCount
 from placer.plan.market import most_alone
-from placer.plan.relax import bin_of
+from placer.plan.relax import bin_kind_of
 from placer.search.baseline import Baseline, baseline_of
 from placer.search.budget import Budget
 from placer.search.judged import Rejected, in_ids
@@ -123,7 +123,7 @@ class _Found:
     keys: tuple[object, ...]
 
 
-def fit(task: FitTask) -> FitCount:
+def count_fitting_pods(task: FitTask) -> FitCount:
     """Return how many further pods of the shape fit.
 
     Raises:
@@ -209,7 +209,7 @@ class _Counter:
         }
 
     def _fill(self, table: NodeTable, shape: int, state: int) -> _Filled:
-        node = bin_of(table.problem, table.left(state), by_numa_node=True)
+        node = bin_kind_of(table.problem, table.left(state), by_numa_node=True)
         most = most_alone(node, shape, MOST_ON_A_NODE)
         if most >= MOST_ON_A_NODE:
             raise BoundlessShapeError(
@@ -357,7 +357,7 @@ def _classes(task: FitTask, found: _Found, end_s: float) -> Iterator[FitClass]:
     members: dict[tuple[str, str, str], list[tuple[str, int]]] = {}
     for index, node in enumerate(found.instance.nodes):
         rule, text = stops.of(index, node)
-        key = class_of(node), rule, text
+        key = node_class_name(node), rule, text
         members.setdefault(key, []).append((node.name, found.counts[index]))
     for (machine, rule, text), nodes in sorted(
         members.items(), key=lambda item: (-sum(n for _, n in item[1]), item[0])
@@ -366,7 +366,7 @@ def _classes(task: FitTask, found: _Found, end_s: float) -> Iterator[FitClass]:
         yield FitClass(machine, names, sum(n for _, n in nodes), rule, text)
 
 
-def class_of(node: Node) -> str:
+def node_class_name(node: Node) -> str:
     """Return what people call nodes like this one: its instance type, else its machine."""
     labels = dict(node.labels)
     named = (labels[key] for key in INSTANCE_TYPES if labels.get(key))

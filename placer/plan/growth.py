@@ -10,7 +10,7 @@ from fractions import Fraction
 
 from placer.plan.answer import NoPlanExists, NoPlanFound, PlanAnswer, PurchasePlan
 from placer.plan.buy_task import BuyTask, solve_buy_task
-from placer.plan.cases import changed_by
+from placer.plan.cases import changed_instance
 from placer.plan.question import PlanQuestion, demand_in
 from placer.sweep.halting import NotDoneError, halted
 from placer.sweep.sweep import sweep
@@ -65,7 +65,7 @@ class GrowthStep:
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class BindingStretch:
     """Steps next to each other for which the same binds.
 
     Attributes:
@@ -100,16 +100,16 @@ class GrowthCurve:
         first = self.steps[0].case if self.steps else ""
         return tuple(step for step in self.steps if step.case == first)
 
-    def stretches(self) -> tuple[Stretch, ...]:
+    def stretches(self) -> tuple[BindingStretch, ...]:
         """Return on which stretches of the curve what binds."""
-        found: list[Stretch] = []
+        found: list[BindingStretch] = []
         for step in self.of_first_case():
             if step.price is None:
                 continue
             if found and set(found[-1].binds) == set(step.binds):
                 found[-1] = replace(found[-1], last=step.scale)
             else:
-                found.append(Stretch(step.scale, step.scale, step.binds))
+                found.append(BindingStretch(step.scale, step.scale, step.binds))
         return tuple(found)
 
     def bursts(self) -> tuple[Fraction | None, Fraction | None]:
@@ -135,7 +135,7 @@ class _Task:
     work_limit: int | None
 
 
-def scales_of(text: str) -> tuple[Fraction, ...]:
+def parse_scales(text: str) -> tuple[Fraction, ...]:
     """Return the scales that ``FROM:TO:STEP`` means; TO is the last one that is reached.
 
     Raises:
@@ -154,7 +154,7 @@ def scales_of(text: str) -> tuple[Fraction, ...]:
     return tuple(first + number * step for number in range(count))
 
 
-def grow(
+def solve_growth_curve(
     cases: Mapping[str, PlanQuestion],
     scales: Sequence[Fraction],
     *,
@@ -208,7 +208,7 @@ def grow(
 
 def _solved(task: _Task) -> GrowthStep:
     """Solve one step."""
-    question = scaled(task.question, task.scale)
+    question = scaled_question(task.question, task.scale)
     stop = halted()
     answer = solve_buy_task(
         BuyTask(question, task.seconds, task.threads, task.seed, task.work_limit)
@@ -218,7 +218,7 @@ def _solved(task: _Task) -> GrowthStep:
     return _step(question, task, answer)
 
 
-def scaled(question: PlanQuestion, scale: Fraction) -> PlanQuestion:
+def scaled_question(question: PlanQuestion, scale: Fraction) -> PlanQuestion:
     """Return the question for so many times the demand of each scenario."""
     scenarios = tuple(
         replace(
@@ -233,7 +233,8 @@ def scaled(question: PlanQuestion, scale: Fraction) -> PlanQuestion:
 
 def _step(question: PlanQuestion, task: _Task, answer: PlanAnswer) -> GrowthStep:
     pods = max(
-        sum(1 for _ in pods_of(demand_in(changed_by(question, s), s))) for s in question.scenarios
+        sum(1 for _ in pods_of(demand_in(changed_instance(question, s), s)))
+        for s in question.scenarios
     )
     at = task.scale, task.case, pods
     match answer:

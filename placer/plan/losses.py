@@ -14,7 +14,7 @@ from placer_models.whatif.nodes import HOSTNAME
 
 
 @dataclass(frozen=True, slots=True)
-class Loss:
+class NodeLoss:
     """Nodes that are lost at once.
 
     Attributes:
@@ -29,7 +29,7 @@ class Loss:
     alike: tuple[str, ...] = ()
 
 
-def after_loss(instance: Instance, lost: frozenset[str]) -> Instance:
+def instance_after_loss(instance: Instance, lost: frozenset[str]) -> Instance:
     """Return the instance once nodes are gone: who ran there waits, and nobody else.
 
     A gang with a member there restarts whole, from all its nodes. Pods that run for their node
@@ -82,14 +82,14 @@ def after_loss(instance: Instance, lost: frozenset[str]) -> Instance:
     )
 
 
-def losses_of_nodes(instance: Instance) -> tuple[Loss, ...]:
+def losses_of_nodes(instance: Instance) -> tuple[NodeLoss, ...]:
     """Return the loss of each node that is there by itself; of equal nodes only the first."""
     keys = _Keys(instance)
     there = [node for node in instance.nodes if not node.offered or node.opened]
     return _once((node.name, (node.name,), keys.of(node)) for node in there)
 
 
-def losses_of_domains(instance: Instance, key: str) -> tuple[Loss, ...]:
+def losses_of_domains(instance: Instance, key: str) -> tuple[NodeLoss, ...]:
     """Return the loss of each domain of a label or a level of the network; equal ones once.
 
     Nodes in no domain are never lost.
@@ -115,7 +115,7 @@ def losses_of_domains(instance: Instance, key: str) -> tuple[Loss, ...]:
     )
 
 
-def several(losses: Sequence[Loss], number: int) -> Iterator[Loss]:
+def combined_losses(losses: Sequence[NodeLoss], number: int) -> Iterator[NodeLoss]:
     """Yield losses of several nodes, made of those of single ones, the worst first at a guess.
 
     Args:
@@ -126,7 +126,7 @@ def several(losses: Sequence[Loss], number: int) -> Iterator[Loss]:
     yield from (_joined(some) for some in _choices(losses, number))
 
 
-def _choices(losses: Sequence[Loss], number: int) -> Iterator[tuple[str, ...]]:
+def _choices(losses: Sequence[NodeLoss], number: int) -> Iterator[tuple[str, ...]]:
     """Yield names of nodes: as many of each kind as there are, none twice, early kinds first."""
     if not number:
         yield ()
@@ -138,16 +138,17 @@ def _choices(losses: Sequence[Loss], number: int) -> Iterator[tuple[str, ...]]:
                 yield (*names[:taken], *rest)
 
 
-def _joined(names: Sequence[str]) -> Loss:
-    return Loss(" + ".join(names), tuple(names))
+def _joined(names: Sequence[str]) -> NodeLoss:
+    return NodeLoss(" + ".join(names), tuple(names))
 
 
-def _once(losses: Iterable[tuple[str, tuple[str, ...], Hashable]]) -> tuple[Loss, ...]:
+def _once(losses: Iterable[tuple[str, tuple[str, ...], Hashable]]) -> tuple[NodeLoss, ...]:
     found: dict[Hashable, list[tuple[str, tuple[str, ...]]]] = {}
     for name, nodes, key in losses:
         found.setdefault(key, []).append((name, nodes))
     return tuple(
-        Loss(some[0][0], some[0][1], tuple(name for name, _ in some[1:])) for some in found.values()
+        NodeLoss(some[0][0], some[0][1], tuple(name for name, _ in some[1:]))
+        for some in found.values()
     )
 
 

@@ -33,7 +33,7 @@ class DeviceAsk:
 
 
 @dataclass(frozen=True, slots=True)
-class Devices:
+class BinDevices:
     """The devices of one type in a bin, and what items ask of them.
 
     Attributes:
@@ -66,7 +66,7 @@ class BinKind:
 
     room: Vector
     sizes: tuple[Vector | None, ...]
-    devices: tuple[Devices, ...] = ()
+    devices: tuple[BinDevices, ...] = ()
     price: int = 0
     most: int | None = None
     pack: int = 1
@@ -116,7 +116,7 @@ def most_alone(kind: BinKind, item: int, count: int) -> int:
     return min(limits)
 
 
-def _most_by_devices(devices: Devices, item: int) -> Iterator[int]:
+def _most_by_devices(devices: BinDevices, item: int) -> Iterator[int]:
     ask = devices.asks[item]
     if ask.whole:
         yield sum(devices.free) // ask.whole
@@ -131,6 +131,6 @@ def _most_by_devices(devices: Devices, item: int) -> Iterator[int]:
         yield 0
 
 
-def worth(values: Sequence[int], counts: Sequence[int]) -> int:
+def value_of_items(values: Sequence[int], counts: Sequence[int]) -> int:
     """Return what so many items of each kind are worth."""
     return sum(value * count for value, count in zip(values, counts, strict=True) if count)

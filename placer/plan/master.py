@@ -16,7 +16,7 @@ from placer.plan.market import BinKind, Market
 
 
 @dataclass(frozen=True, slots=True)
-class Pattern:
+class BinPattern:
     """A way to fill a bin of a kind in a scenario.
 
     Attributes:
@@ -67,7 +67,7 @@ class MasterProblem:
     def __init__(self, market: Market) -> None:
         """Begin without patterns: no item has a place, at a high price."""
         self.market = market
-        self.patterns: list[Pattern] = []
+        self.patterns: list[BinPattern] = []
         self._known: set[tuple[int, int, bytes]] = set()
         self._program = program = LinearProgram()
         dearest = float(max(kind.price for kind in market.kinds) or 1)
@@ -86,7 +86,7 @@ class MasterProblem:
         self._times: list[int] = []
         self._exchanges: list[int] = []
 
-    def add(self, pattern: Pattern) -> bool:
+    def add(self, pattern: BinPattern) -> bool:
         """Add a pattern; return whether it is new."""
         if pattern.key in self._known:
             return False
@@ -175,7 +175,7 @@ def makes_room_for(market: Market) -> NDArray[np.bool_]:
     return over
 
 
-def exchanges(over: NDArray[np.bool_]) -> list[tuple[int, int]]:
+def exchangeable_items(over: NDArray[np.bool_]) -> list[tuple[int, int]]:
     """Return pairs of items where room for the first is room for the second.
 
     Pairs that follow from others are left out.

@@ -10,11 +10,11 @@ from placer.plan.pod_mends import LESS_ASKED, mends_of_short
 from placer.plan.question import (
     SPARE,
     FailureTolerance,
+    GangSeries,
     NodeOffer,
     PlanQuestion,
-    Series,
     for_one_mix,
-    series_of,
+    gang_series_of,
 )
 
 _MOST_OFFERS = 4
@@ -169,18 +169,18 @@ class PlanMendSearch:
     def less_headroom(self) -> Iterator[_Mended]:
         """Yield the most of one shape of the headroom that there may be; else none at all."""
         found = False
-        for series in series_of(self.question.headroom):
+        for series in gang_series_of(self.question.headroom):
             mended = self._most_of(series)
             if mended is not None:
                 found = True
                 yield mended
-        if found or len(series_of(self.question.headroom)) == 1:
+        if found or len(gang_series_of(self.question.headroom)) == 1:
             return
         bare = replace(self.question, headroom=())
         if isinstance(answer := self.buy(bare), PurchasePlan):
             yield _Mended(bare, PlanMend(("without headroom",), answer.price))
 
-    def _most_of(self, series: Series) -> _Mended | None:
+    def _most_of(self, series: GangSeries) -> _Mended | None:
         """Return how many pods of a series of the headroom there may be, with a plan for them."""
         low, high, beyond = 0, len(series.gangs), True
         answer = self.buy(self._with_spare(series, low))
@@ -198,7 +198,7 @@ class PlanMendSearch:
         mend = PlanMend((words,), answer.price, beyond and high - low == 1)
         return _Mended(self._with_spare(series, low), mend)
 
-    def _with_spare(self, series: Series, number: int) -> PlanQuestion:
+    def _with_spare(self, series: GangSeries, number: int) -> PlanQuestion:
         """Return the question with so much of a series of the headroom."""
         left_out = set(series.gangs[number:])
         kept = tuple(gang for gang in self.question.headroom if gang not in left_out)

@@ -11,7 +11,7 @@ _TERM = re.compile(r"(?P<key>[^=!,\s]+)\s*(?P<operator>==|!=|=)\s*(?P<value>[^=!
 _KEY = re.compile(r"(?P<no>!?)\s*(?P<key>[^=!,\s]+/[^=!,\s]+|[^=!,\s]+)")
 
 
-def selected(text: str, nodes: Sequence[Node]) -> frozenset[str]:
+def selected_node_names(text: str, nodes: Sequence[Node]) -> frozenset[str]:
     """Return the names of the nodes that a selector means.
 
     Args:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from math import gcd
 
 from placer.packing.bins import Vector
-from placer.plan.market import DeviceAsk, Devices
+from placer.plan.market import BinDevices, DeviceAsk
 from placer_models.problem.banks import DeviceBank
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Problem, Shape
@@ -18,7 +18,7 @@ NUMA_NODES = "NUMA nodes"
 """What stands among the types of devices of a market for these rooms."""
 
 
-def counts_numa_nodes(problem: Problem) -> bool:
+def numa_nodes_matter(problem: Problem) -> bool:
     """Return whether some shape has to be on one of several NUMA nodes."""
     return any(
         fit is not None and fit.cell_limit == 1 and problem.of_kinds[kind].cells > 1
@@ -28,13 +28,13 @@ def counts_numa_nodes(problem: Problem) -> bool:
     )
 
 
-def numa_nodes_of(problem: Problem, node: NodeState) -> tuple[Devices, list[bool]]:
+def numa_nodes_of(problem: Problem, node: NodeState) -> tuple[BinDevices, list[bool]]:
     """Return the NUMA nodes of a node, and which shapes may have what they ask of one."""
     fits = [of_shape[node.kind] for of_shape in problem.fits]
     limited = [fit is not None and fit.cell_limit == 1 for fit in fits]
     nothing = [DeviceAsk()] * len(fits)
     if len(node.cells) < 2 or not any(limited):
-        return Devices((), (), (), tuple(nothing)), [True] * len(fits)
+        return BinDevices((), (), (), tuple(nothing)), [True] * len(fits)
     banks = [bank for bank in node.banks if None not in bank.cells]
     rooms = [_room(node, cell, banks) for cell, one in enumerate(node.cells) if one.real]
     sizes = [
@@ -55,7 +55,7 @@ def numa_nodes_of(problem: Problem, node: NodeState) -> tuple[Devices, list[bool
         return tuple(amount // unit for amount, unit in zip(amounts, units, strict=True))
 
     return (
-        Devices(
+        BinDevices(
             tuple(map(in_units, rooms)),
             (True,) * len(rooms),
             tuple(map(in_units, known)),

@@ -29,7 +29,7 @@ def names_there(documents: Sequence[Document], cluster: Instance | None) -> list
     return names
 
 
-def of_machines(
+def offers_of_machines(
     offers: _Offers, there: Sequence[str]
 ) -> tuple[list[tuple[OfferPart, DocumentLocation]], list[tuple[DocumentLocation, str]]]:
     """Return the offers of machines, and what is wrong with those of nodes.
@@ -60,7 +60,9 @@ def of_machines(
     return found, wrong
 
 
-def nodes_of(offers: _Offers, made: Sequence[Node], there: Sequence[Node]) -> list[Node | None]:
+def nodes_of_offers(
+    offers: _Offers, made: Sequence[Node], there: Sequence[Node]
+) -> list[Node | None]:
     """Return a node of each offer; None for offers with a fault.
 
     Args:

@@ -13,7 +13,7 @@ from placer.plan.answer import (
     NoPlanFound,
     OfferPurchase,
     PlanAnswer,
-    Proof,
+    PriceBoundProof,
     PurchasePlan,
     RunnerUp,
 )
@@ -25,17 +25,17 @@ from placer.plan.market import Market
 from placer.plan.mending import PlanMendSearch
 from placer.plan.numa_rooms import NUMA_NODES
 from placer.plan.pod_mends import OF_PODS_IN_WORDS, mends_of_homeless
-from placer.plan.proof import Values
+from placer.plan.proof import ItemValues
 from placer.plan.question import NodeOffer, PlanQuestion, for_one_mix
-from placer.plan.relax import Relaxation, relaxed, with_offers
+from placer.plan.relax import RelaxedMarket, relaxed_market, with_one_of_each_offer
 from placer.plan.running_out import MOST_TOLD, no_plan
 from placer.plan.witness import (
-    Missing,
-    Placements,
-    Witness,
+    PlanPlacements,
+    PodsWithoutPlace,
+    ScenarioPlacement,
     asks_beyond_its_node,
-    options_for,
     place_plan,
+    solve_options_for,
 )
 from placer.search.solver import solve
 from placer.state.batch import build_problem
@@ -86,7 +86,9 @@ def buy(
     question = for_one_mix(asked)
     cases = cases_of(question)
     for case in cases:
-        check_pods(pods_of(case.instance.gangs), with_offers(question, case.instance).nodes)
+        check_pods(
+            pods_of(case.instance.gangs), with_one_of_each_offer(question, case.instance).nodes
+        )
     run = _Run(clock, threads, stop, tell, seed)
 
     def again(other: PlanQuestion) -> PlanAnswer:
@@ -124,7 +126,7 @@ def _answer(
     """Return the answer to a question all of whose pods some node can hold."""
     if any(case.one_less is not None for case in cases):
         return _surviving_nodes(question, cases, end, run)
-    return _planned(question, relaxed(question, cases), end, run)
+    return _planned(question, relaxed_market(question, cases), end, run)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +140,9 @@ class _Run:
     seed: int
 
 
-def _planned(question: PlanQuestion, relaxation: Relaxation, end: float, run: _Run) -> PlanAnswer:
+def _planned(
+    question: PlanQuestion, relaxation: RelaxedMarket, end: float, run: _Run
+) -> PlanAnswer:
     """Return the answer on one market."""
     left = max(_LEAST, end - run.clock.now())
     market_solver = MarketSolver(
@@ -186,7 +190,9 @@ def _surviving_nodes(
     if few:
         chosen = [c for n in range(len(question.offers), 0, -1) for c in _subsets(question, n)]
     else:
-        first = _planned(question, relaxed(question, cases), (run.clock.now() + end) / 2, run)
+        first = _planned(
+            question, relaxed_market(question, cases), (run.clock.now() + end) / 2, run
+        )
         if isinstance(first, NoPlanExists):
             return first if floor is None else NoPlanFound(floor)
         bounds.append(first.bound)
@@ -202,7 +208,7 @@ def _surviving_nodes(
             continue
         now = run.clock.now()
         until = now + max(_LEAST, end - now) / (len(chosen) - number)
-        answer = _planned(part, relaxed(part, own, surely_used=True), until, run)
+        answer = _planned(part, relaxed_market(part, own, surely_used=True), until, run)
         if isinstance(answer, NoPlanExists):
             other = other or answer
             continue
@@ -245,9 +251,11 @@ def _nothing_bought(cases: Sequence[PlanCase], clock: PlanClock) -> PurchasePlan
     for case in cases:
         if case.one_less is not None:
             continue
-        answer = solve(replace(case.instance, move_budget=0), options_for(clock, _ALONE, 1))
+        answer = solve(replace(case.instance, move_budget=0), solve_options_for(clock, _ALONE, 1))
         if isinstance(answer, Placed):
-            witnesses.append(Witness(case.scenario, case.instance, answer.placement, case.loss))
+            witnesses.append(
+                ScenarioPlacement(case.scenario, case.instance, answer.placement, case.loss)
+            )
         elif isinstance(answer, Infeasible) or (
             isinstance(answer, PartlyPlaced) and answer.tiers[0].proven
         ):
@@ -256,7 +264,7 @@ def _nothing_bought(cases: Sequence[PlanCase], clock: PlanClock) -> PurchasePlan
             return TrialOutcome.OPEN
     free = Decimal(0)
     market = Market((), ())
-    proof = Proof(market, Values((), ()), None, by_enumeration=False)
+    proof = PriceBoundProof(market, ItemValues((), ()), None, by_enumeration=False)
     return PurchasePlan(free, free, (), (), (), tuple(witnesses), (), proof)
 
 
@@ -299,7 +307,7 @@ def _homeless(
 def _with_one_of_each(question: PlanQuestion, case: PlanCase) -> Instance:
     """Return the instance of a case with one node of each offer that is there then."""
     offers = [o for index, o in enumerate(question.offers) if index not in case.barred]
-    return with_offers(replace(question, offers=tuple(offers)), case.instance)
+    return with_one_of_each_offer(replace(question, offers=tuple(offers)), case.instance)
 
 
 def _homeless_in(
@@ -328,13 +336,17 @@ def _homeless_in(
                 alone.append(gang)
     found = 0
     for gang in alone:
-        answer = solve(replace(instance, gangs=(gang,), groups=()), options_for(clock, _ALONE, 1))
+        answer = solve(
+            replace(instance, gangs=(gang,), groups=()), solve_options_for(clock, _ALONE, 1)
+        )
         if not isinstance(answer, Placed) and found < MOST_TOLD:
             found += 1
             yield answer.unplaced[0], gang
 
 
-def _none_found(question: PlanQuestion, solved: MarketSolution, missing: Missing) -> NoPlanFound:
+def _none_found(
+    question: PlanQuestion, solved: MarketSolution, missing: PodsWithoutPlace
+) -> NoPlanFound:
     assert solved.bound is not None
     return NoPlanFound(
         question.in_currency(solved.bound),
@@ -345,7 +357,10 @@ def _none_found(question: PlanQuestion, solved: MarketSolution, missing: Missing
 
 
 def _bought(
-    question: PlanQuestion, relaxation: Relaxation, solved: MarketSolution, placements: Placements
+    question: PlanQuestion,
+    relaxation: RelaxedMarket,
+    solved: MarketSolution,
+    placements: PlanPlacements,
 ) -> PurchasePlan:
     assert solved.bound is not None
     parts = [
@@ -372,7 +387,7 @@ def _bought(
         runners_up=tuple(_runners_up(question, relaxation, solved)),
         witnesses=placements.witnesses,
         relaxed=tuple(_relaxed(question, relaxation, solved)),
-        proof=Proof(
+        proof=PriceBoundProof(
             relaxation.market,
             solved.values,
             solved.exact,
@@ -383,7 +398,10 @@ def _bought(
 
 
 def _items_by_offer(
-    question: PlanQuestion, relaxation: Relaxation, witness: Witness, bought: Sequence[int]
+    question: PlanQuestion,
+    relaxation: RelaxedMarket,
+    witness: ScenarioPlacement,
+    bought: Sequence[int],
 ) -> list[Counter[int]]:
     """Return for each offer how many items of each kind are on its nodes."""
     number = next(
@@ -406,7 +424,7 @@ def _items_by_offer(
 
 
 def _runners_up(
-    question: PlanQuestion, relaxation: Relaxation, solved: MarketSolution
+    question: PlanQuestion, relaxation: RelaxedMarket, solved: MarketSolution
 ) -> Iterator[RunnerUp]:
     names = [offer.name for offer in question.offers]
     for runner_up in solved.runners_up:
@@ -420,10 +438,10 @@ def _runners_up(
 
 
 def _relaxed(
-    question: PlanQuestion, relaxation: Relaxation, solved: MarketSolution
+    question: PlanQuestion, relaxation: RelaxedMarket, solved: MarketSolution
 ) -> Iterator[str]:
     """Yield what the bound does not look at."""
-    nodes = with_offers(question, question.instance).nodes
+    nodes = with_one_of_each_offer(question, question.instance).nodes
     topologies = [node.machine.topology for node in nodes]
     if NUMA_NODES in relaxation.devices:
         yield "NUMA nodes, but for pods that have to be on a single one"

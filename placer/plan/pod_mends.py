@@ -17,7 +17,7 @@ from placer.explain.trial import CountedWork, TrialOutcome, Trials
 from placer.plan.answer import NoPlanExists, OffersRunOut, PlanAnswer, PlanMend, PurchasePlan
 from placer.plan.clock import PlanClock
 from placer.plan.question import PlanQuestion
-from placer.plan.relax import with_offers
+from placer.plan.relax import with_one_of_each_offer
 from placer_models.cluster import Instance
 from placer_models.pod import Gang, pods_of
 from placer_models.whatif.change import InstanceChange
@@ -185,7 +185,7 @@ def mends_of_short(
         over: Asked whether the time is over.
 
     """
-    whole = with_offers(question, question.instance)
+    whole = with_one_of_each_offer(question, question.instance)
     plain = not may_need_more(whole)
     for gang in islice(_short_gangs(question, {one.pod for one in short}), _MOST_SHORT):
         found = (

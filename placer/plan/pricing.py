@@ -11,9 +11,9 @@ from ortools.sat.python import cp_model
 
 from placer.linear import LinearProgram
 from placer.packing.bins import Counts
-from placer.plan.aggregate import FUNCTIONS, in_parts
-from placer.plan.device_fillings import full_devices
-from placer.plan.market import BinKind, Devices
+from placer.plan.aggregate import FUNCTIONS, scaled_dual_feasible_function
+from placer.plan.device_fillings import full_device_fillings
+from placer.plan.market import BinDevices, BinKind
 
 _Row = tuple[tuple[int, ...], int]
 """What items take of something, and how much of it there is."""
@@ -27,7 +27,7 @@ _GAP = 5e-4
 
 
 @dataclass(frozen=True, slots=True)
-class Fullest:
+class FullestFilling:
     """What a bin can be filled with at most.
 
     Attributes:
@@ -42,7 +42,7 @@ class Fullest:
     work: float = 0.0
 
 
-class Pricer:
+class PricingProblem:
     """Asks again and again for the fullest bin of one kind; keeps its models.
 
     Attributes:
@@ -98,22 +98,28 @@ class Pricer:
         for k in range(1, FUNCTIONS + 1):
             for sizes, room in sums:
                 if room:
-                    yield tuple(in_parts(size, room, k) for size in sizes), k * room
+                    yield (
+                        tuple(scaled_dual_feasible_function(size, room, k) for size in sizes),
+                        k * room,
+                    )
             for devices in kind.devices:
                 asks = [devices.asks[item] for item in self._items]
                 # By the largest device: a part of it is at least as large a part of any other.
                 for quantity, room in enumerate(map(max, zip(*devices.rooms, strict=True))):
                     if room and devices.sizes:
-                        parts = [in_parts(size[quantity], room, k) for size in devices.sizes]
+                        parts = [
+                            scaled_dual_feasible_function(size[quantity], room, k)
+                            for size in devices.sizes
+                        ]
                         taken = [
                             ask.whole * k * room + sum(n * parts[s] for s, n in ask.shares)
                             for ask in asks
                         ]
                         yield tuple(taken), k * room * len(devices.rooms)
 
-    def _one_by_one(self, devices: Devices) -> None:
+    def _one_by_one(self, devices: BinDevices) -> None:
         """Let each device be filled in one of the ways in which shares fill it, or be whole."""
-        found = full_devices(devices)
+        found = full_device_fillings(devices)
         if found is None:
             self.by_sums = True
             return
@@ -173,7 +179,9 @@ class Pricer:
                 total += most * max(0, value * _SCALE - covered)
         return total // _SCALE
 
-    def fullest(self, values: Sequence[int], work: float, wall_s: float | None = None) -> Fullest:
+    def fullest(
+        self, values: Sequence[int], work: float, wall_s: float | None = None
+    ) -> FullestFilling:
         """Return the fullest bin that so much deterministic work finds, and a bound.
 
         Args:
@@ -184,7 +192,7 @@ class Pricer:
         """
         mine = [values[item] for item in self._items]
         if not any(mine):
-            return Fullest(0, ((0,) * self._width,))
+            return FullestFilling(0, ((0,) * self._width,))
         self._model.clear_objective()
         self._model.maximize(cp_model.LinearExpr.weighted_sum(self._counts, mine))
         solver = cp_model.CpSolver()
@@ -198,13 +206,13 @@ class Pricer:
         work = solver.response_proto.deterministic_time
         if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
             most = sum(v * m for v, m in zip(mine, self._most, strict=True))
-            return Fullest(most, work=work)
+            return FullestFilling(most, work=work)
         fillings = [[0] * self._width for _ in found.counts]
         for filling, counts in zip(fillings, reversed(found.counts), strict=True):
             for item, count in zip(self._items, counts, strict=True):
                 filling[item] = count
         bound = int(solver.best_objective_bound + _NEARLY)
-        return Fullest(bound, tuple(map(tuple, fillings)), work)
+        return FullestFilling(bound, tuple(map(tuple, fillings)), work)
 
 
 class _Fillings(cp_model.CpSolverSolutionCallback):

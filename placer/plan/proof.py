@@ -13,11 +13,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from placer.plan.market import Market, worth
+from placer.plan.market import Market, value_of_items
 
 
 @dataclass(frozen=True, slots=True)
-class Values:
+class ItemValues:
     """Whole-number values of items, and what bins can be filled with at most by them.
 
     Attributes:
@@ -44,9 +44,9 @@ class PriceBound:
     factor: Fraction
 
 
-def bound_of(market: Market, values: Values) -> PriceBound:
+def price_bound_of(market: Market, values: ItemValues) -> PriceBound:
     """Return the best bound that values give; it is exact, and holds whatever they are."""
-    total = sum(map(worth, values.of_item, market.blocks))
+    total = sum(map(value_of_items, values.of_item, market.blocks))
     corners: list[tuple[Fraction, int]] = []
     most: Fraction | None = None
     for kind, fullest in zip(market.kinds, values.fullest, strict=True):
@@ -73,7 +73,7 @@ def bound_of(market: Market, values: Values) -> PriceBound:
     return PriceBound(price, factor)
 
 
-def rounded_up(bound: Fraction, steps: Sequence[int]) -> int:
+def rounded_up_to_price(bound: Fraction, steps: Sequence[int]) -> int:
     """Return the bound, rounded up to the next price that there can be.
 
     Args:

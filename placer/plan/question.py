@@ -119,7 +119,7 @@ class PlanQuestion:
 
 
 @dataclass(frozen=True, slots=True)
-class Series:
+class GangSeries:
     """Gangs of the demand that differ in their names alone; they are scaled together."""
 
     gangs: tuple[Gang, ...]
@@ -143,7 +143,7 @@ def stem_of(name: str) -> str:
     return stem if dash and number.isdigit() else name
 
 
-def series_of(gangs: Sequence[Gang]) -> tuple[Series, ...]:
+def gang_series_of(gangs: Sequence[Gang]) -> tuple[GangSeries, ...]:
     """Return the series of a demand, in the order of their first gangs."""
     found: dict[object, list[Gang]] = {}
     for gang in gangs:
@@ -160,10 +160,10 @@ def series_of(gangs: Sequence[Gang]) -> tuple[Series, ...]:
             specs,
         )
         found.setdefault(key, []).append(gang)
-    return tuple(Series(tuple(gangs)) for gangs in found.values())
+    return tuple(GangSeries(tuple(gangs)) for gangs in found.values())
 
 
-def scaled_count(series: Series, scenario: PlanScenario) -> int:
+def scaled_count(series: GangSeries, scenario: PlanScenario) -> int:
     """Return how many gangs of a series a scenario asks for, rounded up."""
     scale = scenario.scale
     for namespace, name, own in scenario.scales:
@@ -218,19 +218,19 @@ def demand_in(instance: Instance, scenario: PlanScenario) -> tuple[Gang, ...]:
     taken |= {running.pod.key for running in instance.running}
     return tuple(
         gang
-        for series in series_of(instance.gangs)
+        for series in gang_series_of(instance.gangs)
         for gang in _scaled(series, scaled_count(series, scenario), taken)
     )
 
 
-def _scaled(series: Series, count: int, taken: set[tuple[str, str]]) -> Iterator[Gang]:
+def _scaled(series: GangSeries, count: int, taken: set[tuple[str, str]]) -> Iterator[Gang]:
     yield from series.gangs[:count]
     number = 0
     for index in range(len(series.gangs), count):
         like = series.gangs[index % len(series.gangs)]
         while True:
             number += 1
-            copied = renamed(like, f"more-{number}")
+            copied = renamed_gang(like, f"more-{number}")
             keys = {copied.key, *(pod.key for pod in copied.pods)}
             if keys.isdisjoint(taken):
                 break
@@ -238,7 +238,7 @@ def _scaled(series: Series, count: int, taken: set[tuple[str, str]]) -> Iterator
         yield copied
 
 
-def renamed(gang: Gang, ending: str) -> Gang:
+def renamed_gang(gang: Gang, ending: str) -> Gang:
     """Return a gang like it, whose names end in something."""
     pods = tuple(replace(pod, name=f"{pod.name}-{ending}", uid="") for pod in gang.pods)
     name = pods[0].name if gang.lone else f"{gang.name}-{ending}"

@@ -7,8 +7,8 @@ from math import gcd
 
 from placer.packing.bins import Counts, Vector
 from placer.plan.cases import PlanCase, cases_of, gangs_in
-from placer.plan.market import BinKind, DeviceAsk, Devices, Market
-from placer.plan.numa_rooms import NUMA_NODES, counts_numa_nodes, numa_nodes_of
+from placer.plan.market import BinDevices, BinKind, DeviceAsk, Market
+from placer.plan.numa_rooms import NUMA_NODES, numa_nodes_matter, numa_nodes_of
 from placer.plan.question import PlanQuestion
 from placer.search.plain_pods import never_on
 from placer.state.batch import build_problem
@@ -21,7 +21,7 @@ from placer_models.problem.problem import Problem, Shape
 
 
 @dataclass(frozen=True, slots=True)
-class Relaxation:
+class RelaxedMarket:
     """A market, and what its numbers stand for.
 
     Attributes:
@@ -84,9 +84,9 @@ class _Kind:
     names: tuple[str, ...] = ()
 
 
-def relaxed(
+def relaxed_market(
     question: PlanQuestion, cases: Sequence[PlanCase] = (), *, surely_used: bool = False
-) -> Relaxation:
+) -> RelaxedMarket:
     """Return the market of a question.
 
     A plan that obeys all rules is a plan of the market, so what no plan of the market can do is
@@ -118,7 +118,7 @@ def relaxed(
         view_of.append(known[key])
     first = views[0].problem
     resources = tuple(dict.fromkeys(d for view in views for d in view.problem.dimensions))
-    by_numa_node = any(counts_numa_nodes(view.problem) for view in views)
+    by_numa_node = any(numa_nodes_matter(view.problem) for view in views)
     kinds = _kinds(views, resources, len(question.offers), by_numa_node=by_numa_node)
     there = len(kinds) - len(question.offers)
     shape_of = dict(zip(specs, first.pods, strict=True))
@@ -167,8 +167,8 @@ def relaxed(
         if view in lost_of:
             counts[lost_of[view]] = 1
         blocks.append(tuple(counts))
-    kept = undominated(blocks)
-    return Relaxation(
+    kept = undominated_blocks(blocks)
+    return RelaxedMarket(
         Market(tuple(bins), tuple(kept)),
         there,
         tuple(kind.names for kind in kinds[:there]),
@@ -199,7 +199,7 @@ def _probes(cases: Sequence[PlanCase]) -> tuple[Gang, ...]:
 def _view(
     question: PlanQuestion, case: PlanCase, probes: tuple[Gang, ...], loses: frozenset[int]
 ) -> _View:
-    instance = with_offers(question, case.instance)
+    instance = with_one_of_each_offer(question, case.instance)
     problem = build_problem(replace(instance, gangs=probes, groups=()), absolute=True)
     names = tuple(node.name for node in case.instance.nodes)
     return _View(problem, names, case.barred, loses)
@@ -234,7 +234,7 @@ def _counted(
     problem: Problem, node: NodeState, resources: Sequence[Dimension], by_numa_node: bool
 ) -> BinKind:
     """Return a node as a bin that counts these resources; one that nobody there asks for is 0."""
-    found = bin_of(problem, node, by_numa_node=by_numa_node)
+    found = bin_kind_of(problem, node, by_numa_node=by_numa_node)
     if tuple(resources) == problem.dimensions:
         return found
     at = {dimension: number for number, dimension in enumerate(problem.dimensions)}
@@ -247,13 +247,13 @@ def _counted(
     return replace(found, room=laid(found.room), sizes=sizes)
 
 
-def with_offers(question: PlanQuestion, instance: Instance) -> Instance:
+def with_one_of_each_offer(question: PlanQuestion, instance: Instance) -> Instance:
     """Return an instance with one node of each offer, and nobody who may move."""
     offered = tuple(replace(offer.node, offered=True) for offer in question.offers)
     return replace(instance, nodes=(*instance.nodes, *offered), move_budget=0)
 
 
-def undominated(blocks: Sequence[Counts]) -> list[Counts]:
+def undominated_blocks(blocks: Sequence[Counts]) -> list[Counts]:
     """Return the blocks without those that ask for no more of anything than another one."""
     kept: list[Counts] = []
     for block in sorted(set(blocks), key=sum, reverse=True):
@@ -272,7 +272,7 @@ def _types(problem: Problem) -> tuple[str, ...]:
     return tuple(sorted(asked | {need.type for shape in problem.shapes for need in shape.shares}))
 
 
-def bin_of(problem: Problem, node: NodeState, *, by_numa_node: bool) -> BinKind:
+def bin_kind_of(problem: Problem, node: NodeState, *, by_numa_node: bool) -> BinKind:
     """Return a node as a bin of shapes, in the Problem's units and without a price.
 
     Args:
@@ -301,7 +301,7 @@ def bin_of(problem: Problem, node: NodeState, *, by_numa_node: bool) -> BinKind:
 
 def _devices(
     shapes: Sequence[Shape], bank: DeviceBank | None, kind: str
-) -> tuple[Devices, list[bool]]:
+) -> tuple[BinDevices, list[bool]]:
     """Return the devices of a type, and which shapes may have what they ask of them."""
     wanted = [[need for need in shape.shares if need.type == kind] for shape in shapes]
     members = [d for devices in bank.shareable for d in devices] if bank is not None else []
@@ -310,7 +310,7 @@ def _devices(
         number = sum(bank.free) if bank is not None else 0
         asks = tuple(DeviceAsk(shape.count_of(kind)) for shape in shapes)
         return (
-            Devices(((1,),) * number, (True,) * number, (), asks),
+            BinDevices(((1,),) * number, (True,) * number, (), asks),
             [ask.whole <= number for ask in asks],
         )
     classes: dict[object, tuple[int, Vector | None]] = {}
@@ -347,7 +347,7 @@ def _devices(
         return tuple(amounts[q] // unit for q, unit in kept)
 
     return (
-        Devices(
+        BinDevices(
             tuple(thin(device.left) for device in members),
             tuple(not device.shared for device in members),
             tuple(map(thin, sizes_of)),
@@ -381,12 +381,12 @@ def _on_kind(kind: BinKind, shape: int) -> object:
     return size, tuple(_by_size(devices, shape) for devices in kind.devices)
 
 
-def _by_size(devices: Devices, shape: int) -> object:
+def _by_size(devices: BinDevices, shape: int) -> object:
     ask = devices.asks[shape]
     return ask.whole, tuple((devices.sizes[share], count) for share, count in ask.shares)
 
 
-def _of_items(devices: Devices, firsts: Sequence[int], more: int) -> Devices:
+def _of_items(devices: BinDevices, firsts: Sequence[int], more: int) -> BinDevices:
     """Return the devices with the asks of items, and each size of a share once.
 
     Args:
@@ -403,7 +403,7 @@ def _of_items(devices: Devices, firsts: Sequence[int], more: int) -> Devices:
             shares[numbers.setdefault(devices.sizes[share], len(numbers))] += count
         asks.append(DeviceAsk(devices.asks[shape].whole, tuple(sorted(shares.items()))))
     asks += [DeviceAsk()] * more
-    return Devices(devices.rooms, devices.free, tuple(numbers), tuple(asks))
+    return BinDevices(devices.rooms, devices.free, tuple(numbers), tuple(asks))
 
 
 def _units(kinds: Sequence[BinKind]) -> list[int]:

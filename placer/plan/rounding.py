@@ -21,7 +21,7 @@ _OWNED = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
-class Filled:
+class FilledBin:
     """A bin and what is in it.
 
     Attributes:
@@ -46,7 +46,7 @@ class MarketPlan:
 
     bought: tuple[int, ...]
     price: int
-    fillings: tuple[tuple[Filled, ...], ...]
+    fillings: tuple[tuple[FilledBin, ...], ...]
 
 
 @dataclass(slots=True)
@@ -97,7 +97,7 @@ class Rounding:
     def once(self, solution: MasterSolution, rng: np.random.Generator | None) -> MarketPlan | None:
         """Return a plan; with a generator, items are worth a little more or less."""
         stock = OfferStock(self.market, self.barred, self._planned(solution))
-        fillings: list[tuple[Filled, ...]] = [()] * len(self.market.blocks)
+        fillings: list[tuple[FilledBin, ...]] = [()] * len(self.market.blocks)
         hardest = (solution.values * np.array(self.market.blocks)).sum(axis=1).argsort()[::-1]
         for block in hardest.tolist():
             values = np.maximum(solution.values[block], _NEARLY)
@@ -121,7 +121,7 @@ class Rounding:
 
     def _block(
         self, block: int, solution: MasterSolution, values: FloatArray, stock: "OfferStock"
-    ) -> tuple[Filled, ...] | None:
+    ) -> tuple[FilledBin, ...] | None:
         left = np.array(self.market.blocks[block], np.int64)
         bins: list[tuple[int, IntArray]] = []
         times = np.floor(solution.times[self._numbers[block]] + _NEARLY).astype(int)
@@ -159,7 +159,9 @@ class Rounding:
         counts = self.filler.completed(int(kinds[best]), held[best], values, left)
         return int(kinds[best]), counts
 
-    def _cheaper(self, bins: list[tuple[int, IntArray]], stock: "OfferStock") -> Iterator[Filled]:
+    def _cheaper(
+        self, bins: list[tuple[int, IntArray]], stock: "OfferStock"
+    ) -> Iterator[FilledBin]:
         """Yield the bins, each as the cheapest that can be had and holds the same."""
         prices = [kind.price for kind in self.market.kinds]
         order = sorted(range(len(prices)), key=lambda kind: prices[kind])
@@ -170,7 +172,7 @@ class Rounding:
                 continue
             saved = stock.saved(kind)
             if not saved:
-                yield Filled(kind, tuple(counts.tolist()))
+                yield FilledBin(kind, tuple(counts.tolist()))
                 continue
             key = kind, counts.tobytes()
             if key not in known:
@@ -184,7 +186,7 @@ class Rounding:
             if other != kind:
                 stock.give_back(kind)
                 stock.take(other, 1)
-            yield Filled(other, tuple(counts.tolist()))
+            yield FilledBin(other, tuple(counts.tolist()))
 
 
 class OfferStock:

@@ -9,8 +9,8 @@ from placer.plan.buying import MarketSolution
 from placer.plan.cases import PlanCase, told_case
 from placer.plan.clock import PlanClock
 from placer.plan.question import PlanQuestion
-from placer.plan.relax import Relaxation, with_offers
-from placer.plan.witness import bought_nodes, options_for
+from placer.plan.relax import RelaxedMarket, with_one_of_each_offer
+from placer.plan.witness import bought_nodes, solve_options_for
 from placer.search.solver import solve
 from placer_models.placement import Placed, title_of
 from placer_models.pod import Gang, Pod, pods_of
@@ -28,7 +28,7 @@ _MOST_NODES = 2_000
 
 
 def no_plan(
-    question: PlanQuestion, relaxation: Relaxation, solved: MarketSolution, clock: PlanClock
+    question: PlanQuestion, relaxation: RelaxedMarket, solved: MarketSolution, clock: PlanClock
 ) -> NoPlanExists:
     """Say for which pods too little can be bought."""
     offered = relaxation.market.kinds[relaxation.there :]
@@ -80,7 +80,7 @@ def _after_a_loss(
         bought[case.one_less] = (limits[case.one_less] or 0) - 1
         nodes = [n for some in bought_nodes(question, bought).values() for n in some]
         instance = replace(case.instance, nodes=(*case.instance.nodes, *nodes))
-        answer = solve(instance, options_for(clock, _ALONE, 1))
+        answer = solve(instance, solve_options_for(clock, _ALONE, 1))
         if not isinstance(answer, Placed) and answer.unplaced:
             specs = {pod.key: pod.spec for pod in pods_of(case.instance.gangs)}
             alike = Counter(specs[one.namespace, one.name] for one in answer.unplaced)
@@ -99,8 +99,8 @@ def _why_no_offer(
     offers = tuple(o for index, o in enumerate(question.offers) if index not in case.barred)
     alone = Gang(pod.name, pod.namespace, (pod,), 1, lone=True)
     empty = replace(case.instance, nodes=(), running=(), gangs=(alone,), groups=(), left_out=())
-    instance = with_offers(replace(question, offers=offers), empty)
-    answer = solve(instance, options_for(clock, _ALONE, 1))
+    instance = with_one_of_each_offer(replace(question, offers=offers), empty)
+    answer = solve(instance, solve_options_for(clock, _ALONE, 1))
     if isinstance(answer, Placed) or not answer.unplaced:
         return ()
     return answer.unplaced[0].reasons

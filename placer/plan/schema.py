@@ -298,7 +298,7 @@ class GrowthStepEntry(Part):
     reason: str = Field(description="Why there is no plan; else empty.")
 
 
-class StretchEntry(Part):
+class BindingStretchEntry(Part):
     """Sizes of the demand for which the same binds."""
 
     first: str = Field(alias="from")
@@ -322,5 +322,5 @@ class PlanGrowthFile(Part):
     enough_up_to: str | None = Field(description="Up to this scale nothing has to be bought.")
     bought_from: str | None = Field(description="At this scale something has to be bought.")
     steps: tuple[GrowthStepEntry, ...]
-    stretches: tuple[StretchEntry, ...]
+    stretches: tuple[BindingStretchEntry, ...]
     missing: tuple[MissingStepEntry, ...]

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 from placer.plan.answer import NoPlanExists, NoPlanFound, OfferPurchase, PurchasePlan
-from placer.plan.losses import Loss, after_loss
+from placer.plan.losses import NodeLoss, instance_after_loss
 from placer.plan.plan import buy
 from placer.plan.question import NodeOffer, PlanQuestion
 from placer.search.options import Engine, SolveOptions
@@ -35,7 +35,7 @@ class SurvivalTask:
     """
 
     instance: Instance
-    loss: Loss
+    loss: NodeLoss
     move_budget: int = 0
     seconds: float = 10.0
     seed: int = 0
@@ -54,7 +54,7 @@ class MendTask:
     """
 
     instance: Instance
-    loss: Loss
+    loss: NodeLoss
     offers: tuple[NodeOffer, ...]
     seconds: float = 10.0
     seed: int = 0
@@ -76,7 +76,7 @@ class MendPlan:
 
 
 @dataclass(frozen=True, slots=True)
-class Survival:
+class LossOutcome:
     """What becomes of a loss.
 
     Attributes:
@@ -90,7 +90,7 @@ class Survival:
 
     """
 
-    loss: Loss
+    loss: NodeLoss
     pods: int
     unplaced: tuple[Unplaced, ...]
     moves: tuple[Move, ...]
@@ -110,20 +110,20 @@ class Survival:
         return len(self.unplaced), len(self.moves), self.pods
 
 
-def survival(task: SurvivalTask) -> Survival:
+def solve_survival_task(task: SurvivalTask) -> LossOutcome:
     """Return what becomes of a loss."""
     lost = frozenset(task.loss.nodes)
-    instance = replace(after_loss(task.instance, lost), move_budget=task.move_budget)
+    instance = replace(instance_after_loss(task.instance, lost), move_budget=task.move_budget)
     pods = sum(1 for _ in pods_of(instance.gangs)) + len(instance.left_out)
     if not pods:
-        return Survival(task.loss, 0, (), (), True, instance, Placement(()))
+        return LossOutcome(task.loss, 0, (), (), True, instance, Placement(()))
     answer = _answer(instance, task)
     placement = Placement(())
     moves: tuple[Move, ...] = ()
     if isinstance(answer, Placed | PartlyPlaced):
         placement, moves = answer.placement, answer.moves
     unplaced = () if isinstance(answer, Placed) else answer.unplaced
-    return Survival(task.loss, pods, unplaced, moves, _proven(answer), instance, placement)
+    return LossOutcome(task.loss, pods, unplaced, moves, _proven(answer), instance, placement)
 
 
 def _answer(instance: Instance, task: SurvivalTask) -> Answer:
@@ -147,9 +147,9 @@ def _proven(answer: Answer) -> bool:
             return False
 
 
-def mend(task: MendTask) -> MendPlan:
+def solve_mend_task(task: MendTask) -> MendPlan:
     """Return the cheapest mix of offers with which every pod of lost nodes finds a place."""
-    instance = after_loss(task.instance, frozenset(task.loss.nodes))
+    instance = instance_after_loss(task.instance, frozenset(task.loss.nodes))
     question = PlanQuestion(replace(instance, left_out=()), task.offers)
     plan = buy(question, task.seconds, threads=1, seed=task.seed)
     return MendPlan(plan.mix if isinstance(plan, PurchasePlan) else (), plan)

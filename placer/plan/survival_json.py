@@ -1,7 +1,7 @@
 """The answer of ``placer plan survive`` as a document for programs."""
 
 from placer.plan.answer import PurchasePlan
-from placer.plan.survival import MendPlan, Survival
+from placer.plan.survival import LossOutcome, MendPlan
 from placer.plan.survive import SurvivalAnswer
 from placer_models.files.documents import API_VERSION
 from placer_models.files.part import Json
@@ -24,7 +24,7 @@ def survival_to_json(answer: SurvivalAnswer, move_budget: int, currency: str) ->
     }
 
 
-def _loss(one: Survival) -> Json:
+def _loss(one: LossOutcome) -> Json:
     placed = (
         Placed(one.placement, (), one.moves)
         if one.survives

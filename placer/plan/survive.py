@@ -5,14 +5,14 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from time import monotonic
 
-from placer.plan.losses import Loss, losses_of_domains, losses_of_nodes, several
+from placer.plan.losses import NodeLoss, combined_losses, losses_of_domains, losses_of_nodes
 from placer.plan.question import NodeOffer
 from placer.plan.survival import (
+    LossOutcome,
     MendTask,
-    Survival,
     SurvivalTask,
-    mend,
-    survival,
+    solve_mend_task,
+    solve_survival_task,
 )
 from placer.sweep.sweep import each_result
 from placer.sweep.workers import SweepWorkers
@@ -36,7 +36,7 @@ class SurvivalAnswer:
 
     """
 
-    losses: tuple[Survival, ...]
+    losses: tuple[LossOutcome, ...]
     choices: int
     outside: tuple[str, ...] = ()
 
@@ -46,7 +46,7 @@ class SurvivalAnswer:
         return len(self.losses)
 
     @property
-    def failed(self) -> tuple[Survival, ...]:
+    def failed(self) -> tuple[LossOutcome, ...]:
         """The losses after which some pod has no place."""
         return tuple(one for one in self.losses if not one.survives)
 
@@ -95,7 +95,7 @@ def survive(
     if nodes > 1 and not domain:
         worst = [one.loss for one in sorted(found, key=lambda s: s.badness, reverse=True)]
         choices = _choices(singles, nodes)
-        found = trial.of(list(islice(several(worst, nodes), _MOST_TRIED)))
+        found = trial.of(list(islice(combined_losses(worst, nodes), _MOST_TRIED)))
     found.sort(key=lambda one: (tuple(-n for n in one.badness), one.loss.name))
     if offers:
         found = _mended(found, instance, tuple(offers), end_s, stop, tell, seed, workers)
@@ -121,7 +121,7 @@ class _Trial:
     seed: int
     workers: SweepWorkers | None
 
-    def of(self, losses: Sequence[Loss]) -> list[Survival]:
+    def of(self, losses: Sequence[NodeLoss]) -> list[LossOutcome]:
         """Return what becomes of each, as far as there is time; of one at least."""
         left_s = max(0.1, self.end_s - monotonic())
         # Most losses take a moment, so a few may take more than their part.
@@ -130,18 +130,18 @@ class _Trial:
             SurvivalTask(self.instance, loss, self.move_budget, each_s, self.seed)
             for loss in losses
         ]
-        found: list[Survival] = []
+        found: list[LossOutcome] = []
 
         def over() -> bool:
             return bool(found) and (self.stop() or monotonic() >= self.end_s)
 
-        for _, one in each_result(survival, tasks, self.workers, over):
+        for _, one in each_result(solve_survival_task, tasks, self.workers, over):
             found.append(one)
             self.tell(f"lost {len(found):,} of {len(tasks):,}")
         return found
 
 
-def _choices(singles: Sequence[Loss], number: int) -> int:
+def _choices(singles: Sequence[NodeLoss], number: int) -> int:
     """Return how many different ways there are to lose so many nodes."""
     ways = [1] + [0] * number
     for loss in singles:
@@ -151,7 +151,7 @@ def _choices(singles: Sequence[Loss], number: int) -> int:
 
 
 def _mended(
-    found: Sequence[Survival],
+    found: Sequence[LossOutcome],
     instance: Instance,
     offers: tuple[NodeOffer, ...],
     end_s: float,
@@ -159,7 +159,7 @@ def _mended(
     tell: Callable[[str], None],
     seed: int,
     workers: SweepWorkers | None,
-) -> list[Survival]:
+) -> list[LossOutcome]:
     """Return the losses, those that are not survived with what would mend them."""
     failed = [index for index, one in enumerate(found) if not one.survives]
     each_s = max(1.0, (end_s - monotonic()) / max(1, len(failed)))
@@ -169,7 +169,7 @@ def _mended(
     def over() -> bool:
         return stop() or monotonic() >= end_s
 
-    for number, one in each_result(mend, tasks, workers, over):
+    for number, one in each_result(solve_mend_task, tasks, workers, over):
         index = failed[number]
         result[index] = replace(result[index], mend=one)
         tell(f"looking for what mends {len(failed):,} losses")

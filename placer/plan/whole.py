@@ -12,14 +12,14 @@ from ortools.sat.python import cp_model
 
 from placer.plan.clock import PlanClock
 from placer.plan.market import Market
-from placer.plan.master import Pattern
-from placer.plan.rounding import Filled, MarketPlan
+from placer.plan.master import BinPattern
+from placer.plan.rounding import FilledBin, MarketPlan
 
 _NEARLY = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
-class WholeAnswer:
+class IntegerMasterSolution:
     """What CP-SAT says.
 
     Attributes:
@@ -34,15 +34,15 @@ class WholeAnswer:
     impossible: bool = False
 
 
-def buy_whole(
+def solve_integer_master(
     market: Market,
-    patterns: Sequence[Pattern],
+    patterns: Sequence[BinPattern],
     clock: PlanClock,
     time: float,
     threads: int,
     hint: MarketPlan | None = None,
     barred: frozenset[int] = frozenset(),
-) -> WholeAnswer:
+) -> IntegerMasterSolution:
     """Return the cheapest plan by the patterns that so much time of the clock allows.
 
     Args:
@@ -95,21 +95,21 @@ def buy_whole(
     status = solver.solve(model)
     clock.count(solver.response_proto.deterministic_time)
     if status == cp_model.INFEASIBLE:
-        return WholeAnswer(impossible=True)
+        return IntegerMasterSolution(impossible=True)
     if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
-        return WholeAnswer()
+        return IntegerMasterSolution()
     chosen = [(p, solver.value(v)) for p, v in zip(ordered, times, strict=True)]
     plan = _plan(market, [solver.value(v) for v in packs], chosen)
     bound = max(0, int(-(-(solver.best_objective_bound - _NEARLY) // 1)))
-    return WholeAnswer(plan, bound)
+    return IntegerMasterSolution(plan, bound)
 
 
-def _further(patterns: Sequence[Pattern], hint: MarketPlan | None) -> Iterator[Pattern]:
+def _further(patterns: Sequence[BinPattern], hint: MarketPlan | None) -> Iterator[BinPattern]:
     """Yield the fillings of a plan that are no patterns yet: parts of patterns, most of them."""
     known = {pattern.key for pattern in patterns}
     for block, fillings in enumerate(hint.fillings if hint else ()):
         for filled in fillings:
-            pattern = Pattern(block, filled.kind, np.array(filled.counts, np.int64))
+            pattern = BinPattern(block, filled.kind, np.array(filled.counts, np.int64))
             if pattern.key not in known:
                 known.add(pattern.key)
                 yield pattern
@@ -122,7 +122,7 @@ def _most_packs(market: Market, number: int) -> int:
     return packs if kind.buyable is None else min(packs, kind.buyable // kind.pack)
 
 
-def _most_times(market: Market, pattern: Pattern) -> int:
+def _most_times(market: Market, pattern: BinPattern) -> int:
     """Return how often a pattern is needed at most: until each of its items is there."""
     counts = market.blocks[pattern.block]
     held = pattern.counts.tolist()
@@ -134,7 +134,7 @@ def _give_hint(
     market: Market,
     packs: Sequence[cp_model.IntVar],
     times: Sequence[cp_model.IntVar],
-    patterns: Sequence[Pattern],
+    patterns: Sequence[BinPattern],
     hint: MarketPlan,
 ) -> None:
     for number, kind in enumerate(market.kinds):
@@ -150,17 +150,17 @@ def _give_hint(
 
 
 def _plan(
-    market: Market, packs: Sequence[int], chosen: Sequence[tuple[Pattern, int]]
+    market: Market, packs: Sequence[int], chosen: Sequence[tuple[BinPattern, int]]
 ) -> MarketPlan:
     """Return the plan, in which no bin holds more than is asked for."""
     left = [np.array(counts, np.int64) for counts in market.blocks]
-    fillings: list[list[Filled]] = [[] for _ in market.blocks]
+    fillings: list[list[FilledBin]] = [[] for _ in market.blocks]
     for pattern, number in chosen:
         for _ in range(number):
             counts = np.minimum(pattern.counts, left[pattern.block])
             left[pattern.block] -= counts
             if counts.any():
-                fillings[pattern.block].append(Filled(pattern.kind, tuple(counts.tolist())))
+                fillings[pattern.block].append(FilledBin(pattern.kind, tuple(counts.tolist())))
     bought = tuple(
         n * kind.pack if kind.price else 0 for n, kind in zip(packs, market.kinds, strict=True)
     )

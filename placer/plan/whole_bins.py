@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from ortools.sat.python import cp_model
 
 from placer.plan.column_generation import ColumnGeneration
-from placer.plan.market import Market, worth
-from placer.plan.proof import Values
+from placer.plan.market import Market, value_of_items
+from placer.plan.proof import ItemValues
 
 MOST_CUTS = 400
 
@@ -36,7 +36,7 @@ class BinsNeeded:
     total: int
 
 
-def needs_of(market: Market, proofs: Sequence[Values]) -> list[BinsNeeded]:
+def needs_of(market: Market, proofs: Sequence[ItemValues]) -> list[BinsNeeded]:
     """Return what bins have to be worth, by values that were proven and by sums."""
     found = dict.fromkeys(_by_sums(market))
     for values in proofs:
@@ -44,11 +44,11 @@ def needs_of(market: Market, proofs: Sequence[Values]) -> list[BinsNeeded]:
     return [_smaller(one) for one in found if one.total > 0]
 
 
-def _needs_by(market: Market, values: Values) -> Iterator[BinsNeeded]:
+def _needs_by(market: Market, values: ItemValues) -> Iterator[BinsNeeded]:
     """Yield what the bins of each block have to be worth by some values."""
     for block, (of_item, counts) in enumerate(zip(values.of_item, market.blocks, strict=True)):
         fullest = tuple(of_kind[block] for of_kind in values.fullest)
-        yield BinsNeeded(fullest, worth(of_item, counts))
+        yield BinsNeeded(fullest, value_of_items(of_item, counts))
 
 
 def _by_sums(market: Market) -> Iterator[BinsNeeded]:
@@ -110,7 +110,7 @@ def bound_by_whole_bins(generation: ColumnGeneration, time: float, most: int) ->
             return best
         values = generation.prove(solution, end)
         needs = _needs_by(generation.market, values)
-        if all(worth(one.fullest, bins) >= one.total for one in needs):
+        if all(value_of_items(one.fullest, bins) >= one.total for one in needs):
             return best
 
 

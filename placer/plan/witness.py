@@ -20,8 +20,8 @@ from placer.plan.clock import PlanClock
 from placer.plan.filler import Filler
 from placer.plan.market import Market
 from placer.plan.question import NodeOffer, PlanQuestion
-from placer.plan.relax import Relaxation
-from placer.plan.rounding import Filled, MarketPlan
+from placer.plan.relax import RelaxedMarket
+from placer.plan.rounding import FilledBin, MarketPlan
 from placer.search.baseline import baseline_of
 from placer.search.judged import Rejected, in_ids
 from placer.search.options import Engine, SolveOptions
@@ -42,7 +42,7 @@ _LEAST_S = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class Witness:
+class ScenarioPlacement:
     """The placement of one scenario, as it comes or in a loss.
 
     Attributes:
@@ -60,7 +60,7 @@ class Witness:
 
 
 @dataclass(frozen=True, slots=True)
-class Missing:
+class PodsWithoutPlace:
     """Pods of a case that found no place, and why as far as it is known."""
 
     scenario: str
@@ -69,7 +69,7 @@ class Missing:
 
 
 @dataclass(frozen=True, slots=True)
-class Placements:
+class PlanPlacements:
     """What became of a plan.
 
     Attributes:
@@ -80,28 +80,28 @@ class Placements:
     """
 
     bought: tuple[int, ...]
-    witnesses: tuple[Witness, ...] = ()
-    missing: Missing | None = None
+    witnesses: tuple[ScenarioPlacement, ...] = ()
+    missing: PodsWithoutPlace | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class _Placed:
     """The pods of a scenario on nodes, which are bins of the market or further ones."""
 
-    fillings: tuple[Filled, ...]
+    fillings: tuple[FilledBin, ...]
     instance: Instance
     placement: Placement
 
 
 def place_plan(
     question: PlanQuestion,
-    relaxation: Relaxation,
+    relaxation: RelaxedMarket,
     plan: MarketPlan,
     clock: PlanClock,
     end: float,
     threads: int = 2,
     stop: Callable[[], bool] = lambda: False,
-) -> Placements:
+) -> PlanPlacements:
     """Return the witnesses of a plan, which may buy more than the market thought enough.
 
     Args:
@@ -125,8 +125,8 @@ def place_plan(
                 continue
             layer = _Layer(question, relaxation, number, clock, end, threads, stop)
             found = layer.place(plan.fillings[relaxation.block_of[number]], stock)
-            if isinstance(found, Missing):
-                return Placements(tuple(stock), missing=found)
+            if isinstance(found, PodsWithoutPlace):
+                return PlanPlacements(tuple(stock), missing=found)
             placed[number] = found
             used = layer.needed(found)
             needed = [max(a, b) for a, b in zip(needed, used, strict=True)]
@@ -145,10 +145,10 @@ def place_plan(
         for number, case in enumerate(relaxation.cases)
         if number in placed
     )
-    return Placements(bought, witnesses)
+    return PlanPlacements(bought, witnesses)
 
 
-def _used(placed: _Placed, relaxation: Relaxation) -> list[int]:
+def _used(placed: _Placed, relaxation: RelaxedMarket) -> list[int]:
     """Return how many nodes of each offer hold a pod."""
     busy = {place.node for place in placed.placement.pods}
     used = [0] * (len(relaxation.market.kinds) - relaxation.there)
@@ -161,11 +161,11 @@ def _used(placed: _Placed, relaxation: Relaxation) -> list[int]:
 
 def _named(
     question: PlanQuestion,
-    relaxation: Relaxation,
+    relaxation: RelaxedMarket,
     case: PlanCase,
     placed: _Placed,
     bought: Sequence[int],
-) -> Witness:
+) -> ScenarioPlacement:
     """Return the placement on nodes that are named by their offers, once the judge has seen it.
 
     Raises:
@@ -200,7 +200,7 @@ def _named(
     if found := breaches(instance, placement):
         told = "; ".join(f"{b.rule}: {b.message}" for b in found[:3])
         raise RuntimeError(f"the placement of {case.name!r} breaks rules: {told}")
-    return Witness(case.scenario, instance, placement, case.loss)
+    return ScenarioPlacement(case.scenario, instance, placement, case.loss)
 
 
 def bought_nodes(question: PlanQuestion, bought: Sequence[int]) -> dict[str, list[Node]]:
@@ -228,7 +228,7 @@ class _Layer:
     """Places one case."""
 
     question: PlanQuestion
-    relaxation: Relaxation
+    relaxation: RelaxedMarket
     number: int
     clock: PlanClock
     end: float
@@ -259,7 +259,9 @@ class _Layer:
             for index, number in enumerate(stock)
         ]
 
-    def place(self, fillings: Sequence[Filled], stock: Sequence[int]) -> _Placed | Missing:
+    def place(
+        self, fillings: Sequence[FilledBin], stock: Sequence[int]
+    ) -> _Placed | PodsWithoutPlace:
         """Return the pods on nodes, or who is missing when nothing further can be bought."""
         asked = self.case.instance
         lost = self.relaxation.lost
@@ -292,15 +294,15 @@ class _Layer:
         if not reasons:
             fast = solve(instance, SolveOptions(Engine.GREEDY, workers=1))
             reasons = () if isinstance(fast, Placed) else fast.unplaced
-        return Missing(self.case.name, reasons, tuple(left))
+        return PodsWithoutPlace(self.case.name, reasons, tuple(left))
 
-    def _offer(self, filled: Filled) -> NodeOffer:
+    def _offer(self, filled: FilledBin) -> NodeOffer:
         return self.question.offers[filled.kind - self.relaxation.there]
 
     def _searched(self, instance: Instance) -> tuple[Placement, list[Pod], tuple[Unplaced, ...]]:
         """Let the whole search place the demand."""
         time = max(_LEAST_S, 0.3 * (self.end - self.clock.now()))
-        answer = solve(instance, options_for(self.clock, time, self.threads))
+        answer = solve(instance, solve_options_for(self.clock, time, self.threads))
         if isinstance(answer, Placed):
             return answer.placement, [], ()
         placement = answer.placement if isinstance(answer, PartlyPlaced) else Placement(())
@@ -309,7 +311,7 @@ class _Layer:
         return placement, left, answer.unplaced
 
     def _by_patterns(
-        self, instance: Instance, there: Sequence[Filled], mine: Sequence[Filled]
+        self, instance: Instance, there: Sequence[FilledBin], mine: Sequence[FilledBin]
     ) -> tuple[Placement, list[Pod], tuple[Unplaced, ...]]:
         """Place what each bin holds on its node, and what is left over wherever it fits."""
         baseline = baseline_of(instance)
@@ -347,7 +349,9 @@ class _Layer:
         left = [pod for index, pod in enumerate(pods) if index not in choices]
         return found.placement, left, ()
 
-    def _more(self, left: Sequence[Pod], mine: Sequence[Filled], *, alone: bool) -> list[Filled]:
+    def _more(
+        self, left: Sequence[Pod], mine: Sequence[FilledBin], *, alone: bool
+    ) -> list[FilledBin]:
         """Return further bins for pods without a place; none if nothing can be bought for them."""
         market = self.relaxation.market
         counts = Counter(self.item_of[pod.spec] for pod in left)
@@ -369,7 +373,7 @@ def _bins_for(
     barred: frozenset[int],
     *,
     alone: bool,
-) -> Iterator[Filled]:
+) -> Iterator[FilledBin]:
     """Yield bins that hold what is wanted, as far as they can be bought, the best price first."""
     filler = Filler(market.kinds)
     sizes = _cheapest(market, there)
@@ -390,7 +394,7 @@ def _bins_for(
         _, kind, counts = best
         used[kind] += 1
         wanted = wanted - counts
-        yield Filled(kind, tuple(counts.tolist()))
+        yield FilledBin(kind, tuple(counts.tolist()))
 
 
 def _cheapest(market: Market, there: int) -> np.ndarray:
@@ -406,9 +410,9 @@ def _cheapest(market: Market, there: int) -> np.ndarray:
     return np.where(np.isfinite(found), found, 0.0)
 
 
-def _at_most(mine: Sequence[Filled], left: Sequence[int], there: int) -> list[Filled]:
+def _at_most(mine: Sequence[FilledBin], left: Sequence[int], there: int) -> list[FilledBin]:
     """Return bins as far as so many are there of each offer."""
-    kept: list[Filled] = []
+    kept: list[FilledBin] = []
     used: Counter[int] = Counter()
     for filled in mine:
         if used[filled.kind] < left[filled.kind - there]:
@@ -417,18 +421,20 @@ def _at_most(mine: Sequence[Filled], left: Sequence[int], there: int) -> list[Fi
     return kept
 
 
-def _idle(mine: Sequence[Filled], stock: Sequence[int], relaxation: Relaxation) -> list[Filled]:
+def _idle(
+    mine: Sequence[FilledBin], stock: Sequence[int], relaxation: RelaxedMarket
+) -> list[FilledBin]:
     """Return bins that are bought and hold nothing yet."""
     used = Counter(filled.kind for filled in mine)
     empty = (0,) * relaxation.market.items
     return [
-        Filled(relaxation.there + offer, empty)
+        FilledBin(relaxation.there + offer, empty)
         for offer, number in enumerate(stock)
         for _ in range(number - used[relaxation.there + offer])
     ]
 
 
-def options_for(clock: PlanClock, time: float, threads: int) -> SolveOptions:
+def solve_options_for(clock: PlanClock, time: float, threads: int) -> SolveOptions:
     """Return the options of a search that takes so much time of a clock, which is counted."""
     wall_s = clock.wall_s(clock.now() + time)
     if wall_s is not None:

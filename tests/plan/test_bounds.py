@@ -6,14 +6,14 @@ from random import Random
 import numpy as np
 import pytest
 
-from placer.plan.aggregate import in_parts
+from placer.plan.aggregate import scaled_dual_feasible_function
 from placer.plan.device_fillings import full_fillings
 from placer.plan.device_packing import devices_hold
 from placer.plan.filler import Filler
 from placer.plan.market import BinKind, Market
-from placer.plan.pricing import Pricer
-from placer.plan.proof import Values, bound_of, rounded_up
-from placer.plan.relax import relaxed
+from placer.plan.pricing import PricingProblem
+from placer.plan.proof import ItemValues, price_bound_of, rounded_up_to_price
+from placer.plan.relax import relaxed_market
 from plan_proofs import fullest, holds
 from plan_worlds import tiny_question
 
@@ -31,14 +31,14 @@ def test_the_bound_is_what_the_values_say() -> None:
     """
     A bin for 6 holds 3 items, so 10 items cost 20 at least, and 24 if no price lies between.
     """
-    bound = bound_of(market_of(6), Values(((2,),), ((6,),)))
+    bound = price_bound_of(market_of(6), ItemValues(((2,),), ((6,),)))
 
     assert (bound.price, bound.factor) == (Fraction(20), Fraction(1))
-    assert rounded_up(Fraction(20), [6]) == 24
+    assert rounded_up_to_price(Fraction(20), [6]) == 24
 
 
 def test_values_that_are_too_high_are_scaled_down() -> None:
-    bound = bound_of(market_of(6), Values(((7,),), ((21,),)))
+    bound = price_bound_of(market_of(6), ItemValues(((7,),), ((21,),)))
 
     assert bound.price == Fraction(20)
 
@@ -47,7 +47,7 @@ def test_a_fullest_bin_that_is_only_a_bound_costs_some_of_the_price() -> None:
     """
     A search that stopped early says 7 where 6 is true: the bound is lower, and still holds.
     """
-    bound = bound_of(market_of(6), Values(((2,),), ((7,),)))
+    bound = price_bound_of(market_of(6), ItemValues(((2,),), ((7,),)))
 
     assert bound.price == Fraction(20 * 6, 7)
 
@@ -56,10 +56,10 @@ def test_offers_that_end_prove_that_there_is_no_plan() -> None:
     """
     3 bins hold 9 items at most: the bound of 10 items grows without end.
     """
-    values = Values(((1,),), ((3,),))
+    values = ItemValues(((1,),), ((3,),))
 
-    assert bound_of(market_of(6, most=3), values).price is None
-    assert bound_of(market_of(6, most=4), values).price == Fraction(20)
+    assert price_bound_of(market_of(6, most=3), values).price is None
+    assert price_bound_of(market_of(6, most=4), values).price == Fraction(20)
 
 
 @pytest.mark.parametrize("k", range(1, 13))
@@ -75,7 +75,7 @@ def test_dual_feasible_functions_keep_what_fits(k: int) -> None:
             sizes.append(rng.randint(1, left))
             left -= sizes[-1]
 
-        assert sum(in_parts(size, room, k) for size in sizes) <= k * room
+        assert sum(scaled_dual_feasible_function(size, room, k) for size in sizes) <= k * room
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -84,9 +84,9 @@ def test_no_bin_holds_more_than_the_pricing_problem_says(seed: int) -> None:
     Both bounds, of sums and of the search, are at least the fullest of all fillings.
     """
     rng = Random(seed)
-    market = relaxed(tiny_question(seed)).market
+    market = relaxed_market(tiny_question(seed)).market
     for kind in market.kinds:
-        pricer = Pricer(kind, market.most_of(kind, 0))
+        pricer = PricingProblem(kind, market.most_of(kind, 0))
         for _ in range(3):
             values = [rng.randrange(50) for _ in range(market.items)]
             best = fullest(kind, market.blocks[0], tuple(values))
@@ -100,7 +100,7 @@ def test_greedy_fillings_fit(seed: int) -> None:
     """
     What the filler puts into a bin, the bin holds, by trying.
     """
-    market = relaxed(tiny_question(seed)).market
+    market = relaxed_market(tiny_question(seed)).market
     filler, rng = Filler(market.kinds), np.random.default_rng(seed)
     most = np.array(market.blocks[0], np.int64)
     values = rng.random(market.items)

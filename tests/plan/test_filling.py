@@ -9,11 +9,11 @@ import pytest
 
 from placer import compiled
 from placer.plan.bin_tables import tables_of
-from placer.plan.compiled_filling import compiled_filled
+from placer.plan.compiled_filling import compiled_filled_bins
 from placer.plan.device_packing import device_by_device
 from placer.plan.filler import Filler, fastest_filling
-from placer.plan.filling import filled
-from placer.plan.market import BinKind, DeviceAsk, Devices
+from placer.plan.filling import filled_bins
+from placer.plan.market import BinDevices, BinKind, DeviceAsk
 
 SHARES = (46, 23, 22, 16)
 """Shares of 100, which fill two devices as 46 + 22 + 16 + 16 and 23 + 23 + 22 + 16 + 16."""
@@ -25,7 +25,7 @@ def shared_devices(number: int, shares: tuple[int, ...] = SHARES) -> BinKind:
     """
     Return a bin of so many devices and nothing else; each item is a share.
     """
-    devices = Devices(
+    devices = BinDevices(
         ((100,),) * number,
         (True,) * number,
         tuple((share,) for share in shares),
@@ -53,7 +53,7 @@ def some_kinds(seed: int) -> tuple[BinKind, ...]:
             rooms = tuple((rng.randint(5, 10), rng.randint(5, 10)) for _ in range(number))
             free = tuple(rng.random() < 0.8 for _ in range(number))
             shares = tuple((rng.randint(0, 6), rng.randint(1, 6)) for _ in range(classes))
-            devices.append(Devices(rooms, free, shares, tuple(of_type)))
+            devices.append(BinDevices(rooms, free, shares, tuple(of_type)))
         room = (rng.randint(5, 30), rng.randint(5, 20))
         may = tuple(size if rng.random() < 0.9 else None for size in sizes)
         kinds.append(BinKind(room, may, tuple(devices), price=1))
@@ -79,7 +79,9 @@ def test_the_compiled_loop_fills_bins_as_numpy_does(seed: int) -> None:
     first = rng.integers(0, 4, shape) / 4, rng.integers(0, 5, shape)
     then = rng.random(shape), rng.integers(0, 9, shape)
     for passes in ([first], [first, then]):
-        assert (filled(tables, kind, passes) == compiled_filled(tables, kind, passes)).all()
+        assert (
+            filled_bins(tables, kind, passes) == compiled_filled_bins(tables, kind, passes)
+        ).all()
 
 
 def test_what_does_not_go_in_takes_no_device() -> None:
@@ -87,10 +89,10 @@ def test_what_does_not_go_in_takes_no_device() -> None:
     An item of two shares finds room for one of them; another one finds all of it still there.
     """
     asks = (DeviceAsk(0, ((0, 2),)), DeviceAsk(1, ()))
-    devices = Devices(((100,),), (True,), ((60,),), asks)
+    devices = BinDevices(((100,),), (True,), ((60,),), asks)
     kinds = (BinKind((), ((), ()), (devices,), price=1),)
     passes = [(np.array([[2.0, 1.0]]), np.array([[1, 1]]))]
-    for run in (filled, compiled_filled):
+    for run in (filled_bins, compiled_filled_bins):
         assert run(tables_of(kinds), np.array([0]), passes).tolist() == [[0, 1]]
 
 
@@ -98,7 +100,7 @@ def test_without_numba_bins_are_filled_by_numpy(monkeypatch: pytest.MonkeyPatch)
     """
     So too where it is broken, or where loading it would take the time that is left.
     """
-    assert fastest_filling(10.0) is compiled_filled
+    assert fastest_filling(10.0) is compiled_filled_bins
     for fault in (ImportError("no numba"), RuntimeError("cannot cache function")):
 
         def failing(name: str, fault: Exception = fault) -> None:
@@ -107,11 +109,11 @@ def test_without_numba_bins_are_filled_by_numpy(monkeypatch: pytest.MonkeyPatch)
         with monkeypatch.context() as without:
             without.setattr(compiled, "import_module", failing)
 
-            assert fastest_filling(10.0) is filled
+            assert fastest_filling(10.0) is filled_bins
 
     monkeypatch.delitem(sys.modules, "placer.plan.compiled_filling")
 
-    assert fastest_filling(1.0) is filled
+    assert fastest_filling(1.0) is filled_bins
 
 
 def test_full_devices_hold_what_best_fit_does_not_find_room_for() -> None:
@@ -122,9 +124,9 @@ def test_full_devices_hold_what_best_fit_does_not_find_room_for() -> None:
     filler, counts = Filler((kind,)), np.array(TWO_FULL, np.int64)
     none = np.zeros(4, np.int64)
 
-    assert filled(tables_of((kind,)), np.array([0]), [(np.array([SHARES]) * 1.0, counts[None])])[
-        0
-    ].tolist() != list(TWO_FULL)
+    assert filled_bins(
+        tables_of((kind,)), np.array([0]), [(np.array([SHARES]) * 1.0, counts[None])]
+    )[0].tolist() != list(TWO_FULL)
     assert filler.holds(0, counts)
     assert filler.completed(0, counts, np.ones(4), counts).tolist() == list(TWO_FULL)
     assert not filler.holds(0, counts + np.array([0, 0, 0, 1]))

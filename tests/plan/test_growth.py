@@ -16,7 +16,13 @@ import pytest
 from dask_cluster import DASK, NO_DASK, Cluster, wait_until
 from json_schemas import faults
 from placer.plan.answer import PurchasePlan
-from placer.plan.growth import GrowthCurve, GrowthStep, grow, scaled, scales_of
+from placer.plan.growth import (
+    GrowthCurve,
+    GrowthStep,
+    parse_scales,
+    scaled_question,
+    solve_growth_curve,
+)
 from placer.plan.plan import buy
 from placer.plan.question import NodeOffer, PlanQuestion
 from placer.plan.to_json import growth_to_json
@@ -26,7 +32,7 @@ from placer_cli.commands.schema import SchemaKind, schema_of
 from placer_models.cluster import Instance, Node
 from plan_worlds import lone, machine, spec, tiny_question
 
-SCALES = scales_of("1:2.5:0.5")
+SCALES = parse_scales("1:2.5:0.5")
 WORK = 2
 
 
@@ -48,7 +54,7 @@ def question(*, there: int = 0, most: int | None = None) -> PlanQuestion:
 
 
 def curve_of(asked: PlanQuestion, workers: SweepWorkers | None = None) -> GrowthCurve:
-    return grow({"": asked}, SCALES, work_limit=WORK, workers=workers)
+    return solve_growth_curve({"": asked}, SCALES, work_limit=WORK, workers=workers)
 
 
 def document_of(asked: PlanQuestion, curve: GrowthCurve) -> str:
@@ -73,7 +79,7 @@ def test_a_step_is_what_its_question_alone_is(seed: int) -> None:
     asked = tiny_question(seed)
 
     for step in curve_of(asked).steps:
-        answer = buy(scaled(asked, step.scale), 0, 1, work_limit=WORK)
+        answer = buy(scaled_question(asked, step.scale), 0, 1, work_limit=WORK)
         assert step.price == (answer.price if isinstance(answer, PurchasePlan) else None)
 
 
@@ -103,7 +109,7 @@ def test_where_offers_end_the_step_says_so() -> None:
 
 
 def test_several_cases_share_the_scales() -> None:
-    curve = grow(
+    curve = solve_growth_curve(
         {"as it is": question(there=4), "one lost": question(there=3)}, SCALES[:2], work_limit=WORK
     )
 
@@ -156,7 +162,9 @@ def test_a_worker_killed_in_the_middle_changes_no_byte(cluster: Cluster) -> None
 
     killer = Thread(target=kill)
     killer.start()
-    there = grow({"": asked}, SCALES, work_limit=WORK, workers=cluster.workers(), tell=told.append)
+    there = solve_growth_curve(
+        {"": asked}, SCALES, work_limit=WORK, workers=cluster.workers(), tell=told.append
+    )
     killer.join()
 
     assert document_of(asked, there) == here
@@ -166,7 +174,7 @@ def test_a_worker_killed_in_the_middle_changes_no_byte(cluster: Cluster) -> None
 def test_a_halt_keeps_the_steps_that_are_done() -> None:
     told: list[str] = []
 
-    curve = grow(
+    curve = solve_growth_curve(
         {"": question()}, SCALES, work_limit=WORK, stop=lambda: len(told) > 2, tell=told.append
     )
 
@@ -179,9 +187,9 @@ def test_scales_reach_the_last_one_exactly() -> None:
     """
     Decimals are exact: ten tenths are one.
     """
-    assert scales_of("1:3:0.1")[-1] == 3
-    assert len(scales_of("1:3:0.1")) == 21
-    assert scales_of("0.5:0.5:1") == (Fraction(1, 2),)
+    assert parse_scales("1:3:0.1")[-1] == 3
+    assert len(parse_scales("1:3:0.1")) == 21
+    assert parse_scales("0.5:0.5:1") == (Fraction(1, 2),)
 
 
 @pytest.mark.parametrize(
@@ -198,7 +206,7 @@ def test_scales_reach_the_last_one_exactly() -> None:
 )
 def test_scales_that_mean_nothing(text: str, message: str) -> None:
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
-        scales_of(text)
+        parse_scales(text)
 
 
 PLANS = Path(__file__).parents[2] / "instances/plan"

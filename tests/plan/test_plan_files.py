@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from placer.load import load_question
-from placer.plan.question import PlanScenario, demand_in, scaled_count, series_of
+from placer.plan.question import PlanScenario, demand_in, gang_series_of, scaled_count
 from placer_cli.app import main
 from placer_models.files.errors import InputError
 
@@ -163,7 +163,7 @@ def test_a_plan_is_read_with_its_demand_and_scenarios(tmp_path: Path) -> None:
         PlanScenario("now"),
         PlanScenario("later", Fraction(3, 2), (("default", "train", Fraction(3)),)),
     )
-    web, train = series_of(question.instance.gangs)
+    web, train = gang_series_of(question.instance.gangs)
     later = question.scenarios[1]
     assert (scaled_count(web, later), scaled_count(train, later)) == (5, 6)
     names = [pod.key for gang in demand_in(question.instance, later) for pod in gang.pods]

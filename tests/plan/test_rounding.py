@@ -5,9 +5,9 @@ import numpy as np
 from placer.plan.clock import WorkClock
 from placer.plan.column_generation import ColumnGeneration
 from placer.plan.market import BinKind, Market
-from placer.plan.master import Pattern
-from placer.plan.rounding import Filled, MarketPlan, Rounding
-from placer.plan.whole import buy_whole
+from placer.plan.master import BinPattern
+from placer.plan.rounding import FilledBin, MarketPlan, Rounding
+from placer.plan.whole import solve_integer_master
 
 
 def test_what_one_scenario_buys_the_next_one_uses() -> None:
@@ -33,11 +33,11 @@ def test_a_plan_to_begin_with_is_never_made_worse() -> None:
     """
     kind = BinKind((10,), ((3,), (4,)), price=10)
     market = Market((kind,), ((2, 1),))
-    hint = MarketPlan((1,), 10, ((Filled(0, (2, 1)),),))
-    alone = [Pattern(0, 0, np.array(counts, np.int64)) for counts in ((3, 0), (0, 2))]
+    hint = MarketPlan((1,), 10, ((FilledBin(0, (2, 1)),),))
+    alone = [BinPattern(0, 0, np.array(counts, np.int64)) for counts in ((3, 0), (0, 2))]
 
-    without = buy_whole(market, alone, WorkClock(), 1.0, 1)
-    found = buy_whole(market, alone, WorkClock(), 1.0, 1, hint)
+    without = solve_integer_master(market, alone, WorkClock(), 1.0, 1)
+    found = solve_integer_master(market, alone, WorkClock(), 1.0, 1, hint)
 
     assert without.plan is not None
     assert without.plan.price == 20

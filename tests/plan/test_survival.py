@@ -13,9 +13,9 @@ from leaves import TooManyLeavesError
 from mixed_worlds import mixed_instance
 from placer.judge.breaches import breaches
 from placer.plan.answer import PurchasePlan
-from placer.plan.losses import Loss, after_loss, losses_of_domains, losses_of_nodes
+from placer.plan.losses import NodeLoss, instance_after_loss, losses_of_domains, losses_of_nodes
 from placer.plan.question import NodeOffer
-from placer.plan.survival import SurvivalTask, survival
+from placer.plan.survival import SurvivalTask, solve_survival_task
 from placer.plan.survive import survive
 from placer.search.options import SolveOptions
 from placer.search.solver import solve
@@ -79,7 +79,7 @@ def test_a_loss_is_survived_where_brute_force_survives_it(batch: int) -> None:
     for seed in range(batch * EACH, (batch + 1) * EACH):
         instance = settled(mixed_instance(seed))
         for loss in losses_of_nodes(instance):
-            found = survival(SurvivalTask(instance, loss, seconds=10.0))
+            found = solve_survival_task(SurvivalTask(instance, loss, seconds=10.0))
 
             ends, stays = told_again(instance, set(loss.nodes))
             waiting = Counter(pod.title for pod in pods_of(found.instance.gangs))
@@ -156,10 +156,10 @@ def test_losses_that_are_called_alike_come_to_the_same(seed: int) -> None:
     )
     instance = Instance(nodes, (), running=pods)
     for loss in (*losses_of_nodes(instance), *losses_of_domains(instance, ZONE)):
-        first = survival(SurvivalTask(instance, loss))
+        first = solve_survival_task(SurvivalTask(instance, loss))
         for name in loss.alike:
             lost = [n.name for n in nodes if name in (n.name, n.topology_domain(ZONE))]
-            other = survival(SurvivalTask(instance, Loss(name, tuple(lost))))
+            other = solve_survival_task(SurvivalTask(instance, NodeLoss(name, tuple(lost))))
             assert (other.pods, len(other.unplaced)) == (first.pods, len(first.unplaced))
 
 
@@ -170,7 +170,7 @@ def test_a_gang_restarts_whole_and_pods_of_the_node_end_with_it() -> None:
     gang = RunningGang("train", "default", GatherLevel.NODE)
     instance = Instance(zones(1, 3), (), running=(*members, agent, beside), running_gangs=(gang,))
 
-    after = after_loss(instance, frozenset({"a0"}))
+    after = instance_after_loss(instance, frozenset({"a0"}))
 
     assert after.gangs == (
         Gang("train", "default", tuple(m.pod for m in members), 2, gather=GatherLevel.NODE),
@@ -190,10 +190,10 @@ def test_what_is_there_may_move_as_far_as_the_budget_goes() -> None:
         running("y", "a2", 2000),
     )
     instance = Instance(nodes, (), running=pods)
-    big = Loss("a0", ("a0",))
+    big = NodeLoss("a0", ("a0",))
 
-    assert not survival(SurvivalTask(instance, big)).survives
-    moved = survival(SurvivalTask(instance, big, move_budget=1, seconds=20.0))
+    assert not solve_survival_task(SurvivalTask(instance, big)).survives
+    moved = solve_survival_task(SurvivalTask(instance, big, move_budget=1, seconds=20.0))
     assert moved.survives
     assert len(moved.moves) == 1
 
@@ -214,7 +214,7 @@ def test_of_several_nodes_the_worst_is_found_and_the_choices_are_counted() -> No
     answer = survive(instance, nodes=2, seconds=60.0)
 
     worst = max(
-        len(survival(SurvivalTask(instance, Loss("pair", pair))).unplaced)
+        len(solve_survival_task(SurvivalTask(instance, NodeLoss("pair", pair))).unplaced)
         for pair in combinations([node.name for node in nodes], 2)
     )
     assert answer.tried == answer.choices == 10

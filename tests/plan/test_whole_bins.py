@@ -7,9 +7,9 @@ import pytest
 
 from placer.plan.clock import WorkClock
 from placer.plan.column_generation import ColumnGeneration
-from placer.plan.proof import bound_of
+from placer.plan.proof import price_bound_of
 from placer.plan.question import PlanQuestion
-from placer.plan.relax import relaxed
+from placer.plan.relax import relaxed_market
 from placer.plan.whole_bins import bound_by_whole_bins
 from plan_proofs import fullest
 from plan_worlds import cheapest, tiny_question
@@ -41,7 +41,7 @@ def test_whole_packs_bound_what_brute_force_pays(batch: int) -> None:
         best = cheapest(question)
         if best is None:
             continue
-        market = relaxed(question).market
+        market = relaxed_market(question).market
         generation = ColumnGeneration(market, WorkClock(), 20.0, 20.0, threads=1)
         in_fractions = generation.run().bound.price
         assert in_fractions is not None
@@ -51,7 +51,7 @@ def test_whole_packs_bound_what_brute_force_pays(batch: int) -> None:
         assert bound <= question.in_units(best), f"world {seed}"
         higher += bound > in_fractions
         for values in generation.proofs:
-            assert (bound_of(market, values).price or 0) <= question.in_units(best)
+            assert (price_bound_of(market, values).price or 0) <= question.in_units(best)
             for kind, claimed in zip(market.kinds, values.fullest, strict=True):
                 for block, most in enumerate(claimed):
                     counts, of_item = market.blocks[block], values.of_item[block]

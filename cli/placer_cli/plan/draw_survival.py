@@ -9,7 +9,7 @@ from rich.text import Text
 
 from placer.plan.answer import PurchasePlan
 from placer.plan.cases import told_loss
-from placer.plan.survival import Survival
+from placer.plan.survival import LossOutcome
 from placer.plan.survive import SurvivalAnswer
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import BAD, GOOD, QUIET, STRONG
@@ -92,7 +92,7 @@ def _table(answer: SurvivalAnswer, currency: str, canvas: Canvas) -> RenderableT
     return Lines(drawn, Text(f"and {count_text(more, 'loss', 'losses')} that are no worse", QUIET))
 
 
-def _row(one: Survival, currency: str) -> Iterator[Text]:
+def _row(one: LossOutcome, currency: str) -> Iterator[Text]:
     alike = len(one.loss.alike)
     yield Text(f"{one.loss.name} and {alike:,} alike" if alike else one.loss.name)
     yield Text(f"{len(one.loss.nodes):,}" if len(one.loss.nodes) > 1 else "")
@@ -103,7 +103,7 @@ def _row(one: Survival, currency: str) -> Iterator[Text]:
     yield Text(_price(one, currency))
 
 
-def _price(one: Survival, currency: str) -> str:
+def _price(one: LossOutcome, currency: str) -> str:
     if one.mend is None:
         return ""
     plan = one.mend.plan
@@ -119,7 +119,7 @@ def _money(price: Decimal, currency: str) -> str:
     return f"{price:,.{digits}f} {currency}".rstrip()
 
 
-def _why(one: Survival, currency: str) -> Iterator[Text]:
+def _why(one: LossOutcome, currency: str) -> Iterator[Text]:
     """Say who finds no place and why, those with one reason together, and what would do."""
     by_why: dict[str, list[str]] = {}
     for pod in one.unplaced:

@@ -7,7 +7,7 @@ from rich.console import Group as Lines
 from rich.console import RenderableType
 from rich.text import Text
 
-from placer.plan.growth import GrowthCurve, GrowthStep, Stretch
+from placer.plan.growth import BindingStretch, GrowthCurve, GrowthStep
 from placer.plan.question import PlanQuestion
 from placer_cli.draw.bars import draw_bar
 from placer_cli.draw.canvas import Canvas
@@ -80,7 +80,7 @@ def growth_sentences(question: PlanQuestion, curve: GrowthCurve) -> Iterator[str
         yield f"{count_text(len(curve.missing), 'plan')} not solved: {why}."
 
 
-def told_stretch(stretch: Stretch) -> str:
+def told_stretch(stretch: BindingStretch) -> str:
     """Say what binds between two sizes of the demand."""
     where = times(stretch.first)
     if stretch.first != stretch.last:

@@ -104,7 +104,7 @@ def _fit(
     found: dict[int, FitCount] = {}
     with question.asking("counting how many fit") as (tell, stop):
         from placer.plan.fit import BoundlessShapeError
-        from placer.plan.fit import fit as count
+        from placer.plan.fit import count_fitting_pods as count
         from placer.sweep.sweep import each_result
 
         try:
@@ -151,14 +151,14 @@ def _tasks(
 
     """
     from placer.plan.fit import FitTask
-    from placer.plan.node_selector import selected
+    from placer.plan.node_selector import selected_node_names
     from placer_models.whatif.change import ChangeError
     from placer_models.whatif.language import apply_all
 
     closed: frozenset[str] = frozenset()
     try:
         for text in excluded:
-            closed |= selected(text, instance.nodes)
+            closed |= selected_node_names(text, instance.nodes)
     except ValueError as error:
         raise typer.BadParameter(f"--exclude-nodes: {error}") from None
     tasks = [FitTask(instance, pod, (), closed, seconds)]

@@ -28,20 +28,20 @@ def buy_growth(
     report: Path | None = None,
 ) -> Exit:
     """Solve the steps, print them, and return the exit code."""
-    from placer.plan.growth import grow, scales_of
+    from placer.plan.growth import parse_scales, solve_growth_curve
     from placer.search.options import SolveOptions
     from placer_cli.interrupt import halted_by_ctrl_c, interruptible
     from placer_cli.progress import progress
 
     try:
-        scales = scales_of(growth)
+        scales = parse_scales(growth)
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="'--growth'") from None
     started_s = monotonic()
     with told_as_usage(), halted_by_ctrl_c() as halt, progress(error_console()) as tell:
         threads = threads or (1 if workers.remote else SolveOptions().workers)
         curve = interruptible(
-            lambda: grow(
+            lambda: solve_growth_curve(
                 {"": question},
                 scales,
                 seconds=seconds,
