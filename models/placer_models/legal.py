@@ -158,11 +158,14 @@ def spec_faults(spec: PodSpec, *, on_arm_alone: bool = False) -> Iterator[SpecFa
             by its node selector; that counts as well.
 
     """
-    yield from _containers(spec)
+    if len(spec.containers) != 1 or spec.containers[0].role is not ContainerRole.APP:
+        yield from _containers(spec)
     for i, container in enumerate(spec.containers):
         yield from _amounts(container, ("containers", i, "requests"))
-    yield from _shares_at_one_container(spec)
-    yield from _scopes(spec)
+    if len(spec.containers) > 1:
+        yield from _shares_at_one_container(spec)
+    if spec.scopes:
+        yield from _scopes(spec)
     if spec.device_choice is not None and not any(d.share for d in spec.requests.devices):
         yield SpecFault(
             ("device_choice",),
@@ -170,7 +173,8 @@ def spec_faults(spec: PodSpec, *, on_arm_alone: bool = False) -> Iterator[SpecFa
             "the pod asks for no share of a device; nobody else uses a whole one, so leave it out",
         )
     for i, container in enumerate(spec.containers):
-        yield from _cpu_limit(spec, container, i)
+        if container.cpu_limit_milli is not None:
+            yield from _cpu_limit(spec, container, container.cpu_limit_milli, i)
     if spec.qos.owns_cpus:
         yield from _owned_cpus(spec)
     else:
@@ -244,11 +248,11 @@ def _shares_at_one_container(spec: PodSpec) -> Iterator[SpecFault]:
             )
 
 
-def _cpu_limit(spec: PodSpec, container: Container, index: int) -> Iterator[SpecFault]:
+def _cpu_limit(spec: PodSpec, container: Container, limit: int, index: int) -> Iterator[SpecFault]:
     """Check that a CPU limit is at least the request, and equals it for owned CPUs (C3)."""
-    limit, milli = container.cpu_limit_milli, container.requests.cpu_milli
+    milli = container.requests.cpu_milli
     at = ("containers", index, "cpu_limit_milli")
-    if limit is None or limit == milli:
+    if limit == milli:
         return
     if spec.qos.owns_cpus:
         if milli % 1000 == 0:  # otherwise the request itself is wrong

@@ -396,6 +396,11 @@ def without_devices(containers: tuple[Container, ...]) -> tuple[Container, ...]:
 
 def _phases(containers: tuple[Container, ...]) -> Resources:
     """Return the largest need over the phases of a pod's life, for each amount by itself."""
+    if len(containers) == 1 and containers[0].role is ContainerRole.APP:
+        asked = containers[0].requests
+        # With one of each at most there is nothing to put in order.
+        if len(asked.devices) <= 1 and len(asked.hugepages) <= 1 and len(asked.extended) <= 1:
+            return asked
     sidecars: list[Resources] = []
     phases: list[list[Resources]] = []
     for container in containers:
