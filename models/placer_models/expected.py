@@ -220,6 +220,7 @@ class NodeFills:
         by_cpu, by_memory, without, by_milli, several = self._positions[j]
         cpus, memories, milli = self._cpus, self._memories, self._milli
         cpu, memory, gpus = left.cpu_milli, left.memory_bytes, list(left.gpu_milli)
+        looks_at_memory = len(memories) > 1 or memories[0] > 0
         ahead = -1  # All positions.
         placed = 0
         while True:
@@ -231,7 +232,8 @@ class NodeFills:
                 if count <= len(gpus) and gpus[-count] >= each:
                     fits |= positions
             able = by_cpu[bisect_right(cpus, cpu)] & fits & ahead
-            able &= by_memory[bisect_right(memories, memory)]
+            if looks_at_memory:
+                able &= by_memory[bisect_right(memories, memory)]
             if not able:
                 return placed
             first = able & -able
