@@ -109,10 +109,13 @@ class BlockerColumn:
             self._numbers[node] = number
         if free.size:
             return end
-        numbers, firsts, counts = np.unique(self._numbers, return_index=True, return_counts=True)
+        counts = np.bincount(self._numbers)
+        firsts = np.full(len(counts), len(self._numbers))
+        firsts[self._numbers[::-1]] = np.arange(len(self._numbers))[::-1]  # the last one stays
         blockers = tuple(self._number_of)
-        found = sorted(zip(firsts.tolist(), numbers.tolist(), counts.tolist(), strict=True))
-        return Counter({blockers[number]: count for _, number, count in found})
+        there = np.flatnonzero(counts)
+        ordered = there[firsts[there].argsort()].tolist()
+        return Counter({blockers[number]: int(counts[number]) for number in ordered})
 
     def _look_at_many(self, unknown: NodeIndices, look_at_many: LookAtMany) -> bool:
         """Look at nodes of which nothing is known if they are many; return whether they are."""
@@ -136,6 +139,8 @@ class KeptBlockers:
         self._changed: list[int] = []
         self._columns: dict[PodRequirements, BlockerColumn] = {}
         self._left = LeftColumns()
+        self._kinds: tuple[Node, ...] = ()
+        self._kind_numbers: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
 
     def turn_to(self, nodes: tuple[Node, ...], accounts: PersistentTuple[Account]) -> None:
         """Take note of the nodes as they are now, and of what is left on each."""
@@ -164,3 +169,11 @@ class KeptBlockers:
     def left(self, what: Hashable, left_on: Callable[[int], int]) -> LeftColumn:
         """Return a column of the nodes as they are now, as `LeftColumns.of` does."""
         return self._left.of(what, left_on, len(self._nodes), self._changed)
+
+    def kind_numbers(self, kinds: tuple[Node, ...]) -> NDArray[np.int64]:
+        """Return a number for the kind of each node: one for all nodes that share an object."""
+        if self._kinds is not kinds:
+            known: dict[int, int] = {}
+            numbers = [known.setdefault(id(kind), len(known)) for kind in kinds]
+            self._kinds, self._kind_numbers = kinds, np.array(numbers, dtype=np.int64)
+        return self._kind_numbers

@@ -39,12 +39,11 @@ class LeftColumns:
 
         """
         column, seen = self._columns.pop(what, (None, 0))
-        anew = range(nodes) if column is None else sorted(set(changed[seen:]))
+        anew = list(range(nodes)) if column is None else sorted(set(changed[seen:]))
         if column is None:
             column = np.zeros(nodes, dtype=np.int64)
             if len(self._columns) >= MOST_COLUMNS:
                 del self._columns[next(iter(self._columns))]  # least recently used
-        for node in anew:
-            column[node] = min(MOST_LEFT, left_on(node))
+        column[anew] = [min(MOST_LEFT, left_on(node)) for node in anew]
         self._columns[what] = column, len(changed)
         return column

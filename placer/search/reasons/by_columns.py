@@ -1,6 +1,6 @@
 """Blockers of many nodes at once, where plain amounts that a pod asks for tell them."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -21,6 +21,8 @@ _OF_NODES = frozenset(rule.name for rule in node.RULES)
 _SHARED, _BEST_EFFORT, _SINGLE = 1, 2, 4
 """What a node's facts say in bits: whether a pool is in use, and whether it is looked at singly."""
 
+_ALL_FACTS = 8
+
 
 class NodesInQuestion(NamedTuple):
     """What is asked about nodes that hold running pods, and those who know.
@@ -35,7 +37,7 @@ class NodesInQuestion(NamedTuple):
 
     """
 
-    kinds: Sequence[Node]
+    kinds: tuple[Node, ...]
     kept: KeptBlockers
     account_at: Callable[[int], Account]
     question: Callable[[int], PodOnNode]
@@ -56,15 +58,15 @@ def blockers_by_columns(
 
     """
     facts = look.kept.left("facts", lambda at: _facts(look.question(at), look.account_at(at)))
-    groups: dict[tuple[int, int], list[int]] = {}
-    for at, said in zip(unknown.tolist(), facts[unknown].tolist(), strict=True):
-        groups.setdefault((id(look.kinds[at]), said), []).append(at)
-    for (_, said), members in groups.items():
-        nodes = np.array(members, dtype=np.intp)
-        never = look.never(members[0])
+    group_of = look.kept.kind_numbers(look.kinds)[unknown] * _ALL_FACTS + facts[unknown]
+    order = group_of.argsort(kind="stable")
+    starts = np.flatnonzero(np.diff(group_of[order])) + 1
+    for nodes in np.split(unknown[order], starts):
+        first = int(nodes[0])
+        never = look.never(first)
         if never is not None:
             yield never, nodes
-        elif not said & _SINGLE:
+        elif not facts[first] & _SINGLE:
             yield from _in_group(look, nodes)
 
 

@@ -158,9 +158,11 @@ def could_share(
     count, devices = 0, account.devices
     known: dict[ShareableDevice, int] = {}  # most devices of a node are alike
     for device in devices.healthy:
+        if device.type != kind:
+            continue
         key = device.type, device.minor
         is_free = key in devices.free
-        if device.type != kind or not (is_free or key in devices.shared):
+        if not (is_free or key in devices.shared):
             continue
         totals = totals_of(device)
         left = share_room(totals) if is_free else devices.shared[key]

@@ -69,7 +69,7 @@ class Stage:
     nodes: Sequence[Node]
     running: Running
     account_at: Callable[[int], Account]
-    kinds: Sequence[Node]
+    kinds: tuple[Node, ...]
     budget: Budget
     is_over: Stop
     limits: LimitedDomains
@@ -319,7 +319,7 @@ def stages_of(
     def is_over() -> bool:
         return budget.over
 
-    nobody: Running = PersistentTuple.of(((),) * len(nodes))
+    nobody: Running = nodes.remembered(stages_of, lambda: PersistentTuple.of(((),) * len(nodes)))
     first = Stage(
         When.EMPTY,
         nodes,

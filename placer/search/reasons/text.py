@@ -1,6 +1,7 @@
 """Reasons in words, which name the rule first."""
 
 from collections import Counter
+from functools import lru_cache
 
 from placer.search.reasons.register import REASON_RULES
 from placer.search.reasons.rule import listed
@@ -54,6 +55,7 @@ def blocked_node_counts(blockers: Counter[Blocker], spec: PodSpec, few: int | No
     return "; ".join(parts)
 
 
+@lru_cache(maxsize=4096)  # pods of a shape are refused again and again
 def text_of_blocker(blocker: Blocker, spec: PodSpec) -> str:
     """Return what blocks the pod on a node."""
     demand, others = blocker.demand, blocker.others
