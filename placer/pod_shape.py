@@ -60,7 +60,7 @@ def load_shape(
     known += [r.pod.title for r in instance.running]
     raise ValueError(
         f"got {shown(text)}; no pod or gang has this name, no file does, and no shape such as "
-        f"'cpu=4,memory=16Gi' is written so{near_or_first_names(text, known)}"
+        f"'cpu=4,memory=16Gi' is written so{near_or_first_names(text, dict.fromkeys(known))}"
     )
 
 

@@ -83,6 +83,23 @@ def refuse_inputs(option: str, target: Path | None, inputs: Iterable[Path]) -> N
             )
 
 
+def refuse_unwritable(path: Path | None) -> None:
+    """Find out before the work begins that a file cannot be written at its end.
+
+    Raises:
+        OSError: It cannot.
+
+    """
+    if path is None:
+        return
+    real = path.resolve()
+    if real.is_dir():
+        raise IsADirectoryError(EISDIR, os.strerror(EISDIR), str(path))
+    if not real.exists() or real.is_file():
+        with _named(path):
+            tempfile.TemporaryFile(dir=real.parent).close()
+
+
 @contextmanager
 def replacing_file(path: Path) -> Iterator[TextIO]:
     """Open a file that takes the place of ``path`` at the end, if all went well.

@@ -24,6 +24,7 @@ HEAD = "apiVersion: placer/v1\nkind: Instance\n"
         ("kind: Instance".encode("utf-16-be"), "a.yaml: is UTF-16 or UTF-32"),
         ("kind: Instance".encode("utf-32"), "a.yaml: is UTF-16 or UTF-32"),
         ("kind: Instance".encode("utf-32-be"), "a.yaml: is UTF-16 or UTF-32"),
+        (bytes(range(256)), "a.yaml: is binary: byte 1 is NUL; expected YAML or JSON"),
         (b"kind: Inst\0nce", "a.yaml: is binary: byte 11 is NUL"),
         (b"\x7fELF\x02\x01\x01\x00", "a.yaml: is binary: byte 8 is NUL"),
         (b"kind: x\nname: \xff\xfe", "a.yaml:2: is not UTF-8 text: byte 15 is 0xff"),

@@ -192,6 +192,7 @@ def test_a_file_with_a_pod_is_a_shape_in_the_language_of_the_cluster(
     ("arguments", "told"),
     [
         (("--pod", "nobody"), "--pod: got 'nobody'; no pod or gang has this name"),
+        (("--pod", "zzz"), "is written so; there are 'orders-db', 'api-0', 'api-1' and 18"),
         (("--pod", "cpu=4,cpu=5"), "--pod: got 'cpu' twice; give it once"),
         (("--pod", "cpu="), "--pod: got 'cpu='; expected RESOURCE=AMOUNT"),
         (("--pod", "gpux=1"), "no machine has a device type 'gpux'; did you mean 'gpu'?"),

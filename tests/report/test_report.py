@@ -215,6 +215,31 @@ def test_a_report_does_not_replace_what_was_read(
     assert "would write over the input" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("solve", str(INSTANCES / "hello.yaml")),
+        ("plan", "fit", str(INSTANCES / "hello.yaml"), "--pod", "cpu=4"),
+        ("plan", "survive", str(INSTANCES / "plan/running.yaml")),
+        ("plan", "buy", str(INSTANCES / "plan/cluster.yaml")),
+    ],
+    ids=["solve", "fit", "survive", "buy"],
+)
+def test_a_report_that_cannot_be_written_is_refused_before_the_work(
+    arguments: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """
+    Neither where there is no folder nor in the place of one; no answer is printed.
+    """
+    for file in (tmp_path / "none" / "r.html", tmp_path):
+        assert main([*arguments, "--report", str(file)]) == 2
+
+        told = capsys.readouterr()
+        assert told.out == ""
+        assert told.err.startswith(f"placer: {file}: ")
+        assert told.err.count("\n") == 1
+
+
 def test_a_curve_marks_where_nodes_are_bought_and_where_nothing_does() -> None:
     points = [CurvePoint(1.0, 0.0, 0), CurvePoint(2.0, 50.0, 3), CurvePoint(3.0, None, 0)]
 

@@ -24,7 +24,7 @@ from placer_cli.output import (
     refuse_inputs,
     replacing_file,
 )
-from placer_cli.report.option import ReportFile, foot_of, write_report
+from placer_cli.report.option import ReportFile, foot_of, refuse_report, write_report
 from placer_cli.what_if import Moves, WhatIfChanges, as_asked, solve_what_if
 from placer_cli.who_waits import Gated, Ignore, SchedulerNames, who_waits
 from placer_models.cluster import Instance
@@ -206,7 +206,7 @@ def _solve(
 
     files = [*instance, *((demand,) if demand else ())]
     refuse_inputs("--output", output, files)
-    refuse_inputs("--report", report, files)
+    refuse_report(report, files)
     # What the search logs of rejected places is part of the answer, and said below.
     logging.getLogger("placer.search").addHandler(logging.NullHandler())
     started_s = monotonic()

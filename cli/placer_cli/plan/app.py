@@ -12,11 +12,11 @@ from placer_cli.commands.solve import LONGEST_S, MOST_WORKERS
 from placer_cli.console import error_console, note_summary, result_console
 from placer_cli.draw.palette import STRONG
 from placer_cli.exits import Exit
-from placer_cli.output import Format, document_text, refuse_inputs
+from placer_cli.output import Format, document_text
 from placer_cli.plan.fit import fit
 from placer_cli.plan.survive import survive
 from placer_cli.plan.sweeping import ExecutorAddress, Processes, told_as_usage, workers_named
-from placer_cli.report.option import ReportFile, foot_of, write_report
+from placer_cli.report.option import ReportFile, foot_of, refuse_report, write_report
 
 if TYPE_CHECKING:
     from placer.plan.answer import PlanAnswer
@@ -120,7 +120,7 @@ def buy(
     if report is not None and each:
         raise typer.BadParameter("--report shows one mix: leave it or --each out")
     sweep_workers = workers_named(processes, executor)
-    refuse_inputs("--report", report, [plan, *(instance or [])])
+    refuse_report(report, [plan, *(instance or [])])
     try:
         questions = _questions(plan, instance or [], pod or [], each=each)
         if growth is not None:

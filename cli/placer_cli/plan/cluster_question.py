@@ -11,9 +11,9 @@ import typer
 
 from placer_cli.console import error_console, note_summary, result_console
 from placer_cli.illegal import read_instance
-from placer_cli.output import Format, document_text, refuse_inputs
+from placer_cli.output import Format, document_text
 from placer_cli.plan.sweeping import told_as_usage
-from placer_cli.report.option import foot_of, write_report
+from placer_cli.report.option import foot_of, refuse_report, write_report
 from placer_models.cluster import Instance
 from placer_models.kubernetes.who_waits import WhoWaits
 
@@ -62,7 +62,7 @@ class ClusterQuestion:
             InputError: Something is wrong with a file.
 
         """
-        refuse_inputs("--report", self.report, self.paths)
+        refuse_report(self.report, self.paths)
         return read_instance(
             self.paths,
             note_summary,

@@ -1,5 +1,6 @@
 """Option ``--report``, and the file that it writes: the whole page, or none."""
 
+from collections.abc import Iterable
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated
@@ -7,7 +8,7 @@ from typing import Annotated
 import typer
 
 from placer_cli.console import note_on_input
-from placer_cli.output import output_file, replacing_file
+from placer_cli.output import output_file, refuse_inputs, refuse_unwritable, replacing_file
 
 ReportFile = Annotated[
     Path | None,
@@ -18,6 +19,18 @@ ReportFile = Annotated[
         help="Also write the answer to FILE as one HTML page, which needs nothing else.",
     ),
 ]
+
+
+def refuse_report(file: Path | None, inputs: Iterable[Path]) -> None:
+    """Refuse before the work begins to write a report over what was read, or where nobody can.
+
+    Raises:
+        BadParameter: It is one of the inputs.
+        OSError: It cannot be written.
+
+    """
+    refuse_inputs("--report", file, inputs)
+    refuse_unwritable(file)
 
 
 def foot_of(what: str) -> str:

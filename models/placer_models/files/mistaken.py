@@ -20,6 +20,9 @@ _COMPRESSED = {
 }
 _UTF32_MARKS = (b"\xff\xfe\0\0", b"\0\0\xfe\xff")
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+_SEEN = 64
+"""So many characters tell text from what is none."""
+
 _TABLE = re.compile(r"(?:NAME|NAMESPACE) {2,}[A-Z][A-Z0-9()/ -]*\s*")
 
 
@@ -31,11 +34,19 @@ def mistaken_bytes(head: bytes) -> str:
     if head.startswith(b"PK\x03\x04"):
         return "is a zip archive; unpack it first: unzip -p FILE"
     wide = head.startswith(_UTF32_MARKS) or b"\0\0" in head[:4].rstrip(b"\n")
-    if head.startswith((*_UTF32_MARKS, *_UTF16_MARKS)) or (b"\0" in head[:2] and head.strip(b"\0")):
+    if head.startswith((*_UTF32_MARKS, *_UTF16_MARKS)) or _is_wide_text(head):
         width = 32 if wide else 16
         hint = "" if wide else " (`>` of Windows PowerShell writes UTF-16)"
         return f"is UTF-16 or UTF-32; save it as UTF-8: iconv -f UTF-{width} -t UTF-8 FILE{hint}"
     return ""
+
+
+def _is_wide_text(head: bytes) -> bool:
+    """Return whether bytes without a mark are text all the same, in units of 2 or 4 bytes."""
+    if b"\0" not in head[:2] or not head.strip(b"\0"):
+        return False
+    narrow = head.replace(b"\0", b"")
+    return all(byte in b"\t\r\n" or byte >= 32 for byte in narrow[:_SEEN])
 
 
 def mistaken_text(text: str) -> str:
