@@ -31,6 +31,9 @@ this together, at 4 bytes each; and how many are kept then at most."""
 MOST_CHANGES = 16
 """How many changes for each node are noted before all that is kept is forgotten."""
 
+MOST_KINDS = 16
+"""For so many ways to tell nodes apart by kind the numbers of kinds are kept."""
+
 MANY = 16
 """From so many nodes of which nothing is known on, columns are looked at before single nodes."""
 
@@ -139,8 +142,7 @@ class KeptBlockers:
         self._changed: list[int] = []
         self._columns: dict[PodRequirements, BlockerColumn] = {}
         self._left = LeftColumns()
-        self._kinds: tuple[Node, ...] = ()
-        self._kind_numbers: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+        self._kind_numbers: dict[int, tuple[tuple[Node, ...], NDArray[np.int64]]] = {}
 
     def turn_to(self, nodes: tuple[Node, ...], accounts: PersistentTuple[Account]) -> None:
         """Take note of the nodes as they are now, and of what is left on each."""
@@ -172,8 +174,12 @@ class KeptBlockers:
 
     def kind_numbers(self, kinds: tuple[Node, ...]) -> NDArray[np.int64]:
         """Return a number for the kind of each node: one for all nodes that share an object."""
-        if self._kinds is not kinds:
+        found = self._kind_numbers.get(id(kinds))
+        if found is None:
+            if len(self._kind_numbers) >= MOST_KINDS:
+                self._kind_numbers.clear()
             known: dict[int, int] = {}
             numbers = [known.setdefault(id(kind), len(known)) for kind in kinds]
-            self._kinds, self._kind_numbers = kinds, np.array(numbers, dtype=np.int64)
-        return self._kind_numbers
+            # The kinds stay alive with their numbers, so that no others get their id.
+            found = self._kind_numbers[id(kinds)] = kinds, np.array(numbers, dtype=np.int64)
+        return found[1]

@@ -39,11 +39,12 @@ class LeftColumns:
 
         """
         column, seen = self._columns.pop(what, (None, 0))
-        anew = list(range(nodes)) if column is None else sorted(set(changed[seen:]))
+        anew = range(nodes) if column is None else sorted(set(changed[seen:]))
         if column is None:
             column = np.zeros(nodes, dtype=np.int64)
             if len(self._columns) >= MOST_COLUMNS:
                 del self._columns[next(iter(self._columns))]  # least recently used
-        column[anew] = [min(MOST_LEFT, left_on(node)) for node in anew]
+        for node in anew:
+            column[node] = min(MOST_LEFT, left_on(node))
         self._columns[what] = column, len(changed)
         return column
