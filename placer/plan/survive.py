@@ -33,12 +33,15 @@ class SurvivalAnswer:
         losses: Those that were tried, the worst first.
         choices: How many different losses there are.
         outside: Names of nodes that are in no domain, and are never lost.
+        unmended: How many losses that are not survived nobody looked for a mend of, though there
+            are offers: the time was over.
 
     """
 
     losses: tuple[LossOutcome, ...]
     choices: int
     outside: tuple[str, ...] = ()
+    unmended: int = 0
 
     @property
     def tried(self) -> int:
@@ -106,7 +109,8 @@ def survive(
         for node in instance.nodes
         if domain and node.name not in inside and node.topology_domain(domain) not in alike
     )
-    return SurvivalAnswer(tuple(found), choices, outside)
+    unmended = sum(not one.survives and one.mend is None for one in found) if offers else 0
+    return SurvivalAnswer(tuple(found), choices, outside, unmended)
 
 
 @dataclass(frozen=True, slots=True)

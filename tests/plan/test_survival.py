@@ -9,6 +9,7 @@ from random import Random
 import pytest
 
 from brute_force import best_placement
+from cli_samples import text_of
 from leaves import TooManyLeavesError
 from mixed_worlds import mixed_instance
 from placer.judge.breaches import breaches
@@ -19,6 +20,8 @@ from placer.plan.survival import SurvivalTask, solve_survival_task
 from placer.plan.survive import survive
 from placer.search.options import SolveOptions
 from placer.search.solver import solve
+from placer_cli.draw.canvas import Canvas
+from placer_cli.plan.draw_survival import draw_survival
 from placer_models.cluster import Instance, Node, RunningGang, RunningPod
 from placer_models.placement import PartlyPlaced, Placed
 from placer_models.pod import Gang, Pod, pods_of
@@ -242,6 +245,15 @@ def test_the_cheapest_offer_mends_a_lost_zone() -> None:
     assert isinstance(loss.mend.plan, PurchasePlan)
     assert (loss.mend.plan.price, loss.mend.plan.bound) == (Decimal(6), Decimal(6))
     assert [(one.offer, one.count) for one in loss.mend.mix] == [("small", 2)]
+    assert answer.unmended == 0
+
+    ended = survive(
+        Instance(nodes, (), running=pods), domain=ZONE, offers=offers, stop=lambda: True
+    )
+    assert ended.losses[0].mend is None
+    assert ended.unmended == 1
+    drawn = text_of(draw_survival(ended, 1, ZONE, "", 0, Canvas(100)), 100)
+    assert "no time to look for what mends 1 loss: give it more --seconds" in drawn
 
 
 def _most_kept(sizes: tuple[int, ...], left: tuple[int, ...]) -> int:

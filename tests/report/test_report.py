@@ -349,13 +349,13 @@ def test_a_plan_that_does_not_exist_tells_figures_once(tmp_path: Path) -> None:
     plan = tmp_path / "plan.yaml"
     plan.write_text(
         "apiVersion: placer/v1\nkind: Plan\n"
-        "offers: [{name: little, machine: core-i7-1270p, price: 1, max: 1}]\n"
-        "demand: {pods: [{name: web, replicas: 5, requests: {cpu: 8}}]}\n"
+        "offers: [{name: little, machine: hgx-h100, price: 1, max: 1}]\n"
+        "demand: {pods: [{name: web, replicas: 11, requests: {gpu: 1}}]}\n"
     )
     shown = Seen(report_of(tmp_path, "plan", "buy", str(plan), "--seconds", "5")).shown
 
     assert "\nweb-0 and 2 like it\ntoo few nodes can be bought\n" in shown
-    assert "What would do\nchange\nprice in all\nhow small\noffers.little.max=3\n" in shown
+    assert "What would do\nchange\nprice in all\nhow small\noffers.little.max=2\n" in shown
 
 
 @pytest.mark.check

@@ -52,6 +52,10 @@ def draw_survival(
         )
     if answer.outside:
         lines.append(Text(f"In no domain, and never lost: {fold_names(answer.outside)}.", QUIET))
+    if answer.unmended:
+        losses = count_text(answer.unmended, "loss", "losses")
+        told = f"There was no time to look for what mends {losses}: give it more --seconds."
+        lines.append(Text(told, QUIET))
     if waiting:
         wait = "waits and is" if waiting == 1 else "wait and are"
         lines.append(Text(f"{count_text(waiting, 'pod')} {wait} left out.", QUIET))
