@@ -3,10 +3,10 @@
 from dataclasses import replace
 from random import Random
 
-from features.feature import Feature
+from features.feature import Feature, with_specs
 from placer_models.affinity import EVERY_NAMESPACE, AffinityTerm
-from placer_models.cluster import Instance, Node, RunningPod
-from placer_models.pod import Gang, Pod, PodSpec
+from placer_models.cluster import Instance, Node
+from placer_models.pod import PodSpec
 from placer_models.policy import Strength
 from placer_models.selectors import LabelExpression, SelectorOperator
 from tiny_machines import unused_name
@@ -22,23 +22,10 @@ def with_affinity(rng: Random, instance: Instance) -> Instance:
     nodes = instance.nodes
     if len(nodes) < 2 or (len(nodes) < 3 and rng.random() < 0.3):
         nodes = (*nodes, replace(rng.choice(nodes), name=unused_name(nodes)))
-    dressed: dict[PodSpec, PodSpec] = {}
-
-    def dress(pod: Pod) -> Pod:
-        if pod.spec not in dressed:
-            dressed[pod.spec] = _dressed(rng, pod.spec)
-        return replace(pod, spec=dressed[pod.spec])
-
-    def dress_gang(gang: Gang) -> Gang:
-        if rng.random() < 0.5:
-            dressed.clear()  # the next gang's replicas may ask for something else
-        return replace(gang, pods=tuple(map(dress, gang.pods)))
-
-    return replace(
-        instance,
-        nodes=nodes,
-        gangs=tuple(map(dress_gang, instance.gangs)),
-        running=tuple(RunningPod(dress(r.pod), r.placement) for r in instance.running),
+    return with_specs(
+        replace(instance, nodes=nodes),
+        lambda spec: _dressed(rng, spec),
+        lambda: rng.random() < 0.5,
     )
 
 
@@ -53,24 +40,13 @@ def with_wide_affinity(rng: Random, instance: Instance) -> Instance:
     nodes = instance.nodes
     while len(nodes) < 3 and rng.random() < 0.8:
         nodes = (*nodes, replace(rng.choice(nodes), name=unused_name(nodes)))
-    dressed: dict[PodSpec, PodSpec] = {}
-
-    def dress(pod: Pod) -> Pod:
-        if pod.spec not in dressed:
-            dressed[pod.spec] = _dressed_widely(rng, pod.spec, level)
-        return replace(pod, spec=dressed[pod.spec])
-
-    def dress_gang(gang: Gang) -> Gang:
-        if rng.random() < 0.5:
-            dressed.clear()
-        return replace(gang, pods=tuple(map(dress, gang.pods)))
-
-    return replace(
+    zoned = replace(
         instance,
         nodes=tuple(_in_zone(rng, node, level) for node in nodes),
-        gangs=tuple(map(dress_gang, instance.gangs)),
-        running=tuple(RunningPod(dress(r.pod), r.placement) for r in instance.running),
         name=f"{instance.name}, zones",
+    )
+    return with_specs(
+        zoned, lambda spec: _dressed_widely(rng, spec, level), lambda: rng.random() < 0.5
     )
 
 

@@ -5,10 +5,10 @@ from random import Random
 
 from features.affinity import APPS, drawn_term, in_order
 from features.exclusivity import crowded
-from features.feature import Feature
+from features.feature import Feature, with_specs
 from placer_models.affinity import AffinityLevel
-from placer_models.cluster import Instance, RunningPod
-from placer_models.pod import Gang, Pod, PodSpec
+from placer_models.cluster import Instance
+from placer_models.pod import PodSpec
 from worlds import tiny_instance
 
 INSIDE = (AffinityLevel.NUMA, AffinityLevel.CORE)
@@ -17,23 +17,10 @@ INSIDE = (AffinityLevel.NUMA, AffinityLevel.CORE)
 def with_company_inside(rng: Random, instance: Instance) -> Instance:
     """Let pods that own CPUs ask for others on their cores or NUMA nodes, or for none."""
     levels = rng.choice(((AffinityLevel.CORE,), (AffinityLevel.NUMA,), INSIDE))
-    dressed: dict[PodSpec, PodSpec] = {}
-
-    def dress(pod: Pod) -> Pod:
-        if pod.spec not in dressed:
-            dressed[pod.spec] = _dressed_inside(rng, pod.spec, levels)
-        return replace(pod, spec=dressed[pod.spec])
-
-    def dress_gang(gang: Gang) -> Gang:
-        if rng.random() < 0.6:
-            dressed.clear()
-        return replace(gang, pods=tuple(map(dress, gang.pods)))
-
-    return replace(
-        instance,
-        gangs=tuple(map(dress_gang, instance.gangs)),
-        running=tuple(RunningPod(dress(r.pod), r.placement) for r in instance.running),
-        name=f"{instance.name}, beside",
+    return with_specs(
+        replace(instance, name=f"{instance.name}, beside"),
+        lambda spec: _dressed_inside(rng, spec, levels),
+        lambda: rng.random() < 0.6,
     )
 
 

@@ -3,10 +3,10 @@
 from dataclasses import replace
 from random import Random
 
-from features.feature import Feature
+from features.feature import Feature, with_specs
 from placer_models.cluster import Instance, Node
 from placer_models.node_affinity import NAME_FIELD, NodeAffinity, NodeTerm, PreferredTerm
-from placer_models.pod import Pod, PodSpec
+from placer_models.pod import PodSpec
 from placer_models.selectors import COMPARING, LabelExpression, SelectorOperator
 from tiny_machines import unused_name
 
@@ -20,20 +20,11 @@ def with_node_affinity(rng: Random, instance: Instance) -> Instance:
         nodes.append(replace(nodes[0], name=unused_name(nodes)))
     nodes = [_labelled(rng, node) for node in nodes]
     names = [node.name for node in nodes]
-    dressed: dict[PodSpec, PodSpec] = {}
 
-    def dress(pod: Pod) -> Pod:
-        if pod.spec not in dressed:
-            affinity = drawn(rng, names) if rng.random() < 0.7 else None
-            dressed[pod.spec] = replace(pod.spec, node_affinity=affinity)
-        return replace(pod, spec=dressed[pod.spec])
+    def dressed(spec: PodSpec) -> PodSpec:
+        return replace(spec, node_affinity=drawn(rng, names) if rng.random() < 0.7 else None)
 
-    return replace(
-        instance,
-        nodes=tuple(nodes),
-        gangs=tuple(replace(g, pods=tuple(map(dress, g.pods))) for g in instance.gangs),
-        running=tuple(replace(r, pod=dress(r.pod)) for r in instance.running),
-    )
+    return with_specs(replace(instance, nodes=tuple(nodes)), dressed)
 
 
 def drawn(rng: Random, names: list[str]) -> NodeAffinity:

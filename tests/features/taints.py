@@ -3,9 +3,9 @@
 from dataclasses import replace
 from random import Random
 
-from features.feature import Feature
+from features.feature import Feature, with_specs
 from placer_models.cluster import Instance, Node
-from placer_models.pod import Pod, PodSpec
+from placer_models.pod import PodSpec
 from placer_models.taints import Taint, TaintEffect, Toleration, TolerationOperator
 from tiny_machines import unused_name
 
@@ -17,20 +17,13 @@ def with_taints(rng: Random, instance: Instance) -> Instance:
     nodes = list(instance.nodes)
     if len(nodes) == 1 and rng.random() < 0.7:
         nodes.append(replace(nodes[0], name=unused_name(nodes)))
-    dressed: dict[PodSpec, PodSpec] = {}
 
-    def dress(pod: Pod) -> Pod:
-        if pod.spec not in dressed:
-            some = tuple(_toleration(rng) for _ in range(rng.choice((0, 1, 1, 2))))
-            dressed[pod.spec] = replace(pod.spec, tolerations=some)
-        return replace(pod, spec=dressed[pod.spec])
+    def dressed(spec: PodSpec) -> PodSpec:
+        some = tuple(_toleration(rng) for _ in range(rng.choice((0, 1, 1, 2))))
+        return replace(spec, tolerations=some)
 
-    return replace(
-        instance,
-        nodes=tuple(_tainted(rng, node) for node in nodes),
-        gangs=tuple(replace(g, pods=tuple(map(dress, g.pods))) for g in instance.gangs),
-        running=tuple(replace(r, pod=dress(r.pod)) for r in instance.running),
-    )
+    tainted = replace(instance, nodes=tuple(_tainted(rng, node) for node in nodes))
+    return with_specs(tainted, dressed)
 
 
 def _tainted(rng: Random, node: Node) -> Node:

@@ -3,10 +3,10 @@
 from dataclasses import replace
 from random import Random
 
-from features.feature import Feature
-from placer_models.cluster import Instance, Node, RunningPod
+from features.feature import Feature, with_specs
+from placer_models.cluster import Instance, Node
 from placer_models.network import NODE_LEVEL
-from placer_models.pod import Gang, Pod, PodSpec
+from placer_models.pod import PodSpec
 from placer_models.policy import Strength
 from placer_models.selectors import LabelExpression, SelectorOperator
 from placer_models.topology_spread import SpreadConstraint
@@ -22,25 +22,12 @@ def with_spread(rng: Random, instance: Instance) -> Instance:
     nodes = instance.nodes
     while len(nodes) < 3 and rng.random() < 0.8:
         nodes = (*nodes, replace(rng.choice(nodes), name=unused_name(nodes)))
-    dressed: dict[PodSpec, PodSpec] = {}
-
-    def dress(pod: Pod) -> Pod:
-        if pod.spec not in dressed:
-            dressed[pod.spec] = _dressed(rng, pod.spec)
-        return replace(pod, spec=dressed[pod.spec])
-
-    def dress_gang(gang: Gang) -> Gang:
-        if rng.random() < 0.4:
-            dressed.clear()
-        return replace(gang, pods=tuple(map(dress, gang.pods)))
-
-    return replace(
+    zoned = replace(
         instance,
         nodes=tuple(_in_domains(rng, node) for node in nodes),
-        gangs=tuple(map(dress_gang, instance.gangs)),
-        running=tuple(RunningPod(dress(r.pod), r.placement) for r in instance.running),
         name=f"{instance.name}, spread",
     )
+    return with_specs(zoned, lambda spec: _dressed(rng, spec), lambda: rng.random() < 0.4)
 
 
 def spread_instance(seed: int) -> Instance:
