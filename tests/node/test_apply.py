@@ -1,7 +1,6 @@
 """A document is applied to cgroups that answer as the kernel does: all of it, or nothing."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -19,18 +18,6 @@ from placer_models.policy import QosClass
 
 LSE, LSR, LS, BE = QosClass.LSE, QosClass.LSR, QosClass.LS, QosClass.BE
 HOST = HostMachine("n0", parse_cpu_list("0-7"))
-
-
-@pytest.fixture(params=[1, 2])
-def cgroups(request: pytest.FixtureRequest) -> Cgroups:
-    """A machine of 8 CPUs and 2 NUMA nodes."""
-    return Cgroups(FakeV1() if request.param == 1 else FakeV2())
-
-
-@pytest.fixture
-def state(tmp_path: Path) -> AppliedState:
-    """The folder of the journal."""
-    return AppliedState(tmp_path)
 
 
 def cpus_in(cgroups: Cgroups, pod: str, container: str = "main") -> str:

@@ -2,7 +2,6 @@
 
 import pytest
 
-from node.fake_cgroupfs import FakeV1, FakeV2
 from node.node_documents import a_pod
 from placer.node.cgroups import Cgroups
 from placer.node.container_lookup import ContainerLookup, LocatedContainer
@@ -45,12 +44,6 @@ ELSEWHERE = [
     f"pod{UID}/{ID}",
     ID,
 ]
-
-
-@pytest.fixture(params=[1, 2])
-def cgroups(request: pytest.FixtureRequest) -> Cgroups:
-    """A machine without containers."""
-    return Cgroups(FakeV1() if request.param == 1 else FakeV2())
 
 
 def make(cgroups: Cgroups, *paths: str, run: bool = True) -> None:

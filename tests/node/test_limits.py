@@ -30,18 +30,6 @@ HOST = HostMachine("n0", parse_cpu_list("0-7"), page_sizes=frozenset({2 * MIB, G
 NODE = a_node(pages={2 * MIB: 512})
 
 
-@pytest.fixture(params=[1, 2])
-def cgroups(request: pytest.FixtureRequest) -> Cgroups:
-    """A machine of 8 CPUs and 2 NUMA nodes, with hugepages of 2 MiB and 1 GiB."""
-    return Cgroups(FakeV1() if request.param == 1 else FakeV2())
-
-
-@pytest.fixture
-def state(tmp_path: Path) -> AppliedState:
-    """The folder of the journal."""
-    return AppliedState(tmp_path)
-
-
 def swapping(memory: int | None, swap: int | None, generation: int = 1) -> NodePlacement:
     """A document of one pod with these limits, in GiB."""
     limits = ContainerLimits(

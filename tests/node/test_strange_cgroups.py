@@ -3,9 +3,7 @@
 import json
 from pathlib import Path
 
-import pytest
-
-from node.fake_cgroupfs import FakeV1, FakeV2
+from node.fake_cgroupfs import FakeV1
 from node.node_documents import a_document, a_pod
 from node.test_apply import cpus_in, kubelets
 from placer.node.agent.agent import Agent
@@ -18,18 +16,6 @@ from placer_models.instance.node_file import node_placement_to_dict
 from placer_models.policy import QosClass
 
 LSE = QosClass.LSE
-
-
-@pytest.fixture(params=[1, 2])
-def cgroups(request: pytest.FixtureRequest) -> Cgroups:
-    """A machine of 8 CPUs and 2 NUMA nodes."""
-    return Cgroups(FakeV1() if request.param == 1 else FakeV2())
-
-
-@pytest.fixture
-def state(tmp_path: Path) -> AppliedState:
-    """The folder of the journal."""
-    return AppliedState(tmp_path)
 
 
 def test_a_container_that_the_kernel_refuses_stops_no_other(

@@ -1,0 +1,21 @@
+"""What tests of the node's side share."""
+
+from pathlib import Path
+
+import pytest
+
+from node.fake_cgroupfs import FakeV1, FakeV2
+from placer.node.cgroups import Cgroups
+from placer.node.state import AppliedState
+
+
+@pytest.fixture(params=[1, 2])
+def cgroups(request: pytest.FixtureRequest) -> Cgroups:
+    """A machine of 8 CPUs and 2 NUMA nodes, with hugepages of 2 MiB and 1 GiB, and no container."""
+    return Cgroups(FakeV1() if request.param == 1 else FakeV2())
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> AppliedState:
+    """The folder of the journal."""
+    return AppliedState(tmp_path)
