@@ -5,12 +5,16 @@ from collections.abc import Hashable
 import numpy as np
 
 from placer.greedy.columns import Indices, Mask, Numbers
-from placer.greedy.scorer import NodeScorer, PodAsk
+from placer.greedy.node_rows import first_of_each
+from placer.greedy.scorer import NodeScorer, NodeScores, PodAsk, ScorerOfKinds
 from placer.search.by_columns.simple_asks import SimpleAsk
 from placer.search.by_columns.simple_columns import SimpleColumns
 from placer.search.by_columns.simple_nodes import MILLI_PER_PERCENT, WHOLE_MILLI
 
 _NO_PLACE = np.iinfo(np.int64).max
+
+MANY = 256
+"""Of so many nodes those that are alike are scored once, if most are like others."""
 
 
 class AskRanking:
@@ -73,7 +77,19 @@ class AskRanking:
         self._keys[nodes] = _NO_PLACE
         there = nodes[fits]
         if there.size:
-            found = scorer.score(self._asked, free, there)
+            found = self._scores(there, columns, scorer)
             self._keys[there] = there - len(self._may) * found.scores
             if found.gpus is not None:
                 self._gpus[there] = found.gpus
+
+    def _scores(self, nodes: Indices, columns: SimpleColumns, scorer: NodeScorer) -> NodeScores:
+        """Return the scores of places on nodes."""
+        alike = columns.alike
+        few = len(nodes) >= MANY and 2 * int(alike.max()) < len(alike)
+        if not few or not isinstance(scorer, ScorerOfKinds):
+            return scorer.score(self._asked, columns.free, nodes)
+        kinds = scorer.kinds
+        codes = alike[nodes] * (int(kinds.max()) + 1) + kinds[nodes]
+        firsts, of = first_of_each(codes)
+        found = scorer.score(self._asked, columns.free, nodes[firsts])
+        return NodeScores(found.scores[of], None if found.gpus is None else found.gpus[of])

@@ -30,8 +30,8 @@ from placer_models.problem.problem import Fit
 MOST_RANKINGS, MOST_RANKED = 1_000, 1_000_000
 """How many rankings are kept at most, and how many nodes they have together."""
 
-MOST_CHANGES = 16
-"""How many changes of each node are noted before all rankings begin anew."""
+MOST_CHANGES = 8
+"""How many changes of each node are noted before all that is kept begins anew."""
 
 
 class PlacesByColumns:

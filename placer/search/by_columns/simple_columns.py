@@ -5,7 +5,7 @@ from collections.abc import Collection
 import numpy as np
 
 from placer.counting.account import Account
-from placer.greedy.columns import Numbers
+from placer.greedy.columns import Indices, Numbers
 from placer.greedy.scorer import FreeNodes
 from placer.search.by_columns.simple_asks import SimpleAsk
 from placer.search.by_columns.simple_nodes import (
@@ -27,6 +27,7 @@ class SimpleColumns:
     Attributes:
         free: What scorers see of them; its columns of GPUs are those of ``SimpleRow``.
         pods: How many pods more each node takes.
+        alike: A number for each node; nodes with one number have the same row.
         changed: The indices of nodes that have changed so far, one after the other.
 
     """
@@ -55,6 +56,8 @@ class SimpleColumns:
         gpus: Numbers = np.zeros((len(nodes), most), dtype=np.int64)
         for into, row in zip(gpus, self.rows, strict=True):
             into[: len(row.gpu_milli)] = row.gpu_milli
+        self._number_of: dict[SimpleRow, int] = {}
+        self.alike: Indices = np.array([self._number(row) for row in self.rows], dtype=np.intp)
         self.pods: Numbers = np.array([row.pods for row in self.rows], dtype=np.int64)
         self.free = FreeNodes(
             np.array([row.cpu_milli for row in self.rows], dtype=np.int64),
@@ -112,9 +115,13 @@ class SimpleColumns:
 
     def _write(self, at: int, row: SimpleRow) -> None:
         self.rows[at] = row
+        self.alike[at] = self._number(row)
         self.pods[at] = row.pods
         free = self.free
         free.cpu_milli[at] = row.cpu_milli
         free.memory_bytes[at] = row.memory_bytes
         free.gpu_milli[at, : len(row.gpu_milli)] = row.gpu_milli
         self.changed.append(at)
+
+    def _number(self, row: SimpleRow) -> int:
+        return self._number_of.setdefault(row, len(self._number_of))
