@@ -20,7 +20,7 @@ from itertools import accumulate
 from operator import or_
 from typing import NamedTuple
 
-from placer_models.cluster import Node
+from placer_models.cluster import Node, Nodes
 from placer_models.demand import ExpectedDemand, ExpectedShape
 from placer_models.selectors import Labels
 from placer_models.splitmix import draw_below
@@ -355,6 +355,14 @@ def open_on(demand: ExpectedDemand, node: Node) -> tuple[bool, ...]:
         node.name if node.name in names else "",
         tuple(label for label in node.labels if label[0] in labels),
         tuple(taint for taint in node.taints if taint.keeps_off),
+    )
+
+
+def open_on_each(demand: ExpectedDemand, nodes: Nodes) -> tuple[tuple[bool, ...], ...]:
+    """Return the same for each of the nodes; it is worked out once, whatever the prices are."""
+    bare = demand.priced(None)
+    return nodes.remembered(
+        (open_on_each, bare), lambda: tuple([open_on(bare, node) for node in nodes])
     )
 
 

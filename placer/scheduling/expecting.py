@@ -11,7 +11,7 @@ from placer.greedy.expected.arrays import array_prices
 from placer.scheduling.cluster_state import ClusterState, NodeRecord
 from placer.scheduling.expectation import Expectation
 from placer_models.demand import ExpectedDemand
-from placer_models.expected import REFRESH_PERCENT, NodeLeft, alike_counted_together, open_on
+from placer_models.expected import REFRESH_PERCENT, NodeLeft, alike_counted_together, open_on_each
 from placer_models.forecast import learned_demand, shape_of
 from placer_models.incremental import PersistentTuple, changed_indices
 from placer_models.pod import Pod
@@ -105,12 +105,12 @@ def _prices(demand: ExpectedDemand, state: ClusterState) -> tuple[int, ...]:
     """Return the prices on the nodes of a state, the same as the judge finds for them."""
     known: dict[int, NodeLeft] = {}
     rows = []
-    for record in state.records:
+    for record, may in zip(state.records, open_on_each(demand, state.nodes), strict=True):
         left = known.get(id(record.account))
         if left is None:
             left = node_left(record.account, with_memory=demand.looks_at_memory)
             known[id(record.account)] = left
-        rows.append((open_on(demand, record.node), left))
+        rows.append((may, left))
     return array_prices(demand, alike_counted_together(rows))
 
 

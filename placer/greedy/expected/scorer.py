@@ -14,9 +14,9 @@ from placer.greedy.columns import Indices, Numbers
 from placer.greedy.expected.arrays import DemandArrays, LeftOnNodes
 from placer.greedy.expected.plain_scores import PlainScores
 from placer.greedy.scorer import FreeNodes, NodeScores, PodAsk
-from placer_models.cluster import Node
+from placer_models.cluster import Node, Nodes
 from placer_models.demand import ExpectedDemand
-from placer_models.expected import open_on
+from placer_models.expected import open_on_each
 
 _COMPILED = "placer.greedy.expected.compiled_scores"
 
@@ -53,17 +53,17 @@ class ExpectedScoring:
 
     def on(self, nodes: Sequence[Node]) -> "ExpectedScorer":
         """Return a scorer for the nodes."""
-        return ExpectedScorer(self.demand, nodes)
+        return ExpectedScorer(self.demand, nodes if isinstance(nodes, Nodes) else Nodes(nodes))
 
 
 class ExpectedScorer:
     """Scores of the nodes of a cluster; the more a place costs, the lower its score."""
 
-    def __init__(self, demand: ExpectedDemand, nodes: Sequence[Node]) -> None:
+    def __init__(self, demand: ExpectedDemand, nodes: Nodes) -> None:
         """Note which shapes may come to which nodes; there are no prices yet."""
         self._demand = demand
         rows: dict[tuple[bool, ...], int] = {}
-        of_nodes = [rows.setdefault(open_on(demand, node), len(rows)) for node in nodes]
+        of_nodes = [rows.setdefault(row, len(rows)) for row in open_on_each(demand, nodes)]
         self._open = list(rows)
         self._rows: Indices = np.array(of_nodes, dtype=np.intp)
         self._prices = (0,) * len(demand.shapes)
