@@ -4,9 +4,9 @@ from functools import lru_cache
 from weakref import WeakKeyDictionary
 
 from placer.judge.family import JudgedFamily
-from placer.judge.scene import JudgedNode, NodeCapacity, NodesBefore, Scene
+from placer.judge.scene import JudgedNode, NodeCapacity, NodesBefore, PlacedPod, Scene
 from placer.judge.shares import shares_with_requests
-from placer_models.demand import ExpectedDemand
+from placer_models.demand import WHOLE_MILLI, ExpectedDemand
 from placer_models.device import GPU
 from placer_models.device_share import DeviceShare, ShareAmounts, share_room, share_taken, totals_of
 from placer_models.expected import (
@@ -94,16 +94,23 @@ def _has(inside: NodeCapacity) -> dict[int, ShareAmounts]:
 
 
 def _counted(judged: JudgedNode) -> NodeLeft:
-    free_cpus = len(judged.inside.allocatable - judged.taken)
+    allocatable = judged.inside.allocatable
+    free_cpus = len(allocatable - judged.taken if judged.taken else allocatable)
     shared = sum(t.requests.cpu_milli for t in judged.placed_pods if t.qos is QosClass.LS)
     cpu_milli = max(0, judged.node.milli_per_cpu * free_cpus - shared)
     has = _has(judged.inside)
     left = dict(has)
+    with_shares: list[PlacedPod] = []
     for placed in judged.placed_pods:
+        has_share = False
         for grant in placed.place.devices:
-            if grant.type == GPU and grant.share is None:
+            if grant.share is not None:
+                has_share = True
+            elif grant.type == GPU:
                 left.pop(grant.minor, None)
-    for placed in judged.placed_pods:
+        if has_share:
+            with_shares.append(placed)
+    for placed in with_shares:
         for grant, asked in shares_with_requests(judged, placed):
             if grant.type == GPU and grant.minor in left:
                 totals = totals_of(judged.inside.devices[GPU, grant.minor])
@@ -118,7 +125,9 @@ def _counted(judged: JudgedNode) -> NodeLeft:
 
 def _milli(left: ShareAmounts, has: ShareAmounts) -> int:
     """Return the part left of a GPU in thousandths: that of its scarcest quantity."""
-    return min(1000 * amount // total for amount, total in zip(left, has, strict=True))
+    if left is has:
+        return WHOLE_MILLI
+    return min([1000 * amount // total for amount, total in zip(left, has, strict=True)])
 
 
 JUDGED = JudgedFamily(tiers={EXPECTED: worth_lost})
