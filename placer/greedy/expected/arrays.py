@@ -14,9 +14,6 @@ from placer_models.demand import ExpectedDemand
 from placer_models.expected import NodeLeft, NodesAlike, price_of, streams_of
 from placer_models.records import record
 
-_FULL = np.iinfo(np.int64).max
-"""Stands for what is left of a GPU that a pod cannot have."""
-
 
 @record(frozen=True, slots=True)
 class DemandArrays:
@@ -97,31 +94,35 @@ def array_fills(
     count = len(demand.streams)
     cpu = np.repeat(lefts.cpu_milli[:, np.newaxis], count, axis=1)
     memory = np.repeat(lefts.memory_bytes[:, np.newaxis], count, axis=1)
-    left = np.repeat(lefts.gpu_milli[:, np.newaxis, :], count, axis=1)
+    # The GPUs stand ascending, so the last ones decide whether several have enough.
+    left = np.repeat(np.sort(lefts.gpu_milli)[:, np.newaxis, :], count, axis=1)
+    width, stream = left.shape[2], np.arange(count)
+    gpu = np.arange(width)
     placed: Numbers = np.zeros(len(cpu), dtype=np.int64)
     looks_at_memory = bool(demand.memory_bytes.any())
     sizes = demand.gpus * demand.gpu_milli
+    may = open_[rows]
     for shapes in demand.streams.T:
         wants, each, several = (
             of[shapes] for of in (demand.cpu_milli, demand.gpu_milli, demand.gpus)
         )
-        fits = left >= each[:, np.newaxis]
-        able = open_[rows][:, shapes] & (cpu >= wants)
+        last = np.clip(width - several, 0, width - 1)
+        able = may[:, shapes] & (cpu >= wants) & (several <= width)
+        able &= left[:, stream, last] >= each
         if looks_at_memory:
             able &= memory >= demand.memory_bytes[shapes]
-        able &= np.add.reduce(fits, axis=2) >= several
-        if not able.any():
+        nodes, streams = able.nonzero()
+        if not nodes.size:
             continue
         cpu -= wants * able
         if looks_at_memory:
             memory -= demand.memory_bytes[shapes] * able
         placed += np.add.reduce(sizes[shapes] * able, axis=1)
-        room = np.where(fits, left, _FULL)
-        for number in range(int(several.max())):
-            nodes, streams = (able & (several > number)).nonzero()
-            gpus = room[nodes, streams].argmin(axis=1)
-            left[nodes, streams, gpus] -= each[streams]
-            room[nodes, streams, gpus] = _FULL
+        has, part = left[nodes, streams], each[streams, np.newaxis]
+        first = np.add.reduce(has < part, axis=1)[:, np.newaxis]
+        has -= part * ((gpu >= first) & (gpu < first + several[streams, np.newaxis]))
+        has.sort(axis=1)
+        left[nodes, streams] = has
     return placed
 
 

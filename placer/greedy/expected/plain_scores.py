@@ -11,7 +11,7 @@ from placer.greedy.scorer import PodAsk
 from placer_models.demand import WHOLE_MILLI, ExpectedDemand
 from placer_models.expected import NodeFills, NodeLeft, Outlook, in_quanta
 
-MANY = 24
+MANY = 16
 """From so many nodes on NumPy is quicker than the reference; up to ``MOST`` at a time."""
 
 MOST = 512
