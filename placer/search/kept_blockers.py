@@ -40,6 +40,9 @@ MANY = 16
 NodeIndices = NDArray[np.intp]
 """Indices of nodes."""
 
+OverNodes = Counter[Blocker] | int
+"""What blocks an ask, and on how many nodes; or the index of the first node with a place."""
+
 LookAtMany = Callable[[NodeIndices], Iterable[tuple[Blocker, NodeIndices]]]
 """Yields what blocks an ask on some of many nodes, with these."""
 
@@ -142,6 +145,7 @@ class KeptBlockers:
         self._changed: list[int] = []
         self._columns: dict[PodRequirements, BlockerColumn] = {}
         self._left = LeftColumns()
+        self._on_empty: dict[tuple[PodRequirements, int], tuple[tuple[Node, ...], OverNodes]] = {}
         self._kind_numbers: dict[int, tuple[tuple[Node, ...], NDArray[np.int64]]] = {}
 
     def turn_to(self, nodes: tuple[Node, ...], accounts: PersistentTuple[Account]) -> None:
@@ -153,6 +157,7 @@ class KeptBlockers:
             self._changed.clear()
             self._columns.clear()
             self._left.clear()
+            self._on_empty.clear()
         self._nodes, self._accounts = nodes, accounts
 
     def of(self, ask: PodRequirements) -> BlockerColumn:
@@ -171,6 +176,26 @@ class KeptBlockers:
     def left(self, what: Hashable, left_on: Callable[[int], int]) -> LeftColumn:
         """Return a column of the nodes as they are now, as `LeftColumns.of` does."""
         return self._left.of(what, left_on, len(self._nodes), self._changed)
+
+    def on_empty_nodes(
+        self, ask: PodRequirements, kinds: tuple[Node, ...], look: Callable[[], OverNodes]
+    ) -> OverNodes:
+        """Return what a look at the empty nodes finds for an ask; it is looked at once.
+
+        Args:
+            ask: The ask.
+            kinds: The kind of each node, as the look tells nodes apart.
+            look: Counts what blocks the ask, or finds a node with a place.
+
+        """
+        key = ask, id(kinds)
+        found = self._on_empty.get(key)
+        if found is None:
+            if len(self._on_empty) >= MOST_ASKS_OF_FEW:
+                self._on_empty.clear()
+            # The kinds stay alive with what was found, so that no others get their id.
+            found = self._on_empty[key] = kinds, look()
+        return found[1]
 
     def kind_numbers(self, kinds: tuple[Node, ...]) -> NDArray[np.int64]:
         """Return a number for the kind of each node: one for all nodes that share an object."""

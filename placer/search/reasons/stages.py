@@ -13,6 +13,7 @@ from placer.search.kept_blockers import (
     BlockerColumn,
     KeptBlockers,
     LookAtMany,
+    OverNodes,
 )
 from placer.search.reasons.blocking import blocker_by_counting, blocker_of
 from placer.search.reasons.by_columns import NodesInQuestion, blockers_by_columns
@@ -58,6 +59,7 @@ class Stage:
             beyond a node.
         known: Keeps what follows from an ask and a kind of nodes.
         idle: Whether nodes are empty, so that what follows from an ask and a kind holds for all.
+        kept_empty: The same about nodes that are idle.
         firsts: Pods that keep others off nodes by being the first of their kind; None if the
             time was over before they were known.
         budget: What the next question may spend.
@@ -80,6 +82,7 @@ class Stage:
     reaching: bool = False
     kept: KeptBlockers | None = None
     idle: bool = False
+    kept_empty: KeptBlockers | None = None
     firsts: Firsts | None = field(default_factory=Firsts)
     _known: dict[Hashable, Blocker | None] = field(default_factory=dict)
     _demanded: dict[Hashable, tuple[Demand, ...]] = field(default_factory=dict)
@@ -137,7 +140,7 @@ class Stage:
 
     def blockers(
         self, ask: PodRequirements, barred: Callable[[Node], Blocker | None] | None = None
-    ) -> Counter[Blocker] | int:
+    ) -> OverNodes:
         """Count what blocks the pod over all nodes, or return the index of a node with a place.
 
         Args:
@@ -154,6 +157,14 @@ class Stage:
         known = None if barred else self.known_before(ask)
         if known is not None:
             return known.count(self._look_at_nodes(ask)[0], self.is_over, lambda _: ())
+        if self.kept_empty and not barred:
+            one_by_one = partial(self._one_by_one, ask)
+            return self.kept_empty.on_empty_nodes(ask, self.kinds, one_by_one)
+        return self._one_by_one(ask, barred)
+
+    def _one_by_one(
+        self, ask: PodRequirements, barred: Callable[[Node], Blocker | None] | None = None
+    ) -> OverNodes:
         found: Counter[Blocker] = Counter()
         for index in range(len(self.nodes)):
             if index % NODES_AT_ONCE == 0:
@@ -331,6 +342,7 @@ def stages_of(
         LimitedDomains(nodes, when_empty),
         cache.problems,
         idle=True,
+        kept_empty=cache.blockers,
     )
     cache.blockers.turn_to(instance.nodes, accounts)
     second = Stage(
