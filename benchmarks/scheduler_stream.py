@@ -145,7 +145,14 @@ def parts(scheduler: Scheduler, rng: Random, clock: Clock) -> None:
         problem = clock("  building the Problem", build_problem, instance, accounts)
         choices = clock("  choosing", place_greedily, problem)
         baseline = clock("  the same for the judge, too", baseline_of, instance)
-        clock("  realising, judging, measuring", in_ids, instance, baseline, problem, choices)
+        clock(
+            "  realising, judging, measuring",
+            in_ids,
+            instance,
+            baseline,
+            problem,
+            choices,
+        )
         clock("restore", Scheduler.restore, snapshot)
     clock("misfits, all nodes", scheduler.misfits)
 

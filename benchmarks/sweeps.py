@@ -12,7 +12,7 @@ import time
 import numpy as np
 
 from placer.search.exchanges.compiled_sweeps import compiled_sweeps
-from placer.search.exchanges.move_rules import no_rules
+from placer.search.exchanges.move_rules import no_domain_count_rules
 from placer.search.exchanges.sweeps import Bins, array_sweeps
 
 SIZES = ((32, 10, 2), (32, 12, 4), (64, 20, 3), (200, 12, 5))
@@ -44,7 +44,7 @@ def bins_of(count: int, width: int, resources: int) -> Bins:
         endless=endless,
         slots=slots,
         loads=sizes[slots].sum(axis=1),
-        rules=no_rules(len(sizes)),
+        rules=no_domain_count_rules(len(sizes)),
     )
 
 

@@ -16,7 +16,7 @@ from placer_models.placement import ContainerPlacement, Placement, PodPlacement
 from placer_models.pod import PodSpec, pods_of
 from placer_models.policy import QosClass
 from placer_models.problem.node_state import NodeState
-from placer_models.problem.pools import NO_POOL, Bound, CellPool
+from placer_models.problem.pools import NO_POOL, CellPool, PoolBinding
 from placer_models.problem.problem import Choice
 from placer_models.sharing_out import Asked, shared_out
 from placer_models.topology import Topology
@@ -74,7 +74,7 @@ class Pools:
 
     shared: Pool
     best_effort: Pool
-    bound: tuple[Bound, ...]
+    bound: tuple[PoolBinding, ...]
 
     def of(self, qos: QosClass) -> Pool:
         """Return the pool of LS or BE pods."""
@@ -115,16 +115,16 @@ def pools_after(pools: Pools, came: Iterable[tuple[QosClass, Iterable[int]]]) ->
     return Pools(smaller(pools.shared, owned), smaller(pools.best_effort, exclusive), pools.bound)
 
 
-def bound_by(node: Node, pod: RunningPod) -> Iterable[Bound]:
+def bound_by(node: Node, pod: RunningPod) -> Iterable[PoolBinding]:
     """Yield what a pod, if it is bound, wants of its pool, by ids of NUMA nodes."""
     place, spec = pod.placement, pod.pod.spec
     homes = bound_to(place, spec, node)
     if homes and _in_parts(place):
         for numa, milli in place.cpu_milli or ():
-            yield Bound(spec.qos, (numa,), milli, 1)
+            yield PoolBinding(spec.qos, (numa,), milli, 1)
     elif homes:
         milli = spec.requests.cpu_milli
-        yield Bound(spec.qos, tuple(sorted(homes)), milli, max(1, spec.burst_cpus))
+        yield PoolBinding(spec.qos, tuple(sorted(homes)), milli, max(1, spec.burst_cpus))
 
 
 def _in_parts(place: PodPlacement) -> bool:

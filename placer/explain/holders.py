@@ -7,9 +7,9 @@ from placer.counting.account import Account, account_of
 from placer.explain.explanation import HoldingPod
 from placer.search.budget import Budget
 from placer.search.reasons.blocking import blocker_by_counting, blocker_of
-from placer.search.reasons.question import OtherPods, PodOnNode, is_unwanted, unwanted_there
+from placer.search.reasons.question import OtherPods, PodOnNode, is_unwanted, unwanted_terms
 from placer.search.reasons.register import REASON_RULES, demands_of, node_lacks
-from placer.search.reasons.stages import Stage
+from placer.search.reasons.stages import NodesAtStage
 from placer.state.out_of_time import OutOfTimeError
 from placer.state.requirements import PodRequirements
 from placer_models.affinity import SYSTEM_NAMESPACE
@@ -23,7 +23,7 @@ PlacedKeys = frozenset[NamespacedName]
 
 
 def holders_of(
-    demand: Demand, stage: Stage, ask: PodRequirements, index: int, placed: PlacedKeys
+    demand: Demand, stage: NodesAtStage, ask: PodRequirements, index: int, placed: PlacedKeys
 ) -> tuple[HoldingPod, ...]:
     """Return who holds what a node lacks of a demand that counting settles, those of most first."""
     asked = stage.question(ask, index)
@@ -43,7 +43,7 @@ def holders_of(
 
 
 def counting_pods(
-    demand: Demand, stage: Stage, ask: PodRequirements, index: int, placed: PlacedKeys
+    demand: Demand, stage: NodesAtStage, ask: PodRequirements, index: int, placed: PlacedKeys
 ) -> tuple[HoldingPod, ...]:
     """Return the pods that count in the node's domain, where a limit of the pod's own is reached.
 
@@ -65,7 +65,7 @@ def counting_pods(
 
 
 def in_the_way(
-    stage: Stage, ask: PodRequirements, index: int, placed: PlacedKeys, budget: Budget
+    stage: NodesAtStage, ask: PodRequirements, index: int, placed: PlacedKeys, budget: Budget
 ) -> tuple[HoldingPod, ...]:
     """Return the pods of a node each of which alone would have to go for a pod to fit there."""
     found = []
@@ -102,7 +102,7 @@ def _kept_apart_by(asked: PodOnNode, placed: PlacedKeys) -> Iterator[HoldingPod]
             domains[key][asked.node.topology_domain(key) or ""] = (runner,)
         crowd = OtherPods((runner,), domains)
         alone = replace(asked, running=(runner,) if is_here else (), crowd=crowd)
-        if is_unwanted(alone) or any(unwanted_there(alone)):
+        if is_unwanted(alone) or any(unwanted_terms(alone)):
             yield _holder(runner, placed)
 
 

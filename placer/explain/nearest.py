@@ -12,7 +12,7 @@ from placer.search.kept_blockers import NODES_AT_ONCE
 from placer.search.reasons.question import PodOnNode
 from placer.search.reasons.register import REASON_RULES
 from placer.search.reasons.rule import AskedAndLeft
-from placer.search.reasons.stages import Stage
+from placer.search.reasons.stages import NodesAtStage
 from placer.search.reasons.text import text_of_blocker
 from placer.state.out_of_time import OutOfTimeError
 from placer.state.requirements import PodRequirements
@@ -68,7 +68,7 @@ class _Candidate:
 
 
 def nearest_misses(
-    stage: Stage,
+    stage: NodesAtStage,
     ask: PodRequirements,
     placed: PlacedKeys,
     budget: Budget,
@@ -136,7 +136,7 @@ def _with_a_cordoned(candidates: Sequence[_Candidate]) -> Sequence[_Candidate]:
 
 
 def _candidates(
-    stage: Stage, ask: PodRequirements, budget: Budget, barred: Barred | None
+    stage: NodesAtStage, ask: PodRequirements, budget: Budget, barred: Barred | None
 ) -> Iterator[_Candidate]:
     """Yield every node, as far as the budget lasts; what is alike is counted once."""
     known: dict[Hashable, tuple[tuple[Demand, ...], int, float]] = {}
@@ -156,7 +156,7 @@ def _candidates(
 
 
 def _of_sorts(
-    stage: Stage, ask: PodRequirements, budget: Budget, sorts: NodesBySort
+    stage: NodesAtStage, ask: PodRequirements, budget: Budget, sorts: NodesBySort
 ) -> Iterator[_Candidate]:
     """Yield as many nodes of each sort as may be named or looked into, the first by their names."""
     for number, indices in enumerate(sorts):
@@ -168,7 +168,7 @@ def _of_sorts(
             yield _candidate(stage, ask, index, lacks, elsewhere, beyond, part)
 
 
-def _elsewhere(stage: Stage, ask: PodRequirements, index: int) -> tuple[Blocker, ...]:
+def _elsewhere(stage: NodesAtStage, ask: PodRequirements, index: int) -> tuple[Blocker, ...]:
     """Return what pods elsewhere say against a node.
 
     That a limit of domains does not look at the node is nothing of its own where another rule
@@ -194,7 +194,7 @@ def _looks_without_rules(rule: str, limit: DomainLimit, asked: PodOnNode) -> boo
 
 
 def _candidate(
-    stage: Stage,
+    stage: NodesAtStage,
     ask: PodRequirements,
     index: int,
     lacks: tuple[Demand, ...],
@@ -208,7 +208,9 @@ def _candidate(
     return _Candidate(index, lacks, elsewhere, beyond, part + whole, cordoned)
 
 
-def _is_cordoned(lacks: Sequence[Demand], stage: Stage, ask: PodRequirements, index: int) -> bool:
+def _is_cordoned(
+    lacks: Sequence[Demand], stage: NodesAtStage, ask: PodRequirements, index: int
+) -> bool:
     """Return whether a cordon is all that a node lacks: in a cluster, or in a file."""
     node, spec = stage.nodes[index], stage.question(ask, index).spec
     kept_off = set(untolerated(node.taints, spec.tolerations, keep_off=True))
@@ -217,7 +219,7 @@ def _is_cordoned(lacks: Sequence[Demand], stage: Stage, ask: PodRequirements, in
 
 
 def _what_lacks(
-    stage: Stage, ask: PodRequirements, index: int
+    stage: NodesAtStage, ask: PodRequirements, index: int
 ) -> tuple[tuple[Demand, ...], int, float]:
     """Return what a node lacks, and what `_Candidate` says of it."""
     lacks = tuple(stage.lacking(ask, index))
@@ -233,7 +235,9 @@ def by_sort(nodes: Sequence[Node], sorts: Sorts) -> NodesBySort:
     return tuple(found.values())
 
 
-def _part(demand: Demand, stage: Stage, ask: PodRequirements, index: int) -> tuple[bool, float]:
+def _part(
+    demand: Demand, stage: NodesAtStage, ask: PodRequirements, index: int
+) -> tuple[bool, float]:
     """Return whether an empty node lacks it, too, and which part of it is missing.
 
     Of what is no amount all is missing.
@@ -246,13 +250,15 @@ def _part(demand: Demand, stage: Stage, ask: PodRequirements, index: int) -> tup
     return beyond, (amounts.asked - max(0, amounts.left)) / amounts.asked
 
 
-def _empty(stage: Stage, index: int) -> Account:
+def _empty(stage: NodesAtStage, index: int) -> Account:
     """Return what a node has for pods: when nothing runs there but its own system."""
     system = [one for one in stage.running[index] if one.pod.namespace == SYSTEM_NAMESPACE]
     return account_of(stage.nodes[index], system)
 
 
-def _counted(one: _Candidate, stage: Stage, ask: PodRequirements, placed: PlacedKeys) -> NearMiss:
+def _counted(
+    one: _Candidate, stage: NodesAtStage, ask: PodRequirements, placed: PlacedKeys
+) -> NearMiss:
     lacks = [_lack(demand, stage, ask, one.index, placed) for demand in one.lacks]
     for blocker in one.elsewhere:
         told = _told(blocker, stage, ask, one.index)
@@ -262,7 +268,7 @@ def _counted(one: _Candidate, stage: Stage, ask: PodRequirements, placed: Placed
 
 
 def _lack(
-    demand: Demand, stage: Stage, ask: PodRequirements, index: int, placed: PlacedKeys
+    demand: Demand, stage: NodesAtStage, ask: PodRequirements, index: int, placed: PlacedKeys
 ) -> NodeLack:
     """Return what a node lacks of one demand, and who has it."""
     said = _told(Blocker(demand), stage, ask, index)
@@ -283,12 +289,12 @@ def _lack(
     )
 
 
-def _told(blocker: Blocker, stage: Stage, ask: PodRequirements, index: int) -> NodeLack:
+def _told(blocker: Blocker, stage: NodesAtStage, ask: PodRequirements, index: int) -> NodeLack:
     spec = stage.question(ask, index).spec
     return NodeLack(blocker.demand.name, blocker.demand.subject, text_of_blocker(blocker, spec))
 
 
 def _amounts(
-    demand: Demand, stage: Stage, ask: PodRequirements, index: int, account: Account
+    demand: Demand, stage: NodesAtStage, ask: PodRequirements, index: int, account: Account
 ) -> AskedAndLeft | None:
     return REASON_RULES[demand.rule].amounts(demand, stage.question(ask, index), account)

@@ -6,7 +6,7 @@ from placer.explain.final_state import beside_placed
 from placer.search.baseline import Baseline, baseline_of
 from placer.search.budget import Budget
 from placer.search.options import Engine, SolveOptions
-from placer.search.reasons.stages import Stage, stages_of
+from placer.search.reasons.stages import NodesAtStage, stages_of
 from placer.search.solver import solve
 from placer_models.cluster import Instance
 from placer_models.placement import PartlyPlaced, Placed, Placement
@@ -39,7 +39,7 @@ class NodesAfter:
         settled = replace(instance, running=running, move_budget=0)
         return cls(settled, Placement(tuple(place_of.values())), baseline_of(settled))
 
-    def stage(self, more: Placement, budget: Budget) -> Stage:
+    def stage(self, more: Placement, budget: Budget) -> NodesAtStage:
         """Return the nodes with what is placed, and with some more pods that waited.
 
         Raises:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from placer.greedy.offer import Chooser, Offer
 from placer_models.policy import QosClass
 from placer_models.problem.node_state import Cell, NodeState
-from placer_models.problem.pools import Bound
+from placer_models.problem.pools import PoolBinding
 from placer_models.problem.problem import Choice, Fit, Shape
 from placer_models.sharing_out import requests_fit, shared_out
 
@@ -66,12 +66,12 @@ def _with_at_most(node: NodeState, most: list[int]) -> NodeState:
     return replace(node, cores=tuple(cores))
 
 
-def bound_with(node: NodeState, shape: Shape, choice: Choice) -> tuple[Bound, ...]:
+def bound_with(node: NodeState, shape: Shape, choice: Choice) -> tuple[PoolBinding, ...]:
     """Return the bound pods of a node once a pod of the shape is there, in order."""
     if not choice.pool or shape.pool is None:
         return node.bound
     cpus = max(1, shape.burst_cpus)
-    more = (Bound(shape.pool, cells, milli, cpus) for cells, milli in choice.pool)
+    more = (PoolBinding(shape.pool, cells, milli, cpus) for cells, milli in choice.pool)
     return tuple(sorted((*node.bound, *more)))
 
 

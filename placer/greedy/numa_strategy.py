@@ -11,7 +11,7 @@ from placer.greedy.inside import PlaceInside, TierCosts
 from placer_models.goals import NUMA_STRATEGY
 from placer_models.policy import NumaStrategy
 from placer_models.problem.node_state import NodeState
-from placer_models.problem.numa_strategy import least_pairs, pairs_of_cpus
+from placer_models.problem.numa_strategy import least_cpu_pairs, pairs_of_cpus
 from placer_models.problem.problem import CoreTake, Fit, Shape
 
 MOST_CELLS = 16
@@ -39,7 +39,9 @@ def _against_strategy(place: PlaceInside) -> int:
                 pairs_of_cpus(n) + n * (chosen.most_free - left[cell]) for cell, n in share.items()
             )
             return (
-                chosen.points * beyond + crowd - least_pairs(shape.owned_cpus, fit.fewest_cpu_cells)
+                chosen.points * beyond
+                + crowd
+                - least_cpu_pairs(shape.owned_cpus, fit.fewest_cpu_cells)
             )
         case NumaStrategy.DISTRIBUTE_EVENLY:
             uneven = max(0, max(share.values()) - min(share.values()) - fit.cpus_apart)

@@ -10,7 +10,7 @@ from placer.plan.cases import PlanCase, cases_of, gangs_in
 from placer.plan.market import BinDevices, BinKind, DeviceAsk, Market
 from placer.plan.numa_rooms import NUMA_NODES, numa_nodes_matter, numa_nodes_of
 from placer.plan.question import PlanQuestion
-from placer.search.plain_pods import never_on
+from placer.search.plain_pods import may_never_come_to
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance
 from placer_models.pod import Gang, PodSpec
@@ -284,7 +284,7 @@ def bin_kind_of(problem: Problem, node: NodeState, *, by_numa_node: bool) -> Bin
     sizes: list[Vector | None] = []
     for item, shape in enumerate(problem.shapes):
         takes = shape.amounts_on(node)
-        never = never_on(problem, item, node)
+        never = may_never_come_to(problem, item, node)
         never = never or any(a > b for a, b in zip(takes, node.amounts, strict=True))
         sizes.append(None if never else tuple(takes))
     devices = []

@@ -3,7 +3,7 @@
 from placer.greedy.expected.scorer import ExpectedScorer
 from placer.scheduling.cluster_state import ClusterState
 from placer.search.baseline import Baseline, SolveCache
-from placer.search.lone_place import RejectedHereError, lone_place
+from placer.search.lone_place import RejectedLonePlaceError, place_of_lone_pod
 from placer.search.options import BatchOrder, Engine, SolveOptions
 from placer.search.scored import scorer_of
 from placer_models.cluster import Instance, RunningPod
@@ -76,11 +76,11 @@ def placed_in_turn(
         for gang in instance.gangs:
             alone = LegalGangs((gang,), ())
             asked = state.asking(alone, 0, instance.strategy, instance.demand)
-            place = lone_place(asked, state.baseline(cache), options)
+            place = place_of_lone_pod(asked, state.baseline(cache), options)
             if place is not None:
                 node_of[place.key] = place.node
                 state = state.with_pods((RunningPod(gang.pods[0], place),))
-    except RejectedHereError:
+    except RejectedLonePlaceError:
         return None
     places = {
         runner.pod.key: runner.placement

@@ -11,7 +11,7 @@ Bounds = list[int | None]
 
 
 @dataclass(slots=True)
-class BoundNotes:
+class BoundOrigins:
     """Where the bounds of a search come from, tier by tier.
 
     Bounds change in many places; whoever changes some says so, and all others come from a model.
@@ -27,7 +27,7 @@ class BoundNotes:
     _seen: Bounds = field(default_factory=list)
 
     @classmethod
-    def of_limits(cls, limits: Bounds) -> "BoundNotes":
+    def of_limits(cls, limits: Bounds) -> "BoundOrigins":
         """Begin with what nothing beats, as far as that needs no solving."""
         sources = [None if limit is None else BoundSource.LIMIT for limit in limits]
         return cls(sources, [()] * len(limits), list(limits))

@@ -59,9 +59,9 @@ def optimise(
     if not several or solved.infeasible or solved.proven or budget.over:
         return solved
     if solved.solution is not None:
-        hint(model, variables_of(solved.solution))
+        set_hints(model, solution_values(solved.solution))
     again = _solve(model, sense, budget, share * (1 - FIRST_SHARE), budget.options.workers)
-    return with_more(solved, again, sense)
+    return combined_results(solved, again, sense)
 
 
 def is_out_of_reach(
@@ -83,7 +83,7 @@ def is_out_of_reach(
     return True if found.infeasible else None if found.solution is None else False
 
 
-def with_more(
+def combined_results(
     earlier: ModelAnswer[cp_model.CpSolver], later: ModelAnswer[cp_model.CpSolver], sense: Sense
 ) -> ModelAnswer[cp_model.CpSolver]:
     """Return the better solution and the narrower bound of two calls."""
@@ -95,8 +95,8 @@ def with_more(
     return ModelAnswer(best.solution, best.values, (bound,), later.infeasible)
 
 
-def variables_of(solution: cp_model.CpSolver) -> Iterable[tuple[int, int]]:
-    """Return (variable index, value) pairs of all variables, as `hint` takes them."""
+def solution_values(solution: cp_model.CpSolver) -> Iterable[tuple[int, int]]:
+    """Return (variable index, value) pairs of all variables, as `set_hints` takes them."""
     return enumerate(solution.response_proto.solution)
 
 
@@ -136,7 +136,7 @@ def _solve(
     )
 
 
-def hint(model: cp_model.CpModel, variables: Iterable[tuple[int, int]]) -> None:
+def set_hints(model: cp_model.CpModel, variables: Iterable[tuple[int, int]]) -> None:
     """Start the next solve from these (variable index, value) pairs.
 
     A variable may come twice: 1 x a literal is the literal itself. They are written all at once:

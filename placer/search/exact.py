@@ -7,7 +7,7 @@ from dataclasses import replace
 from ortools.sat.python.cp_model import CpSolver
 
 from placer.search.budget import Budget
-from placer.search.cp import SolverError, hint, optimise, variables_of
+from placer.search.cp import SolverError, optimise, set_hints, solution_values
 from placer.search.model_answer import ModelAnswer
 from placer_models.cluster import Instance
 from placer_models.cpsat.batch_model import BatchModel, build_batch_model, units_of
@@ -22,7 +22,7 @@ Progress = Callable[[str], None]
 """A function that is told in a few words what the search does next."""
 
 
-def silent(_: str) -> None:
+def tell_nobody(_: str) -> None:
     """Tell nobody."""
 
 
@@ -108,7 +108,7 @@ def _one_tier(
         if _better(tiers, values, best.values):
             best = replace(best, solution=solved.solution, values=values)
         if best.solution is not None:
-            hint(batch.model, variables_of(best.solution))
+            set_hints(batch.model, solution_values(best.solution))
     bound = solved.bounds[0]
     if limit is not None and (bound is None or tier.better(bound, limit)):
         bound = limit
@@ -129,12 +129,12 @@ MOST_ASSIGNMENTS = 4_000
 """(unit, node) pairs up to which the tiers before the links are one model."""
 
 
-def limits_of(problem: Problem) -> list[int | None]:
+def tier_limits_of(problem: Problem) -> list[int | None]:
     """Return a value per tier that nothing can beat, or None, without solving anything."""
     return _limits(((gang.level, gang) for gang in problem.gangs), problem.tiers)
 
 
-def limits_in(instance: Instance, tiers: Sequence[Tier]) -> list[int | None]:
+def tier_limits_in(instance: Instance, tiers: Sequence[Tier]) -> list[int | None]:
     """Return the same for the tiers of an instance."""
     return _limits(((-gang.priority, gang) for gang in instance.gangs), tiers)
 
@@ -190,7 +190,7 @@ def search_exactly(
     batch = build_batch_model(problem, tiers=wanted, stop=lambda: budget.over)
     if batch is None or budget.over:
         return ModelAnswer(None, tuple(start_values), tuple(limits))
-    hint(batch.model, hint_of(problem, batch.variables, start))
+    set_hints(batch.model, hint_of(problem, batch.variables, start))
     tiers = problem.tiers[:wanted]
     best = optimise_tiers(
         batch, tiers, limits, start_values, levels, budget, progress, settled, kept
@@ -205,7 +205,7 @@ CORES_OF_A_SEAT = 8
 """How many core classes add as much to a pair as one more pair would."""
 
 
-def assignments_of(problem: Problem) -> int:
+def assignment_count(problem: Problem) -> int:
     """Return how many (unit, node) pairs a model of the whole batch has.
 
     Where cores are told apart one by one, each of them makes a pair larger.

@@ -5,9 +5,9 @@ from collections.abc import Collection, Iterator, Sequence
 from ortools.sat.python.cp_model import CpModel, IntVar
 
 from placer.search.binding import OfClass, bottlenecks
-from placer.search.bound_notes import BoundNotes, Bounds
+from placer.search.bound_notes import BoundOrigins, Bounds
 from placer.search.budget import Budget
-from placer.search.cp import hint, is_out_of_reach, optimise, variables_of
+from placer.search.cp import is_out_of_reach, optimise, set_hints, solution_values
 from placer_models.cpsat.assignment import Expression
 from placer_models.cpsat.relaxed import (
     RelaxedModel,
@@ -44,7 +44,7 @@ def bound_first_tiers(
     if relaxed is None:
         return list(limits[:count])
     # A solution is hinted from the start: without one CP-SAT's bound says nothing.
-    hint(relaxed.model, no_change_hints(relaxed))
+    set_hints(relaxed.model, no_change_hints(relaxed))
     bounds: list[int | None] = []
     tiers = zip(problem.tiers[:count], values, limits, strict=False)
     for (tier, value, limit), expression in zip(
@@ -58,7 +58,7 @@ def bound_first_tiers(
             if found is not None and (limit is None or tier.better(limit, found)):
                 bound = found
             if solved.solution is not None:
-                hint(relaxed.model, variables_of(solved.solution))
+                set_hints(relaxed.model, solution_values(solved.solution))
         bounds.append(bound)
         # Later tiers are bounded among placements that keep what this one reached.
         keep_tier_value(relaxed.model, tier, expression, value)
@@ -66,7 +66,7 @@ def bound_first_tiers(
 
 
 def note_relaxed_binding(
-    known: BoundNotes,
+    known: BoundOrigins,
     problem: Problem,
     values: Sequence[int],
     bounds: Bounds,

@@ -13,12 +13,12 @@ from placer.counting.placements import recount
 from placer.counting.pools import placement_in_pools
 from placer.judge.measure import Worth, measure
 from placer.search.baseline import Baseline
-from placer.search.bound_notes import BoundNotes, Bounds
+from placer.search.bound_notes import BoundOrigins, Bounds
 from placer.search.budget import Budget
 from placer.search.coarse import links_matter, refine_coarse_choices, without_links
 from placer.search.default_locality import without_choices, without_locality
 from placer.search.equal_pods import part_equal_pods
-from placer.search.exact import MOST_ASSIGNMENTS, Progress, assignments_of, search_exactly
+from placer.search.exact import MOST_ASSIGNMENTS, Progress, assignment_count, search_exactly
 from placer.search.exchanges.lots import lots_of
 from placer.search.exchanges.placed import place_most
 from placer.search.first_tier_bounds import (
@@ -100,7 +100,7 @@ class JointSearch:
     problem: Problem
     best: JudgedPlacement
     bounds: Bounds
-    known: BoundNotes
+    known: BoundOrigins
     rejected: list[RejectedPlace] = field(default_factory=list)
     budget: Budget = field(init=False)
     tell: Progress = field(init=False)
@@ -129,9 +129,9 @@ class JointSearch:
         self.budget, self.tell, self.whole = budget, tell, whole
         self.round, self.has_patterns = 0, True
         self.plain = without_choices(without_locality(self.problem))
-        self.counted = assignments_of(self.plain)
+        self.counted = assignment_count(self.plain)
         self.told_apart = (
-            self.counted if self.plain is self.problem else assignments_of(self.problem)
+            self.counted if self.plain is self.problem else assignment_count(self.problem)
         )
         self.linked = links_matter(self.problem)
         self.modelled = number_of_modelled_tiers(self.problem)

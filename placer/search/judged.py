@@ -56,7 +56,9 @@ def look_at(
     return JudgedPlacement(placement, worth_of(scene))
 
 
-def judged(instance: Instance, baseline: Baseline, placement: Placement) -> JudgedPlacement:
+def judged_placement(
+    instance: Instance, baseline: Baseline, placement: Placement
+) -> JudgedPlacement:
     """Return a placement with its worth, once the judge has looked at it.
 
     Raises:

@@ -11,11 +11,11 @@ from placer_models.cluster import Instance
 from placer_models.placement import PodPlacement
 
 
-class RejectedHereError(Exception):
+class RejectedLonePlaceError(Exception):
     """A place was chosen that has no ids, or that the judge rejects: a defect of ours."""
 
 
-def lone_place(
+def place_of_lone_pod(
     instance: Instance, baseline: Baseline, options: SolveOptions
 ) -> PodPlacement | None:
     """Return the place that `solve` gives the only pod of an instance, or None if it has none.
@@ -26,7 +26,7 @@ def lone_place(
         options: How to place it.
 
     Raises:
-        RejectedHereError: The place is no place; `solve` looks for another one.
+        RejectedLonePlaceError: The place is no place; `solve` looks for another one.
 
     """
     scored = is_scored(instance, options)
@@ -37,13 +37,13 @@ def lone_place(
     choices = greedy_choices(instance, baseline, problem, options)
     placement = realise(instance, baseline.accounts, problem, choices)
     if isinstance(placement, Unrealisable):
-        raise RejectedHereError
+        raise RejectedLonePlaceError
     if not placement.pods:
         return None
     (place,) = placement.pods
     if len(place.devices) > 1:
         found = look_at(instance, baseline, placement)
         if isinstance(found, Rejected):
-            raise RejectedHereError
+            raise RejectedLonePlaceError
         (place,) = with_nearer_devices(instance, baseline, problem, found).placement.pods
     return place

@@ -14,12 +14,17 @@ from placer.counting.placements import Unrealisable, realise
 from placer.greedy.place import place_greedily
 from placer.judge.breaches import blamed, breaches
 from placer.search.baseline import Baseline, baseline_of
-from placer.search.bound_notes import BoundNotes, Bounds
+from placer.search.bound_notes import BoundOrigins, Bounds
 from placer.search.budget import Budget
 from placer.search.cp import optimise
-from placer.search.exact import MOST_ASSIGNMENTS, Progress, assignments_of, limits_of
+from placer.search.exact import MOST_ASSIGNMENTS, Progress, assignment_count, tier_limits_of
 from placer.search.joint_search import JointSearch
-from placer.search.judged import JudgedPlacement, Rejected, in_ids, judged
+from placer.search.judged import (
+    JudgedPlacement,
+    Rejected,
+    in_ids,
+    judged_placement,
+)
 from placer.search.rejected import note_choices
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance
@@ -75,7 +80,7 @@ class MisplacedSearch:
         A question that is begun is counted, and placed greedily, before its time is looked at.
         """
         tiers = [tier for tier, _ in self.best.best.worth]
-        limits = limits_of(self.best.problem)
+        limits = tier_limits_of(self.best.problem)
         at = tiers.index(MOVES)
         open_choices = dict.fromkeys(self._choices())
         most = min(self.instance.move_budget, len(self.movable.misplaced))
@@ -158,7 +163,7 @@ class MisplacedSearch:
                 self.others.append(limits)
             return False
         bounds = list(limits)
-        found = JointSearch(asked, baseline, problem, start, bounds, BoundNotes.of_limits(bounds))
+        found = JointSearch(asked, baseline, problem, start, bounds, BoundOrigins.of_limits(bounds))
         found.run(budget, self.tell, whole=self.whole)
         self.rejected += found.rejected
         # A pod that leaves may have come back to where it was. Then it is not gone, and the
@@ -183,8 +188,8 @@ class MisplacedSearch:
         if placement is not None:
             complete = complete_with_current(asked, placement)
             if not breaches(asked, complete, baseline.nodes_before):
-                return judged(asked, baseline, complete), True
-        if not self.whole and assignments_of(problem) > MOST_ASSIGNMENTS:
+                return judged_placement(asked, baseline, complete), True
+        if not self.whole and assignment_count(problem) > MOST_ASSIGNMENTS:
             return None, True
         model = build_batch_model(problem, tiers=1, stop=lambda: budget.over)
         if model is None:

@@ -13,7 +13,7 @@ from placer.packing.bins import Bin, Filling, PackingProblem
 from placer.packing.fewest import fewest_new_bins
 from placer.packing.step_limit import StepBudget
 from placer.search.budget import Budget
-from placer.search.plain_pods import never_on, place_on
+from placer.search.plain_pods import may_never_come_to, place_on
 from placer_models.cpsat.families import is_plain
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Choices, Problem
@@ -75,7 +75,7 @@ def open_fewest(problem: Problem, start: Choices, budget: Budget) -> FewestOpene
 def _bin(problem: Problem, node: NodeState, shapes: list[int]) -> Bin:
     """Return the node as a bin; its last amount is of something that no node has."""
     sizes = (
-        (*problem.shapes[shape].amounts_on(node), int(never_on(problem, shape, node)))
+        (*problem.shapes[shape].amounts_on(node), int(may_never_come_to(problem, shape, node)))
         for shape in shapes
     )
     return Bin((*node.amounts, 0), tuple(sizes))

@@ -25,7 +25,7 @@ MOST_NODES = 8
 """How many nodes one shape of pods may lose before it is left out; each costs a greedy answer."""
 
 
-class Chosen(NamedTuple):
+class ChosenNode(NamedTuple):
     """A node that was chosen for a pod, by its name."""
 
     name: str
@@ -100,14 +100,14 @@ def note_placement(
     into: list[RejectedPlace], instance: Instance, placement: Placement, found: Rejected
 ) -> None:
     """Note the places of a placement that the judge rejects, each once: all that may be meant."""
-    chosen = [Chosen(p.name, p.namespace, p.gang, p.node) for p in placement.pods]
+    chosen = [ChosenNode(p.name, p.namespace, p.gang, p.node) for p in placement.pods]
     note_rejected(
         into,
         [(one, fault) for fault in found.faults for one in _suspects(instance, chosen, fault)],
     )
 
 
-def note_rejected(into: list[RejectedPlace], faults: Iterable[tuple[Chosen, Breach]]) -> None:
+def note_rejected(into: list[RejectedPlace], faults: Iterable[tuple[ChosenNode, Breach]]) -> None:
     """Note rejected places, each once, and log them."""
     known = {(place.namespace, place.name, place.node) for place in into}
     for one, fault in faults:
@@ -120,17 +120,17 @@ def note_rejected(into: list[RejectedPlace], faults: Iterable[tuple[Chosen, Brea
         log.error("%s; the batch is answered without it", place.text)
 
 
-def _chosen(instance: Instance, choices: Choices) -> dict[int, Chosen]:
+def _chosen(instance: Instance, choices: Choices) -> dict[int, ChosenNode]:
     members = [(gang, pod) for gang in instance.gangs for pod in gang.pods]
     found = {}
     for index, choice in sorted(choices.items()):
         gang, pod = members[index]
         name = None if gang.lone else gang.name
-        found[index] = Chosen(pod.name, pod.namespace, name, instance.nodes[choice.node].name)
+        found[index] = ChosenNode(pod.name, pod.namespace, name, instance.nodes[choice.node].name)
     return found
 
 
-def _suspects(instance: Instance, chosen: Sequence[Chosen], fault: Breach) -> list[Chosen]:
+def _suspects(instance: Instance, chosen: Sequence[ChosenNode], fault: Breach) -> list[ChosenNode]:
     """Return the places that a fault may be about: of a pod, a gang or a node, or else all."""
     subject = fault.subject
     own = [
@@ -144,7 +144,11 @@ def _suspects(instance: Instance, chosen: Sequence[Chosen], fault: Breach) -> li
 
 
 def _culprits(
-    instance: Instance, baseline: Baseline, problem: Problem, choices: Choices, found: Rejected
+    instance: Instance,
+    baseline: Baseline,
+    problem: Problem,
+    choices: Choices,
+    found: Rejected,
 ) -> Iterator[tuple[int, Breach]]:
     """Yield the pods whose places make the faults, each once: at least one, some of the choices.
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from ortools.sat.python.cp_model import CpSolver
 
 from placer.search.budget import Budget
-from placer.search.cp import hint, optimise, variables_of
+from placer.search.cp import optimise, set_hints, solution_values
 from placer.search.first_tier_bounds import (
     keep_tier_value,
     no_change_hints,
@@ -85,7 +85,7 @@ def _solved(problem: Problem, relaxed: RelaxedModel, budget: Budget) -> CpSolver
     """Return the best solution found, tier by tier, or None if none is found in time."""
     best: CpSolver | None = None
     tiers = problem.tiers
-    hint(relaxed.model, no_change_hints(relaxed))
+    set_hints(relaxed.model, no_change_hints(relaxed))
     expressions = relaxed_tier_expressions(problem, relaxed)
     for index, (tier, expression) in enumerate(zip(tiers, expressions, strict=False)):
         if budget.over:
@@ -95,7 +95,7 @@ def _solved(problem: Problem, relaxed: RelaxedModel, budget: Budget) -> CpSolver
         if found is None:
             break
         best = found
-        hint(relaxed.model, variables_of(best))
+        set_hints(relaxed.model, solution_values(best))
         keep_tier_value(relaxed.model, tier, expression, best.value(expression))
     return best
 

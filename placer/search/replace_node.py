@@ -9,7 +9,7 @@ from placer.greedy.place import place_greedily
 from placer.search.budget import Budget
 from placer.search.coarse import refine_coarse_choices, without_links
 from placer.search.default_locality import without_locality
-from placer.search.exact import limits_of, search_exactly, silent
+from placer.search.exact import search_exactly, tell_nobody, tier_limits_of
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance
 from placer_models.cpsat.tier_limits import number_of_modelled_tiers
@@ -69,13 +69,13 @@ def laid_exactly(
     if len(worth) <= before_locality(problem.tiers):
         model = without_locality(model)
     values = [value for _, value in worth]
-    limits = [*values[:settled], *limits_of(problem)[settled:]]
+    limits = [*values[:settled], *tier_limits_of(problem)[settled:]]
     found = search_exactly(
         model,
         recount(part, accounts, model, start),
         values,
         budget,
-        silent,
+        tell_nobody,
         limits,
         settled,
     )

@@ -6,13 +6,18 @@ from dataclasses import replace
 from placer.judge.breaches import blamed
 from placer.judge.measure import Worth
 from placer.search.baseline import Baseline, baseline_of
-from placer.search.bound_notes import BoundNotes, Bounds
+from placer.search.bound_notes import BoundOrigins, Bounds
 from placer.search.budget import Budget
 from placer.search.device_proximity import with_nearer_devices
-from placer.search.exact import Progress, limits_in, limits_of, silent
+from placer.search.exact import Progress, tell_nobody, tier_limits_in, tier_limits_of
 from placer.search.garbage import no_collection
 from placer.search.joint_search import JointSearch
-from placer.search.judged import JudgedPlacement, Rejected, judged, look_at
+from placer.search.judged import (
+    JudgedPlacement,
+    Rejected,
+    judged_placement,
+    look_at,
+)
 from placer.search.misplaced_search import SHARE_OF_STAYING, MisplacedSearch
 from placer.search.move_order import in_move_order
 from placer.search.options import Engine, SolveOptions
@@ -99,7 +104,7 @@ def solve(
         instance = _checked(instance, skip_illegal=skip_illegal)
     if options.strategy not in (None, instance.strategy):
         instance = replace(instance, strategy=options.strategy)
-    tell = _logged(progress or silent)
+    tell = _logged(progress or tell_nobody)
     tell("counting what is free")
     with no_collection():
         baseline = baseline_of(instance) if baseline is None else baseline
@@ -135,7 +140,7 @@ def solve(
         # there may be tiers that only they ask for.
         baseline = baseline_of(asked)
         problem = build_problem(asked, baseline.accounts)
-        best = judged(asked, baseline, complete_with_current(asked, best.placement))
+        best = judged_placement(asked, baseline, complete_with_current(asked, best.placement))
     budget.greedy_s = budget.elapsed_s
     searches = options.engine is not Engine.GREEDY and not budget.over
     if searches and asked is instance:
@@ -150,8 +155,8 @@ def solve(
             there = look_at(asked, baseline, complete_with_current(asked, warm.placement))
             warm = None if isinstance(there, Rejected) else there
         best = warm if warm is not None and warm.better_than(best) else best
-    limits = limits_of(problem)
-    known = BoundNotes.of_limits(limits)
+    limits = tier_limits_of(problem)
+    known = BoundOrigins.of_limits(limits)
     found = JointSearch(asked, baseline, problem, best, limits, known, list(rejected))
     if searches:
         found = _searched(found, instance, movable, budget, tell)
@@ -226,8 +231,8 @@ def _answer_as_it_is(
     instance: Instance, before: Baseline, given: JudgedPlacement, budget: Budget
 ) -> Answer:
     """Return the answer that a placement is if nothing better is looked for, and nobody moves."""
-    limits = limits_in(instance, [tier for tier, _ in given.worth])
-    tiers = _tier_values(given.worth, limits, BoundNotes.of_limits(limits))
+    limits = tier_limits_in(instance, [tier for tier, _ in given.worth])
+    tiers = _tier_values(given.worth, limits, BoundOrigins.of_limits(limits))
     left_out = (
         *why_unplaced(instance, instance, before, given.placement, budget),
         *never_asked(instance.left_out),
@@ -280,7 +285,7 @@ def _answer(
     return Placed(placement, tiers, moves, rejected)
 
 
-def _tier_values(worth: Worth, bounds: Bounds, known: BoundNotes) -> tuple[TierValue, ...]:
+def _tier_values(worth: Worth, bounds: Bounds, known: BoundOrigins) -> tuple[TierValue, ...]:
     """Join values and bounds; a tier is proven while every tier before it is."""
     result = []
     proven = True

@@ -18,7 +18,7 @@ SHARE_OF_ROUND = 0.5
 """The share of the time that is left for a way's turn after the first one, were it the last."""
 
 
-class Searching(Protocol):
+class TurnTakingSearch(Protocol):
     """A search that goes on by several ways."""
 
     budget: Budget
@@ -33,7 +33,7 @@ class Searching(Protocol):
         """What is known: another value than before says that something was gained."""
 
 
-GoingOn = TypeVar("GoingOn", bound=Searching)
+GoingOn = TypeVar("GoingOn", bound=TurnTakingSearch)
 
 
 @record(frozen=True, slots=True)

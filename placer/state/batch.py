@@ -39,7 +39,7 @@ from placer_models.policy import (
     AlignmentScope,
     GatherLevel,
 )
-from placer_models.problem.dimensions import SHARED_POOL, Dimension, in_cells
+from placer_models.problem.dimensions import SHARED_POOL, Dimension, cell_dimensions
 from placer_models.problem.node_state import CoreGranularity, NodeState
 from placer_models.problem.problem import Choice, Problem, Shape
 from placer_models.problem.tasks import NO_AFFINITIES, GangTask, InNodeAffinity
@@ -141,7 +141,7 @@ def build_problem(
         core_tiers=core_tiers,
         most=tuple(
             left.most_of((d.rule, d.subject)) // d.unit
-            for d in dimensions[len(in_cells(dimensions)) : SHARED_POOL]
+            for d in dimensions[len(cell_dimensions(dimensions)) : SHARED_POOL]
         ),
         device_types=device_types,
         granularity=granularity,

@@ -17,7 +17,7 @@ from placer_models.goals import CACHES, LOCALITY_PACKAGES, PACKAGES, Tier
 from placer_models.links.board import counts_by_class
 from placer_models.pod import PodSpec
 from placer_models.problem.banks import ClassesBelow, DeviceBank
-from placer_models.problem.dimensions import MEMORY, SHARED_POOL, Dimension, in_cells
+from placer_models.problem.dimensions import MEMORY, SHARED_POOL, Dimension, cell_dimensions
 from placer_models.problem.node_state import Cell, CoreGranularity, NodeState
 from placer_models.problem.rooms import rooms_of
 from placer_models.problem.switches import switches_of
@@ -218,7 +218,7 @@ def node_state(
         before: Account and state of the same node before, in the same encoding.
 
     """
-    of_cells = in_cells(encoding.dimensions)
+    of_cells = cell_dimensions(encoding.dimensions)
     cells = cells_of(node, account, of_cells)
     if before is not None and before[0].cores == account.cores:
         cores = before[1].cores

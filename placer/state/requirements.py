@@ -23,7 +23,7 @@ from placer_models.problem.dimensions import (
     SHARED_POOL,
     Dimension,
     amounts_at_milli_per_cpu,
-    in_cells,
+    cell_dimensions,
 )
 from placer_models.problem.problem import Fit, Shape
 from placer_models.reasons import Blocker
@@ -167,7 +167,7 @@ def encoded_requirements(
         OutOfTimeError: It was over.
 
     """
-    of_cells = in_cells(dimensions)
+    of_cells = cell_dimensions(dimensions)
     specs = [each.spec for each in requirements]
 
     def in_time(what: Iterable[T]) -> Iterator[T]:
@@ -233,7 +233,7 @@ def _shared(shapes: Iterable[Shape], specs: Iterable[PodSpec]) -> tuple[tuple[st
 def _shape(spec: PodSpec, nodes: Sequence[Node], dimensions: Sequence[Dimension]) -> Shape:
     requests = spec.requests
     qos = spec.qos
-    of_cells = in_cells(dimensions)
+    of_cells = cell_dimensions(dimensions)
     best_effort, exclusive = qos is QosClass.BE, qos is QosClass.LSE
     owned_cpus = requests.cpu_milli // 1000 if qos.owns_cpus else 0
     milli = 1000 * owned_cpus if qos.owns_cpus else requests.cpu_milli

@@ -13,7 +13,7 @@ from placer.search import exact
 from placer.search.budget import Budget
 from placer.search.cp import SolverError
 from placer.search.default_locality import without_locality
-from placer.search.exact import limits_of, search_exactly
+from placer.search.exact import search_exactly, tier_limits_of
 from placer.search.options import SolveOptions
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance
@@ -66,7 +66,7 @@ def _claimed_in(
     start = [0 if plain and tier in DEFAULT_LOCALITY else value for tier, value in worth]
     choices = recount(instance, accounts, problem, at_home)
     budget = Budget(SolveOptions(workers=1, time_limit_s=60))
-    found = search_exactly(problem, choices, start, budget, str, limits_of(problem))
+    found = search_exactly(problem, choices, start, budget, str, tier_limits_of(problem))
     placement = realise(instance, accounts, problem, found.solution or choices)
     right = not isinstance(placement, Unrealisable) and not breaches(instance, placement)
     return found.values, right

@@ -14,7 +14,7 @@ from placer.scheduling.refusal import Refusal
 from placer.search.options import Engine, SolveOptions
 from placer.search.reasons.question import PodOnNode
 from placer.search.reasons.register import demands_of, question_without
-from placer.search.reasons.rule import of_rule
+from placer.search.reasons.rule import demands_of_rule
 from placer.search.solver import solve
 from placer_models.cluster import Instance, RunningPod
 from placer_models.host_ports import HostPort
@@ -86,12 +86,12 @@ def test_a_port_on_one_address_is_one_demand(taken: HostPort) -> None:
     waiting = reached_at("a", HostPort(80), HostPort(443, ip="::"))
     runs = (reached_at("r", taken), put("r"))
     asked = PodOnNode(waiting.spec, "default", (), node(), (RunningPod(*runs),))
-    ports = of_rule("host-ports", demands_of(asked))
+    ports = demands_of_rule("host-ports", demands_of(asked))
 
     assert [demand.subject for demand in ports] == ["80/TCP", "[::]:443/TCP"]
     for dropped, kept in (ports, reversed(ports)):
         rest = demands_of(question_without(asked, [dropped]))
-        assert of_rule("host-ports", rest) == [kept]
+        assert demands_of_rule("host-ports", rest) == [kept]
     answer = solve(world(waiting, nodes=[node()], running=[runs]), SolveOptions(workers=1))
     assert "1 of 1 nodes: host-ports asks [::]:443/TCP" in answer.unplaced[0].reasons[0]
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from mixed_worlds import mixed_instance
-from placer.search.exact import CORES_OF_A_SEAT, assignments_of
+from placer.search.exact import CORES_OF_A_SEAT, assignment_count
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance, Node
 from placer_models.cpsat.batch_model import units_of
@@ -50,10 +50,10 @@ def test_all_pairs_are_counted(seed: int, each_core: bool) -> None:
     """
     problem = build_problem(mixed_instance(seed), each_core=each_core)
 
-    assert assignments_of(problem) == pair_by_pair(problem)
+    assert assignment_count(problem) == pair_by_pair(problem)
 
 
-@pytest.mark.parametrize("count", [assignments_of, number_of_modelled_tiers])
+@pytest.mark.parametrize("count", [assignment_count, number_of_modelled_tiers])
 def test_nodes_are_gone_through_a_few_times(count: Callable[[Problem], int]) -> None:
     """
     However many shapes there are: 1,000 different pods and 8,000 nodes are no 8 million looks.

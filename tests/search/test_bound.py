@@ -5,7 +5,7 @@ import pytest
 from brute_force import best_vector
 from judge.hand import pod, world
 from placer.search.budget import Budget
-from placer.search.exact import limits_of
+from placer.search.exact import tier_limits_of
 from placer.search.first_tier_bounds import bound_first_tiers
 from placer.search.options import SolveOptions
 from placer.state.batch import build_problem
@@ -20,7 +20,7 @@ from worlds import tiny_instance
 def bounds(instance: Instance, values: list[int]) -> list[int | None]:
     problem = build_problem(instance)
     budget = Budget(SolveOptions(workers=1, time_limit_s=60))
-    return bound_first_tiers(problem, values, limits_of(problem), budget)
+    return bound_first_tiers(problem, values, tier_limits_of(problem), budget)
 
 
 @pytest.mark.check
@@ -74,7 +74,7 @@ def test_a_relaxed_model_that_would_be_too_large_claims_nothing(
     instance = tiny_instance(3)
     levels = len({gang.priority for gang in instance.gangs})
 
-    assert bounds(instance, [0] * levels) == limits_of(build_problem(instance))[:levels]
+    assert bounds(instance, [0] * levels) == tier_limits_of(build_problem(instance))[:levels]
 
 
 def test_memory_beyond_64_bits_is_rounded_and_bounds_still_hold() -> None:

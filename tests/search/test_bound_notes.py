@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from placer.search.binding import fewest_that_bind
-from placer.search.bound_notes import BoundNotes
+from placer.search.bound_notes import BoundOrigins
 from placer.search.budget import Budget
 from placer.search.first_tier_bounds import bound_first_tiers, relaxed_binding
 from placer.search.options import SolveOptions
@@ -151,7 +151,7 @@ def test_notes_name_the_source_of_each_change() -> None:
     Whoever changes bounds is named; what changes in between comes from a model.
     """
     bounds: list[int | None] = [10, None, 0]
-    notes = BoundNotes.of_limits(bounds)
+    notes = BoundOrigins.of_limits(bounds)
     with notes.by(bounds, BoundSource.SUMS):
         bounds[0] = 8
     bounds[1] = 5
@@ -166,7 +166,7 @@ def test_what_binds_holds_as_long_as_its_bound() -> None:
     Once another bound is tighter, the sums' bottlenecks are not what holds pods back.
     """
     bounds: list[int | None] = [10]
-    notes = BoundNotes.of_limits(bounds)
+    notes = BoundOrigins.of_limits(bounds)
     with notes.by(bounds, BoundSource.SUMS):
         bounds[0] = 8
     notes.bind(BoundSource.SUMS, [(Bottleneck("memory"),)])

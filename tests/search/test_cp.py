@@ -7,7 +7,7 @@ from ortools.sat.python.cp_model import CpModel, CpSolver
 
 from placer.search import cp
 from placer.search.budget import Budget
-from placer.search.cp import SolverError, optimise, with_more
+from placer.search.cp import SolverError, combined_results, optimise
 from placer.search.model_answer import ModelAnswer
 from placer.search.options import SolveOptions
 from placer_models.goals import Sense
@@ -126,10 +126,10 @@ def test_the_better_value_and_the_narrower_bound_are_kept(
     value: int | None,
     bound: int | None,
 ) -> None:
-    both = with_more(first, second, sense)
+    both = combined_results(first, second, sense)
     assert (both.values, both.bounds) == (() if value is None else (value,), (bound,))
 
 
 def test_a_second_call_without_solution_is_told_as_such() -> None:
     second: ModelAnswer[CpSolver] = ModelAnswer(None, (), (None,), infeasible=True)
-    assert with_more(found(3, 4), second, Sense.MAXIMISE).infeasible
+    assert combined_results(found(3, 4), second, Sense.MAXIMISE).infeasible

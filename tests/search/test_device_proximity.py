@@ -9,7 +9,7 @@ from features.joint import joint_instance
 from placer.judge.measure import measure
 from placer.search.baseline import baseline_of
 from placer.search.device_proximity import with_nearer_devices
-from placer.search.judged import judged
+from placer.search.judged import judged_placement
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer.state.batch import build_problem
@@ -74,7 +74,7 @@ def moved(pod: Pod, minors: list[int], kind: Machine) -> tuple[int, ...]:
     place = holding(found.placement.pods[0], held, pod, instance.nodes[0])
     baseline = baseline_of(instance)
     problem = build_problem(instance, baseline.accounts)
-    start = judged(instance, baseline, Placement((place,)))
+    start = judged_placement(instance, baseline, Placement((place,)))
     after = with_nearer_devices(instance, baseline, problem, start)
     assert not start.better_than(after)
     return after.placement.pods[0].minors(type_)
@@ -117,7 +117,7 @@ def test_the_environment_names_the_devices_that_are_held() -> None:
     far = (DeviceGrant("gpu", 0), DeviceGrant("gpu", 7))
     place = holding(found.placement.pods[0], far, pod, instance.nodes[0])
     baseline = baseline_of(instance)
-    start = judged(instance, baseline, Placement((place,)))
+    start = judged_placement(instance, baseline, Placement((place,)))
     problem = build_problem(instance, baseline.accounts)
     after = with_nearer_devices(instance, baseline, problem, start).placement.pods[0]
 
@@ -151,7 +151,7 @@ def test_no_tier_gets_worse_and_nothing_farther(batch: int) -> None:
             continue
         baseline = baseline_of(instance)
         problem = build_problem(instance, baseline.accounts)
-        start = judged(instance, baseline, answer.placement)
+        start = judged_placement(instance, baseline, answer.placement)
         after = with_nearer_devices(instance, baseline, problem, start)
         assert not start.better_than(after), instance.name
         assert measure(instance, after.placement) == after.worth

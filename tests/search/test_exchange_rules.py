@@ -16,8 +16,8 @@ from placer.search.budget import Budget
 from placer.search.exchanges.device_columns import device_columns
 from placer.search.exchanges.domain_rules import DomainRules
 from placer.search.exchanges.lots import lots_of, staying_shapes
-from placer.search.exchanges.mending import Mender
-from placer.search.exchanges.on_nodes import NodeLayer
+from placer.search.exchanges.mending import ExchangeRepair
+from placer.search.exchanges.on_nodes import NodePlacer
 from placer.search.exchanges.placed import place_most
 from placer.search.exchanges.room_columns import columns_of
 from placer.search.options import SolveOptions
@@ -200,7 +200,7 @@ def test_what_fits_a_node_fits_its_columns(seed: int) -> None:
             assert sum(column.sizes[shape] for shape in there) <= column.room[at]
     # What is left once some are there is still room enough for the others.
     first = dict(list(choices.items())[: len(choices) // 2])
-    layer = NodeLayer(problem, first, lambda: False)
+    layer = NodePlacer(problem, first, lambda: False)
     for column in device_columns(problem, layer.nodes, asked):
         for at in range(2):
             there = [
@@ -243,10 +243,10 @@ def test_nodes_are_mended() -> None:
     )
     world = Instance((Node("a", gpu_machine(2)), Node("b", gpu_machine(2))), gangs)
     problem = build_problem(world)
-    layer = NodeLayer(problem, {}, lambda: False)
+    layer = NodePlacer(problem, {}, lambda: False)
     columns = columns_of(problem, layer.nodes, range(9))
     assert columns is not None
-    mender = Mender(
+    mender = ExchangeRepair(
         columns, layer, problem.pods.__getitem__, np.random.default_rng(1), lambda _: False
     )
 
@@ -266,7 +266,7 @@ def test_once_the_time_is_over_no_node_is_mended() -> None:
     """
     gangs = tuple(asking(f"p{i}", Resources(1000)) for i in range(12))
     problem = build_problem(Instance((Node("a", gpu_machine(0)), Node("b", gpu_machine(0))), gangs))
-    layer = NodeLayer(problem, {}, lambda: True)
+    layer = NodePlacer(problem, {}, lambda: True)
     columns = columns_of(problem, layer.nodes, range(12))
     assert columns is not None
     asked: list[int] = []
@@ -276,7 +276,7 @@ def test_once_the_time_is_over_no_node_is_mended() -> None:
         return True
 
     thing_of = problem.pods.__getitem__
-    mender = Mender(columns, layer, thing_of, np.random.default_rng(1), stop)
+    mender = ExchangeRepair(columns, layer, thing_of, np.random.default_rng(1), stop)
     wanted = {0: list(range(6)), 1: list(range(6, 12))}
 
     assert mender.mend(wanted, set(range(12))) == ({}, list(range(12)))

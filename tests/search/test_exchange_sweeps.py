@@ -11,9 +11,20 @@ from hypothesis import strategies as st
 from placer import compiled
 from placer.search.budget import Budget
 from placer.search.exchanges.compiled_sweeps import compiled_sweeps
-from placer.search.exchanges.draws import GUMBEL, draws, gumbel_of
-from placer.search.exchanges.move_rules import NO_RULE, NOWHERE, MoveRule, MoveRules, no_rules
-from placer.search.exchanges.swaps import BinContents, fastest_sweeps, settle, settle_in_threads
+from placer.search.exchanges.draws import GUMBEL, gumbel_of, random_draws
+from placer.search.exchanges.move_rules import (
+    NO_RULE,
+    NOWHERE,
+    DomainCountRule,
+    DomainCountRules,
+    no_domain_count_rules,
+)
+from placer.search.exchanges.swaps import (
+    BinContents,
+    fastest_sweeps,
+    settle_in_threads,
+    settle_items,
+)
 from placer.search.exchanges.sweeps import Bins, Slots, array_sweeps
 from placer.search.options import SolveOptions
 
@@ -45,10 +56,10 @@ def some_bins(seed: int) -> Bins:
     )
 
 
-def some_rules(rng: np.random.Generator, slots: Slots, spare: int) -> MoveRules:
+def some_rules(rng: np.random.Generator, slots: Slots, spare: int) -> DomainCountRules:
     """Return rules of all kinds, none to two for each item, which are kept at first."""
     count, items = len(slots), int(slots.max())
-    kinds = rng.integers(0, len(MoveRule), int(rng.integers(0, 8)))
+    kinds = rng.integers(0, len(DomainCountRule), int(rng.integers(0, 8)))
     domains = np.vstack(
         [np.arange(count), rng.integers(0, 3, count), rng.integers(NOWHERE, 2, count)]
     )
@@ -61,15 +72,15 @@ def some_rules(rng: np.random.Generator, slots: Slots, spare: int) -> MoveRules:
         mine = rng.permutation(len(kinds))[: int(rng.integers(0, 3))]
         of[item, : len(mine)] = mine
         weights[item, : len(mine)] = np.where(rng.random(len(mine)) < 0.5, 1, 50)
-        weights[item, : len(mine)][kinds[mine] >= MoveRule.AT_MOST] = 1
+        weights[item, : len(mine)][kinds[mine] >= DomainCountRule.AT_MOST] = 1
     none = np.zeros(len(kinds), dtype=np.int64)
     starts = np.append(0, sizes.cumsum())
-    rules = MoveRules(
+    rules = DomainCountRules(
         of=of,
         weights=weights,
         kinds=kinds,
         bases=np.full(len(kinds), 50),
-        most=np.where(kinds >= MoveRule.AT_MOST, rng.integers(1, 4, len(kinds)), 50),
+        most=np.where(kinds >= DomainCountRule.AT_MOST, rng.integers(1, 4, len(kinds)), 50),
         rows=rows,
         domains=domains,
         starts=starts,
@@ -81,9 +92,9 @@ def some_rules(rng: np.random.Generator, slots: Slots, spare: int) -> MoveRules:
     rules = rules.counted(slots)
     # As much is allowed as there is at first, and a little more.
     for rule in range(len(kinds)):
-        if kinds[rule] >= MoveRule.AT_MOST:
+        if kinds[rule] >= DomainCountRule.AT_MOST:
             slack = int(rng.integers(0, 2))
-            least = rules.least[rule] if kinds[rule] == MoveRule.EVEN else 0
+            least = rules.least[rule] if kinds[rule] == DomainCountRule.EVEN else 0
             rules.most[rule] = rules.largest[rule] - least + slack
     return rules
 
@@ -128,7 +139,7 @@ def unequal(seed: int) -> BinContents:
         kinds=np.zeros(12, dtype=np.intp),
         barred=np.zeros((pods + 1, 1), dtype=np.bool_),
         slots=slots,
-        rules=no_rules(pods + 1),
+        rules=no_domain_count_rules(pods + 1),
     )
 
 
@@ -137,7 +148,7 @@ def test_unequal_nodes_settle_in_few_sweeps() -> None:
     However many gaps there are: two nodes that hold what they should may always exchange nothing.
     """
     run = compiled_sweeps
-    settled = [settle(unequal(seed), 500, seed, lambda _: False, run) for seed in range(16)]
+    settled = [settle_items(unequal(seed), 500, seed, lambda _: False, run) for seed in range(16)]
 
     assert sum(settled) >= 15
 
@@ -149,7 +160,7 @@ def test_draws_are_those_of_splitmix64() -> None:
     known = [6457827717110365317, 3203168211198807973, 9817491932198370423]
     stream = np.array([1234567], dtype=np.uint64)
 
-    assert draws(stream, np.arange(3, dtype=np.uint64)).tolist() == known
+    assert random_draws(stream, np.arange(3, dtype=np.uint64)).tolist() == known
     assert gumbel_of(np.array([0, 2**64 - 1], dtype=np.uint64)).tolist() == [GUMBEL[0], GUMBEL[-1]]
 
 
@@ -163,7 +174,7 @@ def crowd_of(bins: Bins) -> BinContents:
         bins.kinds,
         nothing,
         bins.slots.copy(),
-        no_rules(len(bins.sizes)),
+        no_domain_count_rules(len(bins.sizes)),
     )
 
 
@@ -178,7 +189,7 @@ def test_the_first_stream_that_settles_counts() -> None:
         crowd = crowd_of(some_bins(seed))
         alone = [replace(crowd, slots=crowd.slots.copy()) for _ in streams]
         settled = [
-            settle(each, 24, stream, lambda _: False)
+            settle_items(each, 24, stream, lambda _: False)
             for each, stream in zip(alone, streams, strict=True)
         ]
         best = settled.index(True) if any(settled) else 0

@@ -16,10 +16,10 @@ from placer.judge.measure import measure
 from placer.search import joint_search
 from placer.search.budget import Budget
 from placer.search.exchanges.lots import lots_of
-from placer.search.exchanges.move_rules import no_rules
+from placer.search.exchanges.move_rules import no_domain_count_rules
 from placer.search.exchanges.placed import place_most
-from placer.search.exchanges.swaps import BinContents, settle
-from placer.search.exchanges.wanted import offers_of
+from placer.search.exchanges.swaps import BinContents, settle_items
+from placer.search.exchanges.wanted import left_out_choices
 from placer.search.options import SolveOptions
 from placer.search.solver import solve
 from placer.state.batch import build_problem
@@ -170,7 +170,7 @@ def test_members_above_a_minimum_are_left_out_before_it() -> None:
         rng = np.random.default_rng(seed)
         sizes = rng.integers(1, 9, (len(mine), 2)).astype(float)
         room = np.array([10.0, 10.0])
-        offers = offers_of(lots, mine, sizes, room, rng)
+        offers = left_out_choices(lots, mine, sizes, room, rng)
 
         assert [offer.points for offer in offers] == sorted(
             {offer.points for offer in offers}, reverse=True
@@ -200,10 +200,10 @@ def test_exchanges_lose_nobody_and_leave_who_is_out_for_his_like_alone() -> None
         kinds=np.array([0, 1, 2]),
         barred=np.array([[False] * 3] * 5 + [[True, False, False]] + [[False] * 3] * 3),
         slots=slots.copy(),
-        rules=no_rules(9),
+        rules=no_domain_count_rules(9),
     )
 
-    assert settle(crowd, 2_000, 3, lambda _: False)
+    assert settle_items(crowd, 2_000, 3, lambda _: False)
     assert sorted(crowd.slots[crowd.slots < 8].tolist()) == list(range(8))
     spare = set(crowd.slots[2].tolist()) - {8}
     assert len(spare) == 2

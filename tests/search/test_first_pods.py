@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from judge.hand import node, pod, put
-from placer.search.reasons.firsts import First, Firsts, pods_without_company
+from placer.search.reasons.firsts import FirstPod, FirstPods, pods_without_company
 from placer.search.reasons.question import OtherPods
 from placer_models.affinity import EVERY_NAMESPACE, AffinityLevel, AffinityTerm
 from placer_models.cluster import Node, RunningPod
@@ -53,7 +53,7 @@ def test_twice_as_many_pods_take_twice_as_many_steps(looks: list[AffinityTerm]) 
 
         found = list(pods_without_company(ZONES, everyone, OtherPods(everyone), lambda: False))
         assert len(found) == count
-        firsts = Firsts(found)
+        firsts = FirstPods(found)
         for one in everyone:
             spec, namespace = one.pod.spec, one.pod.namespace
             off = [each for each in ZONES if firsts.keep_off(spec, namespace, each)]
@@ -103,7 +103,7 @@ def drawn_pod(rng: Random, name: str) -> RunningPod:
 
 def plainly(
     nodes: Sequence[Node], arrived: Sequence[RunningPod], everyone: Sequence[RunningPod]
-) -> list[First]:
+) -> list[FirstPod]:
     """Return the firsts as the page says it: no other pod is meant."""
     found = []
     domains = {one.name: one.name for one in nodes}
@@ -117,7 +117,7 @@ def plainly(
                 and term.means(other.pod.spec.labels, owns_cpus=other.pod.spec.qos.owns_cpus)
             ]
             if term.required and not term.apart and not company:
-                found.append(First(runner.pod.namespace, term, domains[runner.placement.node]))
+                found.append(FirstPod(runner.pod.namespace, term, domains[runner.placement.node]))
     return found
 
 
@@ -133,7 +133,7 @@ def test_firsts_are_those_that_no_other_pod_keeps_company(seed: int) -> None:
     found = list(pods_without_company(ZONES, arrived, OtherPods(everyone), lambda: False))
     assert found == plainly(ZONES, arrived, everyone)
 
-    firsts = Firsts(found)
+    firsts = FirstPods(found)
     for one, each in product((drawn_pod(rng, "late") for _ in range(4)), ZONES):
         spec, namespace = one.pod.spec, one.pod.namespace
         assert firsts.keep_off(spec, namespace, each) == any(

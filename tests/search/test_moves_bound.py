@@ -14,7 +14,7 @@ from moving_worlds import moving_instance
 from placer.judge.breaches import blamed, breaches
 from placer.search import joint_search
 from placer.search.budget import Budget
-from placer.search.exact import limits_of
+from placer.search.exact import tier_limits_of
 from placer.search.first_tier_bounds import bound_first_tiers, bounded_tier_count
 from placer.search.options import Engine, SolveOptions
 from placer.search.relaxed_moves import MovePart, relaxed_moves
@@ -35,7 +35,7 @@ def bounds(instance: Instance, values: list[int]) -> list[int | None]:
     """Return the bounds of what is placed, of new nodes and of moves."""
     asked = with_movable_pods(instance, blamed)
     problem = build_problem(asked)
-    return bound_first_tiers(problem, values, limits_of(problem), budget())
+    return bound_first_tiers(problem, values, tier_limits_of(problem), budget())
 
 
 def parts_of(instance: Instance) -> list[MovePart]:

@@ -15,7 +15,7 @@ from placer.greedy.place import place_greedily
 from placer.judge.breaches import breaches
 from placer.search import joint_search
 from placer.search.budget import Budget
-from placer.search.exact import limits_of
+from placer.search.exact import tier_limits_of
 from placer.search.options import SolveOptions
 from placer.search.patterns.dearest import NodeRoom, dearest_patterns
 from placer.search.patterns.placed import PatternAnswer, place_by_patterns
@@ -123,7 +123,7 @@ def of_few(seed: int, nodes: int, load: float = 1.2) -> Instance:
 
 def answered(problem: Problem, start: Choices) -> PatternAnswer:
     values = placed_points(problem, start)
-    bounds = bound_by_sums(problem, values, limits_of(problem), Budget(WORK)).bounds
+    bounds = bound_by_sums(problem, values, tier_limits_of(problem), Budget(WORK)).bounds
     return place_by_patterns(problem, start, values, bounds, Budget(WORK), 1)
 
 
@@ -269,7 +269,7 @@ def test_nothing_beats_the_bound_of_patterns(seed: int) -> None:
     levels = len(problem.priorities)
     start = place_greedily(problem)
     # One pod more than there is.
-    wide = [value + 2 for value in limits_of(problem)[:levels] if value is not None]
+    wide = [value + 2 for value in tier_limits_of(problem)[:levels] if value is not None]
     found = place_by_patterns(problem, start, placed_points(problem, start), wide, Budget(WORK), 1)
 
     assert found.bounds != wide
@@ -289,7 +289,7 @@ def test_where_few_pods_share_a_node_patterns_prove_what_sums_cannot() -> None:
         problem = build_problem(of_few(seed, nodes=12))
         start = place_greedily(problem)
         values = placed_points(problem, start)
-        sums = bound_by_sums(problem, values, limits_of(problem), Budget(WORK)).bounds
+        sums = bound_by_sums(problem, values, tier_limits_of(problem), Budget(WORK)).bounds
         found = place_by_patterns(problem, start, values, sums, Budget(WORK), 1)
         reached = placed_points(problem, found.choices or start)
 

@@ -12,7 +12,7 @@ from placer_models.cpsat.localities import TouchedGroups, spans_of
 from placer_models.goals import NUMA_STRATEGY
 from placer_models.policy import NumaStrategy
 from placer_models.problem.node_state import NodeState
-from placer_models.problem.numa_strategy import CellStrategy, least_pairs, pairs_of_cpus
+from placer_models.problem.numa_strategy import CellStrategy, least_cpu_pairs, pairs_of_cpus
 from placer_models.problem.problem import Problem
 from placer_models.rule_family import RuleFamily
 
@@ -87,7 +87,7 @@ def _crowded(
             model.add(found >= below + (busy + count) * (taken - count))
         terms.append(found)
     own = [
-        least_pairs(assignment.shape.owned_cpus, span.fewest) * assignment.count
+        least_cpu_pairs(assignment.shape.owned_cpus, span.fewest) * assignment.count
         for assignment, span in sharers
     ]
     return LinearExpr.sum(terms) - LinearExpr.sum(own)

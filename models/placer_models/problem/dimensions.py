@@ -63,7 +63,7 @@ def amounts_at_milli_per_cpu(amounts: Amounts, owned_cpus: int, milli_per_cpu: i
     return (*amounts[:SHARED_POOL], *pools)
 
 
-def in_cells(dimensions: Iterable[Dimension]) -> tuple[Dimension, ...]:
+def cell_dimensions(dimensions: Iterable[Dimension]) -> tuple[Dimension, ...]:
     """Return the dimensions of which each cell has an amount; they are the first ones."""
     return tuple(dimension for dimension in dimensions if dimension.per_cell)
 

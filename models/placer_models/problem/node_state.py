@@ -10,7 +10,7 @@ from placer_models.policy import QosClass, Strength
 from placer_models.problem.banks import ClassesBelow, DeviceBank
 from placer_models.problem.dimensions import MEMORY, SHARED_POOL, Amounts
 from placer_models.problem.numa_strategy import CellStrategy
-from placer_models.problem.pools import NO_POOL, Bound, CellPool
+from placer_models.problem.pools import NO_POOL, CellPool, PoolBinding
 from placer_models.problem.rooms import room_points
 from placer_models.records import record
 
@@ -171,7 +171,7 @@ class NodeState:
     has_best_effort: bool
     offered: bool = False
     strategy: CellStrategy | None = None
-    bound: tuple[Bound, ...] = ()
+    bound: tuple[PoolBinding, ...] = ()
     rooms: tuple[tuple[int, int], ...] = ()
     milli_per_cpu: int = 1000
     load: NodeLoad | None = None

@@ -36,7 +36,7 @@ def pairs_of_cpus(count: int) -> int:
     return count * (count - 1) // 2
 
 
-def least_pairs(cpus: int, parts: int) -> int:
+def least_cpu_pairs(cpus: int, parts: int) -> int:
     """Return how many pairs lie inside parts if the CPUs are split as equally as possible."""
     size, larger = divmod(cpus, parts)
     return larger * pairs_of_cpus(size + 1) + (parts - larger) * pairs_of_cpus(size)

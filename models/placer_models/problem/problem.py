@@ -27,7 +27,7 @@ from placer_models.problem.dimensions import (
     Amounts,
     Dimension,
     amounts_at_milli_per_cpu,
-    in_cells,
+    cell_dimensions,
 )
 from placer_models.problem.fits import ContainerFit, JointFit, LocalityFit
 from placer_models.problem.node_state import CoreGranularity, NodeState
@@ -53,7 +53,7 @@ class Shape(CachedHash):
         best_pair_minimum: The fastest slowest pair of any equal-sized GPU set that the pod may
             have on any empty node it may go to, in 0.01 GB/s; 0 for fewer than two GPUs.
         scopes: (device type, scope within which all its devices must be).
-        burst_cpus: ``cpus`` as in `Bound`; 0: the pod is not under ConstrainedBurst.
+        burst_cpus: ``cpus`` as in `PoolBinding`; 0: the pod is not under ConstrainedBurst.
         in_node_affinity: How it and others affect each other inside a node; None: not at all.
         at_least: Types of devices of which it may take more, whole or in part, on some nodes.
 
@@ -283,7 +283,7 @@ class Problem:
     @property
     def in_cells(self) -> tuple[Dimension, ...]:
         """The dimensions of which each cell has an amount; they are the first ones."""
-        return in_cells(self.dimensions)
+        return cell_dimensions(self.dimensions)
 
     @property
     def resources(self) -> range:

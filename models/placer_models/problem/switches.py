@@ -31,7 +31,7 @@ def switches_of(banks: Sequence[DeviceBank]) -> tuple[ClassesBelow, ...]:
     )
 
 
-def is_whole(switch: ClassesBelow, banks: Sequence[DeviceBank]) -> bool:
+def is_whole_switch(switch: ClassesBelow, banks: Sequence[DeviceBank]) -> bool:
     """Return whether nobody has any part of a device below the switch."""
     return all(
         banks[bank].free[class_index] == banks[bank].board.sizes[class_index]
@@ -39,7 +39,7 @@ def is_whole(switch: ClassesBelow, banks: Sequence[DeviceBank]) -> bool:
     )
 
 
-def has_several(devices: Iterable[tuple[str, int]]) -> bool:
+def has_several_devices(devices: Iterable[tuple[str, int]]) -> bool:
     """Return whether a pod asks for several whole devices of a type, which are no MIG instances."""
     return any(count > 1 and not is_mig_instance(kind) for kind, count in devices)
 
@@ -48,4 +48,4 @@ def whole_switches(
     switches: Collection[ClassesBelow], banks: Sequence[DeviceBank]
 ) -> tuple[ClassesBelow, ...]:
     """Return those of the switches that are whole."""
-    return tuple(switch for switch in switches if is_whole(switch, banks))
+    return tuple(switch for switch in switches if is_whole_switch(switch, banks))

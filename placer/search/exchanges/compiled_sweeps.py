@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from placer.search.exchanges.draws import GUMBEL, GUMBEL_BITS
-from placer.search.exchanges.move_rules import NO_RULE, NOWHERE, MoveRule
+from placer.search.exchanges.move_rules import NO_RULE, NOWHERE, DomainCountRule
 from placer.search.exchanges.sweeps import EXCHANGES, PAIRS, THEIRS, Bins
 from placer_models.splitmix import FIRST_FACTOR, GOLDEN, SECOND_FACTOR
 
@@ -18,10 +18,10 @@ _SECOND = np.uint64(SECOND_FACTOR)
 _ONE, _27, _30, _31 = np.uint64(1), np.uint64(27), np.uint64(30), np.uint64(31)
 _TO_GUMBEL = np.uint64(64 - GUMBEL_BITS)
 _STAY, _APART, _AT_MOST, _EVEN = (
-    int(MoveRule.STAY),
-    int(MoveRule.APART),
-    int(MoveRule.AT_MOST),
-    int(MoveRule.EVEN),
+    int(DomainCountRule.STAY),
+    int(DomainCountRule.APART),
+    int(DomainCountRule.AT_MOST),
+    int(DomainCountRule.EVEN),
 )
 _THEIRS, _EXCHANGES, _PAIRS = np.uint64(THEIRS), np.uint64(EXCHANGES), np.uint64(PAIRS)
 

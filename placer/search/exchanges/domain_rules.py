@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 import numpy as np
 
 from placer.greedy.columns import Numbers
-from placer.search.exchanges.move_rules import NO_RULE, NOWHERE, MoveRule, MoveRules
+from placer.search.exchanges.move_rules import NO_RULE, NOWHERE, DomainCountRule, DomainCountRules
 from placer_models.domains import NodeDomains
 from placer_models.problem.problem import Choices, Problem
 from placer_models.problem.tasks import AffinityTask, DomainTask
@@ -36,14 +36,14 @@ class _DomainRule:
 
     Attributes:
         kind: What it says.
-        base, most: As in `MoveRules`.
+        base, most: As in `DomainCountRules`.
         weights: Shape -> what its pods weigh.
         domains: The domain of each node; empty: each is its own.
         here: What counts in each domain beside the pods of the batch.
 
     """
 
-    kind: MoveRule
+    kind: DomainCountRule
     base: int
     most: int
     weights: Mapping[int, int]
@@ -88,21 +88,21 @@ class DomainRules:
         starts, kinds = [0], []
         for rule in rules:
             size = self._nodes if not rule.domains else rule.domains.number
-            kept = rule.kind if starts[-1] + size <= MOST_COUNTS else MoveRule.STAY
+            kept = rule.kind if starts[-1] + size <= MOST_COUNTS else DomainCountRule.STAY
             kinds.append(kept)
-            starts.append(starts[-1] + (size if kept is not MoveRule.STAY else 0))
+            starts.append(starts[-1] + (size if kept is not DomainCountRule.STAY else 0))
         self._starts, self._kinds = np.array(starts), np.array(kinds, dtype=np.int64)
         self._bases = np.array([rule.base for rule in rules], dtype=np.int64)
         self._most = np.array([rule.most for rule in rules], dtype=np.int64)
         self._beside: Numbers = np.zeros(starts[-1], dtype=np.int64)
         for number, rule in enumerate(rules):
-            if kinds[number] is not MoveRule.STAY:
+            if kinds[number] is not DomainCountRule.STAY:
                 first = starts[number]
                 self._beside[first : first + len(rule.here)] = rule.here
         for pod, choice in others.items():
             for number, weight in self._of[problem.pods[pod]]:
                 domain = int(self._domains[self._rows[number], choice.node])
-                if domain != NOWHERE and kinds[number] is not MoveRule.STAY:
+                if domain != NOWHERE and kinds[number] is not DomainCountRule.STAY:
                     self._beside[starts[number] + domain] += weight
         self._width = max(map(len, self._of), default=0)
         asking = sum(shape in self.related for shape in problem.pods)
@@ -118,7 +118,7 @@ class DomainRules:
             dtype=np.int64,
         )
 
-    def of_items(self, shapes: Sequence[int], bins: int) -> MoveRules:
+    def of_items(self, shapes: Sequence[int], bins: int) -> DomainCountRules:
         """Return the rules for items of these shapes, and a gap after them; nothing is counted.
 
         Args:
@@ -133,7 +133,7 @@ class DomainRules:
                 of[item, position], weights[item, position] = number, weight
         spare = ((0, 0), (0, bins - self._nodes))
         none = np.zeros(len(self._kinds), dtype=np.int64)
-        return MoveRules(
+        return DomainCountRules(
             of=of,
             weights=weights,
             kinds=self._kinds,
@@ -177,7 +177,7 @@ def _of_terms(alike: Sequence[AffinityTask], most: int, problem: Problem) -> _Do
         weights = {**dict.fromkeys(first.matches, 1), **dict.fromkeys(asking, most)}
         # Running pods that are meant bar their domain to who asks, and do not count.
         limit = most if means_itself else most * most
-        return _DomainRule(MoveRule.APART, most, limit, weights, first.domains, ())
+        return _DomainRule(DomainCountRule.APART, most, limit, weights, first.domains, ())
     if means_itself:
         return _staying(asking, first.matches, first.domains)
     weights = {**dict.fromkeys(first.matches, most), **dict.fromkeys(asking, 1)}
@@ -185,14 +185,14 @@ def _of_terms(alike: Sequence[AffinityTask], most: int, problem: Problem) -> _Do
     for node, count in first.here.items():
         if count and (domain := first.domain(node)) != NOWHERE:
             here[domain] = most
-    return _DomainRule(MoveRule.BESIDE, most, 0, weights, first.domains, here)
+    return _DomainRule(DomainCountRule.BESIDE, most, 0, weights, first.domains, here)
 
 
 def _of_limit(task: DomainTask) -> _DomainRule:
     """Return the rule of a limit that is required."""
     if task.asking != task.matches or task.kept:
         return _staying(task.asking, task.matches, task.domains)
-    kind = MoveRule.EVEN if task.beyond_fewest else MoveRule.AT_MOST
+    kind = DomainCountRule.EVEN if task.beyond_fewest else DomainCountRule.AT_MOST
     return _DomainRule(kind, 1, task.most, dict.fromkeys(task.matches, 1), task.domains, task.here)
 
 
@@ -205,4 +205,4 @@ def _staying(
         weights[shape] += ASKS
     for shape in meant:
         weights[shape] += MEANT
-    return _DomainRule(MoveRule.STAY, 1, 0, weights, domains, ())
+    return _DomainRule(DomainCountRule.STAY, 1, 0, weights, domains, ())

@@ -7,9 +7,9 @@ import numpy as np
 
 from placer.search.budget import Budget
 from placer.search.exchanges.lots import Lot, lots_of
-from placer.search.exchanges.mending import Mender
-from placer.search.exchanges.node_sums import as_columns, node_sums
-from placer.search.exchanges.on_nodes import NodeLayer, OnNodes
+from placer.search.exchanges.mending import ExchangeRepair
+from placer.search.exchanges.node_sums import node_sums, sums_as_columns
+from placer.search.exchanges.on_nodes import NodePlacer, OnNodes
 from placer.search.exchanges.room_columns import NodeColumns, columns_of
 from placer.search.exchanges.swaps import EXCHANGES_A_SECOND
 from placer.search.exchanges.sweeps import Loads
@@ -48,7 +48,7 @@ class LotPlaces:
         start: Choices,
         lots: Sequence[Lot],
         columns: NodeColumns,
-        layer: NodeLayer,
+        layer: NodePlacer,
         budget: Budget,
         rng: np.random.Generator,
     ) -> None:
@@ -72,8 +72,8 @@ class LotPlaces:
                 self.takes[shape] = self.takes[shape] and layer.hosts(shape, MOST_STATES)
         self.best_laid: Choices = {}
         sums = list(node_sums(problem, columns, Counter(self.thing_of[pod] for pod in pods)))
-        self._sum_sizes, self.room = as_columns(sums, len(problem.shapes))
-        self._mender = Mender(columns, layer, self.thing_of.__getitem__, rng, self._stop)
+        self._sum_sizes, self.room = sums_as_columns(sums, len(problem.shapes))
+        self._mender = ExchangeRepair(columns, layer, self.thing_of.__getitem__, rng, self._stop)
 
     def able(self, level: int) -> list[int]:
         """Return the lots of a level whose pods, and the lots they need, find places alone."""
@@ -238,7 +238,7 @@ def lot_places(
         return None
     pods = {pod for lot in lots for pod in lot.pods}
     others = {pod: choice for pod, choice in start.items() if pod not in pods}
-    layer = NodeLayer(problem, others, lambda: budget.over)
+    layer = NodePlacer(problem, others, lambda: budget.over)
     columns = columns_of(problem, layer.nodes, pods)
     if columns is None or layer.rules.is_wide:
         return None

@@ -10,7 +10,7 @@ from collections.abc import Callable, Set
 import numpy as np
 from numpy.typing import NDArray
 
-from placer.search.exchanges.on_nodes import NodeLayer, OnNodes
+from placer.search.exchanges.on_nodes import NodePlacer, OnNodes
 from placer.search.exchanges.room_columns import NodeColumns
 from placer.search.exchanges.sweeps import Loads
 
@@ -27,13 +27,13 @@ NOBODY = -1
 """Stands for a gap: the other node gives nothing back."""
 
 
-class Mender:
+class ExchangeRepair:
     """The pods on all nodes, while nodes are mended."""
 
     def __init__(
         self,
         columns: NodeColumns,
-        layer: NodeLayer,
+        layer: NodePlacer,
         thing_of: Callable[[int], int],
         rng: np.random.Generator,
         stop: Callable[[int], bool],
@@ -45,7 +45,7 @@ class Mender:
             layer: What lays pods.
             thing_of: Returns the shape of a pod.
             rng: Draws the order in which exchanges are tried.
-            stop: Asked now and then whether the time is over, as in `settle`.
+            stop: Asked now and then whether the time is over, as in `settle_items`.
 
         """
         self._columns = columns

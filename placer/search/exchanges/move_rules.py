@@ -19,7 +19,7 @@ NOWHERE = -1
 """Stands for the domain of a bin that is spare, or that a rule does not look at."""
 
 
-class MoveRule(IntEnum):
+class DomainCountRule(IntEnum):
     """What a rule says of the counts of domains."""
 
     STAY = 0
@@ -40,13 +40,13 @@ class MoveRule(IntEnum):
 
 
 @dataclass(slots=True)
-class MoveRules:
+class DomainCountRules:
     """Rules, the items that they are about, and what is counted.
 
     Attributes:
         of: (item, position) -> a rule, or NO_RULE behind the last one; the last row is a gap's.
         weights: What the item weighs there.
-        kinds: Rule -> what it says, a `MoveRule`.
+        kinds: Rule -> what it says, a `DomainCountRule`.
         bases: Rule -> its base.
         most: Rule -> its most.
         rows: Rule -> the row of its domains.
@@ -71,7 +71,7 @@ class MoveRules:
     least: Numbers
     largest: Numbers
 
-    def counted(self, slots: NDArray[np.intp]) -> "MoveRules":
+    def counted(self, slots: NDArray[np.intp]) -> "DomainCountRules":
         """Return the rules with all counted that is in the bins, and what is beside it.
 
         Args:
@@ -86,7 +86,7 @@ class MoveRules:
             bins, columns = np.nonzero(rules != NO_RULE)
             rules = rules[bins, columns]
             domains = self.domains[self.rows[rules], bins]
-            counts = (domains != NOWHERE) & (self.kinds[rules] != MoveRule.STAY)
+            counts = (domains != NOWHERE) & (self.kinds[rules] != DomainCountRule.STAY)
             at = self.starts[rules[counts]] + domains[counts]
             np.add.at(new.counts, at, self.weights[slots[bins, columns], position][counts])
         for rule in range(len(self.kinds)):
@@ -199,17 +199,19 @@ class MoveRules:
             apart = apart & ((count < base) | ((count % base == 0) & (count <= most)))
             beside = beside & ((count == 0) | (count >= base))
         kept: Mask = still | np.select(
-            [kinds == kind for kind in MoveRule],
+            [kinds == kind for kind in DomainCountRule],
             [np.zeros_like(even), apart, beside, (b == NOWHERE) | (more <= most), even],
             default=False,
         )
         return kept
 
 
-def no_rules(items: int) -> MoveRules:
+def no_domain_count_rules(items: int) -> DomainCountRules:
     """Return no rules, for so many items, the gap among them."""
     none = np.zeros(0, dtype=np.int64)
     nothing = np.zeros((items, 0), dtype=np.int64)
     row = np.zeros((0, 0), dtype=np.int64)
     start = np.zeros(1, dtype=np.int64)
-    return MoveRules(nothing, nothing, none, none, none, none, row, start, none, none, none, none)
+    return DomainCountRules(
+        nothing, nothing, none, none, none, none, row, start, none, none, none, none
+    )

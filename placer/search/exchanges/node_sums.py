@@ -75,7 +75,7 @@ def _sums_over(
             yield NodeSum(what, taken, int(room[nodes].sum()))
 
 
-def as_columns(sums: Sequence[NodeSum], shapes: int) -> tuple[Loads, Loads]:
+def sums_as_columns(sums: Sequence[NodeSum], shapes: int) -> tuple[Loads, Loads]:
     """Return (shape, sum) -> what a pod takes of it, and what each sum has.
 
     Args:

@@ -17,7 +17,7 @@ OnNodes = dict[int, list[int]]
 """Node -> pods, in the order in which they are laid there."""
 
 
-class NodeLayer:
+class NodePlacer:
     """The nodes as all other pods leave them, on which pods are laid by the greedy path's rules.
 
     Attributes:

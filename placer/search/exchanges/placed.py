@@ -21,7 +21,7 @@ from placer.search.exchanges.lot_places import LotPlaces, PodNodes, lot_places
 from placer.search.exchanges.roomiest import RoomiestChoice
 from placer.search.exchanges.swaps import BinContents, fastest_sweeps, settle_in_threads
 from placer.search.exchanges.sweeps import array_sweeps
-from placer.search.exchanges.wanted import LeftOutLots, offers_of
+from placer.search.exchanges.wanted import LeftOutLots, left_out_choices
 from placer_models.problem.problem import Choices, Problem
 
 SWEEPS_A_POD = 16
@@ -152,7 +152,7 @@ class _Search:
             """Return which lots to leave out so that more points are reached."""
             return [
                 offer
-                for offer in offers_of(lots, able, sizes, room, self.rng)
+                for offer in left_out_choices(lots, able, sizes, room, self.rng)
                 if offer.slack >= -NEARLY
                 and offer.points > least
                 and (most is None or offer.points <= most)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from placer.search.exchanges.device_columns import device_columns
 from placer.search.exchanges.sweeps import Loads
-from placer.search.plain_pods import never_on
+from placer.search.plain_pods import may_never_come_to
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Problem
 
@@ -91,7 +91,7 @@ def columns_of(
         off = tuple(shape for shape in kept_off if problem.affinity.bars(shape, at))
         key = (node.kind, node.pool_cpus > 0, node.best_effort_cpus > 0, off)
         if key not in known:
-            row = tuple(never_on(problem, shape, node) or shape in off for shape in asked)
+            row = tuple(may_never_come_to(problem, shape, node) or shape in off for shape in asked)
             known[key] = rows.setdefault(row, len(rows))
         kinds.append(known[key])
     barred = np.zeros((len(problem.shapes), len(rows)), dtype=np.bool_)

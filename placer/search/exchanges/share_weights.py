@@ -50,14 +50,14 @@ class ShareWeights:
 
     def most(self, left: ShareAmounts) -> int:
         """Return what shares count at most that fit into what is left of a device."""
-        found = fillings(list(self.of), left, MOST_FILLINGS)
+        found = device_share_fillings(list(self.of), left, MOST_FILLINGS)
         if found is None:
             return self.whole
         weights = self.of.values()
         return max(sum(n * w for n, w in zip(f, weights, strict=True)) for f in found)
 
 
-def fillings(
+def device_share_fillings(
     sizes: Sequence[ShareAmounts], left: ShareAmounts, most: int
 ) -> list[DeviceFilling] | None:
     """Return all ways to fill a device with shares, full or not; None: there are more than that."""
@@ -93,7 +93,7 @@ def share_weights(sizes: Sequence[ShareAmounts], whole: ShareAmounts) -> list[Sh
     """
     if not sizes or len(sizes) > MOST_SIZES or not all(map(any, sizes)):
         return []
-    found = fillings(sizes, whole, MOST_FILLINGS)
+    found = device_share_fillings(sizes, whole, MOST_FILLINGS)
     if found is None:
         return []
     program = LinearProgram(maximise=True)

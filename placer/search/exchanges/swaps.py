@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from placer.compiled import compiled_or
 from placer.search.budget import Budget
-from placer.search.exchanges.move_rules import MoveRules
+from placer.search.exchanges.move_rules import DomainCountRules
 from placer.search.exchanges.sweeps import Bins, Loads, Slots, array_sweeps
 
 WARM, COLD = 0.02, 0.0001
@@ -79,7 +79,7 @@ class BinContents:
     kinds: NDArray[np.intp]
     barred: NDArray[np.bool_]
     slots: Slots
-    rules: MoveRules
+    rules: DomainCountRules
 
     def loads(self) -> Loads:
         """Return what is in each bin."""
@@ -93,7 +93,7 @@ class BinContents:
         return not self.barred[self.slots, self.kinds[:, None]].any()
 
 
-def settle(
+def settle_items(
     crowd: BinContents,
     sweeps: int,
     stream: int,
@@ -149,10 +149,10 @@ def settle_in_threads(
 
     Args:
         crowd: The items in bins; its slots are changed.
-        sweeps: As in `settle`.
+        sweeps: As in `settle_items`.
         streams: What each of the runs draws from.
         budget: Ends the runs; their work is spent from it.
-        run: As in `settle`.
+        run: As in `settle_items`.
 
     """
     left = budget.left
@@ -167,7 +167,7 @@ def settle_in_threads(
                 return budget.over or any(done)
             return work[i] >= left or any(done[:i])
 
-        done[i] = settle(crowds[i], sweeps, streams[i], stop, run)
+        done[i] = settle_items(crowds[i], sweeps, streams[i], stop, run)
 
     if len(streams) == 1:
         settle_one(0)

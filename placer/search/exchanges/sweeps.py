@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from placer.search.exchanges.draws import draws, gumbel_of
-from placer.search.exchanges.move_rules import MoveRules
+from placer.search.exchanges.draws import gumbel_of, random_draws
+from placer.search.exchanges.move_rules import DomainCountRules
 
 Loads = NDArray[np.float64]
 """Whole numbers up to 2**53: exact."""
@@ -52,7 +52,7 @@ class Bins:
     endless: NDArray[np.bool_]
     slots: Slots
     loads: Loads
-    rules: MoveRules
+    rules: DomainCountRules
 
 
 def array_sweeps(
@@ -81,10 +81,10 @@ def array_sweeps(
     of_exchanges = np.arange(taken * taken, dtype=np.uint64) + np.uint64(EXCHANGES)
     held = (bins.slots != gap).sum(axis=1)
     for number, heat in enumerate(heats.tolist(), first):
-        own = draws(base, np.array([number], dtype=np.uint64))
-        drawn = np.argsort(draws(own, of_bins), kind="stable")[: 2 * pairs]
+        own = random_draws(base, np.array([number], dtype=np.uint64))
+        drawn = np.argsort(random_draws(own, of_bins), kind="stable")[: 2 * pairs]
         here, there = drawn[:pairs], drawn[pairs:]
-        streams = draws(own, of_pairs)[:, None]
+        streams = random_draws(own, of_pairs)[:, None]
         at, is_at = _looked_at(streams, np.minimum(held[here] + 1, width), taken, 0)
         to, is_to = _looked_at(streams, np.minimum(held[there] + 1, width), taken, THEIRS)
         mine, theirs = bins.slots[here[:, None], at], bins.slots[there[:, None], to]
@@ -109,7 +109,7 @@ def array_sweeps(
             cost[~bins.rules.kept(mine, theirs, here, there)] = np.inf
         # The least of exponential times: drawn with the weight exp(-cost / heat).
         cost /= heat
-        cost = cost.reshape(pairs, -1) - gumbel_of(draws(streams, of_exchanges))
+        cost = cost.reshape(pairs, -1) - gumbel_of(random_draws(streams, of_exchanges))
         best = cost.argmin(axis=1)
         met = rows[np.isfinite(cost[rows, best])]
         if has_rules:
@@ -147,7 +147,7 @@ def _looked_at(
     looked_at = np.where(every > 0, every - 1, known[:, None] - 1)
     if many.any():
         numbers = np.arange(1, taken, dtype=np.uint64) + np.uint64(first)
-        drawn = draws(streams[many], numbers) % (known[many, None] - 1).astype(np.uint64)
+        drawn = random_draws(streams[many], numbers) % (known[many, None] - 1).astype(np.uint64)
         looked_at[many, 1:] = drawn.astype(np.intp)
     return np.where(exists, looked_at, 0), exists
 

@@ -37,7 +37,7 @@ class LeftOutLots:
     slack: float
 
 
-def offers_of(
+def left_out_choices(
     lots: Sequence[Lot],
     mine: Sequence[int],
     sizes: Loads,

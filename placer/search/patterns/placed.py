@@ -22,7 +22,7 @@ from placer.search.patterns.program import (
     AlikeNodes,
     PatternProgram,
     PodKind,
-    converge,
+    converge_bound,
     goes_beyond,
 )
 from placer_models.goals import MEMBER_OF_MINIMUM_POINTS
@@ -208,7 +208,7 @@ class _PatternSearch:
             return budget.over
 
         unit = gcd(*(kind.points for kind in program.kinds if kind.level == level))
-        bound = converge(program, unit, stop)
+        bound = converge_bound(program, unit, stop)
         # A pod that the greedy path finds no place for might have one all the same.
         sees_all = self._all_in_lots and (
             places.all_plain

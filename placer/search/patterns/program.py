@@ -226,7 +226,7 @@ class PatternProgram:
             self._program.set_row(row, 0.0, float(count))
 
 
-def converge(program: PatternProgram, unit: int, stop: Callable[[], bool]) -> int | None:
+def converge_bound(program: PatternProgram, unit: int, stop: Callable[[], bool]) -> int | None:
     """Give the program patterns until its bound is as narrow as it gets; return the bound.
 
     Args:
@@ -254,10 +254,10 @@ def goes_beyond(
     """Return whether the program reaches more than the bound; None if that takes too long.
 
     Args:
-        program: As in `converge`.
+        program: As in `converge_bound`.
         bound: What it is compared with.
-        unit: As in `converge`.
-        stop: As in `converge`.
+        unit: As in `converge_bound`.
+        stop: As in `converge_bound`.
 
     """
     while not stop():

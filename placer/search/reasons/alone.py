@@ -10,7 +10,13 @@ from dataclasses import dataclass, replace
 from placer.counting.account import Account
 from placer.greedy.place import place_greedily
 from placer.search.budget import Budget
-from placer.search.exact import MOST_ASSIGNMENTS, assignments_of, limits_of, search_exactly, silent
+from placer.search.exact import (
+    MOST_ASSIGNMENTS,
+    assignment_count,
+    search_exactly,
+    tell_nobody,
+    tier_limits_of,
+)
 from placer.search.first_tier_bounds import bound_first_tiers
 from placer.search.halt import Halt
 from placer.search.reasons.question import PodOnNode
@@ -30,7 +36,7 @@ WORK = 1.0
 the search's limit comes on top."""
 
 
-def budget_for(whole: Budget) -> Budget:
+def reason_budget(whole: Budget) -> Budget:
     """Return a budget for the reasons of a solve: the time until its answer has to be given."""
     left_s = whole.until_overdue_s
     stopped = whole.halt.called_s is not None
@@ -96,7 +102,7 @@ def _ghosts(asked: PodOnNode, pod: Pod) -> Iterator[RunningPod]:
 
 
 @dataclass(frozen=True, slots=True)
-class Most:
+class PlaceableCount:
     """How many of the pods that wait can run together.
 
     Attributes:
@@ -114,7 +120,7 @@ def most_placed(
     budget: Budget,
     accounts: Sequence[Account] | None = None,
     stop: Stop | None = None,
-) -> Most:
+) -> PlaceableCount:
     """Return how many pods of one gang, or of one gang group, can run.
 
     Args:
@@ -141,15 +147,15 @@ def most_placed(
     raise_if_out_of_time(stop)
     pods = len(place_greedily(each_core, stop=stop))
     if pods == everyone:
-        return Most(pods, everyone)
+        return PlaceableCount(pods, everyone)
     raise_if_out_of_time(stop)
     minimum = sum(gang.minimum for gang in instance.gangs)
     value = minimum + pods if pods else 0
-    limits = limits_of(problem)[:1]
-    if assignments_of(problem) > MOST_ASSIGNMENTS:
+    limits = tier_limits_of(problem)[:1]
+    if assignment_count(problem) > MOST_ASSIGNMENTS:
         bound = bound_first_tiers(problem, (value,), limits, budget)[0]
     else:
-        found = search_exactly(problem, {}, (value,), budget, silent, limits)
+        found = search_exactly(problem, {}, (value,), budget, tell_nobody, limits)
         value, bound = found.values[0], found.bounds[0]
     most = everyone if bound is None else max(0, bound - minimum)
-    return Most(max(0, value - minimum), most)
+    return PlaceableCount(max(0, value - minimum), most)

@@ -13,9 +13,9 @@ from placer.search.reasons.rule import (
     PerNumaNode,
     ReasonRule,
     Said,
-    always,
+    always_settled,
+    asks_nothing_of_numa_nodes,
     by_subject,
-    on_no_numa_node,
 )
 from placer_models.kubernetes.names import REQUESTED_CPU
 from placer_models.pod import PodSpec, Resources
@@ -71,11 +71,11 @@ def _of_resource(resource: NodeResource) -> ReasonRule:
         brief=brief,
         said=said if rule == "extended" else None,
         lacks=lacks,
-        settles=always,
+        settles=always_settled,
         amounts=amounts,
         column=lambda demand, spec: by_subject(demand, spec) if resource.whole <= 1 else None,
         is_amount=True,
-        per_numa_node=on_no_numa_node,
+        per_numa_node=asks_nothing_of_numa_nodes,
     )
 
 
@@ -157,7 +157,7 @@ MEMORY = (
         without=_without_memory,
         brief=lambda _, spec: format_bytes(spec.requests.memory_bytes),
         lacks=_too_little_memory,
-        settles=always,
+        settles=always_settled,
         amounts=_memory_amounts,
         column=by_subject,
         is_amount=True,
@@ -170,7 +170,7 @@ MEMORY = (
         without=_without_pages,
         brief=_pages,
         lacks=_too_few_pages,
-        settles=always,
+        settles=always_settled,
         amounts=_page_amounts,
         is_amount=True,
         per_numa_node=_pages_per_numa_node,

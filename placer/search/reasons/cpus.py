@@ -13,10 +13,10 @@ from placer.search.reasons.rule import (
     PerNumaNode,
     ReasonRule,
     Said,
+    asks_nothing_of_numa_nodes,
     by_subject,
-    named,
-    of_rule,
-    on_no_numa_node,
+    demands_of_rule,
+    named_demand,
     own_cpus,
 )
 from placer_models.bound import bound_to
@@ -142,7 +142,7 @@ def _pool_column(demand: Demand, spec: PodSpec) -> Hashable:
 
 def _milli(demand: Demand, spec: PodSpec) -> str:
     if spec.qos.owns_cpus:
-        return named(demand, spec)
+        return named_demand(demand, spec)
     return _cpus_said(spec)
 
 
@@ -154,7 +154,7 @@ def say_pool(demand: Demand, others: Sequence[Demand], spec: PodSpec) -> Said:
     """Say which pool would be too small, whether the pod shares its CPUs or takes them away."""
     if spec.qos.owns_cpus:
         text = f"{demand.name} needs CPUs that the pod would own, {own_cpus(spec)} of them"
-        return text, of_rule("cpu-count", others)
+        return text, demands_of_rule("cpu-count", others)
     milli = spec.requests.cpu_milli
     if milli and demand.word == _WHOLE_NODE:
         return f"CPU: asks {milli / 1000:g}", ()
@@ -184,7 +184,7 @@ def _without_node_bind(asked: PodOnNode, _: Demand) -> PodOnNode:
 
 
 def _say_node_bind(demand: Demand, others: Sequence[Demand], spec: PodSpec) -> Said:
-    if of_pod := of_rule("cpu-bind", others):
+    if of_pod := demands_of_rule("cpu-bind", others):
         return f"node-cpu-bind: pod asks {spec.bind}, node has {demand.word}", of_pod
     full = demand.word == NodeBindPolicy.FULL_PCPUS_ONLY
     return _bound("node-cpu-bind", others, spec, full=full)
@@ -193,7 +193,7 @@ def _say_node_bind(demand: Demand, others: Sequence[Demand], spec: PodSpec) -> S
 def _bound(rule: str, others: Sequence[Demand], spec: PodSpec, *, full: bool) -> Said:
     policy = BindPolicy.FULL_PCPUS if full else BindPolicy.SPREAD_BY_PCPUS
     how = "in whole cores, to the very count" if full else "each on a core of its own"
-    return f"{rule} {policy} asks {_own_said(spec)} {how}", of_rule("cpu-count", others)
+    return f"{rule} {policy} asks {_own_said(spec)} {how}", demands_of_rule("cpu-count", others)
 
 
 def _apart_by(rule: str, policy: ExclusivePolicy) -> Callable[[PodOnNode], Iterable[Demand]]:
@@ -213,7 +213,7 @@ def _not_exclusive(asked: PodOnNode, _: Demand) -> PodOnNode:
 
 def _say_apart(demand: Demand, others: Sequence[Demand], spec: PodSpec) -> Said:
     text = f"{demand.name} asks {_own_said(spec)} apart from other pods"
-    return text, of_rule("cpu-count", others)
+    return text, demands_of_rule("cpu-count", others)
 
 
 def _on_arm(asked: PodOnNode) -> Iterator[Demand]:
@@ -230,12 +230,12 @@ def _not_on_arm(asked: PodOnNode, _: Demand) -> PodOnNode:
 
 def _say_arm(_: Demand, others: Sequence[Demand], spec: PodSpec) -> Said:
     if spec.constrained_burst:
-        burst = of_rule("constrained-burst", others)
+        burst = demands_of_rule("constrained-burst", others)
         return f"arm-cpu-policy: {ARM} takes FullPCPUs, not ConstrainedBurst", burst
-    if exclusive := of_rule("exclusive-cores", others):
+    if exclusive := demands_of_rule("exclusive-cores", others):
         return f"arm-cpu-policy: {ARM} takes NUMANodeLevel, not PCPULevel", exclusive
     text = f"arm-cpu-policy: {ARM} takes FullPCPUs, not SpreadByPCPUs"
-    return text, of_rule("node-cpu-bind", others)
+    return text, demands_of_rule("node-cpu-bind", others)
 
 
 AMOUNTS = (
@@ -265,7 +265,7 @@ AMOUNTS = (
         column=_pool_column,
         needs="cpu-count",
         is_amount=True,
-        per_numa_node=on_no_numa_node,
+        per_numa_node=asks_nothing_of_numa_nodes,
     ),
     ReasonRule(
         name="be-pool",

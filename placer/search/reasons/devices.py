@@ -13,8 +13,8 @@ from placer.search.reasons.rule import (
     ReasonRule,
     Said,
     by_subject,
+    demands_of_type,
     listed,
-    of_type,
 )
 from placer.state.fits import device_demanded
 from placer_models.device import GPU, FunctionSelector, is_mig_instance
@@ -242,7 +242,7 @@ def _without_functions(asked: PodOnNode, demand: Demand) -> PodOnNode:
 def _say_functions(demand: Demand, others: Sequence[Demand], spec: PodSpec) -> Said:
     kind = demand.subject
     text = f"device-functions asks a virtual function of {spec.requests.count_of(kind)} {kind}"
-    return text, of_type(kind, others)
+    return text, demands_of_type(kind, others)
 
 
 def _scopes(asked: PodOnNode) -> Iterator[Demand]:
@@ -259,7 +259,9 @@ def _without_scope(asked: PodOnNode, demand: Demand) -> PodOnNode:
 def _say_scope(demand: Demand, others: Sequence[Demand], spec: PodSpec) -> Said:
     kind = demand.subject
     count = spec.requests.count_of(kind)
-    return f"device-scope asks {count} {kind} within one {demand.word}", of_type(kind, others)
+    return f"device-scope asks {count} {kind} within one {demand.word}", demands_of_type(
+        kind, others
+    )
 
 
 def _partition(asked: PodOnNode) -> Iterator[Demand]:
@@ -273,7 +275,7 @@ def _without_partition(asked: PodOnNode, _: Demand) -> PodOnNode:
 
 def _say_partition(_: Demand, others: Sequence[Demand], spec: PodSpec) -> Said:
     text = f"partition asks a free one of {spec.requests.count_of(GPU)} gpu"
-    return text, of_type(GPU, others)
+    return text, demands_of_type(GPU, others)
 
 
 def _joint(asked: PodOnNode) -> Iterator[Demand]:

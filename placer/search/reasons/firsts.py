@@ -17,7 +17,7 @@ from placer_models.selectors import LabelPair, needed_label_sets
 
 
 @dataclass(frozen=True, slots=True)
-class First:
+class FirstPod:
     """A pod of the answer that has no company because its term means no other pod."""
 
     namespace: str
@@ -30,12 +30,12 @@ class First:
         return domain not in (None, self.domain)
 
 
-class Firsts:
+class FirstPods:
     """The first pods of an answer, found by the labels of whom they mean."""
 
-    def __init__(self, found: Iterable[First] = ()) -> None:
-        self._by_label: dict[LabelPair | None, list[First]] = {}
-        self._meaning: dict[Hashable, tuple[First, ...]] = {}
+    def __init__(self, found: Iterable[FirstPod] = ()) -> None:
+        self._by_label: dict[LabelPair | None, list[FirstPod]] = {}
+        self._meaning: dict[Hashable, tuple[FirstPod, ...]] = {}
         for first in found:
             # A pod that is meant has one of these labels; None stands for any labels.
             few: Sequence[LabelPair | None] = min(
@@ -52,7 +52,7 @@ class Firsts:
             first.keeps_off(node) for first in self._that_mean(spec, namespace)
         )
 
-    def _that_mean(self, spec: PodSpec, namespace: str) -> tuple[First, ...]:
+    def _that_mean(self, spec: PodSpec, namespace: str) -> tuple[FirstPod, ...]:
         """Return those for which such a pod would be company."""
         known = namespace, spec.labels, spec.qos.owns_cpus
         if known not in self._meaning:
@@ -71,7 +71,7 @@ def pods_without_company(
     arrived: Iterable[RunningPod],
     crowd: OtherPods,
     stop: Callable[[], bool],
-) -> Iterator[First]:
+) -> Iterator[FirstPod]:
     """Yield each of the pods that have arrived that is the first of its kind.
 
     Args:
@@ -98,4 +98,4 @@ def pods_without_company(
             if crowd.company.number(term, namespace, most=2) == int(itself):
                 place = here[here.position[runner.placement.node]]
                 domain = place.topology_domain(term.topology or NODE_LEVEL)
-                yield First(namespace, term, domain or "")
+                yield FirstPod(namespace, term, domain or "")

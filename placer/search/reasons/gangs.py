@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from placer.search.reasons.alone import Most, most_placed
+from placer.search.reasons.alone import PlaceableCount, most_placed
 from placer.search.reasons.guesses import may_decide
-from placer.search.reasons.stages import Stage
+from placer.search.reasons.stages import NodesAtStage
 from placer.state.out_of_time import OutOfTimeError, raise_if_out_of_time
 from placer_models.cluster import Instance, Node
 from placer_models.files.errors import counted
@@ -32,7 +32,7 @@ class PlaceShortage:
     why: Reason
 
 
-def gang_short(gang: Gang, stages: Sequence[Stage]) -> PlaceShortage | None:
+def gang_shortage(gang: Gang, stages: Sequence[NodesAtStage]) -> PlaceShortage | None:
     """Return from when on too few members of a gang have a place, or None if enough have."""
     few = (replace(gang, minimum=1, priority=0, weight=1),)
     for stage in stages:
@@ -55,8 +55,8 @@ def gang_short(gang: Gang, stages: Sequence[Stage]) -> PlaceShortage | None:
     return None
 
 
-def group_short(
-    group: GangGroup, gangs: Sequence[Gang], stages: Sequence[Stage]
+def group_shortage(
+    group: GangGroup, gangs: Sequence[Gang], stages: Sequence[NodesAtStage]
 ) -> PlaceShortage | None:
     """Return from when on a gang group has no room as a whole, or None if it has room."""
     equal = tuple(replace(gang, priority=0, weight=1) for gang in gangs)
@@ -71,7 +71,7 @@ def group_short(
     return None
 
 
-def _hangs_on_guess(gangs: Sequence[Gang], stage: Stage) -> bool:
+def _hangs_on_guess(gangs: Sequence[Gang], stage: NodesAtStage) -> bool:
     """Return whether guesses about running pods may decide how many members have a place."""
     specs = {pod.spec for gang in gangs for pod in gang.pods}
     return any(
@@ -81,7 +81,9 @@ def _hangs_on_guess(gangs: Sequence[Gang], stage: Stage) -> bool:
     )
 
 
-def _most(gangs: Sequence[Gang], groups: tuple[GangGroup, ...], stage: Stage) -> Most | None:
+def _most(
+    gangs: Sequence[Gang], groups: tuple[GangGroup, ...], stage: NodesAtStage
+) -> PlaceableCount | None:
     try:
         raise_if_out_of_time(lambda: stage.budget.over)
         world = _world(gangs, groups, stage)
@@ -90,7 +92,7 @@ def _most(gangs: Sequence[Gang], groups: tuple[GangGroup, ...], stage: Stage) ->
         return None
 
 
-def _world(gangs: Sequence[Gang], groups: tuple[GangGroup, ...], stage: Stage) -> Instance:
+def _world(gangs: Sequence[Gang], groups: tuple[GangGroup, ...], stage: NodesAtStage) -> Instance:
     """Return the gangs alone on the nodes at a stage.
 
     Before all is placed, company may still come, so the pods do not ask for it.

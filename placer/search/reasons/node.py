@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from placer.counting.account import Account
 from placer.search.reasons.question import PodOnNode
-from placer.search.reasons.rule import ReasonRule, Said, always
+from placer.search.reasons.rule import ReasonRule, Said, always_settled
 from placer_models.node_rules import NODE_RULES, NodeRule
 from placer_models.pod import PodSpec
 from placer_models.reasons import Demand
@@ -34,7 +34,7 @@ def _of_node(rule: NodeRule) -> ReasonRule:
         without=without,
         said=said,
         lacks=lacks,
-        settles=always,
+        settles=always_settled,
         inside=False,
     )
 
@@ -53,7 +53,7 @@ RULES = (
         without=lambda asked, _: replace(asked, levels=()),
         said=lambda demand, *_: (f"domain: belongs to no {demand.word}", ()),
         lacks=lambda *_: True,
-        settles=always,
+        settles=always_settled,
         inside=False,
     ),
     # What a gang asks of its members together is looked at by `gangs`.

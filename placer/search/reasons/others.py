@@ -6,12 +6,12 @@ from dataclasses import replace
 from placer.search.reasons.question import (
     PodOnNode,
     is_unwanted,
-    labels_of,
+    labels_text,
     lacks_company,
-    unwanted_there,
-    wanted_where,
+    unwanted_terms,
+    wanted_labels_text,
 )
-from placer.search.reasons.rule import ReasonRule, Said, always, of_rule, own_cpus
+from placer.search.reasons.rule import ReasonRule, Said, always_settled, demands_of_rule, own_cpus
 from placer_models.affinity import AffinityTerm
 from placer_models.files.errors import counted
 from placer_models.pod import PodSpec
@@ -30,7 +30,7 @@ def _kept_apart(asked: PodOnNode) -> Iterator[Demand]:
         return
     there = any(runner.pod.spec.affinity for runner in asked.running)
     if asked.spec.affinity or there or asked.crowd.domains:
-        yield Demand("anti-affinity", word=wanted_where(unwanted_there(asked)))
+        yield Demand("anti-affinity", word=wanted_labels_text(unwanted_terms(asked)))
 
 
 def _wanted_inside(asked: PodOnNode) -> Iterator[Demand]:
@@ -68,7 +68,7 @@ def _affinity(demand: Demand, _: Sequence[Demand], spec: PodSpec) -> Said:
     if demand.word:
         return f"affinity {demand.word}, which would have to be with it", ()
     wanted = [t for t in spec.affinity if t.required and not t.apart and not t.inside]
-    return f"affinity asks a pod with {wanted_where(wanted)}", ()
+    return f"affinity asks a pod with {wanted_labels_text(wanted)}", ()
 
 
 def _anti_affinity(demand: Demand, _: Sequence[Demand], __: PodSpec) -> Said:
@@ -80,15 +80,15 @@ def _anti_affinity(demand: Demand, _: Sequence[Demand], __: PodSpec) -> Said:
 def _affinity_inside(_: Demand, others: Sequence[Demand], spec: PodSpec) -> Said:
     wanted = [t for t in spec.affinity if t.required and not t.apart and t.inside]
     places = " and ".join(dict.fromkeys(term.level.place for term in wanted))
-    text = f"affinity asks a pod with {labels_of(wanted)} on each {places} of its CPUs"
-    return text, of_rule("cpu-count", others)
+    text = f"affinity asks a pod with {labels_text(wanted)} on each {places} of its CPUs"
+    return text, demands_of_rule("cpu-count", others)
 
 
 def _anti_affinity_inside(_: Demand, others: Sequence[Demand], spec: PodSpec) -> Said:
     apart = [term for term in spec.affinity if term.required and term.apart and term.inside]
-    whom = f"pods with {labels_of(apart)}" if apart else "pods that keep away from it"
+    whom = f"pods with {labels_text(apart)}" if apart else "pods that keep away from it"
     text = f"anti-affinity asks {counted(own_cpus(spec), 'CPU')} apart from {whom}"
-    return text, of_rule("cpu-count", others)
+    return text, demands_of_rule("cpu-count", others)
 
 
 ON_NODES = (
@@ -98,7 +98,7 @@ ON_NODES = (
         without=_without(lambda term: not term.inside and not term.apart),
         said=_affinity,
         lacks=lambda _, asked, __: lacks_company(asked),
-        settles=always,
+        settles=always_settled,
         inside=False,
         opened_by_others=True,
     ),
@@ -108,7 +108,7 @@ ON_NODES = (
         without=_without(lambda term: not term.inside and term.apart),
         said=_anti_affinity,
         lacks=lambda demand, asked, _: bool(demand.word) or is_unwanted(asked),
-        settles=always,
+        settles=always_settled,
         inside=False,
     ),
 )

@@ -5,7 +5,14 @@ from dataclasses import replace
 
 from placer.search.reasons.cpus import say_pool
 from placer.search.reasons.question import PodOnNode
-from placer.search.reasons.rule import ReasonRule, Said, listed, named, of_rule, own_cpus
+from placer.search.reasons.rule import (
+    ReasonRule,
+    Said,
+    demands_of_rule,
+    listed,
+    named_demand,
+    own_cpus,
+)
 from placer.state.fits import BY_CONTAINER, alignment_demanded
 from placer_models.bound import bound_to, naming_homes
 from placer_models.cluster import RunningPod
@@ -67,14 +74,14 @@ def _floating(runner: RunningPod) -> RunningPod:
 
 def _limit(demand: Demand, spec: PodSpec) -> str:
     """Return what a pod under ConstrainedBurst wants of NUMA nodes."""
-    return named(demand, spec) if spec.qos.owns_cpus else f"a pool of {spec.burst_cpus} CPUs"
+    return named_demand(demand, spec) if spec.qos.owns_cpus else f"a pool of {spec.burst_cpus} CPUs"
 
 
 def _say_burst(demand: Demand, others: Sequence[Demand], spec: PodSpec) -> Said:
     if spec.qos.owns_cpus:
         text = f"constrained-burst needs CPUs that the pod would own, {own_cpus(spec)} of them"
-        return text, of_rule("cpu-count", others)
-    if pool := of_rule("shared-pool", others):
+        return text, demands_of_rule("cpu-count", others)
+    if pool := demands_of_rule("shared-pool", others):
         cpus = counted(spec.requests.cpu_milli / 1000, "CPU")
         return f"constrained-burst asks {cpus} on NUMA nodes", pool
     return f"constrained-burst asks {_limit(demand, spec)}", ()
@@ -130,7 +137,7 @@ def alignment_of(rules: Mapping[str, ReasonRule]) -> ReasonRule:
                 ("device-share", "shares of devices"),
                 ("device-strategy", "devices by a strategy"),
             ):
-                if told := of_rule(rule, others):
+                if told := demands_of_rule(rule, others):
                     return f"alignment: {what} are not parted among containers", told
         limit = () if spec.qos.owns_cpus else ("constrained-burst",)
         amounts = [d for d in others if rules[d.rule].is_amount or d.rule in limit]

@@ -153,7 +153,7 @@ def lacks_company(asked: PodOnNode) -> bool:
     )
 
 
-def unwanted_there(asked: PodOnNode) -> Iterator[AffinityTerm]:
+def unwanted_terms(asked: PodOnNode) -> Iterator[AffinityTerm]:
     """Yield the pod's terms that keep it away from a pod on the node, or in a domain of it."""
     for term in asked.spec.affinity:
         if _parts(term) and asked.around(term).has(term, asked.namespace):
@@ -174,18 +174,18 @@ def is_unwanted(asked: PodOnNode) -> bool:
     )
 
 
-def labels_of(terms: Iterable[AffinityTerm]) -> str:
+def labels_text(terms: Iterable[AffinityTerm]) -> str:
     """Return the labels that terms look for, for people."""
     return " and one with ".join(dict.fromkeys(term.said for term in terms))
 
 
-def wanted_where(terms: Iterable[AffinityTerm]) -> str:
+def wanted_labels_text(terms: Iterable[AffinityTerm]) -> str:
     """Return, for people, the labels that terms look for, and where; empty without terms."""
     places: dict[str, list[AffinityTerm]] = {}
     for term in terms:
         where = f"in the same {term.topology}" if term.wide else "on the node"
         places.setdefault(where, []).append(term)
-    return " and one with ".join(f"{labels_of(some)} {where}" for where, some in places.items())
+    return " and one with ".join(f"{labels_text(some)} {where}" for where, some in places.items())
 
 
 def _parts(term: AffinityTerm) -> bool:

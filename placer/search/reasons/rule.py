@@ -65,7 +65,7 @@ def by_subject(demand: Demand, _: PodSpec) -> Hashable:
     return demand.rule, demand.subject
 
 
-def named(demand: Demand, _: PodSpec) -> str:
+def named_demand(demand: Demand, _: PodSpec) -> str:
     """Return a demand by its rule, and by what else it says of itself."""
     return " ".join(filter(None, (demand.name, demand.subject, demand.word)))
 
@@ -110,7 +110,7 @@ class ReasonRule:
     name: str
     asked: Callable[[PodOnNode], Iterable[Demand]] = _nothing
     without: Callable[[PodOnNode, Demand], PodOnNode] = _unchanged
-    brief: Callable[[Demand, PodSpec], str] = named
+    brief: Callable[[Demand, PodSpec], str] = named_demand
     said: Callable[[Demand, Sequence[Demand], PodSpec], Said] | None = None
     lacks: Callable[[Demand, PodOnNode, Account], bool] = _unknown
     settles: Callable[[Demand, PodOnNode], bool] = _never
@@ -132,22 +132,22 @@ class ReasonRule:
         return f"{demand.name} asks {self.brief(demand, spec)}", ()
 
 
-def always(_: Demand, __: PodOnNode) -> bool:
+def always_settled(_: Demand, __: PodOnNode) -> bool:
     """Say that counting says all about a demand."""
     return True
 
 
-def on_no_numa_node(_: Demand, __: PodOnNode, ___: Account) -> PerNumaNode:
+def asks_nothing_of_numa_nodes(_: Demand, __: PodOnNode, ___: Account) -> PerNumaNode:
     """Say that a demand asks nothing of NUMA nodes."""
     return 0, {}
 
 
-def of_rule(rule: str, demands: Iterable[Demand]) -> list[Demand]:
+def demands_of_rule(rule: str, demands: Iterable[Demand]) -> list[Demand]:
     """Return those of some demands that are of a rule."""
     return [demand for demand in demands if demand.rule == rule]
 
 
-def of_type(kind: str, demands: Iterable[Demand]) -> list[Demand]:
+def demands_of_type(kind: str, demands: Iterable[Demand]) -> list[Demand]:
     """Return those of some demands that are about a type of device."""
     return [demand for demand in demands if demand.subject == kind]
 

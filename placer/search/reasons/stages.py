@@ -18,7 +18,7 @@ from placer.search.kept_blockers import (
 from placer.search.reasons.blocking import blocker_by_counting, blocker_of
 from placer.search.reasons.by_columns import NodesInQuestion, blockers_by_columns
 from placer.search.reasons.domain_limits import LimitedDomains
-from placer.search.reasons.firsts import Firsts, pods_without_company
+from placer.search.reasons.firsts import FirstPods, pods_without_company
 from placer.search.reasons.guesses import hangs_on_guess
 from placer.search.reasons.question import OtherPods, PodOnNode
 from placer.search.reasons.register import demands_of, node_lacks
@@ -43,7 +43,7 @@ _COMPANY_ELSEWHERE = Blocker(Demand("affinity", word="of a pod on another node")
 
 
 @dataclass(slots=True)
-class Stage:
+class NodesAtStage:
     """The nodes at one stage, and what is known of them.
 
     Attributes:
@@ -77,13 +77,13 @@ class Stage:
     limits: LimitedDomains
     known: ProblemCache
     crowd: OtherPods | None = None
-    before: "Stage | None" = None
-    same: "tuple[Stage, Collection[int]] | None" = None
+    before: "NodesAtStage | None" = None
+    same: "tuple[NodesAtStage, Collection[int]] | None" = None
     reaching: bool = False
     kept: KeptBlockers | None = None
     idle: bool = False
     kept_empty: KeptBlockers | None = None
-    firsts: Firsts | None = field(default_factory=Firsts)
+    firsts: FirstPods | None = field(default_factory=FirstPods)
     _known: dict[Hashable, Blocker | None] = field(default_factory=dict)
     _demanded: dict[Hashable, tuple[Demand, ...]] = field(default_factory=dict)
 
@@ -303,7 +303,7 @@ def stages_of(
     before: Baseline,
     placement: Placement,
     budget: Budget,
-) -> tuple[Stage, Stage, Stage]:
+) -> tuple[NodesAtStage, NodesAtStage, NodesAtStage]:
     """Return the stages: nodes empty, with what runs, and with what is placed as well.
 
     Args:
@@ -331,7 +331,7 @@ def stages_of(
         return budget.over
 
     nobody: Running = nodes.remembered(stages_of, lambda: PersistentTuple.of(((),) * len(nodes)))
-    first = Stage(
+    first = NodesAtStage(
         When.EMPTY,
         nodes,
         nobody,
@@ -345,7 +345,7 @@ def stages_of(
         kept_empty=cache.blockers,
     )
     cache.blockers.turn_to(instance.nodes, accounts)
-    second = Stage(
+    second = NodesAtStage(
         When.RUNNING,
         nodes,
         before.running,
@@ -374,15 +374,15 @@ def stages_of(
         return after[index]
 
     crowd = second.crowd
-    firsts: Firsts | None = Firsts()
+    firsts: FirstPods | None = FirstPods()
     if touched:
         everyone = [*asked.running, *arrived]
         crowd = OtherPods(everyone, _by_domain(nodes, everyone, keys))
         try:
-            firsts = Firsts(pods_without_company(nodes, arrived, crowd, is_over))
+            firsts = FirstPods(pods_without_company(nodes, arrived, crowd, is_over))
         except OutOfTimeError:
             firsts = None
-    third = Stage(
+    third = NodesAtStage(
         When.PLACED,
         nodes,
         together,

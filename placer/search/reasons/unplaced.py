@@ -13,11 +13,11 @@ from functools import partial
 
 from placer.search.baseline import Baseline
 from placer.search.budget import Budget
-from placer.search.reasons.alone import budget_for
+from placer.search.reasons.alone import reason_budget
 from placer.search.reasons.checkpoints import kept_by_checkpoints, kept_from
-from placer.search.reasons.gangs import PlaceShortage, gang_short, group_short, level_blocker
+from placer.search.reasons.gangs import PlaceShortage, gang_shortage, group_shortage, level_blocker
 from placer.search.reasons.sentences import reason_sentences
-from placer.search.reasons.stages import Stage, stages_of
+from placer.search.reasons.stages import NodesAtStage, stages_of
 from placer.search.reasons.unknown_names import KnownNames
 from placer.state.network import required_levels
 from placer.state.out_of_time import OutOfTimeError
@@ -62,7 +62,7 @@ def why_unplaced(
     placed = {pod.key for pod in placement.pods}
     if all(pod.key in placed for pod in pods_of(instance.gangs)):
         return ()
-    whole = budget_for(budget)
+    whole = reason_budget(budget)
     stages = None if whole.over else stages_of(instance, asked, before, placement, whole)
     reasons = _Reasons(instance, asked, placement, stages, whole)
     lost: dict[NamespacedName, list[Reason]] = {}
@@ -122,7 +122,7 @@ class _Reasons:
         instance: Instance,
         asked: Instance,
         placement: Placement,
-        stages: tuple[Stage, Stage, Stage] | None,
+        stages: tuple[NodesAtStage, NodesAtStage, NodesAtStage] | None,
         budget: Budget,
     ) -> None:
         self._instance = instance
@@ -168,7 +168,7 @@ class _Reasons:
         return self._ended
 
     @contextmanager
-    def _share(self) -> Iterator[tuple[Stage, Stage, Stage]]:
+    def _share(self) -> Iterator[tuple[NodesAtStage, NodesAtStage, NodesAtStage]]:
         """Let the next question spend a share of the time; what it leaves goes to later ones."""
         assert self._stages is not None, "no question is asked without stages"
         part = self._budget.part(self._budget.slice(self._open))
@@ -228,7 +228,7 @@ class _Reasons:
         ask: PodRequirements,
         gang: Gang,
         members: Sequence[Node],
-        stages: tuple[Stage, Stage, Stage],
+        stages: tuple[NodesAtStage, NodesAtStage, NodesAtStage],
     ) -> _Verdict:
         _, second, third = stages
         room = 0
@@ -259,12 +259,12 @@ class _Reasons:
             if self._is_over:
                 return [_NOT_LOOKED_AT]
             with self._share() as stages:
-                found = [] if gang.lone else [gang_short(gang, stages)]
+                found = [] if gang.lone else [gang_shortage(gang, stages)]
                 if group := self._group(gang):
                     known = group.namespace, group.name, group.gangs
                     if known not in self._gangs:
                         gangs = [g for g in self._instance.gangs if g.key in group.gangs]
-                        short = group_short(group, gangs, stages)
+                        short = group_shortage(group, gangs, stages)
                         self._gangs[known] = [short] if short else []
                     found += self._gangs[known]
             self._gangs[gang.key] = [short for short in found if short]
