@@ -14,7 +14,7 @@ from placer.search.by_columns.simple_nodes import MILLI_PER_PERCENT, WHOLE_MILLI
 _NO_PLACE = np.iinfo(np.int64).max
 
 MANY = 256
-"""Of so many nodes those that are alike are scored once, if most are like others."""
+"""From so many nodes on those that are alike are scored once."""
 
 
 class AskRanking:
@@ -84,12 +84,10 @@ class AskRanking:
 
     def _scores(self, nodes: Indices, columns: SimpleColumns, scorer: NodeScorer) -> NodeScores:
         """Return the scores of places on nodes."""
-        alike = columns.alike
-        few = len(nodes) >= MANY and 2 * int(alike.max()) < len(alike)
-        if not few or not isinstance(scorer, ScorerOfKinds):
+        if len(nodes) < MANY or not isinstance(scorer, ScorerOfKinds):
             return scorer.score(self._asked, columns.free, nodes)
         kinds = scorer.kinds
-        codes = alike[nodes] * (int(kinds.max()) + 1) + kinds[nodes]
+        codes = columns.alike[nodes] * (int(kinds.max()) + 1) + kinds[nodes]
         firsts, of = first_of_each(codes)
         found = scorer.score(self._asked, columns.free, nodes[firsts])
         return NodeScores(found.scores[of], None if found.gpus is None else found.gpus[of])

@@ -27,8 +27,8 @@ from placer_models.pod import PodSpec
 from placer_models.policy import AlignmentPolicy
 from placer_models.problem.problem import Fit
 
-MOST_RANKINGS, MOST_RANKED = 1_000, 1_000_000
-"""How many rankings are kept at most, and how many nodes they have together."""
+MOST_RANKINGS, MOST_RANKED = 1_000, 8_000_000
+"""How many rankings are kept at most, and how many nodes they have together, at 16 bytes each."""
 
 MOST_CHANGES = 8
 """How many changes of each node are noted before all that is kept begins anew."""
