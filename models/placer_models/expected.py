@@ -161,6 +161,9 @@ class NodeFills:
         self.open = open_
         shapes = demand.shapes
         self._streams = streams_of(demand)
+        self._asks = tuple(
+            (s.cpu_milli, s.memory_bytes, s.gpus, s.gpu_milli, s.size_milli) for s in shapes
+        )
         self._cpus = sorted({shape.cpu_milli for shape in shapes})
         self._memories = sorted({shape.memory_bytes for shape in shapes})
         self._milli = sorted({shape.gpu_milli for shape in shapes if shape.gpus == 1})
@@ -216,7 +219,7 @@ class NodeFills:
         A pod has the GPUs with the least left that have enough for it. Pods without GPUs take
         CPU and memory from those that come after them.
         """
-        stream, shapes = self._streams[j], self.demand.shapes
+        stream, asks = self._streams[j], self._asks
         by_cpu, by_memory, without, by_milli, several = self._positions[j]
         cpus, memories, milli = self._cpus, self._memories, self._milli
         cpu, memory, gpus = left.cpu_milli, left.memory_bytes, list(left.gpu_milli)
@@ -238,15 +241,18 @@ class NodeFills:
                 return placed
             first = able & -able
             ahead = -(first << 1)
-            shape = shapes[stream[first.bit_length() - 1]]
-            cpu -= shape.cpu_milli
-            memory -= shape.memory_bytes
-            at = bisect_left(gpus, shape.gpu_milli)
-            taken = gpus[at : at + shape.gpus]
-            del gpus[at : at + shape.gpus]
-            for had in taken:
-                insort(gpus, had - shape.gpu_milli)
-            placed += shape.size_milli
+            wants, wants_memory, number, part, size = asks[stream[first.bit_length() - 1]]
+            cpu -= wants
+            memory -= wants_memory
+            placed += size
+            at = bisect_left(gpus, part)
+            if number == 1:
+                insort(gpus, gpus.pop(at) - part)
+            else:
+                taken = gpus[at : at + number]
+                del gpus[at : at + number]
+                for had in taken:
+                    insort(gpus, had - part)
 
 
 class Outlook:
