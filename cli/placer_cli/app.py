@@ -5,7 +5,7 @@ import os
 import sys
 import traceback
 from collections.abc import Mapping, Sequence
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import typer
 
@@ -150,10 +150,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # A command ends soon, and what it reads stays in use: looking through all of it for
     # garbage again and again takes as long as reading a big file.
     gc.set_threshold(100_000, 50, 100)
+    words = sys.argv[1:] if arguments is None else list(arguments)
     try:
         with watched_by(reading_bar):
             code = typer.main.get_command(app).main(
-                None if arguments is None else list(arguments),
+                words,
                 prog_name="placer",
                 standalone_mode=False,
             )
@@ -167,7 +168,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             _fail(message, Exit.BAD_INPUT)
         return Exit.BAD_INPUT
     except typer.TyperException as error:
-        return _usage(error)
+        return _usage(error, words)
     except NoAnswerError:
         _fail("interrupted before there was an answer", Exit.NO_ANSWER)
         sys.stderr.flush()
@@ -194,12 +195,25 @@ def _fail(message: str, code: Exit) -> Exit:
     return code
 
 
-def _usage(error: typer.TyperException) -> Exit:
+def _usage(error: typer.TyperException, words: Sequence[str]) -> Exit:
     """Say what is wrong with the usage; who gave no command at all gets the help."""
     message = usage_message(error)
     if message.startswith("Usage:"):
         sys.stderr.write(f"{message}\n")
         return Exit.BAD_INPUT
     context = getattr(error, "ctx", None)
-    path = context.command_path if context else "placer"
+    path = context.command_path if context else _command_path(words)
     return _fail(f"{message} (see {path} --help)", Exit.BAD_INPUT)
+
+
+def _command_path(words: Sequence[str]) -> str:
+    """Return the command that words on the command line name, as far as they name one."""
+    command: Any = typer.main.get_command(app)
+    path = ["placer"]
+    for word in words:
+        if word in getattr(command, "commands", ()):
+            command = command.commands[word]
+            path.append(word)
+        elif not word.startswith("-"):
+            break
+    return " ".join(path)

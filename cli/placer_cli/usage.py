@@ -39,7 +39,7 @@ def usage_message(error: typer.TyperException) -> str:
     if option is not None and hasattr(error, "possibilities"):
         return f"No such option: {option}{_meant_option(option, getattr(error, 'ctx', None))}"
     if not isinstance(error, typer.BadParameter):
-        return error.format_message()
+        return error.format_message().removesuffix(".")
     # Where a command refuses a value itself, the message is a whole one.
     if error.param is None or error.ctx is None:
         return error.message

@@ -22,6 +22,14 @@ PLACER = [sys.executable, "-c", "import sys; from placer_cli.app import main; sy
         (["sovle", "a"], "No such command 'sovle'. Did you mean 'solve'"),
         (["solve", "a", "--tme-limit", "3"], "--tme-limit; did you mean '--time-limit'? (see"),
         (["solve", "a", "--frobnicate"], "No such option: --frobnicate (see placer solve --help)"),
+        (
+            ["solve", "a", "--seed"],
+            "Option '--seed' requires an argument (see placer solve --help)",
+        ),
+        (
+            ["plan", "fit", "a", "--pod"],
+            "'--pod' requires an argument (see placer plan fit --help)",
+        ),
         (["solve", "a", "-x"], "No such option: -x (see placer solve --help)"),
         (["explain", "a", "--verbose"], "goes before the command: placer --verbose explain (see"),
         (["solve", "a", "--time-limit", "0"], "--time-limit is 0; it must be 0.001 or more"),

@@ -212,6 +212,14 @@ def test_scales_that_mean_nothing(text: str, message: str) -> None:
 PLANS = Path(__file__).parents[2] / "instances/plan"
 RUNNING, CLUSTER = str(PLANS / "running.yaml"), str(PLANS / "cluster.yaml")
 
+
+def test_scales_that_mean_nothing_are_told_with_their_option(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["plan", "buy", CLUSTER, "--growth", "2:1:1"]) == 2
+    assert capsys.readouterr().err.startswith("placer: --growth: got '2:1:1'; expected 0 < FROM")
+
+
 PLAN = """\
 apiVersion: placer/v1
 kind: Plan

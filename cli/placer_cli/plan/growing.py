@@ -36,7 +36,7 @@ def buy_growth(
     try:
         scales = parse_scales(growth)
     except ValueError as error:
-        raise typer.BadParameter(str(error), param_hint="'--growth'") from None
+        raise typer.BadParameter(f"--growth: {error}") from None
     started_s = monotonic()
     with told_as_usage(), halted_by_ctrl_c() as halt, progress(error_console()) as tell:
         threads = threads or (1 if workers.remote else SolveOptions().workers)
