@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable
 from functools import lru_cache
+from itertools import islice
 from threading import Lock
 
 from placer.counting.account import Account
@@ -80,10 +81,10 @@ class Expecting:
         """Return the demand to place by, with prices as the state is now, or was a while ago."""
         with self._lock:
             demand = self._demand
-            if demand is None or (not self._is_given and self._arrivals >= self._next_count):
-                shapes = Counter(shape for shape in self._pods.values() if shape is not None)
-                demand = learned_demand(shapes, len(self._pods), state.nodes, demand)
-                self._next_count = self._arrivals + until_next_count(self._arrivals)
+            if demand is None:
+                demand = self._learned(self._arrivals, state, None)
+            while not self._is_given and self._arrivals >= self._next_count:
+                demand = self._learned(self._next_count, state, demand)
             idle, then = self._idle.total(state.records), self._idle_then
             fewer, more = 100 * idle < REFRESH_PERCENT * then, 100 * then < REFRESH_PERCENT * idle
             if demand.prices is None or fewer or more:
@@ -91,6 +92,20 @@ class Expecting:
                 self._idle_then = idle
             self._demand = demand
             return demand
+
+    def _learned(
+        self, arrivals: int, state: ClusterState, known: ExpectedDemand | None
+    ) -> ExpectedDemand:
+        """Return what the first so many arrivals teach.
+
+        However many arrive at a time, it is counted after as many of them: so pods that arrive
+        in batches teach the same as pods that arrive one by one.
+        """
+        count = max(0, len(self._pods) - (self._arrivals - arrivals))
+        first = islice(self._pods.values(), count)
+        self._next_count = arrivals + until_next_count(arrivals)
+        shapes = Counter(shape for shape in first if shape is not None)
+        return learned_demand(shapes, count, state.nodes, known)
 
 
 def until_next_count(arrivals: int) -> int:

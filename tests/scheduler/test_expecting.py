@@ -8,7 +8,9 @@ from placer.counting.left import node_left
 from placer.judge.measure import measure
 from placer.scheduler import Scheduler
 from placer.scheduling import expecting
+from placer.scheduling.cluster_state import cluster_state_of
 from placer.scheduling.decision import Batch, lone_gang
+from placer.scheduling.expectation import NOTHING_EXPECTED
 from placer.search.options import Engine, SolveOptions
 from placer_models.cluster import Instance, Machine, Node
 from placer_models.demand import ExpectedDemand, ExpectedShape, demand_of
@@ -32,6 +34,8 @@ def machine(cpus: int, gpus: int) -> Machine:
     devices = tuple(Device(GPU, minor, memory_bytes=1000) for minor in range(gpus))
     return Machine(f"c{cpus}-g{gpus}", "", topology, devices)
 
+
+COUNTED_LATER = expecting.until_next_count
 
 FEW_CPUS, MANY_CPUS = Node("a", machine(8, 4)), Node("b", machine(32, 4))
 
@@ -130,6 +134,27 @@ def test_old_arrivals_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
         scheduler.release([new.key])
 
     assert counts(scheduler) == {(2000, 1, 1000): 4}
+
+
+@pytest.mark.parametrize("size", [7, 64, 100, 300])
+def test_pods_in_batches_teach_what_pods_one_by_one_do(
+    size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """
+    What is learned is counted after as many arrivals, however many arrive at a time.
+    """
+    monkeypatch.setattr(expecting, "until_next_count", COUNTED_LATER)
+
+    def learned_after(arrivals: int, at_a_time: int) -> ExpectedDemand:
+        state = cluster_state_of([FEW_CPUS], (), 0)
+        learner = expecting.Expecting(NOTHING_EXPECTED)
+        pods = [pod(f"p{i}", 1 + i // 100, percent=10 * (1 + i % 9)) for i in range(arrivals)]
+        for first in range(0, arrivals, at_a_time):
+            learner.demand_on(state)
+            learner.arrive(pods[first : first + at_a_time])
+        return learner.demand_on(state)
+
+    assert learned_after(3 * size, size) == learned_after(3 * size, 1)
 
 
 def test_the_demand_is_frozen_within_a_decision() -> None:
