@@ -98,8 +98,8 @@ def test_offers_that_end_are_named_with_the_pods_that_are_left(
     assert code == 1
     assert lines[0].startswith("No plan places all 6 pods, which is proven: too few nodes")
     assert any("would have no place" in line for line in lines)
-    assert lines[-2] == "At most 2 of little can be bought."
-    assert lines[-1] == "would do: offers.little.max=3, at 4.50 EUR in all (proven smallest)"
+    end = lines.index("At most 2 of little can be bought.")
+    assert "would do: offers.little.max=3, at 4.50 EUR in all (proven smallest)" in lines[end:]
 
 
 @pytest.mark.check
