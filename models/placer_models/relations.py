@@ -40,7 +40,7 @@ Lookout = Callable[[RunningPod, Node], Iterable[SeenPod]]
 class DomainLimit(Protocol):
     """How many pods a domain of nodes may have where a pod that asks so comes.
 
-    Pods that run are counted, and ask nothing unless the rule lasts. Limits of a rule that are
+    Pods that run ask nothing; they are counted. Limits of a rule that are
     equal are one, whoever asks. Domains count even where nobody runs.
     """
 
@@ -247,8 +247,6 @@ def limits_domains(
     word: str,
     limits: Callable[[PodSpec, str], Iterable[DomainLimit]],
     tier: Tier | None = None,
-    *,
-    lasts: bool = False,
 ) -> Relation:
     """Return the record of a rule that says how many pods domains of nodes may have.
 
@@ -257,8 +255,6 @@ def limits_domains(
         word: The field of `PodSpec` by which pods ask; its default asks for nothing.
         limits: Yields what a pod of the spec and namespace asks for.
         tier: Counts what is beyond limits that are not required.
-        lasts: Whether a pod goes on asking once it runs: pods that count may not come to its
-            domains then, even where there are too many already. Wishes end with a pod's coming.
 
     """
     nothing = next(one.default for one in fields(PodSpec) if one.name == word)
@@ -277,14 +273,12 @@ def limits_domains(
         return any(limit.required for limit in limits(spec, ""))
 
     def lookout(askers: Askers) -> Lookout:
-        """Return what sees every pod that counts, or goes on asking, by itself."""
+        """Return what sees every pod that counts, by itself."""
         asked_for = {limit for where, spec in askers for limit in limits(spec, where)}
 
         def seen(runner: RunningPod, node: Node) -> Iterator[SeenPod]:
             spec, where = runner.pod.spec, runner.pod.namespace
-            if (lasts and asked(spec)) or any(
-                one.means(spec, where) and one.domain(node) is not None for one in asked_for
-            ):
+            if any(one.means(spec, where) and one.domain(node) is not None for one in asked_for):
                 yield SeenPod(runner.pod.key)
 
         return seen
@@ -299,7 +293,7 @@ def limits_domains(
         reaches=asked,
         node_local_spec=without,
         inside=without,
-        lasts=lasts,
+        lasts=False,
         may_open=may_open,
         topologies=lambda spec: (one.topology for one in limits(spec, "") if one.topology),
         lookout=lookout,
@@ -427,20 +421,6 @@ def domain_limits(spec: PodSpec, namespace: str) -> Iterator[tuple[str, DomainLi
     for relation in RELATIONS:
         for limit in relation.limits(spec, namespace):
             yield relation.rule, limit
-
-
-def lasting_limits(spec: PodSpec, namespace: str) -> Iterator[tuple[str, DomainLimit]]:
-    """Yield the required limits for which a pod that runs goes on asking, with their rules."""
-    for relation in RELATIONS:
-        if relation.lasts:
-            for limit in relation.limits(spec, namespace):
-                if limit.required:
-                    yield relation.rule, limit
-
-
-def limits_last() -> bool:
-    """Return whether pods that run go on asking by any rule that limits pods of domains."""
-    return any(relation.rule and relation.lasts for relation in RELATIONS)
 
 
 def without_domain_limits(spec: PodSpec) -> PodSpec:

@@ -51,7 +51,7 @@ class DomainCounts:
             task, domain = self._tasks[number], self._tasks[number].domains[node]
             if domain != NO_DOMAIN:
                 self._domains[number].counts[domain] += count * (shape in task.matches)
-                self._domains[number].asking[domain] += count * task.asks(shape, domain)
+                self._domains[number].asking[domain] += count * (shape in task.asking)
 
     def note_asking(self, shape: int, node: int) -> None:
         """Note that a pod of the shape that is among the running ones asks, too."""
@@ -110,8 +110,6 @@ class DomainCounts:
         task, domains = self._tasks[number], self._domains[number]
         after = domains.counts + (shape in task.matches)
         asked = (domains.asking > 0) | (shape in task.asking)
-        if task.kept and shape in task.matches:
-            asked[[*task.kept]] = True
         if not task.beyond_fewest:
             return after, np.zeros_like(after), asked
         others = np.full_like(after, domains.counts.min())

@@ -40,7 +40,6 @@ from placer_models.problem.problem import Choice, Choices
 from placer_models.reasons import Blocker
 from placer_models.relations import (
     goes_on_asking,
-    lasting_limits,
     looks_at_others,
     term_means,
 )
@@ -171,12 +170,7 @@ def _is_for_itself(instance: Instance, pod: Pod) -> bool:
         if goes_on_asking(one.pod.spec)
     }
     return not any(
-        any(term_means(namespace, term, new) for term in spec.affinity)
-        or any(
-            limit.means(new.pod.spec, new.pod.namespace)
-            for _, limit in lasting_limits(spec, namespace)
-        )
-        for namespace, spec in asking
+        term_means(namespace, term, new) for namespace, spec in asking for term in spec.affinity
     )
 
 

@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple
 
 from placer.counting.account import Account, Side
 from placer.state.running_sides import RunningPodIndex
@@ -10,41 +9,31 @@ from placer_models.cluster import Nodes
 from placer_models.domains import NO_DOMAIN, NodeDomains
 from placer_models.incremental import PersistentTuple
 from placer_models.problem.tasks import DomainTask
-from placer_models.relations import DomainLimit, domain_limits, lasting_limits
+from placer_models.relations import DomainLimit, domain_limits
 
 
 def domain_tasks(
     nodes: Nodes, running: RunningPodIndex, sides: Sequence[Side]
 ) -> tuple[DomainTask, ...]:
-    """Return what the shapes, and pods that run, ask; ``sides`` has one side per shape."""
+    """Return what the shapes ask of domains; ``sides`` has one side per shape."""
     return tuple(task for _, task in _limits_and_tasks(nodes, running, sides))
 
 
 def limits_at(
     nodes: Nodes, accounts: Iterable[Account]
 ) -> Callable[[Sequence[Side]], Iterator[tuple[DomainLimit, DomainTask]]]:
-    """Return what yields all that shapes of some sides, and pods that run, ask of domains."""
+    """Return what yields all that shapes of some sides ask of domains."""
     running = RunningPodIndex(PersistentTuple.of(accounts))
     return lambda sides: _limits_and_tasks(nodes, running, sides)
-
-
-class _Asking(NamedTuple):
-    """Who asks for a limit: shapes, and sides of running pods that go on asking."""
-
-    shapes: set[int]
-    running: list[Side]
 
 
 def _limits_and_tasks(
     nodes: Nodes, running: RunningPodIndex, sides: Sequence[Side]
 ) -> Iterator[tuple[DomainLimit, DomainTask]]:
-    asking: defaultdict[tuple[str, DomainLimit], _Asking] = defaultdict(lambda: _Asking(set(), []))
+    asking: defaultdict[tuple[str, DomainLimit], set[int]] = defaultdict(set)
     for shape, side in enumerate(sides):
         for asked in domain_limits(*side):
-            asking[asked].shapes.add(shape)
-    for side in running.affine:
-        for asked in lasting_limits(*side):
-            asking[asked].running.append(side)
+            asking[asked].add(shape)
     for (rule, limit), who in asking.items():
         yield limit, _task(rule, limit, who, nodes, running, sides)
 
@@ -52,7 +41,7 @@ def _limits_and_tasks(
 def _task(
     rule: str,
     limit: DomainLimit,
-    asking: _Asking,
+    asking: set[int],
     nodes: Nodes,
     running: RunningPodIndex,
     sides: Sequence[Side],
@@ -67,13 +56,11 @@ def _task(
                 here[domain] += count
     return DomainTask(
         rule=rule,
-        asking=frozenset(asking.shapes),
+        asking=frozenset(asking),
         matches=frozenset(i for i, side in enumerate(sides) if limit.means(*side)),
         required=limit.required,
         most=limit.most,
         domains=domains,
         here=tuple(here),
         beyond_fewest=limit.is_beyond_fewest(len(here)),
-        kept=frozenset(domains[node] for side in asking.running for node in running.on_nodes(side))
-        - {NO_DOMAIN},
     )

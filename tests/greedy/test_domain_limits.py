@@ -27,7 +27,6 @@ def drawn_task(rng: Random) -> DomainTask:
         domains=NodeDomains(d if d == NO_DOMAIN else known.index(d) for d in domains),
         here=tuple(rng.randint(0, 2) for _ in known),
         beyond_fewest=rng.random() < 0.5,
-        kept=frozenset(d for d, _ in enumerate(known) if rng.random() < 0.3),
     )
 
 
@@ -38,13 +37,10 @@ def beyond(task: DomainTask, placed: Placed) -> int:
         if task.domains[node] != NO_DOMAIN and shape in task.matches:
             counts[task.domains[node]] += count
     asked = {
-        domain
-        for (shape, node), n in placed.items()
-        if (domain := task.domains[node]) != NO_DOMAIN and n
-        if shape in task.asking or (shape in task.matches and domain in task.kept)
+        task.domains[node] for (shape, node), n in placed.items() if n and shape in task.asking
     }
     fewest = min(counts, default=0) if task.beyond_fewest else 0
-    return sum(max(counts[d] - fewest - task.most, 0) for d in asked)
+    return sum(max(counts[d] - fewest - task.most, 0) for d in asked - {NO_DOMAIN})
 
 
 @pytest.mark.parametrize("seed", range(100))

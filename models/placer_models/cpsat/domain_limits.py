@@ -48,7 +48,7 @@ def _beyond(
         shape, domain = x.units[assignment.unit].shape, task.domains[assignment.node]
         if domain != NO_DOMAIN:
             counted[domain] += [assignment] if shape in task.matches else []
-            asking[domain] += [assignment] if task.asks(shape, domain) else []
+            asking[domain] += [assignment] if shape in task.asking else []
     counts = [
         here + LinearExpr.sum([assignment.count for assignment in counted[domain]])
         for domain, here in enumerate(task.here)

@@ -83,7 +83,6 @@ class DomainTask:
         domains: The domain of every node; a node that is not looked at is in none.
         here: How many running pods count in each domain.
         beyond_fewest: Whether ``most`` is beyond the domain with the fewest pods.
-        kept: The domains where running pods go on asking. There, whoever counts asks as well.
 
     """
 
@@ -95,11 +94,6 @@ class DomainTask:
     domains: NodeDomains
     here: tuple[int, ...]
     beyond_fewest: bool
-    kept: frozenset[int] = frozenset()
-
-    def asks(self, shape: int, domain: int) -> bool:
-        """Return whether pods of a shape that come to a domain ask for the limit there."""
-        return shape in self.asking or (domain in self.kept and shape in self.matches)
 
 
 @dataclass(frozen=True, slots=True)

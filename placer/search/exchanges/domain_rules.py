@@ -190,7 +190,7 @@ def _of_terms(alike: Sequence[AffinityTask], most: int, problem: Problem) -> _Do
 
 def _of_limit(task: DomainTask) -> _DomainRule:
     """Return the rule of a limit that is required."""
-    if task.asking != task.matches or task.kept:
+    if task.asking != task.matches:
         return _staying(task.asking, task.matches, task.domains)
     kind = DomainCountRule.EVEN if task.beyond_fewest else DomainCountRule.AT_MOST
     return _DomainRule(kind, 1, task.most, dict.fromkeys(task.matches, 1), task.domains, task.here)

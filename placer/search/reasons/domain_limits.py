@@ -15,7 +15,7 @@ from placer_models.domains import NO_DOMAIN
 from placer_models.pod import PodSpec
 from placer_models.problem.tasks import DomainTask
 from placer_models.reasons import Blocker, Demand
-from placer_models.relations import RELATIONS, DomainLimit, domain_limits, limits_last
+from placer_models.relations import RELATIONS, DomainLimit, domain_limits
 
 OF_OTHERS = "of a pod that is placed"
 """What a blocker says of a limit that is another pod's."""
@@ -65,7 +65,7 @@ class LimitedDomains:
         for other, _ in asking:
             shape_of.setdefault(other, len(shape_of))
         sides = [*shape_of]
-        if not (limits_last() or any(True for one in sides for _ in domain_limits(*one))):
+        if not any(True for one in sides for _ in domain_limits(*one)):
             return []
         if self._limits is None:
             self._limits = limits_at(self.nodes, map(self.account_at, range(len(self.nodes))))
