@@ -102,8 +102,9 @@ the time that the GPUs are full. Elsewhere they find CPUs that nobody misses, an
 them costs about a tenth of a percent of the GPUs."""
 
 SCARCE_MEMORY_PERCENT = 5
-"""Memory is looked at where at least so much of all GPUs is on nodes whose memory ends first, if
-pods come to each node in the same mix. Elsewhere it would only tell nodes apart that are alike."""
+"""Memory is looked at where at least so much of all GPUs would be left on nodes whose memory has
+ended, if pods come to each node in the same mix. Elsewhere it would only tell nodes apart that are
+alike."""
 
 
 def forecast_of(

@@ -9,6 +9,7 @@ import numpy as np
 from placer.greedy.columns import Numbers
 from placer.greedy.scorer import FreeNodes, PodAsk
 from placer.greedy.shares import openable
+from placer_models.demand import WHOLE_MILLI
 from placer_models.device import GPU
 from placer_models.device_share import WHOLE_PERCENT
 from placer_models.problem.banks import DeviceBank, ShareableDevice, ShareNeed
@@ -16,10 +17,7 @@ from placer_models.problem.dimensions import SHARED_POOL
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Shape
 
-WHOLE_MILLI = 1000
-"""All of one GPU."""
-
-_MILLI_PER_PERCENT = WHOLE_MILLI // WHOLE_PERCENT
+MILLI_PER_PERCENT = WHOLE_MILLI // WHOLE_PERCENT
 
 
 class GpuLeft(NamedTuple):
@@ -146,7 +144,7 @@ def gpus_left(node: NodeState) -> list[GpuLeft]:
         may_open = openable(members, free)
         for index, device in enumerate(members):
             if device.shared and device.left[0]:
-                found.append(GpuLeft(_MILLI_PER_PERCENT * device.left[0], of_class, index))
+                found.append(GpuLeft(MILLI_PER_PERCENT * device.left[0], of_class, index))
             elif not device.shared and index in may_open:
                 found.append(GpuLeft(WHOLE_MILLI, of_class, index))
     return found
@@ -161,4 +159,4 @@ def _milli(need: ShareNeed) -> int:
     """Return how much of a GPU a share is, in 1/1000, by its percent or else by its memory."""
     share = need.share
     percent = share.percent if share.percent is not None else share.memory_percent
-    return _MILLI_PER_PERCENT * (need.size_percent if percent is None else percent)
+    return MILLI_PER_PERCENT * (need.size_percent if percent is None else percent)

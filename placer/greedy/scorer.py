@@ -52,9 +52,9 @@ class FreeNodes:
     Attributes:
         cpu_milli: What may still be asked of the shared pool.
         memory_bytes: Memory.
-        gpu_milli: gpu_milli[node, gpu]: what is left of each GPU of which anything is, in 1/1000;
-            0 beyond. They stand in the order of their equivalence classes (one class on most
-            machines), then of their minors.
+        gpu_milli: gpu_milli[node, gpu]: what is left of each GPU, in 1/1000; 0 where nothing is
+            left, or there is none. They stand in the order of their equivalence classes (one class
+            on most machines), then of their minors.
 
     """
 

@@ -66,7 +66,8 @@ class PlanMendSearch:
         if self.question.survive is not None:
             looked_for.append(LESS_SURVIVES)
             less += [one.mend for one in self.surviving_less()]
-        if not less and self.question.headroom and self.question.survive is not None:
+        both = self.question.headroom and self.question.survive is not None
+        if both and not less and not self.over():
             looked_for.append(LESS_OF_BOTH)
             less += self._less_of_both()
         mends += less

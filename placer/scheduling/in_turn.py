@@ -1,4 +1,4 @@
-"""Batches of lone pods in turn: each pod gets the place that a call of its own would give it."""
+"""Lone pods in turn, by columns or not: each has the place that a call of its own would give."""
 
 from placer.greedy.expected.scorer import ExpectedScorer
 from placer.scheduling.cluster_state import ClusterState

@@ -158,6 +158,7 @@ class KeptBlockers:
             self._columns.clear()
             self._left.clear()
             self._on_empty.clear()
+            self._kind_numbers.clear()
         self._nodes, self._accounts = nodes, accounts
 
     def of(self, ask: PodRequirements) -> BlockerColumn:

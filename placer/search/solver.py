@@ -109,8 +109,6 @@ def solve(
     with no_collection():
         baseline = baseline_of(instance) if baseline is None else baseline
         before, accounts, cache = baseline, baseline.accounts, baseline.cache.problems
-        # Greedy looks at cores one by one where the model's counts would not tell it enough, and
-        # counts alike for every batch; the model counts in units that keep its numbers small.
         instance = with_prices(instance, baseline)
         given = None if greedy is None else look_at(instance, baseline, greedy)
     alone = options.engine is Engine.GREEDY and not instance.move_budget
@@ -119,6 +117,8 @@ def solve(
         return _answer_as_it_is(instance, baseline, given, budget)
     with no_collection():
         scored = is_scored(instance, options)
+        # Greedy looks at cores one by one where the model's counts would not tell it enough, and
+        # counts alike for every batch; the model counts in units that keep its numbers small.
         problem = build_problem(
             instance, accounts, each_core=True, absolute=True, scored=scored, cache=cache
         )

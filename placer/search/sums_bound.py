@@ -109,13 +109,16 @@ def _binding(
     Sums over some nodes are left out first: what holds for all nodes is said more plainly.
     """
     everything = list(dict.fromkeys(each.what for each in sums))
+    questions_left = iter(range(len(everything), 0, -1))
 
     def give_bound(counted: Collection[Bottleneck]) -> bool | None:
         if budget.over:
             return None
         rest = [each for each in sums if each.what in counted]
         model, levels = _keeping(problem, rest, values, level)
-        return is_out_of_reach(model, levels[level], bound, budget, budget.slice(len(everything)))
+        return is_out_of_reach(
+            model, levels[level], bound, budget, budget.slice(next(questions_left))
+        )
 
     groups = [(what,) for what in sorted(everything, key=lambda one: one.nodes is None)]
     return tuple(fewest_that_bind(everything, groups, give_bound))

@@ -52,13 +52,20 @@ def test_nodes_are_named_by_what_only_they_have(binds: tuple[Bottleneck, ...], t
     assert said(*binds) == [f"placed.priority-0: 8 points at most, by the {text}"]
 
 
-def test_bounds_that_look_at_single_nodes_say_so() -> None:
+@pytest.mark.parametrize(
+    ("source", "how"),
+    [
+        (BoundSource.PATTERNS, "what single nodes can hold"),
+        (BoundSource.RELAXED_MODEL, "counted on equal nodes"),
+    ],
+)
+def test_bounds_that_look_at_single_nodes_say_so(source: BoundSource, how: str) -> None:
     """
     Twice the memory in one node is not what others need there.
     """
-    (line,) = said(Bottleneck("memory"), source=BoundSource.PATTERNS)
+    (line,) = said(Bottleneck("memory"), source=source)
 
-    assert line.endswith("by the memory of all 4 nodes (what single nodes can hold)")
+    assert line.endswith(f"by the memory of all 4 nodes ({how})")
 
 
 def test_few_nodes_are_said_as_people_say_it() -> None:

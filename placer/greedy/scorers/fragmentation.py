@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from placer.greedy.columns import Indices, Mask, Numbers
-from placer.greedy.free_nodes import WHOLE_MILLI
 from placer.greedy.scorer import ANY_GPU, FreeNodes, NodeScores, PodAsk
 from placer_models.cluster import Node
+from placer_models.demand import WHOLE_MILLI
 from placer_models.device import GPU
 from placer_models.device_share import WHOLE_PERCENT
 from placer_models.node_rules import node_admits

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from placer.greedy.free_nodes import WHOLE_MILLI
 from placer.greedy.scorer import FreeNodes
 from placer_models.cluster import Node
+from placer_models.demand import WHOLE_MILLI
 from placer_models.device import GPU
 
 

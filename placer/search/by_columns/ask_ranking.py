@@ -5,11 +5,12 @@ from collections.abc import Hashable
 import numpy as np
 
 from placer.greedy.columns import Indices, Mask, Numbers
+from placer.greedy.free_nodes import MILLI_PER_PERCENT
 from placer.greedy.node_rows import first_of_each
 from placer.greedy.scorer import NodeScorer, NodeScores, PodAsk, ScorerOfKinds
 from placer.search.by_columns.simple_asks import SimpleAsk
 from placer.search.by_columns.simple_columns import SimpleColumns
-from placer.search.by_columns.simple_nodes import MILLI_PER_PERCENT, WHOLE_MILLI
+from placer_models.demand import WHOLE_MILLI
 
 _NO_PLACE = np.iinfo(np.int64).max
 
@@ -48,6 +49,8 @@ class AskRanking:
             scorer: Scores places on them.
 
         """
+        if not len(self._keys):
+            return None
         changed, epoch = columns.changed, scorer.epoch(columns.free)
         if self._seen < 0 or epoch != self._epoch:
             self._look(self._everywhere, columns, scorer)
@@ -55,8 +58,8 @@ class AskRanking:
             some = sorted(set(changed[self._seen :]))
             self._look(np.array(some, dtype=np.intp), columns, scorer)
         self._epoch, self._seen = epoch, len(changed)
-        best = int(self._keys.argmin()) if len(self._keys) else 0
-        return None if not len(self._keys) or self._keys[best] == _NO_PLACE else best
+        best = int(self._keys.argmin())
+        return None if self._keys[best] == _NO_PLACE else best
 
     def gpus_on(self, at: int, columns: SimpleColumns) -> list[int]:
         """Return which GPUs of the best node a pod has, as positions in the node's row."""

@@ -6,10 +6,10 @@ import numpy as np
 
 from placer.counting.account import Account
 from placer.greedy.columns import Indices, Numbers
+from placer.greedy.free_nodes import MILLI_PER_PERCENT
 from placer.greedy.scorer import FreeNodes
 from placer.search.by_columns.simple_asks import SimpleAsk
 from placer.search.by_columns.simple_nodes import (
-    MILLI_PER_PERCENT,
     SimpleRow,
     are_simple,
     simple_row,

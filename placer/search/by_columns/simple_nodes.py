@@ -12,15 +12,11 @@ from typing import NamedTuple
 from placer.counting.account import Account
 from placer.counting.boards import device_board
 from placer.counting.node_resources import amount_of
+from placer.greedy.free_nodes import MILLI_PER_PERCENT
 from placer_models.cluster import Machine, Node
+from placer_models.demand import WHOLE_MILLI
 from placer_models.device import GPU
-from placer_models.device_share import WHOLE_PERCENT
 from placer_models.topology import NumaNode, Topology
-
-MILLI_PER_PERCENT = 10
-
-WHOLE_MILLI = MILLI_PER_PERCENT * WHOLE_PERCENT
-"""All of one GPU."""
 
 _PODS = ("max-pods", "pod")
 """The key of the pods that a node still takes, among what is left of its resources."""

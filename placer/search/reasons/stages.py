@@ -59,7 +59,7 @@ class NodesAtStage:
             beyond a node.
         known: Keeps what follows from an ask and a kind of nodes.
         idle: Whether nodes are empty, so that what follows from an ask and a kind holds for all.
-        kept_empty: The same about nodes that are idle.
+        kept_empty: Keeps what a look at empty nodes found.
         firsts: Pods that keep others off nodes by being the first of their kind; None if the
             time was over before they were known.
         budget: What the next question may spend.
