@@ -1,15 +1,16 @@
 """The account of a node: what its running pods leave to others, by id."""
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from placer.counting.cores import CoresLeft, cores_left
-from placer.counting.devices import DevicesLeft, devices_left
-from placer.counting.memory import MemoryLeft, memory_left
-from placer.counting.node_resources import ResourceKey, had_by, left_by
-from placer.counting.pools import Pools, pools_left
+from placer.counting.devices import DevicesLeft, devices_after, devices_left
+from placer.counting.memory import MemoryLeft, memory_after, memory_left
+from placer.counting.node_resources import ResourceKey, had_by, left_by, with_taken
+from placer.counting.pools import Pools, bound_by, pools_left, pools_with
 from placer_models.cluster import Instance, Node, RunningPod
+from placer_models.cpuset import is_same
 from placer_models.pod import PodSpec
 from placer_models.relations import goes_on_asking
 from placer_models.variants import pod_on
@@ -61,10 +62,7 @@ def account_of(
     cores = cores_left(node, pools.shared.free, pods)
     if alike is not None and not (cores.held or cores.numa_nodes_held or cores.owners):
         cores = alike.setdefault((id(node.machine), cores.free_cpus), cores)
-    tenants: dict[Side, int] = {}
-    for pod in pods:
-        side = pod.pod.spec, pod.pod.namespace
-        tenants[side] = tenants.get(side, 0) + 1
+    tenants, affine = _sides_with({}, _NOBODY, pods)
     return Account(
         cores=cores,
         pools=pools,
@@ -72,9 +70,62 @@ def account_of(
         devices=devices_left(node, pods),
         resources=left_by(node, (pod.pod.spec for pod in pods)),
         tenants=tenants,
-        affine=frozenset(side for side in tenants if goes_on_asking(side[0])) or _NOBODY,
+        affine=affine,
         offered=node.offered and not node.opened and not pods,
     )
+
+
+def account_after(node: Node, account: Account, came: Collection[RunningPod]) -> Account | None:
+    """Return what is left on a node once pods have come, or None if that has to be counted anew.
+
+    What pods take that own no CPU is subtracted from what was left; `account_of` tells the same.
+
+    Args:
+        node: The node.
+        account: What was left on it.
+        came: The pods, none of which ran there.
+
+    """
+    if node.mig or node.offered or account.pools.bound:
+        return None
+    if not all(_floats(node, account.pools, runner) for runner in came):
+        return None
+    specs = [runner.pod.spec for runner in came]
+    tenants, affine = _sides_with(account.tenants, account.affine, came)
+    return Account(
+        cores=account.cores,
+        pools=pools_with(account.pools, specs),
+        memory=memory_after(account.memory, came),
+        devices=devices_after(account.devices, came),
+        resources=with_taken(account.resources, specs),
+        tenants=tenants,
+        affine=affine,
+        offered=False,
+    )
+
+
+def _floats(node: Node, pools: Pools, runner: RunningPod) -> bool:
+    """Return whether a pod is no other on this node, and floats over all of its pool."""
+    spec, place = runner.pod.spec, runner.placement
+    return (
+        not spec.qos.owns_cpus
+        and not spec.variants
+        and is_same(place.cpuset, pools.of(spec.qos).cpus)
+        and not any(bound_by(node, runner))
+    )
+
+
+def _sides_with(
+    tenants: Mapping[Side, int], affine: frozenset[Side], came: Iterable[RunningPod]
+) -> tuple[Mapping[Side, int], frozenset[Side]]:
+    """Return the tenants of an account, and those that go on asking, once pods have come."""
+    found, new = dict(tenants), set[Side]()
+    for runner in came:
+        side = runner.pod.spec, runner.pod.namespace
+        found[side] = found.get(side, 0) + 1
+        if goes_on_asking(side[0]):
+            new.add(side)
+    return found, affine | new if new else affine
 
 
 def _on_its_node(runner: RunningPod, node: Node) -> RunningPod:

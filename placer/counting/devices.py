@@ -2,12 +2,12 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from placer.counting.functions import free_functions, given_functions
 from placer_models.cluster import Node, RunningPod
 from placer_models.device import GPU, Device, DeviceKey, is_mig_instance
-from placer_models.device_share import DeviceShare, ShareAmounts, share_room, share_taken, totals_of
+from placer_models.device_share import ShareAmounts, share_room, share_taken, totals_of
 from placer_models.links.board import Board, counts_by_class, minors_of
 from placer_models.mig import MEDIA, covered_slices, gpu_of
 from placer_models.placement import DeviceGrant, PodPlacement
@@ -16,7 +16,7 @@ from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Choice, Shape
 
 # One object for all nodes: Python makes a new empty set whenever it is asked for one.
-NONE_FREE: frozenset[DeviceKey] = frozenset()
+_NONE_FREE: frozenset[DeviceKey] = frozenset()
 _NONE_HELD: frozenset[tuple[str, int, int]] = frozenset()
 
 
@@ -41,25 +41,38 @@ class DevicesLeft:
 def devices_left(node: Node, pods: Sequence[RunningPod]) -> DevicesLeft:
     """Return what the pods that run on the node leave of its devices."""
     healthy = tuple([d for d in node.devices if node.is_healthy(d)])
-    shares: dict[DeviceKey, list[DeviceShare | None]] = {}
-    for pod in pods:
-        for grant in pod.placement.devices:
-            shares.setdefault((grant.type, grant.minor), []).append(grant.share)
-    held = frozenset(shares)
-    free = frozenset([(d.type, d.minor) for d in healthy]) - held - _cut_off(node, held)
-    functions = frozenset(
-        (d.type, d.minor, vf) for pod in pods for d in pod.placement.devices for vf in d.vfs
-    )
-    return DevicesLeft(
-        healthy=healthy,
-        free=free or NONE_FREE,
-        shared={
-            (device.type, device.minor): _left_of(device, parts)
-            for device in (healthy if shares else ())
-            if (parts := shares.get((device.type, device.minor))) and None not in parts
-        },
-        held_functions=functions or _NONE_HELD,
-    )
+    free = frozenset([(d.type, d.minor) for d in healthy]) or _NONE_FREE
+    left = devices_after(DevicesLeft(healthy, free, {}, _NONE_HELD), pods)
+    if not node.mig:
+        return left
+    held = {(grant.type, grant.minor) for pod in pods for grant in pod.placement.devices}
+    return replace(left, free=left.free - _cut_off(node, held) or _NONE_FREE)
+
+
+def devices_after(left: DevicesLeft, came: Iterable[RunningPod]) -> DevicesLeft:
+    """Return what is left of the devices once pods have come; what MIG rules out is not looked at.
+
+    A share that a device cannot give leaves nothing of it, and amounts below 0 become 0.
+    """
+    grants = [grant for pod in came for grant in pod.placement.devices]
+    if not grants:
+        return left
+    free, shared, functions = set(left.free), dict(left.shared), left.held_functions
+    device_of = {(device.type, device.minor): device for device in left.healthy}
+    for grant in grants:
+        key: DeviceKey = grant.type, grant.minor
+        if grant.vfs:
+            functions |= {(grant.type, grant.minor, vf) for vf in grant.vfs}
+        if grant.share is None:
+            free.discard(key)
+            shared.pop(key, None)
+        elif key in free or key in shared:
+            totals = totals_of(device_of[key])
+            had: ShareAmounts = shared.get(key) or share_room(totals)
+            taken = share_taken(grant.share, totals) or share_room(totals)
+            shared[key] = tuple(max(0, h - t) for h, t in zip(had, taken, strict=True))
+            free.discard(key)
+    return DevicesLeft(left.healthy, frozenset(free) or _NONE_FREE, shared, functions)
 
 
 def _cut_off(node: Node, held: Collection[DeviceKey]) -> frozenset[DeviceKey]:
@@ -77,17 +90,6 @@ def _cut_off(node: Node, held: Collection[DeviceKey]) -> frozenset[DeviceKey]:
         for d in node.devices
         if is_mig_instance(d.type)
         and not busy[gpu_of(d.minor)].isdisjoint(covered_slices(node.mig, d.type, d.minor))
-    )
-
-
-def _left_of(device: Device, shares: Iterable[DeviceShare | None]) -> ShareAmounts:
-    """Return what shares leave of a device; amounts below 0 become 0."""
-    totals = totals_of(device)
-    empty = share_room(totals)
-    # A share that the device cannot give leaves nothing of it.
-    parts = [share_taken(share, totals) or empty for share in shares if share is not None]
-    return tuple(
-        max(0, amount - sum(amounts)) for amount, *amounts in zip(empty, *parts, strict=True)
     )
 
 

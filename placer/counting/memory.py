@@ -49,12 +49,18 @@ def cell_amount_asked(requests: Resources, dimension: Dimension) -> int:
 def memory_left(node: Node, pods: Iterable[RunningPod]) -> MemoryLeft:
     """Return what the pods that run on the node leave of its memory."""
     memory = node.memory_bytes_in()
-    pages = node.pages_in()
-    for pod in pods:
+    return memory_after(MemoryLeft(memory, node.pages_in(), gcd(*memory.values())), pods)
+
+
+def memory_after(left: MemoryLeft, came: Iterable[RunningPod]) -> MemoryLeft:
+    """Return what is left of the memory once pods have come."""
+    memory, pages = dict(left.bytes_in), left.pages
+    for pod in came:
         for numa_node, amount in pod.placement.memory_bytes:
             memory[numa_node] -= amount
         for numa_node, page_bytes, count in pod.placement.hugepages:
-            pages[numa_node, page_bytes] = pages.get((numa_node, page_bytes), 0) - count
+            had = pages.get((numa_node, page_bytes), 0)
+            pages = {**pages, (numa_node, page_bytes): had - count}
     return MemoryLeft(memory, pages, gcd(*memory.values()))
 
 

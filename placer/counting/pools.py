@@ -115,6 +115,21 @@ def pools_after(pools: Pools, came: Iterable[tuple[QosClass, Iterable[int]]]) ->
     return Pools(smaller(pools.shared, owned), smaller(pools.best_effort, exclusive), pools.bound)
 
 
+def pools_with(pools: Pools, came: Iterable[PodSpec]) -> Pools:
+    """Return the pools once pods that own no CPU have come to float in them."""
+    milli: dict[QosClass, int] = {}
+    for spec in came:
+        milli[spec.qos] = milli.get(spec.qos, 0) + spec.requests.cpu_milli
+
+    def pool(qos: QosClass) -> Pool:
+        had = pools.of(qos)
+        if qos not in milli:
+            return had
+        return Pool(had.cpus, had.free, had.milli + milli[qos], True, had.milli_per_cpu)
+
+    return Pools(pool(QosClass.LS), pool(QosClass.BE), pools.bound)
+
+
 def bound_by(node: Node, pod: RunningPod) -> Iterable[PoolBinding]:
     """Yield what a pod, if it is bound, wants of its pool, by ids of NUMA nodes."""
     place, spec = pod.placement, pod.pod.spec

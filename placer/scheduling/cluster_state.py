@@ -10,8 +10,7 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
 
-from placer.counting.account import Account, account_of, alike_when_idle
-from placer.counting.account_after import account_after
+from placer.counting.account import Account, account_after, account_of, alike_when_idle
 from placer.counting.pools import floats_in, running_pods_in_pools
 from placer.scheduling.decision import Batch
 from placer.scheduling.errors import UnknownNodeError

@@ -5,8 +5,7 @@ from random import Random
 import pytest
 
 from mixed_worlds import mixed_instance
-from placer.counting.account import account_of
-from placer.counting.account_after import account_after
+from placer.counting.account import account_after, account_of
 from placer.scheduling.cluster_state import settled_node_record
 from placer_models.cluster import RunningPod
 from placer_models.illegal_running import as_counted
