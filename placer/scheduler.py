@@ -9,6 +9,7 @@ from time import monotonic
 from placer.counting.account import Account
 from placer.explain.explain import DEFAULT_SECONDS, explain
 from placer.explain.explanation import Explanation
+from placer.greedy.expected.loading import load_ahead
 from placer.judge.misfits import Misfit, misfits_on
 from placer.scheduling.checks import (
     check_batch,
@@ -33,7 +34,7 @@ from placer.scheduling.expecting import Expecting
 from placer.scheduling.refusal import Refusal
 from placer.search.baseline import SolveCache
 from placer.search.garbage import no_collection
-from placer.search.options import SolveOptions
+from placer.search.options import Engine, SolveOptions
 from placer_models.cluster import Instance, Node, RunningPod, nodes_with_defaults
 from placer_models.defaults import NO_DEFAULTS, Defaults
 from placer_models.demand import ExpectedDemand
@@ -101,6 +102,7 @@ class Scheduler:
         self._expecting.arrive(
             runner.pod for record in self._state.records for runner in record.pods
         )
+        load_ahead(self._state.nodes)
 
     @classmethod
     @typed
@@ -113,6 +115,7 @@ class Scheduler:
         scheduler = cls(defaults=instance.common_defaults)
         scheduler._state = _opened(instance.nodes, tuple(instance.running), snapshot.version)
         scheduler._expecting = Expecting(snapshot.expectation)
+        load_ahead(scheduler._state.nodes)
         return scheduler
 
     def fork(self) -> "Scheduler":
@@ -349,7 +352,9 @@ class Scheduler:
         with self._lock:
             if node.name in self._state:
                 raise NodeExistsError(node.name)
-            return self._become(self._state.with_node(self._ours(node)))
+            change = self._become(self._state.with_node(self._ours(node)))
+        load_ahead(self._state.nodes)
+        return change
 
     @typed
     def update_node(self, node: Node) -> Change:
@@ -412,15 +417,18 @@ class Scheduler:
     ) -> tuple[Decision, ClusterState | None]:
         """Decide as `place` does; beside it stands the cluster afterwards, if that is known."""
         check_batch(batch, state.node_of)
-        legal = legal_part_of(batch, state.nodes, skip_illegal=skip_illegal)
-        strategy, demand = strategy_of(state, options), None
-        if strategy is NodeStrategy.EXPECTED:
-            demand = self._expecting.demand_on(state)
-        self._expecting.arrive(pods_of(batch.gangs))
-        cache = self._cache()
-        options = replace(options, strategy=strategy, time_limit_s=limit_s)
-        earlier = self._earlier
-        decided = decide(state, batch, legal, options, demand, cache, move_budget, earlier)
+        with no_collection() as collect:
+            legal = legal_part_of(batch, state.nodes, skip_illegal=skip_illegal)
+            strategy, demand = strategy_of(state, options), None
+            if strategy is NodeStrategy.EXPECTED:
+                demand = self._expecting.demand_on(state)
+            self._expecting.arrive(pods_of(batch.gangs))
+            cache = self._cache()
+            options = replace(options, strategy=strategy, time_limit_s=limit_s)
+            if options.engine is not Engine.GREEDY:
+                collect()
+            earlier = self._earlier
+            decided = decide(state, batch, legal, options, demand, cache, move_budget, earlier)
         self._caches.append(cache)
         self._earlier = decided[0].placement if decided[0].placement.pods else earlier
         return decided

@@ -1,6 +1,7 @@
 """The solver: from an instance to its answer (G2)."""
 
 import logging
+from collections.abc import Callable
 from dataclasses import replace
 
 from placer.judge.breaches import blamed
@@ -98,39 +99,62 @@ def solve(
         SolverError: Parts of Placer contradict each other: a defect of ours.
 
     """
-    options = options or SolveOptions()
-    budget = Budget(options)
-    if baseline is None:
-        instance = _checked(instance, skip_illegal=skip_illegal)
+    budget = Budget(options or SolveOptions())
+    with no_collection() as collect:
+        if baseline is None:
+            instance = _checked(instance, skip_illegal=skip_illegal)
+        tell = _logged(progress or tell_nobody)
+        return _solved(instance, budget, tell, collect, baseline, earlier, greedy)
+
+
+def _solved(
+    instance: Instance,
+    budget: Budget,
+    tell: Progress,
+    collect: Callable[[], None],
+    baseline: Baseline | None,
+    earlier: Placement | None,
+    greedy: Placement | None,
+) -> Answer:
+    """Solve an instance whose pods are checked, as `solve` does.
+
+    Args:
+        instance: The problem.
+        budget: The time, which has begun.
+        tell: Told what is done next.
+        collect: Lets Python look for garbage again; called before a search.
+        baseline: As in `solve`.
+        earlier: As in `solve`.
+        greedy: As in `solve`.
+
+    """
+    options = budget.options
     if options.strategy not in (None, instance.strategy):
         instance = replace(instance, strategy=options.strategy)
-    tell = _logged(progress or tell_nobody)
     tell("counting what is free")
-    with no_collection():
-        baseline = baseline_of(instance) if baseline is None else baseline
-        before, accounts, cache = baseline, baseline.accounts, baseline.cache.problems
-        instance = with_prices(instance, baseline)
-        given = None if greedy is None else look_at(instance, baseline, greedy)
+    baseline = baseline_of(instance) if baseline is None else baseline
+    before, accounts, cache = baseline, baseline.accounts, baseline.cache.problems
+    instance = with_prices(instance, baseline)
+    given = None if greedy is None else look_at(instance, baseline, greedy)
     alone = options.engine is Engine.GREEDY and not instance.move_budget
     if alone and isinstance(given, JudgedPlacement):
         budget.greedy_s = budget.elapsed_s
         return _answer_as_it_is(instance, baseline, given, budget)
-    with no_collection():
-        scored = is_scored(instance, options)
-        # Greedy looks at cores one by one where the model's counts would not tell it enough, and
-        # counts alike for every batch; the model counts in units that keep its numbers small.
-        problem = build_problem(
-            instance, accounts, each_core=True, absolute=True, scored=scored, cache=cache
-        )
-        tell("placing greedily")
+    scored = is_scored(instance, options)
+    # Greedy looks at cores one by one where the model's counts would not tell it enough, and
+    # counts alike for every batch; the model counts in units that keep its numbers small.
+    problem = build_problem(
+        instance, accounts, each_core=True, absolute=True, scored=scored, cache=cache
+    )
+    tell("placing greedily")
+    placed_s = budget.elapsed_s
+    rejected: tuple[RejectedPlace, ...] = ()
+    if isinstance(given, JudgedPlacement):
+        best = given
+    else:
+        choices = greedy_choices(instance, baseline, problem, options)
         placed_s = budget.elapsed_s
-        rejected: tuple[RejectedPlace, ...] = ()
-        if isinstance(given, JudgedPlacement):
-            best = given
-        else:
-            choices = greedy_choices(instance, baseline, problem, options)
-            placed_s = budget.elapsed_s
-            best, rejected = accepted_by_judge(instance, baseline, problem, choices, budget)
+        best, rejected = accepted_by_judge(instance, baseline, problem, choices, budget)
     # The search ends with what has just been done once: realising, judging, and reasons.
     budget.keep(ENDING * (budget.elapsed_s - placed_s))
     movable = movable_pods(instance, blamed)
@@ -159,6 +183,7 @@ def solve(
     known = BoundOrigins.of_limits(limits)
     found = JointSearch(asked, baseline, problem, best, limits, known, list(rejected))
     if searches:
+        collect()
         found = _searched(found, instance, movable, budget, tell)
     if best is not given:
         found.best = with_nearer_devices(

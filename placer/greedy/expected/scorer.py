@@ -1,33 +1,19 @@
 """The scorer of strategy `expected`: nodes that lose little of their worth to expected pods."""
 
-import os
-import sys
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Protocol
 
 import numpy as np
 
-from placer.compiled import compiled_or
 from placer.greedy.columns import Indices, Numbers
 from placer.greedy.expected.arrays import DemandArrays, LeftOnNodes
+from placer.greedy.expected.loading import is_worth_loading, load
 from placer.greedy.expected.plain_scores import PlainScores
 from placer.greedy.scorer import FreeNodes, NodeScores, PodAsk
 from placer_models.cluster import Node, Nodes
 from placer_models.demand import ExpectedDemand
 from placer_models.expected import open_on_each
-
-_COMPILED = "placer.greedy.expected.compiled_scores"
-
-WORTH_LOADING_S = 3.0
-"""Seconds that have to be left before compiled scores are loaded, which takes a third of one."""
-
-WORTH_COMPILING_S = 30.0
-"""The same where they are not compiled yet: the first time on a machine that takes 5 s of CPU."""
-
-MANY_NODES = 100
-"""With fewer nodes the reference does."""
 
 
 class ExpectedScores(Protocol):
@@ -84,8 +70,7 @@ class ExpectedScorer:
         if self._is_compiled or not is_worth_loading(len(self._rows), left_s):
             return
         self._is_compiled = True  # Or it cannot be, which is not tried again.
-        compiled: Callable[..., ExpectedScores] | None = None
-        compiled = compiled_or(compiled, _COMPILED, "CompiledScores")
+        compiled: Callable[..., ExpectedScores] | None = load()
         if compiled is not None:
             arrays, open_ = DemandArrays.of(self._demand), np.array(self._open, dtype=np.bool_)
             self._scores = compiled(arrays, open_, self._rows, prices)
@@ -102,19 +87,3 @@ class ExpectedScorer:
         lefts = LeftOnNodes(free.cpu_milli, memory, free.gpu_milli)
         lost, gpus = self._scores.lost(ask, lefts, nodes)
         return NodeScores(-lost, gpus if ask.is_share else None)
-
-
-def is_worth_loading(nodes: int, left_s: float) -> bool:
-    """Return whether compiled scores are loaded already, or nodes and seconds make it worth."""
-    if _COMPILED in sys.modules:
-        return True
-    if nodes < MANY_NODES or left_s < WORTH_LOADING_S:
-        return False
-    return left_s >= WORTH_COMPILING_S or _are_compiled()
-
-
-def _are_compiled() -> bool:
-    """Return whether Numba has kept what it compiled on this machine."""
-    kept = os.environ.get("NUMBA_CACHE_DIR")
-    folder = Path(kept) if kept else Path(__file__).parent / "__pycache__"
-    return any(folder.rglob(f"{_COMPILED.rpartition('.')[2]}.*.nbi"))
