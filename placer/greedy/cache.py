@@ -6,6 +6,7 @@ from placer.greedy.node_table import NodeTable, terms_of
 from placer.greedy.scorer import NodeScorer, NodeScoring
 from placer_models.cluster import Node
 from placer_models.problem.problem import Problem
+from placer_models.recent import RecentlyUsed
 
 MOST_TABLES = 16
 """How many tables are kept at a time, each with terms of its own."""
@@ -27,7 +28,7 @@ class GreedyCache:
     def __init__(self) -> None:
         """Begin with nothing."""
         self._tables: dict[Hashable, NodeTable] = {}
-        self._scorers: dict[NodeScoring, tuple[tuple[Node, ...], NodeScorer]] = {}
+        self._scorers = RecentlyUsed[NodeScoring, tuple[tuple[Node, ...], NodeScorer]](MOST_SCORERS)
 
     def table_of(self, problem: Problem) -> NodeTable:
         """Return the table of the problem, as good as new.
@@ -50,10 +51,7 @@ class GreedyCache:
 
     def scorer_of(self, scoring: NodeScoring, nodes: tuple[Node, ...]) -> NodeScorer:
         """Return the scorer for nodes, which a Scheduler keeps as one object while they stay."""
-        known = self._scorers.pop(scoring, None)
-        if known is None or known[0] is not nodes:
-            known = nodes, scoring.on(nodes)
-            while len(self._scorers) >= MOST_SCORERS:
-                del self._scorers[next(iter(self._scorers))]
-        self._scorers[scoring] = known
-        return known[1]
+        known = self._scorers.get(scoring)
+        if known is not None and known[0] is not nodes:
+            del self._scorers[scoring]
+        return self._scorers.of(scoring, lambda: (nodes, scoring.on(nodes)))[1]

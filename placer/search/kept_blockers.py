@@ -17,6 +17,7 @@ from placer.state.requirements import PodRequirements
 from placer_models.cluster import Node
 from placer_models.incremental import PersistentTuple, changed_indices
 from placer_models.reasons import Blocker
+from placer_models.recent import RecentlyUsed
 
 NODES_AT_ONCE = 64
 """How many nodes are looked at from one look at the clock to the next, where that costs little."""
@@ -143,7 +144,7 @@ class KeptBlockers:
         self._nodes: tuple[Node, ...] = ()
         self._accounts: PersistentTuple[Account] = PersistentTuple(())
         self._changed: list[int] = []
-        self._columns: dict[PodRequirements, BlockerColumn] = {}
+        self._columns = RecentlyUsed[PodRequirements, BlockerColumn](MOST_ASKS)
         self._left = LeftColumns()
         self._on_empty: dict[tuple[PodRequirements, int], tuple[tuple[Node, ...], OverNodes]] = {}
         self._kind_numbers: dict[int, tuple[tuple[Node, ...], NDArray[np.int64]]] = {}
@@ -156,6 +157,9 @@ class KeptBlockers:
         else:
             self._changed.clear()
             self._columns.clear()
+            self._columns.most = max(
+                MOST_ASKS, min(MOST_ASKS_OF_FEW, MOST_NUMBERS // max(1, len(nodes)))
+            )
             self._left.clear()
             self._on_empty.clear()
             self._kind_numbers.clear()
@@ -163,13 +167,7 @@ class KeptBlockers:
 
     def of(self, ask: PodRequirements) -> BlockerColumn:
         """Return what is known of an ask on the nodes as they are now."""
-        column = self._columns.pop(ask, None)
-        if column is None:
-            of_few = min(MOST_ASKS_OF_FEW, MOST_NUMBERS // max(1, len(self._nodes)))
-            if len(self._columns) >= max(MOST_ASKS, of_few):
-                del self._columns[next(iter(self._columns))]  # least recently used
-            column = BlockerColumn(len(self._nodes), len(self._changed))
-        self._columns[ask] = column
+        column = self._columns.of(ask, lambda: BlockerColumn(len(self._nodes), len(self._changed)))
         column.forget(self._changed[column.changes :])
         column.changes = len(self._changed)
         return column

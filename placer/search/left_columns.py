@@ -5,6 +5,8 @@ from collections.abc import Callable, Hashable
 import numpy as np
 from numpy.typing import NDArray
 
+from placer_models.recent import RecentlyUsed
+
 LeftColumn = NDArray[np.int64]
 """One number for each node."""
 
@@ -20,7 +22,7 @@ class LeftColumns:
 
     def __init__(self) -> None:
         """Begin with no column."""
-        self._columns: dict[Hashable, tuple[LeftColumn, int]] = {}
+        self._columns = RecentlyUsed[Hashable, tuple[LeftColumn, int]](MOST_COLUMNS)
 
     def clear(self) -> None:
         """Forget all columns: the nodes are others."""
@@ -38,13 +40,13 @@ class LeftColumns:
             changed: The nodes that have changed since `clear`, in that order, some of them again.
 
         """
-        column, seen = self._columns.pop(what, (None, 0))
-        anew = range(nodes) if column is None else sorted(set(changed[seen:]))
-        if column is None:
-            column = np.zeros(nodes, dtype=np.int64)
-            if len(self._columns) >= MOST_COLUMNS:
-                del self._columns[next(iter(self._columns))]  # least recently used
-        for node in anew:
+
+        def counted() -> tuple[LeftColumn, int]:
+            numbers = [min(MOST_LEFT, left_on(node)) for node in range(nodes)]
+            return np.array(numbers, dtype=np.int64), len(changed)
+
+        column, seen = self._columns.of(what, counted)
+        for node in sorted(set(changed[seen:])):
             column[node] = min(MOST_LEFT, left_on(node))
         self._columns[what] = column, len(changed)
         return column

@@ -33,6 +33,7 @@ from placer.state.sums import FleetLimits, joined_sums, sums_of
 from placer_models.cluster import Machine, Node
 from placer_models.incremental import ChunkedReduce, PersistentTuple, changed_indices
 from placer_models.problem.node_state import NodeState
+from placer_models.recent import RecentlyUsed
 
 MOST_LOOKS = 16
 """The most ways of telling kinds of nodes apart that are kept, and the most encodings."""
@@ -148,14 +149,14 @@ class ProblemCache:
         """Begin with nothing."""
         self._sums = ChunkedReduce(sums_of, joined_sums)
         self._running = RunningPodIndex()
-        self._looks: dict[RelevantNodeFacts, _KindCache] = {}
-        self._said: dict[StateEncoding, _StateCache] = {}
-        self._views: dict[Hashable, _View] = {}
+        self._looks = RecentlyUsed[RelevantNodeFacts, _KindCache](MOST_LOOKS)
+        self._said = RecentlyUsed[StateEncoding, _StateCache](MOST_LOOKS)
+        self._views = RecentlyUsed[Hashable, _View](MOST_LOOKS)
         self._machines: dict[int, tuple[Machine, Machine]] = {}
         self._same_machines: dict[Machine, Machine] = {}
         self._same_kinds: dict[Hashable, Node] = {}
         self._values: dict[Hashable, tuple[tuple[Node, ...], Any]] = {}
-        self._batch_values: dict[Hashable, tuple[tuple[Node, ...], Any]] = {}
+        self._batch_values = RecentlyUsed[Hashable, tuple[tuple[Node, ...], Any]](MOST_BATCHES)
 
     def sums_of(self, accounts: PersistentTuple[Account]) -> FleetLimits:
         """Return what follows from the accounts of all nodes together."""
@@ -178,7 +179,7 @@ class ProblemCache:
         machines = len(self._machines) - len(nodes)
         if len(self._same_kinds) > MOST_VALUES or machines > MOST_OLD_MACHINES:
             self._forget()
-        look = _recent(self._looks, relevant, _KindCache)
+        look = self._looks.of(relevant, _KindCache)
         if look.nodes is not nodes:
             numbers: dict[int, int] = {}
             kinds: list[Node] = []
@@ -245,7 +246,7 @@ class ProblemCache:
 
         """
         plain = encoding.plain
-        counted = _recent(self._said, plain, _StateCache)
+        counted = self._said.of(plain, _StateCache)
 
         def count(position: int, before: _Row | None) -> NodeState:
             kind = kinds[kind_numbers[position]]
@@ -260,7 +261,7 @@ class ProblemCache:
         counted.update(nodes, accounts, kind_numbers, count, stop)
         if encoding == plain:
             return counted.states
-        said = _recent(self._said, encoding, _StateCache)
+        said = self._said.of(encoding, _StateCache)
         said.update(nodes, accounts, kind_numbers, view, stop)
         return said.states
 
@@ -282,7 +283,7 @@ class ProblemCache:
                 but the state, the account and the kind.
 
         """
-        known = _recent(self._views, what, _View)
+        known = self._views.of(what, _View)
         if known.kinds is kinds and len(known.states) == len(states):
             changed = changed_indices(known.states, states)
             known.seen = known.seen.changed({at: view(at, states[at]) for at in changed})
@@ -313,7 +314,7 @@ class ProblemCache:
     def batch_memo(self, what: Hashable, kinds: tuple[Node, ...], make: Callable[[], T]) -> T:
         """Return what follows from all that a batch asks for, as ``memo`` does."""
         key = (what, tuple(map(id, kinds)))
-        value: T = _recent(self._batch_values, key, lambda: (kinds, make()), MOST_BATCHES)[1]
+        value: T = self._batch_values.of(key, lambda: (kinds, make()))[1]
         return value
 
     def _forget(self) -> None:
@@ -341,17 +342,3 @@ class ProblemCache:
         if kind is None:
             kind = self._same_kinds[key] = kind_of(node, known[1], words)
         return kind
-
-
-K = TypeVar("K", bound=Hashable)
-
-
-def _recent(kept: dict[K, T], key: K, make: Callable[[], T], most: int = MOST_LOOKS) -> T:
-    """Return what is kept under the key, or make it; the value used longest ago may have to go."""
-    found = kept.pop(key, None)
-    if found is None:
-        found = make()
-        if len(kept) >= most:
-            del kept[next(iter(kept))]
-    kept[key] = found
-    return found
