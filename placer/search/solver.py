@@ -54,7 +54,6 @@ from placer_models.placement import (
     Placement,
     RejectedPlace,
     TierValue,
-    Unplaced,
 )
 from placer_models.pod import pods_of
 from placer_models.typed import typed
@@ -63,6 +62,8 @@ log = logging.getLogger(__name__)
 
 ENDING = 3
 """How many times as long as realising and judging once the end of a search takes."""
+
+_NOBODY_MOVES = Movable()
 
 
 @typed
@@ -139,7 +140,9 @@ def _solved(
     alone = options.engine is Engine.GREEDY and not instance.move_budget
     if alone and isinstance(given, JudgedPlacement):
         budget.greedy_s = budget.elapsed_s
-        return _answer_as_it_is(instance, baseline, given, budget)
+        limits = tier_limits_in(instance, [tier for tier, _ in given.worth])
+        tiers = _tier_values(given.worth, limits, BoundOrigins.of_limits(limits))
+        return _answer(instance, instance, baseline, given, tiers, budget)
     scored = is_scored(instance, options)
     # Greedy looks at cores one by one where the model's counts would not tell it enough, and
     # counts alike for every batch; the model counts in units that keep its numbers small.
@@ -194,7 +197,9 @@ def _solved(
             found.rejected,
             stop=lambda: budget.is_late,
         )
-    return _answer(instance, movable, before, found, budget)
+    best, rejected = found.best, tuple(found.rejected)
+    tiers = _tier_values(best.worth, found.bounds, found.known)
+    return _answer(instance, found.instance, before, best, tiers, budget, rejected, movable)
 
 
 def _logged(tell: Progress) -> Progress:
@@ -252,47 +257,29 @@ def _searched(
     return best
 
 
-def _answer_as_it_is(
-    instance: Instance, before: Baseline, given: JudgedPlacement, budget: Budget
-) -> Answer:
-    """Return the answer that a placement is if nothing better is looked for, and nobody moves."""
-    limits = tier_limits_in(instance, [tier for tier, _ in given.worth])
-    tiers = _tier_values(given.worth, limits, BoundOrigins.of_limits(limits))
-    left_out = (
-        *why_unplaced(instance, instance, before, given.placement, budget),
-        *never_asked(instance.left_out),
-    )
-    if not left_out:
-        return Placed(given.placement, tiers)
-    if given.placement.pods:
-        return PartlyPlaced(given.placement, tiers, left_out)
-    return _nobody(instance, tiers, left_out, budget)
-
-
-def _nobody(
-    asked: Instance,
-    tiers: tuple[TierValue, ...],
-    left_out: tuple[Unplaced, ...],
-    budget: Budget,
-    rejected: tuple[RejectedPlace, ...] = (),
-) -> Answer:
-    """Return the answer that places nobody who waits."""
-    levels = len({gang.priority for gang in asked.gangs})
-    proven = all(value.proven for value in tiers[:levels])
-    if proven or all_ruled_out(asked, left_out):
-        return Infeasible(left_out, rejected)
-    return GaveUp(budget.elapsed_s, left_out, rejected)
-
-
 def _answer(
     instance: Instance,
-    movable: Movable,
+    asked: Instance,
     before: Baseline,
-    found: JointSearch,
+    best: JudgedPlacement,
+    tiers: tuple[TierValue, ...],
     budget: Budget,
+    rejected: tuple[RejectedPlace, ...] = (),
+    movable: Movable = _NOBODY_MOVES,
 ) -> Answer:
-    asked, best, rejected = found.instance, found.best, tuple(found.rejected)
-    tiers = _tier_values(best.worth, found.bounds, found.known)
+    """Return the answer that a placement is, with reasons for who has no place.
+
+    Args:
+        instance: The question.
+        asked: The same, with running pods that may move among those that wait.
+        before: The nodes, counted.
+        best: The placement.
+        tiers: What it is worth.
+        budget: What reasons may cost.
+        rejected: Places that were found, and that the judge rejected.
+        movable: Who may move.
+
+    """
     left_out = (
         *why_unplaced(instance, asked, before, best.placement, budget, rejected),
         *never_asked(instance.left_out),
@@ -300,7 +287,11 @@ def _answer(
     placement = without_stayers(asked, best.placement)
     homes = {home.key for home in asked.homes}
     if left_out and all(place.key in homes for place in placement.pods):
-        return _nobody(asked, tiers, left_out, budget, rejected)
+        levels = len({gang.priority for gang in asked.gangs})
+        proven = all(value.proven for value in tiers[:levels])
+        if proven or all_ruled_out(asked, left_out):
+            return Infeasible(left_out, rejected)
+        return GaveUp(budget.elapsed_s, left_out, rejected)
     moves: tuple[Move, ...] = ()
     if homes:
         placement = in_move_order(instance, placement)

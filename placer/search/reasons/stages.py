@@ -55,11 +55,10 @@ class NodesAtStage:
         before: An earlier stage: a pod without a place on a node there has none at this one.
         same: Another stage, of which this one differs on some nodes alone; and these, by index.
         reaching: Whether pods that have come since that stage look at pods on other nodes.
-        kept: What earlier solves have found out about this stage, for pods that look at nothing
-            beyond a node.
+        kept: What earlier solves have found out about the nodes, empty and with what runs, for pods
+            that look at nothing beyond a node.
         known: Keeps what follows from an ask and a kind of nodes.
         idle: Whether nodes are empty, so that what follows from an ask and a kind holds for all.
-        kept_empty: Keeps what a look at empty nodes found.
         firsts: Pods that keep others off nodes by being the first of their kind; None if the
             time was over before they were known.
         budget: What the next question may spend.
@@ -82,7 +81,6 @@ class NodesAtStage:
     reaching: bool = False
     kept: KeptBlockers | None = None
     idle: bool = False
-    kept_empty: KeptBlockers | None = None
     firsts: FirstPods | None = field(default_factory=FirstPods)
     _known: dict[Hashable, Blocker | None] = field(default_factory=dict)
     _demanded: dict[Hashable, tuple[Demand, ...]] = field(default_factory=dict)
@@ -151,15 +149,15 @@ class NodesAtStage:
             OutOfTimeError: It cannot be known in time.
 
         """
+        if self.kept and self.idle and not barred:
+            one_by_one = partial(self._one_by_one, ask)
+            return self.kept.on_empty_nodes(ask, self.kinds, one_by_one)
         if self.kept and not barred and self._looks_at_its_node(ask):
             look, never = self._look_at_nodes(ask)
             return self.kept.of(ask).count(look, self.is_over, self._look_at_many(ask, never))
         known = None if barred else self.known_before(ask)
         if known is not None:
             return known.count(self._look_at_nodes(ask)[0], self.is_over, lambda _: ())
-        if self.kept_empty and not barred:
-            one_by_one = partial(self._one_by_one, ask)
-            return self.kept_empty.on_empty_nodes(ask, self.kinds, one_by_one)
         return self._one_by_one(ask, barred)
 
     def _one_by_one(
@@ -342,7 +340,7 @@ def stages_of(
         LimitedDomains(nodes, when_empty),
         cache.problems,
         idle=True,
-        kept_empty=cache.blockers,
+        kept=cache.blockers,
     )
     cache.blockers.turn_to(instance.nodes, accounts)
     second = NodesAtStage(
