@@ -248,7 +248,7 @@ class PodSpec(CachedHash):
     @property
     def each(self) -> tuple["PodSpec", ...]:
         """All that the pod asks for, without variants: once, or once for each of them."""
-        return self.resolved or (self,)
+        return self.resolved if self.variants else (self,)
 
     @cached_property
     def resolved(self) -> tuple["PodSpec", ...]:

@@ -344,6 +344,9 @@ RELATIONS = (
 )
 """The rules by which pods look at others."""
 
+_LASTING = tuple(relation.asked for relation in RELATIONS if relation.lasts)
+"""Say whether a pod asks by a rule that it keeps on asking for once it runs."""
+
 
 def looks_at_others(spec: PodSpec) -> bool:
     """Return whether a pod that waits asks anything of other pods."""
@@ -352,7 +355,7 @@ def looks_at_others(spec: PodSpec) -> bool:
 
 def goes_on_asking(spec: PodSpec) -> bool:
     """Return whether a pod that runs asks anything of pods that come."""
-    return any(relation.lasts and relation.asked(spec) for relation in RELATIONS)
+    return any([asked(spec) for asked in _LASTING])
 
 
 def asks_where_members_are(gang: Gang | RunningGang) -> bool:

@@ -8,9 +8,9 @@ from placer.counting.cores import CoresLeft, cores_left
 from placer.counting.devices import DevicesLeft, devices_after, devices_left
 from placer.counting.memory import MemoryLeft, memory_after, memory_left
 from placer.counting.node_resources import ResourceKey, had_by, left_by, with_taken
-from placer.counting.pools import Pools, bound_by, pools_left, pools_with
+from placer.counting.pools import Pools, pools_left, pools_with
+from placer_models.bound import bound_to
 from placer_models.cluster import Instance, Node, RunningPod
-from placer_models.cpuset import is_same
 from placer_models.pod import PodSpec
 from placer_models.relations import goes_on_asking
 from placer_models.variants import pod_on
@@ -88,7 +88,7 @@ def account_after(node: Node, account: Account, came: Collection[RunningPod]) ->
     """
     if node.mig or node.offered or account.pools.bound:
         return None
-    if not all(_floats(node, account.pools, runner) for runner in came):
+    if not all([_floats(node, runner) for runner in came]):
         return None
     specs = [runner.pod.spec for runner in came]
     tenants, affine = _sides_with(account.tenants, account.affine, came)
@@ -104,14 +104,14 @@ def account_after(node: Node, account: Account, came: Collection[RunningPod]) ->
     )
 
 
-def _floats(node: Node, pools: Pools, runner: RunningPod) -> bool:
-    """Return whether a pod is no other on this node, and floats over all of its pool."""
-    spec, place = runner.pod.spec, runner.placement
-    return (
-        not spec.qos.owns_cpus
-        and not spec.variants
-        and is_same(place.cpuset, pools.of(spec.qos).cpus)
-        and not any(bound_by(node, runner))
+def _floats(node: Node, runner: RunningPod) -> bool:
+    """Return whether a pod is no other on this node, and shares a pool of which it holds no part.
+
+    Which CPUs the pool has by now makes no difference to what is left.
+    """
+    spec = runner.pod.spec
+    return not (
+        spec.qos.owns_cpus or spec.variants or bound_to(runner.placement, spec, node)
     )
 
 
@@ -145,13 +145,13 @@ def accounts_of(instance: Instance) -> tuple[Account, ...]:
     alike: dict[Hashable, CoresLeft] = {}
     accounts = []
     for node in instance.nodes:
-        if node.name in running:
-            accounts.append(account_of(node, running[node.name], alike))
-            continue
         key = alike_when_idle(node)
         if key not in idle:
             idle[key] = account_of(node, ())
-        accounts.append(idle[key])
+        account = idle[key]
+        if here := running.get(node.name):
+            account = account_after(node, account, here) or account_of(node, here, alike)
+        accounts.append(account)
     return tuple(accounts)
 
 

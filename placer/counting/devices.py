@@ -58,7 +58,9 @@ def devices_after(left: DevicesLeft, came: Iterable[RunningPod]) -> DevicesLeft:
     if not grants:
         return left
     free, shared, functions = set(left.free), dict(left.shared), left.held_functions
-    device_of = {(device.type, device.minor): device for device in left.healthy}
+    device_of: dict[DeviceKey, Device] = {}
+    if any([grant.share is not None for grant in grants]):
+        device_of = {(device.type, device.minor): device for device in left.healthy}
     for grant in grants:
         key: DeviceKey = grant.type, grant.minor
         if grant.vfs:

@@ -158,10 +158,13 @@ def with_taken(
     """Return what is left of each resource once more pods have come."""
     left = dict(amounts)
     for spec in specs:
-        for key, want in wanted_by(spec).items():
-            have = left.get(key, NODE_RESOURCES[key[0]].unnamed)
-            if key in left or 0 < have < NO_LIMIT:
-                left[key] = have - want
+        for kind in NODE_RESOURCES.values():
+            for name, want in kind.wanted(spec):
+                key = kind.rule, name
+                if key in left:
+                    left[key] -= want
+                elif 0 < kind.unnamed < NO_LIMIT:
+                    left[key] = kind.unnamed - want
     return left
 
 

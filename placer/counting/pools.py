@@ -117,17 +117,21 @@ def pools_after(pools: Pools, came: Iterable[tuple[QosClass, Iterable[int]]]) ->
 
 def pools_with(pools: Pools, came: Iterable[PodSpec]) -> Pools:
     """Return the pools once pods that own no CPU have come to float in them."""
-    milli: dict[QosClass, int] = {}
+    shared, best_effort = list[int](), list[int]()
     for spec in came:
-        milli[spec.qos] = milli.get(spec.qos, 0) + spec.requests.cpu_milli
+        (best_effort if spec.qos is QosClass.BE else shared).append(spec.requests.cpu_milli)
+    return Pools(
+        _asked_for_more(pools.shared, shared),
+        _asked_for_more(pools.best_effort, best_effort),
+        pools.bound,
+    )
 
-    def pool(qos: QosClass) -> Pool:
-        had = pools.of(qos)
-        if qos not in milli:
-            return had
-        return Pool(had.cpus, had.free, had.milli + milli[qos], True, had.milli_per_cpu)
 
-    return Pools(pool(QosClass.LS), pool(QosClass.BE), pools.bound)
+def _asked_for_more(pool: Pool, milli: Sequence[int]) -> Pool:
+    """Return a pool once pods run in it that ask for so much each."""
+    if not milli:
+        return pool
+    return Pool(pool.cpus, pool.free, pool.milli + sum(milli), True, pool.milli_per_cpu)
 
 
 def bound_by(node: Node, pod: RunningPod) -> Iterable[PoolBinding]:
