@@ -355,7 +355,7 @@ def looks_at_others(spec: PodSpec) -> bool:
 
 def goes_on_asking(spec: PodSpec) -> bool:
     """Return whether a pod that runs asks anything of pods that come."""
-    return any([asked(spec) for asked in _LASTING])
+    return any(asked(spec) for asked in _LASTING)
 
 
 def asks_where_members_are(gang: Gang | RunningGang) -> bool:

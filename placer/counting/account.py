@@ -88,7 +88,7 @@ def account_after(node: Node, account: Account, came: Collection[RunningPod]) ->
     """
     if node.mig or node.offered or account.pools.bound:
         return None
-    if not all([_floats(node, runner) for runner in came]):
+    if not all(_floats(node, runner) for runner in came):
         return None
     specs = [runner.pod.spec for runner in came]
     tenants, affine = _sides_with(account.tenants, account.affine, came)

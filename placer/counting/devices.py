@@ -59,7 +59,7 @@ def devices_after(left: DevicesLeft, came: Iterable[RunningPod]) -> DevicesLeft:
         return left
     free, shared, functions = set(left.free), dict(left.shared), left.held_functions
     device_of: dict[DeviceKey, Device] = {}
-    if any([grant.share is not None for grant in grants]):
+    if any(grant.share is not None for grant in grants):
         device_of = {(device.type, device.minor): device for device in left.healthy}
     for grant in grants:
         key: DeviceKey = grant.type, grant.minor
