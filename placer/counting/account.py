@@ -110,9 +110,7 @@ def _floats(node: Node, runner: RunningPod) -> bool:
     Which CPUs the pool has by now makes no difference to what is left.
     """
     spec = runner.pod.spec
-    return not (
-        spec.qos.owns_cpus or spec.variants or bound_to(runner.placement, spec, node)
-    )
+    return not (spec.qos.owns_cpus or spec.variants or bound_to(runner.placement, spec, node))
 
 
 def _sides_with(
