@@ -11,6 +11,7 @@ from placer.explain.explain import DEFAULT_SECONDS, explain
 from placer.explain.explanation import Explanation
 from placer.greedy.expected.loading import load_ahead
 from placer.judge.misfits import Misfit, misfits_on
+from placer.scheduling.arriving import ArrivingPods
 from placer.scheduling.checks import (
     check_batch,
     check_nodes,
@@ -241,13 +242,16 @@ class Scheduler:
             raise ValueError(f"move_budget is {move_budget}; it is 0 pods or more")
         options = options or SolveOptions()
         if dry_run:
-            state = self._state
-            return self._decide(state, batch, options, deadline_s, skip_illegal, move_budget)[0]
+            return self._decide(
+                self._state, batch, options, deadline_s, skip_illegal, move_budget, dry_run=True
+            )[0]
         called_s = monotonic()
         with self._lock:
             left_s = max(LEAST_TIME_S, deadline_s - (monotonic() - called_s))
             state = self._state
-            decision, after = self._decide(state, batch, options, left_s, skip_illegal, move_budget)
+            decision, after = self._decide(
+                state, batch, options, left_s, skip_illegal, move_budget, dry_run=False
+            )
             after = taking(state, batch, decision.placement.pods) if after is None else after
             change = replace(_change(state, after), moved=decision.moves)
             taken = replace(decision, change=change)
@@ -414,23 +418,33 @@ class Scheduler:
         limit_s: float,
         skip_illegal: bool,
         move_budget: int,
+        *,
+        dry_run: bool,
     ) -> tuple[Decision, ClusterState | None]:
-        """Decide as `place` does; beside it stands the cluster afterwards, if that is known."""
+        """Decide as `place` does; beside it stands the cluster afterwards, if that is known.
+
+        Pods are known by then, in a dry run too, but what they teach is counted when the next
+        call comes, or where they were placed in turn and will be there.
+        """
         check_batch(batch, state.node_of)
+        pods, expecting, arriving = tuple(pods_of(batch.gangs)), self._expecting, None
         with no_collection() as collect:
             legal = legal_part_of(batch, state.nodes, skip_illegal=skip_illegal)
-            strategy, demand = strategy_of(state, options), None
+            strategy = strategy_of(state, options)
             if strategy is NodeStrategy.EXPECTED:
-                demand = self._expecting.demand_on(state)
-            self._expecting.arrive(pods_of(batch.gangs))
+                arriving = ArrivingPods(pods, expecting.demand_on(state), expecting)
             cache = self._cache()
             options = replace(options, strategy=strategy, time_limit_s=limit_s)
             if options.engine is not Engine.GREEDY:
                 collect()
             earlier = self._earlier
-            decided = decide(state, batch, legal, options, demand, cache, move_budget, earlier)
+            decided = decide(state, batch, legal, options, arriving, cache, move_budget, earlier)
         self._caches.append(cache)
         self._earlier = decided[0].placement if decided[0].placement.pods else earlier
+        if dry_run or arriving is None or arriving.ahead is None:
+            expecting.arrive(pods)
+        else:
+            expecting.follow(arriving.ahead, pods)
         return decided
 
     def _cache(self) -> SolveCache:

@@ -5,16 +5,16 @@ from dataclasses import replace
 from time import monotonic
 
 from placer.judge.breaches import breaches
+from placer.scheduling.arriving import ArrivingPods
 from placer.scheduling.cluster_state import ClusterState
 from placer.scheduling.decision import Batch, Decision
-from placer.scheduling.in_turn import goes_in_turn, placed_by_columns, placed_in_turn
+from placer.scheduling.in_turn import goes_in_turn, placed_in_turn
 from placer.search.baseline import SolveCache
 from placer.search.cp import SolverError
 from placer.search.garbage import no_collection
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import RunningPod
-from placer_models.demand import ExpectedDemand
 from placer_models.left_out import LegalGangs
 from placer_models.node_strategy import NodeStrategy
 from placer_models.placement import Placement, PodPlacement
@@ -29,7 +29,7 @@ def decide(
     batch: Batch,
     legal: LegalGangs,
     options: SolveOptions,
-    demand: ExpectedDemand | None,
+    arriving: ArrivingPods | None,
     cache: SolveCache,
     move_budget: int = 0,
     earlier: Placement | None = None,
@@ -43,7 +43,8 @@ def decide(
         batch: The pods that wait.
         legal: The part of the batch that is asked about, and who is left out of it.
         options: How to solve; the time limit is from this call to its end.
-        demand: The pods that are expected, where the strategy looks at them.
+        arriving: The pods of the batch as they come, where the strategy looks at what is expected
+            then. If they are placed in turn and their places hold, all have come in the end.
         cache: What earlier batches have left.
         move_budget: How many running pods may move.
         earlier: Places that the search may begin with.
@@ -54,25 +55,31 @@ def decide(
     """
     began_s = monotonic()
     # The solver is asked about this very object, so that the judge knows it again.
+    demand = None if arriving is None else arriving.demand
     instance = state.asking(legal, move_budget, options.strategy, demand)
-    baseline = state.baseline(cache)
-    first, after = None, None
+    baseline, first = state.baseline(cache), None
     if goes_in_turn(instance, options):
         with no_collection():
-            first = placed_by_columns(instance, baseline, options)
-            if first is None and len(instance.gangs) > 1:
-                first, after = placed_in_turn(state, instance, options, cache) or (None, None)
-        baseline = state.baseline(cache)
+            first = placed_in_turn(state, instance, options, cache, arriving)
+    if first is not None and arriving is not None and arriving.demand is not demand:
+        demand = arriving.demand
+        instance = state.asking(legal, move_budget, options.strategy, demand)
     left_s = max(LEAST_TIME_S, options.time_limit_s - (monotonic() - began_s))
     options = replace(options, strategy=None, time_limit_s=left_s)
-    answer = solve(instance, options, baseline=baseline, earlier=earlier, greedy=first)
+    places = None if first is None else first.placement
+    answer = solve(instance, options, baseline=baseline, earlier=earlier, greedy=places)
     decision = Decision(batch, answer, state.version, demand=demand)
     found = breaches(instance, decision.placement, baseline.nodes_before)
     if found:
         raise SolverError("; ".join(f"{b.rule}: {b.message}" for b in found[:3]))
-    if after is None or decision.placement != first:
+    if first is None or decision.placement != first.placement:
+        if arriving is not None:
+            arriving.restart()
         return decision, None
-    return decision, replace(after, version=state.version + 1) if first.pods else state
+    after = first.state
+    if after is not None:
+        after = replace(after, version=state.version + 1) if first.placement.pods else state
+    return decision, after
 
 
 def strategy_of(state: ClusterState, options: SolveOptions) -> NodeStrategy | None:

@@ -77,8 +77,10 @@ class Decision:
         answer: The outcome, with tiers, bounds and reasons.
         version: The version of the state that it was decided on.
         change: The change that taking it has made; None if it is not taken yet.
-        demand: The pods that were expected, by which its tier ``expected`` is measured; None under
-            another strategy.
+        demand: The pods that were expected when the last pod came, with prices: by these its tier
+            ``expected`` is measured. Where pods are placed in turn, earlier ones of the batch
+            were placed by the demand and the prices that held when they came. None under another
+            strategy.
 
     """
 

@@ -1,20 +1,23 @@
 """Expecting: the demand that a Scheduler keeps room for, given or learned, and its prices."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice
 from threading import Lock
 
 from placer.counting.account import Account
 from placer.counting.left import node_left
-from placer.greedy.expected.arrays import array_prices
-from placer.scheduling.cluster_state import ClusterState, NodeRecord
+from placer.scheduling.cluster_state import ClusterState
 from placer.scheduling.expectation import Expectation
-from placer_models.demand import ExpectedDemand
-from placer_models.expected import REFRESH_PERCENT, NodeLeft, alike_counted_together, open_on_each
+from placer.search.scored import prices_on
+from placer_models.cluster import Nodes
+from placer_models.demand import ExpectedDemand, ExpectedShape
+from placer_models.expected import REFRESH_PERCENT
 from placer_models.forecast import learned_demand, shape_of
 from placer_models.incremental import PersistentTuple, changed_indices
+from placer_models.placement import NamespacedName
 from placer_models.pod import Pod
 
 FIRST_COUNT = 64
@@ -24,41 +27,100 @@ arrived so far, up to half of `MOST_ARRIVED`."""
 MOST_ARRIVED = 16_384
 """The last so many arrivals are the demand; older ones are forgotten."""
 
+PricesOf = Callable[[ExpectedDemand], tuple[int, ...]]
+"""Returns the prices of a demand on some nodes."""
+
+
+@dataclass(slots=True)
+class _Learned:
+    """What has been learned so far.
+
+    Attributes:
+        demand: What room is kept for, with prices; None before the first look.
+        pods: The shapes of the pods that are remembered, by key, oldest first.
+        is_shared: Whether others have the same pods, so that who learns more makes a copy.
+        arrivals: How many pods were seen.
+        next_count: Once so many were seen, what was learned is counted again.
+        idle_milli: Thousandths of GPUs that were left when prices were found last.
+        forked_at: How many pods had been seen when this was forked from another one.
+
+    """
+
+    demand: ExpectedDemand | None
+    pods: dict[NamespacedName, ExpectedShape | None]
+    is_shared: bool
+    arrivals: int
+    next_count: int
+    idle_milli: int
+    forked_at: int = 0
+
 
 class Expecting:
-    """What a Scheduler expects, as it changes. Every method may be called from any thread."""
+    """What a Scheduler expects, as it changes. Every method may be called from any thread.
+
+    Attributes:
+        learned: What it has learned, or was given. Nobody but forks and those forked looks at it.
+
+    """
 
     def __init__(self, start: Expectation) -> None:
         """Begin with what is expected at the start."""
         self._lock = Lock()
-        self._is_given, self._demand = start.is_given, start.demand
-        self._pods = dict(start.arrived)
-        self._is_shared = False
-        self._arrivals, self._next_count = start.arrivals, start.next_count
-        self._idle_then = start.idle_milli
+        self._is_given = start.is_given
+        self.learned = _Learned(
+            start.demand,
+            dict(start.arrived),
+            is_shared=False,
+            arrivals=start.arrivals,
+            next_count=start.next_count,
+            idle_milli=start.idle_milli,
+        )
         self._idle = IdleGpus()
 
     def forked(self) -> "Expecting":
-        """Return one that knows the same, and goes its own way."""
+        """Return one that has learned the same, and goes its own way."""
+        found = Expecting(Expectation(is_given=self._is_given))
         with self._lock:
-            found = Expecting(Expectation(self._demand, self._is_given))
-            self._is_shared = found._is_shared = True  # Who learns first makes a copy.
-            found._pods = self._pods
-            found._arrivals, found._next_count = self._arrivals, self._next_count
-            found._idle_then = self._idle_then
+            self.learned.is_shared = True
+            found.learned = replace(self.learned, forked_at=self.learned.arrivals)
+            found._idle = self._idle.copy()
         return found
+
+    def follow(self, fork: "Expecting", pods: Iterable[Pod]) -> None:
+        """Go on from where a fork has got to, which nobody uses any more.
+
+        Args:
+            fork: It was forked from this one.
+            pods: The pods that have arrived there since. Those that have arrived here meanwhile,
+                in dry runs, are not forgotten.
+
+        """
+        with self._lock:
+            alone = self.learned.arrivals == fork.learned.forked_at
+            if alone:
+                self.learned = fork.learned
+            else:
+                self.learned = replace(
+                    fork.learned,
+                    pods=self.learned.pods,
+                    is_shared=self.learned.is_shared,
+                    arrivals=self.learned.arrivals,
+                )
+        if not alone:
+            self.arrive(pods)
 
     @property
     def now(self) -> Expectation:
         """What is expected now."""
         with self._lock:
+            found = self.learned
             return Expectation(
-                self._demand,
+                found.demand,
                 self._is_given,
-                tuple(self._pods.items()),
-                self._arrivals,
-                self._next_count,
-                self._idle_then,
+                tuple(found.pods.items()),
+                found.arrivals,
+                found.next_count,
+                found.idle_milli,
             )
 
     def arrive(self, pods: Iterable[Pod]) -> None:
@@ -66,46 +128,67 @@ class Expecting:
         if self._is_given:
             return
         with self._lock:
-            new = [pod for pod in pods if pod.key not in self._pods]
-            if not new:
-                return
-            if self._is_shared:
-                self._pods, self._is_shared = dict(self._pods), False
-            for pod in new:
-                self._pods[pod.key] = _known_shape(pod.spec)
-                self._arrivals += 1
-                if len(self._pods) > MOST_ARRIVED:
-                    del self._pods[next(iter(self._pods))]
+            found = self.learned
+            for pod in pods:
+                if pod.key in found.pods:
+                    continue
+                if found.is_shared:
+                    found.pods, found.is_shared = dict(found.pods), False
+                found.pods[pod.key] = _known_shape(pod.spec)
+                found.arrivals += 1
+                if len(found.pods) > MOST_ARRIVED:
+                    del found.pods[next(iter(found.pods))]
 
     def demand_on(self, state: ClusterState) -> ExpectedDemand:
         """Return the demand to place by, with prices as the state is now, or was a while ago."""
         with self._lock:
-            demand = self._demand
-            if demand is None:
-                demand = self._learned(self._arrivals, state, None)
-            while not self._is_given and self._arrivals >= self._next_count:
-                demand = self._learned(self._next_count, state, demand)
-            idle, then = self._idle.total(state.records), self._idle_then
-            fewer, more = 100 * idle < REFRESH_PERCENT * then, 100 * then < REFRESH_PERCENT * idle
-            if demand.prices is None or fewer or more:
-                demand = demand.priced(_prices(demand, state))
-                self._idle_then = idle
-            self._demand = demand
-            return demand
+            idle_milli = self._idle.total(state.accounts)
+            return self._renewed(
+                state.nodes,
+                idle_milli,
+                lambda demand: prices_on(demand, state.nodes, state.accounts),
+            )
 
-    def _learned(
-        self, arrivals: int, state: ClusterState, known: ExpectedDemand | None
-    ) -> ExpectedDemand:
+    def demand_with(self, nodes: Nodes, idle_milli: int, prices_of: PricesOf) -> ExpectedDemand:
+        """Return the same on nodes of which the caller knows what is left.
+
+        Args:
+            nodes: The nodes.
+            idle_milli: What is left of all their GPUs, in 1/1000.
+            prices_of: Returns the prices of a demand on them.
+
+        """
+        with self._lock:
+            return self._renewed(nodes, idle_milli, prices_of)
+
+    def _renewed(self, nodes: Nodes, idle_milli: int, prices_of: PricesOf) -> ExpectedDemand:
+        found = self.learned
+        demand = found.demand
+        if demand is None:
+            demand = self._count(found.arrivals, nodes, None)
+        while not self._is_given and found.arrivals >= found.next_count:
+            demand = self._count(found.next_count, nodes, demand)
+        had = found.idle_milli
+        fewer = 100 * idle_milli < REFRESH_PERCENT * had
+        more = 100 * had < REFRESH_PERCENT * idle_milli
+        if demand.prices is None or fewer or more:
+            demand = demand.priced(prices_of(demand))
+            found.idle_milli = idle_milli
+        found.demand = demand
+        return demand
+
+    def _count(self, arrivals: int, nodes: Nodes, known: ExpectedDemand | None) -> ExpectedDemand:
         """Return what the first so many arrivals teach.
 
         However many arrive at a time, it is counted after as many of them: so pods that arrive
         in batches teach the same as pods that arrive one by one.
         """
-        count = max(0, len(self._pods) - (self._arrivals - arrivals))
-        first = islice(self._pods.values(), count)
-        self._next_count = arrivals + until_next_count(arrivals)
+        found = self.learned
+        count = max(0, len(found.pods) - (found.arrivals - arrivals))
+        first = islice(found.pods.values(), count)
+        found.next_count = arrivals + until_next_count(arrivals)
         shapes = Counter(shape for shape in first if shape is not None)
-        return learned_demand(shapes, count, state.nodes, known)
+        return learned_demand(shapes, count, nodes, known)
 
 
 def until_next_count(arrivals: int) -> int:
@@ -116,41 +199,36 @@ def until_next_count(arrivals: int) -> int:
 _known_shape = lru_cache(maxsize=4_096)(shape_of)
 
 
-def _prices(demand: ExpectedDemand, state: ClusterState) -> tuple[int, ...]:
-    """Return the prices on the nodes of a state, the same as the judge finds for them."""
-    known: dict[int, NodeLeft] = {}
-    rows = []
-    for record, may in zip(state.records, open_on_each(demand, state.nodes), strict=True):
-        left = known.get(id(record.account))
-        if left is None:
-            left = node_left(record.account, with_memory=demand.looks_at_memory)
-            known[id(record.account)] = left
-        rows.append((may, left))
-    return array_prices(demand, alike_counted_together(rows))
-
-
 class IdleGpus:
     """What is left of the GPUs of all nodes, counted anew only where nodes have changed."""
 
     def __init__(self) -> None:
         """Begin with no node."""
-        self._records: PersistentTuple[NodeRecord] = PersistentTuple(())
+        self._accounts: PersistentTuple[Account] = PersistentTuple(())
         self._milli: list[int] = []
         self._total = 0
 
-    def total(self, records: PersistentTuple[NodeRecord]) -> int:
+    def copy(self) -> "IdleGpus":
+        """Return one that goes its own way from here."""
+        found = IdleGpus()
+        found._accounts, found._total = self._accounts, self._total
+        found._milli = list(self._milli)
+        return found
+
+    def total(self, accounts: PersistentTuple[Account]) -> int:
         """Return what is left on all nodes, in thousandths of a GPU."""
-        if len(records) != len(self._records):
-            known = {id(record.account): record.account for record in records}
+        if len(accounts) != len(self._accounts):
+            # Idle nodes that are alike share their account.
+            known = {id(account): account for account in accounts}
             left = {number: _left(account) for number, account in known.items()}
-            self._milli = [left[id(record.account)] for record in records]
+            self._milli = [left[id(account)] for account in accounts]
             self._total = sum(self._milli)
         else:
-            for at in changed_indices(self._records, records):
-                milli = _left(records[at].account)
+            for at in changed_indices(self._accounts, accounts):
+                milli = _left(accounts[at])
                 self._total += milli - self._milli[at]
                 self._milli[at] = milli
-        self._records = records
+        self._accounts = accounts
         return self._total
 
 

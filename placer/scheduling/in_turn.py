@@ -1,14 +1,32 @@
 """Lone pods in turn, by columns or not: each has the place that a call of its own would give."""
 
+from typing import NamedTuple
+
 from placer.greedy.expected.scorer import ExpectedScorer
+from placer.scheduling.arriving import ArrivingPods
 from placer.scheduling.cluster_state import ClusterState
-from placer.search.baseline import Baseline, SolveCache
+from placer.scheduling.expecting import Expecting
+from placer.search.baseline import SolveCache
 from placer.search.lone_place import RejectedLonePlaceError, place_of_lone_pod
 from placer.search.options import BatchOrder, Engine, SolveOptions
-from placer.search.scored import scorer_of
+from placer.search.scored import expected_scorer
 from placer_models.cluster import Instance, RunningPod
+from placer_models.demand import ExpectedDemand
 from placer_models.left_out import LegalGangs
-from placer_models.placement import Placement
+from placer_models.placement import NamespacedName, Placement
+
+
+class PlacedInTurn(NamedTuple):
+    """Places of pods that were placed in turn.
+
+    Attributes:
+        placement: Those of all pods that find one.
+        state: The cluster once they are there; None where nobody had to work that out.
+
+    """
+
+    placement: Placement
+    state: ClusterState | None
 
 
 def goes_in_turn(instance: Instance, options: SolveOptions) -> bool:
@@ -33,59 +51,96 @@ def goes_in_turn(instance: Instance, options: SolveOptions) -> bool:
     )
 
 
-def placed_by_columns(
-    instance: Instance, baseline: Baseline, options: SolveOptions
-) -> Placement | None:
-    """Return the places of all pods that find one, if numbers alone can tell them, else None.
-
-    Args:
-        instance: The cluster with the pods, in the order in which they are placed.
-        baseline: Its nodes, counted.
-        options: How to place them.
-
-    """
-    demand = instance.demand
-    if options.scoring is not None or demand is None or demand.prices is None:
-        return None
-    scorer = scorer_of(instance, options, baseline)
-    if not isinstance(scorer, ExpectedScorer):
-        return None
-    cache = baseline.cache
-    return cache.places.placed(instance, baseline.accounts, scorer, cache.problems)
-
-
 def placed_in_turn(
-    state: ClusterState, instance: Instance, options: SolveOptions, cache: SolveCache
-) -> tuple[Placement, ClusterState] | None:
-    """Return the places of all pods that find one, and the cluster once they are there.
-
-    The answer is None if a place could not be realised. Places are those that the pods have in the
-    end: LS and BE pods run in the pools that pods after them leave (C7). Under ``expected`` the
-    demand and its prices stay what they were when the call came, where single calls would have
-    learned on the way.
+    state: ClusterState,
+    instance: Instance,
+    options: SolveOptions,
+    cache: SolveCache,
+    arriving: ArrivingPods | None,
+) -> PlacedInTurn | None:
+    """Return the places of all pods that find one, or None: then `solve` has to find them.
 
     Args:
         state: The cluster.
         instance: The same with the pods, in the order in which they are placed.
         options: How to place them.
         cache: What earlier batches have left.
+        arriving: The pods as they come, under strategy ``expected``; None under others.
 
     """
-    node_of: dict[tuple[str, str], str] = {}
+    if arriving is not None and options.scoring is None:
+        placement = placed_by_columns(state, instance, options, cache, arriving)
+        if placement is not None:
+            return PlacedInTurn(placement, None)
+        arriving.restart()
+    if len(instance.gangs) == 1 and (arriving is None or arriving.is_one):
+        return None  # `solve` goes the same way.
+    return placed_by_greedy_path(state, instance, options, cache, arriving)
+
+
+def placed_by_columns(
+    state: ClusterState,
+    instance: Instance,
+    options: SolveOptions,
+    cache: SolveCache,
+    arriving: ArrivingPods,
+) -> Placement | None:
+    """Return the places of all pods that find one, if numbers alone can tell them, else None."""
+    nodes, known = state.nodes, arriving.demand
+    scorer = expected_scorer(known, nodes, options, cache.greedy)
+    columns = cache.places.columns_of(nodes, state.accounts)
+
+    def look(expecting: Expecting) -> ExpectedDemand:
+        return expecting.demand_with(nodes, columns.idle_milli, columns.prices)
+
+    def scorer_for(pod: NamespacedName) -> ExpectedScorer:
+        nonlocal known, scorer
+        demand = arriving.until(pod, look)
+        if demand is not known:
+            known, scorer = demand, expected_scorer(demand, nodes, options, cache.greedy)
+        return scorer
+
+    placement = cache.places.placed(instance.gangs, state.accounts, scorer_for, cache.problems)
+    if placement is not None:
+        arriving.all(look)
+    return placement
+
+
+def placed_by_greedy_path(
+    state: ClusterState,
+    instance: Instance,
+    options: SolveOptions,
+    cache: SolveCache,
+    arriving: ArrivingPods | None,
+) -> PlacedInTurn | None:
+    """Return the places of all pods that find one, or None if a place could not be realised.
+
+    Places are those that the pods have in the end: LS and BE pods run in the pools that pods after
+    them leave (C7).
+    """
+    node_of: dict[NamespacedName, str] = {}
+    demand = instance.demand
+
+    def look(expecting: Expecting) -> ExpectedDemand:
+        return expecting.demand_on(state)
+
     try:
         for gang in instance.gangs:
-            alone = LegalGangs((gang,), ())
-            asked = state.asking(alone, 0, instance.strategy, instance.demand)
+            if arriving is not None:
+                demand = arriving.until(gang.pods[0].key, look)
+            asked = state.asking(LegalGangs((gang,), ()), 0, instance.strategy, demand)
             place = place_of_lone_pod(asked, state.baseline(cache), options)
             if place is not None:
                 node_of[place.key] = place.node
                 state = state.with_pods((RunningPod(gang.pods[0], place),))
     except RejectedLonePlaceError:
         return None
+    if arriving is not None:
+        arriving.all(look)
     places = {
         runner.pod.key: runner.placement
         for node in set(node_of.values())
         for runner in state.of(node).pods
         if runner.pod.key in node_of
     }
-    return Placement(tuple(places[key] for key in node_of)), state
+    return PlacedInTurn(Placement(tuple(places[key] for key in node_of)), state)

@@ -1,17 +1,20 @@
 """The greedy answer to a Problem, with the scorer that the options or the strategy name."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 
+from placer.counting.account import Account
 from placer.counting.left import node_left
+from placer.greedy.cache import GreedyCache
 from placer.greedy.expected.arrays import array_prices
 from placer.greedy.expected.scorer import ExpectedScorer, ExpectedScoring
 from placer.greedy.place import place_greedily
 from placer.greedy.scorer import NodeScorer
 from placer.search.baseline import Baseline
 from placer.search.options import SolveOptions
-from placer_models.cluster import Instance
+from placer_models.cluster import Instance, Node, Nodes
 from placer_models.demand import ExpectedDemand
-from placer_models.expected import alike_counted_together, open_on
+from placer_models.expected import NodeLeft, alike_counted_together, open_on_each
 from placer_models.forecast import demand_in
 from placer_models.node_strategy import NodeStrategy
 from placer_models.problem.problem import Choices, Problem
@@ -26,18 +29,24 @@ def with_prices(instance: Instance, baseline: Baseline) -> Instance:
         return instance
     demand = demand_in(instance)
     if demand.prices is None:
-        demand = demand.priced(prices_on(demand, instance, baseline))
+        demand = demand.priced(prices_on(demand, instance.nodes, baseline.accounts))
     return instance if demand is instance.demand else replace(instance, demand=demand)
 
 
-def prices_on(demand: ExpectedDemand, instance: Instance, baseline: Baseline) -> tuple[int, ...]:
-    """Return the prices as the nodes are before anything new is placed."""
-    rows = zip(instance.nodes, baseline.accounts, strict=True)
-    lefts = (
-        (open_on(demand, node), node_left(account, with_memory=demand.looks_at_memory))
-        for node, account in rows
-    )
-    return array_prices(demand, alike_counted_together(lefts))
+def prices_on(
+    demand: ExpectedDemand, nodes: tuple[Node, ...], accounts: Iterable[Account]
+) -> tuple[int, ...]:
+    """Return the prices on nodes as their accounts say that they are, as the judge finds them."""
+    known: dict[int, NodeLeft] = {}
+    rows = []
+    for account, may in zip(accounts, open_on_each(demand, Nodes.of(nodes)), strict=True):
+        # Idle nodes that are alike share their account.
+        left = known.get(id(account))
+        if left is None:
+            left = node_left(account, with_memory=demand.looks_at_memory)
+            known[id(account)] = left
+        rows.append((may, left))
+    return array_prices(demand, alike_counted_together(rows))
 
 
 def is_scored(instance: Instance, options: SolveOptions) -> bool:
@@ -52,9 +61,16 @@ def scorer_of(instance: Instance, options: SolveOptions, baseline: Baseline) -> 
         return cache.scorer_of(options.scoring, instance.nodes)
     if instance.strategy is not NodeStrategy.EXPECTED or demand is None:
         return None
-    scorer = cache.scorer_of(ExpectedScoring(demand.priced(None)), instance.nodes)
-    if isinstance(scorer, ExpectedScorer):
-        scorer.prepare(demand.prices or (), options.time_limit_s)
+    return expected_scorer(demand, instance.nodes, options, cache)
+
+
+def expected_scorer(
+    demand: ExpectedDemand, nodes: tuple[Node, ...], options: SolveOptions, cache: GreedyCache
+) -> ExpectedScorer:
+    """Return the scorer of strategy ``expected``, in which the prices of the demand hold."""
+    scorer = cache.scorer_of(ExpectedScoring(demand.priced(None)), nodes)
+    assert isinstance(scorer, ExpectedScorer), "the scoring makes no other"
+    scorer.prepare(demand.prices or (), options.time_limit_s)
     return scorer
 
 

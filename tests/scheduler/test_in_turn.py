@@ -34,9 +34,7 @@ def options_for(rng: Random, pods: Sequence[Pod]) -> SolveOptions:
         BestFitScoring(),
         FragmentationScoring.of(pod.spec for pod in pods),
     )
-    # Single calls learn what is expected on the way, and a batch does not.
-    strategies = [one for one in NodeStrategy if one is not NodeStrategy.EXPECTED]
-    chosen = rng.choice((*strategies, *scorings))
+    chosen = rng.choice((*NodeStrategy, *scorings))
     if isinstance(chosen, NodeStrategy):
         return SolveOptions(Engine.GREEDY, strategy=chosen)
     return SolveOptions(Engine.GREEDY, scoring=chosen)

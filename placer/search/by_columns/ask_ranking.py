@@ -38,6 +38,10 @@ class AskRanking:
         self._everywhere: Indices = np.arange(len(may))
         self._keys: Numbers = np.full(len(may), _NO_PLACE, dtype=np.int64)
         self._gpus: Numbers = np.zeros(len(may), dtype=np.int64)
+        self.forget()
+
+    def forget(self) -> None:
+        """Forget what is known of nodes: another scorer chooses among them."""
         self._epoch: Hashable = None
         self._seen = -1
 

@@ -6,6 +6,7 @@ the same to the last id, at a fraction of the cost. Where anything is not simple
 from here, and the greedy path gives it. The judge looks at these places as at all others.
 """
 
+from collections.abc import Callable, Iterable
 from functools import partial
 
 import numpy as np
@@ -20,10 +21,10 @@ from placer.search.by_columns.simple_words import SimpleWords
 from placer.state.fits import best_pair_minimum_of, fit_of
 from placer.state.problem_cache import ProblemCache
 from placer.state.requirements import PodRequirements, relevant_facts_of
-from placer_models.cluster import Instance, Node
+from placer_models.cluster import Node, Nodes
 from placer_models.incremental import PersistentTuple
-from placer_models.placement import Placement, PodPlacement
-from placer_models.pod import PodSpec
+from placer_models.placement import NamespacedName, Placement, PodPlacement
+from placer_models.pod import Gang, PodSpec
 from placer_models.policy import AlignmentPolicy
 from placer_models.problem.problem import Fit
 
@@ -32,6 +33,9 @@ MOST_RANKINGS, MOST_RANKED = 1_000, 8_000_000
 
 MOST_CHANGES = 8
 """How many changes of each node are noted before all that is kept begins anew."""
+
+ScorerFor = Callable[[NamespacedName], ExpectedScorer]
+"""Returns what chooses among nodes for the pod of the key."""
 
 
 class PlacesByColumns:
@@ -42,54 +46,13 @@ class PlacesByColumns:
 
     def __init__(self) -> None:
         """Begin with no nodes."""
-        self._nodes: tuple[Node, ...] | None = None
-        self._columns = SimpleColumns((), PersistentTuple(()))
+        self._nodes: tuple[Node, ...] = Nodes()
+        self._columns = SimpleColumns(Nodes(), PersistentTuple(()))
         self._words = SimpleWords(())
         self._scorer: ExpectedScorer | None = None
         self._rankings: dict[PodSpec, AskRanking | None] = {}
 
-    def placed(
-        self,
-        instance: Instance,
-        accounts: PersistentTuple[Account],
-        scorer: ExpectedScorer,
-        cache: ProblemCache,
-    ) -> Placement | None:
-        """Return the places of all pods that find one, each as a call of its own would give it.
-
-        The answer is None if something is not simple.
-
-        Args:
-            instance: Lone pods wait, and are placed in their order; none may move.
-            accounts: What is left on each node.
-            scorer: Chooses among nodes.
-            cache: What was worked out for earlier Problems.
-
-        """
-        wanted = [(gang, simple_ask(gang.pods[0].spec)) for gang in instance.gangs]
-        if any(ask is None for _, ask in wanted):
-            return None
-        columns = self._turned_to(instance.nodes, accounts)
-        if not columns.are_simple:
-            return None
-        if scorer is not self._scorer:
-            self._rankings.clear()
-            self._scorer = scorer
-        places: list[PodPlacement] = []
-        for gang, ask in wanted:
-            ranking = self._ranking(gang.pods[0].spec, ask, cache)
-            if ask is None or ranking is None:
-                return None
-            at = ranking.best(columns, scorer)
-            if at is not None:
-                gpus = ranking.gpus_on(at, columns)
-                places.append(self._words.place(gang, ask, at, accounts[at], gpus))
-                columns.take(at, ask, gpus)
-        return Placement(tuple(places))
-
-    def _turned_to(
-        self, nodes: tuple[Node, ...], accounts: PersistentTuple[Account]
-    ) -> SimpleColumns:
+    def columns_of(self, nodes: Nodes, accounts: PersistentTuple[Account]) -> SimpleColumns:
         """Return the columns of the nodes as they are now."""
         most = MOST_CHANGES * (len(nodes) + 1_000)
         if self._nodes is not nodes or len(self._columns.changed) > most:
@@ -101,26 +64,69 @@ class PlacesByColumns:
             self._columns.turn_to(accounts)
         return self._columns
 
-    def _ranking(
-        self, spec: PodSpec, ask: SimpleAsk | None, cache: ProblemCache
-    ) -> AskRanking | None:
+    def placed(
+        self,
+        gangs: Iterable[Gang],
+        accounts: PersistentTuple[Account],
+        scorer_for: ScorerFor,
+        cache: ProblemCache,
+    ) -> Placement | None:
+        """Return the places of all pods that find one, each as a call of its own would give it.
+
+        The answer is None if something is not simple.
+
+        Args:
+            gangs: Lone pods, which are placed in their order on the nodes of `columns_of`.
+            accounts: What was left on each node then.
+            scorer_for: Returns what chooses among nodes for the next pod, once all before it have
+                their places.
+            cache: What was worked out for earlier Problems.
+
+        """
+        columns = self._columns
+        if not columns.are_simple:
+            return None
+        wanted = []
+        for gang in gangs:
+            ask = simple_ask(gang.pods[0].spec)
+            if ask is None:
+                return None
+            wanted.append((gang, ask))
+        places: list[PodPlacement] = []
+        for gang, ask in wanted:
+            (pod,) = gang.pods
+            scorer = scorer_for(pod.key)
+            if scorer is not self._scorer:
+                self._scorer = scorer
+                for known in filter(None, self._rankings.values()):
+                    known.forget()
+            ranking = self._ranking(pod.spec, ask, cache)
+            if ranking is None:
+                return None
+            at = ranking.best(columns, scorer)
+            if at is not None:
+                gpus = ranking.gpus_on(at, columns)
+                places.append(self._words.place(gang, ask, at, accounts[at], gpus))
+                columns.take(at, ask, gpus)
+        return Placement(tuple(places))
+
+    def _ranking(self, spec: PodSpec, ask: SimpleAsk, cache: ProblemCache) -> AskRanking | None:
         """Return the ranking for pods of a spec; None if more than numbers decides."""
         if spec in self._rankings:
             ranking = self._rankings.pop(spec)
         else:
-            most = min(MOST_RANKINGS, MOST_RANKED // max(1, len(self._nodes or ())))
+            most = min(MOST_RANKINGS, MOST_RANKED // max(1, len(self._nodes)))
             if len(self._rankings) >= max(1, most):
                 del self._rankings[next(iter(self._rankings))]  # least recently used
-            may = None if ask is None else self._may_come(spec, cache)
-            ranking = None if may is None or ask is None else AskRanking(ask, may)
+            may = self._may_come(spec, cache)
+            ranking = None if may is None else AskRanking(ask, may)
         self._rankings[spec] = ranking
         return ranking
 
     def _may_come(self, spec: PodSpec, cache: ProblemCache) -> Mask | None:
         """Return to which nodes the pods may come at all; None if they would rather have some."""
-        nodes = self._nodes or ()
         relevant = relevant_facts_of((PodRequirements(spec, (), ""),))
-        kinds, numbers = cache.kinds_of(nodes, relevant)
+        kinds, numbers = cache.kinds_of(self._nodes, relevant)
         fits = [cache.memo((fit_of, spec), (kind,), partial(fit_of, spec, kind)) for kind in kinds]
         if best_pair_minimum_of(spec, kinds) or not all(map(_says_nothing, fits)):
             return None

@@ -6,15 +6,14 @@ import numpy as np
 
 from placer.counting.account import Account
 from placer.greedy.columns import Indices, Numbers
+from placer.greedy.expected.arrays import array_prices
 from placer.greedy.free_nodes import MILLI_PER_PERCENT
 from placer.greedy.scorer import FreeNodes
 from placer.search.by_columns.simple_asks import SimpleAsk
-from placer.search.by_columns.simple_nodes import (
-    SimpleRow,
-    are_simple,
-    simple_row,
-)
-from placer_models.cluster import Node
+from placer.search.by_columns.simple_nodes import SimpleRow, are_simple, simple_row
+from placer_models.cluster import Nodes
+from placer_models.demand import ExpectedDemand
+from placer_models.expected import alike_counted_together, open_on_each
 from placer_models.incremental import PersistentTuple, changed_indices
 
 _NOTHING = SimpleRow(-1, 0, 0, ())
@@ -29,10 +28,11 @@ class SimpleColumns:
         pods: How many pods more each node takes.
         alike: A number for each node; nodes with one number have the same row.
         changed: The indices of nodes that have changed so far, one after the other.
+        idle_milli: What is left of all GPUs, in 1/1000.
 
     """
 
-    def __init__(self, nodes: tuple[Node, ...], accounts: PersistentTuple[Account]) -> None:
+    def __init__(self, nodes: Nodes, accounts: PersistentTuple[Account]) -> None:
         """Write down what the nodes have left."""
         self._nodes, self._accounts = nodes, accounts
         self._are_simple = are_simple(nodes)
@@ -40,6 +40,7 @@ class SimpleColumns:
         self._ahead: set[int] = set()
         self._odd: set[int] = set()
         self.rows: list[SimpleRow] = []
+        self.idle_milli = 0
         if not self._are_simple:
             return
         # Idle nodes that are alike share their account.
@@ -52,6 +53,7 @@ class SimpleColumns:
             if row is None:
                 self._odd.add(at)
             self.rows.append(row or _NOTHING)
+        self.idle_milli = sum(sum(row.gpu_milli) for row in self.rows)
         most = max((len(account.devices.healthy) for account in accounts), default=0)
         gpus: Numbers = np.zeros((len(nodes), most), dtype=np.int64)
         for into, row in zip(gpus, self.rows, strict=True):
@@ -113,7 +115,15 @@ class SimpleColumns:
             ),
         )
 
+    def prices(self, demand: ExpectedDemand) -> tuple[int, ...]:
+        """Return the prices of a demand on the nodes as they are now."""
+        with_memory = demand.looks_at_memory
+        lefts = {row: row.left(with_memory=with_memory) for row in set(self.rows)}
+        each = zip(open_on_each(demand, self._nodes), self.rows, strict=True)
+        return array_prices(demand, alike_counted_together((may, lefts[row]) for may, row in each))
+
     def _write(self, at: int, row: SimpleRow) -> None:
+        self.idle_milli += sum(row.gpu_milli) - sum(self.rows[at].gpu_milli)
         self.rows[at] = row
         self.alike[at] = self._number(row)
         self.pods[at] = row.pods

@@ -16,6 +16,7 @@ from placer.greedy.free_nodes import MILLI_PER_PERCENT
 from placer_models.cluster import Machine, Node
 from placer_models.demand import WHOLE_MILLI
 from placer_models.device import GPU
+from placer_models.expected import NodeLeft
 from placer_models.topology import NumaNode, Topology
 
 _PODS = ("max-pods", "pod")
@@ -51,6 +52,11 @@ class SimpleRow(NamedTuple):
     memory_bytes: int
     pods: int
     gpu_milli: tuple[int, ...]
+
+    def left(self, *, with_memory: bool) -> NodeLeft:
+        """Return the same as far as strategy ``expected`` looks at it, as `node_left` does."""
+        gpus = tuple(sorted(filter(None, self.gpu_milli)))
+        return NodeLeft(max(0, self.cpu_milli), gpus, self.memory_bytes if with_memory else 0)
 
 
 def are_simple(nodes: Iterable[Node]) -> bool:

@@ -1,0 +1,86 @@
+"""Simple nodes and pods, drawn at random, and pods that are not simple."""
+
+from dataclasses import replace
+from random import Random
+
+from placer_models.affinity import AffinityTerm
+from placer_models.cluster import Machine, Node
+from placer_models.device import GPU, Device
+from placer_models.device_share import DeviceShare
+from placer_models.node_affinity import NodeAffinity, NodeTerm
+from placer_models.pod import Container, DeviceRequest, PodSpec, Resources
+from placer_models.policy import AlignmentPolicy, QosClass
+from placer_models.selectors import LabelExpression, SelectorOperator
+from placer_models.taints import Taint, TaintEffect, Toleration
+from placer_models.topology import Cpu, NumaNode, Topology
+
+KEEPS_OFF = Taint("team", "a", TaintEffect.NO_SCHEDULE)
+
+
+def machine(cpus: int, gpus: int, *, memory: int = 64, numa_nodes: int = 1) -> Machine:
+    each = cpus // numa_nodes
+    topology = Topology(
+        "x86_64",
+        tuple(Cpu(i, i // 2, 0, i // each) for i in range(cpus)),
+        tuple(NumaNode(i, memory // numa_nodes) for i in range(numa_nodes)),
+    )
+    devices = tuple(Device(GPU, minor, f"id-{minor}", memory_bytes=1000) for minor in range(gpus))
+    return Machine(f"c{cpus}-g{gpus}", "", topology, devices)
+
+
+MACHINES = machine(8, 4), machine(32, 8, memory=128), machine(16, 0), machine(8, 2)
+
+
+def a_node(rng: Random, name: str) -> Node:
+    """Return a simple node with some of the words that such nodes may have."""
+    node = Node(name, rng.choice(MACHINES), labels=(("model", rng.choice("xy")),))
+    if rng.random() < 0.3:
+        node = replace(node, unhealthy=frozenset({(GPU, rng.randrange(4))}))
+    if rng.random() < 0.2:
+        node = replace(node, max_pods=rng.randint(1, 6))
+    if rng.random() < 0.2:
+        node = replace(node, reserved_cpus=frozenset({0, 1}), milli_per_cpu=1500)
+    if rng.random() < 0.2:
+        node = replace(node, taints=(KEEPS_OFF,))
+    return replace(node, cordoned=rng.random() < 0.1)
+
+
+def devices_of(rng: Random) -> tuple[DeviceRequest, ...]:
+    gpus = rng.choice((0, 1, 1, 1, 2, 4))
+    if not gpus:
+        return ()
+    if gpus == 1 and rng.random() < 0.7:
+        percent = rng.choice((5, 10, 25, 50, 70))
+        return (DeviceRequest(GPU, 1, DeviceShare(percent, memory_percent=percent)),)
+    return (DeviceRequest(GPU, gpus),)
+
+
+def a_spec(rng: Random) -> PodSpec:
+    """Return what a simple pod asks for."""
+    requests = Resources(
+        rng.choice((0, 500, 1000, 4000)), rng.choice((0, 1, 8)), devices=devices_of(rng)
+    )
+    spec = PodSpec((Container("main", requests),), labels=(("app", "simple"),))
+    if rng.random() < 0.2:
+        term = NodeTerm((LabelExpression("model", SelectorOperator.IN, ("x",)),))
+        spec = replace(spec, node_affinity=NodeAffinity(required=(term,)))
+    if rng.random() < 0.3:
+        spec = replace(spec, tolerations=(Toleration("team", value="a"),))
+    return spec
+
+
+def an_odd_spec(rng: Random) -> PodSpec:
+    """Return what a pod asks for that leaves more behind than numbers, or looks at more."""
+    container = Container("main", Resources(2000, 1))
+    part = DeviceRequest(GPU, 1, DeviceShare(20, memory_percent=40))
+    return rng.choice(
+        (
+            PodSpec((container,), QosClass.LSR),
+            PodSpec((container,), QosClass.LSE),
+            PodSpec((container,), QosClass.BE),
+            PodSpec((container,), alignment=AlignmentPolicy.SINGLE_NUMA_NODE),
+            PodSpec((Container("main", Resources(1000, 1, devices=(part,))),)),
+            PodSpec((container,), affinity=(AffinityTerm((("app", "simple"),), apart=True),)),
+            PodSpec((container, replace(container, name="beside"))),
+        )
+    )
