@@ -133,20 +133,6 @@ class EncodedClass:
         mask = (1 << WORD_BITS) - 1
         return tuple(self.number >> index * WORD_BITS & mask for index in range(count))
 
-    @classmethod
-    def from_words(cls, words: Sequence[int], bits: int, devices: int) -> "EncodedClass":
-        """Put a number together again from its 64-bit words.
-
-        Raises:
-            QuotaError: The words are too many or too few, or one is no unsigned 64-bit word.
-
-        """
-        _check_bits(bits)
-        _check_devices(devices)
-        _check_words(words, max(1, -(-bits * devices // WORD_BITS)), f"{devices} x {bits} bits")
-        number = sum(word << index * WORD_BITS for index, word in enumerate(words))
-        return cls(number, bits, devices)
-
 
 def fields_per_word(field_bits: int) -> int:
     """Return how many fields a 64-bit word holds where none may span two words (B8).

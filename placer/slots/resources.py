@@ -206,31 +206,6 @@ def multiply(profile: ResourceProfile, by: int) -> ResourceProfile:
     )
 
 
-def covers_all_of(a: ResourceProfile, b: ResourceProfile) -> bool:
-    """Return whether no field of ``a`` is less than that of ``b``.
-
-    ANY covers everything; an unknown need is covered by whatever is known; what is
-    unknown covers nothing but the unknown.
-    """
-    if a is ANY or a == b:
-        return True
-    if not isinstance(a, ResourceAmounts):
-        return False
-    return b is UNKNOWN if not isinstance(b, ResourceAmounts) else not any(shortages(a, b))
-
-
-def slot_matches(slot: ResourceProfile, request: ResourceProfile) -> bool:
-    """Return whether a slot is the one asked for: of exactly the size, not larger.
-
-    Raises:
-        ValueError: The slot's own size is unknown.
-
-    """
-    if slot is UNKNOWN:
-        raise ValueError("the slot's profile is unknown; only a request may be")
-    return slot is ANY or request is UNKNOWN or slot == request
-
-
 def shortages(a: ResourceAmounts, b: ResourceAmounts) -> Iterator[tuple[str, int, int]]:
     """Yield (field, amount of a, amount of b) wherever ``a`` has less than ``b``."""
     for name, has, wants in zip(PLAIN, a.plain, b.plain, strict=True):

@@ -35,23 +35,6 @@ def consumer_weights(weights: Mapping[str, int]) -> tuple[tuple[ManagedMemoryUse
     return tuple(found)
 
 
-def agreed_weights(
-    first: Mapping[ManagedMemoryUse, int], second: Mapping[ManagedMemoryUse, int]
-) -> dict[ManagedMemoryUse, int]:
-    """Return the weights that two configurations state together.
-
-    Raises:
-        ValueError: They differ over a use case.
-
-    """
-    for use_case, weight in second.items():
-        if first.get(use_case, weight) != weight:
-            raise ValueError(
-                f"{use_case} weighs {first[use_case]} and {weight}; write one weight everywhere"
-            )
-    return {**first, **second}
-
-
 def share_of_slot(
     use_case: ManagedMemoryUse,
     in_group: Collection[ManagedMemoryUse],

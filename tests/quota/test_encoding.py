@@ -27,11 +27,11 @@ def test_quotas_come_back(quotas: list[int], spare_bits: int) -> None:
     """
     bits = width_of(max(quotas, default=0)) + spare_bits
     number = encode(quotas, bits)
-    encoded = EncodedClass(number, bits, len(quotas))
 
+    words = EncodedClass(number, bits, len(quotas)).words
+    assert sum(word << 64 * i for i, word in enumerate(words)) == number
     assert list(decode_all(number, bits, len(quotas))) == quotas
     assert [decode(number, bits, i + 1, len(quotas)) for i in range(len(quotas))] == quotas
-    assert EncodedClass.from_words(encoded.words, bits, len(quotas)) == encoded
     if bits <= 63:
         for field_bits in (bits, bits + 1):
             words = pack(quotas, bits, field_bits)
@@ -92,8 +92,6 @@ def test_words_of_the_wrong_number_are_refused() -> None:
     """
     Too many words, too few, or none that 64 bits hold: nothing is guessed.
     """
-    with pytest.raises(QuotaError, match="1 words were given; 13 x 5 bits take 2"):
-        EncodedClass.from_words((1,), 5, 13)
     with pytest.raises(QuotaError, match="2 words were given; 12 devices, 12 a word take 1"):
         unpack((1, 1), 5, 12)
     with pytest.raises(QuotaError, match="word 0 is no unsigned 64-bit number"):

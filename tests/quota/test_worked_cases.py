@@ -69,7 +69,6 @@ def test_quotas_become_the_number_or_are_refused(row: dict[str, Any]) -> None:
     assert str(encoded.number) == row["number"]
     assert [str(word) for word in encoded.words] == row["words"]
     assert list(encoded.quotas) == row["quotas"]
-    assert EncodedClass.from_words(encoded.words, row["bits"], len(row["quotas"])) == encoded
     packed = pack(row["quotas"], row["bits"])
     assert list(unpack(packed, row["bits"], len(row["quotas"]))) == row["quotas"]
 

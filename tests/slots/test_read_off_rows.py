@@ -6,9 +6,9 @@ import pytest
 
 from placer.slots.graph import ManagedMemoryUse
 from placer.slots.parallelism import parallelism_on
-from placer.slots.resources import covers_all_of, merge
+from placer.slots.resources import merge
 from placer.slots.subtasks import Subtask, share_slots
-from placer.slots.use_cases import agreed_weights, consumer_weights, share_of_slot
+from placer.slots.use_cases import consumer_weights, share_of_slot
 from placer_models.files.errors import InputError
 from slots.clusters import profile
 from slots.job_files import Row, compiled, row_id, rows
@@ -35,23 +35,6 @@ def test_use_cases_share_a_slot_by_weight(row: Row) -> None:
     )
 
     assert row["ofUseCase"] * float(share) == row["ofSlot"]
-
-
-@of_kind("weights")
-def test_weights_of_two_configurations_agree_or_are_refused(row: Row) -> None:
-    """
-    One use case has one weight.
-    """
-    first, second = (
-        {ManagedMemoryUse(name): weight for name, weight in row[which].items()}
-        for which in ("first", "second")
-    )
-
-    assert row["agree"]
-    assert agreed_weights(first, second) == {**first, **second}
-    first[ManagedMemoryUse.OPERATOR] += 1
-    with pytest.raises(ValueError, match="operator weighs 124 and 123"):
-        agreed_weights(first, second)
 
 
 @of_kind("slots")
@@ -121,15 +104,13 @@ def test_a_named_group_beside_a_hybrid_exchange_is_refused(row: Row, tmp_path: P
 @of_kind("spec")
 def test_specs_of_operators_compute_as_profiles_do(row: Row) -> None:
     """
-    Merge and comparison are the same for operators and slots; a negative need is none.
+    Merges are the same for operators and slots; a negative need is none.
     """
     if row.get("error"):
         with pytest.raises(ValueError, match="'-1'; expected an amount"):
             profile(row["a"])
-    elif row["op"] == "merge":
-        assert merge(profile(row["a"]), profile(row["b"])) == profile(row["result"])
     else:
-        assert covers_all_of(profile(row["b"]), profile(row["a"])) == row["result"]
+        assert merge(profile(row["a"]), profile(row["b"])) == profile(row["result"])
 
 
 def test_the_older_name_of_a_weight_gives_way() -> None:

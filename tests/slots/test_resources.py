@@ -14,11 +14,9 @@ from placer.slots.resources import (
     ZERO,
     ResourceAmounts,
     ResourceProfile,
-    covers_all_of,
     merge,
     merge_all,
     multiply,
-    slot_matches,
     subtract,
 )
 from slots.clusters import amounts, profile
@@ -27,8 +25,6 @@ from slots.job_files import Row, row_id, rows
 KINDS = ("managed_on_heap_bytes", "managed_off_heap_bytes")
 
 TWO: dict[str, Callable[[ResourceProfile, ResourceProfile], object]] = {
-    "all_fields_no_less_than": covers_all_of,
-    "is_matching": slot_matches,
     "merge": merge,
     "subtract": subtract,
     "equals": lambda a, b: a == b,
@@ -52,7 +48,7 @@ def answer(row: Row, kind: str) -> object:
 @pytest.mark.parametrize("row", rows("profiles.json"), ids=row_id)
 def test_profiles_compute_as_the_peers_do(row: Row, kind: str) -> None:
     """
-    Merge, subtract, multiply, compare, match: the same results and the same refusals (F4).
+    Merge, subtract, multiply: the same results and the same refusals (F4).
     """
     if "error" in row:
         with pytest.raises(ValueError, match=r"unknown|cannot take|the multiplier|0 or more"):
