@@ -99,15 +99,17 @@ def illegal_pods(pods: Iterable[Pod], nodes: Iterable[Node]) -> dict[tuple[str, 
 def _faults(pods: Iterable[Pod], nodes: Iterable[Node]) -> Iterator[tuple[Pod, SpecFault]]:
     """Yield each illegal pod with its first fault; a spec that pods share is looked at once."""
     known: dict[int, SpecFault | None] = {}
-    offers: SharedQuantityUnits | None = None
+    shared_units: SharedQuantityUnits | None = None
     for pod in pods:
         spec = pod.spec
         if id(spec) not in known:
             fault = first_fault(spec)
             for one in spec.each if fault is None else ():
                 if _asks_for_amounts(one):
-                    offers = shared_quantity_units_of(nodes) if offers is None else offers
-                    fault = fault or next(_not_offered(one, offers), None)
+                    shared_units = (
+                        shared_quantity_units_of(nodes) if shared_units is None else shared_units
+                    )
+                    fault = fault or next(_not_offered(one, shared_units), None)
             known[id(spec)] = fault
         if fault := known[id(spec)]:
             yield pod, fault
@@ -138,13 +140,13 @@ def _asks_for_amounts(spec: PodSpec) -> bool:
     )
 
 
-def _not_offered(spec: PodSpec, offers: SharedQuantityUnits) -> Iterator[SpecFault]:
+def _not_offered(spec: PodSpec, shared_units: SharedQuantityUnits) -> Iterator[SpecFault]:
     for i, container in enumerate(spec.containers):
         for k, request in enumerate(container.requests.devices):
             at = ("containers", i, "requests", "devices", k, "share")
             if request.share is not None:
                 for field, value, message in unsupported_share_faults(
-                    request.type, request.share, offers
+                    request.type, request.share, shared_units
                 ):
                     yield SpecFault((*at, *field), value, message)
 

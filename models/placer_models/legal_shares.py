@@ -82,36 +82,38 @@ def _capacity_faults(capacity: Sequence[Quantity]) -> Iterator[tuple[FaultPath, 
 
 def shared_quantity_units_of(nodes: Iterable[Node]) -> SharedQuantityUnits:
     """Return what the devices of nodes share; the first device with a quantity sets its unit."""
-    offers: dict[str, dict[str, Unit]] = {}
+    shared_units: dict[str, dict[str, Unit]] = {}
     for node in {(id(node.machine), node.mig): node for node in nodes}.values():
         for device in node.devices:
-            shared = offers.setdefault(device.type, {})
+            shared = shared_units.setdefault(device.type, {})
             if device.memory_bytes:
                 shared.setdefault(MEMORY, Unit.BYTES)
             for quantity in device.capacity:
                 shared.setdefault(quantity.name, quantity.unit)
-    return offers
+    return shared_units
 
 
-def clashing_unit(machine: Machine, offers: SharedQuantityUnits) -> tuple[Device, Quantity] | None:
-    """Return the first quantity of a machine whose unit differs from the offers', or None."""
+def clashing_unit(
+    machine: Machine, shared_units: SharedQuantityUnits
+) -> tuple[Device, Quantity] | None:
+    """Return the first quantity of a machine whose unit differs from the others', or None."""
     for device in machine.devices:
         for quantity in device.capacity:
-            if offers[device.type][quantity.name] is not quantity.unit:
+            if shared_units[device.type][quantity.name] is not quantity.unit:
                 return device, quantity
     return None
 
 
 def unsupported_share_faults(
-    kind: str, share: DeviceShare, offers: SharedQuantityUnits
+    kind: str, share: DeviceShare, shared_units: SharedQuantityUnits
 ) -> Iterator[tuple[FaultPath, object, str]]:
     """Yield what a share asks for that no device of the type shares (B1).
 
     To ask for a type that no node has is legal. So is a part of a GPU whose memory is unknown.
     """
-    if kind not in offers:
+    if kind not in shared_units:
         return
-    shared = offers[kind]
+    shared = shared_units[kind]
     told = ", ".join([PERCENT, *(f"{name} ({unit})" for name, unit in sorted(shared.items()))])
     if kind != GPU and MEMORY not in shared:
         for field, asked in (

@@ -5,7 +5,7 @@ these rules one by one. The judge has its own version of them.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence, Set
-from dataclasses import dataclass, fields, replace
+from dataclasses import MISSING, dataclass, fields, replace
 from typing import Any, NamedTuple, Protocol
 
 from placer_models.affinity import AffinityTerm
@@ -256,8 +256,14 @@ def limits_domains(
         limits: Yields what a pod of the spec and namespace asks for.
         tier: Counts what is beyond limits that are not required.
 
+    Raises:
+        ValueError: Specs of pods have no such field, or it has no default.
+
     """
-    nothing = next(one.default for one in fields(PodSpec) if one.name == word)
+    defaults = {one.name: one.default for one in fields(PodSpec) if one.default is not MISSING}
+    if word not in defaults:
+        raise ValueError(f"{rule}: '{word}' is no field of PodSpec with a default")
+    nothing = defaults[word]
 
     def with_word(spec: PodSpec, value: object) -> PodSpec:
         changed: Any = {word: value}

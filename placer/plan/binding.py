@@ -35,7 +35,7 @@ def device_word(kind: str) -> str:
 
 
 def binding_of(
-    relaxation: RelaxedMarket,
+    relaxed: RelaxedMarket,
     start: AggregateSolution,
     offer: int,
     name: str,
@@ -45,7 +45,7 @@ def binding_of(
     """Return what binds on the nodes of an offer.
 
     Args:
-        relaxation: The market.
+        relaxed: The market.
         start: The answer of its aggregate program.
         offer: The index of the offer.
         name: Its name.
@@ -53,12 +53,12 @@ def binding_of(
         items: How many items of each kind are on them.
 
     """
-    number = relaxation.there + offer
-    kind = relaxation.market.kinds[number]
-    uses = tuple(_uses(relaxation, kind, count, items))
+    number = relaxed.there + offer
+    kind = relaxed.market.kinds[number]
+    uses = tuple(_uses(relaxed, kind, count, items))
     rents: defaultdict[str, float] = defaultdict(float)
     for subject, rent in start.rents[number].items():
-        rents[_word(relaxation, subject)] += rent
+        rents[_word(relaxed, subject)] += rent
     total = sum(rents.values())
     if total:
         word = max(rents, key=lambda one: rents[one])
@@ -67,26 +67,26 @@ def binding_of(
     return BindingResource(name, fullest.resource if fullest else None, 0.0, uses)
 
 
-def _word(relaxation: RelaxedMarket, subject: AggregateColumn) -> str:
+def _word(relaxed: RelaxedMarket, subject: AggregateColumn) -> str:
     if subject.devices is not None:
-        return device_word(relaxation.devices[subject.devices])
-    return resource_word(relaxation.resources[subject.number])
+        return device_word(relaxed.devices[subject.devices])
+    return resource_word(relaxed.resources[subject.number])
 
 
 def _uses(
-    relaxation: RelaxedMarket, kind: BinKind, count: int, items: Counter[int]
+    relaxed: RelaxedMarket, kind: BinKind, count: int, items: Counter[int]
 ) -> Iterator[ResourceUse]:
-    for number, dimension in enumerate(relaxation.resources):
+    for number, dimension in enumerate(relaxed.resources):
         taken = sum(n * size[number] for i, n in items.items() if (size := kind.sizes[i]))
         asked = any(
             size and size[number]
-            for k in relaxation.market.kinds
+            for k in relaxed.market.kinds
             for item, size in enumerate(k.sizes)
-            if item not in relaxation.lost
+            if item not in relaxed.lost
         )
         if asked and kind.room[number]:
             yield ResourceUse(resource_word(dimension), 100 * taken / (count * kind.room[number]))
-    for word, devices in zip(relaxation.devices, kind.devices, strict=True):
+    for word, devices in zip(relaxed.devices, kind.devices, strict=True):
         if devices.rooms:
             total = [sum(column) for column in zip(*devices.rooms, strict=True)]
             parts = [

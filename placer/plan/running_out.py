@@ -28,21 +28,21 @@ _MOST_NODES = 2_000
 
 
 def no_plan(
-    question: PlanQuestion, relaxation: RelaxedMarket, solved: MarketSolution, clock: PlanClock
+    question: PlanQuestion, relaxed: RelaxedMarket, solved: MarketSolution, clock: PlanClock
 ) -> NoPlanExists:
     """Say for which pods too little can be bought."""
-    offered = relaxation.market.kinds[relaxation.there :]
+    offered = relaxed.market.kinds[relaxed.there :]
     short: list[OffersRunOut] = []
     told: set[str] = set()
     asked = 0
     for number, block, item in sorted(_lacks(solved), reverse=True):
-        case_number = relaxation.case_of[block]
-        case = relaxation.cases[case_number]
+        case_number = relaxed.case_of[block]
+        case = relaxed.cases[case_number]
         where = told_case(question, case)
-        if item in relaxation.lost:
+        if item in relaxed.lost:
             short += [one for one in _after_a_loss(question, case, where, clock) if not told]
             continue
-        items = relaxation.item_of[case_number]
+        items = relaxed.item_of[case_number]
         pod = next(p for p in pods_of(case.instance.gangs) if items[p.spec] == item)
         if pod.title in told:
             continue  # The same pods in another case, where fewer of them lack a place.

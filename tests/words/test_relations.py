@@ -16,6 +16,7 @@ from placer_models.relations import (
     Relation,
     goes_on_asking,
     inside_only,
+    limits_domains,
     lonely_terms,
     looks_at_others,
     others_may_open,
@@ -28,6 +29,15 @@ SEEDS = range(40)
 
 def all_pods(instance: Instance) -> list[Pod]:
     return [*pods_of(instance.gangs), *(runner.pod for runner in instance.running)]
+
+
+def test_limits_ask_by_a_field_that_pods_have() -> None:
+    """
+    A field that specs lack, or that has no default, is named with the rule.
+    """
+    for word in ("rack_limit", "containers"):
+        with pytest.raises(ValueError, match=f"few-a-rack: '{word}' is no field of PodSpec with a"):
+            limits_domains("few-a-rack", word, lambda _, __: ())
 
 
 def test_every_rule_has_one_record() -> None:

@@ -20,7 +20,7 @@ class DocumentLocation:
     path: Path = ()
 
     def at(self, *more: str | int) -> "DocumentLocation":
-        """Return the place of a part of this part."""
+        """Return the location of a part of this part."""
         return DocumentLocation(self.document, self.faults, (*self.path, *more))
 
     def fault(

@@ -272,23 +272,23 @@ def _build(
     levels.check(nodes)
     # If nodes were missing, whatever names them would be blamed for their faults.
     faults.raise_first()
-    offers = shared_quantity_units_of(nodes)
+    shared_units = shared_quantity_units_of(nodes)
     extended = {name for node in nodes for name, _ in node.extended}
     for machine in {id(node.machine): node.machine for node in nodes}.values():
-        if clash := clashing_unit(machine, offers):
+        if clash := clashing_unit(machine, shared_units):
             device, quantity = clash
             _whole_list(node_parts[0][1]).fault(
                 f"{quantity.name} of devices of type {shown(device.type)} is in {quantity.unit} on "
                 f"machine {shown(machine.name)}, and in "
-                f"{offers[device.type][quantity.name]} on another; write it in one unit"
+                f"{shared_units[device.type][quantity.name]} on another; write it in one unit"
             )
-    if both := sorted(offers.keys() & extended):
+    if both := sorted(shared_units.keys() & extended):
         _whole_list(node_parts[0][1]).fault(
             f"{shown(both[0])} is a type of devices on some nodes, and an extended resource of "
             "others; name one of them otherwise"
         )
     pods = PodReader(
-        RequestReader(offers, extended),
+        RequestReader(shared_units, extended),
         on_arm_alone=all(n.machine.topology.architecture == ARM for n in nodes),
         device_choice=_once(
             "deviceChoice",

@@ -11,16 +11,15 @@ from placer_models.demand import (
     ExpectedDemand,
     ExpectedShape,
 )
-from placer_models.files.errors import shown
 from placer_models.files.faults import DocumentLocation
 from placer_models.files.part import Json, MetadataPart, none_if_default
 from placer_models.files.validate import read_only_document
 from placer_models.instance.demand_schema import ExpectedDemandPart, ExpectedPodPart
 from placer_models.instance.node_affinity import node_affinity_to_dict, read_node_affinity
-from placer_models.instance.requests import MAX_CPU_MILLI, MAX_MEMORY_BYTES
+from placer_models.instance.requests import cpu_milli_of, memory_bytes_of
 from placer_models.instance.wish_schema import TolerationPart
 from placer_models.node_affinity import NodeAffinity
-from placer_models.quantity import format_bytes, parse_bytes, parse_milli
+from placer_models.quantity import format_bytes
 
 
 def read_demand(part: ExpectedDemandPart | None, place: DocumentLocation) -> ExpectedDemand | None:
@@ -33,7 +32,10 @@ def read_demand(part: ExpectedDemandPart | None, place: DocumentLocation) -> Exp
     for i, pod in enumerate(part.pods):
         at = place.at("pods", i)
         amounts = []
-        for name, read, text in (("cpu", _cpu_milli, pod.cpu), ("memory", _bytes, pod.memory)):
+        for name, read, text in (
+            ("cpu", cpu_milli_of, pod.cpu),
+            ("memory", memory_bytes_of, pod.memory),
+        ):
             try:
                 amounts.append(read(text))
             except ValueError as error:
@@ -75,20 +77,6 @@ def read_demand(part: ExpectedDemandPart | None, place: DocumentLocation) -> Exp
         part.length,
         part.seed,
     )
-
-
-def _cpu_milli(text: str) -> int:
-    milli = parse_milli(text)
-    if milli > MAX_CPU_MILLI:
-        raise ValueError(f"got {shown(text)}; expected 1,000,000 CPUs at most")
-    return milli
-
-
-def _bytes(text: str) -> int:
-    size = parse_bytes(text)
-    if size > MAX_MEMORY_BYTES:
-        raise ValueError(f"got {shown(text)}; expected 1Pi at most")
-    return size
 
 
 def demand_to_dict(demand: ExpectedDemand | None) -> Json | None:

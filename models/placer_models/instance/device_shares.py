@@ -49,19 +49,19 @@ def shares_for_resources(
 
 
 def listed_shares(
-    parts: Sequence[SharePart], offers: SharedQuantityUnits, place: DocumentLocation
+    parts: Sequence[SharePart], shared_units: SharedQuantityUnits, place: DocumentLocation
 ) -> list[DeviceRequest]:
     """Return what the field ``shares`` asks for, in its order.
 
     Args:
         parts: Entries of the field.
-        offers: What devices share, and in which units.
+        shared_units: What devices share, and in which units.
         place: Where the field is written.
 
     """
     requests = []
     for i, part in enumerate(parts):
-        share = _share(part, offers, place.at(i))
+        share = _share(part, shared_units, place.at(i))
         if share is not None:
             requests.append(DeviceRequest(part.type, part.count, None if share.whole else share))
     return requests
@@ -100,7 +100,7 @@ def in_order(requests: Resources, grants: Sequence[DeviceGrant]) -> list[DeviceG
 
 
 def _share(
-    part: SharePart, offers: SharedQuantityUnits, place: DocumentLocation
+    part: SharePart, shared_units: SharedQuantityUnits, place: DocumentLocation
 ) -> DeviceShare | None:
     memory_bytes = None
     if part.memory is not None:
@@ -118,7 +118,7 @@ def _share(
     for name in sorted(part.capacity):
         try:
             check_quantity_name(name)
-            text, unit = part.capacity[name], offers.get(part.type, {}).get(name)
+            text, unit = part.capacity[name], shared_units.get(part.type, {}).get(name)
             capacity.append(Quantity(name, *parse_amount(text, unit)))
         except ValueError as error:
             place.at("capacity", name).fault(str(error))
@@ -126,7 +126,7 @@ def _share(
     share = DeviceShare(part.percent, memory_bytes, part.memory_percent, tuple(capacity))
     for field, _, message in (
         *share_faults(part.type, share),
-        *unsupported_share_faults(part.type, share, offers),
+        *unsupported_share_faults(part.type, share, shared_units),
     ):
         _place_of(field, share, place).fault(message, illegal=True)
         return None

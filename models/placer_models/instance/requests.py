@@ -93,14 +93,14 @@ class RequestReader:
     """Reads requests and limits.
 
     Args:
-        offers: Types of devices that the machines have, and what they share.
+        shared_units: Types of devices that the machines have, and what they share.
         extended: Names of the resources that nodes have as plain amounts.
 
     """
 
-    def __init__(self, offers: SharedQuantityUnits, extended: Collection[str]) -> None:
-        self._offers = offers
-        self._types = frozenset(offers)
+    def __init__(self, shared_units: SharedQuantityUnits, extended: Collection[str]) -> None:
+        self._shared_units = shared_units
+        self._types = frozenset(shared_units)
         self._extended = frozenset(extended)
 
     def read(
@@ -145,7 +145,7 @@ class RequestReader:
             devices=merged_requests(
                 [
                     *self._devices(asked, place.at("requests")),
-                    *listed_shares(shares, self._offers, place.at("shares")),
+                    *listed_shares(shares, self._shared_units, place.at("shares")),
                 ]
             ),
             extended=extended,
@@ -168,7 +168,7 @@ class RequestReader:
             place.fault("is beside the memory; give limits.memory, too", illegal=True)
             return None
         try:
-            return _at_most(parse_bytes(limits[SWAP]), MAX_MEMORY_BYTES, limits[SWAP], "1Pi")
+            return memory_bytes_of(limits[SWAP])
         except ValueError as error:
             place.fault(str(error))
             return None
@@ -309,15 +309,35 @@ def device_type_of(written: str) -> str:
     return written.removeprefix("nvidia.com/") if written.startswith(_NVIDIA_INSTANCE) else written
 
 
+def cpu_milli_of(text: str) -> int:
+    """Return an amount of CPUs that files may name.
+
+    Raises:
+        ValueError: It is none, or more than anyone has.
+
+    """
+    return _at_most(parse_milli(text), MAX_CPU_MILLI, text, "1,000,000 CPUs")
+
+
+def memory_bytes_of(text: str) -> int:
+    """Return an amount of memory that files may name.
+
+    Raises:
+        ValueError: It is none, or more than anyone has.
+
+    """
+    return _at_most(parse_bytes(text), MAX_MEMORY_BYTES, text, "1Pi")
+
+
 def _amount(name: str, text: str) -> int:
     if name == CPU:
-        return _at_most(parse_milli(text), MAX_CPU_MILLI, text, "1,000,000 CPUs")
+        return cpu_milli_of(text)
     if name == GPU_MEMORY:
         return parse_bytes(text)
     if share_name(name):
         return parse_whole(text)
     if name == MEMORY:
-        return _at_most(parse_bytes(text), MAX_MEMORY_BYTES, text, "1Pi")
+        return memory_bytes_of(text)
     if name.startswith(PREFIX):
         return _at_most(bytes_of_pages(name, text), MAX_MEMORY_BYTES, text, "1Pi")
     if not _WHOLE.fullmatch(text):
