@@ -46,6 +46,10 @@ class Candidate(NamedTuple):
     device_index: int
 
 
+_Owners = dict[tuple[int, int], tuple[int, Candidate]]
+"""(class, device) -> the wish that it is given to, and what it is for that wish."""
+
+
 def pick_shares(
     node: NodeState,
     shape: Shape,
@@ -312,24 +316,29 @@ def _of_classes(found: list[Candidate], counts: tuple[int, ...]) -> list[Candida
 
 def _match(wishes: Sequence[Sequence[Candidate]]) -> list[Candidate] | None:
     """Return a device of its own for each wish, best ones first, or None if there is no way."""
-    owner: dict[tuple[int, int], int] = {}
-    given: dict[int, Candidate] = {}
+    owners: _Owners = {}
+    if not all(_settle(wish, wishes, owners, set()) for wish in range(len(wishes))):
+        return None
+    given = dict(owners.values())
+    return [given[wish] for wish in range(len(wishes))]
 
-    def settle(wish: int, seen: set[tuple[int, int]]) -> bool:
-        for candidate in wishes[wish]:
-            key = candidate.class_index, candidate.device_index
-            if key in seen:
-                continue
-            seen.add(key)
-            if key not in owner or settle(owner[key], seen):
-                owner[key] = wish
-                given[wish] = candidate
-                return True
-        return False
 
-    if all(settle(wish, set()) for wish in range(len(wishes))):
-        return [given[wish] for wish in range(len(wishes))]
-    return None
+def _settle(
+    wish: int,
+    wishes: Sequence[Sequence[Candidate]],
+    owners: _Owners,
+    seen: set[tuple[int, int]],
+) -> bool:
+    """Give a wish a device, if need be one whose owner can have another; return if it has one."""
+    for candidate in wishes[wish]:
+        key = candidate.class_index, candidate.device_index
+        if key in seen:
+            continue
+        seen.add(key)
+        if key not in owners or _settle(owners[key][0], wishes, owners, seen):
+            owners[key] = wish, candidate
+            return True
+    return False
 
 
 COSTS: TierCosts = {DEVICE_CHOICE: _off_the_choice}

@@ -1,13 +1,34 @@
 """Garbage in cycles is looked for while a search runs, and not while a fleet is counted."""
 
 import gc
+import weakref
+from collections.abc import Iterator
 
 import pytest
 
-from placer.search.garbage import no_collection
+from placer.search import garbage
+from placer.search.garbage import MANY, no_collection
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from worlds import tiny_instance
+
+
+class Part:
+    """An object that may be garbage in a cycle."""
+
+    def __init__(self) -> None:
+        self.mate: Part | None = None
+
+
+@pytest.fixture(autouse=True)
+def _collected() -> Iterator[None]:
+    """Begin and end without garbage, with collections on."""
+    gc.enable()
+    gc.collect()
+    yield
+    gc.enable()
+    gc.unfreeze()
+    gc.collect()
 
 
 def seen_of(options: SolveOptions) -> dict[str, bool]:
@@ -64,3 +85,80 @@ def test_a_fault_leaves_collections_on() -> None:
         _ = 1 // 0
 
     assert gc.isenabled()
+
+
+def _made(count: int) -> list[Part]:
+    """Return objects that were made while collections were put off."""
+    with no_collection():
+        return [Part() for _ in range(count)]
+
+
+def _is_old(one: Part) -> bool:
+    return any(one is other for other in gc.get_objects(generation=2))
+
+
+def test_many_new_objects_count_as_old_at_once() -> None:
+    """
+    No collection but a full one goes through what was made meanwhile.
+    """
+    many = _made(2 * MANY)
+
+    assert gc.isenabled()
+    assert _is_old(many[0])
+    assert _is_old(many[-1])
+
+
+def test_few_new_objects_stay_young() -> None:
+    few = _made(10)
+
+    assert not _is_old(few[0])
+
+
+def test_garbage_among_them_is_freed_by_a_full_collection() -> None:
+    with no_collection():
+        many = [Part() for _ in range(2 * MANY)]
+        many[0].mate, many[1].mate = many[1], many[0]
+        gone = weakref.ref(many[0])
+        many[:2] = []
+    assert gone() is not None
+
+    gc.collect()
+
+    assert gone() is None
+    assert len(many) == 2 * MANY - 2
+
+
+def test_no_more_than_the_limit_are_unseen_until_a_full_collection(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """
+    Else garbage in cycles could grow without end, for Python would not learn of new objects.
+    """
+    monkeypatch.setattr(garbage, "MOST_UNSEEN", 5 * MANY)
+    kept = [_made(2 * MANY) for _ in range(3)]
+    assert [_is_old(many[-1]) for many in kept] == [True, True, False]
+
+    gc.collect()
+
+    assert _is_old(_made(2 * MANY)[-1])
+
+
+def test_what_somebody_has_frozen_stays_frozen() -> None:
+    frozen = Part()
+    gc.freeze()
+    before = gc.get_freeze_count()
+
+    many = _made(2 * MANY)
+
+    assert gc.get_freeze_count() == before
+    assert not _is_old(many[0])
+    assert not _is_old(frozen)
+
+
+def test_collections_that_somebody_has_switched_off_stay_off() -> None:
+    gc.disable()
+
+    many = _made(2 * MANY)
+
+    assert not gc.isenabled()
+    assert not _is_old(many[0])
