@@ -59,7 +59,7 @@ def place_greedily(
     table = cache.table_of(problem)
     table.stop = stop
     table.score_by(scorer)
-    if table.affinity is None and _is_one_pod(problem):
+    if _is_one_pod(problem):
         choice = table.find(0)
         if choice is not None:
             table.take(0, choice)

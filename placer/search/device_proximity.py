@@ -75,18 +75,41 @@ def with_nearer_devices(
         stop: Asked for each pod whether the time is over; then all later ones stay as they are.
 
     """
-    if stop():
+    nearer = placement_with_nearer_devices(
+        instance, baseline.accounts, problem, best.placement, stop
+    )
+    if nearer is None:
         return best
-    moved = _moved(instance, baseline.accounts, problem, best.placement, stop)
-    if not moved:
-        return best
-    places = tuple(moved.get(place.key, place) for place in best.placement.pods)
-    nearer = Placement(places)
     found = look_at(instance, baseline, nearer)
     if isinstance(found, Rejected):
         note_placement([] if rejected is None else rejected, instance, nearer, found)
         return best
     return best if best.better_than(found) else found
+
+
+def placement_with_nearer_devices(
+    instance: Instance,
+    accounts: Sequence[Account],
+    problem: Problem,
+    placement: Placement,
+    stop: Stop = lambda: False,
+) -> Placement | None:
+    """Return the placement with nearer devices, not judged yet, or None if none are nearer.
+
+    Args:
+        instance: What was placed.
+        accounts: Its nodes before anything is placed.
+        problem: The same in integers.
+        placement: The finished placement.
+        stop: As in `with_nearer_devices`.
+
+    """
+    if stop():
+        return None
+    moved = _moved(instance, accounts, problem, placement, stop)
+    if not moved:
+        return None
+    return Placement(tuple(moved.get(place.key, place) for place in placement.pods))
 
 
 def _moved(

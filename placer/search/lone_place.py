@@ -2,8 +2,8 @@
 
 from placer.counting.placements import Unrealisable, realise
 from placer.search.baseline import Baseline
-from placer.search.device_proximity import with_nearer_devices
-from placer.search.judged import Rejected, look_at
+from placer.search.device_proximity import placement_with_nearer_devices
+from placer.search.judged import JudgedPlacement, Rejected, look_at
 from placer.search.options import SolveOptions
 from placer.search.scored import greedy_choices, is_scored
 from placer.state.batch import build_problem
@@ -40,10 +40,13 @@ def place_of_lone_pod(
         raise RejectedLonePlaceError
     if not placement.pods:
         return None
-    (place,) = placement.pods
-    if len(place.devices) > 1:
+    nearer = placement_with_nearer_devices(instance, baseline.accounts, problem, placement)
+    if nearer is not None:
         found = look_at(instance, baseline, placement)
         if isinstance(found, Rejected):
             raise RejectedLonePlaceError
-        (place,) = with_nearer_devices(instance, baseline, problem, found).placement.pods
+        near = look_at(instance, baseline, nearer)
+        if isinstance(near, JudgedPlacement) and not found.better_than(near):
+            placement = nearer
+    (place,) = placement.pods
     return place
