@@ -1,7 +1,7 @@
 """Domains of nodes, by number, with what follows from them worked out once."""
 
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 
 from placer_models.typed import TrustedParts
@@ -51,3 +51,46 @@ class NodeDomains(tuple[int, ...], TrustedParts):
 
 EACH_NODE = NodeDomains()
 """Stands for domains of which each has one node."""
+
+
+class CountsInDomains(Mapping[int, int]):
+    """Node -> how many are counted in its domain; nodes of domains with none are left out.
+
+    A mapping like any other, which costs as much as the domains have counts until its nodes
+    are gone through.
+
+    Attributes:
+        domains: The domain of every node.
+        of_domains: Domain -> its count; never 0, and none for `NO_DOMAIN`.
+
+    """
+
+    __slots__ = ("domains", "of_domains")
+
+    def __init__(self, domains: NodeDomains, on_nodes: Mapping[int, int]) -> None:
+        """Count what is on nodes in their domains; what is in no domain does not count.
+
+        Args:
+            domains: The domain of every node.
+            on_nodes: Node -> how many are there.
+
+        """
+        found: dict[int, int] = {}
+        for node, count in on_nodes.items():
+            domain = domains[node]
+            found[domain] = found.get(domain, 0) + count
+        found.pop(NO_DOMAIN, None)
+        self.domains = domains
+        self.of_domains: Mapping[int, int] = found
+
+    def __getitem__(self, node: int) -> int:
+        """Return the count in the domain of a node."""
+        return self.of_domains[self.domains[node]]
+
+    def __iter__(self) -> Iterator[int]:
+        """Yield the nodes, ascending."""
+        return iter(sorted(n for domain in self.of_domains for n in self.domains.members[domain]))
+
+    def __len__(self) -> int:
+        """Return how many nodes there are in domains with a count."""
+        return sum(len(self.domains.members[domain]) for domain in self.of_domains)

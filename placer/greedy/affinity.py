@@ -8,7 +8,7 @@ import numpy as np
 from placer.greedy.columns import Mask, Numbers
 from placer.greedy.domain_limits import DomainCounts
 from placer.greedy.in_node_affinity import AffinityPlaces, FirstOfKind
-from placer_models.domains import NO_DOMAIN
+from placer_models.domains import NO_DOMAIN, CountsInDomains
 from placer_models.problem.problem import Choice, Choices, Problem
 from placer_models.problem.tasks import AffinityTask
 
@@ -34,6 +34,8 @@ class AffinityCounts:
             for shape in {task.shape, *task.matches}:
                 self._about[shape].append(number)
         self._placed: Numbers = np.zeros((len(problem.shapes), nodes), dtype=np.int64)
+        self._count = [0] * len(problem.shapes)
+        self._nowhere: Numbers = np.zeros(nodes, dtype=np.int64)
         self._running = [_counts(task.here, nodes) for task in problem.affinity.tasks]
         self._runs = [running > 0 for running in self._running]
         self._first = FirstOfKind(problem)
@@ -43,6 +45,7 @@ class AffinityCounts:
     def add(self, shape: int, node: int, count: int) -> None:
         """Note that ``count`` more pods of the shape are on the node, or fewer if negative."""
         self._placed[shape, node] += count
+        self._count[shape] += count
         self._limits.add(shape, node, count)
 
     def allowed(self, shape: int) -> Mask:
@@ -56,7 +59,7 @@ class AffinityCounts:
                 if task.shape == shape:
                     mask &= self._meant(number) == 0
                 if shape in task.matches:
-                    mask &= self._in_domains(number, self._placed[task.shape]) == 0
+                    mask &= self._asking(number) == 0
                 continue
             meant = self._meant(number)
             there = self._runs[number] | (meant > 0)
@@ -67,6 +70,11 @@ class AffinityCounts:
             if shape in task.matches and self._is_alone(number):
                 mask &= (meant > 0) | ~self._belongs(number)
         return mask
+
+    def has_wishes(self, shape: int) -> bool:
+        """Return whether something about the shape is not required, so that it may be lost."""
+        wishes = any(not self._tasks[number].required for number in self._about[shape])
+        return wishes or self._limits.has_wishes(shape)
 
     def wishes_lost(self, shape: int) -> Numbers:
         """Return node -> how much more is lost with one more pod of the shape there.
@@ -82,7 +90,7 @@ class AffinityCounts:
             if task.required:
                 continue
             meant = self._meant(number)
-            others = self._in_domains(number, self._placed[task.shape])
+            others = self._asking(number)
             if task.apart:  # by ordered pairs
                 if task.shape == shape:
                     lost += task.weight * (meant + self._running[number])
@@ -132,9 +140,19 @@ class AffinityCounts:
         return int(meant.sum()) == 1 and int(self._placed[task.shape].sum()) == 1
 
     def _meant(self, number: int) -> Numbers:
-        """Return how many placed pods are meant in the domain of each node."""
-        meant: Numbers = self._placed[sorted(self._tasks[number].matches)].sum(axis=0)
+        """Return how many placed pods are meant in the domain of each node; not to be changed."""
+        matches = [shape for shape in self._tasks[number].matches if self._count[shape]]
+        if not matches:
+            return self._nowhere
+        meant: Numbers = self._placed[matches].sum(axis=0)
         return self._in_domains(number, meant)
+
+    def _asking(self, number: int) -> Numbers:
+        """Return how many placed pods ask in the domain of each node; not to be changed."""
+        shape = self._tasks[number].shape
+        if not self._count[shape]:
+            return self._nowhere
+        return self._in_domains(number, self._placed[shape])
 
     def _in_domains(self, number: int, on_nodes: Numbers) -> Numbers:
         """Return node -> how many are in its domain, which is 0 if it is in no domain."""
@@ -173,10 +191,19 @@ def _domains(task: AffinityTask) -> _Domains | None:
         return None
     none = task.domains.number
     of_node = np.frombuffer(task.domains.column, dtype=np.int64)
-    return _Domains(np.where(of_node == NO_DOMAIN, none, of_node), none)
+    if task.domains.outside:
+        of_node = np.where(of_node == NO_DOMAIN, none, of_node)
+    return _Domains(of_node, none)
 
 
 def _counts(here: Mapping[int, int], nodes: int) -> Numbers:
+    """Return how many are counted at each node, as a column."""
+    if isinstance(here, CountsInDomains):
+        # `NO_DOMAIN` is the index of the last one.
+        of_domains = np.zeros(here.domains.number + 1, dtype=np.int64)
+        of_domains[list(here.of_domains)] = list(here.of_domains.values())
+        found: Numbers = of_domains[np.frombuffer(here.domains.column, dtype=np.int64)]
+        return found
     counts = np.zeros(nodes, dtype=np.int64)
     counts[list(here)] = list(here.values())
     return counts

@@ -79,6 +79,10 @@ class DomainCounts:
                 allowed = ~asked | (after - fewest <= task.most)
                 yield number, self._on_nodes(number, allowed.astype(np.int64), 1) > 0
 
+    def has_wishes(self, shape: int) -> bool:
+        """Return whether a limit about the shape is not required."""
+        return any(not self._tasks[number].required for number in self._about[shape])
+
     def lost(self, shape: int) -> Numbers:
         """Return node -> how much more is beyond limits with one more pod of the shape there."""
         lost: Numbers = np.zeros(self._nodes, dtype=np.int64)

@@ -1,7 +1,7 @@
 """Table of all nodes of a problem while pods are being placed, with exact undo."""
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -219,8 +219,9 @@ class NodeTable:
             first = self.affinity.to_cover(shape, self._choices)
             if first is not None:
                 mask &= np.arange(len(mask)) == first[0]
-            lost = self.affinity.wishes_lost(shape)
-            masks = (mask & (lost == least) for least in sorted(set(lost[mask].tolist())))
+            masks: Iterator[Mask] = iter((mask,))
+            if self.affinity.has_wishes(shape):
+                masks = _fewest_lost_first(mask, self.affinity.wishes_lost(shape))
             bests = (self._best(shape, ranking, few) for few in masks)
             node = next((best for best in bests if best is not None), None)
         if node is None:
@@ -439,6 +440,14 @@ class NodeTable:
             if ranking.put(nodes, bid and (*bid.price, self.spare(bid.state))):
                 return node
         return node
+
+
+def _fewest_lost_first(mask: Mask, lost: Numbers) -> Iterator[Mask]:
+    """Yield the nodes of a mask in parts: where least is lost, then where more is, and so on."""
+    while (left := lost[mask]).size:
+        few = mask & (lost == left.min())
+        yield few
+        mask = mask & ~few
 
 
 def terms_of(problem: Problem) -> TableTerms:

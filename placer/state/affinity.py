@@ -1,6 +1,6 @@
 """Affinity between pods as a Problem has it: by shape, and by node for running pods."""
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from placer.counting.account import Side
@@ -8,7 +8,7 @@ from placer.state.domain_limits import domain_tasks
 from placer.state.label_index import LabelIndex, traits_of
 from placer.state.running_sides import RunningPodIndex
 from placer_models.cluster import Instance, Nodes
-from placer_models.domains import EACH_NODE, NO_DOMAIN, NodeDomains
+from placer_models.domains import EACH_NODE, CountsInDomains, NodeDomains
 from placer_models.pod import Gang, pods_of
 from placer_models.problem.tasks import Affinities, AffinityTask, DomainTask
 from placer_models.relations import goes_on_asking, looks_at_others
@@ -52,15 +52,11 @@ def _domains(nodes: Nodes, key: str) -> NodeDomains:
     )
 
 
-def _in_domains(domains: NodeDomains, on_nodes: Mapping[int, int]) -> dict[int, int]:
+def _in_domains(domains: NodeDomains, on_nodes: Mapping[int, int]) -> Mapping[int, int]:
     """Return node -> sum of the numbers in its domain; nodes without a domain have none."""
     if not domains:
         return dict(sorted(on_nodes.items()))
-    total: Counter[int] = Counter()
-    for node, number in on_nodes.items():
-        total[domains[node]] += number
-    del total[NO_DOMAIN]
-    return dict(sorted((node, total[d]) for d in total for node in domains.members[d]))
+    return CountsInDomains(domains, on_nodes)
 
 
 def _affinity_tasks(
@@ -72,9 +68,10 @@ def _affinity_tasks(
         for term in spec.affinity:
             if term.inside:
                 continue
-            here: Counter[int] = Counter()
+            here: dict[int, int] = {}
             for side in running.meant(term, namespace):
-                here.update(running.on_nodes(side))
+                for node, count in running.on_nodes(side).items():
+                    here[node] = here.get(node, 0) + count
             domains = _domains(nodes, term.topology)
             tasks.append(
                 AffinityTask(

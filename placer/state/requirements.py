@@ -168,7 +168,7 @@ def encoded_requirements(
 
     """
     of_cells = cell_dimensions(dimensions)
-    specs = [each.spec for each in requirements]
+    specs = [without_relations(each.spec) for each in requirements]
 
     def in_time(what: Iterable[T]) -> Iterator[T]:
         for one in what:
@@ -181,11 +181,11 @@ def encoded_requirements(
     )
     fits = tuple(
         cache.memo(
-            (_fits, each.spec, each.levels, of_cells),
+            (_fits, spec, each.levels, of_cells),
             kinds,
-            partial(_fits, each, kinds, of_cells, cache),
+            partial(_fits, spec, each.levels, kinds, of_cells, cache),
         )
-        for each in in_time(requirements)
+        for spec, each in zip(specs, in_time(requirements), strict=True)
     )
     types = tuple(sorted({device.type for kind in kinds for device in kind.devices}))
     on_kinds = _on_kinds(requirements, kinds)
@@ -197,18 +197,29 @@ def encoded_requirements(
     return EncodedRequirements(shapes, fits_by_kind(fits, on_kinds), shared, types, on_kinds)
 
 
+def without_relations(spec: PodSpec) -> PodSpec:
+    """Return the spec without what it says of other pods, and they of it.
+
+    A pod's shape, and what that means on a node, do not depend on it, so that services that
+    differ in nothing else are looked at once.
+    """
+    if not (spec.labels or spec.affinity or spec.spread):
+        return spec
+    return replace(spec, labels=(), affinity=(), spread=())
+
+
 def _fits(
-    required: PodRequirements,
+    spec: PodSpec,
+    levels: tuple[str, ...],
     kinds: tuple[Node, ...],
     of_cells: tuple[Dimension, ...],
     cache: ProblemCache,
 ) -> tuple[Fit | None, ...]:
     """Return the fit of pods on each kind of node."""
-    spec = required.spec
     fits: list[Fit | None] = []
     bare_kinds = cache.memo("without homes", kinds, lambda: tuple(map(cache.without_homes, kinds)))
     for whole, bare in zip(kinds, bare_kinds, strict=True):
-        if not has_levels(whole, required.levels):
+        if not has_levels(whole, levels):
             fits.append(None)
             continue
         # Homes split device classes. Only devices side by side and containers look at these.
