@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from functools import cache, wraps
 from inspect import signature
+from itertools import chain, zip_longest
 from operator import attrgetter
 from types import NoneType, UnionType
 from typing import Any, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -20,8 +21,9 @@ _Fits = Callable[[Any], bool]
 _ValuesOf = Callable[[Any], tuple[Any, ...]]
 """Returns the arguments of a word."""
 
-_Unsettled = dict[tuple[type, ...], tuple[int, ...]]
-"""Classes of the arguments of a word -> the positions of those that are looked at closely."""
+_Unsettled = dict[tuple[type, ...], tuple[tuple[int, _Fits], ...]]
+"""Classes of the arguments of a word -> the positions of those that are looked at closely, each
+with what settles it."""
 
 
 class TrustedParts:
@@ -63,8 +65,8 @@ def check_types(word: Any) -> None:
     looked_at = unsettled.get(classes)
     if looked_at is None:
         looked_at = unsettled[classes] = _unsettled(arguments, classes)
-    for at in looked_at:
-        if not arguments[at].fits(values[at]):
+    for at, fits in looked_at:
+        if not fits(values[at]):
             raise _error(kind.__name__, arguments[at], values[at])
 
 
@@ -99,8 +101,20 @@ def typed(call: Callable[P, R]) -> Callable[P, R]:
             raise _error(title, argument, value)
         return value
 
+    def is_settled(name: str | None, value: Any) -> bool:
+        argument = None if name is None else known.get(name)
+        return argument is None or type(value) in argument.plain
+
+    # Classes of arguments, and names of named ones, of calls for which these settled everything.
+    settled: set[tuple[Any, ...]] = set()
+
     @wraps(call)
     def careful(*args: P.args, **kwargs: P.kwargs) -> R:
+        classes: tuple[Any, ...] = tuple(map(type, args))
+        if kwargs:
+            classes = (*classes, *kwargs, *map(type, kwargs.values()))
+        if classes in settled:
+            return call(*args, **kwargs)
         if not known_names.issuperset(kwargs):
             raise _unknown_argument(title, kwargs, names)
         found: Any = tuple(map(checked, names, args)) + args[len(names) :]
@@ -108,6 +122,9 @@ def typed(call: Callable[P, R]) -> Callable[P, R]:
             for value in args[len(names) :]:
                 checked(several, value)
         named: Any = {name: checked(name, value) for name, value in kwargs.items()}
+        pairs = chain(zip_longest(names[: len(args)], args, fillvalue=several), kwargs.items())
+        if all(is_settled(name, value) for name, value in pairs):
+            settled.add(classes)
         return call(*found, **named)
 
     return careful
@@ -157,10 +174,12 @@ def _error(title: str, argument: _Argument, value: Any) -> TypeError:
     )
 
 
-def _unsettled(arguments: Sequence[_Argument], classes: Sequence[type]) -> tuple[int, ...]:
-    """Return the positions of the values that their classes alone do not settle."""
-    pairs = zip(arguments, classes, strict=True)
-    return tuple(at for at, (argument, kind) in enumerate(pairs) if kind not in argument.plain)
+def _unsettled(
+    arguments: Sequence[_Argument], classes: Sequence[type]
+) -> tuple[tuple[int, _Fits], ...]:
+    """Return the positions of the values that their classes alone do not settle, and what does."""
+    pairs = enumerate(zip(arguments, classes, strict=True))
+    return tuple((at, one.fits) for at, (one, kind) in pairs if kind not in one.plain)
 
 
 @cache
@@ -224,12 +243,15 @@ def _all_of_row(hints: tuple[Any, ...]) -> _Fits:
 
 def _all_parts(origin: Any, hint: Any) -> _Fits:
     of_one, plain = _fits(hint), _classes(hint)
-    last: object = () if issubclass(tuple, origin) else None
+    takes_tuples = issubclass(tuple, origin)
+    last: object = () if takes_tuples else None
 
     def fits(value: Any) -> bool:
         nonlocal last
         # A pod, its containers and their pool have one set of CPUs, often of hundreds.
         if value is last:
+            return True
+        if takes_tuples and value.__class__ is tuple and plain.issuperset(map(type, value)):
             return True
         if not isinstance(value, origin) or isinstance(value, str | bytes):
             return False

@@ -1,6 +1,7 @@
 """What a spec means on a kind of node, or which rule keeps it off (G7)."""
 
 from dataclasses import replace
+from itertools import product
 
 import pytest
 
@@ -13,9 +14,10 @@ from placer.search.reasons.blocking import blocker_of
 from placer.search.reasons.question import PodOnNode
 from placer.search.reasons.register import REASON_RULES, demands_of
 from placer.state.fits import fit_of
+from placer.state.requirements import without_relations
 from placer_models.cluster import Node
 from placer_models.device import GPU
-from placer_models.pod import Pod
+from placer_models.pod import Pod, pods_of
 from placer_models.policy import (
     AlignmentPolicy,
     BindPolicy,
@@ -108,3 +110,18 @@ def test_reasons_stand_on_the_same_blockers(batch: int) -> None:
                 assert order.index(said.demand.rule) <= order.index(never.demand.rule)
                 blocked += 1
     assert blocked
+
+
+def test_what_pods_say_of_each_other_changes_no_fit() -> None:
+    """
+    So specs that differ in nothing else are looked at once, on each kind of nodes.
+    """
+    told_apart = 0
+    for seed in range(150):
+        instance = mixed_instance(seed)
+        specs = {pod.spec for pod in pods_of(instance.gangs)}
+        for spec, on in product(specs, instance.nodes):
+            alone = without_relations(spec_on(spec, on))
+            told_apart += alone != spec_on(spec, on)
+            assert fit_of(alone, on) == fit_of(spec_on(spec, on), on), instance.name
+    assert told_apart > 100

@@ -28,6 +28,7 @@ from placer.admission import Admission, Workload
 from placer.queue import FairQueue
 from placer_models.cluster import Instance
 from placer_models.pod import JointAllocation, Variant
+from placer_models.typed import typed
 from placer_models.selectors import LabelExpression, SelectorOperator
 from placer_models.taints import Taint, TaintEffect, Toleration, TolerationOperator
 from placer_models.topology import Cpu, NumaNode, Topology
@@ -293,3 +294,26 @@ def test_an_iterable_that_can_be_gone_through_once_is_taken_whole() -> None:
     scheduler = Scheduler(Node(name, machine) for name in "ab")
 
     assert [node.name for node in scheduler.snapshot().instance.nodes] == ["a", "b"]
+
+
+def test_classes_that_were_right_once_settle_only_what_they_can() -> None:
+    """
+    A call is quick where the classes of all arguments settle them, and only there.
+    """
+
+    @typed
+    def joined(first: int, *more: int, parts: tuple[str, ...] = (), last: bool = False) -> str:
+        return f"{first}{more}{parts}{last}"
+
+    for _ in range(3):
+        assert joined(1) == "1()()False"
+        assert joined(1, 2, 3, last=True) == "1(2, 3)()True"
+        assert joined(1, parts=("a", "b")) == "1()('a', 'b')False"
+        with pytest.raises(TypeError, match="first is True"):
+            joined(True)
+        with pytest.raises(TypeError, match="more is 'b'"):
+            joined(1, 2, "b")  # type: ignore[arg-type]
+        with pytest.raises(TypeError, match=r"parts\[1\] is 2"):
+            joined(1, parts=("a", 2))  # type: ignore[arg-type]
+        with pytest.raises(TypeError, match="no argument 'lasts'; did you mean last"):
+            joined(1, lasts=True)  # type: ignore[call-arg]
