@@ -44,6 +44,7 @@ class CoresLeft:
         numa_nodes_held: NUMA nodes that running pods keep from other pods of NUMANodeLevel.
         owners: Running pods that own CPUs and have labels or affinities of their own, by name.
         classes: The classes found so far, kept so that cores are put in classes only once.
+        counts: The same without the cores of each class.
 
     """
 
@@ -52,6 +53,9 @@ class CoresLeft:
     numa_nodes_held: Held
     owners: tuple[RunningPod, ...]
     classes: dict[Hashable, Classes] = field(
+        init=False, default_factory=dict, compare=False, repr=False
+    )
+    counts: dict[Hashable, tuple[CoreClass, ...]] = field(
         init=False, default_factory=dict, compare=False, repr=False
     )
 
@@ -105,13 +109,29 @@ def core_classes(
 
     """
     by_package, by_cache = PACKAGES in tiers, CACHES in tiers
-    # Nodes with this account have one machine; of their other facts only homes tell cores apart.
-    key = granularity, by_package, by_cache, tuple(home.cpuset for home in node.homes)
+    key = _classes_key(node, tiers, granularity)
     found = left.classes.get(key)
     if found is None:
         grouped = _grouped(node, left, granularity, by_package=by_package, by_cache=by_cache)
         found = left.classes[key] = tuple(grouped)
     return found
+
+
+def core_counts(
+    node: Node, left: CoresLeft, tiers: Collection[Tier], granularity: CoreGranularity
+) -> tuple[CoreClass, ...]:
+    """Return the same classes without their cores: one object wherever `left` is one."""
+    key = _classes_key(node, tiers, granularity)
+    found = left.counts.get(key)
+    if found is None:
+        classes = core_classes(node, left, tiers, granularity)
+        found = left.counts[key] = tuple(one for one, _ in classes)
+    return found
+
+
+def _classes_key(node: Node, tiers: Collection[Tier], granularity: CoreGranularity) -> Hashable:
+    """Return what tells the classes of nodes apart that have one machine and leave as much."""
+    return int(granularity), PACKAGES in tiers, CACHES in tiers, tuple(h.cpuset for h in node.homes)
 
 
 def free_cores(

@@ -1,5 +1,6 @@
 """The state of a node as a Problem has it: its kind, and what is left on it."""
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import fields, replace
 from operator import attrgetter, floordiv
@@ -7,12 +8,13 @@ from typing import NamedTuple
 
 from placer.counting.account import Account
 from placer.counting.boards import cuts_of, device_board
-from placer.counting.cores import core_classes
+from placer.counting.cores import core_counts
 from placer.counting.devices import shareable_devices
 from placer.counting.node_resources import in_units
 from placer.counting.pools import with_bound
 from placer.state.strategies import cell_strategy_of
 from placer_models.cluster import Machine, Node
+from placer_models.device import DeviceKey
 from placer_models.goals import CACHES, LOCALITY_PACKAGES, PACKAGES, Tier
 from placer_models.links.board import counts_by_class
 from placer_models.pod import PodSpec
@@ -21,6 +23,12 @@ from placer_models.problem.dimensions import MEMORY, SHARED_POOL, Dimension, cel
 from placer_models.problem.node_state import Cell, CoreGranularity, NodeState
 from placer_models.problem.rooms import rooms_of
 from placer_models.problem.switches import switches_of
+
+Banks = tuple[DeviceBank, ...]
+"""The banks of a node."""
+
+MOST_BANKS = 4_096
+"""How many different sets of free devices are kept for a kind of nodes."""
 
 ALL_BUT_THE_NAME = attrgetter(*(f.name for f in fields(NodeState) if f.name != "name"))
 """The fields whose objects idle nodes that are alike share."""
@@ -165,15 +173,33 @@ class KindFacts(NamedTuple):
         banks: The banks of the empty node.
         rooms: As in ``NodeState``.
         switches: As in ``NodeState``.
+        known_banks: Free devices -> the banks of a node that has them, for those met last.
 
     """
 
-    banks: tuple[DeviceBank, ...]
+    banks: Banks
     rooms: tuple[tuple[int, int], ...]
     switches: tuple[ClassesBelow, ...]
+    known_banks: dict[frozenset[DeviceKey], Banks]
+
+    def banks_with(self, free: frozenset[DeviceKey]) -> Banks:
+        """Return the banks of a node with these free devices; they are made once."""
+        found = self.known_banks.get(free)
+        if found is None:
+            if len(self.known_banks) >= MOST_BANKS:
+                self.known_banks.clear()
+            minors: defaultdict[str, list[int]] = defaultdict(list)
+            for kind, minor in free:
+                minors[kind].append(minor)
+            found = tuple(
+                replace(bank, free=counts_by_class(bank.board, minors[bank.type]))
+                for bank in self.banks
+            )
+            self.known_banks[free] = found
+        return found
 
 
-def _banks_of(node: Node) -> tuple[DeviceBank, ...]:
+def _banks_of(node: Node) -> Banks:
     """Return the banks of an empty node."""
     cell_of = {numa.id: index for index, numa in enumerate(node.machine.topology.numa_nodes)}
     banks = []
@@ -196,7 +222,7 @@ def facts_of(kind: Node) -> KindFacts:
     cpu_milli = kind.milli_per_cpu * len(kind.machine.topology.online - kind.reserved_cpus)
     memory_bytes = sum(kind.memory_bytes_in().values())
     banks = _banks_of(kind)
-    return KindFacts(banks, rooms_of(cpu_milli, memory_bytes), switches_of(banks))
+    return KindFacts(banks, rooms_of(cpu_milli, memory_bytes), switches_of(banks), {})
 
 
 def node_state(
@@ -223,26 +249,13 @@ def node_state(
     if before is not None and before[0].cores == account.cores:
         cores = before[1].cores
     else:
-        classes = core_classes(node, account.cores, encoding.core_tiers, encoding.granularity)
-        cores = tuple(found for found, _ in classes)
+        cores = core_counts(node, account.cores, encoding.core_tiers, encoding.granularity)
     state = NodeState(
         name=node.name,
         kind=kind,
         cells=cells,
         cores=cores,
-        banks=tuple(
-            DeviceBank(
-                bank.type,
-                bank.board,
-                counts_by_class(
-                    bank.board,
-                    [m for t, m in account.devices.free if t == bank.type],
-                ),
-                bank.cells,
-                cuts=bank.cuts,
-            )
-            for bank in facts.banks
-        ),
+        banks=facts.banks_with(account.devices.free),
         amounts=(
             *map(sum, zip(*(cell.amounts for cell in cells), strict=True)),
             *in_units(account.resources, encoding.dimensions[len(of_cells) : SHARED_POOL]),
@@ -267,36 +280,45 @@ def node_state(
 
 def cells_of(node: Node, account: Account, dimensions: Sequence[Dimension]) -> tuple[Cell, ...]:
     """Return a cell for each NUMA node of the node, and a last one if a CPU belongs to none."""
-    topology = node.machine.topology
-    cells = [
-        Cell(
-            numa.id,
-            tuple(
-                max(0, account.memory.left_in(numa.id, each)) // each.unit for each in dimensions
-            ),
-            held=account.cores.numa_nodes_held.get(numa.id),
-            package=topology.package_in[numa.id],
-        )
-        for numa in topology.numa_nodes
-    ]
-    if None in topology.package_in:
-        cells.append(Cell(None, (0,) * len(dimensions), package=topology.package_in[None]))
+    topology, memory = node.machine.topology, account.memory
+    held, package_in = account.cores.numa_nodes_held, topology.package_in
+    cells = []
+    for numa in topology.numa_nodes:
+        amounts = [max(0, memory.left_in(numa.id, each)) // each.unit for each in dimensions]
+        package = package_in[numa.id]
+        cells.append(Cell(numa.id, tuple(amounts), held.get(numa.id), package=package))
+    if None in package_in:
+        cells.append(Cell(None, (0,) * len(dimensions), package=package_in[None]))
     return tuple(cells)
 
 
-def state_in_encoding(encoding: StateEncoding, state: NodeState, account: Account) -> NodeState:
-    """Return a plainly encoded state in another encoding."""
+def state_in_encoding(
+    encoding: StateEncoding, state: NodeState, account: Account, known: dict[int, Banks]
+) -> NodeState:
+    """Return a plainly encoded state in another encoding.
+
+    Args:
+        encoding: The other encoding.
+        state: The state.
+        account: What the running pods leave.
+        known: id of the banks of a node where pods have devices whole, if any -> the same in the
+            other encoding; for states that are there in the meantime.
+
+    """
     if encoding.shared:
-        shared = dict(encoding.shared)
-        state = replace(
-            state,
-            banks=tuple(
+        number, devices = id(state.banks), account.devices
+        banks = known.get(number)
+        if banks is None or devices.shared or devices.held_functions:
+            shared = dict(encoding.shared)
+            banks = tuple(
                 _with_shareable(bank, account, shared[bank.type], by_minor=encoding.by_minor)
                 if bank.type in shared
                 else bank
                 for bank in state.banks
-            ),
-        )
+            )
+            if not (devices.shared or devices.held_functions):
+                known[number] = banks
+        state = state.with_banks(banks)
     units = [dimension.unit for dimension in encoding.dimensions]
     if set(units) == {1}:
         return state

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 from placer.counting.account import Account
 from placer.state.node_states import (
     NOT_OF_KINDS,
+    Banks,
     KindWords,
     RelevantNodeFacts,
     StateEncoding,
@@ -256,8 +257,10 @@ class ProblemCache:
             return node_state(node, number, facts, account, plain, known)
 
         def view(position: int, _: _Row | None) -> NodeState:
-            return state_in_encoding(encoding, counted.states[position], accounts[position])
+            state, account = counted.states[position], accounts[position]
+            return state_in_encoding(encoding, state, account, banks)
 
+        banks: dict[int, Banks] = {}
         counted.update(nodes, accounts, kind_numbers, count, stop)
         if encoding == plain:
             return counted.states
